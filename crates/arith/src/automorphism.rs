@@ -1,0 +1,140 @@
+//! The ring automorphisms `X -> X^g`, in both domains.
+
+use crate::error::ArithError;
+use crate::kernels::scalar::bit_reverse;
+use crate::modulus::Modulus;
+
+/// An odd exponent `g` below `2n`: the automorphism `X -> X^g`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GaloisElement(usize);
+
+impl GaloisElement {
+    /// Checks `element` at ring degree `degree`.
+    ///
+    /// # Errors
+    /// [`ArithError::InvalidGaloisElement`] where it is even or not below `2 * degree`.
+    pub fn new(element: usize, degree: usize) -> Result<Self, ArithError> {
+        if element % 2 == 0 || element >= 2 * degree {
+            return Err(ArithError::InvalidGaloisElement { element, degree });
+        }
+        Ok(Self(element))
+    }
+
+    /// The element that rotates slots left by `steps` (right when negative): `5^steps mod 2n`.
+    #[must_use]
+    pub fn rotation(steps: i64, degree: usize) -> Self {
+        let order = (degree / 2).max(1) as i64;
+        let mask = 2 * degree - 1;
+        let mut element = 1usize;
+        let mut power = 5 & mask;
+        let mut e = steps.rem_euclid(order);
+        while e > 0 {
+            if e & 1 == 1 {
+                element = element * power & mask;
+            }
+            power = power * power & mask;
+            e >>= 1;
+        }
+        Self(element)
+    }
+
+    /// The element of complex conjugation: `2n - 1`.
+    #[must_use]
+    pub fn conjugation(degree: usize) -> Self {
+        Self(2 * degree - 1)
+    }
+
+    /// The exponent.
+    #[must_use]
+    pub const fn value(self) -> usize {
+        self.0
+    }
+}
+
+/// Precomputed permutation of one automorphism at one degree.
+#[derive(Debug, Clone)]
+pub struct Automorphism {
+    element: GaloisElement,
+    degree: usize,
+    /// Eval order: `out[i] = in[source[i]]`.
+    source: Vec<u32>,
+}
+
+impl Automorphism {
+    /// Prepares `X -> X^g` at `degree`.
+    #[must_use]
+    pub fn new(element: GaloisElement, degree: usize) -> Self {
+        let log = degree.trailing_zeros();
+        let mask = 2 * degree - 1;
+        // Slot i of the Eval form holds the value at psi^(2 brv(i) + 1); phi_g(a)(psi^e) = a(psi^(e g)).
+        let source = (0..degree)
+            .map(|i| {
+                let exponent = (2 * bit_reverse(i, log) + 1) * element.value() & mask;
+                bit_reverse((exponent - 1) / 2, log) as u32
+            })
+            .collect();
+        Self { element, degree, source }
+    }
+
+    /// The Galois element.
+    #[must_use]
+    pub fn element(&self) -> GaloisElement {
+        self.element
+    }
+
+    /// The degree it was prepared for.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// `out <- phi(x)`, both rows in Eval form.
+    pub fn apply_eval(&self, out: &mut [u64], x: &[u64]) {
+        for (target, &source) in out.iter_mut().zip(&self.source) {
+            *target = x[source as usize];
+        }
+    }
+
+    /// `out <- phi(x)`, both rows in Coeff form.
+    pub fn apply_coeff(&self, out: &mut [u64], x: &[u64], modulus: &Modulus) {
+        let mask = 2 * self.degree - 1;
+        let mut exponent = 0;
+        for &value in x {
+            let index = exponent & (self.degree - 1);
+            out[index] = if exponent >= self.degree { modulus.neg(value) } else { value };
+            exponent = (exponent + self.element.value()) & mask;
+        }
+    }
+}
+
+/// `out <- x * X^power` in Coeff form, `power` in `[0, 2n)`.
+pub fn mul_monomial(out: &mut [u64], x: &[u64], power: usize, modulus: &Modulus) {
+    let degree = x.len();
+    let power = power % (2 * degree);
+    let (shift, flip) = (power % degree, power >= degree);
+    let signed = |value: u64, negative: bool| if negative { modulus.neg(value) } else { value };
+    for (i, &value) in x.iter().enumerate() {
+        let target = i + shift;
+        if target < degree {
+            out[target] = signed(value, flip);
+        } else {
+            out[target - degree] = signed(value, !flip);
+        }
+    }
+}
+
+/// Takes every `gap`-th coefficient starting at `offset`: the part of `x` in `X^offset Z[X^gap]`, as an element of the
+/// subring of degree `x.len() / gap`.
+pub fn subring_extract(out: &mut [u64], x: &[u64], gap: usize, offset: usize) {
+    for (target, value) in out.iter_mut().zip(x[offset..].iter().step_by(gap)) {
+        *target = *value;
+    }
+}
+
+/// Adds nothing, writes `x` at every `gap`-th coefficient of `out` starting at `offset`: the embedding
+/// `x(X) -> X^offset x(X^gap)`. Other coefficients of `out` keep their values.
+pub fn subring_embed(out: &mut [u64], x: &[u64], gap: usize, offset: usize) {
+    for (target, value) in out[offset..].iter_mut().step_by(gap).zip(x) {
+        *target = *value;
+    }
+}

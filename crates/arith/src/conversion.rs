@@ -1,0 +1,93 @@
+//! Base conversion between RNS bases: a small matrix product per coefficient.
+//!
+//! For `x` given by residues modulo `q_0 .. q_{r-1}` (product `D`), with `y_i = [x c_i (D/q_i)^-1] mod q_i`,
+//!
+//! ```text
+//! x c = sum_i y_i D/q_i - z D,      z = round(sum_i y_i / q_i)       (centred, exact)
+//! ```
+//!
+//! so a target residue is `sum_i y_i [D/q_i]_p + z [-D]_p`: a row of a matrix with one column more than there are sources.
+//! The constants `c_i` are the caller's: a gadget's inverse factors cost nothing here.
+//! Source: [klss, sec. 2.2, Eqs. (3), (4)]; differs: the representative is centred, in `[-D/2, D/2]`.
+
+use crate::modulus::{Modulus, Multiplier};
+
+/// Which integer stands for the residues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounding {
+    /// The representative in `[-D/2, D/2]`, found with one floating-point sum (a residue within 2^-45 of the boundary may come out on the other side of it).
+    Centred,
+    /// Some representative in `[0, r D)`: no correction, one multiplication less.
+    Approximate,
+}
+
+/// Precomputed conversion from source moduli to target moduli.
+#[derive(Debug, Clone)]
+pub struct BaseConversion {
+    pub(crate) rounding: Rounding,
+    /// Engine indices of the source moduli.
+    pub(crate) sources: Vec<usize>,
+    /// Engine indices of the target moduli.
+    pub(crate) targets: Vec<usize>,
+    /// Per source: `c_i (D/q_i)^-1 mod q_i`.
+    pub(crate) prepare: Vec<Multiplier>,
+    /// Per source: `1 / q_i`.
+    pub(crate) inverse_moduli: Vec<f64>,
+    /// Per target: `[D/q_i]_p` for each source, then `[-D]_p` when centred.
+    pub(crate) weights: Vec<Vec<u64>>,
+    /// Bits that bound every `y_i` and `z`.
+    pub(crate) y_bits: u32,
+}
+
+impl BaseConversion {
+    /// Prepares the conversion of `x * c` from `moduli[sources]` to `moduli[targets]`, `constants[i]` being `c` modulo source `i`.
+    ///
+    /// Returns `None` when a source modulus is not coprime to the others (a chain never repeats a prime).
+    #[must_use]
+    pub fn new(moduli: &[Modulus], sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<Self> {
+        let product_without = |skip: Option<usize>, modulus: &Modulus| {
+            sources.iter().filter(|&&s| Some(s) != skip).fold(1, |product, &s| modulus.mul(product, moduli[s].value()))
+        };
+        let prepare = sources
+            .iter()
+            .zip(constants)
+            .map(|(&s, &c)| {
+                let modulus = &moduli[s];
+                let inverse = modulus.inverse(product_without(Some(s), modulus))?;
+                Some(modulus.multiplier(modulus.mul(c, inverse)))
+            })
+            .collect::<Option<Vec<_>>>()?;
+        let weights = targets
+            .iter()
+            .map(|&t| {
+                let modulus = &moduli[t];
+                let mut row: Vec<u64> = sources.iter().map(|&s| product_without(Some(s), modulus)).collect();
+                if rounding == Rounding::Centred {
+                    row.push(modulus.neg(product_without(None, modulus)));
+                }
+                row
+            })
+            .collect();
+        Some(Self {
+            rounding,
+            sources: sources.to_vec(),
+            targets: targets.to_vec(),
+            prepare,
+            inverse_moduli: sources.iter().map(|&s| 1.0 / moduli[s].value() as f64).collect(),
+            weights,
+            y_bits: sources.iter().map(|&s| moduli[s].bits()).max().unwrap_or(1).max(8),
+        })
+    }
+
+    /// Engine indices of the source moduli.
+    #[must_use]
+    pub fn sources(&self) -> &[usize] {
+        &self.sources
+    }
+
+    /// Engine indices of the target moduli.
+    #[must_use]
+    pub fn targets(&self) -> &[usize] {
+        &self.targets
+    }
+}

@@ -1,0 +1,74 @@
+//! The device seam: what a machine must be able to do with whole polynomials.
+//!
+//! One engine serves one ring: a degree and an ordered list of moduli. Methods take buffers of rows and the list of
+//! moduli of those rows, by index; a buffer may hold several polynomials over the same basis, one after another, so
+//! `moduli[row % moduli.len()]` is the modulus of a row. Object-safe on purpose: nothing above is generic over it.
+//! An operation enters here when two algorithms need it, or a profile shows that fusing pays.
+//!
+//! Range: all residues in and out are fully reduced. Lengths are the caller's duty and `assert`ed.
+
+use std::fmt::Debug;
+
+use crate::automorphism::Automorphism;
+use crate::buffer::Buffer;
+use crate::conversion::BaseConversion;
+use crate::modulus::Modulus;
+
+/// A machine that computes with rows of residues.
+pub trait Engine: Send + Sync + Debug {
+    /// Ring degree: words per row.
+    fn degree(&self) -> usize;
+
+    /// All moduli of the ring; other methods name them by index.
+    fn moduli(&self) -> &[Modulus];
+
+    /// What runs, in words: kernels per modulus class and threads.
+    fn describe(&self) -> String;
+
+    /// A buffer of `rows` rows, all zero.
+    fn zeroed(&self, rows: usize) -> Buffer;
+
+    /// A buffer of `rows` rows with unspecified contents, for outputs that are overwritten whole.
+    fn scratch(&self, rows: usize) -> Buffer;
+
+    /// Negacyclic forward transform of every row (Coeff -> Eval).
+    fn forward_ntt(&self, x: &mut Buffer, moduli: &[usize]);
+
+    /// Negacyclic inverse transform of every row (Eval -> Coeff).
+    fn inverse_ntt(&self, x: &mut Buffer, moduli: &[usize]);
+
+    /// `x <- x + y`.
+    fn add_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]);
+
+    /// `x <- x - y`.
+    fn sub_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]);
+
+    /// `x <- -x`.
+    fn negate_assign(&self, x: &mut Buffer, moduli: &[usize]);
+
+    /// `x <- x * y`, element by element (the ring product in Eval form).
+    fn mul_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]);
+
+    /// `x <- x * w` with one constant per modulus.
+    fn mul_constants_assign(&self, x: &mut Buffer, constants: &[u64], moduli: &[usize]);
+
+    /// `x <- (x - y) * w` with one constant per modulus: the end of a division by a modulus.
+    fn sub_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, constants: &[u64], moduli: &[usize]);
+
+    /// `out[p] <- sum_j xs[j] * ys[p][j]` for every output polynomial `p`, element by element, lazily accumulated.
+    ///
+    /// `ys[p][j]` may span more rows than `moduli` has: `y_rows[i]` is the row of `ys` that meets row `i` of `xs`.
+    fn inner_products(&self, out: &mut [Buffer], xs: &[&Buffer], ys: &[Vec<&Buffer>], y_rows: &[usize], moduli: &[usize]);
+
+    /// Rows of `x` (over the conversion's sources) to rows of the result (over its targets), both in Coeff form.
+    fn convert(&self, conversion: &BaseConversion, x: &Buffer) -> Buffer;
+
+    /// `phi(x)` in Eval form.
+    fn automorphism_eval(&self, automorphism: &Automorphism, x: &Buffer) -> Buffer;
+
+    /// `phi(x)` in Coeff form.
+    fn automorphism_coeff(&self, automorphism: &Automorphism, x: &Buffer, moduli: &[usize]) -> Buffer;
+
+    /// Residues of `degree` signed integers modulo each of `moduli`, in Coeff form.
+    fn from_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer;
+}

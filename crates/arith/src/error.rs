@@ -1,0 +1,74 @@
+//! What can go wrong on the ground floor.
+
+use thiserror::Error;
+
+/// Errors of the arithmetic layer; each names the numbers and the remedy.
+#[derive(Debug, Error, Clone, PartialEq)]
+pub enum ArithError {
+    /// A modulus outside the supported range.
+    #[error("modulus {value} is not usable: it must be odd, at least 3 and below 2^61")]
+    InvalidModulus {
+        /// The offending value.
+        value: u64,
+    },
+    /// A degree that is not a power of two in the supported range.
+    #[error("degree {degree} is not supported: use a power of two from 1 to 2^17")]
+    InvalidDegree {
+        /// The offending degree.
+        degree: usize,
+    },
+    /// The modulus has no primitive root of the order that the degree needs.
+    #[error("modulus {modulus} has no primitive {order}-th root of unity: it must be a prime congruent to 1 mod {order}")]
+    NoRootOfUnity {
+        /// The modulus.
+        modulus: u64,
+        /// The order asked for, 2 * degree.
+        order: usize,
+    },
+    /// The prime search ran out of candidates.
+    #[error("only {found} of {wanted} primes of {bits} bits congruent to 1 mod {step} exist: use other sizes or a smaller degree")]
+    NotEnoughPrimes {
+        /// Primes found.
+        found: usize,
+        /// Primes asked for.
+        wanted: usize,
+        /// Their size.
+        bits: u32,
+        /// Their residue step, 2 * degree.
+        step: u64,
+    },
+    /// A Galois element that is even or out of range.
+    #[error("Galois element {element} is not usable at degree {degree}: it must be odd and below {}", 2 * degree)]
+    InvalidGaloisElement {
+        /// The offending element.
+        element: usize,
+        /// The ring degree.
+        degree: usize,
+    },
+    /// A forced instruction set this machine does not have.
+    #[error("instruction set {isa} was asked for, but this machine has {available}")]
+    IsaUnavailable {
+        /// What was asked for.
+        isa: String,
+        /// What the machine has.
+        available: String,
+    },
+    /// A thread pool could not be built.
+    #[error("a pool of {threads} threads could not be started: {reason}")]
+    ThreadPool {
+        /// Threads asked for.
+        threads: usize,
+        /// The operating system's reason.
+        reason: String,
+    },
+    /// Two shapes that do not fit.
+    #[error("{what}: expected {expected}, got {got}")]
+    Shape {
+        /// What was compared.
+        what: &'static str,
+        /// The expected count.
+        expected: usize,
+        /// The count given.
+        got: usize,
+    },
+}

@@ -1,0 +1,129 @@
+//! Kernels: what one row of residues under one modulus can do, written once per instruction set.
+//!
+//! [`scalar`] is the specification: readable, for every modulus below 2^61. Every other kernel gives its results bit for
+//! bit on fully reduced inputs, and is tested against it. A kernel is chosen once, when a row's table is built
+//! ([`build`]), and carries twiddles and constants in its own format; no call detects the machine again.
+
+use std::fmt::Debug;
+
+use crate::error::ArithError;
+use crate::modulus::{Modulus, Multiplier};
+
+pub mod scalar;
+
+/// Environment variable that forces an instruction set (`scalar`, `avx2`, `ifma`).
+pub const FORCE_VARIABLE: &str = "CLATHRATE_ISA";
+
+/// Instruction sets with kernels, slowest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Isa {
+    /// Portable Rust.
+    Scalar,
+    /// 256-bit integer vectors.
+    Avx2,
+    /// AVX-512 with 52-bit integer fused multiply-add.
+    Ifma,
+}
+
+impl Isa {
+    /// All instruction sets this machine can run, slowest first.
+    #[must_use]
+    pub fn available() -> Vec<Isa> {
+        vec![Isa::Scalar]
+    }
+
+    /// The fastest this machine can run, or the one forced by [`FORCE_VARIABLE`].
+    ///
+    /// # Errors
+    /// [`ArithError::IsaUnavailable`] where the forced one is unknown or missing here.
+    pub fn detect() -> Result<Isa, ArithError> {
+        match std::env::var(FORCE_VARIABLE) {
+            Ok(name) if !name.is_empty() => Self::named(&name),
+            _ => Ok(Self::available().last().copied().unwrap_or(Isa::Scalar)),
+        }
+    }
+
+    /// The instruction set called `name`, if this machine has it.
+    ///
+    /// # Errors
+    /// [`ArithError::IsaUnavailable`] where it is unknown or missing here.
+    pub fn named(name: &str) -> Result<Isa, ArithError> {
+        let available = Self::available();
+        available.iter().copied().find(|isa| isa.name() == name).ok_or_else(|| ArithError::IsaUnavailable {
+            isa: name.to_owned(),
+            available: available.iter().map(|isa| isa.name()).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// Its name, as [`FORCE_VARIABLE`] takes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Isa::Scalar => "scalar",
+            Isa::Avx2 => "avx2",
+            Isa::Ifma => "ifma",
+        }
+    }
+}
+
+/// Everything one row of residues modulo one `q` can do.
+///
+/// Range: unless a method says otherwise, every residue that goes in or comes out is fully reduced, in `[0, q)`.
+/// Slices of one call have equal lengths, except where said; any length works for the element-wise methods.
+pub trait RowKernel: Send + Sync + Debug {
+    /// The instruction set it was written for.
+    fn isa(&self) -> Isa;
+
+    /// Negacyclic forward transform in place, natural order in, bit-reversed order out:
+    /// `x[brv(i)] <- sum_t x[t] psi^{(2i + 1) t}`.
+    fn forward(&self, x: &mut [u64]);
+
+    /// The inverse of [`RowKernel::forward`], including the factor 1/n.
+    fn inverse(&self, x: &mut [u64]);
+
+    /// `x <- x + y`.
+    fn add_assign(&self, x: &mut [u64], y: &[u64]);
+
+    /// `x <- x - y`.
+    fn sub_assign(&self, x: &mut [u64], y: &[u64]);
+
+    /// `x <- -x`.
+    fn negate_assign(&self, x: &mut [u64]);
+
+    /// `x <- x * y`, element by element.
+    fn mul_assign(&self, x: &mut [u64], y: &[u64]);
+
+    /// `x <- x * w` for a constant. Range: `x` any value below 2^61 (not only reduced), output in `[0, q)`.
+    fn mul_constant_assign(&self, x: &mut [u64], w: Multiplier);
+
+    /// `x <- (x - y) * w`: how a division by a modulus ends.
+    fn sub_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier);
+
+    /// `out <- sum_j xs[j] * ys[j]`, or `out + ...` when `accumulate`. Lazy inside, reduced at the end.
+    fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool);
+
+    /// `out <- sum_j weights[j] * ys[j]`: one output row of a base conversion.
+    ///
+    /// Range: `ys` hold any values below `2^61` and below `1 << y_bits`; `weights` are reduced.
+    fn combine(&self, out: &mut [u64], ys: &[&[u64]], weights: &[u64], y_bits: u32);
+
+    /// `acc[i] <- acc[i] + x[i] as f64 * inverse_modulus`: the fractional part of a base conversion. One rounding for the
+    /// product and one for the sum, in that order, on every kernel, so that all kernels agree to the bit.
+    fn add_fraction(&self, acc: &mut [f64], x: &[u64], inverse_modulus: f64);
+
+    /// `out[i] <- acc[i]` rounded to the nearest integer, ties to even. Range: `0 <= acc < 2^31`.
+    fn round_fraction(&self, out: &mut [u64], acc: &[f64]);
+
+    /// `x <- value mod q` for values held as signed words: how samples and plaintexts enter a row.
+    fn reduce_signed(&self, x: &mut [u64], values: &[i64]);
+}
+
+/// Builds the kernel of `isa` (or the next slower one that takes this modulus and degree) for one modulus.
+///
+/// # Errors
+/// [`ArithError`] where the degree is unsupported or the modulus has no root of order `2 * degree`.
+pub fn build(isa: Isa, modulus: Modulus, degree: usize) -> Result<Box<dyn RowKernel>, ArithError> {
+    match isa {
+        Isa::Scalar | Isa::Avx2 | Isa::Ifma => Ok(Box::new(scalar::ScalarRow::new(modulus, degree)?)),
+    }
+}

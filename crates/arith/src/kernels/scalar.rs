@@ -1,0 +1,224 @@
+//! The portable kernel and the specification of all others: Harvey's lazy butterflies on 64-bit words.
+//!
+//! Range of the transforms inside: `[0, 4q)` forward, `[0, 2q)` inverse; `q < 2^61` keeps `4q` in a word.
+
+use super::{Isa, RowKernel};
+use crate::error::ArithError;
+use crate::modulus::{Modulus, Multiplier};
+use crate::primes::primitive_root;
+
+/// The largest degree with a transform.
+pub const MAX_DEGREE: usize = 1 << 17;
+
+/// Products of two reduced residues below 2^61 that a double word can hold: 2^128 / 2^122.
+const LAZY_TERMS: usize = 64;
+
+/// Powers of a primitive 2n-th root in bit-reversed order: entry `i` is `psi^brv(i)`, as a forward transform reads them.
+/// Shared by the kernels, which convert it to their own format.
+#[derive(Debug)]
+pub struct RootPowers {
+    /// `psi^brv(i)` for `i` in `0..n`.
+    pub forward: Vec<u64>,
+    /// `psi^-brv(i)`.
+    pub inverse: Vec<u64>,
+    /// `1 / n`.
+    pub inverse_degree: u64,
+    /// The root itself, of order `2n` (degree 1 has `psi = -1`, and transforms that do nothing).
+    pub psi: u64,
+}
+
+impl RootPowers {
+    /// Computes the powers for one modulus.
+    ///
+    /// # Errors
+    /// [`ArithError::InvalidDegree`], [`ArithError::NoRootOfUnity`].
+    pub fn new(modulus: &Modulus, degree: usize) -> Result<Self, ArithError> {
+        if !degree.is_power_of_two() || degree > MAX_DEGREE {
+            return Err(ArithError::InvalidDegree { degree });
+        }
+        let psi = primitive_root(modulus, 2 * degree)?;
+        // psi is invertible: it has finite order.
+        let missing = ArithError::NoRootOfUnity { modulus: modulus.value(), order: 2 * degree };
+        let psi_inverse = modulus.inverse(psi).ok_or(missing.clone())?;
+        let inverse_degree = modulus.inverse(degree as u64).ok_or(missing)?;
+        let log = degree.trailing_zeros();
+        let powers = |root: u64| {
+            let mut table = vec![0; degree];
+            let mut power = 1;
+            for i in 0..degree {
+                table[bit_reverse(i, log)] = power;
+                power = modulus.mul(power, root);
+            }
+            table
+        };
+        Ok(Self { forward: powers(psi), inverse: powers(psi_inverse), inverse_degree, psi })
+    }
+}
+
+/// `i` with its lowest `bits` bits in reverse order.
+#[inline]
+#[must_use]
+pub fn bit_reverse(i: usize, bits: u32) -> usize {
+    if bits == 0 { 0 } else { i.reverse_bits() >> (usize::BITS - bits) }
+}
+
+/// The portable kernel of one modulus.
+#[derive(Debug)]
+pub struct ScalarRow {
+    modulus: Modulus,
+    degree: usize,
+    forward: Vec<Multiplier>,
+    inverse: Vec<Multiplier>,
+    inverse_degree: Multiplier,
+}
+
+impl ScalarRow {
+    /// Prepares the kernel.
+    ///
+    /// # Errors
+    /// As [`RootPowers::new`].
+    pub fn new(modulus: Modulus, degree: usize) -> Result<Self, ArithError> {
+        let roots = RootPowers::new(&modulus, degree)?;
+        let prepare = |powers: &[u64]| powers.iter().map(|&w| modulus.multiplier(w)).collect();
+        Ok(Self {
+            modulus,
+            degree,
+            forward: prepare(&roots.forward),
+            inverse: prepare(&roots.inverse),
+            inverse_degree: modulus.multiplier(roots.inverse_degree),
+        })
+    }
+}
+
+impl RowKernel for ScalarRow {
+    fn isa(&self) -> Isa {
+        Isa::Scalar
+    }
+
+    fn forward(&self, x: &mut [u64]) {
+        assert_eq!(x.len(), self.degree, "a row has `degree` words");
+        let q = self.modulus;
+        let two_q = 2 * q.value();
+        let mut half = self.degree / 2;
+        let mut blocks = 1;
+        while half > 0 {
+            for (block, w) in x.chunks_exact_mut(2 * half).zip(&self.forward[blocks..2 * blocks]) {
+                let (lower, upper) = block.split_at_mut(half);
+                for (a, b) in lower.iter_mut().zip(upper) {
+                    // a, b in [0, 4q)
+                    let u = (*a).min(a.wrapping_sub(two_q)); // [0, 2q)
+                    let v = q.mul_prepared_lazy(*b, *w); // [0, 2q)
+                    *a = u + v;
+                    *b = u + two_q - v;
+                }
+            }
+            half /= 2;
+            blocks *= 2;
+        }
+        for a in x {
+            *a = q.reduce_once((*a).min(a.wrapping_sub(two_q)));
+        }
+    }
+
+    fn inverse(&self, x: &mut [u64]) {
+        assert_eq!(x.len(), self.degree, "a row has `degree` words");
+        let q = self.modulus;
+        let two_q = 2 * q.value();
+        let mut half = 1;
+        let mut blocks = self.degree / 2;
+        while blocks > 0 {
+            for (block, w) in x.chunks_exact_mut(2 * half).zip(&self.inverse[blocks..2 * blocks]) {
+                let (lower, upper) = block.split_at_mut(half);
+                for (a, b) in lower.iter_mut().zip(upper) {
+                    // a, b in [0, 2q)
+                    let sum = *a + *b;
+                    let difference = *a + two_q - *b;
+                    *a = sum.min(sum.wrapping_sub(two_q));
+                    *b = q.mul_prepared_lazy(difference, *w);
+                }
+            }
+            half *= 2;
+            blocks /= 2;
+        }
+        for a in x {
+            *a = q.mul_prepared(*a, self.inverse_degree);
+        }
+    }
+
+    fn add_assign(&self, x: &mut [u64], y: &[u64]) {
+        for (a, b) in x.iter_mut().zip(y) {
+            *a = self.modulus.add(*a, *b);
+        }
+    }
+
+    fn sub_assign(&self, x: &mut [u64], y: &[u64]) {
+        for (a, b) in x.iter_mut().zip(y) {
+            *a = self.modulus.sub(*a, *b);
+        }
+    }
+
+    fn negate_assign(&self, x: &mut [u64]) {
+        for a in x {
+            *a = self.modulus.neg(*a);
+        }
+    }
+
+    fn mul_assign(&self, x: &mut [u64], y: &[u64]) {
+        for (a, b) in x.iter_mut().zip(y) {
+            *a = self.modulus.mul(*a, *b);
+        }
+    }
+
+    fn mul_constant_assign(&self, x: &mut [u64], w: Multiplier) {
+        for a in x {
+            *a = self.modulus.mul_prepared(*a, w);
+        }
+    }
+
+    fn sub_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier) {
+        for (a, b) in x.iter_mut().zip(y) {
+            *a = self.modulus.mul_prepared(*a + self.modulus.value() - *b, w);
+        }
+    }
+
+    fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool) {
+        for (i, target) in out.iter_mut().enumerate() {
+            let mut sum = if accumulate { *target } else { 0 };
+            for (xs, ys) in xs.chunks(LAZY_TERMS - 1).zip(ys.chunks(LAZY_TERMS - 1)) {
+                let terms = xs.iter().zip(ys).map(|(x, y)| u128::from(x[i]) * u128::from(y[i]));
+                sum = self.modulus.reduce_u128(terms.fold(u128::from(sum), |total, term| total + term));
+            }
+            *target = sum;
+        }
+    }
+
+    fn combine(&self, out: &mut [u64], ys: &[&[u64]], weights: &[u64], y_bits: u32) {
+        debug_assert!(y_bits <= crate::modulus::MAX_MODULUS_BITS);
+        for (i, target) in out.iter_mut().enumerate() {
+            let mut sum = 0;
+            for (ys, weights) in ys.chunks(LAZY_TERMS - 1).zip(weights.chunks(LAZY_TERMS - 1)) {
+                let terms = ys.iter().zip(weights).map(|(y, &w)| u128::from(y[i]) * u128::from(w));
+                sum = self.modulus.reduce_u128(terms.fold(u128::from(sum), |total, term| total + term));
+            }
+            *target = sum;
+        }
+    }
+
+    fn add_fraction(&self, acc: &mut [f64], x: &[u64], inverse_modulus: f64) {
+        for (a, &x) in acc.iter_mut().zip(x) {
+            *a += x as f64 * inverse_modulus;
+        }
+    }
+
+    fn round_fraction(&self, out: &mut [u64], acc: &[f64]) {
+        for (target, a) in out.iter_mut().zip(acc) {
+            *target = a.round_ties_even() as u64;
+        }
+    }
+
+    fn reduce_signed(&self, x: &mut [u64], values: &[i64]) {
+        for (target, &value) in x.iter_mut().zip(values) {
+            *target = self.modulus.reduce_i64(value);
+        }
+    }
+}

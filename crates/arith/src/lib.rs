@@ -1,0 +1,28 @@
+//! Clathrate's ground floor: moduli, primes, negacyclic transforms, kernels per instruction set, and the engine seam.
+//!
+//! Everything above this crate is `forbid(unsafe_code)`; what `unsafe` the CPU needs is here, in [`kernels`], [`aligned`], [`mapped`]
+//! and [`product`]. The crate knows nothing of ciphertexts: it works on rows of residues, each row with its own modulus.
+//!
+//! The layers, lowest first: [`modulus`] -> [`kernels`] -> [`ntt`] -> [`conversion`], [`automorphism`] -> [`engine`].
+
+pub mod aligned;
+pub mod automorphism;
+pub mod buffer;
+pub mod conversion;
+pub mod cpu;
+pub mod engine;
+pub mod error;
+pub mod kernels;
+pub mod modulus;
+pub mod ntt;
+pub mod primes;
+
+pub use automorphism::{Automorphism, GaloisElement};
+pub use buffer::Buffer;
+pub use conversion::{BaseConversion, Rounding};
+pub use cpu::CpuEngine;
+pub use engine::Engine;
+pub use error::ArithError;
+pub use kernels::Isa;
+pub use modulus::Modulus;
+pub use ntt::NttTable;
