@@ -1,2 +1,5 @@
 //! placeholder
 #![forbid(unsafe_code)]
+
+pub mod sampling;
+pub mod security;
