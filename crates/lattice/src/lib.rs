@@ -15,6 +15,7 @@ pub mod degree;
 pub mod error;
 pub mod gadget;
 pub mod modulus;
+pub mod multiply;
 pub mod noise;
 pub mod poly;
 pub mod public_key;
