@@ -16,6 +16,7 @@ pub mod kernels;
 pub mod modulus;
 pub mod ntt;
 pub mod primes;
+pub mod product;
 
 pub use automorphism::{Automorphism, GaloisElement};
 pub use buffer::Buffer;
