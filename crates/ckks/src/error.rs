@@ -1,0 +1,264 @@
+//! What can go wrong in CKKS; each error names the numbers and the remedy.
+
+use clathrate_arith::ArithError;
+use clathrate_lattice::LatticeError;
+use clathrate_lattice::sampling::SamplingError;
+use thiserror::Error;
+
+use crate::file::FileError;
+
+/// Errors of the CKKS layer.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CkksError {
+    /// The lattice layer refused.
+    #[error(transparent)]
+    Lattice(#[from] LatticeError),
+    /// The arithmetic refused.
+    #[error(transparent)]
+    Arith(#[from] ArithError),
+    /// A file is not what it should be.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Random generation failed.
+    #[error("random generation failed: {0}")]
+    Sampling(#[from] SamplingError),
+    /// A parameter specification that cannot be used.
+    #[error("parameters: {reason}")]
+    InvalidParams {
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+    /// A parameter set below the security threshold.
+    #[error("parameters have about {bits:.1} bits of security (dimension {dimension}, log2 QP = {log2_qp:.1}, {distribution}), below 128: {remedy}")]
+    Insecure {
+        /// Estimated bits.
+        bits: f64,
+        /// Module dimension, degree times rank.
+        dimension: usize,
+        /// Bits of the largest modulus.
+        log2_qp: f64,
+        /// The secret's distribution, in words.
+        distribution: String,
+        /// What to change.
+        remedy: String,
+    },
+    /// No preset of that name.
+    #[error("there is no preset \"{name}\"; there are: {known}")]
+    UnknownPreset {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// Data that is not finite.
+    #[error("the data has {value} at index {index}: only finite numbers can be encrypted")]
+    NotFinite {
+        /// Flat index.
+        index: usize,
+        /// NaN or an infinity.
+        value: f64,
+    },
+    /// Data too large for the scale and the modulus.
+    #[error("a value of magnitude {value:.4e} at scale 2^{log2_scale:.2} needs {needed:.1} bits, level {level} has room for {room:.1}: scale the data down or encrypt at a higher level")]
+    ValueTooLarge {
+        /// The largest magnitude.
+        value: f64,
+        /// The scale.
+        log2_scale: f64,
+        /// Bits needed, sign included.
+        needed: f64,
+        /// Bits there are.
+        room: f64,
+        /// The level.
+        level: usize,
+    },
+    /// An array without entries.
+    #[error("the array of shape {shape:?} has no entries: there is nothing to encrypt or multiply")]
+    Empty {
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+    /// Shapes that do not fit.
+    #[error("{operation}: shapes {left:?} and {right:?} do not fit: {remedy}")]
+    Shape {
+        /// The operation.
+        operation: &'static str,
+        /// Shape of the left operand.
+        left: Vec<usize>,
+        /// Shape of the right operand.
+        right: Vec<usize>,
+        /// What would fit.
+        remedy: String,
+    },
+    /// Operands encoded differently.
+    #[error("{operation} needs {expected}, got {got}: encrypt with that encoding")]
+    Encoding {
+        /// The operation.
+        operation: &'static str,
+        /// What it needs.
+        expected: String,
+        /// What it got.
+        got: String,
+    },
+    /// Scales that cannot be brought together.
+    #[error("scales 2^{left:.4} and 2^{right:.4} do not match: rescale one operand, or encode the other at its scale")]
+    ScaleMismatch {
+        /// Left scale.
+        left: f64,
+        /// Right scale.
+        right: f64,
+    },
+    /// A scale that leaves the modulus no room, or is no scale.
+    #[error("scale 2^{log2_scale:.2} is out of range at level {level}: the modulus has {room:.1} bits")]
+    ScaleOutOfRange {
+        /// The scale.
+        log2_scale: f64,
+        /// The level.
+        level: usize,
+        /// Bits of the modulus.
+        room: f64,
+    },
+    /// Too low a level for the operation.
+    #[error("{operation} needs level {needed} or higher, the ciphertext is at level {level}: start from a higher level or use parameters with more levels")]
+    LevelTooLow {
+        /// The operation.
+        operation: &'static str,
+        /// The level needed.
+        needed: usize,
+        /// The level there is.
+        level: usize,
+    },
+    /// A level above where the ciphertext is.
+    #[error("cannot drop from level {from} to level {to}: levels only go down")]
+    LevelUp {
+        /// Level now.
+        from: usize,
+        /// Level asked for.
+        to: usize,
+    },
+    /// No evaluation keys at all.
+    #[error("{operation} needs evaluation keys: make them with the secret key and give them to the evaluator")]
+    NoKeys {
+        /// The operation.
+        operation: &'static str,
+    },
+    /// No relinearisation key.
+    #[error("multiplying ciphertexts needs a relinearisation key; the key set has none: ask for `relinearise` when making evaluation keys")]
+    NoRelinearisationKey,
+    /// No conjugation key.
+    #[error("conjugation needs a key; the key set has none: ask for `conjugate` when making evaluation keys")]
+    NoConjugationKey,
+    /// No key for this rotation.
+    #[error("rotation by {steps} needs a key; the key set has {available}: ask for it when making evaluation keys")]
+    NoRotationKey {
+        /// Steps asked for.
+        steps: i64,
+        /// The steps there are.
+        available: String,
+    },
+    /// Objects of different parameters.
+    #[error("{what} was made for other parameters ({found} here, {expected} expected): use objects of one parameter set")]
+    WrongParams {
+        /// What does not fit.
+        what: &'static str,
+        /// Digest of its parameters, short.
+        found: String,
+        /// Digest expected, short.
+        expected: String,
+    },
+    /// A key of another secret.
+    #[error("{what} belongs to secret {found}, expected {expected}: it cannot be combined or decrypted with this one")]
+    WrongSecret {
+        /// What does not fit.
+        what: &'static str,
+        /// Its key id.
+        found: String,
+        /// The key id expected.
+        expected: String,
+    },
+    /// An argument out of its range.
+    #[error("{what} is {value}: {remedy}")]
+    OutOfRange {
+        /// The argument.
+        what: &'static str,
+        /// Its value.
+        value: String,
+        /// The range.
+        remedy: String,
+    },
+    /// The caller's progress callback asked to stop.
+    #[error("stopped by the progress callback; nothing was changed")]
+    Cancelled,
+}
+
+impl CkksError {
+    /// A name for the kind of error, stable across versions: fronts map it to an exception and an exit code.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::InvalidParams { .. } | Self::UnknownPreset { .. } | Self::Arith(_) => ErrorKind::Params,
+            Self::Insecure { .. } => ErrorKind::Security,
+            Self::NotFinite { .. } | Self::ValueTooLarge { .. } | Self::Empty { .. } | Self::OutOfRange { .. } => ErrorKind::Value,
+            Self::Shape { .. } | Self::Encoding { .. } => ErrorKind::Shape,
+            Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,
+            Self::LevelTooLow { .. } | Self::LevelUp { .. } => ErrorKind::Level,
+            Self::NoKeys { .. } | Self::NoRelinearisationKey | Self::NoConjugationKey | Self::NoRotationKey { .. } => ErrorKind::MissingKey,
+            Self::WrongParams { .. } => ErrorKind::WrongParams,
+            Self::WrongSecret { .. } => ErrorKind::WrongSecret,
+            Self::File(error) => file_kind(error),
+            Self::Sampling(_) => ErrorKind::Random,
+            Self::Cancelled => ErrorKind::Cancelled,
+            Self::Lattice(error) => lattice_kind(error),
+        }
+    }
+}
+
+fn lattice_kind(error: &LatticeError) -> ErrorKind {
+    match error {
+        LatticeError::LevelOutOfRange { .. } | LatticeError::NoLevelLeft | LatticeError::KeyLevelTooLow { .. } => ErrorKind::Level,
+        LatticeError::KeyInputs { .. } | LatticeError::KeyGadget { .. } => ErrorKind::WrongParams,
+        LatticeError::NoSpecialPrimes | LatticeError::DigitTooLarge { .. } | LatticeError::Arith(_) => ErrorKind::Params,
+        LatticeError::Sampling(_) => ErrorKind::Random,
+        _ => ErrorKind::Shape,
+    }
+}
+
+fn file_kind(error: &FileError) -> ErrorKind {
+    match error {
+        FileError::WrongParameters { .. } => ErrorKind::WrongParams,
+        FileError::Io { .. } => ErrorKind::Io,
+        _ => ErrorKind::File,
+    }
+}
+
+/// Kinds of errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// Parameters that cannot be used.
+    Params,
+    /// Parameters below the security threshold.
+    Security,
+    /// Data or an argument out of range.
+    Value,
+    /// Shapes or encodings that do not fit.
+    Shape,
+    /// Scales that do not fit.
+    Scale,
+    /// A level that does not fit.
+    Level,
+    /// A key that is not there.
+    MissingKey,
+    /// Objects of different parameters.
+    WrongParams,
+    /// Objects of different secrets.
+    WrongSecret,
+    /// A file that is not what it should be.
+    File,
+    /// The operating system refused.
+    Io,
+    /// Random generation failed.
+    Random,
+    /// Stopped by the caller.
+    Cancelled,
+}
