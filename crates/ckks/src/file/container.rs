@@ -15,7 +15,7 @@
 //! | 72..80 | length of the whole file in bytes |
 //! | 80..96 | zero |
 //! | 96..128 | BLAKE3 of bytes 0..96, the metadata with its padding, and the section table |
-//! | 128.. | metadata: a JSON object in UTF-8, padded |
+//! | 128.. | metadata: JSON in UTF-8, at least one byte, padded |
 //! | .. | the sections in the order of the table, each padded |
 //! | last 64 * sections | the section table: per section name (16 bytes ASCII, zero-filled), offset, length, BLAKE3 of its bytes |
 //!

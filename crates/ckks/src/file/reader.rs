@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clathrate_arith::mapped::{self, AlignedBytes, MappedFile};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::container::{
     CHECKED_HEADER_BYTES, FORMAT_VERSION, FileKind, FileLabel, HEADER_BYTES, MAGIC, METADATA_LIMIT_BYTES, RawHeader, SECTION_LIMIT,
@@ -127,6 +127,8 @@ impl<'a> FileReader<'a> {
         // From here on the header is as its writer meant it; what breaks the format now is no accident.
         let label = raw.label()?;
         let metadata = String::from_utf8(metadata).map_err(|error| FileError::Metadata { reason: error.to_string() })?;
+        // Well-formed JSON holds no raw control characters, so the text can be printed.
+        parse_metadata::<IgnoredAny>(&metadata)?;
         if bytes[extent.metadata_end..extent.sections_start].iter().any(|&byte| byte != 0) {
             return Err(FileError::Malformed { what: "a byte of padding after the metadata", found: 1, expected: 0 });
         }
@@ -183,7 +185,7 @@ impl<'a> FileReader<'a> {
     /// # Errors
     /// `Metadata` if it does not describe a `T`.
     pub fn metadata<T: DeserializeOwned>(&self) -> Result<T, FileError> {
-        serde_json::from_str(&self.metadata).map_err(|error| FileError::Metadata { reason: error.to_string() })
+        parse_metadata(&self.metadata)
     }
 
     /// The section called `name`, its checksum compared (once per reader).
@@ -290,6 +292,10 @@ impl<'a> Section<'a> {
         target.iter_mut().zip(words_in(self.bytes)).for_each(|(target, word)| *target = word);
         Ok(())
     }
+}
+
+fn parse_metadata<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {
+    serde_json::from_str(text).map_err(|error| FileError::Metadata { reason: error.to_string() })
 }
 
 fn words_in(bytes: &[u8]) -> impl Iterator<Item = u64> {
