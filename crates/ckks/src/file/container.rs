@@ -159,8 +159,7 @@ impl RawHeader {
     /// The label, once the checksum is known to fit.
     pub fn label(&self) -> Result<FileLabel, FileError> {
         let Some(kind) = FileKind::from_number(self.kind) else {
-            let newest = FileKind::ALL.len() as u64;
-            return Err(FileError::Malformed { what: "the kind number", found: u64::from(self.kind), expected: newest });
+            return Err(FileError::UnknownKind { found: self.kind, newest: FileKind::ALL.len() as u32 });
         };
         if self.flags & !FLAG_INSECURE != 0 {
             return Err(FileError::Malformed { what: "the flag word", found: self.flags, expected: self.flags & FLAG_INSECURE });

@@ -93,7 +93,7 @@ impl<'a> FileReader<'a> {
     /// Reads a container in memory, in place.
     ///
     /// # Errors
-    /// `NotAClathrateFile`, `FutureVersion`, `Truncated`, `TrailingBytes`, `TooLarge`, `HeaderCorrupted`, `Malformed`,
+    /// `NotAClathrateFile`, `FutureVersion`, `Truncated`, `TrailingBytes`, `TooLarge`, `HeaderCorrupted`, `UnknownKind`, `Malformed`,
     /// `InvalidSectionName`, `DuplicateSection`, `SectionCorrupted`, `Metadata`: each for what its name says.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, FileError> {
         Self::parse(Backing::Borrowed(bytes))
@@ -129,8 +129,8 @@ impl<'a> FileReader<'a> {
         let metadata = String::from_utf8(metadata).map_err(|error| FileError::Metadata { reason: error.to_string() })?;
         // Well-formed JSON holds no raw control characters, so the text can be printed.
         parse_metadata::<IgnoredAny>(&metadata)?;
-        if bytes[extent.metadata_end..extent.sections_start].iter().any(|&byte| byte != 0) {
-            return Err(FileError::Malformed { what: "a byte of padding after the metadata", found: 1, expected: 0 });
+        if let Some(&byte) = bytes[extent.metadata_end..extent.sections_start].iter().find(|&&byte| byte != 0) {
+            return Err(FileError::Malformed { what: "a byte of padding after the metadata", found: u64::from(byte), expected: 0 });
         }
         check_sections(&sections, bytes, &extent)?;
         let by_name = index_by_name(&sections)?;
