@@ -71,4 +71,14 @@ pub enum ArithError {
         /// The count given.
         got: usize,
     },
+    /// A value beyond what an exact computation admits.
+    #[error("{what} is {value}, at most {limit} is allowed: scale it down, or reduce it first")]
+    TooLarge {
+        /// Which value.
+        what: &'static str,
+        /// Its magnitude.
+        value: u64,
+        /// The largest magnitude allowed.
+        limit: u64,
+    },
 }

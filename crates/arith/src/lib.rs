@@ -17,6 +17,7 @@ pub mod mapped;
 pub mod modulus;
 pub mod ntt;
 pub mod primes;
+pub mod product;
 
 pub use automorphism::{Automorphism, GaloisElement};
 pub use buffer::Buffer;

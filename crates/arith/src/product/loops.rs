@@ -1,0 +1,294 @@
+//! The passes around the floating-point products: residues to digits, sums to residues.
+//!
+//! Plain Rust that the compiler vectorises, compiled once per instruction set; every version gives the same bits, because every step is either integer or
+//! decided by the bounds of [`super::split::SplitPlan`]. Sits below [`super`].
+
+use super::split::Slices;
+use crate::modulus::Modulus;
+
+/// Elements handled together: their temporaries stay in the first-level cache.
+const CHUNK: usize = 128;
+
+/// `1.5 * 2^52`: adding it rounds a double of magnitude below `2^51` to an integer, ties to even, held in the low bits.
+const ROUNDER: f64 = 6_755_399_441_055_744.0;
+
+/// Instruction sets the passes are compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Width {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Width {
+    /// Every width this machine has, slowest first.
+    pub(crate) fn available() -> Vec<Width> {
+        #[allow(unused_mut)]
+        let mut widths = vec![Width::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                widths.push(Width::Avx2);
+            }
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") {
+                widths.push(Width::Avx512);
+            }
+        }
+        widths
+    }
+
+    /// The fastest of them.
+    pub(crate) fn detect() -> Width {
+        Self::available().last().copied().unwrap_or(Width::Portable)
+    }
+}
+
+/// Compiles `$body` once per instruction set and dispatches on a [`Width`].
+macro_rules! per_width {
+    ($(#[$doc:meta])* $name:ident => $body:ident<$($generic:ident: $bound:ident),*>($($arg:ident: $ty:ty),*) -> $out:ty) => {
+        $(#[$doc])*
+        pub(crate) fn $name<$($generic: $bound),*>(width: Width, $($arg: $ty),*) -> $out {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn avx2<$($generic: $bound),*>($($arg: $ty),*) -> $out {
+                $body($($arg),*)
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512dq,avx512vl,fma")]
+            fn avx512<$($generic: $bound),*>($($arg: $ty),*) -> $out {
+                $body($($arg),*)
+            }
+            match width {
+                Width::Portable => $body($($arg),*),
+                // SAFETY: a width exists only where `Width::available` has found its instructions.
+                #[cfg(target_arch = "x86_64")]
+                Width::Avx2 => unsafe { avx2($($arg),*) },
+                // SAFETY: as above.
+                #[cfg(target_arch = "x86_64")]
+                Width::Avx512 => unsafe { avx512($($arg),*) },
+            }
+        }
+    };
+}
+
+per_width! {
+    /// Digits of one row of residues: `out[j * stride + l]` is digit `j` of the centred `row[l]`. True if every residue is below `q`.
+    digits_of_residues => digits_of_residues_body<>(out: &mut [f64], stride: usize, row: &[u64], slices: Slices, q: u64) -> bool
+}
+
+per_width! {
+    /// Digit `index` of signed words.
+    digit_of_words => digit_of_words_body<>(out: &mut [f64], words: &[i64], slices: Slices, index: usize) -> ()
+}
+
+per_width! {
+    /// `sums <- sums + products`. Range: products are integers of magnitude at most `2^53`; no sum reaches `2^62`.
+    add_products => add_products_body<>(sums: &mut [i64], products: &[f64]) -> ()
+}
+
+per_width! {
+    /// `out[l] <- 2^carry out[l] + sum_j 2^(bits j) sums[j * stride + l] mod q`, or without the first term when there is no carry.
+    ///
+    /// Range: as [`super::split::SplitPlan`], step 4.
+    reduce_sums => reduce_sums_body<T: Sum>(out: &mut [u64], carry: Option<u32>, sums: &[T], stride: usize, slices: Slices, modulus: &Modulus) -> ()
+}
+
+#[inline(always)]
+fn digits_of_residues_body(out: &mut [f64], stride: usize, row: &[u64], slices: Slices, q: u64) -> bool {
+    let half_q = q / 2;
+    let mut overflow = 0u64;
+    if slices.count == 1 {
+        for (digit, &u) in out[..row.len()].iter_mut().zip(row) {
+            overflow |= q.wrapping_sub(1).wrapping_sub(u) | u;
+            *digit = centred(u, half_q, q) as f64;
+        }
+        return overflow >> 63 == 0;
+    }
+    let (half, mask) = (1i64 << (slices.bits - 1), (1i64 << slices.bits) - 1);
+    let mut rest = [0i64; CHUNK];
+    for (chunk, words) in row.chunks(CHUNK).enumerate() {
+        let start = chunk * CHUNK;
+        let rest = &mut rest[..words.len()];
+        for (r, &u) in rest.iter_mut().zip(words) {
+            overflow |= q.wrapping_sub(1).wrapping_sub(u) | u;
+            *r = centred(u, half_q, q);
+        }
+        for j in 0..slices.count - 1 {
+            let digits = &mut out[j * stride + start..][..words.len()];
+            for (digit, r) in digits.iter_mut().zip(rest.iter_mut()) {
+                let d = (r.wrapping_add(half) & mask) - half;
+                *r = r.wrapping_sub(d) >> slices.bits;
+                *digit = d as f64;
+            }
+        }
+        let digits = &mut out[(slices.count - 1) * stride + start..][..words.len()];
+        for (digit, &r) in digits.iter_mut().zip(rest.iter()) {
+            *digit = r as f64;
+        }
+    }
+    overflow >> 63 == 0
+}
+
+#[inline(always)]
+fn centred(u: u64, half_q: u64, q: u64) -> i64 {
+    (if u > half_q { u.wrapping_sub(q) } else { u }) as i64
+}
+
+#[inline(always)]
+fn digit_of_words_body(out: &mut [f64], words: &[i64], slices: Slices, index: usize) {
+    if slices.count == 1 {
+        for (digit, &w) in out.iter_mut().zip(words) {
+            *digit = w as f64;
+        }
+        return;
+    }
+    let (half, mask) = (1i64 << (slices.bits - 1), (1i64 << slices.bits) - 1);
+    for (digit, &w) in out.iter_mut().zip(words) {
+        let mut rest = w;
+        for _ in 0..index {
+            rest = (rest - ((rest.wrapping_add(half) & mask) - half)) >> slices.bits;
+        }
+        *digit = if index + 1 == slices.count { rest as f64 } else { ((rest.wrapping_add(half) & mask) - half) as f64 };
+    }
+}
+
+#[inline(always)]
+fn add_products_body(sums: &mut [i64], products: &[f64]) {
+    for (sum, product) in sums.iter_mut().zip(products) {
+        *sum += product.integer();
+    }
+}
+
+/// A sum of products of digits: a double holding an integer, or the integer.
+pub(crate) trait Sum: Copy {
+    /// Its value.
+    fn integer(self) -> i64;
+    /// Its value within a relative `2^-53`.
+    fn approximate(self) -> f64;
+}
+
+impl Sum for f64 {
+    #[inline(always)]
+    fn integer(self) -> i64 {
+        debug_assert!(self.abs() <= super::split::EXACT_LIMIT as f64);
+        // SAFETY: an integer of magnitude at most 2^53 (SplitPlan, step 2): finite and within an i64.
+        unsafe { self.to_int_unchecked::<i64>() }
+    }
+
+    #[inline(always)]
+    fn approximate(self) -> f64 {
+        self
+    }
+}
+
+impl Sum for i64 {
+    #[inline(always)]
+    fn integer(self) -> i64 {
+        self
+    }
+
+    #[inline(always)]
+    fn approximate(self) -> f64 {
+        self as f64
+    }
+}
+
+#[inline(always)]
+fn reduce_sums_body<T: Sum>(out: &mut [u64], carry: Option<u32>, sums: &[T], stride: usize, slices: Slices, modulus: &Modulus) {
+    // The common counts get their own loops, whose inner sums unroll.
+    match slices.count {
+        1 => reduce_sums_of::<T, 1>(out, carry, sums, stride, slices.bits, modulus),
+        2 => reduce_sums_of::<T, 2>(out, carry, sums, stride, slices.bits, modulus),
+        3 => reduce_sums_of::<T, 3>(out, carry, sums, stride, slices.bits, modulus),
+        4 => reduce_sums_of::<T, 4>(out, carry, sums, stride, slices.bits, modulus),
+        5 => reduce_sums_of::<T, 5>(out, carry, sums, stride, slices.bits, modulus),
+        6 => reduce_sums_of::<T, 6>(out, carry, sums, stride, slices.bits, modulus),
+        7 => reduce_sums_of::<T, 7>(out, carry, sums, stride, slices.bits, modulus),
+        _ => reduce_sums_of::<T, 8>(out, carry, sums, stride, slices.bits, modulus),
+    }
+}
+
+#[inline(always)]
+fn reduce_sums_of<T: Sum, const S: usize>(out: &mut [u64], carry: Option<u32>, sums: &[T], stride: usize, bits: u32, modulus: &Modulus) {
+    let q = modulus.value();
+    let inverse = 1.0 / q as f64;
+    let length = out.len();
+    let rows: [&[T]; S] = std::array::from_fn(|j| &sums[j * stride..][..length]);
+    let scales: [f64; S] = std::array::from_fn(|j| power_of_two(bits * j as u32));
+    let (shift, keep) = carry.map_or((0, 0), |shift| (shift, u64::MAX));
+    let carry_scale = power_of_two(shift);
+    for l in 0..length {
+        let carried = out[l] & keep;
+        let mut exact = carried << shift;
+        let mut approximate = carried as i64 as f64 * carry_scale;
+        for j in 0..S {
+            let sum = rows[j][l];
+            exact = exact.wrapping_add((sum.integer() as u64) << (bits * j as u32));
+            approximate += sum.approximate() * scales[j];
+        }
+        let quotient = (approximate * inverse + ROUNDER).to_bits().wrapping_sub(ROUNDER.to_bits());
+        let remainder = exact.wrapping_sub(quotient.wrapping_mul(q));
+        // In (-q, q): as words, a negative one is larger than itself plus q, a non-negative one smaller.
+        out[l] = remainder.min(remainder.wrapping_add(q));
+    }
+}
+
+/// `2^exponent`, `exponent < 1024`.
+#[inline(always)]
+fn power_of_two(exponent: u32) -> f64 {
+    f64::from_bits(u64::from(1023 + exponent) << 52)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(count: usize, below: u64, seed: u64) -> Vec<u64> {
+        let mut state = seed | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        (0..count).map(|i| if i < 2 { (below - 1) * i as u64 } else { next() % below }).collect()
+    }
+
+    #[test]
+    fn digits_recompose_and_stay_within_their_bound_at_every_width() {
+        for (q, bits) in [(3u64, 2), ((1 << 29) - 3, 29), ((1 << 45) - 55, 45), ((1 << 61) - 1, 61)] {
+            for max_abs_w in [1, 1 << 13, 1 << 52] {
+                let slices = super::super::split::SplitPlan::choose(1000, max_abs_w, bits).right;
+                let row = words(2 * CHUNK + 5, q, 7);
+                let mut first = None;
+                for width in Width::available() {
+                    let mut out = vec![f64::NAN; slices.count * row.len()];
+                    assert!(digits_of_residues(width, &mut out, row.len(), &row, slices, q));
+                    for (l, &u) in row.iter().enumerate() {
+                        let value: i128 = (0..slices.count).map(|j| (out[j * row.len() + l] as i128) << (slices.bits * j as u32)).sum();
+                        assert_eq!(value.rem_euclid(i128::from(q)) as u64, u);
+                        assert!((0..slices.count).all(|j| out[j * row.len() + l].abs() <= slices.max_digit as f64));
+                    }
+                    assert_eq!(first.get_or_insert(out.clone()), &out, "{width:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn residue_out_of_range_is_seen_at_every_width() {
+        let q = (1 << 45) - 55;
+        let slices = super::super::split::SplitPlan::choose(1000, 1 << 13, 45).right;
+        for width in Width::available() {
+            for bad in [q, q + 1, u64::MAX] {
+                for place in [0, 7, 130] {
+                    let mut row = vec![0; 131];
+                    row[place] = bad;
+                    assert!(!digits_of_residues(width, &mut vec![0.0; 131 * slices.count], 131, &row, slices, q), "{bad} at {place}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! How an exact product is cut into floating-point ones: bounds, costs, and the proof that nothing is rounded.
+//!
+//! Sits below [`super`]; knows nothing of matrices in memory.
+
+/// Magnitudes up to here are exact in `f64`, and so is every sum that never leaves them.
+pub(crate) const EXACT_LIMIT: u64 = 1 << 53;
+
+/// Inner dimension that is converted, multiplied and reduced at a time.
+pub(crate) const MAX_INNER_BLOCK: usize = 1024;
+
+/// Bound on the quotient by `q` of what one reduction takes in (see [`SplitPlan`], step 4).
+const QUOTIENT_LIMIT: u128 = 1 << 46;
+
+/// What one more inner block costs, in multiply-adds per output element: the pass that adds its sums to the integer accumulators,
+/// and the start of a product (measured on AVX-512: the cost per element of inner blocks of 64, 128 and 256 against one of 1024).
+const BLOCK_OVERHEAD: u128 = 24;
+
+/// How a signed integer is cut into balanced digits, lowest first: `x = sum_j digit_j 2^(bits j)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slices {
+    /// Number of digits, at least 1.
+    pub count: usize,
+    /// `log2` of the base; 0 when there is one digit.
+    pub bits: u32,
+    /// The largest magnitude of any digit.
+    pub max_digit: u64,
+}
+
+impl Slices {
+    /// The cut of `|x| <= bound` into `count` digits whose largest magnitude is smallest.
+    ///
+    /// A digit is `d = ((x + h) mod 2^bits) - h` in `[-h, h - 1]`, `h = 2^(bits - 1)`; what remains is `(x - d) / 2^bits`, of magnitude at most
+    /// `(bound + h) / 2^bits` rounded down (it is an integer). The top digit is what remains after `count - 1` of these.
+    fn balanced(bound: u64, count: usize) -> Self {
+        if count == 1 {
+            return Self { count, bits: 0, max_digit: bound };
+        }
+        (1..=52)
+            .map(|bits| {
+                let half = 1u64 << (bits - 1);
+                let top = (1..count).fold(bound, |rest, _| (rest + half) >> bits);
+                Self { count, bits, max_digit: top.max(half) }
+            })
+            .min_by_key(|slices| slices.max_digit)
+            .unwrap_or(Self { count: 1, bits: 0, max_digit: bound })
+    }
+
+    /// A bound on `sum_j |digit_j| 2^(bits j)`.
+    fn mass(&self) -> u128 {
+        (0..self.count as u32).map(|j| u128::from(self.max_digit) << (self.bits * j).min(64)).sum()
+    }
+}
+
+/// How a product with moduli of a given size is split, such that every floating-point operation in it is exact.
+///
+/// With balanced digits ([`Slices`]) `u = sum_j u_j 2^(b j)` of the centred residues and `w = sum_i w_i 2^(c i)` of the weights,
+///
+/// ```text
+/// W U = sum_i 2^(c i) sum_j 2^(b j) (W_i U_j),      computed modulo q, the products W_i U_j in floating point.
+/// ```
+///
+/// Proof of exactness, for an inner dimension taken in blocks of `k` = [`SplitPlan::exact_block`] within ranges of at most `K = 1024`:
+///
+/// 1. *Digits.* A residue `u` in `[0, q)`, `q` odd and below `2^m`, has the centred representative `|u'| <= (q - 1)/2 <= 2^(m-1) - 1`. The digits of `u'`
+///    and of `w` (an integer, `|w| <= 2^52`) are found in integer arithmetic, and are at most `D_u` and `D_w` in magnitude, both below `2^53`:
+///    they convert to `f64` exactly.
+/// 2. *Products.* `k D_w D_u <= 2^53`. Every partial sum that any order of summation forms within a block is a sum of at most `k` products
+///    of digits: an integer of magnitude at most `2^53`, hence a `f64`. The exact value of each operation (fused or not) being representable, IEEE 754
+///    returns it. So the order of the additions, fused operations, vector widths and numbers of threads change no bit.
+/// 3. *Sums over blocks* of one range are `i64` of magnitude at most `K D_w D_u < 2^62`: no overflow.
+/// 4. *Reduction.* For slice `i`, `T = 2^c R + sum_j 2^(b j) v_j`, `R` in `[0, q)` being what the slices above have given (Horner's rule) or
+///    what the earlier ranges have (then without the factor), is formed twice: modulo `2^64` in wrapping integers, and approximately in `f64`. Let `S` be the sum of
+///    the magnitudes of the terms; the plan guarantees `S/q <= 2^46`. The floating-point sum has at most `s + 3` roundings per term (`s` slices of U,
+///    `s <= 8`), the product with the rounded `1/q` two more: the quotient is off by at most `(s + 6) 2^-53 S/q <= 14/128 < 1/2`, its rounding to an integer
+///    `z` by another `1/2`. So `|T - z q| < q < 2^61`, its value modulo `2^64` determines it, and adding `q` when it is negative ends in `[0, q)`.
+///
+/// Source: [pcmm-mambo, sec. 7.1, App. C]; differs: digits are balanced (a bit less each), the weights may be cut too, the inner dimension may be cut
+/// where that saves a product, and the combination is reduced with one quotient instead of 93-bit integers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SplitPlan {
+    pub(crate) left: Slices,
+    pub(crate) right: Slices,
+    /// The weights are replaced by their centred residues modulo q first.
+    pub(crate) reduce_left: bool,
+    pub(crate) exact_block: usize,
+    inner: usize,
+    modulus_bits: u32,
+}
+
+impl SplitPlan {
+    /// The cheapest plan for weights `|w| <= max_abs_w`, `inner` of them in a row, and moduli `q < 2^modulus_bits`.
+    ///
+    /// Cost of a plan, per output element: products x (inner + 24 x inner blocks). Arguments beyond the supported range (`max_abs_w` above
+    /// `2^52`, `modulus_bits` outside `2..=61`, `inner` 0) are taken at its end.
+    #[must_use]
+    pub fn choose(inner: usize, max_abs_w: u64, modulus_bits: u32) -> SplitPlan {
+        let (inner, modulus_bits) = (inner.max(1), modulus_bits.clamp(2, 61));
+        let residue_bound = (1u64 << (modulus_bits - 1)) - 1;
+        let max_abs_w = max_abs_w.clamp(1, super::MAX_WEIGHT);
+        let left_bound = max_abs_w.min(residue_bound);
+        let candidates = (1..=8).flat_map(|left_count| (1..=8).map(move |right_count| (left_count, right_count)));
+        candidates
+            .filter_map(|(left_count, right_count)| {
+                let left = Slices::balanced(left_bound, left_count);
+                let right = Slices::balanced(residue_bound, right_count);
+                Self::within_bounds(left, right, inner, modulus_bits, max_abs_w > residue_bound)
+            })
+            .min_by_key(|plan| (plan.cost(), plan.left.count))
+            // Eight digits of a 61-bit residue and eight of a weight are 2^8 and 2^6 at most: always within bounds.
+            .expect("eight slices of each always fit")
+    }
+
+    fn within_bounds(left: Slices, right: Slices, inner: usize, modulus_bits: u32, reduce_left: bool) -> Option<Self> {
+        let digits = u128::from(left.max_digit) * u128::from(right.max_digit);
+        let range = inner.min(MAX_INNER_BLOCK) as u128;
+        let exact_block = (u128::from(EXACT_LIMIT) / digits).min(range) as usize;
+        let quotient = (range * u128::from(left.max_digit) * right.mass()) / (1u128 << (modulus_bits - 1)) + (1u128 << left.bits) + 2;
+        let fits = exact_block >= 1 && right.max_digit < EXACT_LIMIT && range * digits < 1 << 62 && quotient <= QUOTIENT_LIMIT;
+        fits.then_some(Self { left, right, reduce_left, exact_block, inner, modulus_bits })
+    }
+
+    fn cost(&self) -> u128 {
+        let blocks = self.inner.div_ceil(self.exact_block) as u128;
+        self.gemm_count() as u128 * (self.inner as u128 + BLOCK_OVERHEAD * blocks)
+    }
+
+    /// Floating-point products of the full size that the exact one costs.
+    #[must_use]
+    pub fn gemm_count(&self) -> usize {
+        self.left.count * self.right.count
+    }
+
+    /// How the weights are cut.
+    #[must_use]
+    pub fn left(&self) -> Slices {
+        self.left
+    }
+
+    /// How the centred residues are cut.
+    #[must_use]
+    pub fn right(&self) -> Slices {
+        self.right
+    }
+
+    /// Longest inner dimension whose floating-point sums are exact, at most 1024.
+    #[must_use]
+    pub fn exact_block(&self) -> usize {
+        self.exact_block
+    }
+
+    /// The plan in one sentence.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        format!(
+            "{} product(s): weights{} in {} slice(s) of magnitude <= {}, centred {}-bit residues in {} slice(s) of magnitude <= {}; inner dimension {} in blocks of {}, \
+             {} x {} x {} <= 2^53",
+            self.gemm_count(),
+            if self.reduce_left { " (reduced modulo q)" } else { "" },
+            self.left.count,
+            self.left.max_digit,
+            self.modulus_bits,
+            self.right.count,
+            self.right.max_digit,
+            self.inner,
+            self.exact_block,
+            self.exact_block,
+            self.left.max_digit,
+            self.right.max_digit,
+        )
+    }
+}
