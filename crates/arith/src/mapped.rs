@@ -17,7 +17,7 @@ use crate::aligned::AlignedWords;
 /// Bytes in a word.
 const WORD_BYTES: usize = size_of::<u64>();
 
-/// Bytes asked for at a time by [`AlignedBytes::read_from`]: large enough for full speed, small beside a ciphertext.
+/// Words asked for at a time by [`AlignedBytes::read_from`] (256 KiB): large enough for full speed, small beside a ciphertext.
 const CHUNK_WORDS: usize = 32 * 1024;
 
 /// Why bytes cannot be seen as words in place.
@@ -254,7 +254,7 @@ mod tests {
     impl Read for Trickle<'_> {
         fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
             self.1 += 1;
-            if self.1 % 5 == 0 {
+            if self.1.is_multiple_of(5) {
                 return Err(ErrorKind::Interrupted.into());
             }
             let most = target.len().min(self.1 % 7 + 1);
@@ -269,7 +269,7 @@ mod tests {
             let contents: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
             let whole = AlignedBytes::read_from(&mut &contents[..], len as u64).unwrap();
             assert!(whole[..] == contents[..], "{len}");
-            assert!(len == 0 || whole.as_ptr().addr() % ALIGNMENT == 0);
+            assert!(len == 0 || whole.as_ptr().addr().is_multiple_of(ALIGNMENT));
         }
         let contents: Vec<u8> = (0..10_000).map(|i| (i % 251) as u8).collect();
         assert!(AlignedBytes::read_from(&mut Trickle(&contents, 0), 10_000).unwrap()[..] == contents[..]);

@@ -15,7 +15,7 @@
 //! | 72..80 | length of the whole file in bytes |
 //! | 80..96 | zero |
 //! | 96..128 | BLAKE3 of bytes 0..96, the metadata with its padding, and the section table |
-//! | 128.. | metadata: a JSON object in UTF-8, padded |
+//! | 128.. | metadata: JSON in UTF-8, at least one byte, padded |
 //! | .. | the sections in the order of the table, each padded |
 //! | last 64 * sections | the section table: per section name (16 bytes ASCII, zero-filled), offset, length, BLAKE3 of its bytes |
 //!
@@ -159,8 +159,7 @@ impl RawHeader {
     /// The label, once the checksum is known to fit.
     pub fn label(&self) -> Result<FileLabel, FileError> {
         let Some(kind) = FileKind::from_number(self.kind) else {
-            let newest = FileKind::ALL.len() as u64;
-            return Err(FileError::Malformed { what: "the kind number", found: u64::from(self.kind), expected: newest });
+            return Err(FileError::UnknownKind { found: self.kind, newest: FileKind::ALL.len() as u32 });
         };
         if self.flags & !FLAG_INSECURE != 0 {
             return Err(FileError::Malformed { what: "the flag word", found: self.flags, expected: self.flags & FLAG_INSECURE });

@@ -61,6 +61,14 @@ pub enum FileError {
         /// What the format asks for.
         expected: u64,
     },
+    /// A kind number that this program does not know.
+    #[error("the file's kind number is {found}, but this program knows 1 to {newest}: upgrade Clathrate")]
+    UnknownKind {
+        /// The number.
+        found: u32,
+        /// The last number known here.
+        newest: u32,
+    },
     /// A file of another kind than the one asked for.
     #[error("the file holds {found}, expected {expected}: pass the right file")]
     WrongKind {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clathrate_arith::mapped::{self, AlignedBytes, MappedFile};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::container::{
     CHECKED_HEADER_BYTES, FORMAT_VERSION, FileKind, FileLabel, HEADER_BYTES, MAGIC, METADATA_LIMIT_BYTES, RawHeader, SECTION_LIMIT,
@@ -93,7 +93,7 @@ impl<'a> FileReader<'a> {
     /// Reads a container in memory, in place.
     ///
     /// # Errors
-    /// `NotAClathrateFile`, `FutureVersion`, `Truncated`, `TrailingBytes`, `TooLarge`, `HeaderCorrupted`, `Malformed`,
+    /// `NotAClathrateFile`, `FutureVersion`, `Truncated`, `TrailingBytes`, `TooLarge`, `HeaderCorrupted`, `UnknownKind`, `Malformed`,
     /// `InvalidSectionName`, `DuplicateSection`, `SectionCorrupted`, `Metadata`: each for what its name says.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, FileError> {
         Self::parse(Backing::Borrowed(bytes))
@@ -127,8 +127,10 @@ impl<'a> FileReader<'a> {
         // From here on the header is as its writer meant it; what breaks the format now is no accident.
         let label = raw.label()?;
         let metadata = String::from_utf8(metadata).map_err(|error| FileError::Metadata { reason: error.to_string() })?;
-        if bytes[extent.metadata_end..extent.sections_start].iter().any(|&byte| byte != 0) {
-            return Err(FileError::Malformed { what: "a byte of padding after the metadata", found: 1, expected: 0 });
+        // Well-formed JSON holds no raw control characters, so the text can be printed.
+        parse_metadata::<IgnoredAny>(&metadata)?;
+        if let Some(&byte) = bytes[extent.metadata_end..extent.sections_start].iter().find(|&&byte| byte != 0) {
+            return Err(FileError::Malformed { what: "a byte of padding after the metadata", found: u64::from(byte), expected: 0 });
         }
         check_sections(&sections, bytes, &extent)?;
         let by_name = index_by_name(&sections)?;
@@ -183,7 +185,7 @@ impl<'a> FileReader<'a> {
     /// # Errors
     /// `Metadata` if it does not describe a `T`.
     pub fn metadata<T: DeserializeOwned>(&self) -> Result<T, FileError> {
-        serde_json::from_str(&self.metadata).map_err(|error| FileError::Metadata { reason: error.to_string() })
+        parse_metadata(&self.metadata)
     }
 
     /// The section called `name`, its checksum compared (once per reader).
@@ -290,6 +292,10 @@ impl<'a> Section<'a> {
         target.iter_mut().zip(words_in(self.bytes)).for_each(|(target, word)| *target = word);
         Ok(())
     }
+}
+
+fn parse_metadata<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {
+    serde_json::from_str(text).map_err(|error| FileError::Metadata { reason: error.to_string() })
 }
 
 fn words_in(bytes: &[u8]) -> impl Iterator<Item = u64> {

@@ -4,7 +4,7 @@ use super::error::FileError;
 
 /// Checks that `words` are rows of `degree` reduced residues, one row per modulus.
 ///
-/// words[i * degree + j] < moduli[i]
+/// `words[i * degree + j] < moduli[i]`
 ///
 /// Shapes: `words`: moduli x degree.
 ///

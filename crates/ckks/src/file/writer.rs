@@ -323,3 +323,68 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Memory that stops taking bytes, as a full disk does.
+    #[derive(Debug)]
+    struct FullDisk {
+        memory: MemoryFile,
+        room: usize,
+    }
+
+    impl Write for FullDisk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.room == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let count = self.memory.write(&bytes[..bytes.len().min(self.room)])?;
+            self.room -= count;
+            Ok(count)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Seek for FullDisk {
+        fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+            self.memory.seek(position)
+        }
+    }
+
+    fn write_until_full(room: usize) -> (Result<(), FileError>, Vec<u8>) {
+        let label = FileLabel { kind: FileKind::Plan, parameter_digest: [0; 32], insecure: false };
+        let target = FullDisk { memory: Cursor::new(Vec::new()), room };
+        let mut writer = match FileWriter::begin(target, PathBuf::from("full"), label, b"{}".to_vec()) {
+            Ok(writer) => writer,
+            Err(error) => return (Err(error), Vec::new()),
+        };
+        let outcome = writer
+            .add_section("first", &[1; 100])
+            .and_then(|()| writer.write_section("second", 100, |target| target.write_all(&[2; 100])))
+            .and_then(|()| writer.complete().map(drop));
+        if outcome.is_err() {
+            // Whatever is tried next is refused: nothing can make the file look complete.
+            assert!(writer.add_section("third", &[]).is_err());
+            assert!(writer.complete().is_err());
+        }
+        (outcome, writer.target.memory.into_inner())
+    }
+
+    #[test]
+    fn disk_that_fills_up_at_any_byte_is_an_error_and_no_file() {
+        // 128 header, 64 metadata, 2 x 128 sections, 2 x 64 table; then the header once more.
+        let total = 128 + 64 + 256 + 128;
+        for room in 0..total + 128 {
+            let (outcome, memory) = write_until_full(room);
+            assert!(matches!(outcome, Err(FileError::Io { .. })), "room {room}: {outcome:?}");
+            assert!(crate::file::FileReader::from_bytes(&memory).is_err(), "room {room}");
+        }
+        let (outcome, memory) = write_until_full(total + 128);
+        assert!(outcome.is_ok() && memory.len() == total);
+        assert!(crate::file::FileReader::from_bytes(&memory).is_ok_and(|reader| reader.verify_all().is_ok()));
+    }
+}
