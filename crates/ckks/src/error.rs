@@ -30,7 +30,9 @@ pub enum CkksError {
         reason: String,
     },
     /// A parameter set below the security threshold.
-    #[error("parameters have about {bits:.1} bits of security (dimension {dimension}, log2 QP = {log2_qp:.1}, {distribution}), below 128: {remedy}")]
+    #[error(
+        "parameters have about {bits:.1} bits of security (dimension {dimension}, log2 QP = {log2_qp:.1}, {distribution}), below 128: {remedy}"
+    )]
     Insecure {
         /// Estimated bits.
         bits: f64,
@@ -60,7 +62,9 @@ pub enum CkksError {
         value: f64,
     },
     /// Data too large for the scale and the modulus.
-    #[error("a value of magnitude {value:.4e} at scale 2^{log2_scale:.2} needs {needed:.1} bits, level {level} has room for {room:.1}: scale the data down or encrypt at a higher level")]
+    #[error(
+        "a value of magnitude {value:.4e} at scale 2^{log2_scale:.2} needs {needed:.1} bits, level {level} has room for {room:.1}: scale the data down or encrypt at a higher level"
+    )]
     ValueTooLarge {
         /// The largest magnitude.
         value: f64,
@@ -120,7 +124,9 @@ pub enum CkksError {
         room: f64,
     },
     /// Too low a level for the operation.
-    #[error("{operation} needs level {needed} or higher, the ciphertext is at level {level}: start from a higher level or use parameters with more levels")]
+    #[error(
+        "{operation} needs level {needed} or higher, the ciphertext is at level {level}: start from a higher level or use parameters with more levels"
+    )]
     LevelTooLow {
         /// The operation.
         operation: &'static str,

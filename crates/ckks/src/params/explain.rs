@@ -112,10 +112,15 @@ impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |bits: &[f64]| bits.iter().map(|b| format!("{b:.0}")).collect::<Vec<_>>().join("+");
         let steps = self.step_bits.iter().map(|step| list(step)).collect::<Vec<_>>().join(", ");
-        writeln!(f, "{}: degree {}, rank {} (dimension {}), {} complex slots", self.name, self.degree, self.rank, self.dimension, self.slot_count)?;
+        writeln!(
+            f,
+            "{}: degree {}, rank {} (dimension {}), {} complex slots",
+            self.name, self.degree, self.rank, self.dimension, self.slot_count
+        )?;
         writeln!(f, "  chain      levels 0 to {}, bits per step {steps}; special {}", self.max_level, list(&self.special_bits))?;
         writeln!(f, "  modulus    log2 Q = {:.1}, log2 QP = {:.1}, scale 2^{:.2}", self.log2_q, self.log2_qp, self.log2_scale)?;
-        let warning = if self.security_bits < SECURITY_BITS { "  ** below 128: every file made from these parameters says so **" } else { "" };
+        let warning =
+            if self.security_bits < SECURITY_BITS { "  ** below 128: every file made from these parameters says so **" } else { "" };
         writeln!(f, "  security   {:.1} bits ({} secret){warning}", self.security_bits, self.secret)?;
         writeln!(f, "  ciphertext {:.2} MiB in memory, {:.2} MiB in a file when fresh", self.ciphertext_mib, self.ciphertext_file_mib)?;
         if self.digits > 0 {

@@ -208,7 +208,7 @@ impl Params {
         if self.0.digest == other.0.digest {
             return Ok(());
         }
-        let short = crate::file::short_hex;
+        let short = crate::file::error::short_hex;
         Err(CkksError::WrongParams { what, found: short(&other.0.digest), expected: short(&self.0.digest) })
     }
 

@@ -1,0 +1,406 @@
+//! Computes on ciphertexts; holds evaluation keys, never a secret.
+//!
+//! Scales are exact per level: a fresh ciphertext, and a rescaled product of two of one level, have the canonical scale of their
+//! level to the bit. Operands of different levels meet at the lower one; a product not yet rescaled and a fresh operand meet by an
+//! integer factor. What is left is a scale the caller chose, and an error that says so.
+
+use std::sync::Arc;
+
+use clathrate_lattice::{Bundle, Eval, Level, Poly};
+
+use crate::ciphertext::{Ciphertext, Encoding};
+use crate::decode::{check_room, encode_coefficients};
+use crate::error::CkksError;
+use crate::keys::{EvaluationKeys, GaloisKey, Values, check_scale, check_values, coefficients_of};
+use crate::params::Params;
+
+/// Scales closer than this (relatively) are one scale: an integer factor of 40 bits rounds that much.
+const SCALE_TOLERANCE: f64 = 1e-11;
+
+/// An integer factor below this would round the scale by more than the tolerance allows.
+const LEAST_FACTOR: f64 = 5e10;
+
+/// Computes under one parameter set.
+#[derive(Debug, Clone)]
+pub struct Evaluator {
+    params: Params,
+    keys: Option<Arc<EvaluationKeys>>,
+}
+
+fn same_scale(x: f64, y: f64) -> bool {
+    (x / y - 1.0).abs() < SCALE_TOLERANCE
+}
+
+impl Evaluator {
+    /// An evaluator without keys: everything but products of ciphertexts and rotations.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self { params: params.clone(), keys: None }
+    }
+
+    /// An evaluator with `keys`.
+    #[must_use]
+    pub fn with_keys(keys: Arc<EvaluationKeys>) -> Self {
+        Self { params: keys.params().clone(), keys: Some(keys) }
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn keys(&self, operation: &'static str) -> Result<&EvaluationKeys, CkksError> {
+        self.keys.as_deref().ok_or(CkksError::NoKeys { operation })
+    }
+
+    fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
+        self.params.check_same(&x.params, "the ciphertext")
+    }
+
+    fn check_key(&self, x: &Ciphertext, operation: &'static str) -> Result<&EvaluationKeys, CkksError> {
+        self.check(x)?;
+        let keys = self.keys(operation)?;
+        x.key_id.check_same(keys.id(), "the evaluation key")?;
+        Ok(keys)
+    }
+
+    fn check_pair(&self, x: &Ciphertext, y: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+        self.check(x)?;
+        self.check(y)?;
+        x.key_id.check_same(y.key_id, "the right operand")?;
+        if x.encoding != y.encoding {
+            return Err(CkksError::Encoding { operation, expected: x.encoding.name().to_owned(), got: y.encoding.name().to_owned() });
+        }
+        if x.shape != y.shape {
+            let remedy = "ciphertexts combine at equal shapes".to_owned();
+            return Err(CkksError::Shape { operation, left: x.shape.clone(), right: y.shape.clone(), remedy });
+        }
+        Ok(())
+    }
+
+    /// Brings both to one level and one scale.
+    fn align(&self, x: &Ciphertext, y: &Ciphertext) -> Result<(Ciphertext, Ciphertext), CkksError> {
+        let (x, y) = match x.level.cmp(&y.level) {
+            std::cmp::Ordering::Equal => (x.clone(), y.clone()),
+            std::cmp::Ordering::Greater => (self.lower(x, y.level, y.scale)?, y.clone()),
+            std::cmp::Ordering::Less => (x.clone(), self.lower(y, x.level, x.scale)?),
+        };
+        if same_scale(x.scale, y.scale) {
+            return Ok((x, y));
+        }
+        let mismatch = CkksError::ScaleMismatch { left: x.scale.log2(), right: y.scale.log2() };
+        let ratio = if x.scale > y.scale { x.scale / y.scale } else { y.scale / x.scale };
+        let factor = ratio.round();
+        if !same_scale(ratio, factor) || factor > 2f64.powi(100) {
+            return Err(mismatch);
+        }
+        let grow = |small: &Ciphertext, scale: f64| {
+            let mut grown = small.clone();
+            grown.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(factor as i128));
+            grown.scale = scale;
+            grown
+        };
+        Ok(if x.scale < y.scale {
+            (grow(&x, y.scale), y)
+        } else {
+            let grown = grow(&y, x.scale);
+            (x, grown)
+        })
+    }
+
+    /// Drops primes to `level`, and brings the scale to `scale` where one rescale on the way can do that exactly enough.
+    fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
+        let basis = self.params.chain().basis(level);
+        if same_scale(x.scale, scale) {
+            return x.try_map(level, scale, |bundle| Ok(bundle.restrict(&basis)?));
+        }
+        let above = Level(level.0 + 1);
+        let factor = (scale * self.params.step_product(above) / x.scale).round();
+        if factor < LEAST_FACTOR || factor > 2f64.powi(100) {
+            return x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?));
+        }
+        let division = self.params.chain().rescale_division(above)?;
+        let upper = self.params.chain().basis(above);
+        x.try_map(level, scale, |bundle| {
+            let mut bundle = bundle.restrict(&upper)?;
+            bundle.mul_integer_assign(factor as i128);
+            Ok(bundle.divide(&division)?)
+        })
+    }
+
+    /// The same array at a lower level, with that level's canonical scale where `x` has its own level's.
+    ///
+    /// # Errors
+    /// [`CkksError::LevelUp`].
+    pub fn drop_to_level(&self, x: &Ciphertext, level: Level) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        if level > x.level {
+            return Err(CkksError::LevelUp { from: x.level.0, to: level.0 });
+        }
+        if level == x.level {
+            return Ok(x.clone());
+        }
+        let target = if same_scale(x.scale, self.params.scale(x.level)) { self.params.scale(level) } else { x.scale };
+        self.lower(x, level, target)
+    }
+
+    /// `x + y`.
+    ///
+    /// # Errors
+    /// Shape, encoding, secret and scale errors.
+    pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check_pair(x, y, "addition")?;
+        let (mut x, y) = self.align(x, y)?;
+        x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| x.add_assign(y))?;
+        x.complex |= y.complex;
+        Ok(x)
+    }
+
+    /// `x - y`.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check_pair(x, y, "subtraction")?;
+        let (mut x, y) = self.align(x, y)?;
+        x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| x.sub_assign(y))?;
+        x.complex |= y.complex;
+        Ok(x)
+    }
+
+    /// `-x`.
+    ///
+    /// # Errors
+    /// [`CkksError::WrongParams`].
+    pub fn negate(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        let mut x = x.clone();
+        x.bundles.iter_mut().for_each(Bundle::negate_assign);
+        Ok(x)
+    }
+
+    fn encode_like(&self, x: &Ciphertext, values: &Values, scale: f64) -> Result<Vec<Poly<Eval>>, CkksError> {
+        check_values(values, &x.shape, x.encoding)?;
+        let layout = x.layout()?;
+        (0..layout.bundles())
+            .map(|index| {
+                let coefficients = coefficients_of(&self.params, values, layout.entries(index), x.encoding, layout.capacity);
+                encode_coefficients(&self.params, &coefficients, scale, x.level)
+            })
+            .collect()
+    }
+
+    /// `x + values`, an array of `x`'s shape.
+    ///
+    /// # Errors
+    /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
+    pub fn add_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        let messages = self.encode_like(x, values, x.scale)?;
+        let mut sum = x.clone();
+        sum.complex |= values.is_complex();
+        sum.bundles.iter_mut().zip(&messages).try_for_each(|(bundle, message)| bundle.add_message(0, message))?;
+        Ok(sum)
+    }
+
+    /// The scale a factor needs so that the product, rescaled, has the next level's canonical scale.
+    fn factor_scale(&self, x: &Ciphertext, operation: &'static str) -> Result<f64, CkksError> {
+        let below = x.level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation, needed: 1, level: 0 })?;
+        Ok(self.params.scale(Level(below)) * self.params.step_product(x.level) / x.scale)
+    }
+
+    fn product_scale(&self, x: &Ciphertext, factor: f64) -> Result<f64, CkksError> {
+        let scale = x.scale * factor;
+        check_scale(&self.params, scale, x.level)?;
+        Ok(scale)
+    }
+
+    /// `x * values`, element by element; not yet rescaled.
+    ///
+    /// # Errors
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::LevelTooLow`] at level 0; shape and value errors.
+    pub fn multiply_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        if x.encoding != Encoding::Slots {
+            let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding.name().to_owned());
+            return Err(CkksError::Encoding { operation: "an element-wise product", expected, got });
+        }
+        let factor = self.factor_scale(x, "an element-wise product")?;
+        let scale = self.product_scale(x, factor)?;
+        let messages = self.encode_like(x, values, factor)?;
+        let mut product = x.clone();
+        product.complex |= values.is_complex();
+        product.scale = scale;
+        product.bundles.iter_mut().zip(&messages).try_for_each(|(bundle, message)| bundle.mul_poly_assign(message))?;
+        Ok(product)
+    }
+
+    /// `x * factor` for a real number; not yet rescaled. An integer costs no level: the result keeps `x`'s scale.
+    ///
+    /// # Errors
+    /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; [`CkksError::LevelTooLow`] for a fraction at level 0.
+    pub fn multiply_scalar(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        if !factor.is_finite() {
+            return Err(CkksError::NotFinite { index: 0, value: factor });
+        }
+        let whole = factor.fract() == 0.0;
+        let factor_scale = if whole { 1.0 } else { self.factor_scale(x, "a product with a fraction")? };
+        let scale = if whole { x.scale } else { self.product_scale(x, factor_scale)? };
+        check_room(&self.params, factor.abs(), scale, x.level)?;
+        let integer = (factor * factor_scale).round() as i128;
+        let mut product = x.clone();
+        product.scale = scale;
+        product.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(integer));
+        Ok(product)
+    }
+
+    fn multiply_operands(&self, x: &Ciphertext, y: &Ciphertext) -> Result<(Ciphertext, Ciphertext, f64), CkksError> {
+        self.check_pair(x, y, "a product of ciphertexts")?;
+        if x.encoding != Encoding::Slots {
+            let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding.name().to_owned());
+            return Err(CkksError::Encoding { operation: "a product of ciphertexts", expected, got });
+        }
+        let level = x.level.min(y.level);
+        let (x, y) = (self.drop_to_level(x, level)?, self.drop_to_level(y, level)?);
+        let scale = x.scale * y.scale;
+        check_scale(&self.params, scale, level)?;
+        Ok((x, y, scale))
+    }
+
+    fn finish_product(&self, x: &Ciphertext, y: &Ciphertext, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Ciphertext {
+        let mut product = x.with(bundles, level, scale);
+        product.complex |= y.complex;
+        product
+    }
+
+    /// `x * y`, element by element, relinearised, not yet rescaled.
+    ///
+    /// # Errors
+    /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; shape, encoding, level, scale and secret errors.
+    pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let key = self.check_key(x, "a product of ciphertexts")?.relinearisation()?;
+        let switcher = self.params.switcher()?;
+        let (x, y, scale) = self.multiply_operands(x, y)?;
+        let bundles = x.bundles.iter().zip(&y.bundles).map(|(a, b)| a.multiply(b, switcher, key)).collect::<Result<_, _>>()?;
+        Ok(self.finish_product(&x, &y, bundles, x.level, scale))
+    }
+
+    /// `x * y`, relinearised and rescaled by one division: faster and less noisy than the two in turn.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply`]; [`CkksError::LevelTooLow`] at level 0.
+    pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let key = self.check_key(x, "a product of ciphertexts")?.relinearisation()?;
+        let switcher = self.params.switcher()?;
+        let (x, y, scale) = self.multiply_operands(x, y)?;
+        let (level, rescaled) = self.rescaled(x.level, scale)?;
+        let product = |(a, b): (&Bundle<Eval>, &Bundle<Eval>)| a.tensor(b)?.relinearise_rescale(x.level, switcher, key);
+        let bundles = x.bundles.iter().zip(&y.bundles).map(product).collect::<Result<_, _>>()?;
+        Ok(self.finish_product(&x, &y, bundles, level, rescaled))
+    }
+
+    /// `x * x`, relinearised, not yet rescaled.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply`].
+    pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.multiply(x, x)
+    }
+
+    /// Level and scale after a rescale from `level`.
+    fn rescaled(&self, level: Level, scale: f64) -> Result<(Level, f64), CkksError> {
+        let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: "rescaling", needed: 1, level: 0 })?);
+        let rescaled = scale / self.params.step_product(level);
+        let canonical = self.params.scale(below);
+        Ok((below, if same_scale(rescaled, canonical) { canonical } else { rescaled }))
+    }
+
+    /// Divides by the last modulus step: one level and one step of scale less.
+    ///
+    /// # Errors
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`] where nothing would be left of the message.
+    pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        let (level, scale) = self.rescaled(x.level, x.scale)?;
+        check_scale(&self.params, scale, level)?;
+        let division = self.params.chain().rescale_division(x.level)?;
+        x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))
+    }
+
+    fn check_rotation(&self, x: &Ciphertext) -> Result<(), CkksError> {
+        let layout = x.layout()?;
+        if x.encoding != Encoding::Slots {
+            let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding.name().to_owned());
+            return Err(CkksError::Encoding { operation: "a rotation", expected, got });
+        }
+        if layout.chunks > 1 {
+            let remedy = format!("rows of at most {} entries rotate; split the array", self.params.slot_count());
+            return Err(CkksError::Shape { operation: "a rotation", left: x.shape.clone(), right: vec![], remedy });
+        }
+        Ok(())
+    }
+
+    /// Every row rotated left by `steps`, within its slots: the row's length rounded up to a power of two (the padding is zero).
+    ///
+    /// # Errors
+    /// [`CkksError::NoRotationKey`]; [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] for rows of several bundles.
+    pub fn rotate(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
+        self.rotate_many(x, &[steps])?.pop().ok_or(CkksError::NoKeys { operation: "a rotation" })
+    }
+
+    /// Several rotations of one ciphertext that share its decomposition (hoisting).
+    ///
+    /// # Errors
+    /// As [`Evaluator::rotate`].
+    pub fn rotate_many(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
+        self.check(x)?;
+        self.check_rotation(x)?;
+        let capacity = x.layout()?.capacity as i64;
+        // Slots repeat with the period of the row's capacity: a multiple of it is no rotation and needs no key.
+        let keys: Vec<Option<&GaloisKey>> = steps
+            .iter()
+            .map(|&step| if step.rem_euclid(capacity) == 0 { Ok(None) } else { self.rotation_key(x, step, capacity).map(Some) })
+            .collect::<Result<_, _>>()?;
+        if keys.iter().all(Option::is_none) {
+            return Ok(vec![x.clone(); steps.len()]);
+        }
+        let switcher = self.params.switcher()?;
+        let mut rotated: Vec<Vec<Bundle<Eval>>> = keys.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
+        for bundle in &x.bundles {
+            let digits = bundle.decompose_mask(switcher)?;
+            for (target, key) in rotated.iter_mut().zip(&keys) {
+                target.push(match key {
+                    Some(galois) => bundle.rotate_hoisted(&galois.phi, &digits, switcher, &galois.key)?,
+                    None => bundle.clone(),
+                });
+            }
+        }
+        Ok(rotated.into_iter().map(|bundles| x.with(bundles, x.level, x.scale)).collect())
+    }
+
+    /// The key of a rotation by `step` modulo `capacity`: any key of an equal rotation serves.
+    fn rotation_key(&self, x: &Ciphertext, step: i64, capacity: i64) -> Result<&GaloisKey, CkksError> {
+        let keys = self.check_key(x, "a rotation")?;
+        keys.rotation(step).or_else(|missing| {
+            let slots = self.params.slot_count() as i64;
+            let equal = (0..slots / capacity).map(|period| step.rem_euclid(capacity) + period * capacity);
+            equal.filter_map(|step| keys.rotation(step).ok()).next().ok_or(missing)
+        })
+    }
+
+    /// The complex conjugate of every entry.
+    ///
+    /// # Errors
+    /// [`CkksError::NoConjugationKey`]; [`CkksError::Encoding`] unless slots.
+    pub fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let keys = self.check_key(x, "conjugation")?;
+        if x.encoding != Encoding::Slots {
+            let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding.name().to_owned());
+            return Err(CkksError::Encoding { operation: "conjugation", expected, got });
+        }
+        let (galois, switcher) = (keys.conjugation()?, self.params.switcher()?);
+        x.try_map(x.level, x.scale, |bundle| Ok(bundle.rotate(&galois.phi, switcher, &galois.key)?))
+    }
+}

@@ -1,0 +1,396 @@
+//! File forms of parameters, keys and ciphertexts.
+//!
+//! Metadata says shape, level and scale; sections hold words. A mask that is still what its seed says is stored as the seed. What a
+//! file may make us allocate follows from the parameters and from bytes that are there, never from a number in the file alone.
+
+use std::collections::BTreeMap;
+use std::io::{Seek, Write};
+
+use clathrate_arith::{Automorphism, GaloisElement};
+use clathrate_lattice::{Basis, Bundle, Eval, Level, MaskSeed, Poly, SwitchKey};
+use serde::{Deserialize, Serialize};
+
+use crate::ciphertext::{Ciphertext, Encoding, Layout};
+use crate::error::CkksError;
+use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored, check_residues};
+use crate::keys::{EvaluationKeys, GaloisKey, KeyId, PublicKey, SecretKey};
+use crate::params::{Params, ParamsSpec, Runtime};
+
+fn label(kind: FileKind, params: &Params) -> FileLabel {
+    FileLabel { kind, parameter_digest: *params.digest(), insecure: params.is_insecure() }
+}
+
+/// Checks kind and parameters of an opened file.
+fn expect(reader: &FileReader<'_>, kind: FileKind, params: &Params) -> Result<(), CkksError> {
+    reader.expect_kind(kind)?;
+    reader.expect_digest(params.digest())?;
+    Ok(())
+}
+
+fn inconsistent(reason: &str) -> CkksError {
+    FileError::Metadata { reason: reason.to_owned() }.into()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex<const N: usize>(text: &str) -> Result<[u8; N], CkksError> {
+    let bad = || inconsistent("a hexadecimal field does not have its length or digits");
+    if text.len() != 2 * N || !text.is_ascii() {
+        return Err(bad());
+    }
+    let mut bytes = [0; N];
+    for (i, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * i..2 * i + 2], 16).map_err(|_| bad())?;
+    }
+    Ok(bytes)
+}
+
+/// Writes polynomials one after another as one section.
+fn write_polys<'p, W: Write + Seek>(
+    writer: &mut FileWriter<W>,
+    name: &str,
+    words_each: usize,
+    polys: &[&'p Poly<Eval>],
+) -> Result<(), FileError> {
+    writer.write_section(name, 8 * (words_each * polys.len()) as u64, |target| {
+        polys.iter().try_for_each(|poly| match clathrate_arith::mapped::little_endian_bytes(poly.data().host()) {
+            Some(bytes) => target.write_all(bytes),
+            None => poly.data().host().iter().try_for_each(|word| target.write_all(&word.to_le_bytes())),
+        })
+    })
+}
+
+/// Reads `count` polynomials over `basis` from a section, checking every residue.
+fn read_polys(reader: &FileReader<'_>, name: &str, params: &Params, basis: &Basis, count: usize) -> Result<Vec<Poly<Eval>>, CkksError> {
+    let ring = params.chain().ring();
+    let moduli: Vec<u64> = basis.indices().iter().map(|&i| ring.moduli()[i].value()).collect();
+    let each = basis.len() * params.degree();
+    let words = reader.words(name, each.checked_mul(count).ok_or_else(|| inconsistent("the shape overflows"))?)?;
+    words
+        .chunks_exact(each)
+        .map(|chunk| {
+            check_residues(chunk, params.degree(), &moduli)?;
+            let mut data = ring.engine().scratch(basis.len());
+            data.host_mut().copy_from_slice(chunk);
+            Ok(Poly::from_buffer(ring, basis, data))
+        })
+        .collect()
+}
+
+fn write_seeds<W: Write + Seek>(writer: &mut FileWriter<W>, seeds: &[MaskSeed]) -> Result<(), FileError> {
+    writer.add_section("seeds", &seeds.iter().flat_map(|seed| seed.0).collect::<Vec<u8>>())
+}
+
+fn read_seeds(reader: &FileReader<'_>, count: usize) -> Result<Vec<MaskSeed>, CkksError> {
+    let section = reader.section("seeds")?;
+    let (expected, found) = (32 * count as u64, section.bytes().len() as u64);
+    if expected != found {
+        return Err(FileError::SectionLength { name: "seeds".to_owned(), expected, found }.into());
+    }
+    Ok(section.bytes().as_chunks::<32>().0.iter().map(|&seed| MaskSeed(seed)).collect())
+}
+
+/// Metadata of a parameter file: the specification itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ParamsMetadata {
+    spec: ParamsSpec,
+}
+
+impl Stored for Params {
+    type Metadata = ParamsMetadata;
+
+    fn file_label(&self) -> FileLabel {
+        label(FileKind::Params, self)
+    }
+
+    fn file_metadata(&self) -> ParamsMetadata {
+        ParamsMetadata { spec: self.spec().clone() }
+    }
+
+    fn write_sections<W: Write + Seek>(&self, _writer: &mut FileWriter<W>) -> Result<(), FileError> {
+        Ok(())
+    }
+}
+
+impl Params {
+    /// Parameters from a file.
+    ///
+    /// # Errors
+    /// [`CkksError::File`]; [`CkksError::InvalidParams`] and its like; `WrongParameters` where the file's digest is not its specification's.
+    pub fn from_reader(reader: &FileReader<'_>, runtime: &Runtime) -> Result<Self, CkksError> {
+        reader.expect_kind(FileKind::Params)?;
+        reader.verify_all()?;
+        let params = Self::new(reader.metadata::<ParamsMetadata>()?.spec, runtime)?;
+        reader.expect_digest(params.digest())?;
+        Ok(params)
+    }
+}
+
+/// Metadata of a secret key: nothing secret.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SecretKeyMetadata {
+    key_id: String,
+}
+
+impl Stored for SecretKey {
+    type Metadata = SecretKeyMetadata;
+
+    fn file_label(&self) -> FileLabel {
+        label(FileKind::SecretKey, self.params())
+    }
+
+    fn file_metadata(&self) -> SecretKeyMetadata {
+        SecretKeyMetadata { key_id: hex(&self.id().0) }
+    }
+
+    fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
+        // One signed byte per coefficient; the copy is overwritten when dropped.
+        let bytes: zeroize::Zeroizing<Vec<u8>> =
+            zeroize::Zeroizing::new(self.secret().all_coefficients().iter().map(|&c| (c as i8).cast_unsigned()).collect());
+        writer.add_section("secret", &bytes)
+    }
+}
+
+impl SecretKey {
+    /// A secret key from a file.
+    ///
+    /// # Errors
+    /// [`CkksError::File`] where the file is not a secret key of these parameters.
+    pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
+        expect(reader, FileKind::SecretKey, params)?;
+        let metadata: SecretKeyMetadata = reader.metadata()?;
+        let section = reader.section("secret")?;
+        let (expected, found) = ((params.degree() * params.rank()) as u64, section.bytes().len() as u64);
+        if expected != found {
+            return Err(FileError::SectionLength { name: "secret".to_owned(), expected, found }.into());
+        }
+        let coefficients = zeroize::Zeroizing::new(section.bytes().iter().map(|&byte| i64::from(byte.cast_signed())).collect::<Vec<_>>());
+        if coefficients.iter().any(|c| c.abs() > 1) {
+            return Err(inconsistent("a secret coefficient is not -1, 0 or 1"));
+        }
+        let distribution = params.spec().distribution();
+        let secret = clathrate_lattice::SecretKey::from_coefficients(params.degree(), params.rank(), 1, distribution, coefficients)?;
+        Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), secret))
+    }
+}
+
+/// Metadata of a public key.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PublicKeyMetadata {
+    key_id: String,
+}
+
+impl Stored for PublicKey {
+    type Metadata = PublicKeyMetadata;
+
+    fn file_label(&self) -> FileLabel {
+        label(FileKind::PublicKey, &self.params)
+    }
+
+    fn file_metadata(&self) -> PublicKeyMetadata {
+        PublicKeyMetadata { key_id: hex(&self.id.0) }
+    }
+
+    fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
+        write_bundles(writer, self.key.zeroes())
+    }
+}
+
+impl PublicKey {
+    /// A public key from a file.
+    ///
+    /// # Errors
+    /// [`CkksError::File`] where the file is not a public key of these parameters.
+    pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
+        expect(reader, FileKind::PublicKey, params)?;
+        let metadata: PublicKeyMetadata = reader.metadata()?;
+        let basis = params.chain().basis(params.max_level());
+        let zeroes = read_bundles(reader, params, &basis, params.rank(), true)?;
+        let key = clathrate_lattice::PublicKey::from_zeroes(zeroes)?;
+        Ok(Self { params: params.clone(), id: KeyId(unhex(&metadata.key_id)?), key })
+    }
+}
+
+/// Writes bundles as `seeds` or `masks`, then `bodies`.
+fn write_bundles<W: Write + Seek>(writer: &mut FileWriter<W>, bundles: &[Bundle<Eval>]) -> Result<(), FileError> {
+    let Some(first) = bundles.first() else { return writer.add_section("bodies", &[]) };
+    let words = first.basis().len() * first.ring().degree();
+    match seeds_of(bundles) {
+        Some(seeds) => write_seeds(writer, &seeds)?,
+        None => write_polys(writer, "masks", words, &bundles.iter().flat_map(Bundle::mask).collect::<Vec<_>>())?,
+    }
+    write_polys(writer, "bodies", words, &bundles.iter().flat_map(Bundle::bodies).collect::<Vec<_>>())
+}
+
+/// The seeds, where every mask still has one.
+fn seeds_of(bundles: &[Bundle<Eval>]) -> Option<Vec<MaskSeed>> {
+    bundles.iter().map(Bundle::seed).collect()
+}
+
+fn read_bundles(
+    reader: &FileReader<'_>,
+    params: &Params,
+    basis: &Basis,
+    count: usize,
+    seeded: bool,
+) -> Result<Vec<Bundle<Eval>>, CkksError> {
+    let bodies = read_polys(reader, "bodies", params, basis, count)?;
+    let rank = params.rank();
+    if seeded {
+        let seeds = read_seeds(reader, count)?;
+        return seeds.into_iter().zip(bodies).map(|(seed, body)| Ok(Bundle::from_seed(seed, rank, vec![body])?)).collect();
+    }
+    let mut masks = read_polys(reader, "masks", params, basis, count * rank)?.into_iter();
+    bodies.into_iter().map(|body| Ok(Bundle::new(masks.by_ref().take(rank).collect(), vec![body])?)).collect()
+}
+
+/// Metadata of ciphertexts.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CiphertextMetadata {
+    key_id: String,
+    shape: Vec<usize>,
+    encoding: Encoding,
+    complex: bool,
+    level: usize,
+    scale: f64,
+    seeded: bool,
+}
+
+impl Stored for Ciphertext {
+    type Metadata = CiphertextMetadata;
+
+    fn file_label(&self) -> FileLabel {
+        label(FileKind::Ciphertext, &self.params)
+    }
+
+    fn file_metadata(&self) -> CiphertextMetadata {
+        CiphertextMetadata {
+            key_id: hex(&self.key_id.0),
+            shape: self.shape.clone(),
+            encoding: self.encoding,
+            complex: self.complex,
+            level: self.level.0,
+            scale: self.scale,
+            seeded: seeds_of(&self.bundles).is_some(),
+        }
+    }
+
+    fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
+        write_bundles(writer, &self.bundles)
+    }
+}
+
+impl Ciphertext {
+    /// Ciphertexts from a file.
+    ///
+    /// # Errors
+    /// [`CkksError::File`] where the file does not hold ciphertexts of these parameters, or not what its metadata says.
+    pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
+        expect(reader, FileKind::Ciphertext, params)?;
+        let metadata: CiphertextMetadata = reader.metadata()?;
+        let level = Level(metadata.level);
+        params.chain().check_level(level)?;
+        crate::keys::check_scale(params, metadata.scale, level)?;
+        let layout = Layout::new(&metadata.shape, metadata.encoding, params.degree())?;
+        let bundles = read_bundles(reader, params, &params.chain().basis(level), layout.bundles(), metadata.seeded)?;
+        Ok(Self {
+            params: params.clone(),
+            key_id: KeyId(unhex(&metadata.key_id)?),
+            shape: metadata.shape,
+            encoding: metadata.encoding,
+            complex: metadata.complex,
+            level,
+            scale: metadata.scale,
+            bundles,
+        })
+    }
+}
+
+/// Metadata of evaluation keys: one entry per switching key, in the order of the sections.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct EvaluationKeysMetadata {
+    key_id: String,
+    relinearisation_level: Option<usize>,
+    galois: Vec<GaloisMetadata>,
+}
+
+/// One automorphism's key in the metadata.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct GaloisMetadata {
+    element: usize,
+    level: usize,
+}
+
+fn key_section(index: usize) -> String {
+    format!("key{index}")
+}
+
+impl EvaluationKeys {
+    fn switch_keys(&self) -> impl Iterator<Item = &SwitchKey> {
+        self.relinearisation.iter().chain(self.galois.values().map(|galois| &galois.key))
+    }
+}
+
+impl Stored for EvaluationKeys {
+    type Metadata = EvaluationKeysMetadata;
+
+    fn file_label(&self) -> FileLabel {
+        label(FileKind::EvaluationKeys, &self.params)
+    }
+
+    fn file_metadata(&self) -> EvaluationKeysMetadata {
+        let entry =
+            |(element, galois): (&GaloisElement, &GaloisKey)| GaloisMetadata { element: element.value(), level: galois.key.level().0 };
+        EvaluationKeysMetadata {
+            key_id: hex(&self.id.0),
+            relinearisation_level: self.relinearisation.as_ref().map(|key| key.level().0),
+            galois: self.galois.iter().map(entry).collect(),
+        }
+    }
+
+    fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
+        write_seeds(writer, &self.switch_keys().map(SwitchKey::seed).collect::<Vec<_>>())?;
+        for (index, key) in self.switch_keys().enumerate() {
+            let bodies: Vec<&Poly<Eval>> = key.entries().iter().flat_map(Bundle::bodies).collect();
+            write_polys(writer, &key_section(index), key.basis().len() * key.ring().degree(), &bodies)?;
+        }
+        Ok(())
+    }
+}
+
+impl EvaluationKeys {
+    /// Evaluation keys from a file.
+    ///
+    /// # Errors
+    /// [`CkksError::File`] where the file does not hold evaluation keys of these parameters.
+    pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
+        expect(reader, FileKind::EvaluationKeys, params)?;
+        let metadata: EvaluationKeysMetadata = reader.metadata()?;
+        let count = metadata.galois.len() + usize::from(metadata.relinearisation_level.is_some());
+        let seeds = read_seeds(reader, count)?;
+        let mut index = 0;
+        let mut read = |level: usize, inputs: usize| -> Result<SwitchKey, CkksError> {
+            let level = Level(level);
+            params.chain().check_level(level)?;
+            let basis = params.chain().key_basis(level);
+            let entries = inputs * params.gadget()?.digit_count(params.chain(), level);
+            let bodies = read_polys(reader, &key_section(index), params, &basis, entries)?.into_iter().map(|body| vec![body]).collect();
+            let key = SwitchKey::from_bodies(params.chain(), level, inputs, params.rank(), seeds[index], bodies)?;
+            index += 1;
+            Ok(key)
+        };
+        let rank = params.rank();
+        let relinearisation = metadata.relinearisation_level.map(|level| read(level, rank * (rank + 1) / 2)).transpose()?;
+        let mut galois = BTreeMap::new();
+        for entry in &metadata.galois {
+            let element = GaloisElement::new(entry.element, params.degree())?;
+            let key = read(entry.level, rank)?;
+            if galois.insert(element, GaloisKey { phi: Automorphism::new(element, params.degree()), key }).is_some() {
+                return Err(inconsistent("two keys for one automorphism"));
+            }
+        }
+        Ok(Self { params: params.clone(), id: KeyId(unhex(&metadata.key_id)?), relinearisation, galois })
+    }
+}
