@@ -20,7 +20,7 @@ impl Stream {
     }
 
     fn below(&mut self, bound: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
     fn weight(&mut self, bound: u64) -> i64 {

@@ -24,10 +24,10 @@ pub const MAX_WEIGHT: u64 = 1 << 52;
 const ROW_BLOCK: usize = 1024;
 
 /// Columns, times slices of U, that are multiplied at a time: their digits and sums fit the second-level cache for an inner dimension of a few hundred
-/// (measured: 128 to 256 are best from 2^8 to 2^10; twice as many cost up to twice the time, in page faults of larger temporaries).
+/// (measured at 2^8 to 2^10: 128 and 256 are best; 512 and more take up to 2.3 times as long, most of it outside the passes, on fresh memory).
 const STACKED_COLUMNS: usize = 256;
 
-/// Fewer columns than this are not worth a tile of their own: the product would run at half its speed.
+/// Tiles are made narrower to give every thread one, but not narrower than this; then rows are shared instead.
 const MIN_COLUMNS: usize = 64;
 
 /// A plaintext integer matrix, ready for exact products with rows of residues.
