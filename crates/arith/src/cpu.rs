@@ -1,10 +1,11 @@
 //! The CPU engine: kernels per modulus, rows spread over an explicit thread pool.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::aligned::Pool;
+use crate::aligned::{AlignedWords, Pool};
 use crate::automorphism::Automorphism;
 use crate::buffer::Buffer;
 use crate::conversion::{BaseConversion, Rounding};
@@ -19,6 +20,9 @@ const POOL_BYTES: usize = 512 << 20;
 
 /// Coefficients per block of a base conversion: a dozen rows of a block stay in the first-level cache.
 const CONVERSION_BLOCK: usize = 512;
+
+/// Coefficients per block of an inner product.
+const PRODUCT_BLOCK: usize = 1024;
 
 /// Computes on this machine's cores.
 #[derive(Debug)]
@@ -89,6 +93,39 @@ impl CpuEngine {
     }
 }
 
+impl CpuEngine {
+    /// Base conversion to some of the targets, in blocks that stay in the first-level cache from the scaling of the sources to
+    /// the last target.
+    fn convert_group(&self, conversion: &BaseConversion, x: &Buffer, first: usize, targets: &mut [(usize, &mut [u64])]) {
+        let sources = conversion.sources.len();
+        let centred = conversion.rounding == Rounding::Centred;
+        let columns = sources + usize::from(centred);
+        let block = CONVERSION_BLOCK.min(self.degree);
+        let mut scaled = AlignedWords::zeroed(columns * block);
+        let mut fraction = vec![0f64; block];
+        for start in (0..self.degree).step_by(block) {
+            fraction.fill(0.0);
+            let (y, z) = scaled.split_at_mut(sources * block);
+            for (i, row) in y.chunks_exact_mut(block).enumerate() {
+                let kernel = self.tables[conversion.sources[i]].kernel();
+                row.copy_from_slice(&x.row(first + i)[start..start + block]);
+                kernel.mul_constant_assign(row, conversion.prepare[i]);
+                if centred {
+                    kernel.add_fraction(&mut fraction, row, conversion.inverse_moduli[i]);
+                }
+            }
+            if centred {
+                self.tables[conversion.sources[0]].kernel().round_fraction(z, &fraction);
+            }
+            let columns: Vec<&[u64]> = scaled.chunks_exact(block).collect();
+            for (target, row) in targets.iter_mut() {
+                let kernel = self.tables[conversion.targets[*target]].kernel();
+                kernel.combine(&mut row[start..start + block], &columns, &conversion.weights[*target], conversion.y_bits);
+            }
+        }
+    }
+}
+
 impl Engine for CpuEngine {
     fn degree(&self) -> usize {
         self.degree
@@ -120,12 +157,14 @@ impl Engine for CpuEngine {
         Buffer::scratch(&self.memory, rows, self.degree)
     }
 
-    fn forward_ntt(&self, x: &mut Buffer, moduli: &[usize]) {
-        self.each_row(x.host_mut(), |i, row| self.kernel(moduli, i).forward(row));
+    fn forward_ntt(&self, x: &mut Buffer, rows: Range<usize>, moduli: &[usize]) {
+        let (first, span) = (rows.start, rows.start * self.degree..rows.end * self.degree);
+        self.each_row(&mut x.host_mut()[span], |i, row| self.kernel(moduli, first + i).forward(row));
     }
 
-    fn inverse_ntt(&self, x: &mut Buffer, moduli: &[usize]) {
-        self.each_row(x.host_mut(), |i, row| self.kernel(moduli, i).inverse(row));
+    fn inverse_ntt(&self, x: &mut Buffer, rows: Range<usize>, moduli: &[usize]) {
+        let (first, span) = (rows.start, rows.start * self.degree..rows.end * self.degree);
+        self.each_row(&mut x.host_mut()[span], |i, row| self.kernel(moduli, first + i).inverse(row));
     }
 
     fn add_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]) {
@@ -153,69 +192,61 @@ impl Engine for CpuEngine {
         });
     }
 
-    fn sub_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, constants: &[u64], moduli: &[usize]) {
-        assert_eq!(constants.len(), moduli.len(), "one constant per modulus");
-        self.each_row_pair(x, y, |i, x, y| {
+    fn sub_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, y_rows: &[usize], constants: &[u64], moduli: &[usize]) {
+        assert!(constants.len() == moduli.len() && y_rows.len() == x.rows(), "one constant per modulus, one row of y per row of x");
+        self.each_row(x.host_mut(), |i, row| {
             let which = i % moduli.len();
             let w = self.moduli[moduli[which]].multiplier(constants[which]);
-            self.kernel(moduli, i).sub_mul_constant_assign(x, y, w);
+            self.kernel(moduli, i).sub_mul_constant_assign(row, y.row(y_rows[i]), w);
         });
     }
 
     fn inner_products(&self, out: &mut [Buffer], xs: &[&Buffer], ys: &[Vec<&Buffer>], y_rows: &[usize], moduli: &[usize]) {
         assert_eq!(out.len(), ys.len(), "one list of factors per output");
         assert_eq!(y_rows.len(), moduli.len(), "one row index per modulus");
-        for (target, ys) in out.iter_mut().zip(ys) {
-            assert_eq!(xs.len(), ys.len(), "as many factors on both sides");
-            assert!(xs.iter().all(|x| x.rows() == moduli.len()) && target.rows() == moduli.len(), "one row per modulus");
-            self.each_row(target.host_mut(), |i, row| {
-                let left: Vec<&[u64]> = xs.iter().map(|x| x.row(i)).collect();
-                let right: Vec<&[u64]> = ys.iter().map(|y| y.row(y_rows[i])).collect();
-                self.kernel(moduli, i).dot(row, &left, &right, false);
-            });
-        }
-    }
-
-    fn convert(&self, conversion: &BaseConversion, x: &Buffer) -> Buffer {
-        let sources = conversion.sources.len();
-        assert_eq!(x.rows(), sources, "one row per source modulus");
-        let centred = conversion.rounding == Rounding::Centred;
-        // Row r of `y` holds z when centred.
-        let mut y = self.scratch(sources + usize::from(centred));
-        y.host_mut()[..sources * self.degree].copy_from_slice(x.host());
-        let (scaled, z) = y.host_mut().split_at_mut(sources * self.degree);
-        self.each_row(scaled, |i, row| self.tables[conversion.sources[i]].kernel().mul_constant_assign(row, conversion.prepare[i]));
-        if centred && sources > 0 {
-            let mut fraction = vec![0f64; self.degree];
-            for (i, row) in scaled.chunks_exact(self.degree).enumerate() {
-                self.tables[conversion.sources[i]].kernel().add_fraction(&mut fraction, row, conversion.inverse_moduli[i]);
+        assert!(ys.iter().all(|ys| ys.len() == xs.len()), "as many factors on both sides");
+        assert!(xs.iter().all(|x| x.rows() == moduli.len()) && out.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
+        // All outputs of one row together, in blocks that keep the shared left factors in the cache.
+        let mut by_row: Vec<Vec<&mut [u64]>> = moduli.iter().map(|_| Vec::with_capacity(ys.len())).collect();
+        for buffer in out {
+            for (row, words) in buffer.host_mut().chunks_exact_mut(self.degree).enumerate() {
+                by_row[row].push(words);
             }
-            self.tables[conversion.sources[0]].kernel().round_fraction(z, &fraction);
         }
-        let targets = conversion.targets.len();
-        let mut out = self.scratch(targets);
-        let y = &y;
-        // Each thread takes a group of target rows and walks the coefficients in cache-sized blocks.
-        let group_work = |first: usize, group: &mut [u64]| {
-            for start in (0..self.degree).step_by(CONVERSION_BLOCK) {
-                let end = (start + CONVERSION_BLOCK).min(self.degree);
-                let block: Vec<&[u64]> = (0..y.rows()).map(|i| &y.row(i)[start..end]).collect();
-                for (offset, row) in group.chunks_exact_mut(self.degree).enumerate() {
-                    let target = first + offset;
-                    let kernel = self.tables[conversion.targets[target]].kernel();
-                    kernel.combine(&mut row[start..end], &block, &conversion.weights[target], conversion.y_bits);
+        let work = |(i, outputs): (usize, &mut Vec<&mut [u64]>)| {
+            let kernel = self.kernel(moduli, i);
+            for start in (0..self.degree).step_by(PRODUCT_BLOCK) {
+                let span = start..(start + PRODUCT_BLOCK).min(self.degree);
+                let left: Vec<&[u64]> = xs.iter().map(|x| &x.row(i)[span.clone()]).collect();
+                for (output, ys) in outputs.iter_mut().zip(ys) {
+                    let right: Vec<&[u64]> = ys.iter().map(|y| &y.row(y_rows[i])[span.clone()]).collect();
+                    kernel.dot(&mut output[span.clone()], &left, &right, false);
                 }
             }
         };
         match &self.threads {
-            None => group_work(0, out.host_mut()),
+            None => by_row.iter_mut().enumerate().for_each(work),
+            Some(pool) => pool.install(|| by_row.par_iter_mut().enumerate().for_each(work)),
+        }
+    }
+
+    fn convert(&self, conversion: &BaseConversion, x: &Buffer, first: usize, out: &mut Buffer, out_rows: &[usize]) {
+        let sources = conversion.sources.len();
+        assert!(x.rows() >= first + sources, "one row per source modulus");
+        assert_eq!(out_rows.len(), conversion.targets.len(), "one row per target modulus");
+        let mut rows: Vec<Option<&mut [u64]>> = out.host_mut().chunks_exact_mut(self.degree).map(Some).collect();
+        // A repeated row would be a bug of the caller: two outputs for one place.
+        let mut targets: Vec<(usize, &mut [u64])> =
+            out_rows.iter().enumerate().filter_map(|(t, &row)| rows[row].take().map(|words| (t, words))).collect();
+        assert_eq!(targets.len(), out_rows.len(), "output rows are distinct");
+        let work = |group: &mut [(usize, &mut [u64])]| self.convert_group(conversion, x, first, group);
+        match &self.threads {
+            None => work(&mut targets),
             Some(pool) => {
-                let group = targets.div_ceil(pool.current_num_threads()).max(1);
-                let work = out.host_mut().par_chunks_mut(group * self.degree).enumerate();
-                pool.install(|| work.for_each(|(i, rows)| group_work(i * group, rows)));
+                let size = targets.len().div_ceil(pool.current_num_threads()).max(1);
+                pool.install(|| targets.par_chunks_mut(size).for_each(work));
             }
         }
-        out
     }
 
     fn automorphism_eval(&self, automorphism: &Automorphism, x: &Buffer) -> Buffer {

@@ -8,6 +8,7 @@
 //! Range: all residues in and out are fully reduced. Lengths are the caller's duty and `assert`ed.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use crate::automorphism::Automorphism;
 use crate::buffer::Buffer;
@@ -31,11 +32,11 @@ pub trait Engine: Send + Sync + Debug {
     /// A buffer of `rows` rows with unspecified contents, for outputs that are overwritten whole.
     fn scratch(&self, rows: usize) -> Buffer;
 
-    /// Negacyclic forward transform of every row (Coeff -> Eval).
-    fn forward_ntt(&self, x: &mut Buffer, moduli: &[usize]);
+    /// Negacyclic forward transform (Coeff -> Eval) of the rows in `rows`.
+    fn forward_ntt(&self, x: &mut Buffer, rows: Range<usize>, moduli: &[usize]);
 
-    /// Negacyclic inverse transform of every row (Eval -> Coeff).
-    fn inverse_ntt(&self, x: &mut Buffer, moduli: &[usize]);
+    /// Negacyclic inverse transform (Eval -> Coeff) of the rows in `rows`.
+    fn inverse_ntt(&self, x: &mut Buffer, rows: Range<usize>, moduli: &[usize]);
 
     /// `x <- x + y`.
     fn add_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]);
@@ -52,16 +53,18 @@ pub trait Engine: Send + Sync + Debug {
     /// `x <- x * w` with one constant per modulus.
     fn mul_constants_assign(&self, x: &mut Buffer, constants: &[u64], moduli: &[usize]);
 
-    /// `x <- (x - y) * w` with one constant per modulus: the end of a division by a modulus.
-    fn sub_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, constants: &[u64], moduli: &[usize]);
+    /// `x <- (x - y) * w` with one constant per modulus: the end of a division by a modulus. Row `i` of `x` meets row
+    /// `y_rows[i]` of `y`.
+    fn sub_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, y_rows: &[usize], constants: &[u64], moduli: &[usize]);
 
     /// `out[p] <- sum_j xs[j] * ys[p][j]` for every output polynomial `p`, element by element, lazily accumulated.
     ///
     /// `ys[p][j]` may span more rows than `moduli` has: `y_rows[i]` is the row of `ys` that meets row `i` of `xs`.
     fn inner_products(&self, out: &mut [Buffer], xs: &[&Buffer], ys: &[Vec<&Buffer>], y_rows: &[usize], moduli: &[usize]);
 
-    /// Rows of `x` (over the conversion's sources) to rows of the result (over its targets), both in Coeff form.
-    fn convert(&self, conversion: &BaseConversion, x: &Buffer) -> Buffer;
+    /// Base conversion in Coeff form: the conversion's sources are the rows of `x` from `first` on, its target `t` goes to row
+    /// `out_rows[t]` of `out`.
+    fn convert(&self, conversion: &BaseConversion, x: &Buffer, first: usize, out: &mut Buffer, out_rows: &[usize]);
 
     /// `phi(x)` in Eval form.
     fn automorphism_eval(&self, automorphism: &Automorphism, x: &Buffer) -> Buffer;

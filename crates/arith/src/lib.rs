@@ -13,6 +13,7 @@ pub mod cpu;
 pub mod engine;
 pub mod error;
 pub mod kernels;
+pub mod mapped;
 pub mod modulus;
 pub mod ntt;
 pub mod primes;

@@ -1,2 +1,4 @@
 //! placeholder
 #![forbid(unsafe_code)]
+
+pub mod file;

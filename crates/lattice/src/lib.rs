@@ -1,2 +1,38 @@
-//! placeholder
+//! Clathrate's lattice layer: polynomials over RNS bases, bundles of Module-LWE samples, and the one switch.
+//!
+//! Every ciphertext is a [`Bundle`]: a mask of `k` polynomials (the rank) shared by `m` bodies, with phase
+//! `b_i + <a, s_i>`. LWE, RLWE, MLWE and shared-mask ciphertexts are values of this one type. What changes a bundle
+//! non-linearly is one operation, the [`switch`]; the other moves are [`modulus`], [`rank`], [`degree`] and [`bodies`].
+//!
+//! This crate knows nothing of encodings, scales or slots; it reaches the machine only through
+//! [`clathrate_arith::Engine`].
 #![forbid(unsafe_code)]
+
+pub mod bodies;
+pub mod bundle;
+pub mod chain;
+pub mod degree;
+pub mod error;
+pub mod gadget;
+pub mod modulus;
+pub mod multiply;
+pub mod noise;
+pub mod poly;
+pub mod public_key;
+pub mod rank;
+pub mod ring;
+pub mod sampling;
+pub mod secret;
+pub mod security;
+pub mod switch;
+
+pub use bundle::Bundle;
+pub use chain::{Chain, Level};
+pub use error::LatticeError;
+pub use gadget::Gadget;
+pub use poly::{Basis, Coeff, Domain, Eval, Poly};
+pub use public_key::PublicKey;
+pub use ring::Ring;
+pub use sampling::{MaskSeed, SecretDistribution, SecretRng};
+pub use secret::SecretKey;
+pub use switch::{SwitchKey, Switcher};

@@ -1,0 +1,300 @@
+//! Files as memory: read-only mappings, an aligned copy where mapping is not possible, and bytes seen as words.
+//!
+//! Beside [`aligned`](crate::aligned), because a mapping and a cast both need `unsafe`. Knows nothing of what the bytes mean: formats,
+//! checksums and limits belong to the layers above.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::ops::Deref;
+use std::path::Path;
+
+use memmap2::Mmap;
+use thiserror::Error;
+
+use crate::aligned::AlignedWords;
+
+/// Bytes in a word.
+const WORD_BYTES: usize = size_of::<u64>();
+
+/// Bytes asked for at a time by [`AlignedBytes::read_from`]: large enough for full speed, small beside a ciphertext.
+const CHUNK_WORDS: usize = 32 * 1024;
+
+/// Why bytes cannot be seen as words in place.
+#[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
+pub enum ViewError {
+    /// The bytes do not begin at a word boundary.
+    #[error("bytes at an address {offset} past a multiple of 8 cannot be seen as words: copy them to aligned memory")]
+    Misaligned {
+        /// Address modulo 8.
+        offset: usize,
+    },
+    /// The bytes are not a whole number of words.
+    #[error("{bytes} bytes are not a whole number of 8-byte words")]
+    PartialWord {
+        /// Their count.
+        bytes: usize,
+    },
+    /// The machine stores words in the other byte order.
+    #[error("this machine is big-endian: little-endian words must be copied, not viewed")]
+    BigEndian,
+}
+
+/// A regular file mapped read-only; dereferences to its bytes, which begin at a page boundary.
+///
+/// The mapping shows the file, not a copy. A program that writes to the same file in place changes the bytes under the reader, and one
+/// that shortens it makes a later access fault (SIGBUS on Unix). Replacing the file by renaming another over it is safe: the mapping
+/// keeps the old contents. Where others may write in place, use [`AlignedBytes::read_from`] instead.
+pub struct MappedFile {
+    map: Mmap,
+}
+
+impl MappedFile {
+    /// Maps `file`, whole.
+    ///
+    /// # Errors
+    /// `InvalidInput` if it is not a regular file (a directory, a pipe, a device); else what the operating system says.
+    pub fn map(file: &File) -> io::Result<Self> {
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+        }
+        // SAFETY: the mapping is read-only and private to this value. That nobody changes the file in place meanwhile cannot be
+        // enforced; it is the documented condition of this type. Nothing here or above relies on the bytes for memory safety: every
+        // length and offset is copied out before it is checked and used.
+        let map = unsafe { Mmap::map(file)? };
+        Ok(Self { map })
+    }
+
+    /// Opens `path` and maps it, whole.
+    ///
+    /// # Errors
+    /// As [`MappedFile::map`].
+    pub fn open(path: &Path) -> io::Result<Self> {
+        // Asked before opening: opening a pipe would wait for its writer.
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+        }
+        Self::map(&File::open(path)?)
+    }
+}
+
+impl Deref for MappedFile {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.map
+    }
+}
+
+impl fmt::Debug for MappedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MappedFile({} bytes)", self.map.len())
+    }
+}
+
+/// Bytes in memory aligned to [`ALIGNMENT`](crate::aligned::ALIGNMENT).
+pub struct AlignedBytes {
+    words: AlignedWords,
+    len: usize,
+}
+
+impl AlignedBytes {
+    /// Reads `source` to its end.
+    ///
+    /// Memory grows with the bytes that arrive, never with a length that the source claims: at most twice their number, plus 256 KiB.
+    ///
+    /// # Errors
+    /// `FileTooLarge` if the source holds more than `limit_bytes`; else what the source says.
+    pub fn read_from<R: Read + ?Sized>(source: &mut R, limit_bytes: u64) -> io::Result<Self> {
+        let mut chunks: Vec<AlignedWords> = Vec::new();
+        let mut len = 0usize;
+        loop {
+            let mut chunk = AlignedWords::zeroed(CHUNK_WORDS);
+            let filled = fill(source, bytes_of_words_mut(&mut chunk))?;
+            len += filled;
+            if len as u64 > limit_bytes {
+                return Err(io::Error::new(ErrorKind::FileTooLarge, format!("more than the {limit_bytes} bytes allowed")));
+            }
+            let at_end = filled < CHUNK_WORDS * WORD_BYTES;
+            chunks.push(chunk);
+            if at_end {
+                break;
+            }
+        }
+        let mut words = AlignedWords::zeroed(len.div_ceil(WORD_BYTES));
+        for (target, chunk) in words.chunks_mut(CHUNK_WORDS).zip(chunks) {
+            target.copy_from_slice(&chunk[..target.len()]);
+        }
+        Ok(Self { words, len })
+    }
+
+    /// A copy of `bytes`.
+    #[must_use]
+    pub fn copied_from(bytes: &[u8]) -> Self {
+        let mut words = AlignedWords::zeroed(bytes.len().div_ceil(WORD_BYTES));
+        bytes_of_words_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+        Self { words, len: bytes.len() }
+    }
+}
+
+impl Deref for AlignedBytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &bytes_of_words(&self.words)[..self.len]
+    }
+}
+
+impl fmt::Debug for AlignedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AlignedBytes({} bytes)", self.len)
+    }
+}
+
+/// Reads until `target` is full or the source ends; the number of bytes read.
+fn fill<R: Read + ?Sized>(source: &mut R, target: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < target.len() {
+        match source.read(&mut target[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// Little-endian `bytes` as words, in place.
+///
+/// # Errors
+/// [`ViewError`] if the bytes do not begin at a word boundary or end inside a word, or on a big-endian machine; copy them then.
+pub fn little_endian_words(bytes: &[u8]) -> Result<&[u64], ViewError> {
+    if cfg!(target_endian = "big") {
+        return Err(ViewError::BigEndian);
+    }
+    if !bytes.len().is_multiple_of(WORD_BYTES) {
+        return Err(ViewError::PartialWord { bytes: bytes.len() });
+    }
+    let offset = bytes.as_ptr().addr() % align_of::<u64>();
+    if offset != 0 {
+        return Err(ViewError::Misaligned { offset });
+    }
+    // SAFETY: the pointer is aligned for u64 and the length is a whole number of words, both checked above; every bit pattern is a u64;
+    // the result borrows `bytes`.
+    Ok(unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<u64>(), bytes.len() / WORD_BYTES) })
+}
+
+/// `words` as the little-endian bytes that files hold, in place; `None` on a big-endian machine, which must convert word by word.
+#[must_use]
+pub fn little_endian_bytes(words: &[u64]) -> Option<&[u8]> {
+    cfg!(target_endian = "little").then(|| bytes_of_words(words))
+}
+
+/// The memory of `words`, in the machine's own byte order.
+fn bytes_of_words(words: &[u64]) -> &[u8] {
+    // SAFETY: the same memory, and u8 has no alignment or validity condition.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast::<u8>(), size_of_val(words)) }
+}
+
+/// The memory of `words`, in the machine's own byte order, to write to.
+fn bytes_of_words_mut(words: &mut [u64]) -> &mut [u8] {
+    // SAFETY: as in `bytes_of_words`; the borrow is exclusive, and every byte pattern is a valid u64.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), size_of_val(words)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aligned::ALIGNMENT;
+    use std::io::Write;
+
+    fn temporary_file(contents: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(contents).unwrap();
+        file
+    }
+
+    #[test]
+    fn mapping_an_empty_file_gives_no_bytes() {
+        let file = temporary_file(b"");
+        assert!(MappedFile::open(file.path()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn mapping_shows_the_file_from_a_page_boundary() {
+        let contents: Vec<u8> = (0..10_000u32).map(|i| (i * 7) as u8).collect();
+        let file = temporary_file(&contents);
+        let map = MappedFile::open(file.path()).unwrap();
+        assert_eq!(&map[..], &contents[..]);
+        assert_eq!(map.as_ptr().addr() % 4096, 0);
+    }
+
+    #[test]
+    fn mapping_survives_replacement_by_rename() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, b"old contents").unwrap();
+        let map = MappedFile::open(&path).unwrap();
+        let other = folder.path().join("other");
+        std::fs::write(&other, b"new").unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        assert_eq!(&map[..], b"old contents");
+    }
+
+    #[test]
+    fn mapping_a_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(MappedFile::open(folder.path()).unwrap_err().kind(), ErrorKind::InvalidInput);
+        assert_eq!(MappedFile::map(&File::open(folder.path()).unwrap()).unwrap_err().kind(), ErrorKind::InvalidInput);
+        assert_eq!(MappedFile::open(&folder.path().join("absent")).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+
+    /// Gives its bytes one to seven at a time, with interruptions, as a pipe may.
+    struct Trickle<'a>(&'a [u8], usize);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
+            self.1 += 1;
+            if self.1 % 5 == 0 {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let most = target.len().min(self.1 % 7 + 1);
+            self.0.read(&mut target[..most])
+        }
+    }
+
+    #[test]
+    fn reading_gives_every_byte_at_chunk_edges() {
+        let chunk = CHUNK_WORDS * WORD_BYTES;
+        for len in [0, 1, 7, 8, 9, chunk - 1, chunk, chunk + 1, 2 * chunk, 2 * chunk + 13] {
+            let contents: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
+            let whole = AlignedBytes::read_from(&mut &contents[..], len as u64).unwrap();
+            assert!(whole[..] == contents[..], "{len}");
+            assert!(len == 0 || whole.as_ptr().addr() % ALIGNMENT == 0);
+        }
+        let contents: Vec<u8> = (0..10_000).map(|i| (i % 251) as u8).collect();
+        assert!(AlignedBytes::read_from(&mut Trickle(&contents, 0), 10_000).unwrap()[..] == contents[..]);
+        assert!(AlignedBytes::copied_from(&contents[1..])[..] == contents[1..]);
+    }
+
+    #[test]
+    fn reading_an_endless_source_stops_at_the_limit() {
+        let error = AlignedBytes::read_from(&mut io::repeat(1), 1 << 20).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+        assert_eq!(AlignedBytes::read_from(&mut &[0u8; 9][..], 8).unwrap_err().kind(), ErrorKind::FileTooLarge);
+    }
+
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn words_are_viewed_where_aligned_and_refused_elsewhere() {
+        let words = AlignedWords::zeroed(4);
+        let mut bytes = little_endian_bytes(&words).unwrap().to_vec();
+        assert_eq!(bytes.len(), 32);
+        bytes[8] = 5;
+        let aligned = AlignedBytes::copied_from(&bytes);
+        assert_eq!(little_endian_words(&aligned), Ok(&[0, 5, 0, 0][..]));
+        assert_eq!(little_endian_words(&aligned[8..16]), Ok(&[5][..]));
+        assert_eq!(little_endian_words(&aligned[..0]), Ok(&[][..]));
+        assert_eq!(little_endian_words(&aligned[1..9]), Err(ViewError::Misaligned { offset: 1 }));
+        assert_eq!(little_endian_words(&aligned[..31]), Err(ViewError::PartialWord { bytes: 31 }));
+    }
+}

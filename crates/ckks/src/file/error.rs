@@ -1,0 +1,187 @@
+//! What can go wrong with a file; each error names the numbers and the remedy.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::container::FileKind;
+
+/// Errors of reading and writing files.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// The file does not begin with the magic bytes.
+    #[error("not a Clathrate file: it does not begin with the bytes `CLATHRAT`; check the path")]
+    NotAClathrateFile,
+    /// The file's format version is newer than this program's.
+    #[error("the file has format version {found}, but this program reads versions up to {supported}: upgrade Clathrate")]
+    FutureVersion {
+        /// The file's version.
+        found: u32,
+        /// The newest version read here.
+        supported: u32,
+    },
+    /// The file ends early.
+    #[error("the file is truncated: it should have {expected} bytes but has {found}; copy or write it again")]
+    Truncated {
+        /// The length that the header states, or that a header needs.
+        expected: u64,
+        /// The length found.
+        found: u64,
+    },
+    /// The file goes on after its end.
+    #[error("the file has {} bytes after its end ({found} instead of {expected}); copy or write it again", found - expected)]
+    TrailingBytes {
+        /// The length that the header states.
+        expected: u64,
+        /// The length found.
+        found: u64,
+    },
+    /// Header, metadata or section table do not have the checksum that the header states.
+    #[error("the file's header is corrupted ({reason}); copy or write it again")]
+    HeaderCorrupted {
+        /// What did not fit.
+        reason: &'static str,
+    },
+    /// A section does not have the checksum that the table states.
+    #[error("section `{name}` is corrupted ({reason}); copy or write the file again")]
+    SectionCorrupted {
+        /// The section.
+        name: String,
+        /// What did not fit.
+        reason: &'static str,
+    },
+    /// A header with a valid checksum that breaks the format's rules: made by a faulty or hostile program.
+    #[error("the file breaks the format: {what} is {found}, expected {expected}; write it again with Clathrate")]
+    Malformed {
+        /// The field.
+        what: &'static str,
+        /// Its value.
+        found: u64,
+        /// What the format asks for.
+        expected: u64,
+    },
+    /// A file of another kind than the one asked for.
+    #[error("the file holds {found}, expected {expected}: pass the right file")]
+    WrongKind {
+        /// The kind asked for.
+        expected: FileKind,
+        /// The kind found.
+        found: FileKind,
+    },
+    /// A file made under other parameters.
+    #[error(
+        "the file was made with parameters {}, but these are {}: use the parameters it was made with",
+        short_hex(found),
+        short_hex(expected)
+    )]
+    WrongParameters {
+        /// Digest of the parameters in use.
+        expected: [u8; 32],
+        /// Digest in the file.
+        found: [u8; 32],
+    },
+    /// A size above the format's limit.
+    #[error("{what} is {value}, above the limit of {limit}: the file is corrupted, or must be split")]
+    TooLarge {
+        /// What was measured.
+        what: &'static str,
+        /// Its size.
+        value: u64,
+        /// The largest allowed.
+        limit: u64,
+    },
+    /// A section that the reader needs is absent.
+    #[error("the file has no section `{name}` ({count} others): it was written for something else")]
+    MissingSection {
+        /// The section.
+        name: String,
+        /// How many sections the file has.
+        count: usize,
+    },
+    /// Two sections of one name.
+    #[error("section `{name}` appears twice: names must differ")]
+    DuplicateSection {
+        /// The name.
+        name: String,
+    },
+    /// A section name that the format cannot hold.
+    #[error("section name `{name}` is not usable: use 1 to 16 printable ASCII characters without spaces")]
+    InvalidSectionName {
+        /// The name.
+        name: String,
+    },
+    /// A section's length is not what was asked for or announced.
+    #[error("section `{name}` has {found} bytes, expected {expected}")]
+    SectionLength {
+        /// The section.
+        name: String,
+        /// Bytes expected.
+        expected: u64,
+        /// Bytes found.
+        found: u64,
+    },
+    /// A section asked for as words does not have a whole number of them.
+    #[error("section `{name}` has {bytes} bytes, not a whole number of 8-byte words")]
+    NotWords {
+        /// The section.
+        name: String,
+        /// Its length.
+        bytes: u64,
+    },
+    /// Metadata that cannot be written, or does not describe what was asked for.
+    #[error("the file's metadata cannot be used: {reason}")]
+    Metadata {
+        /// What the parser said.
+        reason: String,
+    },
+    /// A number of residues that does not fit degree and moduli.
+    #[error("expected {expected} residues ({rows} rows of {degree}), found {found}")]
+    ResidueCount {
+        /// Rows * degree.
+        expected: u64,
+        /// Rows, one per modulus.
+        rows: usize,
+        /// The ring degree.
+        degree: usize,
+        /// Words given.
+        found: u64,
+    },
+    /// A residue that is not reduced.
+    #[error("residue {value} in row {row}, column {column} is not below its modulus {modulus}: the data was not made by Clathrate")]
+    ResidueTooLarge {
+        /// The row, counted from 0.
+        row: usize,
+        /// The column, counted from 0.
+        column: usize,
+        /// The residue.
+        value: u64,
+        /// The row's modulus.
+        modulus: u64,
+    },
+    /// A writer that was asked to go on after an error.
+    #[error("an earlier section could not be written, so the file was not finished: handle that error first")]
+    WriterFailed,
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// The file, or where it would have been.
+        path: PathBuf,
+        /// What was tried, as in "cannot ... the file".
+        action: &'static str,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+}
+
+impl FileError {
+    pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
+        Self::Io { path: path.to_path_buf(), action, source }
+    }
+}
+
+/// The first eight bytes of a digest in hexadecimal, enough to tell two parameter sets apart.
+#[must_use]
+pub fn short_hex(digest: &[u8; 32]) -> String {
+    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}

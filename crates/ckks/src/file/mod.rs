@@ -1,0 +1,72 @@
+//! Files: versioned, checksummed, bound to a parameter set, readable in place.
+//!
+//! [`container`] states the format, [`writer`] makes files (and the same bytes in memory), [`reader`] checks them. What the sections mean
+//! is the business of each type: it implements [`Stored`] with a metadata struct (shape, level, scale) and its sections of words, and
+//! reads itself back with a [`FileReader`] and its parameters.
+//!
+//! Reading trusts nothing: lengths are compared with the bytes present before anything is allocated, each bit of a file is covered by
+//! the magic, a checksum or a rule that it be zero, and residues are compared with their moduli by [`check_residues`]. Checksums find
+//! accidents; they do not authenticate, so a file from a stranger is as trustworthy as the stranger.
+
+pub mod container;
+pub mod error;
+pub mod reader;
+pub mod residues;
+pub mod writer;
+
+use std::io::{Seek, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+pub use container::{FileKind, FileLabel, SectionInfo};
+pub use error::FileError;
+pub use reader::{FileReader, Section};
+pub use residues::check_residues;
+pub use writer::{AtomicFile, FileWriter, MemoryFile};
+
+/// A value with a file form: label, metadata and sections.
+///
+/// Metadata is printed by `inspect`: it must hold nothing secret.
+pub trait Stored {
+    /// Shape, level, scale: what a reader needs before it looks at the sections.
+    type Metadata: Serialize;
+
+    /// Kind and parameters.
+    fn file_label(&self) -> FileLabel;
+
+    /// The description that goes before the sections.
+    fn file_metadata(&self) -> Self::Metadata;
+
+    /// Writes the sections, in order.
+    ///
+    /// # Errors
+    /// Those of the writer, passed on.
+    fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError>;
+
+    /// Writes the value to `path`, which it replaces at once or not at all; the file's length in bytes.
+    ///
+    /// # Errors
+    /// Those of [`FileWriter::create`] and [`FileWriter::finish`].
+    fn save(&self, path: impl AsRef<Path>) -> Result<u64, FileError>
+    where
+        Self: Sized,
+    {
+        let mut writer = FileWriter::create(path, self.file_label(), &self.file_metadata())?;
+        self.write_sections(&mut writer)?;
+        writer.finish()
+    }
+
+    /// The bytes that [`save`](Stored::save) would write.
+    ///
+    /// # Errors
+    /// `Metadata`, `TooLarge` or a section error, as for a file.
+    fn to_file_bytes(&self) -> Result<Vec<u8>, FileError>
+    where
+        Self: Sized,
+    {
+        let mut writer = FileWriter::in_memory(self.file_label(), &self.file_metadata())?;
+        self.write_sections(&mut writer)?;
+        writer.finish()
+    }
+}

@@ -1,0 +1,18 @@
+//! Moves of the bodies: taking a shared-mask bundle apart.
+//!
+//! Joining bundles with different masks under one mask needs a key and is a switch (the format switch).
+
+use crate::bundle::Bundle;
+use crate::error::LatticeError;
+use crate::poly::Domain;
+
+impl<D: Domain> Bundle<D> {
+    /// Body `body` with a copy of the mask: a one-body bundle under that body's secret.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] where there is no such body.
+    pub fn split_body(&self, body: usize) -> Result<Self, LatticeError> {
+        let poly = self.bodies().get(body).ok_or(LatticeError::EmptyShape { what: "the number of bodies above the index", got: body })?;
+        Self::new(self.mask().to_vec(), vec![poly.clone()])
+    }
+}

@@ -1,0 +1,112 @@
+//! The modulus chain: primes in steps, then special primes.
+//!
+//! A level `l` keeps steps `0..=l`. A step is one or more primes (two 29-bit primes make a 58-bit base), and is what a
+//! rescale divides by. Special primes are those that only switching uses; a plan may lend it unused steps as well.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::error::LatticeError;
+use crate::poly::Basis;
+use crate::ring::Ring;
+
+/// Index of the highest modulus step in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Level(pub usize);
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Steps of primes `q_0 .. q_L`, then special primes; all of one ring.
+#[derive(Debug, Clone)]
+pub struct Chain {
+    ring: Ring,
+    steps: Vec<Range<usize>>,
+    special: Range<usize>,
+}
+
+impl Chain {
+    /// A chain over all moduli of `ring`: the first ones in steps of the given lengths, the rest special.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] where a step (or the chain) is empty or the ring has too few moduli.
+    pub fn new(ring: Ring, step_lengths: &[usize]) -> Result<Self, LatticeError> {
+        let mut steps = Vec::with_capacity(step_lengths.len());
+        let mut next = 0;
+        for &length in step_lengths {
+            if length == 0 {
+                return Err(LatticeError::EmptyShape { what: "the number of primes of a modulus step", got: 0 });
+            }
+            steps.push(next..next + length);
+            next += length;
+        }
+        if steps.is_empty() || next > ring.moduli().len() {
+            return Err(LatticeError::EmptyShape { what: "the number of modulus steps that fit the ring's primes", got: 0 });
+        }
+        let special = next..ring.moduli().len();
+        Ok(Self { ring, steps, special })
+    }
+
+    /// The ring.
+    #[must_use]
+    pub fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// The highest level.
+    #[must_use]
+    pub fn max_level(&self) -> Level {
+        Level(self.steps.len() - 1)
+    }
+
+    /// Primes of step `level`, by index.
+    #[must_use]
+    pub fn step(&self, level: Level) -> Range<usize> {
+        self.steps[level.0].clone()
+    }
+
+    /// Refuses levels beyond the chain.
+    ///
+    /// # Errors
+    /// [`LatticeError::LevelOutOfRange`].
+    pub fn check_level(&self, level: Level) -> Result<(), LatticeError> {
+        if level > self.max_level() {
+            return Err(LatticeError::LevelOutOfRange { level: level.0, max: self.max_level().0 });
+        }
+        Ok(())
+    }
+
+    /// Basis of ciphertexts at `level`: the primes of steps `0..=level`.
+    #[must_use]
+    pub fn basis(&self, level: Level) -> Basis {
+        Basis::new(0..self.steps[level.0].end)
+    }
+
+    /// Basis of the special primes.
+    #[must_use]
+    pub fn special_basis(&self) -> Basis {
+        Basis::new(self.special.clone())
+    }
+
+    /// Basis of a key that serves levels up to `level`: ciphertext primes, then special primes.
+    #[must_use]
+    pub fn key_basis(&self, level: Level) -> Basis {
+        self.basis(level).join(&self.special_basis())
+    }
+
+    /// The level whose basis is `basis`, if any.
+    #[must_use]
+    pub fn level_of(&self, basis: &Basis) -> Option<Level> {
+        let level = self.steps.iter().position(|step| step.end == basis.len())?;
+        (self.basis(Level(level)) == *basis).then_some(Level(level))
+    }
+
+    /// `log2` of the step that a rescale from `level` divides by.
+    #[must_use]
+    pub fn log2_step(&self, level: Level) -> f64 {
+        Basis::new(self.step(level)).log2(&self.ring)
+    }
+}

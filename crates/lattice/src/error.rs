@@ -1,0 +1,154 @@
+//! What can go wrong in the lattice layer; each error names the numbers and the remedy.
+
+use clathrate_arith::ArithError;
+use thiserror::Error;
+
+use crate::sampling::SamplingError;
+
+/// Errors of the lattice layer.
+#[derive(Debug, Error, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum LatticeError {
+    /// The arithmetic below refused.
+    #[error(transparent)]
+    Arith(#[from] ArithError),
+    /// Random generation failed.
+    #[error("random generation failed: {0}")]
+    Sampling(#[from] SamplingError),
+    /// Operands of different rank.
+    #[error("operands have ranks {left} and {right}: bring both to one rank first")]
+    RankMismatch {
+        /// Rank of the left operand.
+        left: usize,
+        /// Rank of the right operand.
+        right: usize,
+    },
+    /// Operands with different numbers of bodies.
+    #[error("operands have {left} and {right} bodies: only bundles with the same number of bodies combine")]
+    BodiesMismatch {
+        /// Bodies of the left operand.
+        left: usize,
+        /// Bodies of the right operand.
+        right: usize,
+    },
+    /// An operation that takes one body only.
+    #[error("{operation} takes a bundle with one body, this one has {bodies}: split it first")]
+    ManyBodies {
+        /// The operation.
+        operation: &'static str,
+        /// Bodies given.
+        bodies: usize,
+    },
+    /// Operands over different residue bases.
+    #[error("operands are over {left} and {right} primes (or different ones): bring both to one level first")]
+    BasisMismatch {
+        /// Primes of the left operand.
+        left: usize,
+        /// Primes of the right operand.
+        right: usize,
+    },
+    /// Operands of different rings.
+    #[error("operands belong to rings of degrees {left} and {right} (or rings built separately)")]
+    RingMismatch {
+        /// Degree of the left ring.
+        left: usize,
+        /// Degree of the right ring.
+        right: usize,
+    },
+    /// A level the chain does not have.
+    #[error("level {level} is out of range: the chain has levels 0 to {max}")]
+    LevelOutOfRange {
+        /// Level asked for.
+        level: usize,
+        /// Highest level.
+        max: usize,
+    },
+    /// Nothing left to rescale by.
+    #[error("rescaling needs a level above 0: this bundle is at level 0 and has one modulus step left")]
+    NoLevelLeft,
+    /// A switching key at too low a level.
+    #[error("the key reaches level {key_level}, the input is at level {level}: drop the input's level or generate the key higher")]
+    KeyLevelTooLow {
+        /// Highest level the key serves.
+        key_level: usize,
+        /// Level of the input.
+        level: usize,
+    },
+    /// A key made for another number of inputs.
+    #[error("the key switches {key_inputs} polynomials, {inputs} were given: it was made for another operation or rank")]
+    KeyInputs {
+        /// Inputs the key was made for.
+        key_inputs: usize,
+        /// Inputs given.
+        inputs: usize,
+    },
+    /// A key made for another chain or gadget.
+    #[error("the key was made for another modulus chain or gadget ({key_digits} digits here, {digits} expected)")]
+    KeyGadget {
+        /// Digits of the key.
+        key_digits: usize,
+        /// Digits of this switcher.
+        digits: usize,
+    },
+    /// A secret that does not fit the bundle.
+    #[error(
+        "the secret has rank {secret_rank} and {secret_bodies} bodies at degree {secret_degree}; the bundle has rank {rank} and {bodies} at degree {degree}"
+    )]
+    SecretShape {
+        /// Rank of the secret.
+        secret_rank: usize,
+        /// Bodies of the secret.
+        secret_bodies: usize,
+        /// Degree of the secret.
+        secret_degree: usize,
+        /// Rank of the bundle.
+        rank: usize,
+        /// Bodies of the bundle.
+        bodies: usize,
+        /// Degree of the bundle.
+        degree: usize,
+    },
+    /// A shape without ciphertexts.
+    #[error("{what} must be at least 1, got {got}")]
+    EmptyShape {
+        /// Which dimension.
+        what: &'static str,
+        /// The value given.
+        got: usize,
+    },
+    /// A digit larger than the special modulus.
+    #[error(
+        "digit {digit} has {digit_bits:.1} bits, the special modulus only {special_bits:.1}: use shorter digits or more special primes"
+    )]
+    DigitTooLarge {
+        /// Index of the digit.
+        digit: usize,
+        /// Its size.
+        digit_bits: f64,
+        /// Size of the special modulus.
+        special_bits: f64,
+    },
+    /// A chain without special primes asked to switch.
+    #[error("the chain has no special primes, so it has no switching keys: add special primes to the parameters")]
+    NoSpecialPrimes,
+    /// Ranks that a rank move cannot join.
+    #[error("rank-up from {from} to {to} is impossible: the target must not be smaller")]
+    RankUp {
+        /// Rank now.
+        from: usize,
+        /// Rank asked for.
+        to: usize,
+    },
+    /// Degrees that a degree move cannot join.
+    #[error("degree {degree} with rank {rank} cannot become degree {target}: the factor must be a power of two that divides the {what}")]
+    DegreeChange {
+        /// Degree now.
+        degree: usize,
+        /// Rank now.
+        rank: usize,
+        /// Degree asked for.
+        target: usize,
+        /// What the factor must divide.
+        what: &'static str,
+    },
+}

@@ -1,0 +1,111 @@
+//! The level-free gadget: component `j` encrypts `T * Q / D_j` over the whole modulus.
+//!
+//! `Q` is the product of *all* primes of the chain, special ones included, and `D_j` a base digit: a run of consecutive
+//! primes. Modulo a prime of `D_j` the entry is `Q / D_j`, modulo every other prime it is 0, so the key does not know where
+//! the ciphertext modulus ends and the special modulus `P` begins. An evaluator at level `l` with `M = P Q_l` sees
+//!
+//! ```text
+//! sum_j d_j (Q / D_j) = P u  mod M,     d_j = [u / (Q / (P D_j))] mod D_j
+//! ```
+//!
+//! because `Q / (P D_j)` vanishes modulo every other digit, whatever primes were dropped in between.
+//! Source: [level-aware, sec. 3.2]; differs: base digits of any length, so that a key may be made coarser from the start.
+
+use clathrate_arith::Modulus;
+
+use crate::chain::{Chain, Level};
+use crate::error::LatticeError;
+use crate::poly::Basis;
+
+/// A partition of the chain's ciphertext primes into base digits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gadget {
+    digits: Vec<Basis>,
+}
+
+impl Gadget {
+    /// Digits of consecutive primes, each as long as `max_bits` allows and at least one prime. Bounded by bits, not by counts: a chain mixes 60- and 40-bit primes.
+    #[must_use]
+    pub fn by_bits(chain: &Chain, max_bits: f64) -> Self {
+        let bits_of = |index: usize| (chain.ring().moduli()[index].value() as f64).log2();
+        let mut digits: Vec<Vec<usize>> = Vec::new();
+        let mut room = 0.0;
+        for &index in chain.basis(chain.max_level()).indices() {
+            match digits.last_mut() {
+                Some(digit) if bits_of(index) <= room => digit.push(index),
+                _ => {
+                    digits.push(vec![index]);
+                    room = max_bits;
+                }
+            }
+            room -= bits_of(index);
+        }
+        Self { digits: digits.into_iter().map(Basis::new).collect() }
+    }
+
+    /// Digits that the special modulus can divide away: at most as many bits as it, plus `slack_bits`.
+    ///
+    /// # Errors
+    /// [`LatticeError::NoSpecialPrimes`]; [`LatticeError::DigitTooLarge`] where one prime alone is larger.
+    pub fn for_special_modulus(chain: &Chain, slack_bits: f64) -> Result<Self, LatticeError> {
+        let special = chain.special_basis();
+        if special.is_empty() {
+            return Err(LatticeError::NoSpecialPrimes);
+        }
+        let special_bits = special.log2(chain.ring());
+        let gadget = Self::by_bits(chain, special_bits + slack_bits);
+        gadget.check(chain, special_bits + slack_bits)?;
+        Ok(gadget)
+    }
+
+    /// Refuses digits of more than `max_bits`.
+    ///
+    /// # Errors
+    /// [`LatticeError::DigitTooLarge`].
+    pub fn check(&self, chain: &Chain, max_bits: f64) -> Result<(), LatticeError> {
+        for (digit, basis) in self.digits.iter().enumerate() {
+            let digit_bits = basis.log2(chain.ring());
+            if digit_bits > max_bits {
+                return Err(LatticeError::DigitTooLarge { digit, digit_bits, special_bits: max_bits });
+            }
+        }
+        Ok(())
+    }
+
+    /// The base digits, lowest primes first.
+    #[must_use]
+    pub fn digits(&self) -> &[Basis] {
+        &self.digits
+    }
+
+    /// How many base digits a key for levels up to `level` has.
+    #[must_use]
+    pub fn digit_count(&self, chain: &Chain, level: Level) -> usize {
+        let primes = chain.basis(level).len();
+        self.digits.iter().take_while(|digit| digit.indices()[0] < primes).count()
+    }
+
+    /// `Q / D_digit` modulo each prime of `basis`: zero outside the digit.
+    #[must_use]
+    pub fn entry_constants(&self, moduli: &[Modulus], basis: &Basis, digit: usize) -> Vec<u64> {
+        basis
+            .indices()
+            .iter()
+            .map(|&i| if self.digits[digit].row_of(i).is_some() { self.cofactor(moduli, i, digit, &[]) } else { 0 })
+            .collect()
+    }
+
+    /// `(Q / (P D_digit))^-1` modulo prime `index` of the digit, `P` the product of `special`.
+    #[must_use]
+    pub fn inverse_constant(&self, moduli: &[Modulus], index: usize, digit: usize, special: &Basis) -> u64 {
+        // Distinct primes: the cofactor is a unit, so the fallback never shows.
+        moduli[index].inverse(self.cofactor(moduli, index, digit, special.indices())).unwrap_or(0)
+    }
+
+    /// The product of all primes outside the digit and `special`, modulo prime `index`.
+    fn cofactor(&self, moduli: &[Modulus], index: usize, digit: usize, special: &[usize]) -> u64 {
+        let modulus = &moduli[index];
+        let others = (0..moduli.len()).filter(|i| self.digits[digit].row_of(*i).is_none() && !special.contains(i));
+        others.fold(1, |product, i| modulus.mul(product, moduli[i].value()))
+    }
+}

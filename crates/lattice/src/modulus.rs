@@ -1,0 +1,128 @@
+//! Moves of the modulus: exact rounding division (rescale, mod-down) and dropping primes.
+//!
+//! Dividing by a product `D` of primes of the basis is one idea with two names: by the last step it is a rescale, by the
+//! special primes it ends a switch, by both at once it is a fused end of a multiplication.
+//!
+//! ```text
+//! round(x / D) = (x - [x]_D) / D mod Q',     [x]_D centred in [-D/2, D/2]
+//! ```
+
+use clathrate_arith::{BaseConversion, Buffer, Rounding};
+
+use crate::bundle::Bundle;
+use crate::chain::{Chain, Level};
+use crate::error::LatticeError;
+use crate::poly::{Basis, Coeff, Domain, Eval, Poly};
+use crate::ring::Ring;
+
+/// Precomputed division by a product of primes.
+#[derive(Debug, Clone)]
+pub struct Division {
+    divisors: Basis,
+    kept: Basis,
+    conversion: BaseConversion,
+    /// `-1 / D` modulo each kept prime: the remainder's buffer takes the result, so it is `(remainder - x) * (-1/D)`.
+    negative_inverse: Vec<u64>,
+}
+
+impl Division {
+    /// Division by the product of `divisors`, leaving `kept`.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where the two share a prime.
+    pub fn new(ring: &Ring, divisors: &Basis, kept: &Basis) -> Result<Self, LatticeError> {
+        let clash = LatticeError::BasisMismatch { left: divisors.len(), right: kept.len() };
+        let moduli = ring.moduli();
+        let ones = vec![1; divisors.len()];
+        let conversion = BaseConversion::new(moduli, divisors.indices(), kept.indices(), &ones, Rounding::Centred).ok_or(clash.clone())?;
+        let negative_inverse = kept
+            .indices()
+            .iter()
+            .map(|&k| {
+                let modulus = &moduli[k];
+                let product = divisors.indices().iter().fold(1, |product, &d| modulus.mul(product, moduli[d].value()));
+                modulus.inverse(product).map(|inverse| modulus.neg(inverse))
+            })
+            .collect::<Option<Vec<_>>>()
+            .ok_or(clash)?;
+        Ok(Self { divisors: divisors.clone(), kept: kept.clone(), conversion, negative_inverse })
+    }
+
+    /// The primes that remain.
+    #[must_use]
+    pub fn kept(&self) -> &Basis {
+        &self.kept
+    }
+
+    /// Where the kept primes are in `x`, and a copy of the rows of the divisors.
+    fn split<D: Domain>(&self, x: &Poly<D>) -> Result<(Vec<usize>, Buffer), LatticeError> {
+        let mismatch = || LatticeError::BasisMismatch { left: x.basis().len(), right: self.divisors.len() + self.kept.len() };
+        let kept = x.basis().rows_of(self.kept.indices()).ok_or_else(mismatch)?;
+        let divisors = x.basis().rows_of(self.divisors.indices()).ok_or_else(mismatch)?;
+        Ok((kept, x.data().select(&divisors)))
+    }
+
+    /// `[x]_D` modulo the kept primes, from the divisors' rows in Coeff form.
+    fn remainder(&self, x: &Ring, divisors: &Buffer) -> Buffer {
+        let mut remainder = x.engine().scratch(self.kept.len());
+        x.engine().convert(&self.conversion, divisors, 0, &mut remainder, &(0..self.kept.len()).collect::<Vec<_>>());
+        remainder
+    }
+
+    /// `round(x / D)` in Coeff form. Cost: no transforms.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes.
+    pub fn divide_coeff(&self, x: &Poly<Coeff>) -> Result<Poly<Coeff>, LatticeError> {
+        let (kept, divisors) = self.split(x)?;
+        let mut remainder = self.remainder(x.ring(), &divisors);
+        x.ring().engine().sub_mul_constants_assign(&mut remainder, x.data(), &kept, &self.negative_inverse, self.kept.indices());
+        Ok(Poly::from_buffer(x.ring(), &self.kept, remainder))
+    }
+
+    /// `round(x / D)` in Eval form. Cost: one inverse transform per divisor, one forward transform per kept prime.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes.
+    pub fn divide_eval(&self, x: &Poly<Eval>) -> Result<Poly<Eval>, LatticeError> {
+        let (kept, mut divisors) = self.split(x)?;
+        let engine = x.ring().engine();
+        engine.inverse_ntt(&mut divisors, 0..self.divisors.len(), self.divisors.indices());
+        let mut remainder = self.remainder(x.ring(), &divisors);
+        engine.forward_ntt(&mut remainder, 0..self.kept.len(), self.kept.indices());
+        engine.sub_mul_constants_assign(&mut remainder, x.data(), &kept, &self.negative_inverse, self.kept.indices());
+        Ok(Poly::from_buffer(x.ring(), &self.kept, remainder))
+    }
+}
+
+impl Chain {
+    /// The division that a rescale from `level` does.
+    ///
+    /// # Errors
+    /// [`LatticeError::NoLevelLeft`] at level 0; [`LatticeError::LevelOutOfRange`].
+    pub fn rescale_division(&self, level: Level) -> Result<Division, LatticeError> {
+        self.check_level(level)?;
+        let below = level.0.checked_sub(1).ok_or(LatticeError::NoLevelLeft)?;
+        Division::new(self.ring(), &Basis::new(self.step(level)), &self.basis(Level(below)))
+    }
+}
+
+impl Bundle<Eval> {
+    /// `round(self / D)` for every polynomial: a rescale or a mod-down.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes.
+    pub fn divide(&self, division: &Division) -> Result<Self, LatticeError> {
+        self.try_map(|poly| division.divide_eval(poly))
+    }
+}
+
+impl Bundle<Coeff> {
+    /// `round(self / D)` for every polynomial, in Coeff form.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes.
+    pub fn divide(&self, division: &Division) -> Result<Self, LatticeError> {
+        self.try_map(|poly| division.divide_coeff(poly))
+    }
+}

@@ -1,0 +1,218 @@
+//! What the switch is for: products of bundles, rotations, changes of secret.
+//!
+//! Each is a few lines around one call of the switch, at every rank.
+
+use clathrate_arith::{Automorphism, GaloisElement};
+
+use crate::bundle::Bundle;
+use crate::chain::{Chain, Level};
+use crate::error::LatticeError;
+use crate::gadget::Gadget;
+use crate::poly::{Eval, Poly};
+use crate::sampling::SecretRng;
+use crate::secret::SecretKey;
+use crate::switch::{Digits, SecretMatrix, SwitchKey, Switcher};
+
+/// A product before relinearisation: phase `body + sum_i linear_i s_i + sum_{i<=j} quadratic_ij s_i s_j`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tensor {
+    body: Poly<Eval>,
+    linear: Vec<Poly<Eval>>,
+    quadratic: Vec<Poly<Eval>>,
+}
+
+impl Tensor {
+    /// The terms that meet `s_i s_j`, `i <= j` in lexicographic order.
+    #[must_use]
+    pub fn quadratic(&self) -> &[Poly<Eval>] {
+        &self.quadratic
+    }
+
+    /// `self <- self + other`: products that share one relinearisation.
+    ///
+    /// # Errors
+    /// [`LatticeError::RankMismatch`], [`LatticeError::BasisMismatch`] where they do not fit.
+    pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
+        if self.linear.len() != other.linear.len() {
+            return Err(LatticeError::RankMismatch { left: self.linear.len(), right: other.linear.len() });
+        }
+        self.body.add_assign(&other.body)?;
+        self.linear.iter_mut().zip(&other.linear).try_for_each(|(x, y)| x.add_assign(y))?;
+        self.quadratic.iter_mut().zip(&other.quadratic).try_for_each(|(x, y)| x.add_assign(y))
+    }
+
+    /// The bundle with this tensor's phase, still over the extended modulus and `P` times as large.
+    fn relinearise_extended(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+        let digits = self.quadratic.iter().map(|u| switcher.decompose(u)).collect::<Result<Vec<_>, _>>()?;
+        let mut sum = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), key)?;
+        let terms = self.linear.iter().chain([&self.body]);
+        sum.polys_mut().zip(terms).try_for_each(|(target, term)| target.add_assign(&switcher.lift(term)?))?;
+        Ok(sum)
+    }
+
+    /// Relinearises: the bundle with the same phase.
+    ///
+    /// # Errors
+    /// As [`Switcher::inner_product`].
+    pub fn relinearise(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+        let mut switched = switcher.switch(&self.quadratic.iter().collect::<Vec<_>>(), key)?;
+        let terms = self.linear.iter().chain([&self.body]);
+        switched.polys_mut().zip(terms).try_for_each(|(target, term)| target.add_assign(term))?;
+        Ok(switched)
+    }
+
+    /// Relinearises and rescales with one division by `P q_l`: fewer transforms and one rounding less than the two in turn.
+    ///
+    /// # Errors
+    /// As [`Switcher::inner_product`]; [`LatticeError::NoLevelLeft`] at level 0.
+    pub fn relinearise_rescale(&self, level: Level, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+        switcher.mod_down_rescale(level, &self.relinearise_extended(switcher, key)?)
+    }
+}
+
+impl Bundle<Eval> {
+    /// The product of two one-body bundles before relinearisation. Cost: `(r + 1)^2 l` Hadamard products. [dpad-he, Table 1]
+    ///
+    /// # Errors
+    /// [`LatticeError::ManyBodies`]; as [`Bundle::check_same_shape`].
+    pub fn tensor(&self, other: &Self) -> Result<Tensor, LatticeError> {
+        if self.body_count() != 1 {
+            return Err(LatticeError::ManyBodies { operation: "a product of ciphertexts", bodies: self.body_count() });
+        }
+        self.check_same_shape(other)?;
+        let (b, a) = (&self.bodies()[0], self.mask());
+        let (d, c) = (&other.bodies()[0], other.mask());
+        let body = Poly::inner_product(&[b], &[d])?;
+        let linear = (0..a.len()).map(|i| Poly::inner_product(&[b, &a[i]], &[&c[i], d])).collect::<Result<_, _>>()?;
+        let mut quadratic = Vec::with_capacity(a.len() * (a.len() + 1) / 2);
+        for i in 0..a.len() {
+            quadratic.push(Poly::inner_product(&[&a[i]], &[&c[i]])?);
+            for j in i + 1..a.len() {
+                quadratic.push(Poly::inner_product(&[&a[i], &a[j]], &[&c[j], &c[i]])?);
+            }
+        }
+        Ok(Tensor { body, linear, quadratic })
+    }
+
+    /// The relinearised product.
+    ///
+    /// # Errors
+    /// As [`Bundle::tensor`] and [`Tensor::relinearise`].
+    pub fn multiply(&self, other: &Self, switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
+        self.tensor(other)?.relinearise(switcher, key)
+    }
+
+    /// Decomposes every mask polynomial: shared by all rotations of one bundle.
+    ///
+    /// # Errors
+    /// As [`Switcher::decompose`].
+    pub fn decompose_mask(&self, switcher: &Switcher) -> Result<Vec<Digits>, LatticeError> {
+        self.mask().iter().map(|poly| switcher.decompose(poly)).collect()
+    }
+
+    /// Adds this bundle's bodies to the switch of its mask: the end of every linear switch.
+    fn finish(&self, mut switched: Self) -> Result<Self, LatticeError> {
+        if switched.body_count() != self.body_count() {
+            return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: switched.body_count() });
+        }
+        switched.bodies_mut().iter_mut().zip(self.bodies()).try_for_each(|(target, body)| target.add_assign(body))?;
+        Ok(switched)
+    }
+
+    /// The same messages under another secret: a change of key, a rank-down, a ring switch's inner step.
+    ///
+    /// # Errors
+    /// As [`Switcher::switch`]; [`LatticeError::BodiesMismatch`] where the key has other bodies.
+    pub fn switch_secret(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
+        self.finish(switcher.switch(&self.mask().iter().collect::<Vec<_>>(), key)?)
+    }
+
+    /// `phi` of the messages, under the same secret; `key` is [`SwitchKey::automorphism`]'s.
+    ///
+    /// # Errors
+    /// As [`Bundle::switch_secret`].
+    pub fn rotate(&self, phi: &Automorphism, switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
+        self.rotate_hoisted(phi, &self.decompose_mask(switcher)?, switcher, key)
+    }
+
+    /// As [`Bundle::rotate`], with this bundle's digits decomposed once for many rotations.
+    ///
+    /// # Errors
+    /// As [`Bundle::switch_secret`].
+    pub fn rotate_hoisted(
+        &self,
+        phi: &Automorphism,
+        digits: &[Digits],
+        switcher: &Switcher,
+        key: &SwitchKey,
+    ) -> Result<Self, LatticeError> {
+        let inputs: Vec<&Digits> = digits.iter().collect();
+        let level = digits.first().map_or(Level(0), Digits::level);
+        let switched = switcher.mod_down(level, &switcher.inner_product(&inputs, key)?)?;
+        Ok(self.finish(switched)?.automorphism(phi))
+    }
+}
+
+impl SwitchKey {
+    /// A relinearisation key: from `s_i s_j` to `s`.
+    ///
+    /// # Errors
+    /// As [`SwitchKey::generate`]; [`LatticeError::ManyBodies`].
+    pub fn relinearisation(
+        chain: &Chain,
+        gadget: &Gadget,
+        level: Level,
+        secret: &SecretKey,
+        rng: &mut SecretRng,
+    ) -> Result<Self, LatticeError> {
+        chain.check_level(level)?;
+        let matrix = SecretMatrix::quadratic(secret, chain.ring(), &chain.key_basis(level))?;
+        Self::generate(chain, gadget, level, &matrix, secret, rng)
+    }
+
+    /// A key for `phi`: from `s` to `phi^-1(s)`, so that the switch comes first and the automorphism permutes its few results, not
+    /// its many digits. (differs from [klss] and [dpad-he], which permute first; the result is the same message.)
+    ///
+    /// # Errors
+    /// As [`SwitchKey::generate`].
+    pub fn automorphism(
+        chain: &Chain,
+        gadget: &Gadget,
+        level: Level,
+        secret: &SecretKey,
+        phi: &Automorphism,
+        rng: &mut SecretRng,
+    ) -> Result<Self, LatticeError> {
+        let inverse = inverse_automorphism(phi)?;
+        Self::change_of_secret(chain, gadget, level, secret, &secret.automorphism(&inverse), rng)
+    }
+
+    /// A key from one secret to another, of any rank: change of key, rank-down.
+    ///
+    /// # Errors
+    /// As [`SwitchKey::generate`].
+    pub fn change_of_secret(
+        chain: &Chain,
+        gadget: &Gadget,
+        level: Level,
+        from: &SecretKey,
+        to: &SecretKey,
+        rng: &mut SecretRng,
+    ) -> Result<Self, LatticeError> {
+        chain.check_level(level)?;
+        let matrix = SecretMatrix::linear(from, chain.ring(), &chain.key_basis(level));
+        Self::generate(chain, gadget, level, &matrix, to, rng)
+    }
+}
+
+/// `phi^-1`: the automorphism of `g^-1` modulo `2n`.
+fn inverse_automorphism(phi: &Automorphism) -> Result<Automorphism, LatticeError> {
+    let mask = 2 * phi.degree() - 1;
+    let element = phi.element().value();
+    // Newton: each step doubles the bits that are right; g g = 1 mod 8 starts with three.
+    let mut inverse = element;
+    for _ in 0..usize::BITS.ilog2() {
+        inverse = inverse.wrapping_mul(2usize.wrapping_sub(element.wrapping_mul(inverse)));
+    }
+    Ok(Automorphism::new(GaloisElement::new(inverse & mask, phi.degree())?, phi.degree()))
+}

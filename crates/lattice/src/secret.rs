@@ -1,0 +1,200 @@
+//! Secret keys: `m` vectors of `k` small polynomials.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+use crate::error::LatticeError;
+use crate::poly::{Basis, Eval, Poly};
+use crate::ring::Ring;
+use crate::sampling::{SecretDistribution, SecretRng};
+use clathrate_arith::Automorphism;
+
+/// An Eval polynomial of secret content: overwritten when dropped, never printed.
+pub struct SecretPoly(Poly<Eval>);
+
+impl SecretPoly {
+    /// Takes charge of `poly`.
+    #[must_use]
+    pub fn new(poly: Poly<Eval>) -> Self {
+        Self(poly)
+    }
+
+    /// The polynomial.
+    #[must_use]
+    pub fn get(&self) -> &Poly<Eval> {
+        &self.0
+    }
+}
+
+impl Drop for SecretPoly {
+    fn drop(&mut self) {
+        self.0.data_mut().zeroize();
+    }
+}
+
+impl fmt::Debug for SecretPoly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretPoly(redacted)")
+    }
+}
+
+/// Secrets `s_b in R^k` for `m` bodies, as small signed coefficients.
+///
+/// Coefficients are overwritten when dropped; `Debug` shows the shape alone.
+pub struct SecretKey {
+    degree: usize,
+    rank: usize,
+    bodies: usize,
+    distribution: SecretDistribution,
+    /// `bodies * rank` polynomials of `degree` coefficients, body-major.
+    coefficients: Zeroizing<Vec<i64>>,
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SecretKey(degree {}, rank {}, bodies {}, redacted)", self.degree, self.rank, self.bodies)
+    }
+}
+
+impl SecretKey {
+    /// Samples fresh independent secrets.
+    ///
+    /// `FixedWeight(h)` is the weight of one body's whole secret, `rank * degree` coefficients.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] for rank or bodies 0; [`LatticeError::Sampling`] where `h` exceeds the dimension.
+    pub fn generate(
+        degree: usize,
+        rank: usize,
+        bodies: usize,
+        distribution: SecretDistribution,
+        rng: &mut SecretRng,
+    ) -> Result<Self, LatticeError> {
+        for (what, got) in [("the rank", rank), ("the number of bodies", bodies), ("the degree", degree)] {
+            if got == 0 {
+                return Err(LatticeError::EmptyShape { what, got });
+            }
+        }
+        let mut coefficients = Zeroizing::new(vec![0; degree * rank * bodies]);
+        for body in coefficients.chunks_exact_mut(degree * rank) {
+            rng.secret(distribution, body)?;
+        }
+        Ok(Self { degree, rank, bodies, distribution, coefficients })
+    }
+
+    /// A key from stored coefficients, body-major.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] where their number does not fit the shape.
+    pub fn from_coefficients(
+        degree: usize,
+        rank: usize,
+        bodies: usize,
+        distribution: SecretDistribution,
+        coefficients: Zeroizing<Vec<i64>>,
+    ) -> Result<Self, LatticeError> {
+        if coefficients.is_empty() || coefficients.len() != degree * rank * bodies {
+            return Err(LatticeError::EmptyShape { what: "the number of secret coefficients that fit the shape", got: coefficients.len() });
+        }
+        Ok(Self { degree, rank, bodies, distribution, coefficients })
+    }
+
+    /// The ring degree.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// The rank `k`.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The number of bodies `m`.
+    #[must_use]
+    pub fn bodies(&self) -> usize {
+        self.bodies
+    }
+
+    /// How the coefficients were drawn.
+    #[must_use]
+    pub fn distribution(&self) -> SecretDistribution {
+        self.distribution
+    }
+
+    /// Coefficients of polynomial `index` of body `body`.
+    #[must_use]
+    pub fn coefficients(&self, body: usize, index: usize) -> &[i64] {
+        let start = (body * self.rank + index) * self.degree;
+        &self.coefficients[start..start + self.degree]
+    }
+
+    /// All coefficients, body-major: for storage by the key's owner.
+    #[must_use]
+    pub fn all_coefficients(&self) -> &[i64] {
+        &self.coefficients
+    }
+
+    /// The polynomials of body `body` in Eval form over `basis`.
+    #[must_use]
+    pub fn eval(&self, ring: &Ring, basis: &Basis, body: usize) -> Vec<SecretPoly> {
+        (0..self.rank).map(|i| SecretPoly::new(Poly::from_signed(ring, basis, self.coefficients(body, i)).into_eval())).collect()
+    }
+
+    /// `phi(s)`: every polynomial under an automorphism.
+    #[must_use]
+    pub fn automorphism(&self, phi: &Automorphism) -> Self {
+        let mut coefficients = Zeroizing::new(vec![0; self.coefficients.len()]);
+        let mask = 2 * self.degree - 1;
+        for (target, source) in coefficients.chunks_exact_mut(self.degree).zip(self.coefficients.chunks_exact(self.degree)) {
+            for (i, &value) in source.iter().enumerate() {
+                let exponent = i * phi.element().value() & mask;
+                target[exponent % self.degree] = if exponent >= self.degree { -value } else { value };
+            }
+        }
+        Self { coefficients, ..*self }
+    }
+
+    /// The secret of one body alone.
+    #[must_use]
+    pub fn body(&self, body: usize) -> Self {
+        let span = self.rank * self.degree;
+        let coefficients = Zeroizing::new(self.coefficients[body * span..(body + 1) * span].to_vec());
+        Self { coefficients, bodies: 1, ..*self }
+    }
+
+    /// The nested secret of the first `rank` polynomials of each body.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] for rank 0, [`LatticeError::RankUp`] for a rank above this key's.
+    pub fn truncate_rank(&self, rank: usize) -> Result<Self, LatticeError> {
+        if rank == 0 {
+            return Err(LatticeError::EmptyShape { what: "the rank", got: rank });
+        }
+        if rank > self.rank {
+            return Err(LatticeError::RankUp { from: rank, to: self.rank });
+        }
+        let mut coefficients = Zeroizing::new(Vec::with_capacity(self.bodies * rank * self.degree));
+        for body in self.coefficients.chunks_exact(self.rank * self.degree) {
+            coefficients.extend_from_slice(&body[..rank * self.degree]);
+        }
+        Ok(Self { coefficients, rank, ..*self })
+    }
+
+    /// Expected square of one coefficient.
+    #[must_use]
+    pub fn coefficient_variance(&self) -> f64 {
+        match self.distribution {
+            SecretDistribution::UniformTernary => 2.0 / 3.0,
+            SecretDistribution::FixedWeight(weight) => weight as f64 / (self.rank * self.degree) as f64,
+        }
+    }
+}
+
+impl Clone for SecretKey {
+    fn clone(&self) -> Self {
+        Self { coefficients: self.coefficients.clone(), ..*self }
+    }
+}

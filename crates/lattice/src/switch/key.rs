@@ -1,0 +1,210 @@
+//! Switching keys: gadget encryptions of secret polynomials, with seeded masks.
+//!
+//! ```text
+//! entry (i, digit j):  A_ij uniform in R_M^{k'},   B_ijb = -<A_ij, s'_b> + e_ijb + (Q / D_j) * T[i][b]   mod M
+//! ```
+
+use crate::bundle::{Bundle, expand_mask, gaussian_poly};
+use crate::chain::{Chain, Level};
+use crate::error::LatticeError;
+use crate::gadget::Gadget;
+use crate::poly::{Basis, Eval, Poly};
+use crate::ring::Ring;
+use crate::sampling::{MaskSeed, SecretRng};
+use crate::secret::{SecretKey, SecretPoly};
+
+/// Domain-separation string of the seeds of a key's entries.
+const ENTRY_DOMAIN: &str = "clathrate switch key entry v1";
+
+/// The matrix `T` of a switch: one row per input, one column per body of the result.
+#[derive(Debug)]
+pub struct SecretMatrix {
+    rows: Vec<Vec<SecretPoly>>,
+}
+
+impl SecretMatrix {
+    /// `T[i][b] = s_{b,i}`: for a change of secret, a rotation, a rank-down.
+    #[must_use]
+    pub fn linear(secret: &SecretKey, ring: &Ring, basis: &Basis) -> Self {
+        let mut rows: Vec<Vec<SecretPoly>> = (0..secret.rank()).map(|_| Vec::new()).collect();
+        for body in 0..secret.bodies() {
+            for (row, poly) in rows.iter_mut().zip(secret.eval(ring, basis, body)) {
+                row.push(poly);
+            }
+        }
+        Self { rows }
+    }
+
+    /// `T = s_i s_j` for `i <= j` in lexicographic order: for relinearisation at rank `k`. [dpad-he, sec. 3.1]
+    ///
+    /// # Errors
+    /// [`LatticeError::ManyBodies`] where the secret has more than one body.
+    pub fn quadratic(secret: &SecretKey, ring: &Ring, basis: &Basis) -> Result<Self, LatticeError> {
+        if secret.bodies() != 1 {
+            return Err(LatticeError::ManyBodies { operation: "relinearisation", bodies: secret.bodies() });
+        }
+        let polys = secret.eval(ring, basis, 0);
+        let mut rows = Vec::new();
+        for i in 0..polys.len() {
+            for j in i..polys.len() {
+                let mut product = polys[i].get().clone();
+                product.mul_assign(polys[j].get())?;
+                rows.push(vec![SecretPoly::new(product)]);
+            }
+        }
+        Ok(Self { rows })
+    }
+}
+
+/// A switching key: `R x d` bundles over the key's whole modulus, masks from one seed.
+#[derive(Debug, Clone)]
+pub struct SwitchKey {
+    level: Level,
+    inputs: usize,
+    digits: usize,
+    seed: MaskSeed,
+    /// Input-major: entry `(i, j)` at `i * digits + j`.
+    entries: Vec<Bundle<Eval>>,
+}
+
+impl SwitchKey {
+    /// Makes a key for levels up to `level` that switches contributions `u_i * T[i][b]` to the secret `target`.
+    ///
+    /// # Errors
+    /// [`LatticeError::BodiesMismatch`] where `T`'s columns are not `target`'s bodies; [`LatticeError::LevelOutOfRange`];
+    /// [`LatticeError::NoSpecialPrimes`].
+    pub fn generate(
+        chain: &Chain,
+        gadget: &Gadget,
+        level: Level,
+        matrix: &SecretMatrix,
+        target: &SecretKey,
+        rng: &mut SecretRng,
+    ) -> Result<Self, LatticeError> {
+        chain.check_level(level)?;
+        if chain.special_basis().is_empty() {
+            return Err(LatticeError::NoSpecialPrimes);
+        }
+        let (ring, basis) = (chain.ring(), chain.key_basis(level));
+        let digits = gadget.digit_count(chain, level);
+        let seed = rng.mask_seed();
+        let secrets: Vec<Vec<SecretPoly>> = (0..target.bodies()).map(|body| target.eval(ring, &basis, body)).collect();
+        let mut entries = Vec::with_capacity(matrix.rows.len() * digits);
+        for row in &matrix.rows {
+            if row.len() != target.bodies() {
+                return Err(LatticeError::BodiesMismatch { left: row.len(), right: target.bodies() });
+            }
+            for digit in 0..digits {
+                let constants = gadget.entry_constants(ring.moduli(), &basis, digit);
+                let entry_seed = seed.derive(ENTRY_DOMAIN, entries.len() as u64);
+                let mask = expand_mask(&entry_seed, ring, &basis, target.rank());
+                let xs: Vec<&Poly<Eval>> = mask.iter().collect();
+                let mut bodies = Vec::with_capacity(target.bodies());
+                for (secret, factor) in secrets.iter().zip(row) {
+                    let ys: Vec<&Poly<Eval>> = secret.iter().map(SecretPoly::get).collect();
+                    let mut body = gaussian_poly(ring, &basis, rng).into_eval();
+                    body.sub_assign(&Poly::inner_product(&xs, &ys)?)?;
+                    let mut message = factor.get().clone();
+                    message.mul_constants_assign(&constants);
+                    body.add_assign(&message)?;
+                    message.data_mut().zeroize();
+                    bodies.push(body);
+                }
+                entries.push(Bundle::new(mask, bodies)?);
+            }
+        }
+        Ok(Self { level, inputs: matrix.rows.len(), digits, seed, entries })
+    }
+
+    /// A key from its seed and its bodies (`bodies[i * digits + j][b]`), as files store it.
+    ///
+    /// # Errors
+    /// [`LatticeError::KeyGadget`], [`LatticeError::EmptyShape`] and their like where the parts do not fit.
+    pub fn from_bodies(
+        chain: &Chain,
+        level: Level,
+        inputs: usize,
+        rank: usize,
+        seed: MaskSeed,
+        bodies: Vec<Vec<Poly<Eval>>>,
+    ) -> Result<Self, LatticeError> {
+        chain.check_level(level)?;
+        if inputs == 0 || bodies.is_empty() || bodies.len() % inputs != 0 {
+            return Err(LatticeError::KeyInputs { key_inputs: inputs, inputs: bodies.len() });
+        }
+        let (ring, basis) = (chain.ring(), chain.key_basis(level));
+        let digits = bodies.len() / inputs;
+        let entries = bodies
+            .into_iter()
+            .enumerate()
+            .map(|(index, bodies)| Bundle::new(expand_mask(&seed.derive(ENTRY_DOMAIN, index as u64), ring, &basis, rank), bodies))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { level, inputs, digits, seed, entries })
+    }
+
+    /// The highest level it serves.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// How many polynomials it switches together.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Base digits per input.
+    #[must_use]
+    pub fn digit_count(&self) -> usize {
+        self.digits
+    }
+
+    /// Rank of the result.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.entries[0].rank()
+    }
+
+    /// Bodies of the result.
+    #[must_use]
+    pub fn body_count(&self) -> usize {
+        self.entries[0].body_count()
+    }
+
+    /// The seed of all masks.
+    #[must_use]
+    pub fn seed(&self) -> MaskSeed {
+        self.seed
+    }
+
+    /// Entry of input `i`, digit `j`.
+    #[must_use]
+    pub fn entry(&self, i: usize, j: usize) -> &Bundle<Eval> {
+        &self.entries[i * self.digits + j]
+    }
+
+    /// All entries, input-major.
+    #[must_use]
+    pub fn entries(&self) -> &[Bundle<Eval>] {
+        &self.entries
+    }
+
+    /// The key's basis: ciphertext primes up to its level, then special primes.
+    #[must_use]
+    pub fn basis(&self) -> &Basis {
+        self.entries[0].basis()
+    }
+
+    /// The ring.
+    #[must_use]
+    pub fn ring(&self) -> &Ring {
+        self.entries[0].ring()
+    }
+
+    /// Bytes in memory, masks expanded.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.entries.len() * (self.rank() + self.body_count()) * self.basis().len() * self.ring().degree() * 8
+    }
+}

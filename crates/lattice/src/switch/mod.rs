@@ -1,0 +1,166 @@
+//! The one switch: everything non-linear that happens to a bundle.
+//!
+//! It takes `R` polynomials `u_i` whose contribution to body `b`'s phase is `u_i * T[i][b]`, with `T` known only to the key's
+//! owner, and returns a bundle under new secrets with the same contribution:
+//!
+//! ```text
+//! b'_b + <a', s'_b>  ~  sum_i u_i * T[i][b]
+//! ```
+//!
+//! | operation | R | T | result |
+//! |---|---|---|---|
+//! | relinearise at rank k | k(k+1)/2 | s_i s_j | rank k |
+//! | rotate, conjugate | k | s_i, under phi^-1(s) | rank k |
+//! | change of secret, rank-down | k | old secret | new secret |
+//! | many bodies | k | s_{b,i} | m bodies, one mask |
+//!
+//! Steps: decompose -> inner product -> mod-down. Each can be shared: one decomposition under many keys (hoisting), one mod-down
+//! after many products. [`key`] is what the owner makes, [`plan`] what a level precomputes, [`hybrid`] the engine.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::bundle::Bundle;
+use crate::chain::{Chain, Level};
+use crate::error::LatticeError;
+use crate::gadget::Gadget;
+use crate::modulus::Division;
+use crate::poly::{Coeff, Eval, Poly};
+
+mod hybrid;
+pub mod key;
+pub mod plan;
+
+pub use hybrid::Digits;
+pub use key::{SecretMatrix, SwitchKey};
+pub use plan::SwitchPlan;
+
+/// Switches bundles of one chain; holds what each level precomputes.
+#[derive(Debug)]
+pub struct Switcher {
+    chain: Arc<Chain>,
+    gadget: Arc<Gadget>,
+    plans: Vec<OnceLock<Result<Arc<SwitchPlan>, LatticeError>>>,
+}
+
+impl Switcher {
+    /// A switcher for `chain` with the keys of `gadget`.
+    ///
+    /// # Errors
+    /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch.
+    pub fn new(chain: Arc<Chain>, gadget: Arc<Gadget>) -> Result<Self, LatticeError> {
+        if chain.special_basis().is_empty() {
+            return Err(LatticeError::NoSpecialPrimes);
+        }
+        let plans = (0..=chain.max_level().0).map(|_| OnceLock::new()).collect();
+        Ok(Self { chain, gadget, plans })
+    }
+
+    /// The chain.
+    #[must_use]
+    pub fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// The gadget of the keys.
+    #[must_use]
+    pub fn gadget(&self) -> &Gadget {
+        &self.gadget
+    }
+
+    /// What `level` precomputes, made on first use.
+    ///
+    /// # Errors
+    /// [`LatticeError::LevelOutOfRange`].
+    pub fn plan(&self, level: Level) -> Result<Arc<SwitchPlan>, LatticeError> {
+        self.chain.check_level(level)?;
+        self.plans[level.0].get_or_init(|| SwitchPlan::new(&self.chain, &self.gadget, level).map(Arc::new)).clone()
+    }
+
+    fn level_of(&self, basis: &crate::poly::Basis) -> Result<Level, LatticeError> {
+        let max = self.chain.max_level();
+        self.chain.level_of(basis).ok_or(LatticeError::BasisMismatch { left: basis.len(), right: self.chain.basis(max).len() })
+    }
+
+    /// Decomposes `u` for switching; reuse the digits under as many keys as there are.
+    ///
+    /// Cost: `l` inverse transforms, then `d (l + k) - l` forward ones: a digit's own rows need none.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis.
+    pub fn decompose(&self, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
+        hybrid::decompose(&*self.plan(self.level_of(u.basis())?)?, u)
+    }
+
+    /// As [`Switcher::decompose`], from Coeff form. Cost: `d (l + k)` forward transforms. [klss, sec. 4.2, step 1]
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis.
+    pub fn decompose_coeff(&self, u: &Poly<Coeff>) -> Result<Digits, LatticeError> {
+        hybrid::decompose_coeff(&*self.plan(self.level_of(u.basis())?)?, u)
+    }
+
+    /// `sum_{i,j} d_ij * key_ij` over the extended modulus `P Q_l`: `P` times the switched bundle, to be added up with others
+    /// before one [`Switcher::mod_down`]. [klss, sec. 4.2, step 2]
+    ///
+    /// # Errors
+    /// [`LatticeError::KeyInputs`], [`LatticeError::KeyLevelTooLow`], [`LatticeError::KeyGadget`] where the key does not fit.
+    pub fn inner_product(&self, inputs: &[&Digits], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+        hybrid::inner_product(inputs, key)
+    }
+
+    /// `round(x / P)`: from the extended modulus back to the level's. [klss, sec. 4.2, step 3]
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where `x` is not over an extended basis of `level`.
+    pub fn mod_down(&self, level: Level, x: &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError> {
+        x.divide(self.plan(level)?.mod_down())
+    }
+
+    /// `round(x / (P q_l))`: mod-down and rescale by the last step in one division.
+    ///
+    /// # Errors
+    /// [`LatticeError::NoLevelLeft`] at level 0; [`LatticeError::BasisMismatch`].
+    pub fn mod_down_rescale(&self, level: Level, x: &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError> {
+        x.divide(self.plan(level)?.mod_down_rescale()?)
+    }
+
+    /// `P * x` over the extended modulus: lets a term that needs no switch join a sum before its mod-down.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where `x` is not over a level's basis.
+    pub fn lift(&self, x: &Poly<Eval>) -> Result<Poly<Eval>, LatticeError> {
+        hybrid::lift(&*self.plan(self.level_of(x.basis())?)?, x)
+    }
+
+    /// The whole switch in Eval form: decompose, inner product, mod-down.
+    ///
+    /// # Errors
+    /// As its steps.
+    pub fn switch(&self, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+        let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
+        let level = self.level_of(first.basis())?;
+        let digits = inputs.iter().map(|u| self.decompose(u)).collect::<Result<Vec<_>, _>>()?;
+        self.mod_down(level, &self.inner_product(&digits.iter().collect::<Vec<_>>(), key)?)
+    }
+
+    /// The whole switch from and to Coeff form, the convention of [klss, sec. 4.2]. Cost: `R d (l + k)` forward and
+    /// `(k' + m') (l + k)` inverse transforms.
+    ///
+    /// # Errors
+    /// As its steps.
+    pub fn switch_coeff(&self, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError> {
+        let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
+        let level = self.level_of(first.basis())?;
+        let digits = inputs.iter().map(|u| self.decompose_coeff(u)).collect::<Result<Vec<_>, _>>()?;
+        let sum = self.inner_product(&digits.iter().collect::<Vec<_>>(), key)?;
+        sum.into_coeff().divide(self.plan(level)?.mod_down())
+    }
+
+    /// The division that ends a switch at `level`.
+    ///
+    /// # Errors
+    /// [`LatticeError::LevelOutOfRange`].
+    pub fn mod_down_division(&self, level: Level) -> Result<Division, LatticeError> {
+        Ok(self.plan(level)?.mod_down().clone())
+    }
+}

@@ -1,0 +1,108 @@
+//! What one level precomputes for switching: its digits' conversions and its divisions.
+
+use std::sync::OnceLock;
+
+use clathrate_arith::{BaseConversion, Rounding};
+
+use crate::chain::{Chain, Level};
+use crate::error::LatticeError;
+use crate::gadget::Gadget;
+use crate::modulus::Division;
+use crate::poly::Basis;
+use crate::ring::Ring;
+
+/// One digit at one level.
+#[derive(Debug)]
+pub(super) struct DigitPlan {
+    /// First row of the digit's own primes in the level's basis (they are consecutive).
+    pub first: usize,
+    /// How many of them the level still has.
+    pub own: usize,
+    /// The gadget's inverse constants modulo the own primes.
+    pub constants: Vec<u64>,
+    /// From the own primes to all others of the extended basis, the constants folded in.
+    pub conversion: BaseConversion,
+    /// Rows of those others in the extended basis.
+    pub targets: Vec<usize>,
+}
+
+/// The switch at one level: ciphertext primes, special primes, digits.
+#[derive(Debug)]
+pub struct SwitchPlan {
+    pub(super) ring: Ring,
+    pub(super) level: Level,
+    pub(super) basis: Basis,
+    pub(super) extended: Basis,
+    pub(super) digits: Vec<DigitPlan>,
+    /// `P` modulo the level's primes.
+    pub(super) special_product: Vec<u64>,
+    mod_down: Division,
+    rescale_divisors: Option<(Basis, Basis)>,
+    mod_down_rescale: OnceLock<Result<Division, LatticeError>>,
+}
+
+impl SwitchPlan {
+    /// The plan of `level` with the chain's special primes.
+    pub(super) fn new(chain: &Chain, gadget: &Gadget, level: Level) -> Result<Self, LatticeError> {
+        let ring = chain.ring().clone();
+        let moduli = ring.moduli();
+        let (basis, special) = (chain.basis(level), chain.special_basis());
+        let extended = basis.join(&special);
+        let mut digits = Vec::new();
+        for (digit, primes) in gadget.digits().iter().enumerate() {
+            let own: Vec<usize> = primes.indices().iter().copied().filter(|&i| basis.row_of(i).is_some()).collect();
+            let Some(first) = own.first().and_then(|&i| basis.row_of(i)) else { break };
+            let constants: Vec<u64> = own.iter().map(|&i| gadget.inverse_constant(moduli, i, digit, &special)).collect();
+            let targets: Vec<usize> = (0..extended.len()).filter(|row| !(first..first + own.len()).contains(row)).collect();
+            let target_primes: Vec<usize> = targets.iter().map(|&row| extended.indices()[row]).collect();
+            let conversion = BaseConversion::new(moduli, &own, &target_primes, &constants, Rounding::Centred)
+                .ok_or(LatticeError::BasisMismatch { left: own.len(), right: target_primes.len() })?;
+            digits.push(DigitPlan { first, own: own.len(), constants, conversion, targets });
+        }
+        let special_product = basis
+            .indices()
+            .iter()
+            .map(|&i| special.indices().iter().fold(1, |product, &p| moduli[i].mul(product, moduli[p].value())))
+            .collect();
+        let mod_down = Division::new(&ring, &special, &basis)?;
+        let rescale_divisors =
+            level.0.checked_sub(1).map(|below| (Basis::new(chain.step(level)).join(&special), chain.basis(Level(below))));
+        Ok(Self { ring, level, basis, extended, digits, special_product, mod_down, rescale_divisors, mod_down_rescale: OnceLock::new() })
+    }
+
+    /// The level.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Number of digits at this level.
+    #[must_use]
+    pub fn digit_count(&self) -> usize {
+        self.digits.len()
+    }
+
+    /// Ciphertext primes, then special primes.
+    #[must_use]
+    pub fn extended(&self) -> &Basis {
+        &self.extended
+    }
+
+    /// Division by the special modulus.
+    #[must_use]
+    pub fn mod_down(&self) -> &Division {
+        &self.mod_down
+    }
+
+    /// Division by the special modulus and the last step together.
+    ///
+    /// # Errors
+    /// [`LatticeError::NoLevelLeft`] at level 0.
+    pub fn mod_down_rescale(&self) -> Result<&Division, LatticeError> {
+        let made = self.mod_down_rescale.get_or_init(|| {
+            let (divisors, kept) = self.rescale_divisors.as_ref().ok_or(LatticeError::NoLevelLeft)?;
+            Division::new(&self.ring, divisors, kept)
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+}

@@ -1,0 +1,88 @@
+//! What the lattice tests share: small chains and exact phase errors.
+#![allow(dead_code)]
+
+use std::sync::Arc;
+
+use clathrate_arith::primes::largest_primes;
+use clathrate_arith::{CpuEngine, Isa, Modulus};
+use clathrate_lattice::{Bundle, Chain, Eval, Level, Poly, Ring, SecretDistribution, SecretKey, SecretRng};
+use clathrate_testkit::{CountingEngine, oracle};
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+
+/// `steps` single-prime steps after a two-prime base, then `special` primes.
+pub struct Shape {
+    pub degree: usize,
+    pub bits: u32,
+    pub steps: usize,
+    pub special_bits: u32,
+    pub special: usize,
+}
+
+pub fn primes(shape: &Shape) -> (Vec<u64>, Vec<usize>) {
+    let step = 2 * shape.degree as u64;
+    let mut moduli = largest_primes(30, step, 2, &[]).expect("base primes");
+    moduli.extend(largest_primes(shape.bits, step, shape.steps, &moduli).expect("step primes"));
+    let special = largest_primes(shape.special_bits, step, shape.special, &moduli).expect("special primes");
+    moduli.extend(special);
+    let mut lengths = vec![2];
+    lengths.extend(vec![1; shape.steps]);
+    (moduli, lengths)
+}
+
+pub fn chain(shape: &Shape) -> Arc<Chain> {
+    let (moduli, lengths) = primes(shape);
+    Arc::new(Chain::new(Ring::new(shape.degree, &moduli).expect("ring"), &lengths).expect("chain"))
+}
+
+pub fn counting_chain(shape: &Shape) -> (Arc<Chain>, Arc<CountingEngine>) {
+    let (moduli, lengths) = primes(shape);
+    let engine = Arc::new(CountingEngine::new(CpuEngine::new(shape.degree, &moduli, Isa::Scalar).expect("engine")));
+    let ring = Ring::with_engine(engine.clone());
+    (Arc::new(Chain::new(ring, &lengths).expect("chain")), engine)
+}
+
+pub fn rng(seed: u8) -> SecretRng {
+    SecretRng::from_seed([seed; 32])
+}
+
+pub fn secret(chain: &Chain, rank: usize, bodies: usize, rng: &mut SecretRng) -> SecretKey {
+    SecretKey::generate(chain.ring().degree(), rank, bodies, SecretDistribution::UniformTernary, rng).expect("secret")
+}
+
+/// A message polynomial of values below `2^bits`, and its integers.
+pub fn message(chain: &Chain, level: Level, bits: u32, rng: &mut SecretRng) -> (Poly<Eval>, Vec<i64>) {
+    let mut values = vec![0i64; chain.ring().degree()];
+    rng.flooding_uniform(&mut values, bits).expect("bits in range");
+    (Poly::from_signed(chain.ring(), &chain.basis(level), &values).into_eval(), values)
+}
+
+pub fn encrypt(chain: &Chain, secret: &SecretKey, message: &Poly<Eval>, rng: &mut SecretRng) -> Bundle<Eval> {
+    let mut bundle = Bundle::encrypt_zero(secret, chain.ring(), message.basis(), rng).expect("encrypt");
+    for body in 0..secret.bodies() {
+        bundle.add_message(body, message).expect("message");
+    }
+    bundle
+}
+
+pub fn moduli(poly: &Poly<Eval>) -> Vec<Modulus> {
+    poly.basis().indices().iter().map(|&i| poly.ring().moduli()[i]).collect()
+}
+
+/// The integers of a polynomial, centred.
+pub fn integers(poly: &Poly<Eval>) -> Vec<BigInt> {
+    let coeff = poly.clone().into_coeff();
+    let rows: Vec<&[u64]> = (0..coeff.basis().len()).map(|row| coeff.data().row(row)).collect();
+    oracle::compose_centred(&rows, &moduli(poly))
+}
+
+/// Phase of body `body` minus `expected`, as floats.
+pub fn errors(bundle: &Bundle<Eval>, secret: &SecretKey, body: usize, expected: &Poly<Eval>) -> Vec<f64> {
+    let mut phase = bundle.phase(secret).expect("phase").swap_remove(body);
+    phase.sub_assign(expected).expect("same basis");
+    integers(&phase).iter().map(|e| e.to_f64().expect("small")).collect()
+}
+
+pub fn variance(errors: &[f64]) -> f64 {
+    errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64
+}

@@ -1,0 +1,139 @@
+//! An engine that counts unit operations, to hold algorithms to the papers' cost tables.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clathrate_arith::{Automorphism, BaseConversion, Buffer, CpuEngine, Engine, Modulus};
+
+/// Unit operations: one row of one polynomial each. [klss, sec. 4]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Forward transforms.
+    pub forward: usize,
+    /// Inverse transforms.
+    pub inverse: usize,
+    /// Hadamard products of inner products and ring products.
+    pub hadamard: usize,
+    /// Hadamard products of base conversions with more than one source (a single prime needs none, as the papers count).
+    pub conversion: usize,
+}
+
+impl Counts {
+    /// All transforms.
+    #[must_use]
+    pub fn ntt(&self) -> usize {
+        self.forward + self.inverse
+    }
+}
+
+/// Computes on the CPU and counts what it is asked.
+#[derive(Debug)]
+pub struct CountingEngine {
+    inner: CpuEngine,
+    forward: AtomicUsize,
+    inverse: AtomicUsize,
+    hadamard: AtomicUsize,
+    conversion: AtomicUsize,
+}
+
+impl CountingEngine {
+    /// Counts for `inner`.
+    #[must_use]
+    pub fn new(inner: CpuEngine) -> Self {
+        let zero = || AtomicUsize::new(0);
+        Self { inner, forward: zero(), inverse: zero(), hadamard: zero(), conversion: zero() }
+    }
+
+    /// The counts since the last call, which starts them anew.
+    pub fn take(&self) -> Counts {
+        let take = |counter: &AtomicUsize| counter.swap(0, Ordering::Relaxed);
+        Counts {
+            forward: take(&self.forward),
+            inverse: take(&self.inverse),
+            hadamard: take(&self.hadamard),
+            conversion: take(&self.conversion),
+        }
+    }
+}
+
+impl Engine for CountingEngine {
+    fn degree(&self) -> usize {
+        self.inner.degree()
+    }
+
+    fn moduli(&self) -> &[Modulus] {
+        self.inner.moduli()
+    }
+
+    fn describe(&self) -> String {
+        format!("counting {}", self.inner.describe())
+    }
+
+    fn zeroed(&self, rows: usize) -> Buffer {
+        self.inner.zeroed(rows)
+    }
+
+    fn scratch(&self, rows: usize) -> Buffer {
+        self.inner.scratch(rows)
+    }
+
+    fn forward_ntt(&self, x: &mut Buffer, rows: Range<usize>, moduli: &[usize]) {
+        self.forward.fetch_add(rows.len(), Ordering::Relaxed);
+        self.inner.forward_ntt(x, rows, moduli);
+    }
+
+    fn inverse_ntt(&self, x: &mut Buffer, rows: Range<usize>, moduli: &[usize]) {
+        self.inverse.fetch_add(rows.len(), Ordering::Relaxed);
+        self.inner.inverse_ntt(x, rows, moduli);
+    }
+
+    fn add_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]) {
+        self.inner.add_assign(x, y, moduli);
+    }
+
+    fn sub_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]) {
+        self.inner.sub_assign(x, y, moduli);
+    }
+
+    fn negate_assign(&self, x: &mut Buffer, moduli: &[usize]) {
+        self.inner.negate_assign(x, moduli);
+    }
+
+    fn mul_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]) {
+        self.hadamard.fetch_add(x.rows(), Ordering::Relaxed);
+        self.inner.mul_assign(x, y, moduli);
+    }
+
+    fn mul_constants_assign(&self, x: &mut Buffer, constants: &[u64], moduli: &[usize]) {
+        self.inner.mul_constants_assign(x, constants, moduli);
+    }
+
+    fn sub_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, y_rows: &[usize], constants: &[u64], moduli: &[usize]) {
+        self.inner.sub_mul_constants_assign(x, y, y_rows, constants, moduli);
+    }
+
+    fn inner_products(&self, out: &mut [Buffer], xs: &[&Buffer], ys: &[Vec<&Buffer>], y_rows: &[usize], moduli: &[usize]) {
+        self.hadamard.fetch_add(out.len() * xs.len() * moduli.len(), Ordering::Relaxed);
+        self.inner.inner_products(out, xs, ys, y_rows, moduli);
+    }
+
+    fn convert(&self, conversion: &BaseConversion, x: &Buffer, first: usize, out: &mut Buffer, out_rows: &[usize]) {
+        let sources = conversion.sources().len();
+        if sources > 1 {
+            self.conversion.fetch_add(sources * conversion.targets().len(), Ordering::Relaxed);
+        }
+        self.inner.convert(conversion, x, first, out, out_rows);
+    }
+
+    fn automorphism_eval(&self, automorphism: &Automorphism, x: &Buffer) -> Buffer {
+        self.inner.automorphism_eval(automorphism, x)
+    }
+
+    fn automorphism_coeff(&self, automorphism: &Automorphism, x: &Buffer, moduli: &[usize]) -> Buffer {
+        self.inner.automorphism_coeff(automorphism, x, moduli)
+    }
+
+    fn from_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {
+        self.inner.from_signed(values, moduli)
+    }
+}
