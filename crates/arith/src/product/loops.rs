@@ -291,4 +291,68 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn digits_of_words_recompose_and_stay_within_their_bound_at_every_width() {
+        for bound in [1u64, 255, 1 << 13, 1 << 40, 1 << 52] {
+            let slices = super::super::split::SplitPlan::choose(1024, bound, 61).left;
+            let signed = |w: u64| w as i64 - bound as i64;
+            let values: Vec<i64> = [0, bound, 2 * bound].into_iter().chain(words(101, 2 * bound + 1, 3)).map(signed).collect();
+            for width in Width::available() {
+                let mut sums = vec![0i128; values.len()];
+                for index in 0..slices.count {
+                    let mut digits = vec![f64::NAN; values.len()];
+                    digit_of_words(width, &mut digits, &values, slices, index);
+                    assert!(digits.iter().all(|digit| digit.abs() <= slices.max_digit as f64));
+                    sums.iter_mut().zip(&digits).for_each(|(sum, &digit)| *sum += (digit as i128) << (slices.bits * index as u32));
+                }
+                assert!(sums.iter().zip(&values).all(|(&sum, &value)| sum == i128::from(value)), "{width:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_reduce_as_integers_do_at_every_width() {
+        let length = CHUNK + 3;
+        for (q, bits) in [(3u64, 2), ((1 << 29) - 3, 29), ((1 << 45) - 55, 45), ((1 << 61) - 1, 61)] {
+            for max_abs_w in [1, 1 << 13, 1 << 21, 1 << 40, 1 << 52] {
+                let plan = super::super::split::SplitPlan::choose(1024, max_abs_w, bits);
+                let modulus = Modulus::new(q).expect("odd");
+                let slices = plan.right;
+                // As large as 1024 terms make the sums, both signs.
+                let whole = 1024 * plan.left.max_digit * slices.max_digit;
+                let part = plan.exact_block as u64 * plan.left.max_digit * slices.max_digit;
+                let sums: Vec<i64> = words(slices.count * length, 2 * whole + 1, 5).iter().map(|&v| v as i64 - whole as i64).collect();
+                let products: Vec<f64> =
+                    words(slices.count * length, 2 * part + 1, 6).iter().map(|&v| (v as i64 - part as i64) as f64).collect();
+                let old = words(length, q, 9);
+                for width in Width::available() {
+                    let mut added = sums.iter().map(|sum| sum / 2).collect::<Vec<_>>();
+                    add_products(width, &mut added, &products);
+                    assert!((0..added.len()).all(|i| added[i] == sums[i] / 2 + products[i] as i64));
+                    for carry in [None, Some(0), Some(plan.left.bits)] {
+                        let reference = |l: usize, value: &dyn Fn(usize) -> i64| {
+                            let total: i128 = (0..slices.count)
+                                .map(|j| {
+                                    let digit = i128::from(value(j * length + l)).rem_euclid(i128::from(q));
+                                    digit * ((1i128 << (slices.bits * j as u32)) % i128::from(q)) % i128::from(q)
+                                })
+                                .sum();
+                            let carried = carry.map_or(0, |shift| i128::from(old[l]) << shift);
+                            (total + carried).rem_euclid(i128::from(q)) as u64
+                        };
+                        let mut out = old.clone();
+                        reduce_sums(width, &mut out, carry, &sums, length, slices, &modulus);
+                        assert!((0..length).all(|l| out[l] == reference(l, &|i| sums[i])), "{width:?} {q} {max_abs_w} {carry:?}");
+                        let mut out = old.clone();
+                        reduce_sums(width, &mut out, carry, &products, length, slices, &modulus);
+                        assert!(
+                            (0..length).all(|l| out[l] == reference(l, &|i| products[i] as i64)),
+                            "{width:?} {q} {max_abs_w} {carry:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }

@@ -23,10 +23,11 @@ pub const MAX_WEIGHT: u64 = 1 << 52;
 /// Rows of the weights that are multiplied at a time.
 const ROW_BLOCK: usize = 1024;
 
-/// Columns, times slices of U, that are multiplied at a time.
-const STACKED_COLUMNS: usize = 1024;
+/// Columns, times slices of U, that are multiplied at a time: their digits and sums fit the second-level cache for an inner dimension of a few hundred
+/// (measured at 2^8 to 2^10: 128 and 256 are best; 512 and more take up to 2.3 times as long, most of it outside the passes, on fresh memory).
+const STACKED_COLUMNS: usize = 256;
 
-/// Fewer columns than this are not worth a tile of their own: the product would run at half its speed.
+/// Tiles are made narrower to give every thread one, but not narrower than this; then rows are shared instead.
 const MIN_COLUMNS: usize = 64;
 
 /// A plaintext integer matrix, ready for exact products with rows of residues.
@@ -80,19 +81,13 @@ impl LeftMatrix {
         SplitPlan::choose(self.inner, self.max_abs, modulus.bits())
     }
 
-    /// Entry (row, column).
-    fn word(&self, index: usize) -> i64 {
-        self.entries[index] as i64
-    }
-
     /// The slices of the weights, lowest first, each rows x inner.
     fn slices(&self, plan: &SplitPlan, modulus: &Modulus, width: Width) -> Vec<Vec<f64>> {
-        let words: Vec<i64> = (0..self.entries.len())
-            .map(|index| {
-                let word = self.word(index);
-                if plan.reduce_left { modulus.centre(modulus.reduce_i64(word)) } else { word }
-            })
-            .collect();
+        let word = |&entry: &f64| {
+            let word = entry as i64;
+            if plan.reduce_left { modulus.centre(modulus.reduce_i64(word)) } else { word }
+        };
+        let words: Vec<i64> = self.entries.iter().map(word).collect();
         (0..plan.left.count)
             .map(|index| {
                 let mut slice = vec![0.0; words.len()];
@@ -111,8 +106,8 @@ impl LeftMatrix {
 ///
 /// Shapes: `left` rows x inner, `right` inner rows of columns words, `out` rows rows of columns words.
 /// Range: `right` in `[0, q)`; `out` comes out in `[0, q)`.
-/// Cost: [`SplitPlan::gemm_count`] floating-point products of the full size, and a few passes over `right` and `out`. Beyond the arguments it holds at most
-/// 32 MiB per thread, and one `f64` copy of the weights per slice where [`SplitPlan::left`] has several.
+/// Cost: [`SplitPlan::gemm_count`] floating-point products of the full size, and a few passes over `right` and `out`. Beyond the arguments (and the packing
+/// buffers of `gemm`) it holds at most 8 MiB per thread, and one `f64` copy of the weights per slice where [`SplitPlan::left`] has several.
 /// `threads` workers share the tiles of `out` (0 is taken as 1); the result is the same for any number.
 ///
 /// # Errors
@@ -269,7 +264,7 @@ struct Job<'a> {
     width: Width,
 }
 
-/// One worker's memory: with `c` = [`STACKED_COLUMNS`], at most `8 c (1024 + 2 * 1024)` bytes.
+/// One worker's memory: at most `8 (c + 32) (1024 + 2 * 1024)` bytes with `c` = [`STACKED_COLUMNS`] (rounding to whole vectors adds up to 32), under 8 MiB.
 #[derive(Default)]
 struct Workspace {
     digits: Vec<f64>,

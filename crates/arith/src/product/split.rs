@@ -11,9 +11,9 @@ pub(crate) const MAX_INNER_BLOCK: usize = 1024;
 /// Bound on the quotient by `q` of what one reduction takes in (see [`SplitPlan`], step 4).
 const QUOTIENT_LIMIT: u128 = 1 << 46;
 
-/// What one more inner block costs, in multiply-adds per output element: the pass that adds its sums to the integer accumulators,
-/// and the start of a product (measured on AVX-512: the cost per element of inner blocks of 64, 128 and 256 against one of 1024).
-const BLOCK_OVERHEAD: u128 = 24;
+/// What one more inner block costs, in multiply-adds per output element: the pass that adds its sums to the integer accumulators, and the start of a
+/// product (measured on AVX-512 at 512 and 1024: blocks of 32, 16 and 8 take 1.4, 1.8 and 2.5 times as long as whole ones, which 12 to 13 explains).
+const BLOCK_OVERHEAD: u128 = 13;
 
 /// How a signed integer is cut into balanced digits, lowest first: `x = sum_j digit_j 2^(bits j)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub struct SplitPlan {
 impl SplitPlan {
     /// The cheapest plan for weights `|w| <= max_abs_w`, `inner` of them in a row, and moduli `q < 2^modulus_bits`.
     ///
-    /// Cost of a plan, per output element: products x (inner + 24 x inner blocks). Arguments beyond the supported range (`max_abs_w` above
+    /// Cost of a plan, per output element: products x (inner + 13 x inner blocks). Arguments beyond the supported range (`max_abs_w` above
     /// `2^52`, `modulus_bits` outside `2..=61`, `inner` 0) are taken at its end.
     #[must_use]
     pub fn choose(inner: usize, max_abs_w: u64, modulus_bits: u32) -> SplitPlan {
