@@ -5,7 +5,7 @@
 //! depends on a sample. Magnitudes stop at 32 = 10 sigma; the statistical distance from the ideal distribution over all integers is
 //! 2^-78.66 per sample, nearly all of it the mass beyond the tail.
 
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
 use super::secret::SecretRng;
 
@@ -14,8 +14,10 @@ pub const ERROR_STANDARD_DEVIATION: f64 = 3.2;
 /// Largest magnitude that an error takes.
 pub const ERROR_BOUND: i64 = 32;
 
-/// Samples made together: their words and counts stay in registers and the first-level cache.
-const BLOCK: usize = 32;
+/// Samples whose randomness is fetched together.
+const BLOCK: usize = 64;
+/// Samples counted together: few enough that their words and counts stay in sixteen 128-bit registers.
+const LANES: usize = 8;
 /// Bytes of randomness that one sample takes.
 const SAMPLE_BYTES: usize = 16;
 const HALF_MASK: u64 = (1 << 63) - 1;
@@ -58,43 +60,106 @@ const THRESHOLDS: [(u64, u64); ERROR_BOUND as usize] = [
 
 /// Fills `out` with independent samples; takes exactly 16 bytes of `rng` each, so cutting `out` changes nothing.
 pub(super) fn fill(rng: &mut SecretRng, out: &mut [i64]) {
-    let mut bytes = [0u8; BLOCK * SAMPLE_BYTES];
-    let mut high = [0u64; BLOCK];
-    let mut low = [0u64; BLOCK];
-    let mut magnitude = [0u64; BLOCK];
+    let mut bytes = Zeroizing::new([0u8; BLOCK * SAMPLE_BYTES]);
     for block in out.chunks_mut(BLOCK) {
         rng.fill_bytes(&mut bytes[..block.len() * SAMPLE_BYTES]);
-        for (i, sample) in bytes.chunks_exact(SAMPLE_BYTES).enumerate() {
-            high[i] = word(&sample[..8]);
-            low[i] = word(&sample[8..]);
-        }
-        count_thresholds(&high, &low, &mut magnitude);
-        for i in 0..block.len() {
-            // The top bit of the high word is the sign: -m = (m ^ -1) + 1.
-            let sign = (high[i] >> 63) as i64;
-            block[i] = (magnitude[i] as i64 ^ -sign) + sign;
+        for (samples, bytes) in block.chunks_mut(LANES).zip(bytes.chunks_exact(LANES * SAMPLE_BYTES)) {
+            samples.copy_from_slice(&from_bytes(bytes)[..samples.len()]);
         }
     }
-    bytes.zeroize();
-    high.zeroize();
-    low.zeroize();
-    magnitude.zeroize();
 }
 
-/// `magnitude[i] = #{k : u_i < THRESHOLDS[k]}` where `u_i` is the 126-bit number of the low 63 bits of each half.
-fn count_thresholds(high: &[u64; BLOCK], low: &[u64; BLOCK], magnitude: &mut [u64; BLOCK]) {
-    *magnitude = [0; BLOCK];
+/// `LANES` samples from their bytes, sample by sample: the high word with the sign on top, the low word.
+fn from_bytes(bytes: &[u8]) -> [i64; LANES] {
+    let high_words: [u64; LANES] = std::array::from_fn(|i| word(&bytes[SAMPLE_BYTES * i..]));
+    let high = high_words.map(|word| word & HALF_MASK);
+    let low: [u64; LANES] = std::array::from_fn(|i| word(&bytes[SAMPLE_BYTES * i + 8..]) & HALF_MASK);
+    let magnitude = count_thresholds(&high, &low);
+    std::array::from_fn(|i| {
+        // -m = (m ^ -1) + 1.
+        let sign = (high_words[i] >> 63) as i64;
+        (magnitude[i] as i64 ^ -sign) + sign
+    })
+}
+
+/// `#{k : u_i < THRESHOLDS[k]}` where `u_i = high[i] * 2^63 + low[i]`. Range: both halves below 2^63.
+fn count_thresholds(high: &[u64; LANES], low: &[u64; LANES]) -> [u64; LANES] {
+    let mut magnitude = [0; LANES];
     for &(threshold_high, threshold_low) in &THRESHOLDS {
-        for i in 0..BLOCK {
+        for i in 0..LANES {
             // Both sides are below 2^63, so the top bit of a wrapped difference is its borrow.
-            let borrow_low = (low[i] & HALF_MASK).wrapping_sub(threshold_low) >> 63;
-            magnitude[i] += (high[i] & HALF_MASK).wrapping_sub(threshold_high).wrapping_sub(borrow_low) >> 63;
+            let borrow_low = low[i].wrapping_sub(threshold_low) >> 63;
+            magnitude[i] += high[i].wrapping_sub(threshold_high).wrapping_sub(borrow_low) >> 63;
         }
     }
+    magnitude
 }
 
 fn word(bytes: &[u8]) -> u64 {
     let mut word = [0u8; 8];
-    word.copy_from_slice(bytes);
+    word.copy_from_slice(&bytes[..8]);
     u64::from_le_bytes(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+
+    use super::*;
+
+    /// Fixed-point bits of the derivation below.
+    const BITS: u64 = 320;
+
+    /// P(|X| >= k) * 2^126 for k = 1 .. 32, rounded, from powers of exp(-1 / 20.48) in fixed point.
+    fn derived_thresholds() -> Vec<BigUint> {
+        let one = BigUint::from(1u32) << BITS;
+        // exp(-y) at y = 1 / (2 * 3.2^2) = 100 / 2048 by its alternating series: even terms less odd terms.
+        let (mut even, mut odd, mut term) = (BigUint::ZERO, BigUint::ZERO, one.clone());
+        for i in 1..=80u32 {
+            if i % 2 == 1 {
+                even += &term
+            } else {
+                odd += &term
+            }
+            term = term * 100u32 / (2048u32 * i);
+        }
+        let base = even - odd;
+        let power = |exponent: u32| (0..exponent).fold(one.clone(), |product, _| (product * &base) >> BITS);
+        let weights: Vec<BigUint> = (0..=60u32).map(|k| power(k * k) * if k == 0 { 1u32 } else { 2 }).collect();
+        let total: BigUint = weights.iter().sum();
+        let rounded = |k: usize| ((weights[k..].iter().sum::<BigUint>() << 127u32) / &total + 1u32) >> 1u32;
+        (1..=ERROR_BOUND as usize).map(rounded).collect()
+    }
+
+    fn bytes_of(high: u64, low: u64, negative: bool) -> [u8; LANES * SAMPLE_BYTES] {
+        let mut bytes = [0u8; LANES * SAMPLE_BYTES];
+        for sample in bytes.chunks_exact_mut(SAMPLE_BYTES) {
+            sample[..8].copy_from_slice(&(high | u64::from(negative) << 63).to_le_bytes());
+            // The low word's top bit is not used: set it, to see that it is ignored.
+            sample[8..].copy_from_slice(&(low | 1 << 63).to_le_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn thresholds_are_those_of_the_discrete_gaussian() {
+        for (k, (&(high, low), expected)) in THRESHOLDS.iter().zip(derived_thresholds()).enumerate() {
+            assert!(high <= HALF_MASK && low <= HALF_MASK);
+            assert_eq!((BigUint::from(high) << 63u32) + low, expected, "row {k}");
+        }
+    }
+
+    #[test]
+    fn magnitude_steps_exactly_at_each_threshold() {
+        for (k, &(high, low)) in THRESHOLDS.iter().enumerate() {
+            let (high_before, low_before) = if low == 0 { (high - 1, HALF_MASK) } else { (high, low - 1) };
+            for negative in [false, true] {
+                let signed = |magnitude: usize| if negative { -(magnitude as i64) } else { magnitude as i64 };
+                assert_eq!(from_bytes(&bytes_of(high, low, negative)), [signed(k); LANES]);
+                assert_eq!(from_bytes(&bytes_of(high_before, low_before, negative)), [signed(k + 1); LANES]);
+            }
+        }
+        assert_eq!(from_bytes(&bytes_of(HALF_MASK, HALF_MASK, false)), [0; LANES]);
+        assert_eq!(from_bytes(&bytes_of(0, 0, true)), [-ERROR_BOUND; LANES]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Secret randomness: ChaCha20 seeded by the operating system, and the distributions drawn from it.
 //!
-//! The generator erases as it goes: each refill takes 32 + 4096 bytes of the keystream of ChaCha20 (zero nonce, one key per refill); the
+//! The generator erases as it goes: each refill takes 4096 bytes of the keystream of ChaCha20 (zero nonce, one key per refill); the
 //! first 32 are the next key, the rest is output, and output is overwritten when read. A later look at the memory tells nothing of
 //! earlier output, and no key is used for more than one short stream.
 
@@ -15,15 +15,16 @@ use super::sorting::sort_oblivious;
 use super::xof::MaskSeed;
 
 const KEY_BYTES: usize = 32;
-const OUTPUT_BYTES: usize = 4096;
+/// One refill: 64 whole blocks of the cipher, so that its vector code never works on a part.
+const REFILL_BYTES: usize = 4096;
 /// Bytes below this give a trit each: 255 = 3 * 85, so each value comes from exactly 85 bytes.
 const TERNARY_ACCEPTED_BELOW: u8 = 255;
 
 /// Source of secrets, errors and flooding noise; zeroised on drop and shown redacted.
 pub struct SecretRng {
     key: Zeroizing<[u8; KEY_BYTES]>,
-    output: Box<Zeroizing<[u8; OUTPUT_BYTES]>>,
-    /// First unread byte of `output`.
+    keystream: Box<Zeroizing<[u8; REFILL_BYTES]>>,
+    /// First unread byte of `keystream`.
     position: usize,
 }
 
@@ -49,18 +50,18 @@ impl SecretRng {
     pub fn from_seed(mut seed: [u8; KEY_BYTES]) -> Self {
         let key = Zeroizing::new(seed);
         seed.zeroize();
-        Self { key, output: Box::new(Zeroizing::new([0u8; OUTPUT_BYTES])), position: OUTPUT_BYTES }
+        Self { key, keystream: Box::new(Zeroizing::new([0u8; REFILL_BYTES])), position: REFILL_BYTES }
     }
 
     /// Fills `out` with uniform bytes.
     pub fn fill_bytes(&mut self, out: &mut [u8]) {
         let mut done = 0;
         while done < out.len() {
-            if self.position == OUTPUT_BYTES {
+            if self.position == REFILL_BYTES {
                 self.refill();
             }
-            let take = (OUTPUT_BYTES - self.position).min(out.len() - done);
-            let unread = &mut self.output[self.position..self.position + take];
+            let take = (REFILL_BYTES - self.position).min(out.len() - done);
+            let unread = &mut self.keystream[self.position..self.position + take];
             out[done..done + take].copy_from_slice(unread);
             unread.fill(0);
             self.position += take;
@@ -181,12 +182,14 @@ impl SecretRng {
         word
     }
 
+    /// Takes the next keystream and its key. All output read before was overwritten with zeros, so the buffer is all zeros here.
     fn refill(&mut self) {
+        debug_assert!(self.keystream.iter().all(|&byte| byte == 0));
         let mut cipher = ChaCha20::new((&*self.key).into(), &[0u8; 12].into());
-        self.key.fill(0);
-        self.output.fill(0);
-        cipher.apply_keystream(self.key.as_mut());
-        cipher.apply_keystream(&mut self.output[..]);
-        self.position = 0;
+        cipher.apply_keystream(&mut self.keystream[..]);
+        let (next_key, _) = self.keystream.split_at_mut(KEY_BYTES);
+        self.key.copy_from_slice(next_key);
+        next_key.fill(0);
+        self.position = KEY_BYTES;
     }
 }

@@ -25,6 +25,8 @@ const MAX_READ_BYTES: usize = 16 * 1024;
 /// Reads are multiples of this: sixteen 64-byte blocks, what the widest vector code makes at once.
 const READ_STEP_BYTES: usize = 1024;
 const WORD_BYTES: usize = 8;
+/// Words tested for rejection at once; for moduli well below 2^61 nearly every batch is accepted whole.
+const BATCH: usize = 16;
 
 /// 256-bit public seed of a mask; stored in files instead of the mask.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -99,7 +101,7 @@ impl MaskXof {
             let take = (self.filled - self.position).min((row.len() - done) * WORD_BYTES);
             let words = &self.buffer[self.position..self.position + take];
             self.position += take;
-            done += accept(modulus, accepted_below, words, &mut row[done..]);
+            done += accept(modulus, accepted_below, words.as_chunks().0, &mut row[done..]);
         }
     }
 
@@ -116,14 +118,23 @@ impl MaskXof {
 }
 
 /// Writes the residues of the accepted words to the front of `row`; returns how many. `row` holds at least as many as `words`.
-fn accept(modulus: &Modulus, accepted_below: u64, words: &[u8], row: &mut [u64]) -> usize {
+fn accept(modulus: &Modulus, accepted_below: u64, words: &[[u8; WORD_BYTES]], row: &mut [u64]) -> usize {
     let mut written = 0;
-    for bytes in words.chunks_exact(WORD_BYTES) {
-        let mut word = [0u8; WORD_BYTES];
-        word.copy_from_slice(bytes);
-        let word = u64::from_le_bytes(word);
-        row[written] = modulus.reduce(word);
-        written += usize::from(word < accepted_below);
+    for batch in words.chunks(BATCH) {
+        let largest = batch.iter().fold(0, |largest, &bytes| u64::from_le_bytes(bytes).max(largest));
+        let targets = &mut row[written..];
+        if largest < accepted_below {
+            for (target, &bytes) in targets.iter_mut().zip(batch) {
+                *target = modulus.reduce(u64::from_le_bytes(bytes));
+            }
+            written += batch.len();
+        } else {
+            let accepted = batch.iter().map(|&bytes| u64::from_le_bytes(bytes)).filter(|&word| word < accepted_below);
+            for (target, word) in targets.iter_mut().zip(accepted) {
+                *target = modulus.reduce(word);
+                written += 1;
+            }
+        }
     }
     written
 }
