@@ -1,0 +1,51 @@
+//! What the CKKS tests share.
+#![allow(dead_code)]
+
+use std::sync::Arc;
+
+use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::{Ciphertext, Evaluator, KeyNeeds, Params, Runtime, SecretKey};
+use clathrate_lattice::SecretRng;
+
+pub fn params(name: &str) -> Params {
+    Params::preset(name, &Runtime::default()).expect("preset")
+}
+
+pub fn setup(name: &str, needs: &KeyNeeds) -> (Params, SecretKey, Evaluator) {
+    let params = params(name);
+    let mut rng = SecretRng::from_seed([42; 32]);
+    let sk = SecretKey::generate_with(&params, &mut rng).expect("secret key");
+    let evaluator = if needs.is_empty() {
+        Evaluator::new(&params)
+    } else {
+        Evaluator::with_keys(Arc::new(sk.evaluation_keys_rng(needs, &mut quiet(), &mut rng).expect("keys")))
+    };
+    (params, sk, evaluator)
+}
+
+/// A progress callback that never stops.
+pub fn quiet() -> impl FnMut(usize, usize) -> bool {
+    |_, _| true
+}
+
+/// `count` values in [-1, 1], no two near ones equal.
+pub fn ramp(count: usize) -> Vec<f64> {
+    (0..count).map(|i| ((i * 7919 % 1009) as f64 / 504.0) - 1.0).collect()
+}
+
+pub fn encrypt(sk: &SecretKey, values: &[f64]) -> Ciphertext {
+    sk.encrypt(&Values::Real(values.to_vec()), &[values.len()], EncryptOptions::default(), &mut quiet()).expect("encrypt")
+}
+
+pub fn decrypt(sk: &SecretKey, ct: &Ciphertext) -> Vec<f64> {
+    match sk.decrypt(ct, &mut quiet()).expect("decrypt") {
+        Values::Real(values) => values,
+        Values::Complex(_) => panic!("real data came back complex"),
+    }
+}
+
+pub fn assert_close(got: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(got.len(), expected.len());
+    let worst = got.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(worst <= tolerance, "worst error {worst:e} over {tolerance:e}");
+}

@@ -1,0 +1,168 @@
+//! Encrypted computation against the same computation in clear, at every rank, with exact scales.
+
+mod common;
+
+use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::needs::Reach;
+use clathrate_ckks::{CkksError, Encoding, KeyNeeds};
+use clathrate_lattice::Level;
+use common::*;
+
+const RANKS: [&str; 3] = ["insecure_small", "insecure_rank2", "insecure_rank3"];
+
+#[test]
+fn fresh_values_survive_in_both_encodings_at_every_level_and_rank() {
+    for name in RANKS {
+        let (params, sk, _) = setup(name, &KeyNeeds::new());
+        for level in 0..=params.max_level().0 {
+            for encoding in [Encoding::Slots, Encoding::Coefficients] {
+                for count in [1usize, 3, 64, params.degree() / 2, params.degree() + 5] {
+                    let data = ramp(count);
+                    let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), scale: None };
+                    let ct = sk.encrypt(&Values::Real(data.clone()), &[count], options, &mut quiet()).expect("encrypt");
+                    assert_eq!(ct.scale(), params.scale(Level(level)));
+                    assert_close(&decrypt(&sk, &ct), &data, 1e-7);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_differences_and_products_match_the_clear_ones() {
+    for name in RANKS {
+        let (params, sk, ev) = setup(name, &KeyNeeds::new().relinearise(Reach::Top));
+        let n = params.slot_count();
+        let (x, y) = (ramp(n), ramp(n).into_iter().rev().collect::<Vec<_>>());
+        let (cx, cy) = (encrypt(&sk, &x), encrypt(&sk, &y));
+        let both = |f: fn(f64, f64) -> f64| x.iter().zip(&y).map(|(a, b)| f(*a, *b)).collect::<Vec<_>>();
+        assert_close(&decrypt(&sk, &ev.add(&cx, &cy).expect("add")), &both(|a, b| a + b), 1e-7);
+        assert_close(&decrypt(&sk, &ev.sub(&cx, &cy).expect("sub")), &both(|a, b| a - b), 1e-7);
+        assert_close(&decrypt(&sk, &ev.negate(&cx).expect("negate")), &both(|a, _| -a), 1e-7);
+        let product = ev.multiply(&cx, &cy).expect("multiply");
+        assert_close(&decrypt(&sk, &product), &both(|a, b| a * b), 1e-6);
+        let rescaled = ev.rescale(&product).expect("rescale");
+        assert_close(&decrypt(&sk, &rescaled), &both(|a, b| a * b), 1e-6);
+        let fused = ev.multiply_rescale(&cx, &cy).expect("fused");
+        assert_eq!((fused.level(), fused.scale()), (rescaled.level(), rescaled.scale()));
+        assert_close(&decrypt(&sk, &fused), &both(|a, b| a * b), 1e-6);
+        let plain = ev.multiply_plain(&cx, &Values::Real(y.clone())).expect("plain");
+        assert_close(&decrypt(&sk, &ev.rescale(&plain).expect("rescale")), &both(|a, b| a * b), 1e-6);
+        assert_close(&decrypt(&sk, &ev.add_plain(&cx, &Values::Real(y.clone())).expect("plain")), &both(|a, b| a + b), 1e-7);
+        assert_close(&decrypt(&sk, &ev.multiply_scalar(&cx, -3.0).expect("integer")), &both(|a, _| -3.0 * a), 1e-6);
+        let fraction = ev.multiply_scalar(&cx, 0.3).expect("fraction");
+        assert_close(&decrypt(&sk, &ev.rescale(&fraction).expect("rescale")), &both(|a, _| 0.3 * a), 1e-6);
+    }
+}
+
+#[test]
+fn scales_are_canonical_to_the_bit_through_the_whole_depth() {
+    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(Reach::Top));
+    let x: Vec<f64> = ramp(params.slot_count()).iter().map(|v| v / 2.0).collect();
+    let (mut power, mut expected) = (encrypt(&sk, &x), x.clone());
+    let fresh = encrypt(&sk, &x);
+    for level in (0..params.max_level().0).rev() {
+        power = ev.multiply_rescale(&power, &power).expect("square");
+        expected.iter_mut().for_each(|v| *v *= *v);
+        assert_eq!((power.level(), power.scale()), (Level(level), params.scale(Level(level))));
+        // A fresh ciphertext of the top level meets it without a scale error.
+        let sum = ev.add(&power, &fresh).expect("levels meet");
+        assert_close(&decrypt(&sk, &sum), &expected.iter().zip(&x).map(|(a, b)| a + b).collect::<Vec<_>>(), 1e-5);
+        let plain = ev.multiply_plain(&ev.drop_to_level(&fresh, Level(level)).expect("drop"), &Values::Real(x.clone()));
+        if level > 0 {
+            let plain = ev.rescale(&plain.expect("plain")).expect("rescale");
+            assert_eq!(plain.scale(), params.scale(Level(level - 1)));
+        } else {
+            assert!(matches!(plain, Err(CkksError::LevelTooLow { .. })));
+        }
+    }
+    assert!(matches!(ev.rescale(&power), Err(CkksError::LevelTooLow { needed: 1, level: 0, .. })));
+}
+
+#[test]
+fn an_unrescaled_product_adds_to_fresh_ciphertexts() {
+    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(Reach::Top));
+    let x = ramp(params.slot_count());
+    let ct = encrypt(&sk, &x);
+    let sum = ev.add(&ev.multiply(&ct, &ct).expect("product"), &ct).expect("scales meet");
+    assert_close(&decrypt(&sk, &sum), &x.iter().map(|v| v * v + v).collect::<Vec<_>>(), 1e-6);
+}
+
+#[test]
+fn rotations_follow_numpy_roll_at_full_and_sparse_slots() {
+    for name in RANKS {
+        let steps = [1i64, 2, -1, 5];
+        let (params, sk, ev) = setup(name, &KeyNeeds::new().rotations(steps, Reach::Top));
+        for count in [8usize, params.slot_count()] {
+            let x = ramp(count);
+            let ct = encrypt(&sk, &x);
+            let hoisted = ev.rotate_many(&ct, &steps).expect("rotations");
+            for (step, many) in steps.iter().zip(&hoisted) {
+                let mut rolled = x.clone();
+                rolled.rotate_left(step.rem_euclid(count as i64) as usize);
+                assert_close(&decrypt(&sk, many), &rolled, 1e-6);
+                assert_close(&decrypt(&sk, &ev.rotate(&ct, *step).expect("rotate")), &rolled, 1e-6);
+            }
+            assert_close(&decrypt(&sk, &ev.rotate(&ct, count as i64).expect("full turn")), &x, 1e-6);
+        }
+    }
+}
+
+#[test]
+fn complex_values_multiply_and_conjugate() {
+    use rustfft::num_complex::Complex64;
+    let (params, sk, ev) = setup("insecure_rank2", &KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top));
+    let z: Vec<Complex64> = (0..params.slot_count()).map(|i| Complex64::from_polar(1.0, i as f64)).collect();
+    let ct = sk.encrypt(&Values::Complex(z.clone()), &[z.len()], EncryptOptions::default(), &mut quiet()).expect("encrypt");
+    let norm = ev.multiply_rescale(&ct, &ev.conjugate(&ct).expect("conjugate")).expect("product");
+    let Values::Complex(values) = sk.decrypt(&norm, &mut quiet()).expect("decrypt") else { panic!("complex stays complex") };
+    assert!(values.iter().all(|v| (v - 1.0).norm() < 1e-6));
+}
+
+#[test]
+fn public_key_encrypts_for_the_secret_key_at_every_rank() {
+    for name in RANKS {
+        let (params, sk, _) = setup(name, &KeyNeeds::new());
+        let pk = sk.public_key().expect("public key");
+        let x = ramp(params.slot_count());
+        let ct = pk.encrypt(&Values::Real(x.clone()), &[x.len()], EncryptOptions::default(), &mut quiet()).expect("encrypt");
+        assert_close(&decrypt(&sk, &ct), &x, 1e-6);
+    }
+}
+
+#[test]
+fn matrix_product_matches_for_every_shape_and_both_encodings() {
+    for name in ["insecure_matmul", "insecure_rank3"] {
+        let (params, sk, ev) = setup(name, &KeyNeeds::new());
+        for (rows, inner, columns) in [(1, 1, 1), (3, 5, 7), (10, 64, 40), (2, 3, params.degree() + 3), (17, 1, 2)] {
+            for encoding in [Encoding::Coefficients, Encoding::Slots] {
+                let w: Vec<f64> = (0..rows * inner).map(|i| ((i * 37 % 101) as f64 - 50.0) / 50.0).collect();
+                let m = ramp(inner * columns);
+                let options = EncryptOptions { encoding: Some(encoding), ..EncryptOptions::default() };
+                let ct = sk.encrypt(&Values::Real(m.clone()), &[inner, columns], options, &mut quiet()).expect("encrypt");
+                let weights = ev.prepare_weights(rows, inner, &w, &ct).expect("weights");
+                let product = ev.rescale(&ev.multiply_matrix(&weights, &ct, &mut quiet()).expect("product")).expect("rescale");
+                assert_eq!(product.shape(), [rows, columns]);
+                assert_eq!(product.scale(), params.scale(Level(product.level().0)));
+                let mut expected = vec![0.0; rows * columns];
+                for i in 0..rows {
+                    for j in 0..inner {
+                        for l in 0..columns {
+                            expected[i * columns + l] += w[i * inner + j] * m[j * columns + l];
+                        }
+                    }
+                }
+                assert_close(&decrypt(&sk, &product), &expected, 1e-5);
+            }
+        }
+    }
+}
+
+#[test]
+fn scalars_and_matrices_of_slots_keep_their_shape() {
+    let (_, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(Reach::Top));
+    let scalar = sk.encrypt(&Values::Real(vec![2.5]), &[], EncryptOptions::default(), &mut quiet()).expect("scalar");
+    let squared = ev.multiply_rescale(&scalar, &scalar).expect("square");
+    assert!(squared.shape().is_empty());
+    assert_close(&decrypt(&sk, &squared), &[6.25], 1e-6);
+}
