@@ -9,6 +9,8 @@ use std::fmt::Debug;
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
 
+#[cfg(target_arch = "x86_64")]
+pub mod ifma;
 pub mod scalar;
 
 /// Environment variable that forces an instruction set (`scalar`, `avx2`, `ifma`).
@@ -29,7 +31,21 @@ impl Isa {
     /// All instruction sets this machine can run, slowest first.
     #[must_use]
     pub fn available() -> Vec<Isa> {
-        vec![Isa::Scalar]
+        [Isa::Scalar, Isa::Avx2, Isa::Ifma].into_iter().filter(|isa| isa.is_available()).collect()
+    }
+
+    /// Whether this machine can run it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            Isa::Scalar => true,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => false,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Ifma => ifma::is_available(),
+            #[cfg(not(target_arch = "x86_64"))]
+            Isa::Avx2 | Isa::Ifma => false,
+        }
     }
 
     /// The fastest this machine can run, or the one forced by [`FORCE_VARIABLE`].
@@ -123,7 +139,13 @@ pub trait RowKernel: Send + Sync + Debug {
 /// # Errors
 /// [`ArithError`] where the degree is unsupported or the modulus has no root of order `2 * degree`.
 pub fn build(isa: Isa, modulus: Modulus, degree: usize) -> Result<Box<dyn RowKernel>, ArithError> {
-    match isa {
-        Isa::Scalar | Isa::Avx2 | Isa::Ifma => Ok(Box::new(scalar::ScalarRow::new(modulus, degree)?)),
+    #[cfg(target_arch = "x86_64")]
+    if isa >= Isa::Ifma
+        && let Some(row) = ifma::IfmaRow::new(modulus, degree)?
+    {
+        return Ok(Box::new(row));
     }
+    // Elsewhere every choice ends here.
+    let _ = isa;
+    Ok(Box::new(scalar::ScalarRow::new(modulus, degree)?))
 }
