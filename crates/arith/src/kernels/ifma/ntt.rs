@@ -305,7 +305,7 @@ fn fill_pass(table: &mut [u64], pass: &Pass, factor: &dyn Fn(usize) -> [u64; 2])
         let node = (1 << pass.stages_before) + block;
         for stage in 0..pass.log_radix {
             for i in 0..1 << stage {
-                for (word, value) in words.by_ref().zip(factor((node << stage) + i)) {
+                for (value, word) in factor((node << stage) + i).into_iter().zip(words.by_ref()) {
                     *word = value;
                 }
             }
@@ -579,22 +579,34 @@ unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
                 v[k] = load(x.add(k * LANES));
             }
             forward_stages::<3, 8, WIDE>(c, &mut v, table);
+            // Step by step over the pairs rather than pair by pair: four independent chains hide each other's latency.
             for pair in 0..4 {
-                let (a, b) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave);
+                (v[2 * pair], v[2 * pair + 1]) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave);
+            }
+            for pair in 0..4 {
                 let (w, quotient) = factors_four_apart(table, pair);
-                let (a, b) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
-                let (a, b) = permute(a, b, &orders.interleave_pairs);
+                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, v[2 * pair], v[2 * pair + 1], w, quotient);
+            }
+            for pair in 0..4 {
+                (v[2 * pair], v[2 * pair + 1]) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave_pairs);
+            }
+            for pair in 0..4 {
                 let (w, quotient) = factors_two_apart(table, pair);
-                let (a, b) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
-                let (a, b) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
+                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, v[2 * pair], v[2 * pair + 1], w, quotient);
+            }
+            for pair in 0..4 {
+                let (a, b) = (v[2 * pair], v[2 * pair + 1]);
+                (v[2 * pair], v[2 * pair + 1]) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
+            }
+            for pair in 0..4 {
                 let (w, quotient) = factors_one_apart(table, pair);
-                let (a, b) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
-                let (a, b) = if WIDE {
-                    (c.reduce_by(c.reduce_by(a, c.two_q), c.q), c.reduce_by(c.reduce_by(b, c.two_q), c.q))
-                } else {
-                    (c.reduce(a), c.reduce(b))
-                };
-                let (a, b) = permute(a, b, &orders.exchange);
+                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, v[2 * pair], v[2 * pair + 1], w, quotient);
+            }
+            for k in 0..8 {
+                v[k] = if WIDE { c.reduce_by(c.reduce_by(v[k], c.two_q), c.q) } else { c.reduce(v[k]) };
+            }
+            for pair in 0..4 {
+                let (a, b) = permute(v[2 * pair], v[2 * pair + 1], &orders.exchange);
                 store(x.add(2 * pair * LANES), a);
                 store(x.add((2 * pair + 1) * LANES), b);
             }
