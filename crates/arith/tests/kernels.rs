@@ -44,7 +44,8 @@ fn prime_above(bound: u64, step: u64) -> u64 {
 fn edge_primes(degree: usize) -> Vec<u64> {
     let step = 2 * degree as u64;
     let stages = u64::from(degree.trailing_zeros());
-    let mut bounds = vec![(1 << 52) / (4 * stages + 1).max(64), (1 << 51) / (stages + 2), 1 << 31, 1 << 36, 1 << 45, 1 << 46, 1 << 49, 1 << 50];
+    let mut bounds =
+        vec![(1 << 52) / (4 * stages + 1).max(64), (1 << 51) / (stages + 2), 1 << 31, 1 << 36, 1 << 45, 1 << 46, 1 << 49, 1 << 50];
     bounds.sort_unstable();
     let mut primes = vec![prime_above(2, step)];
     for bound in bounds {
@@ -310,7 +311,8 @@ fn reduce_signed_whole_range_equals_division() {
         let q = modulus.value();
         let mut random = Random(9);
         let signed = q.cast_signed();
-        let edges = [0, 1, -1, signed, -signed, signed - 1, 1 - signed, 1 << 52, -(1 << 52), (1 << 52) - 1, i64::MAX, i64::MIN, i64::MIN + 1];
+        let edges =
+            [0, 1, -1, signed, -signed, signed - 1, 1 - signed, 1 << 52, -(1 << 52), (1 << 52) - 1, i64::MAX, i64::MIN, i64::MIN + 1];
         for len in 0..=40usize {
             for shift in [0, 10, 14, 40, 62] {
                 let mut values: Vec<i64> = (0..len).map(|_| random.word().cast_signed() >> shift).collect();

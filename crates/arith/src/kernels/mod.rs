@@ -10,6 +10,8 @@ use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
 
 #[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
 pub mod ifma;
 pub mod scalar;
 
@@ -40,7 +42,7 @@ impl Isa {
         match self {
             Isa::Scalar => true,
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => false,
+            Isa::Avx2 => avx2::is_available(),
             #[cfg(target_arch = "x86_64")]
             Isa::Ifma => ifma::is_available(),
             #[cfg(not(target_arch = "x86_64"))]
@@ -145,7 +147,19 @@ pub fn build(isa: Isa, modulus: Modulus, degree: usize) -> Result<Box<dyn RowKer
     {
         return Ok(Box::new(row));
     }
+    #[cfg(target_arch = "x86_64")]
+    if isa >= Isa::Avx2
+        && let Some(row) = avx2::Avx2Row::new(modulus, degree)?
+    {
+        return Ok(Box::new(row));
+    }
     // Elsewhere every choice ends here.
     let _ = isa;
     Ok(Box::new(scalar::ScalarRow::new(modulus, degree)?))
+}
+
+/// The rows from word `start` on: what a vector kernel leaves to the scalar one.
+#[cfg(target_arch = "x86_64")]
+fn tails<'a>(rows: &[&'a [u64]], start: usize) -> Vec<&'a [u64]> {
+    rows.iter().map(|row| &row[start..]).collect()
 }

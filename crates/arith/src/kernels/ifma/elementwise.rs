@@ -164,14 +164,7 @@ impl ElementWords {
     /// Sums `term(j, i).0 * term(j, i).1` over `j` for the eight words from `i` on, reducing every `chunk` terms.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    fn sums(
-        &self,
-        out: &mut [u64],
-        terms: usize,
-        chunk: usize,
-        accumulate: bool,
-        term: impl Fn(usize, usize) -> (Lanes, Lanes),
-    ) -> usize {
+    fn sums(&self, out: &mut [u64], terms: usize, chunk: usize, accumulate: bool, term: impl Fn(usize, usize) -> (Lanes, Lanes)) -> usize {
         let c = Constants::new(&self.words);
         let carry = self.pair(self.carry);
         let whole = out.len() / LANES * LANES;
@@ -270,7 +263,8 @@ pub fn round_fraction(out: &mut [u64], acc: &[f64]) -> usize {
     for i in (0..whole).step_by(LANES) {
         // SAFETY: i + 8 <= the length of both.
         unsafe {
-            let rounded = _mm512_cvt_roundpd_epu64::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm512_loadu_pd(acc.as_ptr().add(i)));
+            let rounded =
+                _mm512_cvt_roundpd_epu64::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm512_loadu_pd(acc.as_ptr().add(i)));
             store(out.as_mut_ptr().add(i), rounded);
         }
     }

@@ -8,7 +8,7 @@ mod lanes;
 mod ntt;
 
 use super::scalar::{RootPowers, ScalarRow};
-use super::{Isa, RowKernel};
+use super::{Isa, RowKernel, tails};
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
 use elementwise::ElementWords;
@@ -58,11 +58,6 @@ impl IfmaRow {
             transform: vectors.then(|| Transform::new(&modulus, degree, &roots)),
         }))
     }
-}
-
-/// The rows from word `start` on.
-fn tails<'a>(rows: &[&'a [u64]], start: usize) -> Vec<&'a [u64]> {
-    rows.iter().map(|row| &row[start..]).collect()
 }
 
 // SAFETY, for every block below: `IfmaRow::new` made this value only after `is_available` found the instructions.

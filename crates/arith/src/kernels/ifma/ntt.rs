@@ -36,7 +36,7 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::{Constants, LANES, Lanes, Words, add, load, quotient52, splat, store, sub};
+use super::lanes::{Constants, LANES, Lanes, Words, add, load, multiply_high, multiply_low, quotient52, splat, store, sub};
 use crate::aligned::AlignedWords;
 use crate::kernels::scalar::RootPowers;
 use crate::modulus::Modulus;
@@ -79,8 +79,8 @@ pub struct Transform {
     narrow: bool,
     degree: usize,
     passes: Vec<Pass>,
-    /// Passes that run over the whole row; the rest run block by block.
-    whole_row_passes: usize,
+    /// Passes that finish a block before its parts are visited one by one; the others run over small blocks at once.
+    whole_block_passes: usize,
     /// First word of the innermost blocks' tables.
     inner_twiddles: usize,
     forward: AlignedWords,
@@ -94,22 +94,18 @@ pub fn is_narrow(q: u64, stages: u32) -> bool {
     u128::from(q) * u128::from((4 * stages + 1).max(64)) < 1 << 52
 }
 
-/// Radices (as logarithms) for `stages` stages, with how many of them run over the whole row.
-fn radices(stages: u32) -> (Vec<u32>, usize) {
-    let outer = stages - INNER_STAGES;
-    let split = |stages: u32| match stages {
-        0 => vec![],
-        1..=4 => vec![stages],
-        5 => vec![3, 2],
-        6 => vec![3, 3],
-        _ => vec![4, stages - 4],
-    };
-    if stages <= BLOCK_STAGES + 1 {
-        return (split(outer), 0);
+/// Radices (as logarithms) of the register passes for `stages` stages.
+fn radices(stages: u32) -> Vec<u32> {
+    match stages - INNER_STAGES {
+        1..=4 => vec![stages - INNER_STAGES],
+        5 => vec![2, 3],
+        6 => vec![2, 4],
+        7 => vec![3, 4],
+        8 => vec![2, 2, 4],
+        9 => vec![3, 3, 3],
+        10 => vec![2, 2, 2, 4],
+        _ => vec![3, 2, 2, 4],
     }
-    let whole = split(stages - BLOCK_STAGES);
-    let count = whole.len();
-    (whole.into_iter().chain(split(BLOCK_STAGES - INNER_STAGES)).collect(), count)
 }
 
 impl Transform {
@@ -117,7 +113,7 @@ impl Transform {
     pub fn new(modulus: &Modulus, degree: usize, roots: &RootPowers) -> Self {
         let q = modulus.value();
         let stages = degree.trailing_zeros();
-        let (log_radices, whole_row_passes) = radices(stages);
+        let log_radices = radices(stages);
         let mut passes = Vec::with_capacity(log_radices.len());
         let (mut stages_before, mut words) = (0, 0);
         for log_radix in log_radices {
@@ -125,6 +121,9 @@ impl Transform {
             words += (2 * ((1 << log_radix) - 1)) << stages_before;
             stages_before += log_radix;
         }
+        // A block's last pass never recurses, so that the innermost blocks come in even numbers.
+        let small = |pass: &Pass| stages - pass.stages_before <= BLOCK_STAGES;
+        let whole_block_passes = passes.iter().position(small).unwrap_or(passes.len() - 1);
         let inner_twiddles = usize::next_multiple_of(words, LANES);
         let scaled = modulus.mul(roots.inverse[1], roots.inverse_degree);
         let inverse_power = |node: usize| if node == 1 { scaled } else { roots.inverse[node] };
@@ -145,7 +144,7 @@ impl Transform {
             words: Words::new(*modulus),
             narrow: is_narrow(q, stages),
             degree,
-            whole_row_passes,
+            whole_block_passes,
             inner_twiddles,
             forward: table(&|node| roots.forward[node]),
             inverse: table(&inverse_power),
@@ -161,12 +160,13 @@ impl Transform {
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub unsafe fn forward(&self, x: &mut [u64]) {
         assert_eq!(x.len(), self.degree, "a row has `degree` words");
+        let c = Constants::new(&self.words);
         // SAFETY: `x` has `degree` words, for which the plan and its tables were made.
         unsafe {
             if self.narrow {
-                self.forward_row::<false>(x.as_mut_ptr());
+                self.forward_block::<false>(&c, x.as_mut_ptr(), 0, 0);
             } else {
-                self.forward_row::<true>(x.as_mut_ptr());
+                self.forward_block::<true>(&c, x.as_mut_ptr(), 0, 0);
             }
         }
     }
@@ -178,65 +178,69 @@ impl Transform {
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub unsafe fn inverse(&self, x: &mut [u64]) {
         assert_eq!(x.len(), self.degree, "a row has `degree` words");
+        let c = Constants::new(&self.words);
         // SAFETY: `x` has `degree` words, for which the plan and its tables were made.
         unsafe {
             if self.narrow {
-                self.inverse_row::<false>(x.as_mut_ptr());
+                self.inverse_block::<false>(&c, x.as_mut_ptr(), 0, 0);
             } else {
-                self.inverse_row::<true>(x.as_mut_ptr());
+                self.inverse_block::<true>(&c, x.as_mut_ptr(), 0, 0);
             }
         }
     }
 
-    /// Stages before the blocks that run on their own.
-    fn whole_row_stages(&self) -> u32 {
-        self.passes[..self.whole_row_passes].iter().map(|pass| pass.log_radix).sum()
-    }
-
+    /// Runs the passes from number `depth` on over one block of theirs, the `block`-th; `x` points to it.
+    ///
+    /// # Safety
+    /// `x` holds the block's words.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    unsafe fn forward_row<const WIDE: bool>(&self, x: *mut u64) {
-        let c = Constants::new(&self.words);
-        let (whole, blocked) = self.passes.split_at(self.whole_row_passes);
-        let table = self.forward.as_ptr();
-        let stages = self.whole_row_stages();
-        let block_words = self.degree >> stages;
-        // SAFETY: blocks tile the row, and a pass's table holds one entry per block.
+    unsafe fn forward_block<const WIDE: bool>(&self, c: &Constants, x: *mut u64, depth: usize, block: usize) {
+        // SAFETY: a pass's blocks tile the block before it, and its table holds one entry per block.
         unsafe {
-            for pass in whole {
-                self.forward_pass::<WIDE>(&c, x, pass, 0, 1 << pass.stages_before);
-            }
-            for block in 0..1usize << stages {
-                let start = x.add(block * block_words);
-                for pass in blocked {
-                    let count = 1 << (pass.stages_before - stages);
-                    self.forward_pass::<WIDE>(&c, start, pass, block * count, count);
+            if depth < self.whole_block_passes {
+                let pass = &self.passes[depth];
+                let stride = self.degree >> (pass.stages_before + pass.log_radix);
+                self.forward_pass::<WIDE>(c, x, pass, block, 1);
+                for child in 0..1 << pass.log_radix {
+                    self.forward_block::<WIDE>(c, x.add(child * stride), depth + 1, (block << pass.log_radix) + child);
                 }
-                let count = block_words / INNER;
-                forward_inner::<WIDE>(&c, start, table.add(self.inner_twiddles + block * count * INNER_TABLE), count);
+            } else {
+                let stages = self.passes[depth].stages_before;
+                for pass in &self.passes[depth..] {
+                    let log_count = pass.stages_before - stages;
+                    self.forward_pass::<WIDE>(c, x, pass, block << log_count, 1 << log_count);
+                }
+                let count = (self.degree >> stages) / INNER;
+                let table = self.forward.as_ptr().add(self.inner_twiddles + block * count * INNER_TABLE);
+                forward_inner::<WIDE>(c, x, table, count);
             }
         }
     }
 
+    /// [`Transform::forward_block`] backwards.
+    ///
+    /// # Safety
+    /// As there.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    unsafe fn inverse_row<const WIDE: bool>(&self, x: *mut u64) {
-        let c = Constants::new(&self.words);
-        let (whole, blocked) = self.passes.split_at(self.whole_row_passes);
-        let table = self.inverse.as_ptr();
-        let stages = self.whole_row_stages();
-        let block_words = self.degree >> stages;
-        // SAFETY: blocks tile the row, and a pass's table holds one entry per block.
+    unsafe fn inverse_block<const WIDE: bool>(&self, c: &Constants, x: *mut u64, depth: usize, block: usize) {
+        // SAFETY: as in `forward_block`.
         unsafe {
-            for block in 0..1usize << stages {
-                let start = x.add(block * block_words);
-                let count = block_words / INNER;
-                inverse_inner::<WIDE>(&c, start, table.add(self.inner_twiddles + block * count * INNER_TABLE), count);
-                for pass in blocked.iter().rev() {
-                    let count = 1 << (pass.stages_before - stages);
-                    self.inverse_pass::<WIDE>(&c, start, pass, block * count, count);
+            if depth < self.whole_block_passes {
+                let pass = &self.passes[depth];
+                let stride = self.degree >> (pass.stages_before + pass.log_radix);
+                for child in 0..1 << pass.log_radix {
+                    self.inverse_block::<WIDE>(c, x.add(child * stride), depth + 1, (block << pass.log_radix) + child);
                 }
-            }
-            for pass in whole.iter().rev() {
-                self.inverse_pass::<WIDE>(&c, x, pass, 0, 1 << pass.stages_before);
+                self.inverse_pass::<WIDE>(c, x, pass, block, 1);
+            } else {
+                let stages = self.passes[depth].stages_before;
+                let count = (self.degree >> stages) / INNER;
+                let table = self.inverse.as_ptr().add(self.inner_twiddles + block * count * INNER_TABLE);
+                inverse_inner::<WIDE>(c, x, table, count);
+                for pass in self.passes[depth..].iter().rev() {
+                    let log_count = pass.stages_before - stages;
+                    self.inverse_pass::<WIDE>(c, x, pass, block << log_count, 1 << log_count);
+                }
             }
         }
     }
@@ -347,22 +351,17 @@ fn forward_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w: Lan
         let x = c.reduce_by(x, c.two_q);
         (add(x, t), sub(add(x, c.two_q), t))
     } else {
-        let t = c.mul_junk(y, w, w_quotient);
-        (add(x, t), sub(x, t))
+        // Accumulating on x saves an addition; x - r = 2 x - (x + r).
+        let h = multiply_high(c.zero, y, w_quotient);
+        let sum = multiply_low(multiply_low(x, y, w), h, c.negative_q);
+        (sum, sub(add(x, x), sum))
     }
 }
 
 /// `(x, y) <- (x + y, w (x - y))`; `bound` is a multiple of `q` above `y`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-fn inverse_butterfly<const WIDE: bool>(
-    c: &Constants,
-    x: Lanes,
-    y: Lanes,
-    w: Lanes,
-    w_quotient: Lanes,
-    bound: Lanes,
-) -> (Lanes, Lanes) {
+fn inverse_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w: Lanes, w_quotient: Lanes, bound: Lanes) -> (Lanes, Lanes) {
     let sum = add(x, y);
     if WIDE {
         (c.reduce_by(sum, c.two_q), c.mul_lazy(sub(add(x, c.two_q), y), w, w_quotient))
@@ -379,19 +378,50 @@ unsafe fn broadcast(table: *const u64) -> (Lanes, Lanes) {
     unsafe { (splat(*table), splat(*table.add(1))) }
 }
 
-/// The stages of one register pass on `R = 2^K` vectors.
+/// Stage `S` of a register pass on `R` vectors. One flat loop, which the compiler unrolls whole.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn forward_stages<const K: usize, const R: usize, const WIDE: bool>(c: &Constants, v: &mut [Lanes; R], table: *const u64) {
-    for stage in 0..K {
-        let half = R >> (stage + 1);
-        for block in 0..1 << stage {
-            // SAFETY: the table holds R - 1 pairs.
-            let (w, quotient) = unsafe { broadcast(table.add(2 * ((1 << stage) - 1 + block))) };
-            for i in 2 * half * block..2 * half * block + half {
-                (v[i], v[i + half]) = forward_butterfly::<WIDE>(c, v[i], v[i + half], w, quotient);
-            }
-        }
+unsafe fn forward_stage<const S: usize, const R: usize, const WIDE: bool>(c: &Constants, v: &mut [Lanes; R], table: *const u64) {
+    let half = R >> (S + 1);
+    for butterfly in 0..R / 2 {
+        let (group, i) = (butterfly / half, butterfly % half);
+        // SAFETY: the table holds R - 1 pairs.
+        let (w, quotient) = unsafe { broadcast(table.add(2 * ((1 << S) - 1 + group))) };
+        let k = 2 * half * group + i;
+        (v[k], v[k + half]) = forward_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient);
+    }
+}
+
+/// Stage `S` of an inverse register pass on `R` vectors, finest first.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+unsafe fn inverse_stage<const S: usize, const R: usize, const WIDE: bool>(
+    c: &Constants,
+    v: &mut [Lanes; R],
+    table: *const u64,
+    bound: Lanes,
+) {
+    let half = 1 << S;
+    for butterfly in 0..R / 2 {
+        let (group, i) = (butterfly / half, butterfly % half);
+        // SAFETY: the table holds R - 1 pairs.
+        let (w, quotient) = unsafe { broadcast(table.add(2 * ((R >> (S + 1)) - 1 + group))) };
+        let k = 2 * half * group + i;
+        (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, bound);
+    }
+}
+
+/// The inverse's last stage: sums times `1/n`, differences times the table's `w/n`, all reduced to `[0, q)`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+unsafe fn inverse_last_stage<const R: usize>(c: &Constants, v: &mut [Lanes; R], table: *const u64, bound: Lanes, scale: &[u64; 2]) {
+    // SAFETY: the table holds at least one pair.
+    let (w, quotient) = unsafe { broadcast(table) };
+    let (scale, scale_quotient) = (splat(scale[0]), splat(scale[1]));
+    for k in 0..R / 2 {
+        let (x, y) = (v[k], v[k + R / 2]);
+        v[k] = c.reduce_by(c.mul_lazy(add(x, y), scale, scale_quotient), c.q);
+        v[k + R / 2] = c.reduce_by(c.mul_lazy(sub(add(x, bound), y), w, quotient), c.q);
     }
 }
 
@@ -421,7 +451,16 @@ unsafe fn forward_radix<const K: usize, const R: usize, const WIDE: bool, const 
                         v[k] = add(v[k], offset);
                     }
                 }
-                forward_stages::<K, R, WIDE>(c, &mut v, table);
+                forward_stage::<0, R, WIDE>(c, &mut v, table);
+                if K > 1 {
+                    forward_stage::<1, R, WIDE>(c, &mut v, table);
+                }
+                if K > 2 {
+                    forward_stage::<2, R, WIDE>(c, &mut v, table);
+                }
+                if K > 3 {
+                    forward_stage::<3, R, WIDE>(c, &mut v, table);
+                }
                 for k in 0..R {
                     store(x.add(i + k * stride), v[k]);
                 }
@@ -444,7 +483,6 @@ unsafe fn inverse_radix<const K: usize, const R: usize, const WIDE: bool, const 
     scale: &[u64; 2],
 ) {
     let bounds = [_mm512_slli_epi64(c.q, 3), _mm512_slli_epi64(c.q, 4), _mm512_slli_epi64(c.q, 5), _mm512_slli_epi64(c.q, 3)];
-    let (scale, scale_quotient) = (splat(scale[0]), splat(scale[1]));
     for block in 0..count {
         // SAFETY: within the caller's words.
         unsafe {
@@ -455,26 +493,25 @@ unsafe fn inverse_radix<const K: usize, const R: usize, const WIDE: bool, const 
                 for k in 0..R {
                     v[k] = load(x.add(i + k * stride));
                 }
-                for stage in 0..K {
-                    let half = 1 << stage;
-                    let blocks = R >> (stage + 1);
-                    if !WIDE && stage == 3 {
-                        v[0] = c.reduce_junk(v[0]);
-                        v[R / 2] = c.reduce_junk(v[R / 2]);
-                    }
-                    for group in 0..blocks {
-                        let (w, quotient) = broadcast(table.add(2 * (blocks - 1 + group)));
-                        for k in 2 * half * group..2 * half * group + half {
-                            let sum = add(v[k], v[k + half]);
-                            let product;
-                            (v[k], product) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, bounds[stage]);
-                            v[k + half] = product;
-                            if LAST && stage == K - 1 {
-                                v[k] = c.reduce_by(c.mul_lazy(sum, scale, scale_quotient), c.q);
-                                v[k + half] = c.reduce_by(_mm512_and_si512(product, c.mask), c.q);
-                            }
-                        }
-                    }
+                let inner_stages = if LAST { K - 1 } else { K };
+                if inner_stages > 0 {
+                    inverse_stage::<0, R, WIDE>(c, &mut v, table, bounds[0]);
+                }
+                if inner_stages > 1 {
+                    inverse_stage::<1, R, WIDE>(c, &mut v, table, bounds[1]);
+                }
+                if inner_stages > 2 {
+                    inverse_stage::<2, R, WIDE>(c, &mut v, table, bounds[2]);
+                }
+                if !WIDE && K > 3 {
+                    v[0] = c.reduce_junk(v[0]);
+                    v[R / 2] = c.reduce_junk(v[R / 2]);
+                }
+                if inner_stages > 3 {
+                    inverse_stage::<3, R, WIDE>(c, &mut v, table, bounds[3]);
+                }
+                if LAST {
+                    inverse_last_stage::<R>(c, &mut v, table, if WIDE { c.two_q } else { bounds[K - 1] }, scale);
                 }
                 if !WIDE && !LAST {
                     if K <= 3 {
@@ -535,7 +572,7 @@ fn permute(a: Lanes, b: Lanes, order: &[Lanes; 2]) -> (Lanes, Lanes) {
 unsafe fn factors_four_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
     // SAFETY: the caller's table has INNER_TABLE words.
     unsafe {
-        let at = table.add(FIRST_STAGE + 4 * pair);
+        let at = table.add(pair / 4 * INNER_TABLE + FIRST_STAGE + 4 * (pair % 4));
         (_mm512_broadcast_i64x2(_mm_loadu_si128(at.cast())), _mm512_broadcast_i64x2(_mm_loadu_si128(at.add(2).cast())))
     }
 }
@@ -546,7 +583,7 @@ unsafe fn factors_four_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
 unsafe fn factors_two_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
     // SAFETY: the caller's table has INNER_TABLE words.
     unsafe {
-        let at = table.add(MIDDLE_STAGE + 8 * pair);
+        let at = table.add(pair / 4 * INNER_TABLE + MIDDLE_STAGE + 8 * (pair % 4));
         (_mm512_broadcast_i64x4(_mm256_loadu_si256(at.cast())), _mm512_broadcast_i64x4(_mm256_loadu_si256(at.add(4).cast())))
     }
 }
@@ -557,56 +594,66 @@ unsafe fn factors_two_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
 unsafe fn factors_one_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
     // SAFETY: the caller's table has INNER_TABLE words.
     unsafe {
-        let at = table.add(LAST_STAGE + 16 * pair);
+        let at = table.add(pair / 4 * INNER_TABLE + LAST_STAGE + 16 * (pair % 4));
         (load(at), load(at.add(8)))
     }
 }
 
+/// Innermost blocks worked on side by side: one block's chain of dependent instructions is longer than the machine looks ahead.
+const SIDE_BY_SIDE: usize = 2;
+
 /// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`.
 ///
 /// # Safety
-/// `x` holds `64 count` words and `table` `INNER_TABLE count`.
+/// `x` holds `64 count` words and `table` `INNER_TABLE count`; `count` is even.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize) {
     let orders = Orders::new();
-    for block in 0..count {
+    for block in (0..count).step_by(SIDE_BY_SIDE) {
         // SAFETY: within the caller's words.
         unsafe {
             let x = x.add(block * INNER);
             let table = table.add(block * INNER_TABLE);
-            let mut v = [c.zero; 8];
-            for k in 0..8 {
+            let mut v = [c.zero; 8 * SIDE_BY_SIDE];
+            for k in 0..8 * SIDE_BY_SIDE {
                 v[k] = load(x.add(k * LANES));
             }
-            forward_stages::<3, 8, WIDE>(c, &mut v, table);
-            // Step by step over the pairs rather than pair by pair: four independent chains hide each other's latency.
-            for pair in 0..4 {
-                (v[2 * pair], v[2 * pair + 1]) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave);
+            for stage in 0..3 {
+                let half = 4 >> stage;
+                for side in 0..SIDE_BY_SIDE {
+                    for group in 0..1 << stage {
+                        let (w, quotient) = broadcast(table.add(side * INNER_TABLE + 2 * ((1 << stage) - 1 + group)));
+                        let first = 8 * side + 2 * half * group;
+                        for k in first..first + half {
+                            (v[k], v[k + half]) = forward_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient);
+                        }
+                    }
+                }
             }
-            for pair in 0..4 {
+            for pair in 0..4 * SIDE_BY_SIDE {
+                let (a, b) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave);
                 let (w, quotient) = factors_four_apart(table, pair);
-                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, v[2 * pair], v[2 * pair + 1], w, quotient);
+                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
             }
-            for pair in 0..4 {
-                (v[2 * pair], v[2 * pair + 1]) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave_pairs);
-            }
-            for pair in 0..4 {
+            for pair in 0..4 * SIDE_BY_SIDE {
+                let (a, b) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave_pairs);
                 let (w, quotient) = factors_two_apart(table, pair);
-                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, v[2 * pair], v[2 * pair + 1], w, quotient);
+                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
             }
-            for pair in 0..4 {
+            for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
-                (v[2 * pair], v[2 * pair + 1]) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
-            }
-            for pair in 0..4 {
+                let (a, b) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
                 let (w, quotient) = factors_one_apart(table, pair);
-                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, v[2 * pair], v[2 * pair + 1], w, quotient);
+                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
             }
-            for k in 0..8 {
-                v[k] = if WIDE { c.reduce_by(c.reduce_by(v[k], c.two_q), c.q) } else { c.reduce(v[k]) };
-            }
-            for pair in 0..4 {
-                let (a, b) = permute(v[2 * pair], v[2 * pair + 1], &orders.exchange);
+            for pair in 0..4 * SIDE_BY_SIDE {
+                let (a, b) = (v[2 * pair], v[2 * pair + 1]);
+                let (a, b) = if WIDE {
+                    (c.reduce_by(c.reduce_by(a, c.two_q), c.q), c.reduce_by(c.reduce_by(b, c.two_q), c.q))
+                } else {
+                    (c.reduce(a), c.reduce(b))
+                };
+                let (a, b) = permute(a, b, &orders.exchange);
                 store(x.add(2 * pair * LANES), a);
                 store(x.add((2 * pair + 1) * LANES), b);
             }
@@ -621,28 +668,27 @@ unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize) {
     let orders = Orders::new();
-    let bounds = [
-        c.q,
-        c.two_q,
-        _mm512_slli_epi64(c.q, 2),
-        _mm512_slli_epi64(c.q, 3),
-        _mm512_slli_epi64(c.q, 4),
-        _mm512_slli_epi64(c.q, 5),
-    ];
-    for block in 0..count {
+    let bounds = [c.q, c.two_q, _mm512_slli_epi64(c.q, 2), _mm512_slli_epi64(c.q, 3), _mm512_slli_epi64(c.q, 4), _mm512_slli_epi64(c.q, 5)];
+    for block in (0..count).step_by(SIDE_BY_SIDE) {
         // SAFETY: within the caller's words.
         unsafe {
             let x = x.add(block * INNER);
             let table = table.add(block * INNER_TABLE);
-            let mut v = [c.zero; 8];
-            for pair in 0..4 {
+            let mut v = [c.zero; 8 * SIDE_BY_SIDE];
+            for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (load(x.add(2 * pair * LANES)), load(x.add((2 * pair + 1) * LANES)));
                 let (a, b) = permute(a, b, &orders.exchange);
                 let (w, quotient) = factors_one_apart(table, pair);
-                let (a, b) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[0]);
+                (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[0]);
+            }
+            for pair in 0..4 * SIDE_BY_SIDE {
+                let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
                 let (w, quotient) = factors_two_apart(table, pair);
-                let (a, b) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[1]);
+                (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[1]);
+            }
+            for pair in 0..4 * SIDE_BY_SIDE {
+                let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
                 let (w, quotient) = factors_four_apart(table, pair);
                 let (a, b) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[2]);
@@ -651,17 +697,20 @@ unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
             for stage in 0..3 {
                 let half = 1 << stage;
                 let blocks = 4 >> stage;
-                for group in 0..blocks {
-                    let (w, quotient) = broadcast(table.add(2 * (blocks - 1 + group)));
-                    for k in 2 * half * group..2 * half * group + half {
-                        (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, bounds[3 + stage]);
+                for side in 0..SIDE_BY_SIDE {
+                    for group in 0..blocks {
+                        let (w, quotient) = broadcast(table.add(side * INNER_TABLE + 2 * (blocks - 1 + group)));
+                        let first = 8 * side + 2 * half * group;
+                        for k in first..first + half {
+                            (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, bounds[3 + stage]);
+                        }
                     }
                 }
             }
-            if !WIDE {
-                v[0] = c.reduce_junk(v[0]);
-            }
-            for k in 0..8 {
+            for k in 0..8 * SIDE_BY_SIDE {
+                if !WIDE && k % 8 == 0 {
+                    v[k] = c.reduce_junk(v[k]);
+                }
                 store(x.add(k * LANES), v[k]);
             }
         }
