@@ -9,6 +9,10 @@ use std::fmt::Debug;
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
 
+#[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub mod ifma;
 pub mod scalar;
 
 /// Environment variable that forces an instruction set (`scalar`, `avx2`, `ifma`).
@@ -29,7 +33,21 @@ impl Isa {
     /// All instruction sets this machine can run, slowest first.
     #[must_use]
     pub fn available() -> Vec<Isa> {
-        vec![Isa::Scalar]
+        [Isa::Scalar, Isa::Avx2, Isa::Ifma].into_iter().filter(|isa| isa.is_available()).collect()
+    }
+
+    /// Whether this machine can run it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            Isa::Scalar => true,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::is_available(),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Ifma => ifma::is_available(),
+            #[cfg(not(target_arch = "x86_64"))]
+            Isa::Avx2 | Isa::Ifma => false,
+        }
     }
 
     /// The fastest this machine can run, or the one forced by [`FORCE_VARIABLE`].
@@ -123,7 +141,25 @@ pub trait RowKernel: Send + Sync + Debug {
 /// # Errors
 /// [`ArithError`] where the degree is unsupported or the modulus has no root of order `2 * degree`.
 pub fn build(isa: Isa, modulus: Modulus, degree: usize) -> Result<Box<dyn RowKernel>, ArithError> {
-    match isa {
-        Isa::Scalar | Isa::Avx2 | Isa::Ifma => Ok(Box::new(scalar::ScalarRow::new(modulus, degree)?)),
+    #[cfg(target_arch = "x86_64")]
+    if isa >= Isa::Ifma
+        && let Some(row) = ifma::IfmaRow::new(modulus, degree)?
+    {
+        return Ok(Box::new(row));
     }
+    #[cfg(target_arch = "x86_64")]
+    if isa >= Isa::Avx2
+        && let Some(row) = avx2::Avx2Row::new(modulus, degree)?
+    {
+        return Ok(Box::new(row));
+    }
+    // Elsewhere every choice ends here.
+    let _ = isa;
+    Ok(Box::new(scalar::ScalarRow::new(modulus, degree)?))
+}
+
+/// The rows from word `start` on: what a vector kernel leaves to the scalar one.
+#[cfg(target_arch = "x86_64")]
+fn tails<'a>(rows: &[&'a [u64]], start: usize) -> Vec<&'a [u64]> {
+    rows.iter().map(|row| &row[start..]).collect()
 }

@@ -88,6 +88,11 @@ impl ScalarRow {
             inverse_degree: modulus.multiplier(roots.inverse_degree),
         })
     }
+
+    /// Element-wise work only, for kernels that do transforms themselves: no tables.
+    pub(crate) fn without_transform(modulus: Modulus) -> Self {
+        Self { modulus, degree: 0, forward: Vec::new(), inverse: Vec::new(), inverse_degree: modulus.multiplier(1) }
+    }
 }
 
 impl RowKernel for ScalarRow {

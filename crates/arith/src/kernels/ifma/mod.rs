@@ -1,0 +1,158 @@
+//! The AVX-512 kernel with 52-bit integer fused multiply-add, for primes below 2^50.
+//!
+//! [`lanes`] holds the vector arithmetic, [`ntt`] the transform, [`elementwise`] the rest; each proves its ranges in its first
+//! lines. Short transforms, tails shorter than a vector, and base conversions from words above 52 bits are the scalar kernel's.
+
+mod elementwise;
+mod lanes;
+mod ntt;
+
+use super::scalar::{RootPowers, ScalarRow};
+use super::{Isa, RowKernel, tails};
+use crate::error::ArithError;
+use crate::modulus::{Modulus, Multiplier};
+use elementwise::ElementWords;
+use ntt::Transform;
+
+/// Bits of the largest modulus.
+pub const MAX_BITS: u32 = 50;
+
+/// The kernel of one modulus.
+#[derive(Debug)]
+pub struct IfmaRow {
+    /// Short transforms and tails.
+    scalar: ScalarRow,
+    elements: ElementWords,
+    transform: Option<Transform>,
+}
+
+/// Whether this machine has every instruction the kernel uses.
+#[must_use]
+pub fn is_available() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512ifma")
+}
+
+/// Whether the kernel takes this modulus on this machine.
+#[must_use]
+pub fn takes(modulus: &Modulus) -> bool {
+    modulus.bits() <= MAX_BITS && is_available()
+}
+
+impl IfmaRow {
+    /// Prepares the kernel, or returns `None` where [`takes`] refuses the modulus.
+    ///
+    /// # Errors
+    /// As [`RootPowers::new`].
+    pub fn new(modulus: Modulus, degree: usize) -> Result<Option<Self>, ArithError> {
+        if !takes(&modulus) {
+            return Ok(None);
+        }
+        let roots = RootPowers::new(&modulus, degree)?;
+        let vectors = degree >= ntt::MIN_DEGREE;
+        Ok(Some(Self {
+            scalar: if vectors { ScalarRow::without_transform(modulus) } else { ScalarRow::new(modulus, degree)? },
+            elements: ElementWords::new(modulus),
+            transform: vectors.then(|| Transform::new(&modulus, degree, &roots)),
+        }))
+    }
+}
+
+// SAFETY, for every block below: `IfmaRow::new` made this value only after `is_available` found the instructions.
+impl RowKernel for IfmaRow {
+    fn isa(&self) -> Isa {
+        Isa::Ifma
+    }
+
+    fn forward(&self, x: &mut [u64]) {
+        match &self.transform {
+            // SAFETY: detected in `new`.
+            Some(transform) => unsafe { transform.forward(x) },
+            None => self.scalar.forward(x),
+        }
+    }
+
+    fn inverse(&self, x: &mut [u64]) {
+        match &self.transform {
+            // SAFETY: detected in `new`.
+            Some(transform) => unsafe { transform.inverse(x) },
+            None => self.scalar.inverse(x),
+        }
+    }
+
+    fn add_assign(&self, x: &mut [u64], y: &[u64]) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.add_assign(x, y) };
+        self.scalar.add_assign(&mut x[done..], &y[done..]);
+    }
+
+    fn sub_assign(&self, x: &mut [u64], y: &[u64]) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.sub_assign(x, y) };
+        self.scalar.sub_assign(&mut x[done..], &y[done..]);
+    }
+
+    fn negate_assign(&self, x: &mut [u64]) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.negate_assign(x) };
+        self.scalar.negate_assign(&mut x[done..]);
+    }
+
+    fn mul_assign(&self, x: &mut [u64], y: &[u64]) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.mul_assign(x, y) };
+        self.scalar.mul_assign(&mut x[done..], &y[done..]);
+    }
+
+    fn mul_constant_assign(&self, x: &mut [u64], w: Multiplier) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.mul_constant_assign(x, w.value) };
+        self.scalar.mul_constant_assign(&mut x[done..], w);
+    }
+
+    fn sub_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.sub_mul_constant_assign(x, y, w.value) };
+        self.scalar.sub_mul_constant_assign(&mut x[done..], &y[done..], w);
+    }
+
+    fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.dot(out, xs, ys, accumulate) };
+        if done < out.len() {
+            self.scalar.dot(&mut out[done..], &tails(xs, done), &tails(ys, done), accumulate);
+        }
+    }
+
+    fn combine(&self, out: &mut [u64], ys: &[&[u64]], weights: &[u64], y_bits: u32) {
+        let done = if y_bits <= lanes::FACTOR_BITS {
+            // SAFETY: detected in `new`.
+            unsafe { self.elements.combine(out, ys, weights, y_bits) }
+        } else {
+            0
+        };
+        if done < out.len() {
+            self.scalar.combine(&mut out[done..], &tails(ys, done), weights, y_bits);
+        }
+    }
+
+    fn add_fraction(&self, acc: &mut [f64], x: &[u64], inverse_modulus: f64) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { elementwise::add_fraction(acc, x, inverse_modulus) };
+        self.scalar.add_fraction(&mut acc[done..], &x[done..], inverse_modulus);
+    }
+
+    fn round_fraction(&self, out: &mut [u64], acc: &[f64]) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { elementwise::round_fraction(out, acc) };
+        self.scalar.round_fraction(&mut out[done..], &acc[done..]);
+    }
+
+    fn reduce_signed(&self, x: &mut [u64], values: &[i64]) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.reduce_signed(x, values) };
+        self.scalar.reduce_signed(&mut x[done..], &values[done..]);
+    }
+}

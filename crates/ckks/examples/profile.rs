@@ -1,0 +1,50 @@
+//! Times the operations of one preset: `cargo run --release -p clathrate-ckks --example profile -- bench_n15`.
+use std::sync::Arc;
+use std::time::Instant;
+
+use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::needs::Reach;
+use clathrate_ckks::{Evaluator, KeyNeeds, Params, Runtime, SecretKey};
+
+fn time<T>(name: &str, runs: usize, mut f: impl FnMut() -> T) -> T {
+    let mut times = Vec::new();
+    let mut result = f();
+    for _ in 0..runs {
+        let start = Instant::now();
+        result = f();
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    times.sort_by(f64::total_cmp);
+    println!("{name:32} median {:9.3} ms   min {:9.3} ms", times[runs / 2], times[0]);
+    result
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let name = std::env::args().nth(1).unwrap_or_else(|| "bench_n15".to_owned());
+    let runs = std::env::args().nth(2).map_or(Ok(9), |runs| runs.parse())?;
+    let params = Params::preset(&name, &Runtime::default())?;
+    println!("{}", params.explain());
+    let sk = SecretKey::generate(&params)?;
+    let quiet = &mut |_, _| true;
+    let start = Instant::now();
+    let keys = sk.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top).rotations(1..=8, Reach::Top), quiet)?;
+    println!("{:32} {:9.3} ms, {} MiB", "9 keys", start.elapsed().as_secs_f64() * 1e3, keys.bytes() >> 20);
+    let ev = Evaluator::with_keys(Arc::new(keys));
+    let values = Values::Real((0..params.slot_count()).map(|i| (i % 100) as f64 / 100.0).collect());
+    let x = time("encrypt", runs, || sk.encrypt(&values, &[values.len()], EncryptOptions::default(), &mut |_, _| true)).map_err(|e| e.to_string())?;
+    time("decrypt", runs, || sk.decrypt(&x, &mut |_, _| true))?;
+    time("add", runs, || ev.add(&x, &x))?;
+    time("multiply_plain with encoding", runs, || ev.multiply_plain(&x, &values))?;
+    time("tensor", runs, || x.bundles()[0].tensor(&x.bundles()[0]))?;
+    let switcher = params.switcher()?;
+    let mask = &x.bundles()[0].mask()[0];
+    time("mask to coefficients", runs, || mask.clone().into_coeff());
+    let digits = time("decompose", runs, || switcher.decompose(mask))?;
+    println!("digits {}", digits.polys().len());
+    time("multiply_rescale", runs, || ev.multiply_rescale(&x, &x))?;
+    time("multiply", runs, || ev.multiply(&x, &x))?;
+    time("rescale", runs, || ev.rescale(&x))?;
+    time("rotate", runs, || ev.rotate(&x, 1))?;
+    time("8 hoisted rotations", runs, || ev.rotate_many(&x, &[1, 2, 3, 4, 5, 6, 7, 8]))?;
+    Ok(())
+}
