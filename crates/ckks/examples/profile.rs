@@ -42,8 +42,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let digits = time("decompose", runs, || switcher.decompose(mask))?;
     println!("digits {}", digits.polys().len());
     time("multiply_rescale", runs, || ev.multiply_rescale(&x, &x))?;
-    time("multiply", runs, || ev.multiply(&x, &x))?;
-    time("rescale", runs, || ev.rescale(&x))?;
+    let product = time("multiply", runs, || ev.multiply(&x, &x))?;
+    time("rescale", runs, || ev.rescale(&product))?;
     time("rotate", runs, || ev.rotate(&x, 1))?;
     time("8 hoisted rotations", runs, || ev.rotate_many(&x, &[1, 2, 3, 4, 5, 6, 7, 8]))?;
     Ok(())
