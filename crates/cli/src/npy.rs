@@ -171,7 +171,10 @@ fn read_head(source: &mut impl Read) -> Result<Vec<u8>, ArrayError> {
     if text.chars().filter(|c| "([{".contains(*c)).count() > BRACKET_LIMIT {
         return Err(header_error("it is nested too deeply"));
     }
-    // The parser multiplies the axes without a check.
+    // The parser multiplies the axes without a check; so that it finds the ones checked here, there is one plain `shape`.
+    if text.matches("shape").count() > 1 || text.contains('\\') {
+        return Err(header_error("it says more than an array's header does"));
+    }
     let shape = text.split_once("shape").and_then(|(_, rest)| rest.split_once('(')).and_then(|(_, rest)| rest.split_once(')'));
     let axes = shape.ok_or_else(|| header_error("it has no shape"))?.0.split(',').map(str::trim).filter(|axis| !axis.is_empty());
     let product = axes
