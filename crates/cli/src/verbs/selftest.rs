@@ -10,6 +10,8 @@ use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::needs::Reach;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Runtime, SecretKey};
 
+use super::sequence::{numbers, words};
+
 /// One test's outcome.
 #[derive(Debug)]
 pub struct Outcome {
@@ -92,21 +94,6 @@ fn compare(isa: Isa, bits: u32) -> Result<Option<&'static str>, clathrate_arith:
     tested.forward(&mut back);
     tested.inverse(&mut back);
     Ok((back != original).then_some("the inverse transform does not undo the forward one"))
-}
-
-/// A fixed sequence of words, a different one for each seed.
-pub fn words(seed: u64) -> impl Iterator<Item = u64> {
-    (1..).map(move |i: u64| {
-        let mut z = seed.wrapping_add(i).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    })
-}
-
-/// A fixed sequence of numbers in [-1, 1).
-pub fn numbers(seed: u64) -> impl Iterator<Item = f64> {
-    words(seed).map(|word| (word >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
 }
 
 fn compare_values(values: &Values, expected: impl Fn(usize) -> f64) -> Option<String> {

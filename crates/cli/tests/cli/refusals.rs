@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use crate::support::*;
 
+/// A command line that reads the file of this name.
+type CommandLine = &'static dyn Fn(&str) -> String;
+
 impl Desk {
     /// Runs what must fail: with this code and kind, something on stderr, nothing on stdout, and the folder as it was.
     fn refuses(&self, line: &str, code: i32, kind: &str) -> String {
@@ -114,7 +117,7 @@ fn files_of_another_kind_or_from_nowhere_are_refused() {
 fn damaged_files_of_each_kind_are_refused_wherever_the_damage_is() {
     let desk = Desk::furnished();
     desk.ok(&format!("params save {PARAMS} -o params.clt"));
-    let uses: [(&str, &dyn Fn(&str) -> String); 5] = [
+    let uses: [(&str, CommandLine); 5] = [
         ("params.clt", &|file| format!("params show {file}")),
         ("sk.clt", &|file| format!("encrypt --params {PARAMS} --key {file} --input x.npy --output out.clt")),
         ("pk.clt", &|file| format!("encrypt --params {PARAMS} --key {file} --input x.npy --output out.clt")),

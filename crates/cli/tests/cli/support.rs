@@ -107,7 +107,7 @@ pub fn npy(dtype: &str, fortran: bool, shape: &[usize], data: &[u8]) -> Vec<u8> 
 
 pub fn npy_with_header(header: &str, data: &[u8]) -> Vec<u8> {
     let mut text = header.to_owned();
-    while (text.len() + 11) % 64 != 0 {
+    while !(text.len() + 11).is_multiple_of(64) {
         text.push(' ');
     }
     text.push('\n');

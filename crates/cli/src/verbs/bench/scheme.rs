@@ -12,7 +12,7 @@ use serde_json::json;
 use super::timing::{Extra, Timer};
 use crate::failure::Failure;
 use crate::verbs::machine;
-use crate::verbs::selftest::numbers;
+use crate::verbs::sequence::{numbers, words};
 
 /// Rotations that share one decomposition.
 const HOISTED: [i64; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -113,8 +113,7 @@ impl Bench<'_> {
         let mut data = engine.zeroed(rows);
         for (row, &index) in indices.iter().enumerate() {
             let modulus = engine.moduli()[index].value();
-            let words = crate::verbs::selftest::words(index as u64);
-            data.row_mut(row).iter_mut().zip(words).for_each(|(x, word)| *x = word % modulus);
+            data.row_mut(row).iter_mut().zip(words(index as u64)).for_each(|(x, word)| *x = word % modulus);
         }
         let before: Vec<u64> = data.host().to_vec();
         engine.forward_ntt(&mut data, 0..rows, indices);
