@@ -37,7 +37,7 @@ impl SwitchPlan {
         for (digit, primes) in gadget.digits().iter().enumerate() {
             let own: Vec<usize> = primes.indices().iter().copied().filter(|&i| basis.row_of(i).is_some()).collect();
             let Some(first) = own.first().and_then(|&i| basis.row_of(i)) else { break };
-            let constants: Vec<u64> = own.iter().map(|&i| gadget.inverse_constant(moduli, i, digit, &special)).collect();
+            let constants: Vec<u64> = own.iter().map(|&i| gadget.inverse_constant(chain, i, digit, &special)).collect();
             let target_primes: Vec<usize> = extended.indices().iter().copied().filter(|i| !own.contains(i)).collect();
             let conversion = BaseConversion::new(moduli, &own, &target_primes, &constants, Rounding::Centred)
                 .ok_or(LatticeError::BasisMismatch { left: own.len(), right: target_primes.len() })?;
