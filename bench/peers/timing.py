@@ -24,7 +24,7 @@ class Bench:
     def __init__(self, who: str, params: str, quick: bool, extra: dict[str, object]) -> None:
         self.who = who
         self.params = params
-        self.budget_ms, self.most = (100.0, 5) if quick else (1500.0, 50)
+        self.budget_ms, self.most = (100.0, 5) if quick else (800.0, 50)
         self.extra = extra
         self.failed = False
 
@@ -38,7 +38,9 @@ class Bench:
         for work in works:
             self.emit(work, {"absent": reason}, {})
 
-    def time(self, work: str, operation: Callable[[], object], error: Callable[[object], float], note: str = "") -> None:
+    def time(
+        self, work: str, operation: Callable[[], object], error: Callable[[object], float], note: str = ""
+    ) -> None:
         """Runs `operation` once unmeasured, checks its result by `error`, then measures it until the budget is spent."""
         try:
             worst = error(operation())

@@ -163,7 +163,7 @@ func run(name string, quick bool, memoryGiB float64) error {
 		return err
 	}
 	digits := (len(sizes) + len(set.special) - 1) / len(set.special)
-	b := &bench{params: name, budget: 1500 * time.Millisecond, most: 50, extra: map[string]any{
+	b := &bench{params: name, budget: 800 * time.Millisecond, most: 50, extra: map[string]any{
 		"log_qp": math.Round(params.LogQP()*10) / 10, "log_q": math.Round(params.LogQ()*10) / 10,
 		"special_primes": len(set.special), "digits": digits, "version": moduleVersion(),
 	}}

@@ -98,16 +98,18 @@ def run(name: str, quick: bool, memory_gib: float) -> bool:
         bench.absent(SWITCHING_WORKS, f"a switching key of {key_gib:.2f} GiB does not fit in {memory_gib:.1f} GiB")
         return not bench.failed
 
-    def multiply(relin: object) -> None:
-        evaluator.multiply(ct_left, ct_right, ct_out)
-        evaluator.relinearize_inplace(ct_out, relin)
-        evaluator.rescale_to_next(ct_out, ct_short)
+    def measure_multiplication() -> None:
+        relin = sealapi.RelinKeys()
+        keygen.create_relin_keys(relin)
 
-    # One kind of key at a time: the largest sets need gigabytes for each.
-    relin = sealapi.RelinKeys()
-    keygen.create_relin_keys(relin)
-    bench.time("multiply_relinearise_rescale", lambda: multiply(relin), opened(left * right, ct_short))
-    del relin
+        def multiply() -> None:
+            evaluator.multiply(ct_left, ct_right, ct_out)
+            evaluator.relinearize_inplace(ct_out, relin)
+            evaluator.rescale_to_next(ct_out, ct_short)
+
+        bench.time("multiply_relinearise_rescale", multiply, opened(left * right, ct_short))
+
+    measure_multiplication()  # one kind of key at a time: the largest sets need gigabytes for each
     all_steps = key_gib * (HOISTED + 0.7) < memory_gib
     steps = list(range(1, HOISTED + 1)) if all_steps else [1]
     galois = sealapi.GaloisKeys()

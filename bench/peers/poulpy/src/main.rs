@@ -309,7 +309,7 @@ fn run(name: &str, quick: bool, memory_gib: f64) -> Result<bool, Failure> {
             set.digits(),
             set.base2k
         ),
-        budget_ms: if quick { 100.0 } else { 1500.0 },
+        budget_ms: if quick { 100.0 } else { 800.0 },
         most: if quick { 5 } else { 50 },
         failed: false,
     };
