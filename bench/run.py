@@ -13,54 +13,18 @@ the rows it printed and adds one that says so.
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from limited import quick, run_limited
 from tables import Row, absent_row, parse_rows, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
 TOTAL_SECONDS = 900.0
 QUICK_SECONDS = 120.0
-GRACE_SECONDS = 5.0
-
-
-def quick() -> bool:
-    """True if the environment asks for the short run."""
-    return os.environ.get("QUICK", "0") not in ("", "0")
-
-
-def run_limited(command: list[str], seconds: float, environment: dict[str, str] | None = None) -> tuple[str, str]:
-    """Runs a command and ends it, with its children, after `seconds`; returns its output and what went wrong, if anything.
-
-    Standard error goes through, so that progress is seen; the last line of it is not kept.
-    """
-    if seconds <= 0:
-        return "", "no time left for it in this run"
-    try:
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
-        )
-    except OSError as problem:
-        return "", f"cannot start {command[0]}: {problem.strerror}"
-    try:
-        output, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            output, _ = process.communicate(timeout=GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            output, _ = process.communicate()
-        return output, f"stopped after {seconds:.0f} s"
-    if process.returncode < 0:
-        return output, f"ended by {signal.Signals(-process.returncode).name}"
-    return output, f"exit status {process.returncode}" if process.returncode else ""
 
 
 def rows_of(who: str, command: list[str], seconds: float) -> tuple[dict[str, Any], list[Row]]:

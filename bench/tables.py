@@ -1,7 +1,7 @@
 """Merges benchmark rows of several programs into bench/results/NAME.json and the Markdown table made from it.
 
-Sits in bench/; standard library only. A row is {"work", "params", "who", "median_ms", "min_ms", "max_ms", "runs", "extra"}
-or, where there is no number, {"work", "params", "who", "absent": reason}; bench/README.md says what each field holds.
+Sits in bench/; standard library only. A row is {"work", "params", "who", "median_ms", "min_ms", "max_ms", "runs",
+"extra"} or, where there is no number, {"work", "params", "who", "absent": reason}; see bench/README.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 def parse_rows(text: str) -> tuple[dict[str, Any], list[Row]]:
-    """Reads a JSON list of rows, {"machine", "rows"}, or one row per line; returns what it says of the machine, and rows.
+    """Reads a JSON list of rows, {"machine", "rows"}, or one row per line; returns the machine, if told, and the rows.
 
     Errors: ValueError for text that is none of these or for a row without its fields.
     """
@@ -118,10 +118,6 @@ def _grid(heads: list[str], body: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
-def _absences(row: Row, who: str, work: str, params: str) -> bool:
-    return "absent" in row and row["who"] == who and row["work"] in ("*", work) and row["params"] in ("*", params)
-
-
 def markdown(name: str, about: dict[str, Any], rows: list[Row]) -> str:
     """The table of a result: works x parameter sets down, libraries across, then ratios, absences and chains."""
     peers = [who for who in _unique(row["who"] for row in rows) if who != OURS]
@@ -131,15 +127,13 @@ def markdown(name: str, about: dict[str, Any], rows: list[Row]) -> str:
     work_order = _unique(row["work"] for row in rows if row["work"] != "*")
     lines = [f"# {name}", "", machine_line(about), ""]
     lines += [
-        f"Medians in milliseconds, one thread. `{OURS} / X` below 1 means that {OURS} is faster. `-`: absent, see below.",
+        f"Medians in milliseconds. `{OURS} / X` below 1 means that {OURS} is faster. `-`: absent, see below.",
         "",
     ]
     body: list[list[str]] = []
     for params in params_order:
         for work in work_order:
             cells = [measured.get((params, work, who)) for who in columns]
-            if not any(cells) and not any(_absences(row, who, work, params) for row in rows for who in columns):
-                continue
             if not any(cells):
                 continue  # nobody has a number: the list of absences says why
             ours = measured.get((params, work, OURS))

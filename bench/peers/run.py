@@ -24,8 +24,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent))
 
-from run import quick, run_limited  # noqa: E402
-from tables import Row, absent_row, parse_rows  # noqa: E402
+from limited import quick, run_limited
+from tables import Row, absent_row, parse_rows
 
 CACHE = ROOT / ".cache" / "peers"
 QUICK_PARAMS = ("n14",)
@@ -176,7 +176,7 @@ def available_gib() -> float:
 
 
 def measure(names: list[str], params: list[str], limit_seconds: float) -> Iterator[Row]:
-    """Rows of every peer and parameter set, the small sets first, within a time limit that installations do not use up."""
+    """Rows of every peer and parameter set, small sets first; installations do not count in the limit."""
     installed: dict[str, Path] = {}
     for name in names:
         try:

@@ -41,7 +41,7 @@ class Bench:
     def time(
         self, work: str, operation: Callable[[], object], error: Callable[[object], float], note: str = ""
     ) -> None:
-        """Runs `operation` once unmeasured, checks its result by `error`, then measures it until the budget is spent."""
+        """Runs `operation` once, checks its result by `error`, then measures it until the budget is spent."""
         try:
             worst = error(operation())
             if not worst < MAX_ERROR:

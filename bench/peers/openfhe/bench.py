@@ -18,7 +18,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 import openfhe
-
 from timing import HOISTED, SWITCHING_WORKS, Bench, arguments, sample, worst_error
 
 # name: (log N, 40-bit primes after the 60-bit one, digits). As many digits as primes is one special prime; the digits

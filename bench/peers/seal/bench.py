@@ -16,7 +16,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 from tenseal import sealapi
-
 from timing import HOISTED, SWITCHING_WORKS, Bench, arguments, sample, worst_error
 
 # name: (log N, 40-bit primes between the 60-bit one and the special one)
