@@ -33,7 +33,7 @@ FULL_PARAMS = ("n14", "n15-one", "n15-mid", "n15-low", "n16-mid", "n16-one")
 EXTRA_PARAMS = ("n16-low",)
 TIME_LIMITS = {True: 75.0, False: 620.0}
 INSTALL_SECONDS = 900
-MEMORY_SHARE = 0.85
+MEMORY_SHARE = 0.6  # of what is free: other programs need memory too
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "GOMAXPROCS": "1"}
 
 
