@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from limited import quick, run_limited
-from tables import Row, absent_row, parse_rows, write_results
+from tables import Row, absent_row, parse_printed, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
 TOTAL_SECONDS = 900.0
@@ -31,7 +31,7 @@ def rows_of(who: str, command: list[str], seconds: float) -> tuple[dict[str, Any
     """Rows of one program, with an absent row for what went wrong."""
     output, problem = run_limited(command, seconds)
     try:
-        about, rows = parse_rows(output)
+        about, rows = parse_printed(output)
     except ValueError as malformed:
         about, rows = {}, []
         problem = problem or f"unreadable rows: {malformed}"

@@ -50,6 +50,14 @@ def parse_rows(text: str) -> tuple[dict[str, Any], list[Row]]:
     return machine, rows
 
 
+def parse_printed(text: str) -> tuple[dict[str, Any], list[Row]]:
+    """As `parse_rows`, of a program that may have been stopped while it printed its last line."""
+    try:
+        return parse_rows(text)
+    except ValueError:
+        return parse_rows("\n".join(text.splitlines()[:-1]))
+
+
 def absent_row(who: str, reason: str, params: str = "*", work: str = "*") -> Row:
     """A row that says why there is no number."""
     return {"work": work, "params": params, "who": who, "absent": reason}
@@ -157,7 +165,7 @@ def markdown(name: str, about: dict[str, Any], rows: list[Row]) -> str:
     chains: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         extra = row.get("extra") or {}
-        if any(field in extra for field in CHAIN):
+        if row["params"] != "*" and any(field in extra for field in CHAIN):
             chains.setdefault((row["params"], row["who"]), {}).update(extra)
     if chains:
         lines += ["", "## Parameters as each library has them", ""]
