@@ -93,6 +93,15 @@ def run(name: str, quick: bool, memory_gib: float) -> bool:
         lambda: evaluator.multiply_plain(ct_left, plain_right, ct_out),
         opened(left * right, ct_out),
     )
+    limbs = 2 * primes  # of a ciphertext
+    evaluator.transform_from_ntt(ct_left, ct_out)
+    bench.time("ntt_forward", lambda: evaluator.transform_to_ntt(ct_out, ct_short), opened(left, ct_short), parts=limbs)
+    bench.time(
+        "ntt_inverse",
+        lambda: evaluator.transform_from_ntt(ct_left, ct_out),
+        lambda _: opened(left, ct_short)(evaluator.transform_to_ntt(ct_out, ct_short)),
+        parts=limbs,
+    )
     if key_gib * 1.4 > memory_gib:
         bench.absent(SWITCHING_WORKS, f"a switching key of {key_gib:.2f} GiB does not fit in {memory_gib:.1f} GiB")
         return not bench.failed
