@@ -57,8 +57,8 @@ const PARAM_SETS: [(&str, ParamSet); 7] = [
     ("n15-mid", ParamSet { log_n: 15, base2k: 55, width: 660, digit_limbs: 4, guard: 221 }),
     ("n15-low", ParamSet { log_n: 15, base2k: 52, width: 460, digit_limbs: 3, guard: 171 }),
     ("n16-one", ParamSet { log_n: 16, base2k: 55, width: 1700, digit_limbs: 1, guard: 56 }),
-    ("n16-mid", ParamSet { log_n: 16, base2k: 56, width: 1340, digit_limbs: 6, guard: 352 }),
-    ("n16-low", ParamSet { log_n: 16, base2k: 55, width: 1100, digit_limbs: 10, guard: 566 }),
+    ("n16-mid", ParamSet { log_n: 16, base2k: 56, width: 1340, digit_limbs: 4, guard: 240 }),
+    ("n16-low", ParamSet { log_n: 16, base2k: 56, width: 1100, digit_limbs: 4, guard: 240 }),
 ];
 
 impl ParamSet {
