@@ -124,9 +124,10 @@ def install_poulpy(folder: Path) -> None:
     cargo = shutil.which("cargo")
     if cargo is None:
         raise Absent("no Rust toolchain on this machine")
-    probe = subprocess.run([cargo, "+nightly", "--version"], capture_output=True, text=True, check=False)
-    if probe.returncode:
-        raise Absent("it needs a nightly Rust toolchain (rustup toolchain install nightly)")
+    try:
+        subprocess.run([cargo, "+nightly", "--version"], capture_output=True, timeout=300, check=True)
+    except subprocess.SubprocessError as problem:
+        raise Absent("it needs a nightly Rust toolchain (rustup toolchain install nightly)") from problem
     manifest = str(HERE / "poulpy" / "Cargo.toml")
     target = {"CARGO_TARGET_DIR": str(folder / "target"), "RUSTFLAGS": "-C target-cpu=native"}
     tool([cargo, "+nightly", "build", "--release", "--locked", "--manifest-path", manifest], folder, target)
