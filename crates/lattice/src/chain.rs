@@ -32,7 +32,8 @@ impl Chain {
     /// A chain over all moduli of `ring`: the first ones in steps of the given lengths, the rest special.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] where a step (or the chain) is empty or the ring has too few moduli.
+    /// [`LatticeError::EmptyShape`] where a step (or the chain) is empty or the ring has too few moduli;
+    /// [`LatticeError::RepeatedPrime`].
     pub fn new(ring: Ring, step_lengths: &[usize]) -> Result<Self, LatticeError> {
         let mut steps = Vec::with_capacity(step_lengths.len());
         let mut next = 0;
@@ -40,11 +41,16 @@ impl Chain {
             if length == 0 {
                 return Err(LatticeError::EmptyShape { what: "the number of primes of a modulus step", got: 0 });
             }
-            steps.push(next..next + length);
-            next += length;
+            let end = next.saturating_add(length);
+            steps.push(next..end);
+            next = end;
         }
         if steps.is_empty() || next > ring.moduli().len() {
             return Err(LatticeError::EmptyShape { what: "the number of modulus steps that fit the ring's primes", got: 0 });
+        }
+        let moduli = ring.moduli();
+        if let Some((_, q)) = moduli.iter().enumerate().find(|&(i, q)| moduli[..i].contains(q)) {
+            return Err(LatticeError::RepeatedPrime { prime: q.value() });
         }
         let special = next..ring.moduli().len();
         Ok(Self { ring, steps, special })

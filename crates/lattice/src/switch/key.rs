@@ -38,11 +38,12 @@ impl SecretMatrix {
     /// `T = s_i s_j` for `i <= j` in lexicographic order: for relinearisation at rank `k`. [dpad-he, sec. 3.1]
     ///
     /// # Errors
-    /// [`LatticeError::ManyBodies`] where the secret has more than one body.
+    /// [`LatticeError::ManyBodies`] where the secret has more than one body; [`LatticeError::RingMismatch`].
     pub fn quadratic(secret: &SecretKey, ring: &Ring, basis: &Basis) -> Result<Self, LatticeError> {
         if secret.bodies() != 1 {
             return Err(LatticeError::ManyBodies { operation: "relinearisation", bodies: secret.bodies() });
         }
+        secret.check_degree(ring)?;
         let polys = secret.eval(ring, basis, 0);
         let mut rows = Vec::new();
         for i in 0..polys.len() {
@@ -72,7 +73,8 @@ impl SwitchKey {
     ///
     /// # Errors
     /// [`LatticeError::BodiesMismatch`] where `T`'s columns are not `target`'s bodies; [`LatticeError::LevelOutOfRange`];
-    /// [`LatticeError::NoSpecialPrimes`].
+    /// [`LatticeError::NoSpecialPrimes`]; [`LatticeError::RingMismatch`] where a secret has another degree;
+    /// [`LatticeError::BasisMismatch`] where the gadget was made for another chain.
     pub fn generate(
         chain: &Chain,
         gadget: &Gadget,
@@ -85,6 +87,8 @@ impl SwitchKey {
         if chain.special_basis().is_empty() {
             return Err(LatticeError::NoSpecialPrimes);
         }
+        gadget.check_chain(chain)?;
+        target.check_degree(chain.ring())?;
         let (ring, basis) = (chain.ring(), chain.key_basis(level));
         let digits = gadget.digit_count(chain, level);
         let seed = rng.mask_seed();
@@ -134,6 +138,9 @@ impl SwitchKey {
         }
         let (ring, basis) = (chain.ring(), chain.key_basis(level));
         let digits = bodies.len() / inputs;
+        if let Some(other) = bodies.iter().find(|entry| entry.len() != bodies[0].len()) {
+            return Err(LatticeError::BodiesMismatch { left: bodies[0].len(), right: other.len() });
+        }
         let entries = bodies
             .into_iter()
             .enumerate()
