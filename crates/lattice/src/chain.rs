@@ -36,7 +36,7 @@ impl Chain {
     /// [`LatticeError::RepeatedPrime`].
     pub fn new(ring: Ring, step_lengths: &[usize]) -> Result<Self, LatticeError> {
         let mut steps = Vec::with_capacity(step_lengths.len());
-        let mut next = 0;
+        let mut next = 0usize;
         for &length in step_lengths {
             if length == 0 {
                 return Err(LatticeError::EmptyShape { what: "the number of primes of a modulus step", got: 0 });
