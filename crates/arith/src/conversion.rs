@@ -81,6 +81,12 @@ impl BaseConversion {
         })
     }
 
+    /// Columns of the matrix: the sources, and `z` when centred.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.sources.len() + usize::from(self.rounding == Rounding::Centred)
+    }
+
     /// Engine indices of the source moduli.
     #[must_use]
     pub fn sources(&self) -> &[usize] {

@@ -56,8 +56,7 @@ impl Tensor {
     /// The bundle with this tensor's phase, still over the extended modulus and `P` times as large.
     fn relinearise_extended(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
         self.check_key(key)?;
-        let digits = self.quadratic.iter().map(|u| switcher.decompose(u)).collect::<Result<Vec<_>, _>>()?;
-        let mut sum = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), key)?;
+        let mut sum = switcher.product(&self.quadratic.iter().collect::<Vec<_>>(), key)?;
         let terms = self.linear.iter().chain([&self.body]);
         sum.polys_mut().zip(terms).try_for_each(|(target, term)| target.add_assign(&switcher.lift(term)?))?;
         Ok(sum)
@@ -147,7 +146,8 @@ impl Bundle<Eval> {
     /// # Errors
     /// As [`Bundle::switch_secret`]; [`LatticeError::RingMismatch`] for an automorphism of another degree.
     pub fn rotate(&self, phi: &Automorphism, switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
-        self.rotate_hoisted(phi, &self.decompose_mask(switcher)?, switcher, key)
+        check_automorphism(phi, self.ring())?;
+        Ok(self.switch_secret(switcher, key)?.automorphism(phi))
     }
 
     /// As [`Bundle::rotate`], with this bundle's digits decomposed once for many rotations.

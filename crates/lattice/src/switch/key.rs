@@ -99,7 +99,7 @@ impl SwitchKey {
                 return Err(LatticeError::BodiesMismatch { left: row.len(), right: target.bodies() });
             }
             for digit in 0..digits {
-                let constants = gadget.entry_constants(ring.moduli(), &basis, digit);
+                let constants = gadget.entry_constants(chain, &basis, digit);
                 let entry_seed = seed.derive(ENTRY_DOMAIN, entries.len() as u64);
                 let mask = expand_mask(&entry_seed, ring, &basis, target.rank());
                 let xs: Vec<&Poly<Eval>> = mask.iter().collect();

@@ -1,0 +1,25 @@
+"""Functions that pickles name: how objects come back. Their names and arguments are part of the pickle format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import _native
+
+if TYPE_CHECKING:
+    from ._native import Buffer, Ciphertext, EvaluationKeys, Needs, Params, PublicKey
+
+
+def rebuild(params: Params, data: Buffer) -> Params | PublicKey | EvaluationKeys | Ciphertext:
+    """An object from its file's bytes, read in place where pickle hands them over out of band."""
+    return _native.from_bytes(data, params)
+
+
+def rebuild_params(toml: str, threads: int) -> Params:
+    """Parameters from their specification."""
+    return _native.Params.from_toml(toml, threads)
+
+
+def rebuild_needs(json: str) -> Needs:
+    """Needs from JSON."""
+    return _native.Needs._from_json(json)
