@@ -91,7 +91,7 @@ pub enum LatticeError {
         inputs: usize,
     },
     /// A key made for another chain or gadget.
-    #[error("the key was made for another modulus chain or gadget ({key_digits} digits here, {digits} expected)")]
+    #[error("the key or the digits were made for another modulus chain or gadget ({key_digits} digits here, {digits} expected)")]
     KeyGadget {
         /// Digits of the key.
         key_digits: usize,

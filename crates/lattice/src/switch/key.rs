@@ -61,6 +61,7 @@ impl SecretMatrix {
 #[derive(Debug, Clone)]
 pub struct SwitchKey {
     level: Level,
+    gadget: Gadget,
     inputs: usize,
     digits: usize,
     seed: MaskSeed,
@@ -117,7 +118,7 @@ impl SwitchKey {
                 entries.push(Bundle::new(mask, bodies)?);
             }
         }
-        Ok(Self { level, inputs: matrix.rows.len(), digits, seed, entries })
+        Ok(Self { level, gadget: gadget.clone(), inputs: matrix.rows.len(), digits, seed, entries })
     }
 
     /// A key from its seed and its bodies (`bodies[i * digits + j][b]`), as files store it.
@@ -126,6 +127,7 @@ impl SwitchKey {
     /// [`LatticeError::KeyGadget`], [`LatticeError::EmptyShape`] and their like where the parts do not fit.
     pub fn from_bodies(
         chain: &Chain,
+        gadget: &Gadget,
         level: Level,
         inputs: usize,
         rank: usize,
@@ -137,7 +139,11 @@ impl SwitchKey {
             return Err(LatticeError::KeyInputs { key_inputs: inputs, inputs: bodies.len() });
         }
         let (ring, basis) = (chain.ring(), chain.key_basis(level));
+        gadget.check_chain(chain)?;
         let digits = bodies.len() / inputs;
+        if digits != gadget.digit_count(chain, level) {
+            return Err(LatticeError::KeyGadget { key_digits: digits, digits: gadget.digit_count(chain, level) });
+        }
         if let Some(other) = bodies.iter().find(|entry| entry.len() != bodies[0].len()) {
             return Err(LatticeError::BodiesMismatch { left: bodies[0].len(), right: other.len() });
         }
@@ -146,13 +152,19 @@ impl SwitchKey {
             .enumerate()
             .map(|(index, bodies)| Bundle::new(expand_mask(&seed.derive(ENTRY_DOMAIN, index as u64), ring, &basis, rank), bodies))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { level, inputs, digits, seed, entries })
+        Ok(Self { level, gadget: gadget.clone(), inputs, digits, seed, entries })
     }
 
     /// The highest level it serves.
     #[must_use]
     pub fn level(&self) -> Level {
         self.level
+    }
+
+    /// The gadget it was made for.
+    #[must_use]
+    pub fn gadget(&self) -> &Gadget {
+        &self.gadget
     }
 
     /// How many polynomials it switches together.
