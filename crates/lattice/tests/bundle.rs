@@ -10,7 +10,9 @@ use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::bundle::expand_mask;
 use clathrate_lattice::modulus::Division;
 use clathrate_lattice::sampling::ERROR_BOUND;
-use clathrate_lattice::{Basis, Bundle, Chain, Coeff, Eval, LatticeError, Level, Poly, PublicKey, Ring, SecretDistribution, SecretKey, SecretRng};
+use clathrate_lattice::{
+    Basis, Bundle, Chain, Coeff, Eval, LatticeError, Level, Poly, PublicKey, Ring, SecretDistribution, SecretKey, SecretRng,
+};
 use clathrate_testkit::oracle;
 use common::{integers, moduli, rng};
 use num_bigint::BigInt;

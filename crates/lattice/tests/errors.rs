@@ -100,7 +100,7 @@ fn levels_beyond_the_chain_are_refused_by_everything_that_takes_one() {
         assert_eq!(error(SwitchKey::change_of_secret(&chain, gadget, level, &s, &s, &mut rng)), out);
         assert_eq!(error(SwitchKey::relinearisation(&chain, gadget, level, &s, &mut rng)), out);
         assert_eq!(error(SwitchKey::automorphism(&chain, gadget, level, &s, &phi, &mut rng)), out);
-        assert_eq!(error(SwitchKey::from_bodies(&chain, level, 1, 1, rng.mask_seed(), vec![])), out);
+        assert_eq!(error(SwitchKey::from_bodies(&chain, gadget, level, 1, 1, rng.mask_seed(), vec![])), out);
     }
     assert_eq!(error(chain.rescale_division(Level(0))), LatticeError::NoLevelLeft);
     assert_eq!(error(switcher.mod_down_rescale(Level(0), &zero(&chain, 1, 1, 0))), LatticeError::NoLevelLeft);
@@ -229,9 +229,7 @@ fn degree_moves_between_rings_that_do_not_fit_are_refused_with_their_numbers() {
     let ring = |degree| Ring::new(degree, &moduli).expect("ring");
     let foreign = Ring::new(8, &moduli[1..]).expect("ring");
     let s = |n, k| SecretKey::generate(n, k, 1, SecretDistribution::UniformTernary, &mut rng(1)).expect("secret");
-    let bundle = |n, k| {
-        Bundle::encrypt_zero(&s(n, k), &ring(n), &Basis::new([0, 2]), &mut rng(2)).expect("zero").into_coeff()
-    };
+    let bundle = |n, k| Bundle::encrypt_zero(&s(n, k), &ring(n), &Basis::new([0, 2]), &mut rng(2)).expect("zero").into_coeff();
     let change = |degree, rank, target, what| LatticeError::DegreeChange { degree, rank, target, what };
     let ct = bundle(16, 3);
     assert_eq!(error(ct.extract_component(&ring(32), 0)), change(16, 3, 32, "degree"));
@@ -434,7 +432,7 @@ fn keys_of_parts_that_do_not_fit_are_refused() {
     let s = secret(&chain, 2, 2, &mut rng);
     let key = SwitchKey::change_of_secret(&chain, switcher.gadget(), Level(2), &s, &s, &mut rng).expect("key");
     let parts = |k: &SwitchKey| -> Vec<Vec<Poly<Eval>>> { k.entries().iter().map(|entry| entry.bodies().to_vec()).collect() };
-    let from = |inputs, rank, bodies| SwitchKey::from_bodies(&chain, Level(2), inputs, rank, key.seed(), bodies);
+    let from = |inputs, rank, bodies| SwitchKey::from_bodies(&chain, switcher.gadget(), Level(2), inputs, rank, key.seed(), bodies);
     let again = from(2, 2, parts(&key)).expect("its own parts");
     assert_eq!(again.entries(), key.entries());
     assert_eq!((again.inputs(), again.digit_count(), again.rank(), again.body_count()), (2, key.digit_count(), 2, 2));
@@ -449,6 +447,10 @@ fn keys_of_parts_that_do_not_fit_are_refused() {
     let mut lower = parts(&key);
     lower[1][0] = lower[1][0].restrict(&chain.key_basis(Level(1))).expect("subset");
     assert!(matches!(error(from(2, 2, lower)), LatticeError::BasisMismatch { .. }));
+    let mut short = parts(&key);
+    short.truncate(count - 2);
+    let digits = key.digit_count();
+    assert_eq!(error(from(2, 2, short)), LatticeError::KeyGadget { key_digits: digits - 1, digits });
     let none = vec![vec![]; count];
     assert_eq!(error(from(2, 2, none)), empty("the number of bodies"));
 }
@@ -494,5 +496,11 @@ fn digits_of_several_levels_or_other_gadgets_are_not_summed() {
     // And coarser ones than the key's.
     let fine_key = SwitchKey::change_of_secret(&chain, finer.gadget(), Level(3), &s, &s, &mut rng).expect("key");
     let coarse = at(3);
-    assert!(matches!(error(switcher.inner_product(&[&coarse, &coarse], &fine_key)), LatticeError::KeyGadget { .. }));
+    let coarse_under_fine = LatticeError::KeyGadget { key_digits: fine_key.digit_count(), digits: coarse.polys().len() };
+    assert_eq!(error(switcher.inner_product(&[&coarse, &coarse], &fine_key)), coarse_under_fine);
+    let masks: Vec<_> = zero(&chain, 2, 1, 3).mask().to_vec();
+    assert_eq!(error(switcher.switch(&masks.iter().collect::<Vec<_>>(), &fine_key)), coarse_under_fine);
+    // Digits of one switcher in the hands of another.
+    let foreign = LatticeError::KeyGadget { key_digits: digits_here, digits: key_digits };
+    assert_eq!(error(switcher.inner_product(&[&digits, &digits], &key)), foreign);
 }
