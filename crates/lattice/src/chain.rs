@@ -35,7 +35,8 @@ impl Chain {
     /// A chain over all moduli of `ring`: the first ones in steps of the given lengths, the rest special.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] where a step (or the chain) is empty or the ring has too few moduli.
+    /// [`LatticeError::EmptyShape`] where a step (or the chain) is empty or the ring has too few moduli;
+    /// [`LatticeError::RepeatedPrime`].
     pub fn new(ring: Ring, step_lengths: &[usize]) -> Result<Self, LatticeError> {
         Self::with_auxiliary(ring, step_lengths, 0)
     }
@@ -46,16 +47,21 @@ impl Chain {
     /// As [`Chain::new`].
     pub fn with_auxiliary(ring: Ring, step_lengths: &[usize], auxiliary: usize) -> Result<Self, LatticeError> {
         let mut steps = Vec::with_capacity(step_lengths.len());
-        let mut next = 0;
+        let mut next = 0usize;
         for &length in step_lengths {
             if length == 0 {
                 return Err(LatticeError::EmptyShape { what: "the number of primes of a modulus step", got: 0 });
             }
-            steps.push(next..next + length);
-            next += length;
+            let end = next.saturating_add(length);
+            steps.push(next..end);
+            next = end;
         }
         let end = ring.moduli().len().checked_sub(auxiliary).filter(|&end| !steps.is_empty() && next <= end);
         let end = end.ok_or(LatticeError::EmptyShape { what: "the number of modulus steps that fit the ring's primes", got: 0 })?;
+        let moduli = ring.moduli();
+        if let Some((_, q)) = moduli.iter().enumerate().find(|&(i, q)| moduli[..i].contains(q)) {
+            return Err(LatticeError::RepeatedPrime { prime: q.value() });
+        }
         let special = next..end;
         Ok(Self { ring, steps, special })
     }

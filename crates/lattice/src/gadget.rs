@@ -70,6 +70,19 @@ impl Gadget {
         Ok(())
     }
 
+    /// Refuses chains whose ciphertext primes are not the digits'.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`].
+    pub fn check_chain(&self, chain: &Chain) -> Result<(), LatticeError> {
+        let own = Basis::new(self.digits.iter().flat_map(|digit| digit.indices().iter().copied()));
+        let basis = chain.basis(chain.max_level());
+        if own == basis {
+            return Ok(());
+        }
+        Err(LatticeError::BasisMismatch { left: basis.len(), right: own.len() })
+    }
+
     /// The base digits, lowest primes first.
     #[must_use]
     pub fn digits(&self) -> &[Basis] {

@@ -10,11 +10,13 @@ use super::plan::SwitchPlan;
 use crate::bundle::Bundle;
 use crate::chain::Level;
 use crate::error::LatticeError;
+use crate::gadget::Gadget;
 use crate::poly::{Basis, Coeff, Eval, Poly};
 
 /// A decomposed polynomial: its digits in Eval form over the extended basis.
 #[derive(Debug)]
 pub struct Digits {
+    pub(super) gadget: Gadget,
     pub(super) level: Level,
     pub(super) extended: Basis,
     pub(super) polys: Vec<Poly<Eval>>,
@@ -64,7 +66,7 @@ fn decompose_forms(plan: &SwitchPlan, coefficients: &Buffer, values: Option<&Buf
         Poly::from_buffer(&plan.ring, &plan.extended, out)
     };
     let polys = plan.digits.iter().map(digit).collect();
-    Digits { level: plan.level, extended: plan.extended.clone(), polys }
+    Digits { gadget: plan.gadget.clone(), level: plan.level, extended: plan.extended.clone(), polys }
 }
 
 /// What a key must offer for digits at one level: its rows, and one column of factors per polynomial of the result.
@@ -82,7 +84,7 @@ fn key_columns<'k>(plan: &SwitchPlan, inputs: usize, key: &'k SwitchKey) -> Resu
     }
     let digits = plan.digits.len();
     let foreign = LatticeError::KeyGadget { key_digits: key.digit_count(), digits };
-    if !plan.ring.same_as(key.ring()) || digits > key.digit_count() {
+    if !plan.ring.same_as(key.ring()) || plan.gadget != *key.gadget() {
         return Err(foreign);
     }
     let rows = key.basis().rows_of(plan.extended.indices()).ok_or(foreign)?;
@@ -102,6 +104,9 @@ fn bundle_of(plan: &SwitchPlan, rank: usize, out: Vec<Buffer>) -> Result<Bundle<
 pub(super) fn inner_product(plan: &SwitchPlan, inputs: &[&Digits], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
     if let Some(other) = inputs.iter().find(|digits| digits.level != plan.level) {
         return Err(LatticeError::BasisMismatch { left: plan.extended.len(), right: other.extended.len() });
+    }
+    if let Some(other) = inputs.iter().find(|digits| !plan.ring.same_as(digits.polys[0].ring()) || digits.gadget != plan.gadget) {
+        return Err(LatticeError::KeyGadget { key_digits: other.polys.len(), digits: plan.digits.len() });
     }
     let KeyColumns { rows, columns } = key_columns(plan, inputs.len(), key)?;
     let xs: Vec<&Buffer> = inputs.iter().flat_map(|digits| digits.polys.iter().map(Poly::data)).collect();

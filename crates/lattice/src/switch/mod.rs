@@ -48,11 +48,13 @@ impl Switcher {
     /// A switcher for `chain` with the keys of `gadget`.
     ///
     /// # Errors
-    /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch.
+    /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch; [`LatticeError::BasisMismatch`] where the gadget was made for
+    /// another chain.
     pub fn new(chain: Arc<Chain>, gadget: Arc<Gadget>) -> Result<Self, LatticeError> {
         if chain.special_basis().is_empty() {
             return Err(LatticeError::NoSpecialPrimes);
         }
+        gadget.check_chain(&chain)?;
         let plans = (0..=chain.max_level().0).map(|_| OnceLock::new()).collect();
         Ok(Self { chain, gadget, plans })
     }
@@ -78,8 +80,12 @@ impl Switcher {
         self.plans[level.0].get_or_init(|| SwitchPlan::new(&self.chain, &self.gadget, level).map(Arc::new)).clone()
     }
 
-    fn level_of(&self, basis: &crate::poly::Basis) -> Result<Level, LatticeError> {
-        let max = self.chain.max_level();
+    /// The level that `x` is at.
+    fn level_of<D: Domain>(&self, x: &Poly<D>) -> Result<Level, LatticeError> {
+        if !self.chain.ring().same_as(x.ring()) {
+            return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: x.ring().degree() });
+        }
+        let (basis, max) = (x.basis(), self.chain.max_level());
         self.chain.level_of(basis).ok_or(LatticeError::BasisMismatch { left: basis.len(), right: self.chain.basis(max).len() })
     }
 
@@ -88,17 +94,17 @@ impl Switcher {
     /// Cost: `l` inverse transforms, then `d (l + k) - l` forward ones: a digit's own rows need none.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis.
+    /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
     pub fn decompose(&self, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
-        Ok(hybrid::decompose(&*self.plan(self.level_of(u.basis())?)?, u))
+        Ok(hybrid::decompose(&*self.plan(self.level_of(u)?)?, u))
     }
 
     /// As [`Switcher::decompose`], from Coeff form. Cost: `d (l + k)` forward transforms. [klss, sec. 4.2, step 1]
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis.
+    /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
     pub fn decompose_coeff(&self, u: &Poly<Coeff>) -> Result<Digits, LatticeError> {
-        Ok(hybrid::decompose_coeff(&*self.plan(self.level_of(u.basis())?)?, u))
+        Ok(hybrid::decompose_coeff(&*self.plan(self.level_of(u)?)?, u))
     }
 
     /// `sum_{i,j} d_ij * key_ij` over the extended modulus `P Q_l`: `P` times the switched bundle, to be added up with others
@@ -128,7 +134,7 @@ impl Switcher {
     fn plan_of<D: Domain>(&self, inputs: &[&Poly<D>], key: &SwitchKey) -> Result<Arc<SwitchPlan>, LatticeError> {
         let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
         inputs.iter().try_for_each(|u| first.check_same_basis(u))?;
-        self.plan(self.level_of(first.basis())?)
+        self.plan(self.level_of(first)?)
     }
 
     /// `round(x / P)`: from the extended modulus back to the level's. [klss, sec. 4.2, step 3]
@@ -150,9 +156,9 @@ impl Switcher {
     /// `P * x` over the extended modulus: lets a term that needs no switch join a sum before its mod-down.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `x` is not over a level's basis.
+    /// [`LatticeError::BasisMismatch`] where `x` is not over a level's basis; [`LatticeError::RingMismatch`].
     pub fn lift(&self, x: &Poly<Eval>) -> Result<Poly<Eval>, LatticeError> {
-        hybrid::lift(&*self.plan(self.level_of(x.basis())?)?, x)
+        hybrid::lift(&*self.plan(self.level_of(x)?)?, x)
     }
 
     /// The whole switch in Eval form: decompose, inner product, mod-down.

@@ -15,6 +15,7 @@ use crate::ring::Ring;
 #[derive(Debug)]
 pub struct SwitchPlan {
     pub(super) ring: Ring,
+    pub(super) gadget: Gadget,
     pub(super) level: Level,
     pub(super) basis: Basis,
     pub(super) extended: Basis,
@@ -51,7 +52,18 @@ impl SwitchPlan {
         let mod_down = Division::new(&ring, &special, &basis)?;
         let rescale_divisors =
             level.0.checked_sub(1).map(|below| (Basis::new(chain.step(level)).join(&special), chain.basis(Level(below))));
-        Ok(Self { ring, level, basis, extended, digits, special_product, mod_down, rescale_divisors, mod_down_rescale: OnceLock::new() })
+        Ok(Self {
+            ring,
+            gadget: gadget.clone(),
+            level,
+            basis,
+            extended,
+            digits,
+            special_product,
+            mod_down,
+            rescale_divisors,
+            mod_down_rescale: OnceLock::new(),
+        })
     }
 
     /// The level.
