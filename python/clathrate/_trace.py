@@ -10,7 +10,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike
 from ._native import EvaluationKeys, Needs, Params
 from .errors import DataError, LevelError, ScaleError, ShapeError
 
+if TYPE_CHECKING:
+    from ._native import _Encoding
+
 # The evaluator's rules for scales: equal up to this, and integer factors that round by less.
 _SCALE_TOLERANCE = 1e-11
 _LEAST_FACTOR = 5e10
 _LARGEST_FACTOR = 2.0**100
-
-_Encoding: TypeAlias = Literal["slots", "coefficients"]
 
 
 def _same_scale(x: float, y: float) -> bool:
