@@ -4,6 +4,7 @@
 //! level to the bit. Operands of different levels meet at the lower one; a product not yet rescaled and a fresh operand meet by an
 //! integer factor. What is left is a scale the caller chose, and an error that says so.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use clathrate_lattice::{Bundle, Eval, Level};
@@ -92,12 +93,12 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Brings both to one level and one scale.
-    fn align(&self, x: &Ciphertext, y: &Ciphertext) -> Result<(Ciphertext, Ciphertext), CkksError> {
+    /// Brings both to one level and one scale; what is there already is not copied.
+    fn align<'c>(&self, x: &'c Ciphertext, y: &'c Ciphertext) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>), CkksError> {
         let (x, y) = match x.level.cmp(&y.level) {
-            std::cmp::Ordering::Equal => (x.clone(), y.clone()),
-            std::cmp::Ordering::Greater => (self.lower(x, y.level, y.scale)?, y.clone()),
-            std::cmp::Ordering::Less => (x.clone(), self.lower(y, x.level, x.scale)?),
+            std::cmp::Ordering::Equal => (Cow::Borrowed(x), Cow::Borrowed(y)),
+            std::cmp::Ordering::Greater => (Cow::Owned(self.lower(x, y.level, y.scale)?), Cow::Borrowed(y)),
+            std::cmp::Ordering::Less => (Cow::Borrowed(x), Cow::Owned(self.lower(y, x.level, x.scale)?)),
         };
         if same_scale(x.scale, y.scale) {
             return Ok((x, y));
@@ -115,10 +116,10 @@ impl Evaluator {
             grown
         };
         Ok(if x.scale < y.scale {
-            (grow(&x, y.scale), y)
+            (Cow::Owned(grow(&x, y.scale)), y)
         } else {
             let grown = grow(&y, x.scale);
-            (x, grown)
+            (x, Cow::Owned(grown))
         })
     }
 
@@ -151,11 +152,16 @@ impl Evaluator {
         if level > x.level {
             return Err(CkksError::LevelUp { from: x.level.0, to: level.0 });
         }
+        self.at_level(x, level).map(Cow::into_owned)
+    }
+
+    /// `x` at a level not above its own, with that level's canonical scale where it has its own level's.
+    fn at_level<'c>(&self, x: &'c Ciphertext, level: Level) -> Result<Cow<'c, Ciphertext>, CkksError> {
         if level == x.level {
-            return Ok(x.clone());
+            return Ok(Cow::Borrowed(x));
         }
         let target = if same_scale(x.scale, self.params.scale(x.level)) { self.params.scale(level) } else { x.scale };
-        self.lower(x, level, target)
+        self.lower(x, level, target).map(Cow::Owned)
     }
 
     /// `x + y`.
@@ -164,7 +170,8 @@ impl Evaluator {
     /// Shape, encoding, secret and scale errors.
     pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_pair(x, y, "addition")?;
-        let (mut x, y) = self.align(x, y)?;
+        let (x, y) = self.align(x, y)?;
+        let mut x = x.into_owned();
         x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| x.add_assign(y))?;
         x.complex |= y.complex;
         Ok(x)
@@ -176,7 +183,8 @@ impl Evaluator {
     /// As [`Evaluator::add`].
     pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_pair(x, y, "subtraction")?;
-        let (mut x, y) = self.align(x, y)?;
+        let (x, y) = self.align(x, y)?;
+        let mut x = x.into_owned();
         x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| x.sub_assign(y))?;
         x.complex |= y.complex;
         Ok(x)
@@ -293,11 +301,15 @@ impl Evaluator {
         Ok(product)
     }
 
-    fn multiply_operands(&self, x: &Ciphertext, y: &Ciphertext) -> Result<(Ciphertext, Ciphertext, f64), CkksError> {
+    fn multiply_operands<'c>(
+        &self,
+        x: &'c Ciphertext,
+        y: &'c Ciphertext,
+    ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>, f64), CkksError> {
         self.check_pair(x, y, "a product of ciphertexts")?;
         check_slots(x, "a product of ciphertexts")?;
         let level = x.level.min(y.level);
-        let (x, y) = (self.drop_to_level(x, level)?, self.drop_to_level(y, level)?);
+        let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
         let scale = x.scale * y.scale;
         check_scale(&self.params, scale, level)?;
         Ok((x, y, scale))
