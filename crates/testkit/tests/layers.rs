@@ -249,7 +249,7 @@ fn modules_import_only_from_below() {
                 let target = rank.get(name.as_str());
                 let target = target.unwrap_or_else(|| panic!("{}: crate::{name} is no module: import from its module", file.display()));
                 if target > place {
-                    let known = layers.tolerated.iter().any(|&edge| edge == (module.as_str(), name.as_str()));
+                    let known = layers.tolerated.contains(&(module.as_str(), name.as_str()));
                     assert!(known, "{}: {module} must not use {name}, which lies above it", file.display());
                     found.insert((module.clone(), name));
                 }
