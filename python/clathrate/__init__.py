@@ -24,17 +24,52 @@ from ._native import (
     load,
     preset_names,
 )
-from .errors import *  # noqa: F403
-from .errors import __all__ as _error_names
+from ._trace import Symbolic, Trace, trace
+from .errors import (
+    CancelledError,
+    ClathrateError,
+    DataError,
+    FileAccessError,
+    FileFormatError,
+    InternalError,
+    LevelError,
+    MissingFileError,
+    MissingKeyError,
+    ParamsError,
+    RandomError,
+    ScaleError,
+    SecurityError,
+    ShapeError,
+    WrongParamsError,
+    WrongSecretError,
+)
 
 __all__ = [
+    "CancelledError",
     "Ciphertext",
+    "ClathrateError",
+    "DataError",
     "EvaluationKeys",
     "Explanation",
+    "FileAccessError",
+    "FileFormatError",
+    "InternalError",
+    "LevelError",
+    "MissingFileError",
+    "MissingKeyError",
     "Needs",
     "Params",
+    "ParamsError",
     "PublicKey",
+    "RandomError",
+    "ScaleError",
     "SecretKey",
+    "SecurityError",
+    "ShapeError",
+    "Symbolic",
+    "Trace",
+    "WrongParamsError",
+    "WrongSecretError",
     "__version__",
     "doctor",
     "errors",
@@ -42,5 +77,5 @@ __all__ = [
     "inspect",
     "load",
     "preset_names",
+    "trace",
 ]
-__all__ += _error_names

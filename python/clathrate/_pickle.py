@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 
 if TYPE_CHECKING:
-    from ._native import Buffer, Ciphertext, EvaluationKeys, Needs, Params, PublicKey
+    from _typeshed import ReadableBuffer
+
+    from ._native import Needs, Params
 
 
-def rebuild(params: Params, data: Buffer) -> Params | PublicKey | EvaluationKeys | Ciphertext:
+def rebuild(params: Params, data: ReadableBuffer) -> Any:
     """An object from its file's bytes, read in place where pickle hands them over out of band."""
     return _native.from_bytes(data, params)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from typing import Any
 
@@ -27,7 +28,7 @@ class _Bar:
 def bar(description: str) -> _Bar | None:
     """A new bar; None, with a warning, where tqdm is not installed."""
     try:
-        from tqdm.auto import tqdm
+        tqdm = importlib.import_module("tqdm.auto").tqdm
     except ImportError:
         warnings.warn("progress=True needs tqdm: pip install 'clathrate[progress]'", RuntimeWarning, stacklevel=3)
         return None

@@ -70,6 +70,10 @@ class FileFormatError(ClathrateError, ValueError):
 class FileAccessError(ClathrateError, OSError):
     """The operating system refused; ``errno`` and ``filename`` are set."""
 
+    def __str__(self) -> str:
+        # OSError would print its fields instead of the message.
+        return str(self.args[0]) if self.args else ""
+
 
 class MissingFileError(FileAccessError, FileNotFoundError):
     """There is no file at the path."""

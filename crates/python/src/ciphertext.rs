@@ -312,14 +312,15 @@ impl PyCiphertext {
     ///
     /// Errors: `MissingKeyError`; `ShapeError` unless encoded in slots, or for rows longer than `params.slot_count`.
     fn rotate(&self, py: Python<'_>, steps: Whole) -> PyResult<Self> {
-        self.map(py, |evaluator, x| evaluator.rotate(x, steps.0))
+        let steps = steps.steps(py)?;
+        self.map(py, |evaluator, x| evaluator.rotate(x, steps))
     }
 
     /// Several rotations of one ciphertext, which share its decomposition: cheaper than one by one.
     ///
     /// Errors: those of `rotate`.
     fn rotate_many(&self, py: Python<'_>, steps: Vec<Whole>) -> PyResult<Vec<Self>> {
-        let steps: Vec<i64> = steps.into_iter().map(|step| step.0).collect();
+        let steps: Vec<i64> = steps.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
         let (evaluator, data) = (self.evaluator(), &*self.data);
         let rotated = detached(py, || evaluator.rotate_many(data, &steps))?;
         Ok(rotated.into_iter().map(|data| self.beside(py, data)).collect())

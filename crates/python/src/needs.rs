@@ -30,7 +30,8 @@ impl PyNeeds {
             None => Reach::Top,
             Some(level) => Reach::Level(usize::try_from(level).map_err(|_| out_of_range(py, "`level`", level, "use 0 or more, or None"))?),
         };
-        let mut needs = KeyNeeds::new().rotations(rotations.into_iter().map(|step| step.0), reach);
+        let rotations: Vec<i64> = rotations.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
+        let mut needs = KeyNeeds::new().rotations(rotations, reach);
         if relinearise {
             needs = needs.relinearise(reach);
         }

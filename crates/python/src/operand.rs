@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 use crate::arrays::{Array, array, is_numeric};
 use crate::ciphertext::PyCiphertext;
+use crate::errors::exception;
 
 /// The other operand of a ciphertext's operator.
 pub enum Operand<'py> {
@@ -57,8 +58,14 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
 }
 
 impl Whole {
-    /// As a size; negative ones become `usize::MAX`, which every range check refuses.
-    pub fn size(self) -> usize {
-        usize::try_from(self.0).unwrap_or(usize::MAX)
+    /// As rotation steps.
+    ///
+    /// # Errors
+    /// `DataError` beyond 62 bits, where a saturated number would be another rotation.
+    pub fn steps(self, py: Python<'_>) -> PyResult<i64> {
+        match self.0.unsigned_abs() >> 62 {
+            0 => Ok(self.0),
+            _ => Err(exception(py, "DataError", "rotation steps are beyond 62 bits: reduce them modulo the slots".to_owned())),
+        }
     }
 }
