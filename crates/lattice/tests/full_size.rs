@@ -8,7 +8,8 @@ mod common;
 use std::sync::Arc;
 
 use clathrate_lattice::noise::{NoiseModel, bound};
-use clathrate_lattice::{Basis, Bundle, Eval, Gadget, Level, Poly, SecretKey, SwitchKey, Switcher};
+use clathrate_lattice::security::estimated_bits;
+use clathrate_lattice::{Basis, Bundle, Eval, Gadget, Level, Poly, SecretDistribution, SecretKey, SwitchKey, Switcher};
 use common::{Shape, chain, encrypt, integers, message, rng, secret};
 use num_traits::ToPrimitive;
 
@@ -33,6 +34,9 @@ fn check(what: &str, errors: &[f64], predicted: f64) {
 fn switch_and_multiply(degree: usize, rank: usize, steps: usize, special: usize) {
     let chain = chain(&Shape { degree, bits: 40, steps, special_bits: 41, special });
     let switcher = Switcher::new(chain.clone(), Arc::new(Gadget::for_special_modulus(&chain, 0.0).expect("gadget"))).expect("switcher");
+    let log2_qp = chain.key_basis(chain.max_level()).log2(chain.ring());
+    let security = estimated_bits(degree * rank, log2_qp, SecretDistribution::UniformTernary);
+    assert!(security >= 128.0, "degree {degree}, rank {rank}, log QP {log2_qp:.0}: {security:.0} bits of security");
     let mut rng = rng((degree.trailing_zeros() as usize * 8 + rank) as u8);
     let (from, s) = (secret(&chain, rank, 1, &mut rng), secret(&chain, rank, 1, &mut rng));
     let model = NoiseModel { degree, rank, secret_variance: s.coefficient_variance() };
