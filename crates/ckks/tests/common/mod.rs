@@ -1,6 +1,8 @@
 //! What the CKKS tests share.
 #![allow(dead_code)]
 
+pub mod measure;
+
 use std::sync::Arc;
 
 use clathrate_ckks::keys::{EncryptOptions, Values};
