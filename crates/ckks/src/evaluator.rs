@@ -17,8 +17,11 @@ use crate::params::Params;
 /// Scales closer than this (relatively) are one scale: an integer factor of 40 bits rounds that much.
 const SCALE_TOLERANCE: f64 = 1e-11;
 
-/// An integer factor below this would round the scale by more than the tolerance allows.
-const LEAST_FACTOR: f64 = 5e10;
+/// What an integer factor may round a scale by: a message of magnitude 1 then moves by no more than one unit of its integers, which is
+/// below the noise of any encryption.
+fn factor_tolerance(scale: f64) -> f64 {
+    SCALE_TOLERANCE.max(1.0 / scale)
+}
 
 /// Computes under one parameter set.
 #[derive(Debug, Clone)]
@@ -92,7 +95,7 @@ impl Evaluator {
         let mismatch = CkksError::ScaleMismatch { left: x.scale.log2(), right: y.scale.log2() };
         let ratio = if x.scale > y.scale { x.scale / y.scale } else { y.scale / x.scale };
         let factor = ratio.round();
-        if !same_scale(ratio, factor) || factor > 2f64.powi(100) {
+        if (ratio / factor - 1.0).abs() > factor_tolerance(x.scale.min(y.scale)) || factor > 2f64.powi(100) {
             return Err(mismatch);
         }
         let grow = |small: &Ciphertext, scale: f64| {
@@ -117,7 +120,7 @@ impl Evaluator {
         }
         let above = Level(level.0 + 1);
         let factor = (scale * self.params.step_product(above) / x.scale).round();
-        if factor < LEAST_FACTOR || factor > 2f64.powi(100) {
+        if 0.5 / factor > factor_tolerance(scale) || factor > 2f64.powi(100) {
             return x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?));
         }
         let division = self.params.chain().rescale_division(above)?;
@@ -205,9 +208,17 @@ impl Evaluator {
     }
 
     /// The scale a factor needs so that the product, rescaled, has the next level's canonical scale.
-    fn factor_scale(&self, x: &Ciphertext, operation: &'static str) -> Result<f64, CkksError> {
+    ///
+    /// Refused below the square root of the step: the factor itself would be rounded away, at scale 1 all of a fraction.
+    pub(crate) fn factor_scale(&self, x: &Ciphertext, operation: &'static str) -> Result<f64, CkksError> {
         let below = x.level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation, needed: 1, level: 0 })?;
-        Ok(self.params.scale(Level(below)) * self.params.step_product(x.level) / x.scale)
+        let step = self.params.step_product(x.level);
+        let scale = self.params.scale(Level(below)) * step / x.scale;
+        if scale >= step.sqrt() {
+            return Ok(scale);
+        }
+        let remedy = format!("at scale 2^{:.1} the ciphertext leaves the factor too few bits; rescale it first", x.scale.log2());
+        Err(CkksError::OutOfRange { what: "the scale left for the factor", value: format!("2^{:.1}", scale.log2()), remedy })
     }
 
     fn product_scale(&self, x: &Ciphertext, factor: f64) -> Result<f64, CkksError> {
@@ -219,7 +230,8 @@ impl Evaluator {
     /// `x * values`, element by element; not yet rescaled.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::LevelTooLow`] at level 0; shape and value errors.
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the
+    /// factor no bits; shape and value errors.
     pub fn multiply_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if x.encoding != Encoding::Slots {
@@ -290,7 +302,7 @@ impl Evaluator {
     /// `x * y`, relinearised and rescaled by one division: faster and less noisy than the two in turn.
     ///
     /// # Errors
-    /// As [`Evaluator::multiply`]; [`CkksError::LevelTooLow`] at level 0.
+    /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let key = self.check_key(x, "a product of ciphertexts")?.relinearisation()?;
         let switcher = self.params.switcher()?;
@@ -309,11 +321,16 @@ impl Evaluator {
         self.multiply(x, x)
     }
 
-    /// Level and scale after a rescale from `level`.
+    /// Level and scale after a rescale from `level`; refused where nothing would be left of the message.
     fn rescaled(&self, level: Level, scale: f64) -> Result<(Level, f64), CkksError> {
         let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: "rescaling", needed: 1, level: 0 })?);
         let rescaled = scale / self.params.step_product(level);
         let canonical = self.params.scale(below);
+        check_scale(&self.params, rescaled, below)?;
+        // Rounding alone would exceed a message of magnitude 1.
+        if rescaled * rescaled < self.params.noise_model().rounding() {
+            return Err(CkksError::ScaleOutOfRange { log2_scale: rescaled.log2(), level: below.0, room: self.params.log2_q(below) });
+        }
         Ok((below, if same_scale(rescaled, canonical) { canonical } else { rescaled }))
     }
 
@@ -324,7 +341,6 @@ impl Evaluator {
     pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let (level, scale) = self.rescaled(x.level, x.scale)?;
-        check_scale(&self.params, scale, level)?;
         let division = self.params.chain().rescale_division(x.level)?;
         x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))
     }
