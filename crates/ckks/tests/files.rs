@@ -65,7 +65,10 @@ fn forged(bytes: &[u8], metadata: impl FnOnce(&mut Value), section: impl Fn(&str
 }
 
 fn assert_same(a: &Ciphertext, b: &Ciphertext) {
-    assert_eq!((a.shape(), a.encoding(), a.level(), a.is_complex(), a.key_id()), (b.shape(), b.encoding(), b.level(), b.is_complex(), b.key_id()));
+    assert_eq!(
+        (a.shape(), a.encoding(), a.level(), a.is_complex(), a.key_id()),
+        (b.shape(), b.encoding(), b.level(), b.is_complex(), b.key_id())
+    );
     assert_eq!(a.scale().to_bits(), b.scale().to_bits());
     assert!(a.bundles() == b.bundles());
     assert!(a.bundles().iter().zip(b.bundles()).all(|(a, b)| a.seed() == b.seed()));
@@ -101,14 +104,20 @@ fn ciphertexts_come_back_equal_for_every_shape_encoding_level_and_rank() {
         let ev = Evaluator::new(&params);
         for level in 0..=params.max_level().0 {
             for encoding in [Encoding::Slots, Encoding::Coefficients] {
-                for (shape, count) in [(vec![], 1), (vec![1], 1), (vec![7], 7), (vec![3, 5], 15), (vec![2, params.degree() + 1], 2 * params.degree() + 2)] {
+                for (shape, count) in
+                    [(vec![], 1), (vec![1], 1), (vec![7], 7), (vec![3, 5], 15), (vec![2, params.degree() + 1], 2 * params.degree() + 2)]
+                {
                     let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), scale: None };
                     let fresh = encrypt_as(&sk, &Values::Real(ramp(count)), &shape, options, 3);
                     let bytes = fresh.to_file_bytes().expect("file");
                     assert_same(&fresh, &read_ciphertext(&bytes, &params).expect("fresh"));
                     // The seeded mask is not stored: one body of k + 1 polynomials, and what a container needs.
                     let bodies = fresh.bytes() / (params.rank() + 1);
-                    assert!(bytes.len() >= bodies && bytes.len() <= bodies + 32 * fresh.bundles().len() + 1024, "{} for {bodies}", bytes.len());
+                    assert!(
+                        bytes.len() >= bodies && bytes.len() <= bodies + 32 * fresh.bundles().len() + 1024,
+                        "{} for {bodies}",
+                        bytes.len()
+                    );
                     let computed = ev.negate(&fresh).expect("negate");
                     let bytes = computed.to_file_bytes().expect("file");
                     assert!(bytes.len() >= computed.bytes());
@@ -237,14 +246,38 @@ fn metadata_that_lies_about_a_ciphertext_is_refused() {
     let sk = secret(&params, 10);
     for (kind, bytes) in samples(&params, &sk).into_iter().filter(|(kind, _)| ["ciphertext", "computed"].contains(kind)) {
         let lies = [
-            ("level", json!(3)), ("level", json!(5)), ("level", json!(u64::MAX)), ("level", json!(-1)), ("level", json!("4")),
-            ("shape", json!([9, 9])), ("shape", json!([65])), ("shape", json!([1u64 << 47])), ("shape", json!([1u64 << 47, 1])),
-            ("shape", json!([1u64 << 24, 1u64 << 23])), ("shape", json!([u64::MAX])), ("shape", json!([u64::MAX, u64::MAX])),
-            ("shape", json!([0])), ("shape", json!([2, 2, 2])), ("shape", json!([-1])), ("shape", json!(null)),
-            ("scale", json!(-1.0)), ("scale", json!(0)), ("scale", json!(0.5)), ("scale", json!(1e300)), ("scale", json!(null)),
-            ("scale", json!("NaN")), ("seeded", json!(kind == "computed")), ("encoding", json!("both")), ("complex", json!(1)),
-            ("key_id", json!("")), ("key_id", json!("00")), ("key_id", json!("zz".repeat(16))), ("key_id", json!("+f".repeat(16))),
-            ("key_id", json!("\u{e9}".repeat(16))), ("key_id", json!("0".repeat(33))), ("surprise", json!(1)),
+            ("level", json!(3)),
+            ("level", json!(5)),
+            ("level", json!(u64::MAX)),
+            ("level", json!(-1)),
+            ("level", json!("4")),
+            ("shape", json!([9, 9])),
+            ("shape", json!([65])),
+            ("shape", json!([1u64 << 47])),
+            ("shape", json!([1u64 << 47, 1])),
+            ("shape", json!([1u64 << 24, 1u64 << 23])),
+            ("shape", json!([u64::MAX])),
+            ("shape", json!([u64::MAX, u64::MAX])),
+            ("shape", json!([0])),
+            ("shape", json!([2, 2, 2])),
+            ("shape", json!([-1])),
+            ("shape", json!(null)),
+            ("scale", json!(-1.0)),
+            ("scale", json!(0)),
+            ("scale", json!(0.5)),
+            ("scale", json!(1e300)),
+            ("scale", json!(null)),
+            ("scale", json!("NaN")),
+            ("seeded", json!(kind == "computed")),
+            ("encoding", json!("both")),
+            ("complex", json!(1)),
+            ("key_id", json!("")),
+            ("key_id", json!("00")),
+            ("key_id", json!("zz".repeat(16))),
+            ("key_id", json!("+f".repeat(16))),
+            ("key_id", json!("\u{e9}".repeat(16))),
+            ("key_id", json!("0".repeat(33))),
+            ("surprise", json!(1)),
         ];
         for (field, value) in lies {
             let what = format!("{field} = {value}");
@@ -266,14 +299,19 @@ fn sections_that_do_not_fit_are_refused() {
     let params = params("insecure_tiny");
     let sk = secret(&params, 11);
     for (kind, bytes) in samples(&params, &sk) {
-        let sections: Vec<String> = FileReader::from_bytes(&bytes).expect("readable").sections().iter().map(|s| s.name().to_owned()).collect();
+        let sections: Vec<String> =
+            FileReader::from_bytes(&bytes).expect("readable").sections().iter().map(|s| s.name().to_owned()).collect();
         for name in &sections {
             let resized = |by: i64| {
-                forged(&bytes, |_| (), |section, data| {
-                    if section == name {
-                        data.resize((data.len() as i64 + by) as usize, 0);
-                    }
-                })
+                forged(
+                    &bytes,
+                    |_| (),
+                    |section, data| {
+                        if section == name {
+                            data.resize((data.len() as i64 + by) as usize, 0);
+                        }
+                    },
+                )
             };
             for by in [-8, -1, 1, 8, 512, 20_480] {
                 assert_lie_refused(kind, &params, &resized(by), &format!("{name} {by:+}"));
@@ -283,19 +321,32 @@ fn sections_that_do_not_fit_are_refused() {
                 // The first modulus itself is the smallest residue that is none; all ones is the largest.
                 let q = params.chain().ring().moduli()[0].value();
                 for bad in [q, u64::MAX] {
-                    let file = forged(&bytes, |_| (), |section, data| {
-                        if section == name {
-                            data[..8].copy_from_slice(&bad.to_le_bytes());
-                        }
-                    });
-                    assert_refused!(read(kind, &file, &params), CkksError::File(FileError::ResidueTooLarge { .. }), &format!("{bad}"), &format!("{q}"));
+                    let file = forged(
+                        &bytes,
+                        |_| (),
+                        |section, data| {
+                            if section == name {
+                                data[..8].copy_from_slice(&bad.to_le_bytes());
+                            }
+                        },
+                    );
+                    assert_refused!(
+                        read(kind, &file, &params),
+                        CkksError::File(FileError::ResidueTooLarge { .. }),
+                        &format!("{bad}"),
+                        &format!("{q}")
+                    );
                 }
-                let last = forged(&bytes, |_| (), |section, data| {
-                    if section == name {
-                        let start = data.len() - 8;
-                        data[start..].copy_from_slice(&u64::MAX.to_le_bytes());
-                    }
-                });
+                let last = forged(
+                    &bytes,
+                    |_| (),
+                    |section, data| {
+                        if section == name {
+                            let start = data.len() - 8;
+                            data[start..].copy_from_slice(&u64::MAX.to_le_bytes());
+                        }
+                    },
+                );
                 assert_lie_refused(kind, &params, &last, "the last residue");
             }
         }
@@ -323,13 +374,24 @@ fn metadata_that_lies_about_keys_is_refused() {
     let first = metadata["galois"][0].clone();
     let many: Vec<Value> = (0..20_000).map(|_| first.clone()).collect();
     let lies = [
-        ("relinearisation_level", json!(2)), ("relinearisation_level", json!(99)), ("relinearisation_level", json!(null)),
-        ("galois", json!([])), ("galois", json!([first, first, first])), ("galois", json!(many)),
+        ("relinearisation_level", json!(2)),
+        ("relinearisation_level", json!(99)),
+        ("relinearisation_level", json!(null)),
+        ("galois", json!([])),
+        ("galois", json!([first, first, first])),
+        ("galois", json!(many)),
     ];
     for (field, value) in lies {
         assert_lie_refused("evaluation", &params, &forged(keys, set(field, value), |_, _| ()), field);
     }
-    for (field, value) in [("element", json!(0)), ("element", json!(2)), ("element", json!(129)), ("element", json!(u64::MAX)), ("level", json!(4)), ("level", json!(u64::MAX))] {
+    for (field, value) in [
+        ("element", json!(0)),
+        ("element", json!(2)),
+        ("element", json!(129)),
+        ("element", json!(u64::MAX)),
+        ("level", json!(4)),
+        ("level", json!(u64::MAX)),
+    ] {
         let lie = forged(keys, |metadata| metadata["galois"][0][field] = value.clone(), |_, _| ());
         assert_lie_refused("evaluation", &params, &lie, &format!("{field} = {value}"));
     }
@@ -344,8 +406,14 @@ fn parameter_files_are_checked_like_any_specification() {
     let bytes = params.to_file_bytes().expect("file");
     let with = |field: &'static str, value: Value| forged(&bytes, |metadata| metadata["spec"][field] = value, |_, _| ());
     for (field, value) in [
-        ("degree", json!(1u64 << 40)), ("degree", json!(63)), ("rank", json!(u64::MAX)), ("steps", json!([[u32::MAX]])), ("special", json!(vec![40; 100_000])),
-        ("log2_scale", json!(1e300)), ("name", json!(7)), ("surprise", json!(true)),
+        ("degree", json!(1u64 << 40)),
+        ("degree", json!(63)),
+        ("rank", json!(u64::MAX)),
+        ("steps", json!([[u32::MAX]])),
+        ("special", json!(vec![40; 100_000])),
+        ("log2_scale", json!(1e300)),
+        ("name", json!(7)),
+        ("surprise", json!(true)),
     ] {
         assert_lie_refused("params", &params, &with(field, value), field);
     }

@@ -65,7 +65,12 @@ fn computes(params: &Params) {
     rolled.rotate_left(5);
     assert_bits("rotation", complex_deviation(&decrypt_complex(&sk, &ev.rotate(&low, 5).expect("rotation")), &rolled), predicted, 0.1);
     let conjugates: Vec<_> = x.iter().map(|z| z.conj()).collect();
-    assert_bits("conjugation", complex_deviation(&decrypt_complex(&sk, &ev.conjugate(&low).expect("conjugation")), &conjugates), predicted, 0.1);
+    assert_bits(
+        "conjugation",
+        complex_deviation(&decrypt_complex(&sk, &ev.conjugate(&low).expect("conjugation")), &conjugates),
+        predicted,
+        0.1,
+    );
 }
 
 macro_rules! presets {

@@ -46,7 +46,10 @@ fn operands(groups: &[(usize, usize, &SecretKey)]) -> Vec<Operand> {
                         };
                         let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), scale: None };
                         all.push(Operand {
-                            name: format!("params {params} secret {secret} {} {shape:?} level {level} complex {is_complex}", encoding.name()),
+                            name: format!(
+                                "params {params} secret {secret} {} {shape:?} level {level} complex {is_complex}",
+                                encoding.name()
+                            ),
                             ciphertext: encrypt_as(sk, &values, &shape, options, (all.len() % 251) as u8),
                             values: complex(&values),
                             group: (params, secret),
@@ -75,7 +78,8 @@ fn expected(x: &Operand, y: &Operand, product: bool, evaluator_group: (usize, us
     if kinds.is_empty() { Ok(()) } else { Err(kinds) }
 }
 
-type Operation = (&'static str, bool, fn(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext, CkksError>, fn(Complex64, Complex64) -> Complex64);
+type Operation =
+    (&'static str, bool, fn(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext, CkksError>, fn(Complex64, Complex64) -> Complex64);
 
 const OPERATIONS: [Operation; 4] = [
     ("add", false, Evaluator::add, |a, b| a + b),
@@ -86,7 +90,8 @@ const OPERATIONS: [Operation; 4] = [
 
 #[test]
 fn every_pair_of_operands_gives_the_answer_or_its_typed_error() {
-    let other = "name = \"other\"\ndegree = 64\nsteps = [[30, 30], [41], [41], [41]]\nspecial = [42, 42]\nlog2_scale = 41\ninsecure = true\n";
+    let other =
+        "name = \"other\"\ndegree = 64\nsteps = [[30, 30], [41], [41], [41]]\nspecial = [42, 42]\nlog2_scale = 41\ninsecure = true\n";
     let (here, there) = (params("insecure_tiny"), custom(other));
     let (mine, yours, foreign) = (secret(&here, 1), secret(&here, 2), secret(&there, 1));
     let ev = evaluator(&mine, &KeyNeeds::new().relinearise(Reach::Top));
@@ -164,5 +169,10 @@ fn rank_mismatch_is_an_error_of_parameters() {
     let (low, high) = (params("insecure_rank2"), params("insecure_rank3"));
     let (a, b) = (secret(&low, 1), secret(&high, 1));
     let ev = Evaluator::new(&low);
-    assert_refused!(ev.add(&encrypt(&a, &ramp(4)), &encrypt(&b, &ramp(4))), CkksError::WrongParams { .. }, "other parameters", "one parameter set");
+    assert_refused!(
+        ev.add(&encrypt(&a, &ramp(4)), &encrypt(&b, &ramp(4))),
+        CkksError::WrongParams { .. },
+        "other parameters",
+        "one parameter set"
+    );
 }

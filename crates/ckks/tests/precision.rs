@@ -37,7 +37,12 @@ fn encoding_errors_are_those_of_rounding_at_every_degree_and_scale() {
             }
             let root = |squares: &[f64]| (squares.iter().sum::<f64>() / squares.len() as f64).sqrt();
             // Rounding to integers: 1/12 per coefficient.
-            assert_bits(&format!("coefficients, degree {degree}, 2^{log2_scale}"), root(&coefficients), -(1f64 / 12.0).sqrt().log2() + scale.log2(), SLACK);
+            assert_bits(
+                &format!("coefficients, degree {degree}, 2^{log2_scale}"),
+                root(&coefficients),
+                -(1f64 / 12.0).sqrt().log2() + scale.log2(),
+                SLACK,
+            );
             assert_bits(&format!("slots, degree {degree}, 2^{log2_scale}"), root(&slots), slot_bits(&params, 1.0 / 12.0, scale), SLACK);
         }
     }
@@ -102,7 +107,8 @@ fn products_rescales_and_rotations_have_the_modelled_errors_at_every_rank() {
         // The rounding of the encoded messages is an error as well, as large as its products make it.
         let fresh = model.fresh_secret() + 1.0 / 12.0;
         let mean_square = cx.scale().powi(2) / params.degree() as f64;
-        let variance = model.multiply((fresh, mean_square), (fresh, mean_square)) + switch_variance(&params, params.rank() * (params.rank() + 1) / 2, top);
+        let variance = model.multiply((fresh, mean_square), (fresh, mean_square))
+            + switch_variance(&params, params.rank() * (params.rank() + 1) / 2, top);
         let measured = complex_deviation(&decrypt_complex(&sk, &unrescaled), &product);
         assert_bits(&format!("{name}, product"), measured, slot_bits(&params, variance, unrescaled.scale()), SLACK);
         let twice = ev.rescale(&unrescaled).expect("rescale");
@@ -147,7 +153,18 @@ fn matrix_products_have_the_modelled_error() {
 
 #[test]
 fn chains_have_distinct_fast_primes_and_scales_within_2_to_minus_15() {
-    for name in ["insecure_tiny", "insecure_small", "insecure_rank2", "insecure_rank3", "insecure_matmul", "matmul", "n13", "n14", "rank3_n13", "paper_pcmm"] {
+    for name in [
+        "insecure_tiny",
+        "insecure_small",
+        "insecure_rank2",
+        "insecure_rank3",
+        "insecure_matmul",
+        "matmul",
+        "n13",
+        "n14",
+        "rank3_n13",
+        "paper_pcmm",
+    ] {
         let worst = check_chain(&params(name), 45.9);
         println!("{name}: scales deviate by at most 2^{:.1}", worst.log2());
         assert!(worst < (-15f64).exp2(), "{name}: {worst:e}");

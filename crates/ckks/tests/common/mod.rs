@@ -79,6 +79,7 @@ pub fn encrypt_as(sk: &SecretKey, values: &Values, shape: &[usize], options: Enc
 }
 
 /// Asserts the kind of an error and that its message contains every one of the texts.
+#[allow(unused_macros)]
 macro_rules! assert_refused {
     ($result:expr, $pattern:pat $(if $guard:expr)?, $($text:expr),* $(,)?) => {{
         let error = $result.err().expect("must be refused");
