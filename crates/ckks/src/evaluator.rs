@@ -116,11 +116,14 @@ impl Evaluator {
     fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
         let basis = self.params.chain().basis(level);
         if same_scale(x.scale, scale) {
+            check_scale(&self.params, scale, level)?;
             return x.try_map(level, scale, |bundle| Ok(bundle.restrict(&basis)?));
         }
         let above = Level(level.0 + 1);
         let factor = (scale * self.params.step_product(above) / x.scale).round();
         if 0.5 / factor > factor_tolerance(scale) || factor > 2f64.powi(100) {
+            // A scale that the modulus below has no room for would wrap around it.
+            check_scale(&self.params, x.scale, level)?;
             return x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?));
         }
         let division = self.params.chain().rescale_division(above)?;
@@ -135,7 +138,7 @@ impl Evaluator {
     /// The same array at a lower level, with that level's canonical scale where `x` has its own level's.
     ///
     /// # Errors
-    /// [`CkksError::LevelUp`].
+    /// [`CkksError::LevelUp`]; [`CkksError::ScaleOutOfRange`] where the scale does not fit the modulus there.
     pub fn drop_to_level(&self, x: &Ciphertext, level: Level) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if level > x.level {

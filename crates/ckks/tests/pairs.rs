@@ -176,3 +176,65 @@ fn rank_mismatch_is_an_error_of_parameters() {
         "one parameter set"
     );
 }
+
+#[test]
+fn every_pair_of_scales_and_levels_gives_the_answer_or_an_error() {
+    let params = params("insecure_tiny");
+    let sk = secret(&params, 6);
+    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top));
+    let mut all: Vec<(String, Ciphertext, Vec<f64>)> = Vec::new();
+    for level in 0..=params.max_level().0 {
+        for factor in [(-12f64).exp2(), 0.7, 1.0, 1.5, 3.0, 15f64.exp2(), 40f64.exp2()] {
+            let values: Vec<f64> = (0..32).map(|i| (f64::from(i) * factor + level as f64).sin()).collect();
+            let scale = Some(params.scale(Level(level)) * factor);
+            let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(Level(level)), scale };
+            // Level 0 has no room for the largest scales.
+            if let Ok(ct) = sk.encrypt(&Values::Real(values.clone()), &[32], options, &mut quiet()) {
+                let product = ev
+                    .multiply_scalar(&ct, 0.3)
+                    .map(|product| (format!("0.3 * {factor} at {level}"), product, values.iter().map(|v| 0.3 * v).collect()));
+                all.push((format!("{factor} at {level}"), ct, values));
+                all.extend(product);
+            }
+        }
+    }
+    assert!(all.len() > 50);
+    let (mut answers, mut refusals) = (0, 0);
+    let rounding = params.noise_model().rounding() * params.degree() as f64 / 2.0;
+    for (left, x, xs) in &all {
+        for (right, y, ys) in &all {
+            for (name, _, operation, clear) in OPERATIONS {
+                match operation(&ev, x, y) {
+                    Ok(answer) => {
+                        // Ten deviations of the rounding of a rescale, and what the smallest scale here loses.
+                        let tolerance = 10.0 * rounding.sqrt() / answer.scale() + 1e-4;
+                        for ((a, b), got) in xs.iter().zip(ys).zip(decrypt(&sk, &answer)) {
+                            let expected = clear((*a).into(), (*b).into()).re;
+                            assert!((got - expected).abs() <= tolerance, "{name}: {left} | {right}: {got} for {expected}");
+                        }
+                        answers += 1;
+                    }
+                    Err(error) => {
+                        assert!(matches!(error.kind(), ErrorKind::Scale | ErrorKind::Level), "{name}: {left} | {right}: {error}");
+                        refusals += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(answers > 1000 && refusals > 1000, "{answers} answers, {refusals} refusals");
+}
+
+#[test]
+fn dropping_below_the_room_of_the_scale_is_refused() {
+    let params = params("insecure_tiny");
+    let sk = secret(&params, 7);
+    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top));
+    let ct = encrypt(&sk, &ramp(8));
+    let product = ev.multiply(&ct, &ct).expect("product");
+    // Scale 2^80 fits the 100 bits of level 1 and not the 60 of level 0.
+    assert!(ev.drop_to_level(&product, Level(1)).is_ok());
+    assert_refused!(ev.drop_to_level(&product, Level(0)), CkksError::ScaleOutOfRange { level: 0, .. }, "scale 2^80", "60.0 bits");
+    let bottom = ev.drop_to_level(&ct, Level(0)).expect("down");
+    assert!(ev.add(&product, &bottom).is_err() && ev.sub(&bottom, &product).is_err());
+}
