@@ -181,6 +181,12 @@ impl SecretKey {
         if coefficients.iter().any(|c| c.abs() > 1) {
             return Err(inconsistent("a secret coefficient is not -1, 0 or 1"));
         }
+        let weight = coefficients.iter().filter(|&&c| c != 0).count();
+        if let Some(expected) = params.spec().secret_weight
+            && weight != expected
+        {
+            return Err(inconsistent(&format!("the secret does not have the parameters' weight, {expected}")));
+        }
         let distribution = params.spec().distribution();
         let secret = clathrate_lattice::SecretKey::from_coefficients(params.degree(), params.rank(), 1, distribution, coefficients)?;
         Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), secret))

@@ -450,3 +450,14 @@ fn garbage_is_no_file() {
         }
     }
 }
+
+#[test]
+fn secret_key_of_another_weight_is_refused() {
+    let params = custom("name = \"sparse\"\ndegree = 64\nsteps = [[30, 30]]\nlog2_scale = 40\nsecret_weight = 8\ninsecure = true\n");
+    let bytes = secret(&params, 14).to_file_bytes().expect("file");
+    assert!(read("secret", &bytes, &params).is_ok());
+    for value in [0u8, 1] {
+        let file = forged(&bytes, |_| (), |_, data| data.fill(value));
+        assert_refused!(read("secret", &file, &params), CkksError::File(FileError::Metadata { .. }), "weight", "8");
+    }
+}
