@@ -32,13 +32,13 @@ fn product_of_2_to_10_by_2_to_10_with_2_to_12_columns_is_right_in_bounded_memory
     let start = Instant::now();
     let product = ev.multiply_matrix(&weights, &ct, &mut quiet()).expect("product");
     println!("product {:.1} s", start.elapsed().as_secs_f64());
+    let data = ct.bytes() + product.bytes();
+    let product = ev.rescale(&product).expect("rescale");
+    let got = decrypt(&sk, &product);
     if let Some(peak) = peak_memory() {
-        let data = ct.bytes() + product.bytes();
         println!("peak {} MiB for {} MiB of ciphertexts", peak >> 20, data >> 20);
         assert!(peak <= 2 * data + (256 << 20), "{peak} bytes for {data} of ciphertexts");
     }
-    let product = ev.rescale(&product).expect("rescale");
-    let got = decrypt(&sk, &product);
     let Values::Real(m) = m else { unreachable!("made so above") };
     // Uniform in [-1, 1): mean square 1/3. Errors of the encryption and of both roundings to integers, then of the rescale.
     let (terms, third, model) = (inner as f64, 1.0 / 3.0, params.noise_model());

@@ -84,6 +84,11 @@ fn fresh_errors_are_as_explained_at_every_rank() {
         let measured = complex_deviation(&decrypt_complex(&sk, &public.expect("encrypt")), &z);
         let predicted = slot_bits(&params, params.noise_model().fresh_public(), params.scale(params.max_level()));
         assert_bits(&format!("{name}, public"), measured, predicted, SLACK);
+        // The same key encrypts at the bottom, with the same error.
+        let options = EncryptOptions { level: Some(Level(0)), ..EncryptOptions::default() };
+        let low = sk.public_key().expect("key").encrypt(&Values::Complex(z.clone()), &shape, options, &mut quiet()).expect("encrypt");
+        let predicted = slot_bits(&params, params.noise_model().fresh_public(), params.scale(Level(0)));
+        assert_bits(&format!("{name}, public at level 0"), complex_deviation(&decrypt_complex(&sk, &low), &z), predicted, SLACK);
     }
 }
 
