@@ -104,7 +104,7 @@ impl Evaluator {
     /// # Errors
     /// As [`Weights::new`]; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
     pub fn prepare_weights(&self, rows: usize, inner: usize, values: &[f64], x: &Ciphertext) -> Result<Weights, CkksError> {
-        Weights::new(rows, inner, values, self.factor_scale(x, "a product with a real matrix")?)
+        Weights::new(rows, inner, values, self.factor_scale_for(x, "a product with a real matrix")?)
     }
 
     /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled.

@@ -616,3 +616,47 @@ fn evaluator_of_no_keys_says_so_before_anything_else_goes_wrong() {
     let bottom = ev.drop_to_level(&ct, Level(0)).expect("down");
     assert_refused!(ev.multiply_rescale(&bottom, &bottom), CkksError::NoKeys { .. }, "evaluation keys");
 }
+
+#[test]
+fn plaintexts_that_do_not_fit_the_ciphertext_are_refused() {
+    let (params, sk, ev) = setup("insecure_tiny", &KeyNeeds::new());
+    let (top, scale) = (params.max_level(), params.scale(params.max_level()));
+    let ct = encrypt(&sk, &ramp(4));
+    let encode = |count: usize, encoding, level, scale| ev.encode(&real(&ramp(count)), &[count], encoding, level, scale);
+    let fits = encode(4, Encoding::Slots, top, scale).expect("encoded");
+    let low = ev.drop_to_level(&ct, Level(1)).expect("down");
+    let refused = [
+        ev.add_encoded(&ct, &encode(3, Encoding::Slots, top, scale).expect("encoded")),
+        ev.multiply_encoded(&ct, &encode(5, Encoding::Slots, top, scale).expect("encoded")),
+    ];
+    for result in refused {
+        assert_refused!(result, CkksError::Shape { .. }, "[4]", "equal shapes");
+    }
+    assert_refused!(
+        ev.add_encoded(&ct, &encode(4, Encoding::Coefficients, top, scale).expect("encoded")),
+        CkksError::Encoding { .. },
+        "slots",
+        "coefficients"
+    );
+    let below = encode(4, Encoding::Slots, Level(2), scale).expect("encoded");
+    assert_refused!(ev.add_encoded(&ct, &below), CkksError::OutOfRange { .. }, "plaintext's level is 2", "level 4 or higher");
+    assert_refused!(ev.multiply_encoded(&ct, &below), CkksError::OutOfRange { .. }, "plaintext's level is 2");
+    let doubled = encode(4, Encoding::Slots, top, 2.0 * scale).expect("encoded");
+    assert_refused!(ev.add_encoded(&ct, &doubled), CkksError::ScaleMismatch { .. }, "2^40.0000", "2^41.0000");
+    let wide = encode(4, Encoding::Slots, top, 100f64.exp2()).expect("encoded");
+    assert_refused!(ev.multiply_encoded(&low, &wide), CkksError::ScaleOutOfRange { level: 1, .. }, "scale 2^140", "100.0 bits");
+    let there = common::params("insecure_rank2");
+    let foreign = Evaluator::new(&there).encode(&real(&ramp(4)), &[4], Encoding::Slots, Level(0), scale).expect("encoded");
+    assert_refused!(ev.add_encoded(&ct, &foreign), CkksError::WrongParams { .. }, "the plaintext", "one parameter set");
+    assert_refused!(sk.encrypt_encoded(&foreign), CkksError::WrongParams { .. }, "the plaintext", "one parameter set");
+    // And what fits is right.
+    let double: Vec<f64> = ramp(4).iter().map(|v| 2.0 * v).collect();
+    assert_close(&decrypt(&sk, &ev.add_encoded(&ct, &fits).expect("sum")), &double, 1e-8);
+    assert_close(&decrypt(&sk, &sk.encrypt_encoded(&fits).expect("encrypted")), &ramp(4), 1e-8);
+    let square: Vec<f64> = ramp(4).iter().map(|v| v * v).collect();
+    assert_close(&decrypt(&sk, &ev.multiply_encoded(&ct, &fits).expect("product")), &square, 1e-8);
+    // NaN, infinity and nothing are refused when they are encoded.
+    assert_refused!(ev.encode(&real(&[f64::NAN]), &[1], Encoding::Slots, top, scale), CkksError::NotFinite { index: 0, .. }, "NaN");
+    assert_refused!(ev.encode(&real(&[]), &[0], Encoding::Slots, top, scale), CkksError::Empty { .. }, "no entries");
+    assert_refused!(encode(4, Encoding::Slots, top, f64::NAN), CkksError::ScaleOutOfRange { .. }, "use a scale");
+}

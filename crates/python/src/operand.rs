@@ -1,0 +1,71 @@
+//! What stands on the other side of an operator.
+
+use clathrate_ckks::keys::Values;
+use pyo3::prelude::*;
+
+use crate::arrays::{Array, array, is_numeric};
+use crate::ciphertext::PyCiphertext;
+use crate::errors::exception;
+
+/// The other operand of a ciphertext's operator.
+pub enum Operand<'py> {
+    /// Another ciphertext.
+    Ciphertext(Bound<'py, PyCiphertext>),
+    /// One real number.
+    Scalar(f64),
+    /// An array to be broadcast, or one complex number.
+    Array(Array),
+    /// Something else: Python asks it in turn (`NotImplemented`).
+    Other,
+}
+
+impl<'py> Operand<'py> {
+    /// Sorts out `data`.
+    ///
+    /// # Errors
+    /// Those of [`array`].
+    pub fn new(data: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(ciphertext) = data.cast::<PyCiphertext>() {
+            return Ok(Self::Ciphertext(ciphertext.clone()));
+        }
+        if !is_numeric(data)? {
+            return Ok(Self::Other);
+        }
+        let array = array(data)?;
+        Ok(match (&array.values, array.shape.is_empty()) {
+            (Values::Real(values), true) => Self::Scalar(values[0]),
+            _ => Self::Array(array),
+        })
+    }
+}
+
+/// A whole number as Python has them; out of 64 bits it saturates, and the range check that follows says so.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole(pub i64);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match data.extract::<i64>() {
+            Ok(value) => Ok(Self(value)),
+            Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(data.py()) => {
+                Ok(Self(if data.lt(0)? { i64::MIN } else { i64::MAX }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Whole {
+    /// As rotation steps.
+    ///
+    /// # Errors
+    /// `DataError` beyond 62 bits, where a saturated number would be another rotation.
+    pub fn steps(self, py: Python<'_>) -> PyResult<i64> {
+        match self.0.unsigned_abs() >> 62 {
+            0 => Ok(self.0),
+            _ => Err(exception(py, "DataError", "rotation steps are beyond 62 bits: reduce them modulo the slots".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Parameters, their explanation, and what this machine can do.
+
+use std::path::PathBuf;
+
+use clathrate_arith::Isa;
+use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::params::Explanation;
+use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
+use clathrate_lattice::Level;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{exception, out_of_range, raise};
+use crate::operand::Whole;
+use crate::run::detached;
+
+/// Largest specification read from a text file, in bytes.
+const TEXT_LIMIT_BYTES: u64 = 1 << 20;
+
+/// A checked, immutable parameter set: ring, modulus chain, scale, and how to compute with them.
+///
+/// `Params(degree=..., steps=..., log2_scale=...)` makes one from sizes; `Params.preset(name)` takes one of `preset_names()`.
+///
+/// Parameters
+/// ----------
+/// degree : ring degree n, a power of two from 2**3 to 2**17.
+/// steps : bits of the primes of each modulus step, level 0 first; an int is a step of one prime. `[[30, 30], 40, 40]` has levels 0 to 2.
+/// special : bits of the special primes; without any there are no switching keys (no products of ciphertexts, no rotations).
+/// log2_scale : bits of the scale at the top level.
+/// rank : module rank k, 1 to 64; 1 is ordinary CKKS.
+/// secret_weight : non-zero coefficients of the secret; None for uniform ternary.
+/// digit_bits : most bits of a switching digit; None for as many as the special modulus has.
+/// insecure : accept any security (tests only); every file made from the set is marked.
+/// below_128 : accept a published set a little below 128 bits.
+/// name : a name for people.
+/// threads : worker threads, 1 if None. isa : a forced instruction set ("scalar", "avx2", "ifma"), the fastest if None.
+///
+/// Errors: `ParamsError`; `SecurityError` below 128 bits.
+#[pyclass(frozen, module = "clathrate", name = "Params")]
+pub struct PyParams {
+    pub params: Params,
+}
+
+/// A modulus step as written: one prime's bits or several.
+#[derive(FromPyObject)]
+enum Step {
+    One(Whole),
+    Many(Vec<Whole>),
+}
+
+fn size(py: Python<'_>, what: &str, value: Whole) -> PyResult<usize> {
+    usize::try_from(value.0).map_err(|_| {
+        let reason = format!("{what} {} is out of range: use a positive number", value.0);
+        raise(py, CkksError::InvalidParams { reason })
+    })
+}
+
+fn bits(py: Python<'_>, value: Whole) -> PyResult<u32> {
+    u32::try_from(value.0).map_err(|_| {
+        let reason = format!("a prime of {} bits is out of range: use at most 60", value.0);
+        raise(py, CkksError::InvalidParams { reason })
+    })
+}
+
+fn runtime(py: Python<'_>, threads: Option<Whole>, isa: Option<String>) -> PyResult<Runtime> {
+    // More threads than this is a slip of the keyboard, and the system would refuse them one by one.
+    let threads = match threads.map(|threads| threads.0) {
+        None => None,
+        Some(threads @ 1..=4096) => Some(threads as usize),
+        Some(threads) => return Err(out_of_range(py, "`threads`", threads, "use 1 to 4096")),
+    };
+    Ok(Runtime { threads, isa })
+}
+
+impl PyParams {
+    pub fn build(py: Python<'_>, spec: ParamsSpec, runtime: Runtime) -> PyResult<Self> {
+        detached(py, move || Params::new(spec, &runtime)).map(|params| Self { params })
+    }
+
+    fn parse(py: Python<'_>, text: &str, runtime: Runtime) -> PyResult<Self> {
+        let spec: ParamsSpec = toml::from_str(text)
+            .map_err(|error| raise(py, CkksError::InvalidParams { reason: format!("the text is no specification: {error}") }))?;
+        Self::build(py, spec, runtime)
+    }
+
+    /// A level, or the top.
+    pub fn level(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<Level> {
+        let Some(Whole(value)) = level else { return Ok(self.params.max_level()) };
+        match usize::try_from(value) {
+            Ok(value) if value <= self.params.max_level().0 => Ok(Level(value)),
+            _ => Err(exception(py, "LevelError", format!("level {value} is out of range: use 0 to {}", self.params.max_level()))),
+        }
+    }
+}
+
+#[pymethods]
+impl PyParams {
+    #[new]
+    #[pyo3(signature = (*, degree, steps, log2_scale, special=Vec::new(), rank=Whole(1), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), threads=None, isa=None),
+           text_signature = "(*, degree, steps, log2_scale, special=(), rank=1, secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', threads=None, isa=None)")]
+    fn new(
+        py: Python<'_>,
+        degree: Whole,
+        steps: Vec<Step>,
+        log2_scale: f64,
+        special: Vec<Whole>,
+        rank: Whole,
+        secret_weight: Option<Whole>,
+        digit_bits: Option<f64>,
+        insecure: bool,
+        below_128: bool,
+        name: String,
+        threads: Option<Whole>,
+        isa: Option<String>,
+    ) -> PyResult<Self> {
+        let step = |step: Step| match step {
+            Step::One(one) => Ok(vec![bits(py, one)?]),
+            Step::Many(many) => many.into_iter().map(|one| bits(py, one)).collect::<PyResult<Vec<u32>>>(),
+        };
+        let spec = ParamsSpec {
+            name,
+            degree: size(py, "degree", degree)?,
+            rank: size(py, "rank", rank)?,
+            steps: steps.into_iter().map(step).collect::<PyResult<_>>()?,
+            special: special.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
+            log2_scale,
+            secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
+            digit_bits,
+            insecure,
+            below_128,
+        };
+        Self::build(py, spec, runtime(py, threads, isa)?)
+    }
+
+    /// The preset called `name`; `preset_names()` lists them.
+    ///
+    /// `threads`: worker threads, 1 if None. `isa`: a forced instruction set, the fastest if None.
+    ///
+    /// Errors: `ParamsError` for unknown names.
+    #[staticmethod]
+    #[pyo3(signature = (name, threads=None, isa=None))]
+    fn preset(py: Python<'_>, name: &str, threads: Option<Whole>, isa: Option<String>) -> PyResult<Self> {
+        let spec = clathrate_ckks::params::preset(name).map_err(|error| raise(py, error))?;
+        Self::build(py, spec, runtime(py, threads, isa)?)
+    }
+
+    /// Parameters from TOML text with the fields of the constructor.
+    ///
+    /// Errors: `ParamsError`, `SecurityError`.
+    #[staticmethod]
+    #[pyo3(signature = (text, threads=None, isa=None))]
+    fn from_toml(py: Python<'_>, text: &str, threads: Option<Whole>, isa: Option<String>) -> PyResult<Self> {
+        Self::parse(py, text, runtime(py, threads, isa)?)
+    }
+
+    /// Parameters from a TOML file of at most 1 MiB.
+    ///
+    /// Errors: `FileAccessError`, `ParamsError`, `SecurityError`.
+    #[staticmethod]
+    #[pyo3(signature = (path, threads=None, isa=None))]
+    fn from_file(py: Python<'_>, path: PathBuf, threads: Option<Whole>, isa: Option<String>) -> PyResult<Self> {
+        let text = read_text(&path).map_err(|source| {
+            raise(py, CkksError::File(clathrate_ckks::file::FileError::Io { path: path.clone(), action: "read", source }))
+        })?;
+        Self::parse(py, &text, runtime(py, threads, isa)?)
+    }
+
+    /// Parameters from a file that `save` wrote.
+    ///
+    /// Errors: `FileFormatError`, `FileAccessError`.
+    #[staticmethod]
+    #[pyo3(signature = (path, threads=None, isa=None))]
+    fn load(py: Python<'_>, path: PathBuf, threads: Option<Whole>, isa: Option<String>) -> PyResult<Self> {
+        let runtime = runtime(py, threads, isa)?;
+        let params = detached(py, move || Params::from_reader(&FileReader::open(&path)?, &runtime))?;
+        Ok(Self { params })
+    }
+
+    /// Writes the parameters to `path`, which is replaced at once or not at all. Returns the file's bytes.
+    ///
+    /// Errors: `FileAccessError`.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+        detached(py, || Ok(self.params.save(&path)?))
+    }
+
+    /// Degree, chain, security, sizes and expected precision; print it, or take its `to_dict()`.
+    fn explain(&self) -> PyExplanation {
+        PyExplanation { explanation: self.params.explain() }
+    }
+
+    /// The canonical scale of a level: fresh ciphertexts there have it, and rescaled products of the level above.
+    ///
+    /// Errors: `LevelError`.
+    #[pyo3(signature = (level=None))]
+    fn scale(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<f64> {
+        Ok(self.params.scale(self.level(py, level)?))
+    }
+
+    /// Bits of the ciphertext modulus at a level, the top if None.
+    ///
+    /// Errors: `LevelError`.
+    #[pyo3(signature = (level=None))]
+    fn log2_q(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<f64> {
+        Ok(self.params.log2_q(self.level(py, level)?))
+    }
+
+    /// The specification as TOML text, for `from_toml`.
+    fn to_toml(&self, py: Python<'_>) -> PyResult<String> {
+        toml::to_string(self.params.spec()).map_err(|error| exception(py, "InternalError", error.to_string()))
+    }
+
+    /// Name of the set.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.params.spec().name
+    }
+
+    /// Ring degree n: coefficients of a polynomial.
+    #[getter]
+    fn degree(&self) -> usize {
+        self.params.degree()
+    }
+
+    /// Module rank k.
+    #[getter]
+    fn rank(&self) -> usize {
+        self.params.rank()
+    }
+
+    /// Complex slots of a polynomial: n / 2.
+    #[getter]
+    fn slot_count(&self) -> usize {
+        self.params.slot_count()
+    }
+
+    /// Highest level: how many rescales there are.
+    #[getter]
+    fn max_level(&self) -> usize {
+        self.params.max_level().0
+    }
+
+    /// Estimated bits of security.
+    #[getter]
+    fn security_bits(&self) -> f64 {
+        self.params.security_bits()
+    }
+
+    /// Bits of the largest key modulus, special primes included.
+    #[getter]
+    fn log2_qp(&self) -> f64 {
+        self.params.log2_qp()
+    }
+
+    /// Whether the estimate is below 128 bits.
+    #[getter]
+    fn insecure(&self) -> bool {
+        self.params.is_insecure()
+    }
+
+    /// Hexadecimal digest of everything two parties must agree on.
+    #[getter]
+    fn digest(&self) -> String {
+        hex(self.params.digest())
+    }
+
+    /// Worker threads.
+    #[getter]
+    fn threads(&self) -> usize {
+        self.params.threads()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().params == self.params)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let digest = self.params.digest();
+        digest[..8].iter().fold(0, |hash, &byte| hash << 8 | u64::from(byte))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "Params(\"{}\", degree={}, rank={}, max_level={}, security_bits={:.0}{})",
+            self.name(),
+            self.degree(),
+            self.rank(),
+            self.max_level(),
+            self.security_bits(),
+            if self.insecure() { ", INSECURE" } else { "" }
+        )
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, memo: &Bound<'_, PyAny>) -> Py<Self> {
+        let _ = memo;
+        slf
+    }
+
+    /// Pickles the specification and the thread count; a forced instruction set stays with this machine.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, usize))> {
+        let rebuild = py.import("clathrate._pickle")?.getattr("rebuild_params")?;
+        Ok((rebuild, (self.to_toml(py)?, self.threads())))
+    }
+}
+
+fn read_text(path: &std::path::Path) -> std::io::Result<String> {
+    use std::io::Read;
+    let file = std::fs::File::open(path)?;
+    let mut text = String::new();
+    file.take(TEXT_LIMIT_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > TEXT_LIMIT_BYTES {
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, "a specification has at most 1 MiB"));
+    }
+    Ok(text)
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// JSON text as Python objects.
+pub fn from_json<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("json")?.call_method1("loads", (text,))
+}
+
+/// What a parameter set means in numbers: `print(params.explain())`, or `params.explain().to_dict()`.
+#[pyclass(frozen, module = "clathrate", name = "Explanation")]
+pub struct PyExplanation {
+    explanation: Explanation,
+}
+
+#[pymethods]
+impl PyExplanation {
+    /// The figures by name: bits for `log2_*`, `*_bits`; MiB for `*_mib`.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = serde_json::to_string(&self.explanation).map_err(|error| exception(py, "InternalError", error.to_string()))?;
+        from_json(py, &text)
+    }
+
+    fn __str__(&self) -> String {
+        self.explanation.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        self.explanation.to_string()
+    }
+}
+
+/// Names of the presets.
+#[pyfunction]
+pub fn preset_names() -> Vec<String> {
+    clathrate_ckks::params::preset_names()
+}
+
+/// What this machine runs: `version`, `kernels` (name to whether it runs here), `fastest`, `chosen` (after the environment
+/// variable `CLATHRATE_ISA`), `cpus`, `engine` (what a small parameter set gets).
+///
+/// Errors: `ParamsError` where `CLATHRATE_ISA` names an instruction set this machine lacks.
+#[pyfunction]
+pub fn doctor(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let available = Isa::available();
+    let kernels = PyDict::new(py);
+    for isa in [Isa::Scalar, Isa::Avx2, Isa::Ifma] {
+        kernels.set_item(isa.name(), available.contains(&isa))?;
+    }
+    let chosen = Isa::detect().map_err(|error| raise(py, error.into()))?;
+    let sample = detached(py, || Params::preset("insecure_tiny", &Runtime::default()))?;
+    let report = PyDict::new(py);
+    report.set_item("version", env!("CARGO_PKG_VERSION"))?;
+    report.set_item("kernels", kernels)?;
+    report.set_item("fastest", available.last().map(|isa| isa.name()))?;
+    report.set_item("chosen", chosen.name())?;
+    report.set_item("cpus", std::thread::available_parallelism().map_or(1, usize::from))?;
+    report.set_item("engine", sample.explain().engine)?;
+    Ok(report)
+}

@@ -1,0 +1,27 @@
+"""Functions that pickles name: how objects come back. Their names and arguments are part of the pickle format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+    from ._native import Needs, Params
+
+
+def rebuild(params: Params, data: ReadableBuffer) -> Any:
+    """An object from its file's bytes, read in place where pickle hands them over out of band."""
+    return _native.from_bytes(data, params)
+
+
+def rebuild_params(toml: str, threads: int) -> Params:
+    """Parameters from their specification."""
+    return _native.Params.from_toml(toml, threads)
+
+
+def rebuild_needs(json: str) -> Needs:
+    """Needs from JSON."""
+    return _native.Needs._from_json(json)

@@ -1,0 +1,91 @@
+"""Exceptions: one class per kind of error, each also the built-in class that a NumPy user would expect.
+
+Messages carry the numbers and the remedy: ``rotation by 5 needs a key; the key set has 1, 2, 4: ask for it when making evaluation keys``.
+"""
+
+__all__ = [
+    "CancelledError",
+    "ClathrateError",
+    "DataError",
+    "FileAccessError",
+    "FileFormatError",
+    "InternalError",
+    "LevelError",
+    "MissingFileError",
+    "MissingKeyError",
+    "ParamsError",
+    "RandomError",
+    "ScaleError",
+    "SecurityError",
+    "ShapeError",
+    "WrongParamsError",
+    "WrongSecretError",
+]
+
+
+class ClathrateError(Exception):
+    """Any error of Clathrate."""
+
+
+class ParamsError(ClathrateError, ValueError):
+    """Parameters that cannot be used."""
+
+
+class SecurityError(ParamsError):
+    """Parameters below 128 bits of security that do not say so."""
+
+
+class DataError(ClathrateError, ValueError):
+    """Data or an argument out of range: NaN, infinities, too large, empty."""
+
+
+class ShapeError(ClathrateError, ValueError):
+    """Shapes or encodings that do not fit."""
+
+
+class ScaleError(ClathrateError, ValueError):
+    """Scales that do not fit each other or the modulus."""
+
+
+class LevelError(ClathrateError, ValueError):
+    """A level that does not fit."""
+
+
+class MissingKeyError(ClathrateError, LookupError):
+    """An evaluation key that is not there."""
+
+
+class WrongParamsError(ClathrateError, ValueError):
+    """Objects of different parameters."""
+
+
+class WrongSecretError(ClathrateError, ValueError):
+    """Objects of different secrets."""
+
+
+class FileFormatError(ClathrateError, ValueError):
+    """A file that is not what it should be: truncated, corrupted, of another kind or a newer version."""
+
+
+class FileAccessError(ClathrateError, OSError):
+    """The operating system refused; ``errno`` and ``filename`` are set."""
+
+    def __str__(self) -> str:
+        # OSError would print its fields instead of the message.
+        return str(self.args[0]) if self.args else ""
+
+
+class MissingFileError(FileAccessError, FileNotFoundError):
+    """There is no file at the path."""
+
+
+class RandomError(ClathrateError, RuntimeError):
+    """The system gave no randomness."""
+
+
+class CancelledError(ClathrateError):
+    """A progress function returned False."""
+
+
+class InternalError(ClathrateError, RuntimeError):
+    """A bug in Clathrate."""

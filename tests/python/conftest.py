@@ -1,0 +1,57 @@
+"""Shared parameters and keys: small insecure sets, made once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import clathrate as cl
+import numpy as np
+import pytest
+
+
+@dataclass(frozen=True)
+class Party:
+    """A key's owner, with keys for products, some rotations and conjugation."""
+
+    params: cl.Params
+    key: cl.SecretKey
+    keys: cl.EvaluationKeys
+
+    def encrypt(self, data: object, **options: object) -> cl.Ciphertext:
+        return self.key.encrypt(data, **options).with_keys(self.keys)
+
+    def error(self, ciphertext: cl.Ciphertext, expected: object) -> float:
+        found = self.key.decrypt(ciphertext)
+        assert found.shape == np.shape(expected)
+        return float(np.max(np.abs(found - expected)))
+
+
+ROTATIONS = (1, -2, 4)
+
+
+def party(name: str) -> Party:
+    params = cl.Params.preset(name)
+    key = cl.SecretKey.generate(params)
+    return Party(params, key, key.evaluation_keys(cl.Needs(relinearise=True, rotations=ROTATIONS, conjugate=True)))
+
+
+@pytest.fixture(scope="session")
+def small() -> Party:
+    """Rank 1, degree 1024, levels 0 to 5."""
+    return party("insecure_small")
+
+
+@pytest.fixture(scope="session", params=["insecure_small", "insecure_rank2", "insecure_rank3"])
+def each_rank(request: pytest.FixtureRequest) -> Party:
+    return party(request.param)
+
+
+@pytest.fixture(scope="session")
+def flat() -> Party:
+    """Degree 256, one product deep: matrix products."""
+    return party("insecure_matmul")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20260601)

@@ -1,0 +1,173 @@
+"""Parameters: presets, free specifications, refusals, explanation."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import clathrate as cl
+import numpy as np
+import pytest
+
+SPEC = {"degree": 64, "steps": [[30, 30], 40, [40]], "special": [42, 42], "log2_scale": 40, "insecure": True}
+
+
+def test_presets_are_listed_and_loadable():
+    names = cl.preset_names()
+    assert {"matmul", "insecure_tiny", "insecure_small"} <= set(names)
+    for name in (name for name in names if name.startswith("insecure")):
+        assert cl.Params.preset(name).insecure
+    secure = cl.Params.preset("matmul")
+    assert not secure.insecure
+    assert secure.security_bits >= 128
+
+
+def test_unknown_presets_name_those_there_are():
+    with pytest.raises(cl.ParamsError, match="insecure_tiny"):
+        cl.Params.preset("nonsense")
+
+
+def test_constructor_text_and_file_make_equal_params(tmp_path):
+    params = cl.Params(**SPEC, name="mine")
+    assert (params.name, params.degree, params.rank, params.slot_count, params.max_level) == ("mine", 64, 1, 32, 2)
+    text = cl.Params.from_toml(params.to_toml())
+    toml, container = tmp_path / "params.toml", tmp_path / "params.clathrate"
+    toml.write_text(params.to_toml())
+    assert params.save(container) == container.stat().st_size
+    for other in (text, cl.Params.from_file(toml), cl.Params.from_file(str(toml)), cl.Params.load(container), cl.load(container)):
+        assert other == params
+        assert hash(other) == hash(params)
+        assert other.digest == params.digest
+        assert other.name == "mine"
+    assert params != cl.Params(**{**SPEC, "steps": [[30, 30], 40]})
+    assert params != 3
+
+
+def test_params_pickle_and_copy_as_values():
+    params = cl.Params.preset("insecure_tiny", threads=2)
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(params, protocol=protocol))
+        assert again == params
+        assert again.threads == 2
+    assert copy.copy(params) is params
+    assert copy.deepcopy(params) is params
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"degree": 63}, "power of two"),
+        ({"degree": 4}, "power of two from"),
+        ({"degree": 1 << 18}, "power of two from"),
+        ({"degree": 0}, "degree 0"),
+        ({"degree": -64}, "degree -64"),
+        ({"degree": 10**40}, "degree"),
+        ({"rank": 0}, "rank 0 is out of range"),
+        ({"rank": 65}, "rank 65 is out of range"),
+        ({"rank": -1}, "rank -1 is out of range"),
+        ({"steps": []}, "at least one step"),
+        ({"steps": [[]]}, "at least one prime"),
+        ({"steps": [[61]]}, "61 bits"),
+        ({"steps": [-5]}, "-5 bits"),
+        ({"steps": [3, 40]}, "3 bits"),
+        ({"special": [10**12]}, "bits"),
+        ({"log2_scale": float("nan")}, "log2_scale"),
+        ({"log2_scale": 300}, "log2_scale"),
+        ({"log2_scale": -1}, "log2_scale"),
+        ({"secret_weight": 65}, "secret_weight 65"),
+        ({"secret_weight": -1}, "secret_weight -1"),
+        ({"digit_bits": -1.0}, "digit_bits"),
+        ({"isa": "mmx"}, "mmx"),
+    ],
+)
+def test_what_no_params_can_be_is_refused_with_the_remedy(change, message):
+    with pytest.raises(cl.ParamsError, match=message):
+        cl.Params(**{**SPEC, **change})
+
+
+def test_insecure_params_are_refused_unless_marked():
+    with pytest.raises(cl.SecurityError, match=r"below 128.*insecure = true"):
+        cl.Params(**{**SPEC, "insecure": False})
+    assert issubclass(cl.SecurityError, cl.ParamsError)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 10**6, 10**40])
+def test_threads_out_of_range_are_refused(threads):
+    with pytest.raises(cl.DataError, match="threads"):
+        cl.Params.preset("insecure_tiny", threads=threads)
+
+
+@pytest.mark.parametrize("text", ["", "degree = 64", "not toml at all [", 'degree = "a"', "surprise = 1"])
+def test_text_that_is_no_specification_is_refused(text):
+    with pytest.raises(cl.ParamsError, match="no specification"):
+        cl.Params.from_toml(text)
+
+
+def test_files_that_cannot_be_read_are_os_errors(tmp_path):
+    for read in (cl.Params.from_file, cl.Params.load):
+        with pytest.raises(cl.MissingFileError, match="absent") as caught:
+            read(tmp_path / "absent")
+        assert isinstance(caught.value, FileNotFoundError)
+        assert caught.value.errno == 2
+        with pytest.raises(OSError, match="cannot"):
+            read(tmp_path)
+    large = tmp_path / "large.toml"
+    large.write_bytes(b"#" * (1 << 21))
+    with pytest.raises(cl.FileAccessError, match="1 MiB"):
+        cl.Params.from_file(large)
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe")
+    with pytest.raises(cl.FileAccessError):
+        cl.Params.from_file(binary)
+
+
+def test_explanation_prints_and_gives_figures():
+    params = cl.Params.preset("matmul")
+    explanation = params.explain()
+    figures = explanation.to_dict()
+    assert "security" in str(explanation)
+    assert str(explanation) == repr(explanation)
+    assert figures["degree"] == params.degree
+    assert figures["security_bits"] == params.security_bits
+    assert abs(figures["log2_qp"] - params.log2_qp) < 1e-9
+    json.dumps(figures)
+    assert "below 128" in str(cl.Params.preset("insecure_tiny").explain())
+
+
+def test_scales_and_moduli_by_level():
+    params = cl.Params.preset("insecure_tiny")
+    assert params.scale() == params.scale(params.max_level) == 2.0**40
+    assert params.log2_q() > params.log2_q(0) > 0
+    for level in (-1, params.max_level + 1):
+        with pytest.raises(cl.LevelError):
+            params.scale(level)
+        with pytest.raises(cl.LevelError):
+            params.log2_q(level)
+
+
+def test_repr_marks_insecure_sets():
+    assert "INSECURE" in repr(cl.Params.preset("insecure_tiny"))
+    assert "INSECURE" not in repr(cl.Params.preset("matmul"))
+
+
+def test_every_kernel_and_thread_count_gives_the_same_decryption(rng):
+    data, weights = rng.normal(size=(5, 40)), rng.normal(size=(2, 5))
+    base = cl.Params.preset("insecure_small")
+    key = cl.SecretKey.generate(base)
+    blob = key.encrypt(data).to_bytes()
+    results = []
+    for isa in (name for name, runs in cl.doctor()["kernels"].items() if runs):
+        for threads in (1, 2):
+            params = cl.Params.preset("insecure_small", threads=threads, isa=isa)
+            results.append((weights @ cl.from_bytes(blob, params)).rescale().to_bytes())
+    assert all(np.array_equal(result, results[0]) for result in results)
+
+
+def test_doctor_tells_what_runs_here():
+    report = cl.doctor()
+    assert report["kernels"]["scalar"] is True
+    assert report["kernels"][report["fastest"]] is True
+    assert report["version"] == cl.__version__
+    assert report["cpus"] >= 1
+    assert "kernels" in report["engine"]

@@ -1,0 +1,139 @@
+"""Traces: what they say is what the computation does."""
+
+from __future__ import annotations
+
+import clathrate as cl
+import numpy as np
+import pytest
+
+W = np.linspace(-1, 1, 6).reshape(2, 3)
+V = np.linspace(0.5, 1.5, 3 * 8).reshape(3, 8)
+
+
+def inner_sum(x):
+    for step in (4, 2, 1):
+        x = x + x.rotate(step)
+    return x
+
+
+CIRCUITS = {
+    "linear": lambda x, y: x + y * 2 - 3.5,
+    "plain product": lambda x, y: (x * V).rescale() + y,
+    "product": lambda x, y: (x * y).rescale(),
+    "fused product": lambda x, y: x.multiply(y) - x,
+    "square": lambda x, y: (x**2).rescale() * 0.25 + y,
+    "cube": lambda x, y: ((x * y).rescale() * x).rescale(),
+    "lazy sum": lambda x, y: (x * y + y * V).rescale(),
+    "unscaled plus fresh": lambda x, y: x * V + y,
+    "rotations": lambda x, y: inner_sum(x) + y.rotate(8) + y.rotate(-1),
+    "hoisted": lambda x, y: sum(x.rotate_many([1, 2, 3]), y),
+    "conjugate": lambda x, y: (x * 1j).rescale().conj() + y,
+    "division": lambda x, y: (x / 3).rescale() + (y / V).rescale(),
+    "late rotation": lambda x, y: ((x * y).rescale() * y).rescale().rotate(3),
+    "both levels": lambda x, y: (x.rotate(1) * y).rescale().rotate(1),
+    "drop": lambda x, y: x.drop_to_level(1) * y,
+    "matrix": lambda x, y: (W @ (x + y)).rescale(),
+    "matrix of integers": lambda x, y: (x + y).matmul(np.ones((4, 3), dtype=int), weight_scale=1.0),
+    "negative": lambda x, y: -(1 - x) + [[1], [2], [3]] - y,
+    "nothing": lambda x, y: +x,
+}
+
+
+@pytest.mark.parametrize("name", CIRCUITS)
+@pytest.mark.parametrize("preset", ["insecure_tiny", "insecure_rank2"])
+def test_traced_needs_suffice_and_results_agree(rng, name, preset):
+    circuit = CIRCUITS[name]
+    params = cl.Params.preset(preset)
+    trace = cl.trace(circuit, (3, 8), (3, 8), params=params, encoding="slots")
+    key = cl.SecretKey.generate(params)
+    keys = key.evaluation_keys(trace.needs)
+    x, y = (key.encrypt(rng.normal(size=(3, 8)), encoding="slots").with_keys(keys) for _ in range(2))
+    result = circuit(x, y)
+    for attribute in ("shape", "ndim", "size", "encoding", "level", "is_complex"):
+        assert getattr(result, attribute) == getattr(trace.result, attribute), attribute
+    assert result.scale == pytest.approx(trace.result.scale, rel=1e-9)
+
+
+def test_traced_needs_are_necessary(rng):
+    params = cl.Params.preset("insecure_tiny")
+    circuit = CIRCUITS["late rotation"]
+    needs = cl.trace(circuit, (8,), (8,), params=params).needs
+    assert needs.to_dict() == {"relinearise": params.max_level, "rotations": {3: params.max_level - 2}}
+    key = cl.SecretKey.generate(params)
+    x = key.encrypt(rng.uniform(-1, 1, 8))
+    for less in (cl.Needs(relinearise=True), cl.Needs(rotations=[3])):
+        with pytest.raises(cl.MissingKeyError):
+            circuit(*(x.with_keys(key.evaluation_keys(less)),) * 2)
+    with pytest.raises(cl.LevelError):
+        circuit(*(x.with_keys(key.evaluation_keys(cl.Needs(relinearise=True, rotations=[3], level=0))),) * 2)
+
+
+def test_levels_of_a_key_are_the_highest_it_is_used_at():
+    params = cl.Params.preset("insecure_tiny")
+    assert cl.trace(CIRCUITS["both levels"], (8,), (8,), params=params).needs.to_dict()["rotations"] == {1: params.max_level}
+    assert cl.trace(CIRCUITS["both levels"], (8,), (8,), params=params, level=2).needs.to_dict()["rotations"] == {1: 2}
+
+
+def test_rotations_by_the_period_need_no_key():
+    params = cl.Params.preset("insecure_tiny")
+    assert not cl.trace(lambda x: x.rotate(8) + x.rotate(0) + x.rotate(-16), (5,), params=params).needs
+
+
+@pytest.mark.parametrize(
+    ("circuit", "error"),
+    [
+        (lambda x: x * x * x * x * x * x, cl.ScaleError),
+        (lambda x: x.drop_to_level(0).rescale(), cl.LevelError),
+        (lambda x: x.drop_to_level(0) * 0.5, cl.LevelError),
+        (lambda x: x.drop_to_level(1).drop_to_level(2), cl.LevelError),
+        (lambda x: x + np.ones(3), cl.ShapeError),
+        (lambda x: x * np.ones((2, 8)), cl.ShapeError),
+        (lambda x: np.ones((2, 8)) @ x, cl.ShapeError),
+        (lambda x: x @ np.ones((8, 2)), TypeError),
+        (lambda x: x + "a", TypeError),
+        (lambda x: x * np.array(["a"]), TypeError),
+        (lambda x: 1 / x, TypeError),
+        (lambda x: x / 0, ZeroDivisionError),
+        (lambda x: x**3, ValueError),
+        (lambda x: x == 1, TypeError),
+        (lambda x: 1 if x else 0, TypeError),
+        (lambda x: float(x), TypeError),
+        (lambda x: np.asarray(x), TypeError),
+    ],
+)
+def test_traces_and_ciphertexts_raise_the_same_errors(circuit, error):
+    params = cl.Params.preset("insecure_tiny")
+    with pytest.raises(error):
+        cl.trace(circuit, (8,), params=params)
+    key = cl.SecretKey.generate(params)
+    keys = key.evaluation_keys(cl.Needs(relinearise=True))
+    with pytest.raises(error):
+        circuit(key.encrypt(np.ones(8)).with_keys(keys))
+
+
+def test_traces_of_coefficients_refuse_slot_operations():
+    params = cl.Params.preset("insecure_tiny")
+    for circuit in (lambda x: x * x, lambda x: x.rotate(1), lambda x: x.conj(), lambda x: x * np.ones((2, 3)), lambda x: x + 1j):
+        with pytest.raises(cl.ShapeError, match="needs slots"):
+            cl.trace(circuit, (2, 3), params=params)
+    with pytest.raises(cl.ShapeError, match="needs slots"):
+        cl.trace(lambda x: x, (2, 3), params=params, encoding="coefficients", is_complex=True)
+    with pytest.raises(cl.ShapeError, match="split the array"):
+        cl.trace(lambda x: x.rotate(1), (33,), params=params)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (1, 2, 3), (-1,)])
+def test_traces_of_impossible_shapes_are_refused(shape):
+    with pytest.raises(cl.DataError):
+        cl.trace(lambda x: x, shape, params=cl.Params.preset("insecure_tiny"))
+
+
+def test_traces_take_what_encrypt_takes():
+    params = cl.Params.preset("insecure_tiny")
+    trace = cl.trace(lambda x: x, (8,), params=params, level=2, scale=2.0**30, is_complex=True)
+    assert (trace.result.level, trace.result.scale, trace.result.is_complex) == (2, 2.0**30, True)
+    for level in (-1, 9):
+        with pytest.raises(cl.LevelError):
+            cl.trace(lambda x: x, (8,), params=params, level=level)
+    with pytest.raises(cl.ScaleError):
+        cl.trace(lambda x: x, (8,), params=params, scale=2.0**500)

@@ -1,0 +1,46 @@
+"""What type checkers accept: read by mypy in strict mode, run by nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import assert_type
+
+import clathrate as cl
+import numpy as np
+from numpy.typing import NDArray
+
+
+def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) -> None:
+    params = cl.Params.preset("matmul", threads=2)
+    cl.Params(degree=64, steps=[[30, 30], 40], log2_scale=40, insecure=True)
+    key = cl.SecretKey.generate(params)
+    keys = key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1, 2]) | cl.Needs(conjugate=True), progress=True)
+    ct = key.encrypt(data, "slots", progress=lambda done, total: done < total).with_keys(keys)
+    assert_type((ct * ct).rescale(), cl.Ciphertext)
+    assert_type(2 * ct + data - 1.5, cl.Ciphertext)
+    assert_type(ct / 2, cl.Ciphertext)
+    assert_type(ct**2, cl.Ciphertext)
+    assert_type(ct.rotate_many([1, 2]), list[cl.Ciphertext])
+    assert_type(ct.matmul(weights, progress=False), cl.Ciphertext)
+    product: cl.Ciphertext = weights @ ct
+    out: NDArray[np.float64] = key.decrypt(product)
+    assert_type(out, NDArray[np.float64])
+    assert_type(ct.save(path), int)
+    assert_type(cl.Ciphertext.load(path, params), cl.Ciphertext)
+    assert_type(cl.trace(lambda x: x * x, (8,), params=params).needs, cl.Needs)
+    try:
+        ct.rotate(5)
+    except cl.MissingKeyError as error:
+        assert_type(error, cl.MissingKeyError)
+
+
+def refused(ct: cl.Ciphertext, key: cl.SecretKey) -> None:
+    key.encrypt([1.0], encoding="bits")  # type: ignore[arg-type]
+    ct**3  # type: ignore[operator]
+    ct / ct  # type: ignore[operator]
+    ct @ ct  # type: ignore[operator]
+    ct.level = 3  # type: ignore[misc]
+    ct.rotate(1.5)  # type: ignore[arg-type]
+    key.evaluation_keys({"relinearise": True})  # type: ignore[arg-type]
+    float(ct)  # type: ignore[arg-type]
+    cl.Ciphertext.load("a")  # type: ignore[call-arg]
