@@ -252,7 +252,7 @@ impl SecretKey {
     /// Decrypts with flooding noise: uniform in `[-2^(bits-1), 2^(bits-1))` on every coefficient of the phase, in units of the scaled integers.
     ///
     /// Chosen `lambda` bits above a bound on the circuit's error, what is revealed is within `2^-lambda` of independent of that
-    /// error, per query. Returns the numbers and the precision lost to the flood, in units of the message.
+    /// error, per query: the caller bounds the error and counts the queries. The numbers lose `flood_bits` of the scale's bits.
     ///
     /// # Errors
     /// As [`SecretKey::decrypt`]; [`CkksError::OutOfRange`] unless `1 <= flood_bits <= 62` and below the modulus.
