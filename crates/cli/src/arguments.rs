@@ -212,10 +212,10 @@ pub struct Inspect {
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// What to time, several separated by commas [default: all]
+    /// What to time, several separated by commas [default: all; with --quick ntt,n14]
     #[arg(long, value_delimiter = ',')]
     pub set: Vec<BenchSet>,
-    /// Shorter: fewer runs
+    /// Fewer runs; QUICK=1 in the environment does the same
     #[arg(long)]
     pub quick: bool,
     /// Only these operations, separated by commas
@@ -228,11 +228,11 @@ pub struct Bench {
 pub enum BenchSet {
     /// The transform of one 40-bit prime at degrees 2^12 to 2^16
     Ntt,
-    /// Presets bench_n14_one and bench_n14
+    /// Preset bench_n14
     N14,
-    /// Presets bench_n15_one and bench_n15
+    /// Presets bench_n15_one, bench_n15_mid and bench_n15_low
     N15,
-    /// Presets bench_n16_one and bench_n16
+    /// Presets bench_n16_mid and bench_n16_one
     N16,
     /// Presets rank2_n14 and rank4_n13
     Ranks,

@@ -1,6 +1,6 @@
 //! What ends a command early: one type, one name per kind for programs, one exit code per kind for scripts.
 //!
-//! The lowest layer of the command line: everything else returns these.
+//! Above `npy`, whose errors it takes in; everything else returns these.
 
 use std::io;
 use std::path::PathBuf;
@@ -94,6 +94,15 @@ impl Failure {
         match source.into() {
             source @ CkksError::File(FileError::Io { .. }) => Self::Core(source),
             source => Self::File { path: path.into(), source },
+        }
+    }
+
+    /// An error about the array at `path`.
+    pub fn array(path: impl Into<PathBuf>, source: ArrayError) -> Self {
+        let path = path.into();
+        match source {
+            ArrayError::Io { action, source } => Self::Io { path, action, source },
+            source => Self::Array { path, source },
         }
     }
 

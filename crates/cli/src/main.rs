@@ -1,6 +1,6 @@
 //! The `clathrate` command: parses, runs one verb, and turns what went wrong into a message and an exit code.
 //!
-//! Layers, lowest first: `failure`, `npy`, `arguments`, `console` and `files`, `verbs`.
+//! Layers, lowest first: `npy`, `failure`, `arguments`, `console` and `files`, `verbs`.
 #![forbid(unsafe_code)]
 
 mod arguments;

@@ -12,8 +12,6 @@ use npyz::{DType, Deserialize, NpyFile, NpyHeader, Order, TypeChar, WriterBuilde
 use num_complex::{Complex32, Complex64};
 use thiserror::Error;
 
-use crate::failure::Failure;
-
 /// Longest header, as in NumPy itself.
 const HEADER_LIMIT_BYTES: usize = 10_000;
 /// Most opening brackets in a header: arrays of numbers have two.
@@ -68,6 +66,14 @@ pub enum ArrayError {
     /// Complex numbers where real ones are needed.
     #[error("the matrix is complex: weights are real")]
     ComplexWeights,
+    /// The operating system refused.
+    #[error("cannot {action} the file: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The reason.
+        source: io::Error,
+    },
     /// Reading failed, or an element is not what its dtype says.
     #[error("the array cannot be read: {0}")]
     Data(#[from] io::Error),
@@ -76,18 +82,21 @@ pub enum ArrayError {
 /// Reads the array at `path`.
 ///
 /// # Errors
-/// `Failure::Array`, `Failure::Io`.
-pub fn read(path: &Path) -> Result<Array, Failure> {
-    let io = |action, source| Failure::Io { path: path.to_owned(), action, source };
+/// [`ArrayError::Io`] where the operating system refuses, the others for what the file holds.
+pub fn read(path: &Path) -> Result<Array, ArrayError> {
+    let io = |action, source| ArrayError::Io { action, source };
     let about = std::fs::metadata(path).map_err(|source| io("open", source))?;
     if !about.is_file() {
         return Err(io("read", io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
     }
     let file = File::open(path).map_err(|source| io("open", source))?;
-    parse(BufReader::new(file), about.len()).map_err(|source| Failure::Array { path: path.to_owned(), source })
+    parse(BufReader::new(file), about.len())
 }
 
 /// Reads an array from a stream of `total` bytes.
+///
+/// # Errors
+/// As [`read`].
 pub fn parse(mut source: impl Read, total: u64) -> Result<Array, ArrayError> {
     let head = read_head(&mut source)?;
     let header = NpyHeader::from_reader(&head[..]).map_err(|error| header_error(error.to_string()))?;
@@ -171,7 +180,10 @@ fn read_head(source: &mut impl Read) -> Result<Vec<u8>, ArrayError> {
     if text.chars().filter(|c| "([{".contains(*c)).count() > BRACKET_LIMIT {
         return Err(header_error("it is nested too deeply"));
     }
-    // The parser multiplies the axes without a check.
+    // The parser multiplies the axes without a check; so that it finds the ones checked here, there is one plain `shape`.
+    if text.matches("shape").count() > 1 || text.contains('\\') {
+        return Err(header_error("it says more than an array's header does"));
+    }
     let shape = text.split_once("shape").and_then(|(_, rest)| rest.split_once('(')).and_then(|(_, rest)| rest.split_once(')'));
     let axes = shape.ok_or_else(|| header_error("it has no shape"))?.0.split(',').map(str::trim).filter(|axis| !axis.is_empty());
     let product = axes
@@ -201,9 +213,9 @@ fn elements<T: Deserialize, U: Copy>(
 /// Writes an array, float64 or complex128 in C order; `path` has it whole or stays as it was. The file's length in bytes.
 ///
 /// # Errors
-/// `Failure::Io`.
-pub fn write(path: &Path, shape: &[usize], values: &Values) -> Result<u64, Failure> {
-    let io = |action, source| Failure::Io { path: path.to_owned(), action, source };
+/// [`ArrayError::Io`].
+pub fn write(path: &Path, shape: &[usize], values: &Values) -> Result<u64, ArrayError> {
+    let io = |action, source| ArrayError::Io { action, source };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() || path.file_name().is_none() {
         return Err(io("write", io::ErrorKind::IsADirectory.into()));

@@ -34,7 +34,7 @@ pub fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> Result<
     let params = files::params(&arguments.params.params, runtime)?;
     warn_insecure(console, &params);
     let key = files::load(&arguments.key, |reader| read_key(reader, &params))?;
-    let array = npy::read(&arguments.input)?;
+    let array = npy::read(&arguments.input).map_err(|error| Failure::array(&arguments.input, error))?;
     let options = EncryptOptions { encoding: arguments.encoding.map(Into::into), level: arguments.level.map(Level), scale: None };
     let mut bar = console.progress("encrypt");
     let ciphertext = match &key {

@@ -16,9 +16,9 @@ pub fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(
     files::check_output(output)?;
     let params = files::params(&arguments.params.params, runtime)?;
     warn_insecure(console, &params);
-    let weights = npy::read(&arguments.weights)?;
+    let weights = npy::read(&arguments.weights).map_err(|error| Failure::array(&arguments.weights, error))?;
     let Values::Real(values) = &weights.values else {
-        return Err(Failure::Array { path: arguments.weights.clone(), source: ArrayError::ComplexWeights });
+        return Err(Failure::array(&arguments.weights, ArrayError::ComplexWeights));
     };
     let input = files::load(&arguments.input, |reader| Ciphertext::from_reader(reader, &params))?;
     let &[rows, inner] = &weights.shape[..] else {

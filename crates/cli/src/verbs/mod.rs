@@ -10,6 +10,7 @@ pub mod machine;
 pub mod matmul;
 pub mod params;
 pub mod selftest;
+pub mod sequence;
 
 use std::path::Path;
 

@@ -12,13 +12,13 @@ use serde_json::json;
 use super::timing::{Extra, Timer};
 use crate::failure::Failure;
 use crate::verbs::machine;
-use crate::verbs::selftest::numbers;
+use crate::verbs::sequence::{numbers, words};
 
 /// Rotations that share one decomposition.
 const HOISTED: [i64; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 
-/// Keys may take this part of the free memory.
-const MEMORY_SHARE: f64 = 0.8;
+/// Keys may take this part of the free memory: other programs need some too.
+const MEMORY_SHARE: f64 = 0.6;
 
 /// Largest error of a slot that a row may be printed with.
 const TOLERANCE: f64 = 1e-4;
@@ -26,7 +26,8 @@ const TOLERANCE: f64 = 1e-4;
 /// A parameter set with everything that is not timed.
 struct Bench<'a> {
     timer: &'a Timer<'a>,
-    preset: &'a str,
+    /// What rows call the parameters: comparison sets have the name that all libraries share.
+    label: String,
     params: Params,
     secret: SecretKey,
     extra: Extra,
@@ -36,7 +37,8 @@ struct Bench<'a> {
 pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Failure> {
     let params = Params::preset(preset, runtime)?;
     let secret = SecretKey::generate(&params)?;
-    let bench = Bench { timer, preset, extra: extra_of(&params), secret, params };
+    let label = preset.strip_prefix("bench_").unwrap_or(preset).replace('_', "-");
+    let bench = Bench { timer, label, extra: extra_of(&params), secret, params };
     let count = bench.params.slot_count();
     let data = |seed: u64| -> Vec<Complex64> {
         let (re, im) = (numbers(seed), numbers(seed + 1));
@@ -71,14 +73,14 @@ pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Fai
     if let Some(evaluator) = bench.keys("rotate", KeyNeeds::new().rotations([1], Reach::Top))? {
         bench.time("rotate", Some((&evaluator.rotate(&cx, 1)?, &rotated(1))), || Ok(evaluator.rotate(&cx, 1)?))?;
     }
-    if let Some(evaluator) = bench.keys("rotate_8_hoisted", KeyNeeds::new().rotations(HOISTED, Reach::Top))? {
+    if let Some(evaluator) = bench.keys("hoisted_rotations_8", KeyNeeds::new().rotations(HOISTED, Reach::Top))? {
         let all = evaluator.rotate_many(&cx, &HOISTED)?;
         let mut worst = 0.0f64;
         for (ciphertext, step) in all.iter().zip(HOISTED) {
             worst = worst.max(bench.error(ciphertext, &rotated(step))?);
         }
         drop(all);
-        bench.time_with_error("rotate_8_hoisted", Some(worst), || Ok(evaluator.rotate_many(&cx, &HOISTED)?))?;
+        bench.time_with_error("hoisted_rotations_8", Some(worst), || Ok(evaluator.rotate_many(&cx, &HOISTED)?))?;
     }
     Ok(())
 }
@@ -86,6 +88,7 @@ pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Fai
 fn extra_of(params: &Params) -> Extra {
     let explanation = params.explain();
     let extra = json!({
+        "preset": explanation.name,
         "degree": explanation.degree,
         "rank": explanation.rank,
         "log_qp": rounded(explanation.log2_qp),
@@ -113,8 +116,7 @@ impl Bench<'_> {
         let mut data = engine.zeroed(rows);
         for (row, &index) in indices.iter().enumerate() {
             let modulus = engine.moduli()[index].value();
-            let words = crate::verbs::selftest::words(index as u64);
-            data.row_mut(row).iter_mut().zip(words).for_each(|(x, word)| *x = word % modulus);
+            data.row_mut(row).iter_mut().zip(words(index as u64)).for_each(|(x, word)| *x = word % modulus);
         }
         let before: Vec<u64> = data.host().to_vec();
         engine.forward_ntt(&mut data, 0..rows, indices);
@@ -126,7 +128,7 @@ impl Bench<'_> {
                 continue;
             }
             let extra = self.extra_with(Some(error))?;
-            self.timer.time((work, self.preset), rows, &extra, || {
+            self.timer.time((work, &self.label), rows, &extra, || {
                 if forward {
                     engine.forward_ntt(&mut data, 0..rows, indices);
                 } else {
@@ -170,7 +172,7 @@ impl Bench<'_> {
     }
 
     fn time_with_error<T>(&self, work: &str, error: Option<f64>, f: impl FnMut() -> Result<T, Failure>) -> Result<(), Failure> {
-        self.timer.time((work, self.preset), 1, &self.extra_with(error)?, f)
+        self.timer.time((work, &self.label), 1, &self.extra_with(error)?, f)
     }
 
     /// An evaluator with the keys that `work` needs; none where it is not wanted, or keys do not fit in memory (an absent row says so).
@@ -187,7 +189,7 @@ impl Bench<'_> {
         {
             let gib = |bytes: f64| bytes / 1_073_741_824.0;
             let reason = format!("keys of {:.1} GiB do not fit in {:.1} GiB of free memory", gib(needed), gib(free as f64));
-            self.timer.absent(work, self.preset, &reason)?;
+            self.timer.absent(work, &self.label, &reason)?;
             return Ok(None);
         }
         Ok(Some(Evaluator::with_keys(Arc::new(self.secret.evaluation_keys(&needs, &mut |_, _| true)?))))

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::timing::{Extra, Timer};
 use crate::failure::Failure;
-use crate::verbs::selftest::words;
+use crate::verbs::sequence::words;
 
 /// Prime size: the presets' scaling primes.
 const PRIME_BITS: u32 = 40;

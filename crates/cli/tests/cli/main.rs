@@ -1,0 +1,7 @@
+//! The command as its users run it: processes, files and exit codes.
+
+mod arrays;
+mod flow;
+mod interrupted;
+mod refusals;
+mod support;
