@@ -46,14 +46,16 @@ impl BaseConversion {
     #[must_use]
     pub fn new(moduli: &[Modulus], sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<Self> {
         let product_without = |skip: Option<usize>, modulus: &Modulus| {
-            sources.iter().filter(|&&s| Some(s) != skip).fold(1, |product, &s| modulus.mul(product, moduli[s].value()))
+            let others = sources.iter().enumerate().filter(|&(i, _)| Some(i) != skip);
+            others.fold(1, |product, (_, &s)| modulus.mul(product, moduli[s].value()))
         };
         let prepare = sources
             .iter()
             .zip(constants)
-            .map(|(&s, &c)| {
+            .enumerate()
+            .map(|(i, (&s, &c))| {
                 let modulus = &moduli[s];
-                let inverse = modulus.inverse(product_without(Some(s), modulus))?;
+                let inverse = modulus.inverse(product_without(Some(i), modulus))?;
                 Some(modulus.multiplier(modulus.mul(c, inverse)))
             })
             .collect::<Option<Vec<_>>>()?;
@@ -61,7 +63,7 @@ impl BaseConversion {
             .iter()
             .map(|&t| {
                 let modulus = &moduli[t];
-                let mut row: Vec<u64> = sources.iter().map(|&s| product_without(Some(s), modulus)).collect();
+                let mut row: Vec<u64> = (0..sources.len()).map(|i| product_without(Some(i), modulus)).collect();
                 if rounding == Rounding::Centred {
                     row.push(modulus.neg(product_without(None, modulus)));
                 }
@@ -77,6 +79,12 @@ impl BaseConversion {
             weights,
             y_bits: sources.iter().map(|&s| moduli[s].bits()).max().unwrap_or(1).max(8),
         })
+    }
+
+    /// Columns of the matrix: the sources, and `z` when centred.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.sources.len() + usize::from(self.rounding == Rounding::Centred)
     }
 
     /// Engine indices of the source moduli.

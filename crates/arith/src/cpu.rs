@@ -9,8 +9,9 @@ use crate::aligned::{AlignedWords, Pool};
 use crate::automorphism::Automorphism;
 use crate::buffer::Buffer;
 use crate::conversion::{BaseConversion, Rounding};
-use crate::engine::Engine;
+use crate::engine::{Engine, GadgetInput};
 use crate::error::ArithError;
+use crate::extension::DigitExtension;
 use crate::kernels::{Isa, RowKernel};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
@@ -23,6 +24,21 @@ const CONVERSION_BLOCK: usize = 512;
 
 /// Coefficients per block of an inner product.
 const PRODUCT_BLOCK: usize = 1024;
+
+/// Words of extended digits that wait for one pass over the keys: a few rows, near the size of the second-level cache.
+const GROUP_WORDS: usize = 1 << 18;
+
+/// The rows of several buffers of equal shape: `[row][buffer]`.
+fn rows_of_all(buffers: &mut [Buffer], degree: usize) -> Vec<Vec<&mut [u64]>> {
+    let rows = buffers.first().map_or(0, Buffer::rows);
+    let mut by_row: Vec<Vec<&mut [u64]>> = (0..rows).map(|_| Vec::with_capacity(buffers.len())).collect();
+    for buffer in buffers {
+        for (row, words) in buffer.host_mut().chunks_exact_mut(degree).enumerate() {
+            by_row[row].push(words);
+        }
+    }
+    by_row
+}
 
 /// Computes on this machine's cores.
 #[derive(Debug)]
@@ -94,33 +110,79 @@ impl CpuEngine {
 }
 
 impl CpuEngine {
+    /// One block of the left side of a base conversion: the scaled sources, then `z` when centred, `block` words each.
+    fn prepare_block(
+        &self,
+        conversion: &BaseConversion,
+        x: &Buffer,
+        first: usize,
+        start: usize,
+        columns: &mut [&mut [u64]],
+        fraction: &mut [f64],
+    ) {
+        let sources = conversion.sources.len();
+        let centred = conversion.rounding == Rounding::Centred;
+        let (scaled, z) = columns.split_at_mut(sources);
+        fraction.fill(0.0);
+        for (i, row) in scaled.iter_mut().enumerate() {
+            let kernel = self.tables[conversion.sources[i]].kernel();
+            row.copy_from_slice(&x.row(first + i)[start..start + row.len()]);
+            kernel.mul_constant_assign(row, conversion.prepare[i]);
+            if centred {
+                kernel.add_fraction(fraction, row, conversion.inverse_moduli[i]);
+            }
+        }
+        if let Some(z) = z.first_mut() {
+            self.tables[conversion.sources[0]].kernel().round_fraction(z, fraction);
+        }
+    }
+
     /// Base conversion to some of the targets, in blocks that stay in the first-level cache from the scaling of the sources to
     /// the last target.
     fn convert_group(&self, conversion: &BaseConversion, x: &Buffer, first: usize, targets: &mut [(usize, &mut [u64])]) {
-        let sources = conversion.sources.len();
-        let centred = conversion.rounding == Rounding::Centred;
-        let columns = sources + usize::from(centred);
         let block = CONVERSION_BLOCK.min(self.degree);
-        let mut scaled = AlignedWords::zeroed(columns * block);
+        let mut scaled = AlignedWords::zeroed(conversion.columns() * block);
         let mut fraction = vec![0f64; block];
         for start in (0..self.degree).step_by(block) {
-            fraction.fill(0.0);
-            let (y, z) = scaled.split_at_mut(sources * block);
-            for (i, row) in y.chunks_exact_mut(block).enumerate() {
-                let kernel = self.tables[conversion.sources[i]].kernel();
-                row.copy_from_slice(&x.row(first + i)[start..start + block]);
-                kernel.mul_constant_assign(row, conversion.prepare[i]);
-                if centred {
-                    kernel.add_fraction(&mut fraction, row, conversion.inverse_moduli[i]);
-                }
-            }
-            if centred {
-                self.tables[conversion.sources[0]].kernel().round_fraction(z, &fraction);
-            }
+            let mut columns: Vec<&mut [u64]> = scaled.chunks_exact_mut(block).collect();
+            self.prepare_block(conversion, x, first, start, &mut columns, &mut fraction);
             let columns: Vec<&[u64]> = scaled.chunks_exact(block).collect();
             for (target, row) in targets.iter_mut() {
                 let kernel = self.tables[conversion.targets[*target]].kernel();
                 kernel.combine(&mut row[start..start + block], &columns, &conversion.weights[*target], conversion.y_bits);
+            }
+        }
+    }
+
+    /// The left side of a base conversion for all coefficients: one row per column of its matrix.
+    fn prepare(&self, conversion: &BaseConversion, x: &Buffer, first: usize) -> Buffer {
+        let mut scaled = self.scratch(conversion.columns());
+        let block = CONVERSION_BLOCK.min(self.degree);
+        let mut fraction = vec![0f64; block];
+        let mut rows: Vec<&mut [u64]> = scaled.host_mut().chunks_exact_mut(self.degree).collect();
+        for start in (0..self.degree).step_by(block) {
+            let mut columns: Vec<&mut [u64]> = rows.iter_mut().map(|row| &mut row[start..start + block]).collect();
+            self.prepare_block(conversion, x, first, start, &mut columns, &mut fraction);
+        }
+        scaled
+    }
+
+    /// Row `row` of a digit in Eval form.
+    fn digit_row(&self, out: &mut [u64], row: usize, modulus: usize, input: GadgetInput<'_>, digit: &DigitExtension, prepared: &Buffer) {
+        let kernel = self.tables[modulus].kernel();
+        match (digit.target(row), input.values) {
+            (Some(target), _) => {
+                let conversion = digit.conversion();
+                let columns: Vec<&[u64]> = (0..prepared.rows()).map(|i| prepared.row(i)).collect();
+                kernel.combine(out, &columns, &conversion.weights[target], conversion.y_bits);
+                kernel.forward(out);
+            }
+            (None, values) => {
+                out.copy_from_slice(values.unwrap_or(input.coefficients).row(row));
+                kernel.mul_constant_assign(out, self.moduli[modulus].multiplier(digit.constants()[row - digit.own().start]));
+                if values.is_none() {
+                    kernel.forward(out);
+                }
             }
         }
     }
@@ -207,12 +269,7 @@ impl Engine for CpuEngine {
         assert!(ys.iter().all(|ys| ys.len() == xs.len()), "as many factors on both sides");
         assert!(xs.iter().all(|x| x.rows() == moduli.len()) && out.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
         // All outputs of one row together, in blocks that keep the shared left factors in the cache.
-        let mut by_row: Vec<Vec<&mut [u64]>> = moduli.iter().map(|_| Vec::with_capacity(ys.len())).collect();
-        for buffer in out {
-            for (row, words) in buffer.host_mut().chunks_exact_mut(self.degree).enumerate() {
-                by_row[row].push(words);
-            }
-        }
+        let mut by_row = rows_of_all(out, self.degree);
         let work = |(i, outputs): (usize, &mut Vec<&mut [u64]>)| {
             let kernel = self.kernel(moduli, i);
             for start in (0..self.degree).step_by(PRODUCT_BLOCK) {
@@ -224,6 +281,68 @@ impl Engine for CpuEngine {
                 }
             }
         };
+        match &self.threads {
+            None => by_row.iter_mut().enumerate().for_each(work),
+            Some(pool) => pool.install(|| by_row.par_iter_mut().enumerate().for_each(work)),
+        }
+    }
+
+    fn gadget_products(
+        &self,
+        out: &mut [Buffer],
+        inputs: &[GadgetInput<'_>],
+        digits: &[DigitExtension],
+        ys: &[Vec<&Buffer>],
+        y_rows: &[usize],
+        moduli: &[usize],
+    ) {
+        let terms = inputs.len() * digits.len();
+        assert!(out.len() == ys.len() && ys.iter().all(|ys| ys.len() == terms), "one factor per digit and output");
+        assert!(out.iter().all(|x| x.rows() == moduli.len()) && y_rows.len() == moduli.len(), "one row per modulus");
+        assert!(digits.iter().all(|digit| digit.rows() == moduli.len()), "digits extend to all rows");
+        let prepared: Vec<Buffer> = match &self.threads {
+            None => (0..terms)
+                .map(|t| {
+                    self.prepare(
+                        digits[t % digits.len()].conversion(),
+                        inputs[t / digits.len()].coefficients,
+                        digits[t % digits.len()].own().start,
+                    )
+                })
+                .collect(),
+            Some(pool) => pool.install(|| {
+                (0..terms)
+                    .into_par_iter()
+                    .map(|t| {
+                        self.prepare(
+                            digits[t % digits.len()].conversion(),
+                            inputs[t / digits.len()].coefficients,
+                            digits[t % digits.len()].own().start,
+                        )
+                    })
+                    .collect()
+            }),
+        };
+        let group = (GROUP_WORDS / self.degree).clamp(2, 32).min(terms);
+        let work = |(row, outputs): (usize, &mut Vec<&mut [u64]>)| {
+            let kernel = self.tables[moduli[row]].kernel();
+            let mut extended = self.scratch(group);
+            for first in (0..terms).step_by(group) {
+                let now = first..(first + group).min(terms);
+                for (slot, t) in extended.host_mut().chunks_exact_mut(self.degree).zip(now.clone()) {
+                    self.digit_row(slot, row, moduli[row], inputs[t / digits.len()], &digits[t % digits.len()], &prepared[t]);
+                }
+                for start in (0..self.degree).step_by(PRODUCT_BLOCK) {
+                    let span = start..(start + PRODUCT_BLOCK).min(self.degree);
+                    let left: Vec<&[u64]> = (0..now.len()).map(|slot| &extended.row(slot)[span.clone()]).collect();
+                    for (output, ys) in outputs.iter_mut().zip(ys) {
+                        let right: Vec<&[u64]> = ys[now.clone()].iter().map(|y| &y.row(y_rows[row])[span.clone()]).collect();
+                        kernel.dot(&mut output[span.clone()], &left, &right, first > 0);
+                    }
+                }
+            }
+        };
+        let mut by_row = rows_of_all(out, self.degree);
         match &self.threads {
             None => by_row.iter_mut().enumerate().for_each(work),
             Some(pool) => pool.install(|| by_row.par_iter_mut().enumerate().for_each(work)),

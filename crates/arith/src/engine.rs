@@ -13,7 +13,17 @@ use std::ops::Range;
 use crate::automorphism::Automorphism;
 use crate::buffer::Buffer;
 use crate::conversion::BaseConversion;
+use crate::extension::DigitExtension;
 use crate::modulus::Modulus;
+
+/// A polynomial to be decomposed, in both forms where both are there.
+#[derive(Debug, Clone, Copy)]
+pub struct GadgetInput<'a> {
+    /// Coeff form.
+    pub coefficients: &'a Buffer,
+    /// Eval form: saves the transforms of each digit's own rows.
+    pub values: Option<&'a Buffer>,
+}
 
 /// A machine that computes with rows of residues.
 pub trait Engine: Send + Sync + Debug {
@@ -61,6 +71,20 @@ pub trait Engine: Send + Sync + Debug {
     ///
     /// `ys[p][j]` may span more rows than `moduli` has: `y_rows[i]` is the row of `ys` that meets row `i` of `xs`.
     fn inner_products(&self, out: &mut [Buffer], xs: &[&Buffer], ys: &[Vec<&Buffer>], y_rows: &[usize], moduli: &[usize]);
+
+    /// `out[p] <- sum_{i,j} d_ij * ys[p][i * digits + j]`, the digits `d_ij` of `inputs[i]` extended, transformed and multiplied row by row, so
+    /// that they never exist as a whole. Bit for bit what [`Engine::convert`], [`Engine::forward_ntt`] and [`Engine::inner_products`] give.
+    ///
+    /// `out` and the digits have one row per entry of `moduli`; `y_rows` as in [`Engine::inner_products`].
+    fn gadget_products(
+        &self,
+        out: &mut [Buffer],
+        inputs: &[GadgetInput<'_>],
+        digits: &[DigitExtension],
+        ys: &[Vec<&Buffer>],
+        y_rows: &[usize],
+        moduli: &[usize],
+    );
 
     /// Base conversion in Coeff form: the conversion's sources are the rows of `x` from `first` on, its target `t` goes to row
     /// `out_rows[t]` of `out`.

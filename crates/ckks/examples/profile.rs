@@ -31,7 +31,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{:32} {:9.3} ms, {} MiB", "9 keys", start.elapsed().as_secs_f64() * 1e3, keys.bytes() >> 20);
     let ev = Evaluator::with_keys(Arc::new(keys));
     let values = Values::Real((0..params.slot_count()).map(|i| (i % 100) as f64 / 100.0).collect());
-    let x = time("encrypt", runs, || sk.encrypt(&values, &[values.len()], EncryptOptions::default(), &mut |_, _| true)).map_err(|e| e.to_string())?;
+    let x = time("encrypt", runs, || sk.encrypt(&values, &[values.len()], EncryptOptions::default(), &mut |_, _| true))
+        .map_err(|e| e.to_string())?;
     time("decrypt", runs, || sk.decrypt(&x, &mut |_, _| true))?;
     time("add", runs, || ev.add(&x, &x))?;
     time("multiply_plain with encoding", runs, || ev.multiply_plain(&x, &values))?;
@@ -42,8 +43,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let digits = time("decompose", runs, || switcher.decompose(mask))?;
     println!("digits {}", digits.polys().len());
     time("multiply_rescale", runs, || ev.multiply_rescale(&x, &x))?;
-    time("multiply", runs, || ev.multiply(&x, &x))?;
-    time("rescale", runs, || ev.rescale(&x))?;
+    let product = time("multiply", runs, || ev.multiply(&x, &x))?;
+    time("rescale", runs, || ev.rescale(&product))?;
     time("rotate", runs, || ev.rotate(&x, 1))?;
     time("8 hoisted rotations", runs, || ev.rotate_many(&x, &[1, 2, 3, 4, 5, 6, 7, 8]))?;
     Ok(())

@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
-use clathrate_lattice::{Bundle, Eval, Level, Poly};
+use clathrate_lattice::{Bundle, Eval, Level};
 
 use crate::ciphertext::{Ciphertext, Encoding};
-use crate::decode::{check_room, encode_coefficients};
+use crate::decode::check_room;
 use crate::error::CkksError;
-use crate::keys::{EvaluationKeys, GaloisKey, Values, check_scale, check_values, coefficients_of};
+use crate::keys::{EvaluationKeys, GaloisKey, Values, check_scale};
 use crate::params::Params;
+use crate::plaintext::Plaintext;
 
 /// Scales closer than this (relatively) are one scale: an integer factor of 40 bits rounds that much.
 const SCALE_TOLERANCE: f64 = 1e-11;
@@ -29,6 +30,18 @@ pub struct Evaluator {
 
 fn same_scale(x: f64, y: f64) -> bool {
     (x / y - 1.0).abs() < SCALE_TOLERANCE
+}
+
+/// How errors call a product with a plaintext.
+const ELEMENT_WISE: &str = "an element-wise product";
+
+/// Refuses coefficient encoding, whose ring product is no product of the entries.
+fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+    if x.encoding == Encoding::Slots {
+        return Ok(());
+    }
+    let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding.name().to_owned());
+    Err(CkksError::Encoding { operation, expected, got })
 }
 
 impl Evaluator {
@@ -180,15 +193,12 @@ impl Evaluator {
         Ok(x)
     }
 
-    fn encode_like(&self, x: &Ciphertext, values: &Values, scale: f64) -> Result<Vec<Poly<Eval>>, CkksError> {
-        check_values(values, &x.shape, x.encoding)?;
-        let layout = x.layout()?;
-        (0..layout.bundles())
-            .map(|index| {
-                let coefficients = coefficients_of(&self.params, values, layout.entries(index), x.encoding, layout.capacity);
-                encode_coefficients(&self.params, &coefficients, scale, x.level)
-            })
-            .collect()
+    /// Encodes an array, once for many operations; see [`Plaintext::encode`].
+    ///
+    /// # Errors
+    /// As [`Plaintext::encode`].
+    pub fn encode(&self, values: &Values, shape: &[usize], encoding: Encoding, level: Level, scale: f64) -> Result<Plaintext, CkksError> {
+        Plaintext::encode(&self.params, values, shape, encoding, level, scale)
     }
 
     /// `x + values`, an array of `x`'s shape.
@@ -197,15 +207,34 @@ impl Evaluator {
     /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
     pub fn add_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        let messages = self.encode_like(x, values, x.scale)?;
+        self.add_encoded(x, &self.encode(values, &x.shape, x.encoding, x.level, x.scale)?)
+    }
+
+    /// `x + plaintext`, where the two have one scale.
+    ///
+    /// # Errors
+    /// [`CkksError::ScaleMismatch`]; [`CkksError::OutOfRange`] for a plaintext of a lower level; shape and encoding errors.
+    pub fn add_encoded(&self, x: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        let messages = plaintext.operand(x, "a sum with a plaintext")?;
+        if !same_scale(x.scale, plaintext.scale()) {
+            return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plaintext.scale().log2() });
+        }
         let mut sum = x.clone();
-        sum.complex |= values.is_complex();
-        sum.bundles.iter_mut().zip(&messages).try_for_each(|(bundle, message)| bundle.add_message(0, message))?;
+        sum.complex |= plaintext.is_complex();
+        sum.bundles.iter_mut().zip(messages.iter()).try_for_each(|(bundle, message)| bundle.add_message(0, message))?;
         Ok(sum)
     }
 
-    /// The scale a factor needs so that the product, rescaled, has the next level's canonical scale.
-    fn factor_scale(&self, x: &Ciphertext, operation: &'static str) -> Result<f64, CkksError> {
+    /// The scale at which to encode a factor for `x`, so that the product, rescaled, has the canonical scale of the level below.
+    ///
+    /// # Errors
+    /// [`CkksError::LevelTooLow`] at level 0.
+    pub fn factor_scale(&self, x: &Ciphertext) -> Result<f64, CkksError> {
+        self.factor_scale_for(x, "a product with a plaintext")
+    }
+
+    fn factor_scale_for(&self, x: &Ciphertext, operation: &'static str) -> Result<f64, CkksError> {
         let below = x.level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation, needed: 1, level: 0 })?;
         Ok(self.params.scale(Level(below)) * self.params.step_product(x.level) / x.scale)
     }
@@ -222,17 +251,25 @@ impl Evaluator {
     /// [`CkksError::Encoding`] unless slots; [`CkksError::LevelTooLow`] at level 0; shape and value errors.
     pub fn multiply_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        if x.encoding != Encoding::Slots {
-            let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding.name().to_owned());
-            return Err(CkksError::Encoding { operation: "an element-wise product", expected, got });
-        }
-        let factor = self.factor_scale(x, "an element-wise product")?;
-        let scale = self.product_scale(x, factor)?;
-        let messages = self.encode_like(x, values, factor)?;
+        check_slots(x, ELEMENT_WISE)?;
+        let factor = self.factor_scale_for(x, ELEMENT_WISE)?;
+        self.multiply_encoded(x, &self.encode(values, &x.shape, x.encoding, x.level, factor)?)
+    }
+
+    /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`] leads to canonical scales.
+    ///
+    /// # Errors
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::ScaleOutOfRange`] where the modulus has no room for the product;
+    /// [`CkksError::OutOfRange`] for a plaintext of a lower level; shape errors.
+    pub fn multiply_encoded(&self, x: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_slots(x, ELEMENT_WISE)?;
+        let messages = plaintext.operand(x, ELEMENT_WISE)?;
+        let scale = self.product_scale(x, plaintext.scale())?;
         let mut product = x.clone();
-        product.complex |= values.is_complex();
+        product.complex |= plaintext.is_complex();
         product.scale = scale;
-        product.bundles.iter_mut().zip(&messages).try_for_each(|(bundle, message)| bundle.mul_poly_assign(message))?;
+        product.bundles.iter_mut().zip(messages.iter()).try_for_each(|(bundle, message)| bundle.mul_poly_assign(message))?;
         Ok(product)
     }
 
@@ -246,7 +283,7 @@ impl Evaluator {
             return Err(CkksError::NotFinite { index: 0, value: factor });
         }
         let whole = factor.fract() == 0.0;
-        let factor_scale = if whole { 1.0 } else { self.factor_scale(x, "a product with a fraction")? };
+        let factor_scale = if whole { 1.0 } else { self.factor_scale_for(x, "a product with a fraction")? };
         let scale = if whole { x.scale } else { self.product_scale(x, factor_scale)? };
         check_room(&self.params, factor.abs(), scale, x.level)?;
         let integer = (factor * factor_scale).round() as i128;
@@ -258,10 +295,7 @@ impl Evaluator {
 
     fn multiply_operands(&self, x: &Ciphertext, y: &Ciphertext) -> Result<(Ciphertext, Ciphertext, f64), CkksError> {
         self.check_pair(x, y, "a product of ciphertexts")?;
-        if x.encoding != Encoding::Slots {
-            let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding.name().to_owned());
-            return Err(CkksError::Encoding { operation: "a product of ciphertexts", expected, got });
-        }
+        check_slots(x, "a product of ciphertexts")?;
         let level = x.level.min(y.level);
         let (x, y) = (self.drop_to_level(x, level)?, self.drop_to_level(y, level)?);
         let scale = x.scale * y.scale;
@@ -331,10 +365,7 @@ impl Evaluator {
 
     fn check_rotation(&self, x: &Ciphertext) -> Result<(), CkksError> {
         let layout = x.layout()?;
-        if x.encoding != Encoding::Slots {
-            let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding.name().to_owned());
-            return Err(CkksError::Encoding { operation: "a rotation", expected, got });
-        }
+        check_slots(x, "a rotation")?;
         if layout.chunks > 1 {
             let remedy = format!("rows of at most {} entries rotate; split the array", self.params.slot_count());
             return Err(CkksError::Shape { operation: "a rotation", left: x.shape.clone(), right: vec![], remedy });
@@ -396,10 +427,7 @@ impl Evaluator {
     /// [`CkksError::NoConjugationKey`]; [`CkksError::Encoding`] unless slots.
     pub fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let keys = self.check_key(x, "conjugation")?;
-        if x.encoding != Encoding::Slots {
-            let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding.name().to_owned());
-            return Err(CkksError::Encoding { operation: "conjugation", expected, got });
-        }
+        check_slots(x, "conjugation")?;
         let (galois, switcher) = (keys.conjugation()?, self.params.switcher()?);
         x.try_map(x.level, x.scale, |bundle| Ok(bundle.rotate(&galois.phi, switcher, &galois.key)?))
     }

@@ -15,6 +15,7 @@ pub mod keys;
 pub mod matrix;
 pub mod needs;
 pub mod params;
+pub mod plaintext;
 pub mod store;
 
 pub use ciphertext::{Ciphertext, Encoding};
@@ -23,3 +24,4 @@ pub use evaluator::Evaluator;
 pub use keys::{EvaluationKeys, KeyId, PublicKey, SecretKey};
 pub use needs::KeyNeeds;
 pub use params::{Params, ParamsSpec, Runtime};
+pub use plaintext::Plaintext;

@@ -377,7 +377,7 @@ impl EvaluationKeys {
             let basis = params.chain().key_basis(level);
             let entries = inputs * params.gadget()?.digit_count(params.chain(), level);
             let bodies = read_polys(reader, &key_section(index), params, &basis, entries)?.into_iter().map(|body| vec![body]).collect();
-            let key = SwitchKey::from_bodies(params.chain(), level, inputs, params.rank(), seeds[index], bodies)?;
+            let key = SwitchKey::from_bodies(params.chain(), params.gadget()?, level, inputs, params.rank(), seeds[index], bodies)?;
             index += 1;
             Ok(key)
         };

@@ -4,7 +4,7 @@ mod common;
 
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::needs::Reach;
-use clathrate_ckks::{CkksError, Encoding, KeyNeeds};
+use clathrate_ckks::{CkksError, Encoding, Evaluator, KeyNeeds};
 use clathrate_lattice::Level;
 use common::*;
 
@@ -165,4 +165,58 @@ fn scalars_and_matrices_of_slots_keep_their_shape() {
     let squared = ev.multiply_rescale(&scalar, &scalar).expect("square");
     assert!(squared.shape().is_empty());
     assert_close(&decrypt(&sk, &squared), &[6.25], 1e-6);
+}
+
+#[test]
+fn encoded_plaintexts_give_the_same_bits_as_plain_arrays() {
+    for name in RANKS {
+        let (params, sk, ev) = setup(name, &KeyNeeds::new());
+        let (x, y) = (ramp(params.slot_count()), Values::Real(ramp(params.slot_count()).into_iter().rev().collect()));
+        let ct = encrypt(&sk, &x);
+        let factor = ev.encode(&y, ct.shape(), Encoding::Slots, ct.level(), ev.factor_scale(&ct).expect("level")).expect("encode");
+        let (encoded, plain) = (ev.multiply_encoded(&ct, &factor).expect("product"), ev.multiply_plain(&ct, &y).expect("product"));
+        assert_eq!((encoded.bundles(), encoded.scale()), (plain.bundles(), plain.scale()));
+        let term = ev.encode(&y, ct.shape(), Encoding::Slots, ct.level(), ct.scale()).expect("encode");
+        let (encoded, plain) = (ev.add_encoded(&ct, &term).expect("sum"), ev.add_plain(&ct, &y).expect("sum"));
+        assert_eq!((encoded.bundles(), encoded.scale()), (plain.bundles(), plain.scale()));
+        // A plaintext of a higher level serves every level below; at the same scale the residues are those of a fresh one.
+        let low = ev.drop_to_level(&ct, Level(1)).expect("drop");
+        let (high, fresh) = (
+            ev.encode(&y, ct.shape(), Encoding::Slots, ct.level(), low.scale()).expect("encode"),
+            ev.encode(&y, ct.shape(), Encoding::Slots, Level(1), low.scale()).expect("encode"),
+        );
+        let (above, beside) = (ev.add_encoded(&low, &high).expect("sum"), ev.add_encoded(&low, &fresh).expect("sum"));
+        assert_eq!(above.bundles(), beside.bundles());
+        assert_close(&decrypt(&sk, &sk.encrypt_encoded(&factor).expect("encrypt")), &real_values(&y), 1e-7);
+    }
+}
+
+fn real_values(values: &Values) -> Vec<f64> {
+    match values {
+        Values::Real(values) => values.clone(),
+        Values::Complex(_) => panic!("real data"),
+    }
+}
+
+#[test]
+fn encoded_plaintext_of_wrong_shape_encoding_level_scale_or_parameters_is_refused() {
+    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new());
+    let ct = encrypt(&sk, &ramp(8));
+    let values = Values::Real(ramp(8));
+    let encode = |shape: &[usize], encoding, level, scale| ev.encode(&values, shape, encoding, level, scale).expect("encode");
+    let (top, scale) = (ct.level(), ct.scale());
+    let other_shape = encode(&[2, 4], Encoding::Slots, top, scale);
+    assert!(matches!(ev.add_encoded(&ct, &other_shape), Err(CkksError::Shape { .. })));
+    let coefficients = encode(&[8], Encoding::Coefficients, top, scale);
+    assert!(matches!(ev.add_encoded(&ct, &coefficients), Err(CkksError::Encoding { .. })));
+    let lower = encode(&[8], Encoding::Slots, Level(top.0 - 1), scale);
+    assert!(matches!(ev.multiply_encoded(&ct, &lower), Err(CkksError::OutOfRange { .. })));
+    let other_scale = encode(&[8], Encoding::Slots, top, scale * 3.0);
+    assert!(matches!(ev.add_encoded(&ct, &other_scale), Err(CkksError::ScaleMismatch { .. })));
+    let (strange, ..) = setup("insecure_tiny", &KeyNeeds::new());
+    let foreign = Evaluator::new(&strange).encode(&values, &[8], Encoding::Slots, Level(0), 1e6).expect("encode");
+    assert!(matches!(ev.add_encoded(&ct, &foreign), Err(CkksError::WrongParams { .. })));
+    assert!(matches!(sk.encrypt_encoded(&foreign), Err(CkksError::WrongParams { .. })));
+    assert!(matches!(ev.encode(&values, &[7], Encoding::Slots, top, scale), Err(CkksError::Shape { .. })));
+    assert!(ev.encode(&values, &[8], Encoding::Slots, Level(params.max_level().0 + 1), scale).is_err());
 }

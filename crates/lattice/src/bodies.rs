@@ -10,9 +10,9 @@ impl<D: Domain> Bundle<D> {
     /// Body `body` with a copy of the mask: a one-body bundle under that body's secret.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] where there is no such body.
+    /// [`LatticeError::BodyOutOfRange`] where there is no such body.
     pub fn split_body(&self, body: usize) -> Result<Self, LatticeError> {
-        let poly = self.bodies().get(body).ok_or(LatticeError::EmptyShape { what: "the number of bodies above the index", got: body })?;
+        let poly = self.bodies().get(body).ok_or(LatticeError::BodyOutOfRange { body, bodies: self.body_count() })?;
         Self::new(self.mask().to_vec(), vec![poly.clone()])
     }
 }

@@ -208,9 +208,11 @@ impl Bundle<Eval> {
     /// `b_i = -<a, s_i> + e_i`, sigma = 3.2.
     ///
     /// # Errors
-    /// [`LatticeError::SecretShape`] where the secret's degree is not the ring's.
+    /// [`LatticeError::RingMismatch`] where the secret's degree is not the ring's; [`LatticeError::BasisMismatch`],
+    /// [`LatticeError::EmptyShape`] where `basis` is not one of the ring.
     pub fn encrypt_zero(secret: &SecretKey, ring: &Ring, basis: &Basis, rng: &mut SecretRng) -> Result<Self, LatticeError> {
-        check_degree(secret, ring)?;
+        secret.check_degree(ring)?;
+        basis.check(ring)?;
         let seed = rng.mask_seed();
         let mask = expand_mask(&seed, ring, basis, secret.rank());
         let mut bodies = Vec::with_capacity(secret.bodies());
@@ -253,9 +255,10 @@ impl Bundle<Eval> {
     /// Adds `message` to body `body`.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] and its like.
+    /// [`LatticeError::BodyOutOfRange`]; [`LatticeError::BasisMismatch`] and its like.
     pub fn add_message(&mut self, body: usize, message: &Poly<Eval>) -> Result<(), LatticeError> {
-        self.bodies[body].add_assign(message)
+        let bodies = self.body_count();
+        self.bodies.get_mut(body).ok_or(LatticeError::BodyOutOfRange { body, bodies })?.add_assign(message)
     }
 
     /// `self <- self * p` for a plaintext polynomial.
@@ -285,13 +288,6 @@ impl Bundle<Eval> {
             seed: None,
         }
     }
-}
-
-fn check_degree(secret: &SecretKey, ring: &Ring) -> Result<(), LatticeError> {
-    if secret.degree() == ring.degree() {
-        return Ok(());
-    }
-    Err(LatticeError::RingMismatch { left: secret.degree(), right: ring.degree() })
 }
 
 /// `<a, s_body>`.

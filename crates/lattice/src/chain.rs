@@ -1,7 +1,10 @@
 //! The modulus chain: primes in steps, then special primes.
 //!
+//! The ring's moduli, in order: ciphertext primes in steps, special primes, auxiliary primes.
+//!
 //! A level `l` keeps steps `0..=l`. A step is one or more primes (two 29-bit primes make a 58-bit base), and is what a
-//! rescale divides by. Special primes are those that only switching uses; a plan may lend it unused steps as well.
+//! rescale divides by. Special primes are those that only switching uses; a plan may lend it unused steps as well. Auxiliary primes belong to no modulus of the scheme: an engine may
+//! compute integers modulo them.
 
 use std::fmt;
 use std::ops::Range;
@@ -20,7 +23,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// Steps of primes `q_0 .. q_L`, then special primes; all of one ring.
+/// Steps of primes `q_0 .. q_L`, then special primes, then auxiliary primes; all of one ring.
 #[derive(Debug, Clone)]
 pub struct Chain {
     ring: Ring,
@@ -32,21 +35,34 @@ impl Chain {
     /// A chain over all moduli of `ring`: the first ones in steps of the given lengths, the rest special.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] where a step (or the chain) is empty or the ring has too few moduli.
+    /// [`LatticeError::EmptyShape`] where a step (or the chain) is empty or the ring has too few moduli;
+    /// [`LatticeError::RepeatedPrime`].
     pub fn new(ring: Ring, step_lengths: &[usize]) -> Result<Self, LatticeError> {
+        Self::with_auxiliary(ring, step_lengths, 0)
+    }
+
+    /// As [`Chain::new`], the last `auxiliary` moduli of the ring being neither ciphertext nor special primes.
+    ///
+    /// # Errors
+    /// As [`Chain::new`].
+    pub fn with_auxiliary(ring: Ring, step_lengths: &[usize], auxiliary: usize) -> Result<Self, LatticeError> {
         let mut steps = Vec::with_capacity(step_lengths.len());
-        let mut next = 0;
+        let mut next = 0usize;
         for &length in step_lengths {
             if length == 0 {
                 return Err(LatticeError::EmptyShape { what: "the number of primes of a modulus step", got: 0 });
             }
-            steps.push(next..next + length);
-            next += length;
+            let end = next.saturating_add(length);
+            steps.push(next..end);
+            next = end;
         }
-        if steps.is_empty() || next > ring.moduli().len() {
-            return Err(LatticeError::EmptyShape { what: "the number of modulus steps that fit the ring's primes", got: 0 });
+        let end = ring.moduli().len().checked_sub(auxiliary).filter(|&end| !steps.is_empty() && next <= end);
+        let end = end.ok_or(LatticeError::EmptyShape { what: "the number of modulus steps that fit the ring's primes", got: 0 })?;
+        let moduli = ring.moduli();
+        if let Some((_, q)) = moduli.iter().enumerate().find(|&(i, q)| moduli[..i].contains(q)) {
+            return Err(LatticeError::RepeatedPrime { prime: q.value() });
         }
-        let special = next..ring.moduli().len();
+        let special = next..end;
         Ok(Self { ring, steps, special })
     }
 
@@ -89,6 +105,18 @@ impl Chain {
     #[must_use]
     pub fn special_basis(&self) -> Basis {
         Basis::new(self.special.clone())
+    }
+
+    /// Basis of the auxiliary primes.
+    #[must_use]
+    pub fn auxiliary_basis(&self) -> Basis {
+        Basis::new(self.special.end..self.ring.moduli().len())
+    }
+
+    /// Basis of the whole modulus `Q` of the gadget: all ciphertext primes, then all special primes.
+    #[must_use]
+    pub fn whole_basis(&self) -> Basis {
+        Basis::new(0..self.special.end)
     }
 
     /// Basis of a key that serves levels up to `level`: ciphertext primes, then special primes.

@@ -20,12 +20,27 @@ fn gap_of(degree: usize, target: usize, rank: usize, what: &'static str) -> Resu
     Ok(degree / target)
 }
 
+/// The gap between `degree` and a larger `target`, checked likewise.
+fn gap_up(degree: usize, target: usize, rank: usize) -> Result<usize, LatticeError> {
+    gap_of(target, degree, rank, "rank").map_err(|_| LatticeError::DegreeChange { degree, rank, target, what: "rank" })
+}
+
+/// Refuses rings with other moduli: a degree move keeps every residue.
+fn check_moduli(from: &Ring, to: &Ring) -> Result<(), LatticeError> {
+    if from.moduli() == to.moduli() {
+        return Ok(());
+    }
+    Err(LatticeError::RingMismatch { left: from.degree(), right: to.degree() })
+}
+
 impl Poly<Coeff> {
     /// The component `p_i` of `self = sum_i X^i p_i(X^gap)`, in the ring `small` of degree `n = N / gap`.
     ///
     /// # Errors
-    /// [`LatticeError::DegreeChange`] where the degrees do not fit, or `component >= gap`.
+    /// [`LatticeError::DegreeChange`] where the degrees do not fit, or `component >= gap`; [`LatticeError::RingMismatch`] where the
+    /// moduli differ.
     pub fn split_component(&self, small: &Ring, component: usize) -> Result<Self, LatticeError> {
+        check_moduli(self.ring(), small)?;
         let gap = gap_of(self.ring().degree(), small.degree(), 1, "degree")?;
         if component >= gap {
             return Err(LatticeError::DegreeChange { degree: self.ring().degree(), rank: 1, target: small.degree(), what: "component" });
@@ -43,8 +58,9 @@ impl Poly<Coeff> {
     /// [`LatticeError::DegreeChange`] where the number of components is not the ratio of the degrees.
     pub fn combine_components(large: &Ring, components: &[Self]) -> Result<Self, LatticeError> {
         let first = components.first().ok_or(LatticeError::EmptyShape { what: "the number of components", got: 0 })?;
+        check_moduli(first.ring(), large)?;
         let small = first.ring().degree();
-        let gap = gap_of(large.degree(), small, components.len(), "rank")?;
+        let gap = gap_up(small, large.degree(), components.len())?;
         if gap != components.len() {
             return Err(LatticeError::DegreeChange { degree: small, rank: components.len(), target: large.degree(), what: "rank" });
         }
@@ -91,7 +107,7 @@ impl Bundle<Coeff> {
     /// [`LatticeError::DegreeChange`] where the gap does not divide the rank.
     pub fn embed(&self, large: &Ring) -> Result<Self, LatticeError> {
         let (small, rank) = (self.ring().clone(), self.rank());
-        let gap = gap_of(large.degree(), small.degree(), rank, "rank")?;
+        let gap = gap_up(small.degree(), large.degree(), rank)?;
         if rank % gap != 0 {
             return Err(LatticeError::DegreeChange { degree: small.degree(), rank, target: large.degree(), what: "rank" });
         }
@@ -140,7 +156,7 @@ impl SecretKey {
     /// # Errors
     /// [`LatticeError::DegreeChange`] where the gap does not divide the rank.
     pub fn combine_degree(&self, degree: usize) -> Result<Self, LatticeError> {
-        let gap = gap_of(degree, self.degree(), self.rank(), "rank")?;
+        let gap = gap_up(self.degree(), degree, self.rank())?;
         if self.rank() % gap != 0 {
             return Err(LatticeError::DegreeChange { degree: self.degree(), rank: self.rank(), target: degree, what: "rank" });
         }

@@ -31,6 +31,14 @@ pub enum LatticeError {
         /// Bodies of the right operand.
         right: usize,
     },
+    /// A body that the bundle does not have.
+    #[error("there is no body {body}: the bundle has {bodies}, counted from 0")]
+    BodyOutOfRange {
+        /// Body asked for.
+        body: usize,
+        /// Bodies there are.
+        bodies: usize,
+    },
     /// An operation that takes one body only.
     #[error("{operation} takes a bundle with one body, this one has {bodies}: split it first")]
     ManyBodies {
@@ -83,7 +91,7 @@ pub enum LatticeError {
         inputs: usize,
     },
     /// A key made for another chain or gadget.
-    #[error("the key was made for another modulus chain or gadget ({key_digits} digits here, {digits} expected)")]
+    #[error("the key or the digits were made for another modulus chain or gadget ({key_digits} digits here, {digits} expected)")]
     KeyGadget {
         /// Digits of the key.
         key_digits: usize,
@@ -107,6 +115,22 @@ pub enum LatticeError {
         bodies: usize,
         /// Degree of the bundle.
         degree: usize,
+    },
+    /// A secret that no machine can hold.
+    #[error("a secret of degree {degree}, rank {rank} and {bodies} bodies is too large for this machine's memory: use a smaller shape")]
+    SecretTooLarge {
+        /// Degree asked for.
+        degree: usize,
+        /// Rank asked for.
+        rank: usize,
+        /// Bodies asked for.
+        bodies: usize,
+    },
+    /// A prime that stands twice in one ring.
+    #[error("prime {prime} stands in the chain more than once: use distinct primes")]
+    RepeatedPrime {
+        /// The prime.
+        prime: u64,
     },
     /// A shape without ciphertexts.
     #[error("{what} must be at least 1, got {got}")]

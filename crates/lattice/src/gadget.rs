@@ -11,8 +11,6 @@
 //! because `Q / (P D_j)` vanishes modulo every other digit, whatever primes were dropped in between.
 //! Source: [level-aware, sec. 3.2]; differs: base digits of any length, so that a key may be made coarser from the start.
 
-use clathrate_arith::Modulus;
-
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::poly::Basis;
@@ -72,6 +70,19 @@ impl Gadget {
         Ok(())
     }
 
+    /// Refuses chains whose ciphertext primes are not the digits'.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`].
+    pub fn check_chain(&self, chain: &Chain) -> Result<(), LatticeError> {
+        let own = Basis::new(self.digits.iter().flat_map(|digit| digit.indices().iter().copied()));
+        let basis = chain.basis(chain.max_level());
+        if own == basis {
+            return Ok(());
+        }
+        Err(LatticeError::BasisMismatch { left: basis.len(), right: own.len() })
+    }
+
     /// The base digits, lowest primes first.
     #[must_use]
     pub fn digits(&self) -> &[Basis] {
@@ -87,25 +98,23 @@ impl Gadget {
 
     /// `Q / D_digit` modulo each prime of `basis`: zero outside the digit.
     #[must_use]
-    pub fn entry_constants(&self, moduli: &[Modulus], basis: &Basis, digit: usize) -> Vec<u64> {
-        basis
-            .indices()
-            .iter()
-            .map(|&i| if self.digits[digit].row_of(i).is_some() { self.cofactor(moduli, i, digit, &[]) } else { 0 })
-            .collect()
+    pub fn entry_constants(&self, chain: &Chain, basis: &Basis, digit: usize) -> Vec<u64> {
+        let inside = |i: usize| self.digits[digit].row_of(i).is_some();
+        basis.indices().iter().map(|&i| if inside(i) { self.cofactor(chain, i, digit, &[]) } else { 0 }).collect()
     }
 
     /// `(Q / (P D_digit))^-1` modulo prime `index` of the digit, `P` the product of `special`.
     #[must_use]
-    pub fn inverse_constant(&self, moduli: &[Modulus], index: usize, digit: usize, special: &Basis) -> u64 {
+    pub fn inverse_constant(&self, chain: &Chain, index: usize, digit: usize, special: &Basis) -> u64 {
         // Distinct primes: the cofactor is a unit, so the fallback never shows.
-        moduli[index].inverse(self.cofactor(moduli, index, digit, special.indices())).unwrap_or(0)
+        chain.ring().moduli()[index].inverse(self.cofactor(chain, index, digit, special.indices())).unwrap_or(0)
     }
 
-    /// The product of all primes outside the digit and `special`, modulo prime `index`.
-    fn cofactor(&self, moduli: &[Modulus], index: usize, digit: usize, special: &[usize]) -> u64 {
+    /// The product of all primes of `Q` outside the digit and `special`, modulo prime `index`.
+    fn cofactor(&self, chain: &Chain, index: usize, digit: usize, special: &[usize]) -> u64 {
+        let (moduli, whole) = (chain.ring().moduli(), chain.whole_basis());
         let modulus = &moduli[index];
-        let others = (0..moduli.len()).filter(|i| self.digits[digit].row_of(*i).is_none() && !special.contains(i));
+        let others = whole.indices().iter().copied().filter(|i| self.digits[digit].row_of(*i).is_none() && !special.contains(i));
         others.fold(1, |product, i| modulus.mul(product, moduli[i].value()))
     }
 }

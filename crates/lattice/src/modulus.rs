@@ -18,6 +18,7 @@ use crate::ring::Ring;
 /// Precomputed division by a product of primes.
 #[derive(Debug, Clone)]
 pub struct Division {
+    ring: Ring,
     divisors: Basis,
     kept: Basis,
     conversion: BaseConversion,
@@ -29,8 +30,11 @@ impl Division {
     /// Division by the product of `divisors`, leaving `kept`.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where the two share a prime.
+    /// [`LatticeError::BasisMismatch`] where the two share a prime or the ring lacks one; [`LatticeError::EmptyShape`] where one is
+    /// empty.
     pub fn new(ring: &Ring, divisors: &Basis, kept: &Basis) -> Result<Self, LatticeError> {
+        divisors.check(ring)?;
+        kept.check(ring)?;
         let clash = LatticeError::BasisMismatch { left: divisors.len(), right: kept.len() };
         let moduli = ring.moduli();
         let ones = vec![1; divisors.len()];
@@ -45,7 +49,7 @@ impl Division {
             })
             .collect::<Option<Vec<_>>>()
             .ok_or(clash)?;
-        Ok(Self { divisors: divisors.clone(), kept: kept.clone(), conversion, negative_inverse })
+        Ok(Self { ring: ring.clone(), divisors: divisors.clone(), kept: kept.clone(), conversion, negative_inverse })
     }
 
     /// The primes that remain.
@@ -56,6 +60,9 @@ impl Division {
 
     /// Where the kept primes are in `x`, and a copy of the rows of the divisors.
     fn split<D: Domain>(&self, x: &Poly<D>) -> Result<(Vec<usize>, Buffer), LatticeError> {
+        if !self.ring.same_as(x.ring()) {
+            return Err(LatticeError::RingMismatch { left: self.ring.degree(), right: x.ring().degree() });
+        }
         let mismatch = || LatticeError::BasisMismatch { left: x.basis().len(), right: self.divisors.len() + self.kept.len() };
         let kept = x.basis().rows_of(self.kept.indices()).ok_or_else(mismatch)?;
         let divisors = x.basis().rows_of(self.divisors.indices()).ok_or_else(mismatch)?;
@@ -72,7 +79,7 @@ impl Division {
     /// `round(x / D)` in Coeff form. Cost: no transforms.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes.
+    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide_coeff(&self, x: &Poly<Coeff>) -> Result<Poly<Coeff>, LatticeError> {
         let (kept, divisors) = self.split(x)?;
         let mut remainder = self.remainder(x.ring(), &divisors);
@@ -83,7 +90,7 @@ impl Division {
     /// `round(x / D)` in Eval form. Cost: one inverse transform per divisor, one forward transform per kept prime.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes.
+    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide_eval(&self, x: &Poly<Eval>) -> Result<Poly<Eval>, LatticeError> {
         let (kept, mut divisors) = self.split(x)?;
         let engine = x.ring().engine();
@@ -111,7 +118,7 @@ impl Bundle<Eval> {
     /// `round(self / D)` for every polynomial: a rescale or a mod-down.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes.
+    /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide(&self, division: &Division) -> Result<Self, LatticeError> {
         self.try_map(|poly| division.divide_eval(poly))
     }
@@ -121,7 +128,7 @@ impl Bundle<Coeff> {
     /// `round(self / D)` for every polynomial, in Coeff form.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes.
+    /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide(&self, division: &Division) -> Result<Self, LatticeError> {
         self.try_map(|poly| division.divide_coeff(poly))
     }

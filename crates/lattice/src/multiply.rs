@@ -9,6 +9,7 @@ use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
 use crate::poly::{Eval, Poly};
+use crate::ring::Ring;
 use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
 use crate::switch::{Digits, SecretMatrix, SwitchKey, Switcher};
@@ -41,10 +42,21 @@ impl Tensor {
         self.quadratic.iter_mut().zip(&other.quadratic).try_for_each(|(x, y)| x.add_assign(y))
     }
 
+    /// Refuses keys whose result is of another shape than the terms it joins.
+    fn check_key(&self, key: &SwitchKey) -> Result<(), LatticeError> {
+        if key.rank() != self.linear.len() {
+            return Err(LatticeError::RankMismatch { left: self.linear.len(), right: key.rank() });
+        }
+        if key.body_count() != 1 {
+            return Err(LatticeError::BodiesMismatch { left: 1, right: key.body_count() });
+        }
+        Ok(())
+    }
+
     /// The bundle with this tensor's phase, still over the extended modulus and `P` times as large.
     fn relinearise_extended(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
-        let digits = self.quadratic.iter().map(|u| switcher.decompose(u)).collect::<Result<Vec<_>, _>>()?;
-        let mut sum = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), key)?;
+        self.check_key(key)?;
+        let mut sum = switcher.product(&self.quadratic.iter().collect::<Vec<_>>(), key)?;
         let terms = self.linear.iter().chain([&self.body]);
         sum.polys_mut().zip(terms).try_for_each(|(target, term)| target.add_assign(&switcher.lift(term)?))?;
         Ok(sum)
@@ -53,8 +65,10 @@ impl Tensor {
     /// Relinearises: the bundle with the same phase.
     ///
     /// # Errors
-    /// As [`Switcher::inner_product`].
+    /// As [`Switcher::inner_product`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the key's result is of
+    /// another shape.
     pub fn relinearise(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+        self.check_key(key)?;
         let mut switched = switcher.switch(&self.quadratic.iter().collect::<Vec<_>>(), key)?;
         let terms = self.linear.iter().chain([&self.body]);
         switched.polys_mut().zip(terms).try_for_each(|(target, term)| target.add_assign(term))?;
@@ -64,7 +78,7 @@ impl Tensor {
     /// Relinearises and rescales with one division by `P q_l`: fewer transforms and one rounding less than the two in turn.
     ///
     /// # Errors
-    /// As [`Switcher::inner_product`]; [`LatticeError::NoLevelLeft`] at level 0.
+    /// As [`Tensor::relinearise`]; [`LatticeError::NoLevelLeft`] at level 0.
     pub fn relinearise_rescale(&self, level: Level, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
         switcher.mod_down_rescale(level, &self.relinearise_extended(switcher, key)?)
     }
@@ -130,15 +144,16 @@ impl Bundle<Eval> {
     /// `phi` of the messages, under the same secret; `key` is [`SwitchKey::automorphism`]'s.
     ///
     /// # Errors
-    /// As [`Bundle::switch_secret`].
+    /// As [`Bundle::switch_secret`]; [`LatticeError::RingMismatch`] for an automorphism of another degree.
     pub fn rotate(&self, phi: &Automorphism, switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
-        self.rotate_hoisted(phi, &self.decompose_mask(switcher)?, switcher, key)
+        check_automorphism(phi, self.ring())?;
+        Ok(self.switch_secret(switcher, key)?.automorphism(phi))
     }
 
     /// As [`Bundle::rotate`], with this bundle's digits decomposed once for many rotations.
     ///
     /// # Errors
-    /// As [`Bundle::switch_secret`].
+    /// As [`Bundle::switch_secret`]; [`LatticeError::RingMismatch`] for an automorphism of another degree.
     pub fn rotate_hoisted(
         &self,
         phi: &Automorphism,
@@ -146,6 +161,7 @@ impl Bundle<Eval> {
         switcher: &Switcher,
         key: &SwitchKey,
     ) -> Result<Self, LatticeError> {
+        check_automorphism(phi, self.ring())?;
         let inputs: Vec<&Digits> = digits.iter().collect();
         let level = digits.first().map_or(Level(0), Digits::level);
         let switched = switcher.mod_down(level, &switcher.inner_product(&inputs, key)?)?;
@@ -183,6 +199,7 @@ impl SwitchKey {
         phi: &Automorphism,
         rng: &mut SecretRng,
     ) -> Result<Self, LatticeError> {
+        check_automorphism(phi, chain.ring())?;
         let inverse = inverse_automorphism(phi)?;
         Self::change_of_secret(chain, gadget, level, secret, &secret.automorphism(&inverse), rng)
     }
@@ -200,9 +217,17 @@ impl SwitchKey {
         rng: &mut SecretRng,
     ) -> Result<Self, LatticeError> {
         chain.check_level(level)?;
+        from.check_degree(chain.ring())?;
         let matrix = SecretMatrix::linear(from, chain.ring(), &chain.key_basis(level));
         Self::generate(chain, gadget, level, &matrix, to, rng)
     }
+}
+
+fn check_automorphism(phi: &Automorphism, ring: &Ring) -> Result<(), LatticeError> {
+    if phi.degree() == ring.degree() {
+        return Ok(());
+    }
+    Err(LatticeError::RingMismatch { left: phi.degree(), right: ring.degree() })
 }
 
 /// `phi^-1`: the automorphism of `g^-1` modulo `2n`.

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use clathrate_arith::{Automorphism, Buffer, automorphism};
+use clathrate_arith::{ArithError, Automorphism, Buffer, automorphism};
 
 use crate::error::LatticeError;
 use crate::ring::Ring;
@@ -74,6 +74,21 @@ impl Basis {
     #[must_use]
     pub fn join(&self, other: &Basis) -> Self {
         Self::new(self.0.iter().chain(other.0.iter()).copied())
+    }
+
+    /// Refuses a basis that `ring` does not have.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] without primes; [`LatticeError::BasisMismatch`] where the ring lacks one, or one is repeated.
+    pub fn check(&self, ring: &Ring) -> Result<(), LatticeError> {
+        if self.is_empty() {
+            return Err(LatticeError::EmptyShape { what: "the number of primes", got: 0 });
+        }
+        let known = ring.moduli().len();
+        if self.0.iter().enumerate().any(|(row, &index)| index >= known || self.row_of(index) != Some(row)) {
+            return Err(LatticeError::BasisMismatch { left: known, right: self.len() });
+        }
+        Ok(())
     }
 
     /// Bits of the product of its moduli in `ring`.
@@ -267,12 +282,19 @@ impl Poly<Eval> {
     /// `sum_j xs[j] * ys[j]`, over the basis of the first factor; factors on the right may have more primes.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where a factor lacks a prime.
+    /// [`LatticeError::BasisMismatch`] where a factor lacks a prime; [`LatticeError::RingMismatch`]; [`LatticeError::EmptyShape`]
+    /// without factors; [`clathrate_arith::ArithError::Shape`] where the two sides have different numbers of them.
     pub fn inner_product(xs: &[&Poly<Eval>], ys: &[&Poly<Eval>]) -> Result<Poly<Eval>, LatticeError> {
         let (Some(first), Some(right)) = (xs.first(), ys.first()) else {
             return Err(LatticeError::EmptyShape { what: "the number of factors", got: 0 });
         };
+        if xs.len() != ys.len() {
+            return Err(ArithError::Shape { what: "factors on the right of an inner product", expected: xs.len(), got: ys.len() }.into());
+        }
         let (ring, basis) = (first.ring(), first.basis());
+        if let Some(bad) = xs.iter().chain(ys).find(|factor| !factor.ring().same_as(ring)) {
+            return Err(LatticeError::RingMismatch { left: ring.degree(), right: bad.ring().degree() });
+        }
         let mismatch = |other: &Basis| LatticeError::BasisMismatch { left: basis.len(), right: other.len() };
         if let Some(bad) = xs.iter().find(|x| x.basis() != basis).or_else(|| ys.iter().find(|y| y.basis() != right.basis())) {
             return Err(mismatch(bad.basis()));

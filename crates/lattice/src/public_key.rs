@@ -51,6 +51,8 @@ impl PublicKey {
     /// [`LatticeError::BasisMismatch`] where the key lacks a prime.
     pub fn encrypt_zero(&self, basis: &Basis, rng: &mut SecretRng) -> Result<Bundle<Eval>, LatticeError> {
         let ring = self.zeroes[0].ring();
+        basis.check(ring)?;
+        let zeroes = self.zeroes.iter().map(|zero| zero.restrict(basis)).collect::<Result<Vec<_>, _>>()?;
         let ephemeral: Vec<Poly<Eval>> = (0..self.zeroes.len())
             .map(|_| {
                 let mut u = zeroize::Zeroizing::new(vec![0i64; ring.degree()]);
@@ -58,7 +60,6 @@ impl PublicKey {
                 Poly::from_signed(ring, basis, &u).into_eval()
             })
             .collect();
-        let zeroes = self.zeroes.iter().map(|zero| zero.restrict(basis)).collect::<Result<Vec<_>, _>>()?;
         let xs: Vec<&Poly<Eval>> = ephemeral.iter().collect();
         let mut combine = |pick: &dyn Fn(&Bundle<Eval>) -> Poly<Eval>| -> Result<Poly<Eval>, LatticeError> {
             let columns: Vec<Poly<Eval>> = zeroes.iter().map(pick).collect();

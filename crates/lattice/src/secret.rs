@@ -63,7 +63,8 @@ impl SecretKey {
     /// `FixedWeight(h)` is the weight of one body's whole secret, `rank * degree` coefficients.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for rank or bodies 0; [`LatticeError::Sampling`] where `h` exceeds the dimension.
+    /// [`LatticeError::EmptyShape`] for rank or bodies 0; [`LatticeError::Sampling`] where `h` exceeds the dimension;
+    /// [`LatticeError::SecretTooLarge`].
     pub fn generate(
         degree: usize,
         rank: usize,
@@ -76,7 +77,8 @@ impl SecretKey {
                 return Err(LatticeError::EmptyShape { what, got });
             }
         }
-        let mut coefficients = Zeroizing::new(vec![0; degree * rank * bodies]);
+        let total = shape_product(degree, rank, bodies)?;
+        let mut coefficients = Zeroizing::new(vec![0; total]);
         for body in coefficients.chunks_exact_mut(degree * rank) {
             rng.secret(distribution, body)?;
         }
@@ -86,7 +88,7 @@ impl SecretKey {
     /// A key from stored coefficients, body-major.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] where their number does not fit the shape.
+    /// [`LatticeError::EmptyShape`] where their number does not fit the shape; [`LatticeError::SecretTooLarge`].
     pub fn from_coefficients(
         degree: usize,
         rank: usize,
@@ -94,7 +96,7 @@ impl SecretKey {
         distribution: SecretDistribution,
         coefficients: Zeroizing<Vec<i64>>,
     ) -> Result<Self, LatticeError> {
-        if coefficients.is_empty() || coefficients.len() != degree * rank * bodies {
+        if coefficients.is_empty() || coefficients.len() != shape_product(degree, rank, bodies)? {
             return Err(LatticeError::EmptyShape { what: "the number of secret coefficients that fit the shape", got: coefficients.len() });
         }
         Ok(Self { degree, rank, bodies, distribution, coefficients })
@@ -116,6 +118,17 @@ impl SecretKey {
     #[must_use]
     pub fn bodies(&self) -> usize {
         self.bodies
+    }
+
+    /// Refuses rings of another degree.
+    ///
+    /// # Errors
+    /// [`LatticeError::RingMismatch`].
+    pub fn check_degree(&self, ring: &Ring) -> Result<(), LatticeError> {
+        if self.degree == ring.degree() {
+            return Ok(());
+        }
+        Err(LatticeError::RingMismatch { left: self.degree, right: ring.degree() })
     }
 
     /// How the coefficients were drawn.
@@ -165,7 +178,7 @@ impl SecretKey {
         Self { coefficients, bodies: 1, ..*self }
     }
 
-    /// The nested secret of the first `rank` polynomials of each body.
+    /// The nested secret of the first `rank` polynomials of each body. A fixed weight becomes the expected weight of that part.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] for rank 0, [`LatticeError::RankUp`] for a rank above this key's.
@@ -180,7 +193,14 @@ impl SecretKey {
         for body in self.coefficients.chunks_exact(self.rank * self.degree) {
             coefficients.extend_from_slice(&body[..rank * self.degree]);
         }
-        Ok(Self { coefficients, rank, ..*self })
+        let distribution = match self.distribution {
+            // A part of the polynomials has that part of the weight, on average.
+            SecretDistribution::FixedWeight(weight) => {
+                SecretDistribution::FixedWeight(((weight as u128 * rank as u128 + self.rank as u128 / 2) / self.rank as u128) as usize)
+            }
+            uniform => uniform,
+        };
+        Ok(Self { coefficients, rank, distribution, ..*self })
     }
 
     /// Expected square of one coefficient.
@@ -191,6 +211,12 @@ impl SecretKey {
             SecretDistribution::FixedWeight(weight) => weight as f64 / (self.rank * self.degree) as f64,
         }
     }
+}
+
+/// `degree * rank * bodies`, where that is a number of words that a machine can have.
+fn shape_product(degree: usize, rank: usize, bodies: usize) -> Result<usize, LatticeError> {
+    let total = degree.checked_mul(rank).and_then(|part| part.checked_mul(bodies)).filter(|&total| total <= isize::MAX as usize / 8);
+    total.ok_or(LatticeError::SecretTooLarge { degree, rank, bodies })
 }
 
 impl Clone for SecretKey {

@@ -320,3 +320,52 @@ fn lifted_terms_join_a_sum_before_its_mod_down() {
     let back: Poly<Eval> = switcher.mod_down_division(Level(2)).expect("division").divide_eval(&lifted).expect("divide");
     assert_eq!(back, m);
 }
+
+#[test]
+fn auxiliary_primes_belong_to_no_modulus_of_the_scheme() {
+    let all = clathrate_arith::primes::largest_primes(36, 128, 7, &[]).expect("primes");
+    let ring = |primes: &[u64]| clathrate_lattice::Ring::new(64, primes).expect("ring");
+    let with = Arc::new(Chain::with_auxiliary(ring(&all), &[1, 1, 1], 2).expect("chain"));
+    let without = Arc::new(Chain::new(ring(&all[..5]), &[1, 1, 1]).expect("chain"));
+    assert_eq!(with.auxiliary_basis().indices(), [5, 6]);
+    assert_eq!((with.special_basis(), with.whole_basis()), (without.special_basis(), without.whole_basis()));
+    // The same keys and the same results with and without them.
+    let switched = |chain: &Arc<Chain>| {
+        let switcher = switcher(chain);
+        let mut rng = rng(9);
+        let s = secret(chain, 1, 1, &mut rng);
+        let key = key(&switcher, chain.max_level(), &s, &s, &mut rng);
+        let ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(2)), &mut rng).expect("zero");
+        switcher.switch(&[&ct.mask()[0]], &key).expect("switch").bodies()[0].data().host().to_vec()
+    };
+    assert_eq!(switched(&with), switched(&without));
+    assert!(Chain::with_auxiliary(ring(&all), &[1, 1, 1], 5).is_err());
+}
+
+#[test]
+fn fused_product_equals_decomposition_then_inner_product_at_every_level_and_thread_count() {
+    let shape = Shape { degree: 1024, bits: 40, steps: 5, special_bits: 43, special: 2 };
+    let (moduli, lengths) = primes(&shape);
+    let engine = |threads: usize| {
+        let engine = clathrate_arith::CpuEngine::new(1024, &moduli, clathrate_arith::Isa::detect().expect("isa")).expect("engine");
+        Arc::new(engine.with_threads(clathrate_arith::CpuEngine::thread_pool(threads).expect("pool")))
+    };
+    let mut results = Vec::new();
+    for threads in [1, 2] {
+        let chain = Arc::new(Chain::new(clathrate_lattice::Ring::with_engine(engine(threads)), &lengths).expect("chain"));
+        let switcher = switcher(&chain);
+        let mut rng = rng(8);
+        let s = secret(&chain, 3, 1, &mut rng);
+        let key = key(&switcher, chain.max_level(), &s, &s, &mut rng);
+        for level in (0..=chain.max_level().0).map(Level) {
+            let ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng).expect("zero");
+            let inputs: Vec<_> = ct.mask().iter().collect();
+            let digits = ct.decompose_mask(&switcher).expect("digits");
+            let stepwise = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), &key).expect("product");
+            assert_eq!(switcher.product(&inputs, &key).expect("fused"), stepwise);
+            results.push((level, stepwise));
+        }
+    }
+    let (one, two) = results.split_at(results.len() / 2);
+    assert_eq!(one, two, "one thread is exactly as correct");
+}

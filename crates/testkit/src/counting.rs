@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clathrate_arith::{Automorphism, BaseConversion, Buffer, CpuEngine, Engine, Modulus};
+use clathrate_arith::{Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, GadgetInput, Modulus};
 
 /// Unit operations: one row of one polynomial each. [klss, sec. 4]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -115,6 +115,26 @@ impl Engine for CountingEngine {
     fn inner_products(&self, out: &mut [Buffer], xs: &[&Buffer], ys: &[Vec<&Buffer>], y_rows: &[usize], moduli: &[usize]) {
         self.hadamard.fetch_add(out.len() * xs.len() * moduli.len(), Ordering::Relaxed);
         self.inner.inner_products(out, xs, ys, y_rows, moduli);
+    }
+
+    fn gadget_products(
+        &self,
+        out: &mut [Buffer],
+        inputs: &[GadgetInput<'_>],
+        digits: &[DigitExtension],
+        ys: &[Vec<&Buffer>],
+        y_rows: &[usize],
+        moduli: &[usize],
+    ) {
+        for input in inputs {
+            for digit in digits {
+                let (own, others) = (digit.own().len(), digit.rows() - digit.own().len());
+                self.forward.fetch_add(if input.values.is_some() { others } else { digit.rows() }, Ordering::Relaxed);
+                self.conversion.fetch_add(if own > 1 { own * others } else { 0 }, Ordering::Relaxed);
+            }
+        }
+        self.hadamard.fetch_add(out.len() * inputs.len() * digits.len() * moduli.len(), Ordering::Relaxed);
+        self.inner.gadget_products(out, inputs, digits, ys, y_rows, moduli);
     }
 
     fn convert(&self, conversion: &BaseConversion, x: &Buffer, first: usize, out: &mut Buffer, out_rows: &[usize]) {

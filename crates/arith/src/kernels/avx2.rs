@@ -233,19 +233,28 @@ fn broadcast(table: &Twiddles, node: usize) -> (__m256d, __m256d) {
 }
 
 /// Factors of the stage two apart for the vectors of nodes `node`, `node + 1`.
+///
+/// # Safety
+/// The table has these nodes.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn factors_two_apart(table: &Twiddles, node: usize) -> (__m256d, __m256d) {
-    let pair = |words: &[f64]| _mm256_setr_pd(words[node], words[node], words[node + 1], words[node + 1]);
-    (pair(&table.factors), pair(&table.quotients))
+unsafe fn factors_two_apart(table: &Twiddles, node: usize) -> (__m256d, __m256d) {
+    // SAFETY: the caller's.
+    let (factors, quotients) =
+        unsafe { (_mm_loadu_pd(table.factors.as_ptr().add(node)), _mm_loadu_pd(table.quotients.as_ptr().add(node))) };
+    let twice = |pair| _mm256_permute4x64_pd::<0x50>(_mm256_castpd128_pd256(pair));
+    (twice(factors), twice(quotients))
 }
 
 /// Factors of the stage between neighbours for four nodes from `node` on.
+///
+/// # Safety
+/// The table has these nodes.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn factors_one_apart(table: &Twiddles, node: usize) -> (__m256d, __m256d) {
-    let four = |words: &[f64]| _mm256_setr_pd(words[node], words[node + 1], words[node + 2], words[node + 3]);
-    (four(&table.factors), four(&table.quotients))
+unsafe fn factors_one_apart(table: &Twiddles, node: usize) -> (__m256d, __m256d) {
+    // SAFETY: the caller's.
+    unsafe { (_mm256_loadu_pd(table.factors.as_ptr().add(node)), _mm256_loadu_pd(table.quotients.as_ptr().add(node))) }
 }
 
 /// `A0 A1 B0 B1` and `A2 A3 B2 B3`, and back: halves exchanged.
@@ -292,19 +301,23 @@ impl Avx2Row {
     unsafe fn forward_two_stages<const WIDE: bool>(&self, c: Constants, x: *mut f64, blocks: usize, quarter: usize) {
         for block in 0..blocks {
             let node = blocks + block;
-            let [(w, p), (w0, p0), (w1, p1)] = [node, 2 * node, 2 * node + 1].map(|node| broadcast(&self.forward, node));
+            let (w, p) = broadcast(&self.forward, node);
+            let (w0, p0) = broadcast(&self.forward, 2 * node);
+            let (w1, p1) = broadcast(&self.forward, 2 * node + 1);
             for i in (0..quarter).step_by(LANES) {
                 // SAFETY: within the caller's doubles.
                 unsafe {
-                    let at: [*mut f64; 4] = std::array::from_fn(|k| x.add((4 * block + k) * quarter + i));
-                    let v = at.map(|at| _mm256_loadu_pd(at));
+                    let first = x.add(4 * block * quarter + i);
+                    let at = [first, first.add(quarter), first.add(2 * quarter), first.add(3 * quarter)];
+                    let v = [_mm256_loadu_pd(at[0]), _mm256_loadu_pd(at[1]), _mm256_loadu_pd(at[2]), _mm256_loadu_pd(at[3])];
                     let (v0, v2) = forward_butterfly::<WIDE>(c, v[0], v[2], w, p);
                     let (v1, v3) = forward_butterfly::<WIDE>(c, v[1], v[3], w, p);
                     let (v0, v1) = forward_butterfly::<WIDE>(c, v0, v1, w0, p0);
                     let (v2, v3) = forward_butterfly::<WIDE>(c, v2, v3, w1, p1);
-                    for (at, v) in at.into_iter().zip([v0, v1, v2, v3]) {
-                        _mm256_storeu_pd(at, v);
-                    }
+                    _mm256_storeu_pd(at[0], v0);
+                    _mm256_storeu_pd(at[1], v1);
+                    _mm256_storeu_pd(at[2], v2);
+                    _mm256_storeu_pd(at[3], v3);
                 }
             }
         }
@@ -318,19 +331,23 @@ impl Avx2Row {
     unsafe fn inverse_two_stages(&self, c: Constants, x: *mut f64, blocks: usize, quarter: usize) {
         for block in 0..blocks {
             let node = blocks + block;
-            let [(w, p), (w0, p0), (w1, p1)] = [node, 2 * node, 2 * node + 1].map(|node| broadcast(&self.inverse, node));
+            let (w, p) = broadcast(&self.inverse, node);
+            let (w0, p0) = broadcast(&self.inverse, 2 * node);
+            let (w1, p1) = broadcast(&self.inverse, 2 * node + 1);
             for i in (0..quarter).step_by(LANES) {
                 // SAFETY: within the caller's doubles.
                 unsafe {
-                    let at: [*mut f64; 4] = std::array::from_fn(|k| x.add((4 * block + k) * quarter + i));
-                    let v = at.map(|at| _mm256_loadu_pd(at));
+                    let first = x.add(4 * block * quarter + i);
+                    let at = [first, first.add(quarter), first.add(2 * quarter), first.add(3 * quarter)];
+                    let v = [_mm256_loadu_pd(at[0]), _mm256_loadu_pd(at[1]), _mm256_loadu_pd(at[2]), _mm256_loadu_pd(at[3])];
                     let (v0, v1) = inverse_butterfly(c, v[0], v[1], w0, p0);
                     let (v2, v3) = inverse_butterfly(c, v[2], v[3], w1, p1);
                     let (v0, v2) = inverse_butterfly(c, v0, v2, w, p);
                     let (v1, v3) = inverse_butterfly(c, v1, v3, w, p);
-                    for (at, v) in at.into_iter().zip([v0, v1, v2, v3]) {
-                        _mm256_storeu_pd(at, v);
-                    }
+                    _mm256_storeu_pd(at[0], v0);
+                    _mm256_storeu_pd(at[1], v1);
+                    _mm256_storeu_pd(at[2], v2);
+                    _mm256_storeu_pd(at[3], v3);
                 }
             }
         }

@@ -38,11 +38,12 @@ impl SecretMatrix {
     /// `T = s_i s_j` for `i <= j` in lexicographic order: for relinearisation at rank `k`. [dpad-he, sec. 3.1]
     ///
     /// # Errors
-    /// [`LatticeError::ManyBodies`] where the secret has more than one body.
+    /// [`LatticeError::ManyBodies`] where the secret has more than one body; [`LatticeError::RingMismatch`].
     pub fn quadratic(secret: &SecretKey, ring: &Ring, basis: &Basis) -> Result<Self, LatticeError> {
         if secret.bodies() != 1 {
             return Err(LatticeError::ManyBodies { operation: "relinearisation", bodies: secret.bodies() });
         }
+        secret.check_degree(ring)?;
         let polys = secret.eval(ring, basis, 0);
         let mut rows = Vec::new();
         for i in 0..polys.len() {
@@ -60,6 +61,7 @@ impl SecretMatrix {
 #[derive(Debug, Clone)]
 pub struct SwitchKey {
     level: Level,
+    gadget: Gadget,
     inputs: usize,
     digits: usize,
     seed: MaskSeed,
@@ -72,7 +74,8 @@ impl SwitchKey {
     ///
     /// # Errors
     /// [`LatticeError::BodiesMismatch`] where `T`'s columns are not `target`'s bodies; [`LatticeError::LevelOutOfRange`];
-    /// [`LatticeError::NoSpecialPrimes`].
+    /// [`LatticeError::NoSpecialPrimes`]; [`LatticeError::RingMismatch`] where a secret has another degree;
+    /// [`LatticeError::BasisMismatch`] where the gadget was made for another chain.
     pub fn generate(
         chain: &Chain,
         gadget: &Gadget,
@@ -85,6 +88,8 @@ impl SwitchKey {
         if chain.special_basis().is_empty() {
             return Err(LatticeError::NoSpecialPrimes);
         }
+        gadget.check_chain(chain)?;
+        target.check_degree(chain.ring())?;
         let (ring, basis) = (chain.ring(), chain.key_basis(level));
         let digits = gadget.digit_count(chain, level);
         let seed = rng.mask_seed();
@@ -95,7 +100,7 @@ impl SwitchKey {
                 return Err(LatticeError::BodiesMismatch { left: row.len(), right: target.bodies() });
             }
             for digit in 0..digits {
-                let constants = gadget.entry_constants(ring.moduli(), &basis, digit);
+                let constants = gadget.entry_constants(chain, &basis, digit);
                 let entry_seed = seed.derive(ENTRY_DOMAIN, entries.len() as u64);
                 let mask = expand_mask(&entry_seed, ring, &basis, target.rank());
                 let xs: Vec<&Poly<Eval>> = mask.iter().collect();
@@ -113,7 +118,7 @@ impl SwitchKey {
                 entries.push(Bundle::new(mask, bodies)?);
             }
         }
-        Ok(Self { level, inputs: matrix.rows.len(), digits, seed, entries })
+        Ok(Self { level, gadget: gadget.clone(), inputs: matrix.rows.len(), digits, seed, entries })
     }
 
     /// A key from its seed and its bodies (`bodies[i * digits + j][b]`), as files store it.
@@ -122,6 +127,7 @@ impl SwitchKey {
     /// [`LatticeError::KeyGadget`], [`LatticeError::EmptyShape`] and their like where the parts do not fit.
     pub fn from_bodies(
         chain: &Chain,
+        gadget: &Gadget,
         level: Level,
         inputs: usize,
         rank: usize,
@@ -133,19 +139,32 @@ impl SwitchKey {
             return Err(LatticeError::KeyInputs { key_inputs: inputs, inputs: bodies.len() });
         }
         let (ring, basis) = (chain.ring(), chain.key_basis(level));
+        gadget.check_chain(chain)?;
         let digits = bodies.len() / inputs;
+        if digits != gadget.digit_count(chain, level) {
+            return Err(LatticeError::KeyGadget { key_digits: digits, digits: gadget.digit_count(chain, level) });
+        }
+        if let Some(other) = bodies.iter().find(|entry| entry.len() != bodies[0].len()) {
+            return Err(LatticeError::BodiesMismatch { left: bodies[0].len(), right: other.len() });
+        }
         let entries = bodies
             .into_iter()
             .enumerate()
             .map(|(index, bodies)| Bundle::new(expand_mask(&seed.derive(ENTRY_DOMAIN, index as u64), ring, &basis, rank), bodies))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { level, inputs, digits, seed, entries })
+        Ok(Self { level, gadget: gadget.clone(), inputs, digits, seed, entries })
     }
 
     /// The highest level it serves.
     #[must_use]
     pub fn level(&self) -> Level {
         self.level
+    }
+
+    /// The gadget it was made for.
+    #[must_use]
+    pub fn gadget(&self) -> &Gadget {
+        &self.gadget
     }
 
     /// How many polynomials it switches together.

@@ -19,12 +19,14 @@
 
 use std::sync::{Arc, OnceLock};
 
+use clathrate_arith::GadgetInput;
+
 use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
 use crate::modulus::Division;
-use crate::poly::{Coeff, Eval, Poly};
+use crate::poly::{Coeff, Domain, Eval, Poly};
 
 mod hybrid;
 pub mod key;
@@ -46,11 +48,13 @@ impl Switcher {
     /// A switcher for `chain` with the keys of `gadget`.
     ///
     /// # Errors
-    /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch.
+    /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch; [`LatticeError::BasisMismatch`] where the gadget was made for
+    /// another chain.
     pub fn new(chain: Arc<Chain>, gadget: Arc<Gadget>) -> Result<Self, LatticeError> {
         if chain.special_basis().is_empty() {
             return Err(LatticeError::NoSpecialPrimes);
         }
+        gadget.check_chain(&chain)?;
         let plans = (0..=chain.max_level().0).map(|_| OnceLock::new()).collect();
         Ok(Self { chain, gadget, plans })
     }
@@ -76,8 +80,12 @@ impl Switcher {
         self.plans[level.0].get_or_init(|| SwitchPlan::new(&self.chain, &self.gadget, level).map(Arc::new)).clone()
     }
 
-    fn level_of(&self, basis: &crate::poly::Basis) -> Result<Level, LatticeError> {
-        let max = self.chain.max_level();
+    /// The level that `x` is at.
+    fn level_of<D: Domain>(&self, x: &Poly<D>) -> Result<Level, LatticeError> {
+        if !self.chain.ring().same_as(x.ring()) {
+            return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: x.ring().degree() });
+        }
+        let (basis, max) = (x.basis(), self.chain.max_level());
         self.chain.level_of(basis).ok_or(LatticeError::BasisMismatch { left: basis.len(), right: self.chain.basis(max).len() })
     }
 
@@ -86,17 +94,17 @@ impl Switcher {
     /// Cost: `l` inverse transforms, then `d (l + k) - l` forward ones: a digit's own rows need none.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis.
+    /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
     pub fn decompose(&self, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
-        hybrid::decompose(&*self.plan(self.level_of(u.basis())?)?, u)
+        Ok(hybrid::decompose(&*self.plan(self.level_of(u)?)?, u))
     }
 
     /// As [`Switcher::decompose`], from Coeff form. Cost: `d (l + k)` forward transforms. [klss, sec. 4.2, step 1]
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis.
+    /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
     pub fn decompose_coeff(&self, u: &Poly<Coeff>) -> Result<Digits, LatticeError> {
-        hybrid::decompose_coeff(&*self.plan(self.level_of(u.basis())?)?, u)
+        Ok(hybrid::decompose_coeff(&*self.plan(self.level_of(u)?)?, u))
     }
 
     /// `sum_{i,j} d_ij * key_ij` over the extended modulus `P Q_l`: `P` times the switched bundle, to be added up with others
@@ -105,7 +113,28 @@ impl Switcher {
     /// # Errors
     /// [`LatticeError::KeyInputs`], [`LatticeError::KeyLevelTooLow`], [`LatticeError::KeyGadget`] where the key does not fit.
     pub fn inner_product(&self, inputs: &[&Digits], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
-        hybrid::inner_product(inputs, key)
+        let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
+        hybrid::inner_product(&*self.plan(first.level)?, inputs, key)
+    }
+
+    /// [`Switcher::decompose`] and [`Switcher::inner_product`] in one pass over the extended rows: for inputs that one key alone
+    /// switches. The same result bit for bit; the digits never exist as a whole, so it moves less memory.
+    ///
+    /// # Errors
+    /// As the two; [`LatticeError::BasisMismatch`] where the inputs differ in level.
+    pub fn product(&self, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+        let plan = self.plan_of(inputs, key)?;
+        let coefficients: Vec<Poly<Coeff>> = inputs.iter().map(|&u| u.clone().into_coeff()).collect();
+        let forms: Vec<GadgetInput<'_>> =
+            coefficients.iter().zip(inputs).map(|(c, u)| GadgetInput { coefficients: c.data(), values: Some(u.data()) }).collect();
+        hybrid::product(&plan, &forms, key)
+    }
+
+    /// The plan of the inputs' common level.
+    fn plan_of<D: Domain>(&self, inputs: &[&Poly<D>], key: &SwitchKey) -> Result<Arc<SwitchPlan>, LatticeError> {
+        let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
+        inputs.iter().try_for_each(|u| first.check_same_basis(u))?;
+        self.plan(self.level_of(first)?)
     }
 
     /// `round(x / P)`: from the extended modulus back to the level's. [klss, sec. 4.2, step 3]
@@ -127,9 +156,9 @@ impl Switcher {
     /// `P * x` over the extended modulus: lets a term that needs no switch join a sum before its mod-down.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `x` is not over a level's basis.
+    /// [`LatticeError::BasisMismatch`] where `x` is not over a level's basis; [`LatticeError::RingMismatch`].
     pub fn lift(&self, x: &Poly<Eval>) -> Result<Poly<Eval>, LatticeError> {
-        hybrid::lift(&*self.plan(self.level_of(x.basis())?)?, x)
+        hybrid::lift(&*self.plan(self.level_of(x)?)?, x)
     }
 
     /// The whole switch in Eval form: decompose, inner product, mod-down.
@@ -137,10 +166,7 @@ impl Switcher {
     /// # Errors
     /// As its steps.
     pub fn switch(&self, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
-        let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
-        let level = self.level_of(first.basis())?;
-        let digits = inputs.iter().map(|u| self.decompose(u)).collect::<Result<Vec<_>, _>>()?;
-        self.mod_down(level, &self.inner_product(&digits.iter().collect::<Vec<_>>(), key)?)
+        self.product(inputs, key)?.divide(self.plan_of(inputs, key)?.mod_down())
     }
 
     /// The whole switch from and to Coeff form, the convention of [klss, sec. 4.2]. Cost: `R d (l + k)` forward and
@@ -149,11 +175,9 @@ impl Switcher {
     /// # Errors
     /// As its steps.
     pub fn switch_coeff(&self, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError> {
-        let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
-        let level = self.level_of(first.basis())?;
-        let digits = inputs.iter().map(|u| self.decompose_coeff(u)).collect::<Result<Vec<_>, _>>()?;
-        let sum = self.inner_product(&digits.iter().collect::<Vec<_>>(), key)?;
-        sum.into_coeff().divide(self.plan(level)?.mod_down())
+        let plan = self.plan_of(inputs, key)?;
+        let forms: Vec<GadgetInput<'_>> = inputs.iter().map(|u| GadgetInput { coefficients: u.data(), values: None }).collect();
+        hybrid::product(&plan, &forms, key)?.into_coeff().divide(plan.mod_down())
     }
 
     /// The division that ends a switch at `level`.

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use clathrate_arith::{BaseConversion, Rounding};
+use clathrate_arith::{BaseConversion, DigitExtension, Rounding};
 
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
@@ -11,29 +11,15 @@ use crate::modulus::Division;
 use crate::poly::Basis;
 use crate::ring::Ring;
 
-/// One digit at one level.
-#[derive(Debug)]
-pub(super) struct DigitPlan {
-    /// First row of the digit's own primes in the level's basis (they are consecutive).
-    pub first: usize,
-    /// How many of them the level still has.
-    pub own: usize,
-    /// The gadget's inverse constants modulo the own primes.
-    pub constants: Vec<u64>,
-    /// From the own primes to all others of the extended basis, the constants folded in.
-    pub conversion: BaseConversion,
-    /// Rows of those others in the extended basis.
-    pub targets: Vec<usize>,
-}
-
 /// The switch at one level: ciphertext primes, special primes, digits.
 #[derive(Debug)]
 pub struct SwitchPlan {
     pub(super) ring: Ring,
+    pub(super) gadget: Gadget,
     pub(super) level: Level,
     pub(super) basis: Basis,
     pub(super) extended: Basis,
-    pub(super) digits: Vec<DigitPlan>,
+    pub(super) digits: Vec<DigitExtension>,
     /// `P` modulo the level's primes.
     pub(super) special_product: Vec<u64>,
     mod_down: Division,
@@ -52,12 +38,11 @@ impl SwitchPlan {
         for (digit, primes) in gadget.digits().iter().enumerate() {
             let own: Vec<usize> = primes.indices().iter().copied().filter(|&i| basis.row_of(i).is_some()).collect();
             let Some(first) = own.first().and_then(|&i| basis.row_of(i)) else { break };
-            let constants: Vec<u64> = own.iter().map(|&i| gadget.inverse_constant(moduli, i, digit, &special)).collect();
-            let targets: Vec<usize> = (0..extended.len()).filter(|row| !(first..first + own.len()).contains(row)).collect();
-            let target_primes: Vec<usize> = targets.iter().map(|&row| extended.indices()[row]).collect();
+            let constants: Vec<u64> = own.iter().map(|&i| gadget.inverse_constant(chain, i, digit, &special)).collect();
+            let target_primes: Vec<usize> = extended.indices().iter().copied().filter(|i| !own.contains(i)).collect();
             let conversion = BaseConversion::new(moduli, &own, &target_primes, &constants, Rounding::Centred)
                 .ok_or(LatticeError::BasisMismatch { left: own.len(), right: target_primes.len() })?;
-            digits.push(DigitPlan { first, own: own.len(), constants, conversion, targets });
+            digits.push(DigitExtension::new(first, constants, conversion, extended.len()));
         }
         let special_product = basis
             .indices()
@@ -67,7 +52,18 @@ impl SwitchPlan {
         let mod_down = Division::new(&ring, &special, &basis)?;
         let rescale_divisors =
             level.0.checked_sub(1).map(|below| (Basis::new(chain.step(level)).join(&special), chain.basis(Level(below))));
-        Ok(Self { ring, level, basis, extended, digits, special_product, mod_down, rescale_divisors, mod_down_rescale: OnceLock::new() })
+        Ok(Self {
+            ring,
+            gadget: gadget.clone(),
+            level,
+            basis,
+            extended,
+            digits,
+            special_product,
+            mod_down,
+            rescale_divisors,
+            mod_down_rescale: OnceLock::new(),
+        })
     }
 
     /// The level.

@@ -24,7 +24,7 @@ use crate::modulus::Modulus;
 const LOW_HALF_TERMS: u128 = 4095;
 
 /// Vectors summed side by side, to hide the multiplier's latency.
-const UNROLL: usize = 4;
+const UNROLL: usize = 8;
 
 /// Constants of the element-wise work beyond [`Words`].
 #[derive(Debug, Clone, Copy)]
@@ -145,8 +145,11 @@ impl ElementWords {
         assert!(xs.iter().chain(ys).all(|row| row.len() == len), "slices of one call have equal lengths");
         let terms = xs.len().min(ys.len());
         let (xs, ys) = (&xs[..terms], &ys[..terms]);
-        // SAFETY: every row has `len` words, and the sums read only below it.
-        self.sums(out, terms, chunk, accumulate, |j, i| unsafe { (load(xs[j].as_ptr().add(i)), load(ys[j].as_ptr().add(i))) })
+        self.sums(out, terms, chunk, accumulate, |j| {
+            let (x, y) = (xs[j].as_ptr(), ys[j].as_ptr());
+            // SAFETY: every row has `len` words, and the sums read only below it.
+            move |i| unsafe { (load(x.add(i)), load(y.add(i))) }
+        })
     }
 
     /// Range: `ys` below `1 << y_bits`, `y_bits <= 52`; `weights` reduced.
@@ -157,23 +160,33 @@ impl ElementWords {
         assert!(ys.iter().all(|row| row.len() == len), "slices of one call have equal lengths");
         let terms = ys.len().min(weights.len());
         let (ys, weights) = (&ys[..terms], &weights[..terms]);
-        // SAFETY: every row has `len` words, and the sums read only below it.
-        self.sums(out, terms, chunk, false, |j, i| unsafe { (load(ys[j].as_ptr().add(i)), splat(weights[j])) })
+        self.sums(out, terms, chunk, false, |j| {
+            let (y, weight) = (ys[j].as_ptr(), splat(weights[j]));
+            // SAFETY: every row has `len` words, and the sums read only below it.
+            move |i| unsafe { (load(y.add(i)), weight) }
+        })
     }
 
-    /// Sums `term(j, i).0 * term(j, i).1` over `j` for the eight words from `i` on, reducing every `chunk` terms.
+    /// Sums `term(j)(i).0 * term(j)(i).1` over `j` for the eight words from `i` on, reducing every `chunk` terms.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    fn sums(&self, out: &mut [u64], terms: usize, chunk: usize, accumulate: bool, term: impl Fn(usize, usize) -> (Lanes, Lanes)) -> usize {
+    fn sums<Row: Fn(usize) -> (Lanes, Lanes)>(
+        &self,
+        out: &mut [u64],
+        terms: usize,
+        chunk: usize,
+        accumulate: bool,
+        term: impl Fn(usize) -> Row,
+    ) -> usize {
         let c = Constants::new(&self.words);
         let carry = self.pair(self.carry);
         let whole = out.len() / LANES * LANES;
         let unrolled = out.len() / (UNROLL * LANES) * (UNROLL * LANES);
         for i in (0..unrolled).step_by(UNROLL * LANES) {
-            sum_block::<UNROLL>(&c, carry, &mut out[i..i + UNROLL * LANES], i, terms, chunk, accumulate, &term);
+            sum_block::<UNROLL, _>(&c, carry, &mut out[i..i + UNROLL * LANES], i, terms, chunk, accumulate, &term);
         }
         for i in (unrolled..whole).step_by(LANES) {
-            sum_block::<1>(&c, carry, &mut out[i..i + LANES], i, terms, chunk, accumulate, &term);
+            sum_block::<1, _>(&c, carry, &mut out[i..i + LANES], i, terms, chunk, accumulate, &term);
         }
         whole
     }
@@ -182,7 +195,7 @@ impl ElementWords {
 /// The sums of `B` neighbouring vectors, the first at word `i` of the rows.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-fn sum_block<const B: usize>(
+fn sum_block<const B: usize, Row: Fn(usize) -> (Lanes, Lanes)>(
     c: &Constants,
     carry: (Lanes, Lanes),
     out: &mut [u64],
@@ -190,7 +203,7 @@ fn sum_block<const B: usize>(
     terms: usize,
     chunk: usize,
     accumulate: bool,
-    term: &impl Fn(usize, usize) -> (Lanes, Lanes),
+    term: &impl Fn(usize) -> Row,
 ) {
     assert_eq!(out.len(), B * LANES);
     let mut low = [c.zero; B];
@@ -205,8 +218,9 @@ fn sum_block<const B: usize>(
         let end = terms.min(start + chunk);
         let mut high = [c.zero; B];
         for j in start..end {
+            let row = term(j);
             for k in 0..B {
-                let (x, y) = term(j, i + k * LANES);
+                let (x, y) = row(i + k * LANES);
                 low[k] = multiply_low(low[k], x, y);
                 high[k] = multiply_high(high[k], x, y);
             }

@@ -55,12 +55,22 @@ pub const MIN_DEGREE: usize = 128;
 
 /// Twiddle words per block of 64.
 const INNER_TABLE: usize = 128;
-/// Where the factors of the stage between neighbours start, in a block's table: 16 words per pair of vectors.
-const LAST_STAGE: usize = 16;
-/// The stage between words two apart: 8 words per pair.
-const MIDDLE_STAGE: usize = 80;
-/// The stage between words four apart: 4 words per pair.
-const FIRST_STAGE: usize = 112;
+
+/// Where the parts of a block's table start, each direction in its order of reading, as the hardware's prefetching likes.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    /// Stages between vectors: seven pairs, 16 words.
+    broadcast: usize,
+    /// The stage between words four apart: 4 words per pair of vectors.
+    four_apart: usize,
+    /// The stage between words two apart: 8 words per pair.
+    two_apart: usize,
+    /// The stage between neighbours: 16 words per pair.
+    one_apart: usize,
+}
+
+const FORWARD: Layout = Layout { broadcast: 0, four_apart: 16, two_apart: 32, one_apart: 64 };
+const INVERSE: Layout = Layout { one_apart: 0, two_apart: 64, four_apart: 96, broadcast: 112 };
 
 /// One register pass: `log_radix` stages on blocks that many strides long.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +104,8 @@ pub fn is_narrow(q: u64, stages: u32) -> bool {
     u128::from(q) * u128::from((4 * stages + 1).max(64)) < 1 << 52
 }
 
-/// Radices (as logarithms) of the register passes for `stages` stages.
+/// Radices (as logarithms) of the register passes for `stages` stages, by measurement. Sixteen rows a multiple of 4 KiB apart
+/// fall into one set of a twelve-way cache, so a radix of 16 comes last, where rows are 512 bytes apart.
 fn radices(stages: u32) -> Vec<u32> {
     match stages - INNER_STAGES {
         1..=4 => vec![stages - INNER_STAGES],
@@ -102,8 +113,8 @@ fn radices(stages: u32) -> Vec<u32> {
         6 => vec![2, 4],
         7 => vec![3, 4],
         8 => vec![2, 2, 4],
-        9 => vec![3, 3, 3],
-        10 => vec![2, 2, 2, 4],
+        9 => vec![2, 3, 4],
+        10 => vec![3, 3, 4],
         _ => vec![3, 2, 2, 4],
     }
 }
@@ -127,14 +138,14 @@ impl Transform {
         let inner_twiddles = usize::next_multiple_of(words, LANES);
         let scaled = modulus.mul(roots.inverse[1], roots.inverse_degree);
         let inverse_power = |node: usize| if node == 1 { scaled } else { roots.inverse[node] };
-        let table = |power: &dyn Fn(usize) -> u64| {
+        let table = |layout: &Layout, power: &dyn Fn(usize) -> u64| {
             let mut table = AlignedWords::zeroed(inner_twiddles + degree / INNER * INNER_TABLE);
             for pass in &passes {
                 fill_pass(&mut table[pass.twiddles..], pass, &|node| [power(node), quotient52(power(node), q)]);
             }
             for block in 0..degree / INNER {
                 let start = inner_twiddles + block * INNER_TABLE;
-                fill_inner(&mut table[start..start + INNER_TABLE], degree / INNER + block, &|node| {
+                fill_inner(&mut table[start..start + INNER_TABLE], layout, degree / INNER + block, &|node| {
                     [power(node), quotient52(power(node), q)]
                 });
             }
@@ -146,8 +157,8 @@ impl Transform {
             degree,
             whole_block_passes,
             inner_twiddles,
-            forward: table(&|node| roots.forward[node]),
-            inverse: table(&inverse_power),
+            forward: table(&FORWARD, &|node| roots.forward[node]),
+            inverse: table(&INVERSE, &inverse_power),
             inverse_degree: [roots.inverse_degree, quotient52(roots.inverse_degree, q)],
             passes,
         }
@@ -319,10 +330,10 @@ fn fill_pass(table: &mut [u64], pass: &Pass, factor: &dyn Fn(usize) -> [u64; 2])
 
 /// Writes the table of one innermost block at `node`: seven broadcast factors, then the lane factors of its four pairs of
 /// vectors `(A, B)`, in the lane orders of [`forward_inner`].
-fn fill_inner(table: &mut [u64], node: usize, factor: &dyn Fn(usize) -> [u64; 2]) {
+fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn Fn(usize) -> [u64; 2]) {
     for stage in 0..3 {
         for i in 0..1 << stage {
-            let at = 2 * ((1 << stage) - 1 + i);
+            let at = layout.broadcast + 2 * ((1 << stage) - 1 + i);
             table[at..at + 2].copy_from_slice(&factor((node << stage) + i));
         }
     }
@@ -336,9 +347,9 @@ fn fill_inner(table: &mut [u64], node: usize, factor: &dyn Fn(usize) -> [u64; 2]
     for pair in 0..4 {
         let a = (node << 3) + 2 * pair;
         let b = a + 1;
-        lanes(FIRST_STAGE + 4 * pair, &[a, b]);
-        lanes(MIDDLE_STAGE + 8 * pair, &[2 * a, 2 * b, 2 * a + 1, 2 * b + 1]);
-        lanes(LAST_STAGE + 16 * pair, &[4 * a, 4 * b, 4 * a + 2, 4 * b + 2, 4 * a + 1, 4 * b + 1, 4 * a + 3, 4 * b + 3]);
+        lanes(layout.four_apart + 4 * pair, &[a, b]);
+        lanes(layout.two_apart + 8 * pair, &[2 * a, 2 * b, 2 * a + 1, 2 * b + 1]);
+        lanes(layout.one_apart + 16 * pair, &[4 * a, 4 * b, 4 * a + 2, 4 * b + 2, 4 * a + 1, 4 * b + 1, 4 * a + 3, 4 * b + 3]);
     }
 }
 
@@ -569,10 +580,10 @@ fn permute(a: Lanes, b: Lanes, order: &[Lanes; 2]) -> (Lanes, Lanes) {
 /// The factors of the stage four apart, for pair `pair`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn factors_four_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
+unsafe fn factors_four_apart(layout: Layout, table: *const u64, pair: usize) -> (Lanes, Lanes) {
     // SAFETY: the caller's table has INNER_TABLE words.
     unsafe {
-        let at = table.add(pair / 4 * INNER_TABLE + FIRST_STAGE + 4 * (pair % 4));
+        let at = table.add(pair / 4 * INNER_TABLE + layout.four_apart + 4 * (pair % 4));
         (_mm512_broadcast_i64x2(_mm_loadu_si128(at.cast())), _mm512_broadcast_i64x2(_mm_loadu_si128(at.add(2).cast())))
     }
 }
@@ -580,10 +591,10 @@ unsafe fn factors_four_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
 /// The factors of the stage two apart.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn factors_two_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
+unsafe fn factors_two_apart(layout: Layout, table: *const u64, pair: usize) -> (Lanes, Lanes) {
     // SAFETY: the caller's table has INNER_TABLE words.
     unsafe {
-        let at = table.add(pair / 4 * INNER_TABLE + MIDDLE_STAGE + 8 * (pair % 4));
+        let at = table.add(pair / 4 * INNER_TABLE + layout.two_apart + 8 * (pair % 4));
         (_mm512_broadcast_i64x4(_mm256_loadu_si256(at.cast())), _mm512_broadcast_i64x4(_mm256_loadu_si256(at.add(4).cast())))
     }
 }
@@ -591,10 +602,10 @@ unsafe fn factors_two_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
 /// The factors of the stage between neighbours.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn factors_one_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
+unsafe fn factors_one_apart(layout: Layout, table: *const u64, pair: usize) -> (Lanes, Lanes) {
     // SAFETY: the caller's table has INNER_TABLE words.
     unsafe {
-        let at = table.add(pair / 4 * INNER_TABLE + LAST_STAGE + 16 * (pair % 4));
+        let at = table.add(pair / 4 * INNER_TABLE + layout.one_apart + 16 * (pair % 4));
         (load(at), load(at.add(8)))
     }
 }
@@ -622,7 +633,7 @@ unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
                 let half = 4 >> stage;
                 for side in 0..SIDE_BY_SIDE {
                     for group in 0..1 << stage {
-                        let (w, quotient) = broadcast(table.add(side * INNER_TABLE + 2 * ((1 << stage) - 1 + group)));
+                        let (w, quotient) = broadcast(table.add(side * INNER_TABLE + FORWARD.broadcast + 2 * ((1 << stage) - 1 + group)));
                         let first = 8 * side + 2 * half * group;
                         for k in first..first + half {
                             (v[k], v[k + half]) = forward_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient);
@@ -632,18 +643,18 @@ unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave);
-                let (w, quotient) = factors_four_apart(table, pair);
+                let (w, quotient) = factors_four_apart(FORWARD, table, pair);
                 (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave_pairs);
-                let (w, quotient) = factors_two_apart(table, pair);
+                let (w, quotient) = factors_two_apart(FORWARD, table, pair);
                 (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
-                let (w, quotient) = factors_one_apart(table, pair);
+                let (w, quotient) = factors_one_apart(FORWARD, table, pair);
                 (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
@@ -675,22 +686,26 @@ unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
             let x = x.add(block * INNER);
             let table = table.add(block * INNER_TABLE);
             let mut v = [c.zero; 8 * SIDE_BY_SIDE];
+            for line in 0..SIDE_BY_SIDE * INNER_TABLE / LANES {
+                // The tables of a long row come from far; measured, 2^16 gains a fifth. A hint past the end does not fault.
+                _mm_prefetch::<_MM_HINT_T0>(table.wrapping_add(2 * SIDE_BY_SIDE * INNER_TABLE + line * LANES).cast());
+            }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (load(x.add(2 * pair * LANES)), load(x.add((2 * pair + 1) * LANES)));
                 let (a, b) = permute(a, b, &orders.exchange);
-                let (w, quotient) = factors_one_apart(table, pair);
+                let (w, quotient) = factors_one_apart(INVERSE, table, pair);
                 (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[0]);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
-                let (w, quotient) = factors_two_apart(table, pair);
+                let (w, quotient) = factors_two_apart(INVERSE, table, pair);
                 (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[1]);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
-                let (w, quotient) = factors_four_apart(table, pair);
+                let (w, quotient) = factors_four_apart(INVERSE, table, pair);
                 let (a, b) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[2]);
                 (v[2 * pair], v[2 * pair + 1]) = permute(a, b, &orders.separate);
             }
@@ -699,7 +714,7 @@ unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
                 let blocks = 4 >> stage;
                 for side in 0..SIDE_BY_SIDE {
                     for group in 0..blocks {
-                        let (w, quotient) = broadcast(table.add(side * INNER_TABLE + 2 * (blocks - 1 + group)));
+                        let (w, quotient) = broadcast(table.add(side * INNER_TABLE + INVERSE.broadcast + 2 * (blocks - 1 + group)));
                         let first = 8 * side + 2 * half * group;
                         for k in first..first + half {
                             (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, bounds[3 + stage]);

@@ -1,0 +1,62 @@
+# The project's entry points. Everything installs into .venv and target/; nothing outside the checkout is touched.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CARGO ?= cargo
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
+
+.PHONY: demo test test-rust test-python test-full bench lint build clean help
+
+help:
+	@echo "make demo       encrypted digit recognition, client and server in separate processes"
+	@echo "make test       all tests"
+	@echo "make test-full  the same at secure, full-size parameters"
+	@echo "make bench      ours and other libraries, one table (QUICK=1: two minutes)"
+	@echo "make lint       formatting, clippy, ruff, type stubs"
+
+$(BIN)/pip:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.tools: requirements/dev.txt | $(BIN)/pip
+	$(BIN)/pip install --quiet -r requirements/dev.txt
+	touch $@
+
+# The wheel with optimised kernels, installed in the virtual environment.
+$(VENV)/.built: $(SOURCES) $(VENV)/.tools
+	$(BIN)/maturin develop --release --quiet
+	touch $@
+
+build: $(VENV)/.built
+
+demo: build
+	$(BIN)/python examples/digits/run.py --output demo-output
+
+test: test-rust test-python
+
+test-rust:
+	$(CARGO) test --workspace --locked
+
+test-python: build
+	$(BIN)/python -m pytest -q tests/python
+
+test-full: build
+	$(CARGO) test --workspace --locked --release -- --include-ignored
+	$(BIN)/python -m pytest -q tests/python --full
+
+bench: build
+	$(CARGO) build --release --locked -p clathrate-cli
+	$(BIN)/python bench/run.py
+
+lint: build
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m mypy --strict tests/python/typing_usage.py
+	$(BIN)/python -m mypy.stubtest clathrate._native
+
+clean:
+	rm -rf target $(VENV) demo-output

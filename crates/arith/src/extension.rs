@@ -1,0 +1,62 @@
+//! One digit of a gadget decomposition: which rows it is, and how it reaches all others.
+
+use crate::conversion::BaseConversion;
+
+/// A digit `[x c] mod D` extended from its own consecutive rows to a basis of `rows` rows.
+#[derive(Debug, Clone)]
+pub struct DigitExtension {
+    first: usize,
+    constants: Vec<u64>,
+    conversion: BaseConversion,
+    /// For each row of the extended basis, which target of the conversion it is; `None` for the digit's own rows.
+    target_of_row: Vec<Option<usize>>,
+}
+
+impl DigitExtension {
+    /// A digit of rows `first..first + constants.len()`, scaled there by `constants`, extended by `conversion` to all other rows
+    /// of a basis of `rows`, in order.
+    #[must_use]
+    pub fn new(first: usize, constants: Vec<u64>, conversion: BaseConversion, rows: usize) -> Self {
+        let own = first..first + constants.len();
+        assert_eq!(conversion.targets().len() + own.len(), rows, "a conversion to all other rows");
+        let mut targets = 0..;
+        let target_of_row = (0..rows).map(|row| if own.contains(&row) { None } else { targets.next() }).collect();
+        Self { first, constants, conversion, target_of_row }
+    }
+
+    /// The digit's own rows.
+    #[must_use]
+    pub fn own(&self) -> std::ops::Range<usize> {
+        self.first..self.first + self.constants.len()
+    }
+
+    /// The factors of the own rows.
+    #[must_use]
+    pub fn constants(&self) -> &[u64] {
+        &self.constants
+    }
+
+    /// The conversion to all other rows, with the constants folded in.
+    #[must_use]
+    pub fn conversion(&self) -> &BaseConversion {
+        &self.conversion
+    }
+
+    /// Which target of the conversion row `row` is; `None` for an own row.
+    #[must_use]
+    pub fn target(&self, row: usize) -> Option<usize> {
+        self.target_of_row[row]
+    }
+
+    /// Rows of the extended basis.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.target_of_row.len()
+    }
+
+    /// The rows that the conversion fills, in its order.
+    #[must_use]
+    pub fn target_rows(&self) -> Vec<usize> {
+        (0..self.rows()).filter(|&row| self.target_of_row[row].is_some()).collect()
+    }
+}

@@ -1,0 +1,417 @@
+//! Every engine method against a model of plain double-word arithmetic, at every instruction set, with and without threads.
+//!
+//! All comparisons are exact.
+
+mod common;
+
+use clathrate_arith::automorphism::{mul_monomial, subring_embed, subring_extract};
+use clathrate_arith::{ArithError, Automorphism, Buffer, CpuEngine, Engine, GaloisElement, Isa, Modulus};
+use common::{Words, engines, mixed_primes};
+
+const DEGREES: [usize; 6] = [1, 2, 4, 8, 64, 1024];
+
+/// Rows per polynomial of the tests: widths 60, 29, 45, 50, 61 and 49 bits, out of order.
+const BASIS: [usize; 6] = [1, 0, 4, 3, 11, 6];
+
+fn mulmod(x: u64, y: u64, q: u64) -> u64 {
+    (u128::from(x) * u128::from(y) % u128::from(q)) as u64
+}
+
+fn powmod(base: u64, mut e: u64, q: u64) -> u64 {
+    let (mut base, mut result) = (base % q, 1 % q);
+    while e > 0 {
+        if e % 2 == 1 {
+            result = mulmod(result, base, q);
+        }
+        base = mulmod(base, base, q);
+        e /= 2;
+    }
+    result
+}
+
+/// Negacyclic product by the definition, in signed steps of the modulus.
+fn product(x: &[u64], y: &[u64], q: u64) -> Vec<u64> {
+    let n = x.len();
+    let mut out = vec![0u64; n];
+    for i in 0..n {
+        for j in 0..n {
+            let term = mulmod(x[i], y[j], q);
+            let target = &mut out[(i + j) % n];
+            let term = if i + j < n { term } else { (q - term) % q };
+            *target = (*target + term) % q;
+        }
+    }
+    out
+}
+
+/// `phi_g` by the definition: the coefficient of `X^i` goes to `X^(g i)`, and `X^n = -1`.
+fn substitute(x: &[u64], g: usize, q: u64) -> Vec<u64> {
+    let n = x.len();
+    let mut out = vec![0; n];
+    for (i, &value) in x.iter().enumerate() {
+        let exponent = i * g % (2 * n);
+        out[exponent % n] = if exponent < n { value } else { (q - value) % q };
+    }
+    out
+}
+
+fn reverse(i: usize, bits: u32) -> usize {
+    (0..bits).fold(0, |out, bit| out << 1 | (i >> bit & 1))
+}
+
+struct Case {
+    engine: CpuEngine,
+    name: String,
+    degree: usize,
+    moduli: Vec<u64>,
+}
+
+impl Case {
+    fn modulus(&self, row: usize) -> u64 {
+        self.moduli[BASIS[row % BASIS.len()]]
+    }
+
+    fn random(&self, rows: usize, words: &mut Words) -> Buffer {
+        let mut buffer = self.engine.scratch(rows);
+        for row in 0..rows {
+            let q = self.modulus(row);
+            buffer.row_mut(row).iter_mut().for_each(|word| *word = words.residue(q));
+        }
+        buffer
+    }
+
+    /// Compares every row with `expected(row, word index)`.
+    fn expect(&self, what: &str, got: &Buffer, expected: impl Fn(usize, usize) -> u64) {
+        for row in 0..got.rows() {
+            for (i, &word) in got.row(row).iter().enumerate() {
+                assert_eq!(word, expected(row, i), "{what}, {}, degree {}, row {row}, word {i}", self.name, self.degree);
+            }
+        }
+    }
+}
+
+fn cases(degree: usize) -> Vec<Case> {
+    let moduli = mixed_primes(degree);
+    engines(degree, &moduli).into_iter().map(|engine| Case { name: engine.describe(), engine, degree, moduli: moduli.clone() }).collect()
+}
+
+#[test]
+fn element_wise_methods_are_their_definitions_on_several_polynomials() {
+    for case in DEGREES.into_iter().flat_map(cases) {
+        for polys in [1, 3] {
+            let mut words = Words::new(7);
+            let rows = polys * BASIS.len();
+            let (x, y) = (case.random(rows, &mut words), case.random(rows, &mut words));
+            let constants: Vec<u64> = (0..BASIS.len()).map(|i| words.residue(case.modulus(i))).collect();
+            let at = |buffer: &Buffer, row: usize, i: usize| u128::from(buffer.row(row)[i]);
+            let q = |row: usize| u128::from(case.modulus(row));
+            let run = |work: &dyn Fn(&mut Buffer)| {
+                let mut out = x.clone();
+                work(&mut out);
+                out
+            };
+            let e = &case.engine;
+            case.expect("add", &run(&|z| e.add_assign(z, &y, &BASIS)), |r, i| ((at(&x, r, i) + at(&y, r, i)) % q(r)) as u64);
+            case.expect("sub", &run(&|z| e.sub_assign(z, &y, &BASIS)), |r, i| ((at(&x, r, i) + q(r) - at(&y, r, i)) % q(r)) as u64);
+            case.expect("negate", &run(&|z| e.negate_assign(z, &BASIS)), |r, i| ((q(r) - at(&x, r, i)) % q(r)) as u64);
+            case.expect("mul", &run(&|z| e.mul_assign(z, &y, &BASIS)), |r, i| (at(&x, r, i) * at(&y, r, i) % q(r)) as u64);
+            let c = |row: usize| u128::from(constants[row % BASIS.len()]);
+            case.expect("constants", &run(&|z| e.mul_constants_assign(z, &constants, &BASIS)), |r, i| (at(&x, r, i) * c(r) % q(r)) as u64);
+            // Rows of y in another place, some twice: always one of the same modulus.
+            let y_rows: Vec<usize> = (0..rows).map(|row| row % BASIS.len() + BASIS.len() * (words.next() as usize % polys)).collect();
+            let difference = run(&|z| e.sub_mul_constants_assign(z, &y, &y_rows, &constants, &BASIS));
+            case.expect("sub and constants", &difference, |r, i| ((at(&x, r, i) + q(r) - at(&y, y_rows[r], i)) * c(r) % q(r)) as u64);
+        }
+    }
+}
+
+#[test]
+fn signed_integers_enter_every_row_reduced() {
+    for case in DEGREES.into_iter().flat_map(cases) {
+        let mut words = Words::new(8);
+        let edges = [i64::MIN, i64::MAX, -1, 0, 1, i64::MIN + 1, -(1 << 52), 1 << 52, (1 << 60) + 7];
+        let values: Vec<i64> = (0..case.degree)
+            .map(|_| if words.next() % 2 == 0 { edges[words.next() as usize % edges.len()] } else { words.next() as i64 })
+            .collect();
+        let rows = case.engine.from_signed(&values, &BASIS);
+        assert_eq!(rows.rows(), BASIS.len());
+        case.expect("from signed", &rows, |r, i| i128::from(values[i]).rem_euclid(i128::from(case.modulus(r))) as u64);
+    }
+}
+
+#[test]
+fn transforms_are_evaluations_at_odd_powers_and_invert_each_other() {
+    for case in DEGREES.into_iter().flat_map(cases) {
+        let (n, log) = (case.degree, case.degree.trailing_zeros());
+        let mut words = Words::new(9);
+        let rows = 2 * BASIS.len();
+        let x = case.random(rows, &mut words);
+        let mut eval = x.clone();
+        // In two calls, so that a range that starts inside the basis meets the right moduli.
+        case.engine.forward_ntt(&mut eval, 0..2, &BASIS);
+        case.expect("rows beside the range", &eval.select(&(2..rows).collect::<Vec<_>>()), |r, i| x.row(r + 2)[i]);
+        case.engine.forward_ntt(&mut eval, 2..rows, &BASIS);
+        // The transform of X tells the root; the definition tells the rest.
+        let mut monomial = vec![0i64; n];
+        monomial[1 % n] = 1;
+        let mut roots = case.engine.from_signed(&monomial, &BASIS);
+        case.engine.forward_ntt(&mut roots, 0..BASIS.len(), &BASIS);
+        for row in 0..rows {
+            let q = case.modulus(row);
+            let psi = if n == 1 { q - 1 } else { roots.row(row % BASIS.len())[0] };
+            assert_eq!(powmod(psi, n as u64, q), q - 1, "a primitive root of order 2n");
+            // All slots at small degree, some at large.
+            for slot in (0..n).step_by((n / 64).max(1)) {
+                let point = powmod(psi, 2 * reverse(slot, log) as u64 + 1, q);
+                let value = x.row(row).iter().rev().fold(0u64, |sum, &c| (mulmod(sum, point, q) + c) % q);
+                assert_eq!(eval.row(row)[slot], value, "{}, degree {n}, row {row}, slot {slot}", case.name);
+            }
+        }
+        case.engine.inverse_ntt(&mut eval, 0..rows, &BASIS);
+        assert!(eval == x, "{}, degree {n}: inverse undoes forward", case.name);
+    }
+}
+
+#[test]
+fn transform_of_degree_1_is_the_identity() {
+    for case in cases(1) {
+        let x = case.random(BASIS.len(), &mut Words::new(10));
+        let mut y = x.clone();
+        case.engine.forward_ntt(&mut y, 0..BASIS.len(), &BASIS);
+        assert!(x == y);
+        case.engine.inverse_ntt(&mut y, 0..BASIS.len(), &BASIS);
+        assert!(x == y);
+    }
+}
+
+#[test]
+fn product_through_the_transform_is_the_negacyclic_product() {
+    for case in [1, 2, 4, 8, 64].into_iter().flat_map(cases) {
+        let mut words = Words::new(11);
+        let rows = BASIS.len();
+        let (x, y) = (case.random(rows, &mut words), case.random(rows, &mut words));
+        let (mut fx, mut fy) = (x.clone(), y.clone());
+        for z in [&mut fx, &mut fy] {
+            case.engine.forward_ntt(z, 0..rows, &BASIS);
+        }
+        case.engine.mul_assign(&mut fx, &fy, &BASIS);
+        case.engine.inverse_ntt(&mut fx, 0..rows, &BASIS);
+        for row in 0..rows {
+            assert_eq!(fx.row(row), product(x.row(row), y.row(row), case.modulus(row)), "{}, degree {}", case.name, case.degree);
+        }
+    }
+}
+
+#[test]
+fn inner_products_meet_permuted_rows_for_any_number_of_terms() {
+    for case in DEGREES.into_iter().flat_map(cases) {
+        let mut words = Words::new(12);
+        let rows = BASIS.len();
+        // Around the lazy accumulators' widths: with every residue at its largest the sums are as large as they get.
+        for (terms, extreme) in [(1, false), (2, false), (7, true), (17, false), (63, true), (64, true), (65, true), (130, true)] {
+            if case.degree > 64 && terms > 20 {
+                continue;
+            }
+            let outputs = 1 + words.next() as usize % 3;
+            let largest = |rows: &[usize]| {
+                let mut buffer = case.engine.zeroed(rows.len());
+                for (i, &row) in rows.iter().enumerate() {
+                    buffer.row_mut(i).fill(case.modulus(row) - 1);
+                }
+                buffer
+            };
+            // The right side has two rows more, and the rows of the basis backwards.
+            let wide: Vec<usize> = [0].into_iter().chain((0..rows).rev()).chain([3]).collect();
+            let y_rows: Vec<usize> = (0..rows).map(|row| rows - row).collect();
+            let random = |words: &mut Words, rows: &[usize]| {
+                let mut buffer = case.engine.zeroed(rows.len());
+                for (i, &row) in rows.iter().enumerate() {
+                    buffer.row_mut(i).iter_mut().for_each(|word| *word = words.residue(case.modulus(row)));
+                }
+                buffer
+            };
+            let straight: Vec<usize> = (0..rows).collect();
+            let mut make = |rows: &[usize]| if extreme { largest(rows) } else { random(&mut words, rows) };
+            let xs: Vec<Buffer> = (0..terms).map(|_| make(&straight)).collect();
+            let ys: Vec<Vec<Buffer>> = (0..outputs).map(|_| (0..terms).map(|_| make(&wide)).collect()).collect();
+            let mut out: Vec<Buffer> = (0..outputs).map(|_| case.engine.scratch(rows)).collect();
+            let right: Vec<Vec<&Buffer>> = ys.iter().map(|ys| ys.iter().collect()).collect();
+            case.engine.inner_products(&mut out, &xs.iter().collect::<Vec<_>>(), &right, &y_rows, &BASIS);
+            for (out, ys) in out.iter().zip(&ys) {
+                case.expect("inner product", out, |r, i| {
+                    let q = u128::from(case.modulus(r));
+                    let terms = xs.iter().zip(ys).map(|(x, y)| u128::from(x.row(r)[i]) * u128::from(y.row(y_rows[r])[i]) % q);
+                    (terms.sum::<u128>() % q) as u64
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn automorphisms_agree_in_both_domains_for_every_odd_element() {
+    for case in [1, 2, 4, 8, 64].into_iter().flat_map(cases) {
+        let (n, rows) = (case.degree, 2 * BASIS.len());
+        let mut words = Words::new(13);
+        let x = case.random(rows, &mut words);
+        let mut eval = x.clone();
+        case.engine.forward_ntt(&mut eval, 0..rows, &BASIS);
+        for g in (1..2 * n).step_by(2) {
+            let phi = Automorphism::new(GaloisElement::new(g, n).expect("odd"), n);
+            let coeff = case.engine.automorphism_coeff(&phi, &x, &BASIS);
+            for row in 0..rows {
+                assert_eq!(coeff.row(row), substitute(x.row(row), g, case.modulus(row)), "{}, degree {n}, g {g}", case.name);
+            }
+            let mut moved = case.engine.automorphism_eval(&phi, &eval);
+            case.engine.inverse_ntt(&mut moved, 0..rows, &BASIS);
+            assert!(moved == coeff, "{}, degree {n}, g {g}: both domains", case.name);
+        }
+    }
+}
+
+#[test]
+fn automorphisms_agree_in_both_domains_at_a_large_degree() {
+    for case in cases(1024) {
+        let (n, rows) = (case.degree, BASIS.len());
+        let x = case.random(rows, &mut Words::new(14));
+        let mut eval = x.clone();
+        case.engine.forward_ntt(&mut eval, 0..rows, &BASIS);
+        for g in [1, 3, 5, 25, 1023, 1025, 2045, 2047] {
+            let phi = Automorphism::new(GaloisElement::new(g, n).expect("odd"), n);
+            let coeff = case.engine.automorphism_coeff(&phi, &x, &BASIS);
+            assert_eq!(coeff.row(2), substitute(x.row(2), g, case.modulus(2)), "{}, g {g}", case.name);
+            let mut moved = case.engine.automorphism_eval(&phi, &eval);
+            case.engine.inverse_ntt(&mut moved, 0..rows, &BASIS);
+            assert!(moved == coeff, "{}, g {g}: both domains", case.name);
+        }
+    }
+}
+
+#[test]
+fn automorphisms_form_the_group_of_odd_elements() {
+    for case in [1, 2, 4, 8, 16].into_iter().flat_map(cases) {
+        let n = case.degree;
+        let x = case.random(BASIS.len(), &mut Words::new(15));
+        let phi = |g: usize| Automorphism::new(GaloisElement::new(g % (2 * n), n).expect("odd"), n);
+        let apply = |g: usize, x: &Buffer| case.engine.automorphism_eval(&phi(g), x);
+        assert!(apply(1, &x) == x, "the identity");
+        for g in (1..2 * n).step_by(2) {
+            for h in (1..2 * n).step_by(2) {
+                assert!(apply(g, &apply(h, &x)) == apply(g * h, &x), "degree {n}: phi_{g} phi_{h}");
+            }
+            let inverse = (1..2 * n).step_by(2).find(|h| g * h % (2 * n) == 1).expect("a group");
+            assert!(apply(inverse, &apply(g, &x)) == x);
+        }
+    }
+}
+
+#[test]
+fn rotations_are_powers_of_5_and_conjugation_is_minus_1() {
+    for n in [1usize, 2, 4, 8, 64, 1024] {
+        let order = (n / 2).max(1) as i64;
+        let mut power = 1;
+        for steps in 0..order {
+            for same in [steps, steps - order, steps + 3 * order, steps - 7 * order] {
+                assert_eq!(GaloisElement::rotation(same, n).value(), power % (2 * n), "degree {n}, {same} steps");
+            }
+            power = power * 5 % (2 * n);
+        }
+        assert_eq!(power % (2 * n), 1, "5 has order n/2 modulo 2n");
+        assert_eq!(GaloisElement::conjugation(n).value(), 2 * n - 1);
+        assert_eq!(GaloisElement::new(2 * n - 1, n), Ok(GaloisElement::conjugation(n)));
+        for bad in [0, 2, 2 * n, 2 * n + 1] {
+            assert_eq!(GaloisElement::new(bad, n), Err(ArithError::InvalidGaloisElement { element: bad, degree: n }));
+        }
+    }
+    assert_eq!(GaloisElement::rotation(i64::MIN, 8), GaloisElement::rotation(0, 8));
+}
+
+#[test]
+fn monomials_multiply_like_polynomials_with_one_coefficient() {
+    for n in [1usize, 2, 4, 8, 64] {
+        for q in mixed_primes(n).into_iter().step_by(5) {
+            let modulus = Modulus::new(q).expect("prime");
+            let mut words = Words::new(16);
+            let x: Vec<u64> = (0..n).map(|_| words.residue(q)).collect();
+            for power in 0..2 * n {
+                let mut monomial = vec![0; n];
+                monomial[power % n] = if power < n { 1 } else { q - 1 };
+                let mut out = vec![0; n];
+                mul_monomial(&mut out, &x, power, &modulus);
+                assert_eq!(out, product(&x, &monomial, q), "degree {n}, power {power}");
+                // The exponent counts modulo 2n, and 2n - power undoes it.
+                let mut back = vec![0; n];
+                mul_monomial(&mut back, &out, 4 * n - power, &modulus);
+                assert_eq!(back, x);
+            }
+        }
+    }
+}
+
+#[test]
+fn subring_maps_are_inverse_and_multiplicative() {
+    let n = 64;
+    let q = mixed_primes(n)[0];
+    let mut words = Words::new(17);
+    let x: Vec<u64> = (0..n).map(|_| words.residue(q)).collect();
+    for gap in [1, 2, 4, 8, 64] {
+        let small = n / gap;
+        // The components of x at each offset put it together again.
+        let mut rebuilt = vec![u64::MAX; n];
+        for offset in 0..gap {
+            let mut part = vec![0; small];
+            subring_extract(&mut part, &x, gap, offset);
+            assert!((0..small).all(|i| part[i] == x[i * gap + offset]));
+            subring_embed(&mut rebuilt, &part, gap, offset);
+        }
+        assert_eq!(rebuilt, x, "gap {gap}");
+        // The embedding is a ring map.
+        let y: Vec<u64> = (0..small).map(|_| words.residue(q)).collect();
+        let z: Vec<u64> = (0..small).map(|_| words.residue(q)).collect();
+        let embed = |part: &[u64]| {
+            let mut out = vec![0; n];
+            subring_embed(&mut out, part, gap, 0);
+            out
+        };
+        assert_eq!(product(&embed(&y), &embed(&z), q), embed(&product(&y, &z, q)), "gap {gap}");
+        // Rows of others are left alone.
+        let mut kept = vec![7; n];
+        subring_embed(&mut kept, &y, gap, gap - 1);
+        assert!((0..n).all(|i| if i % gap == gap - 1 { kept[i] == y[i / gap] } else { kept[i] == 7 }));
+    }
+}
+
+#[test]
+fn buffers_select_and_zero_their_rows() {
+    for case in [1, 8].into_iter().flat_map(cases) {
+        let x = case.random(6, &mut Words::new(18));
+        let picked = x.select(&[5, 0, 0, 3]);
+        assert_eq!((picked.rows(), picked.degree()), (4, case.degree));
+        for (row, source) in [5, 0, 0, 3].into_iter().enumerate() {
+            assert_eq!(picked.row(row), x.row(source));
+        }
+        assert_eq!(x.select(&[]).rows(), 0);
+        // A pool hands used memory out again: zeroed means zero.
+        drop(x);
+        assert!(case.engine.zeroed(6).host().iter().all(|&word| word == 0));
+        let mut y = case.random(6, &mut Words::new(19));
+        y.zeroize();
+        assert!(y.host().iter().all(|&word| word == 0));
+    }
+}
+
+#[test]
+fn unusable_degrees_and_moduli_are_errors_with_their_numbers() {
+    for isa in Isa::available() {
+        let new = |degree: usize, q: u64| CpuEngine::new(degree, &[97, q], isa).map(|_| ()).expect_err("unusable");
+        for degree in [0, 3, 12, (1 << 17) + 1, 1 << 18] {
+            assert_eq!(new(degree, 97), ArithError::InvalidDegree { degree });
+        }
+        for q in [0, 1, 2, 96, 1 << 61] {
+            assert_eq!(new(1, q), ArithError::InvalidModulus { value: q });
+        }
+        assert_eq!(new(8, 7), ArithError::NoRootOfUnity { modulus: 7, order: 16 });
+        // 97 = 1 mod 32, not mod 64.
+        assert_eq!(new(32, 97), ArithError::NoRootOfUnity { modulus: 97, order: 64 });
+    }
+}

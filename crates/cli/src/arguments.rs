@@ -1,0 +1,239 @@
+//! The command line as its users see it: verbs, options, help.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clathrate_ckks::Encoding;
+
+use crate::failure::EXIT_CODES;
+
+/// CKKS homomorphic encryption over module lattices: files in, files out.
+#[derive(Debug, Parser)]
+#[command(name = "clathrate", version, about, propagate_version = true, after_help = EXIT_CODES, max_term_width = 120)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+    /// Options of every verb.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Options of every verb.
+#[derive(Debug, Clone, Args)]
+pub struct Global {
+    /// Print one JSON object: the result on stdout, or an error on stderr
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Worker threads [default: one per core]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Print nothing but errors, and JSON where asked for
+    #[arg(long, global = true)]
+    pub quiet: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Parameter sets: list, explain, save to a file
+    Params {
+        /// What to do with them.
+        #[command(subcommand)]
+        action: ParamsAction,
+    },
+    /// Make a secret key, and a public key or evaluation keys for it
+    Keygen(Keygen),
+    /// Encrypt a NumPy array
+    Encrypt(Encrypt),
+    /// Multiply a plaintext matrix by an encrypted one
+    Matmul(Matmul),
+    /// Decrypt to a NumPy array
+    Decrypt(Decrypt),
+    /// Say what a file holds and check all of it
+    Inspect(Inspect),
+    /// Say what this machine runs, and test it
+    Doctor,
+    /// Time the operations, one JSON object per line; single-threaded
+    Bench(Bench),
+}
+
+/// What to do with parameter sets.
+#[derive(Debug, Subcommand)]
+pub enum ParamsAction {
+    /// Names of the presets
+    List,
+    /// Degree, chain, security, sizes and precision of a set
+    Show {
+        /// A preset, a specification (.toml) or a parameter file
+        #[arg(value_name = "NAME|FILE")]
+        source: String,
+    },
+    /// Write a set to a parameter file
+    Save {
+        /// A preset, a specification (.toml) or a parameter file
+        #[arg(value_name = "NAME|FILE")]
+        source: String,
+        /// The parameter file to write
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+    },
+}
+
+/// Where parameters come from.
+#[derive(Debug, Clone, Args)]
+pub struct ParamsSource {
+    /// A preset, a specification (.toml) or a parameter file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub params: String,
+}
+
+/// Arguments of `keygen`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate"]).multiple(true))]
+pub struct Keygen {
+    /// Parameters.
+    #[command(flatten)]
+    pub params: ParamsSource,
+    /// The secret key to write; readable by its owner only
+    #[arg(long, value_name = "FILE")]
+    pub secret: PathBuf,
+    /// The public key to write
+    #[arg(long, value_name = "FILE")]
+    pub public: Option<PathBuf>,
+    /// The evaluation keys to write
+    #[arg(long, value_name = "FILE", requires = "needs")]
+    pub evaluation: Option<PathBuf>,
+    /// With a key for products of ciphertexts
+    #[arg(long, requires = "evaluation")]
+    pub relinearise: bool,
+    /// With keys for rotations by these steps, left when positive
+    #[arg(long, value_name = "STEPS", value_delimiter = ',', allow_hyphen_values = true, requires = "evaluation")]
+    pub rotations: Vec<i64>,
+    /// With a key for complex conjugation
+    #[arg(long, requires = "evaluation")]
+    pub conjugate: bool,
+    /// Highest level the evaluation keys serve [default: the top]
+    #[arg(long, value_name = "L", requires = "evaluation")]
+    pub level: Option<usize>,
+    /// Make further keys for the secret key that is there already
+    #[arg(long, conflicts_with = "force")]
+    pub existing: bool,
+    /// Replace a secret key: what it encrypted is lost
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// How entries sit in polynomials.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum EncodingName {
+    /// Element-wise products; degree / 2 numbers per ciphertext
+    Slots,
+    /// Matrix products and sums; degree numbers per ciphertext
+    Coefficients,
+}
+
+impl From<EncodingName> for Encoding {
+    fn from(name: EncodingName) -> Self {
+        match name {
+            EncodingName::Slots => Self::Slots,
+            EncodingName::Coefficients => Self::Coefficients,
+        }
+    }
+}
+
+/// Arguments of `encrypt`.
+#[derive(Debug, Args)]
+pub struct Encrypt {
+    /// Parameters.
+    #[command(flatten)]
+    pub params: ParamsSource,
+    /// A secret key (smaller files, less noise) or a public key
+    #[arg(long, value_name = "FILE")]
+    pub key: PathBuf,
+    /// The array, .npy
+    #[arg(long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// The ciphertext to write
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// How entries are packed [default: coefficients for real matrices, else slots]
+    #[arg(long)]
+    pub encoding: Option<EncodingName>,
+    /// The level to encrypt at [default: the top]
+    #[arg(long, value_name = "L")]
+    pub level: Option<usize>,
+}
+
+/// Arguments of `matmul`.
+#[derive(Debug, Args)]
+pub struct Matmul {
+    /// Parameters.
+    #[command(flatten)]
+    pub params: ParamsSource,
+    /// The left matrix, real, .npy
+    #[arg(long, value_name = "FILE")]
+    pub weights: PathBuf,
+    /// The right matrix, encrypted
+    #[arg(long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// The ciphertext to write
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Keep level and scale as the product leaves them
+    #[arg(long)]
+    pub no_rescale: bool,
+}
+
+/// Arguments of `decrypt`.
+#[derive(Debug, Args)]
+pub struct Decrypt {
+    /// Parameters.
+    #[command(flatten)]
+    pub params: ParamsSource,
+    /// The secret key
+    #[arg(long, value_name = "FILE")]
+    pub secret: PathBuf,
+    /// The ciphertext
+    #[arg(long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// The array to write, .npy
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Arguments of `inspect`.
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// Any Clathrate file
+    pub file: PathBuf,
+}
+
+/// Arguments of `bench`.
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// What to time, several separated by commas [default: all]
+    #[arg(long, value_delimiter = ',')]
+    pub set: Vec<BenchSet>,
+    /// Shorter: fewer runs
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these operations, separated by commas
+    #[arg(long, value_name = "WORK", value_delimiter = ',')]
+    pub only: Vec<String>,
+}
+
+/// What to time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BenchSet {
+    /// The transform of one 40-bit prime at degrees 2^12 to 2^16
+    Ntt,
+    /// Presets bench_n14_one and bench_n14
+    N14,
+    /// Presets bench_n15_one and bench_n15
+    N15,
+    /// Presets bench_n16_one and bench_n16
+    N16,
+    /// Presets rank2_n14 and rank4_n13
+    Ranks,
+}

@@ -1,0 +1,104 @@
+//! What a command says: results on stdout, warnings and progress on stderr, as the global options ask.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use crate::arguments::Global;
+use crate::failure::Failure;
+
+/// Work shorter than this shows no bar.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Where a command's words go.
+#[derive(Debug)]
+pub struct Console {
+    json: bool,
+    quiet: bool,
+}
+
+impl Console {
+    /// As the options ask.
+    pub const fn new(global: &Global) -> Self {
+        Self { json: global.json, quiet: global.quiet }
+    }
+
+    /// The result: `text` for people, or `document` for programs.
+    pub fn result(&self, text: impl Display, document: &impl Serialize) -> Result<(), Failure> {
+        if self.json {
+            return self.line(document);
+        }
+        if self.quiet { Ok(()) } else { print(&text.to_string()) }
+    }
+
+    /// One JSON object on a line of its own, at once.
+    pub fn line(&self, document: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string(document).map_err(|error| print_failure(error.into()))?;
+        print(&text)
+    }
+
+    /// A warning for people.
+    pub fn warn(&self, text: impl Display) {
+        if !self.json && !self.quiet {
+            // A closed stderr is no reason to stop.
+            let _ = writeln!(io::stderr(), "warning: {text}");
+        }
+    }
+
+    /// A bar for work that may take long; it shows on a terminal only.
+    pub fn progress(&self, what: &'static str) -> Bar {
+        let enabled = !self.json && !self.quiet && io::stderr().is_terminal();
+        Bar { what, enabled, started: Instant::now(), bar: None }
+    }
+}
+
+fn print_failure(source: io::Error) -> Failure {
+    Failure::Io { path: PathBuf::from("(stdout)"), action: "write to", source }
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(print_failure)
+}
+
+/// A progress bar that appears when the work turns out to be long.
+#[derive(Debug)]
+pub struct Bar {
+    what: &'static str,
+    enabled: bool,
+    started: Instant,
+    bar: Option<ProgressBar>,
+}
+
+impl Bar {
+    /// What the library calls with (done, total); never asks to stop.
+    pub fn callback(&mut self) -> impl FnMut(usize, usize) -> bool {
+        move |done, total| {
+            if self.enabled && self.bar.is_none() && done < total && self.started.elapsed() > PATIENCE {
+                let style = ProgressStyle::with_template("{msg:>10} [{bar:32}] {pos}/{len} {eta}");
+                let bar = ProgressBar::new(total as u64).with_message(self.what);
+                self.bar = Some(style.map(|style| bar.clone().with_style(style)).unwrap_or(bar));
+            }
+            if let Some(bar) = &self.bar {
+                bar.set_length(total as u64);
+                bar.set_position(done as u64);
+                if done == total {
+                    bar.finish_and_clear();
+                }
+            }
+            true
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

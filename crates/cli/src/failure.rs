@@ -1,0 +1,175 @@
+//! What ends a command early: one type, one name per kind for programs, one exit code per kind for scripts.
+//!
+//! The lowest layer of the command line: everything else returns these.
+
+use std::io;
+use std::path::PathBuf;
+
+use clathrate_ckks::CkksError;
+use clathrate_ckks::error::ErrorKind;
+use clathrate_ckks::file::FileError;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::npy::ArrayError;
+
+/// Kinds and exit codes as `--help` shows them; a test compares them with [`Failure`].
+pub const EXIT_CODES: &str = "\
+Exit codes (with --json the kind is in the field `error` of one object on stderr):
+   0  done
+   2  usage          a wrong command line
+   3  params         parameters that cannot be used, or no such preset
+   4  security       parameters below 128 bits of security
+   5  value          data or an argument out of range: NaN, too large, empty
+   6  shape          shapes or encodings that do not fit
+   7  scale          scales that do not fit
+   8  level          too low a level
+   9  missing-key    a key that is not in the file
+  10  wrong-params   files of different parameters
+  11  wrong-secret   files of different secrets
+  12  file           a file that is corrupted, of another kind, or not Clathrate's
+  13  io             the operating system refused
+  14  random         no randomness
+  15  cancelled      stopped
+  16  array          an .npy file that cannot be read
+  17  exists         a secret key would be overwritten
+  18  self-test      this machine computes wrongly";
+
+/// Why a command stopped.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The library refused.
+    #[error(transparent)]
+    Core(#[from] CkksError),
+    /// The library refused a file, named here.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: CkksError,
+    },
+    /// An `.npy` file that cannot be read.
+    #[error("{}: {source}", path.display())]
+    Array {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ArrayError,
+    },
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// The reason.
+        source: io::Error,
+    },
+    /// Arguments that do not go together.
+    #[error("{0}")]
+    Usage(String),
+    /// A secret key would be lost.
+    #[error("{} holds a secret key: {remedy}", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// A self-test failed.
+    #[error("{failed} of {total} self-tests failed: this machine, or this build, computes wrongly; see the report")]
+    SelfTest {
+        /// Tests that failed.
+        failed: usize,
+        /// All of them.
+        total: usize,
+    },
+}
+
+impl Failure {
+    /// A library error about the file at `path`; input and output errors name their file themselves.
+    pub fn file(path: impl Into<PathBuf>, source: impl Into<CkksError>) -> Self {
+        match source.into() {
+            source @ CkksError::File(FileError::Io { .. }) => Self::Core(source),
+            source => Self::File { path: path.into(), source },
+        }
+    }
+
+    /// The kind's name and exit code.
+    pub fn kind(&self) -> (&'static str, u8) {
+        match self {
+            Self::Usage(_) => ("usage", 2),
+            Self::Core(source) | Self::File { source, .. } => core_kind(source.kind()),
+            Self::Io { .. } => core_kind(ErrorKind::Io),
+            Self::Array { .. } => ("array", 16),
+            Self::Exists { .. } => ("exists", 17),
+            Self::SelfTest { .. } => ("self-test", 18),
+        }
+    }
+
+    /// `{"error": kind, "message": text, "exit": code}`.
+    pub fn json(&self) -> Value {
+        let (kind, code) = self.kind();
+        json!({ "error": kind, "message": self.to_string(), "exit": code })
+    }
+}
+
+const fn core_kind(kind: ErrorKind) -> (&'static str, u8) {
+    match kind {
+        ErrorKind::Params => ("params", 3),
+        ErrorKind::Security => ("security", 4),
+        ErrorKind::Value => ("value", 5),
+        ErrorKind::Shape => ("shape", 6),
+        ErrorKind::Scale => ("scale", 7),
+        ErrorKind::Level => ("level", 8),
+        ErrorKind::MissingKey => ("missing-key", 9),
+        ErrorKind::WrongParams => ("wrong-params", 10),
+        ErrorKind::WrongSecret => ("wrong-secret", 11),
+        ErrorKind::File => ("file", 12),
+        ErrorKind::Io => ("io", 13),
+        ErrorKind::Random => ("random", 14),
+        ErrorKind::Cancelled => ("cancelled", 15),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_own_line_in_the_help() {
+        let core = [
+            ErrorKind::Params,
+            ErrorKind::Security,
+            ErrorKind::Value,
+            ErrorKind::Shape,
+            ErrorKind::Scale,
+            ErrorKind::Level,
+            ErrorKind::MissingKey,
+            ErrorKind::WrongParams,
+            ErrorKind::WrongSecret,
+            ErrorKind::File,
+            ErrorKind::Io,
+            ErrorKind::Random,
+            ErrorKind::Cancelled,
+        ]
+        .map(core_kind);
+        let own = [
+            Failure::Usage(String::new()),
+            Failure::Array { path: PathBuf::new(), source: ArrayError::NotNpy },
+            Failure::Exists { path: PathBuf::new(), remedy: "" },
+            Failure::SelfTest { failed: 1, total: 1 },
+        ];
+        let mut all: Vec<(&str, u8)> = core.into_iter().chain(own.iter().map(Failure::kind)).collect();
+        for (name, code) in &all {
+            let line = EXIT_CODES.lines().find(|line| line.trim_start().starts_with(&format!("{code} ")));
+            assert!(line.is_some_and(|line| line.split_whitespace().nth(1) == Some(name)), "{name} {code}: {line:?}");
+        }
+        assert_eq!(all.len() + 2, EXIT_CODES.lines().count());
+        all.sort_by_key(|entry| entry.1);
+        all.dedup_by_key(|entry| entry.1);
+        assert_eq!(all.len(), 17);
+    }
+}

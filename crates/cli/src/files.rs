@@ -1,0 +1,102 @@
+//! Opening inputs, guarding and preparing outputs; parameters by name or file.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use clathrate_ckks::file::container::MAGIC;
+use clathrate_ckks::file::{AtomicFile, FileKind, FileReader, FileWriter, Stored};
+use clathrate_ckks::params::{preset, preset_names};
+use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
+
+use crate::failure::Failure;
+
+/// Opens a Clathrate file.
+///
+/// # Errors
+/// `Failure::File`, `Failure::Core` for input and output.
+pub fn open(path: &Path) -> Result<FileReader<'static>, Failure> {
+    FileReader::open(path).map_err(|error| Failure::file(path, error))
+}
+
+/// Opens a Clathrate file and reads a value from it, naming the file in errors.
+pub fn load<T>(path: &Path, read: impl FnOnce(&FileReader<'static>) -> Result<T, CkksError>) -> Result<T, Failure> {
+    let reader = open(path)?;
+    read(&reader).map_err(|error| Failure::file(path, error))
+}
+
+/// The parameters that `source` names: a preset, a specification in TOML, or a parameter file.
+///
+/// # Errors
+/// Those of the file, of the specification, or of an unknown name.
+pub fn params(source: &str, runtime: &Runtime) -> Result<Params, Failure> {
+    let path = Path::new(source);
+    if preset_names().iter().any(|name| name == source) {
+        return Ok(Params::preset(source, runtime)?);
+    }
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::Io { path: path.to_owned(), action: "read", source: error })?;
+        let spec: ParamsSpec = toml::from_str(&text).map_err(|error| {
+            let reason = error.to_string().trim_end().to_owned();
+            Failure::file(path, CkksError::InvalidParams { reason })
+        })?;
+        return Params::new(spec, runtime).map_err(|error| Failure::file(path, error));
+    }
+    // A name without a dot or a separator that is no file was meant as a preset.
+    if !path.exists() && !source.contains(['.', '/', '\\']) {
+        preset(source)?;
+    }
+    load(path, |reader| Params::from_reader(reader, runtime))
+}
+
+/// Whether the file at `path` begins like a secret key: even a damaged one may be the only copy.
+fn holds_secret(path: &Path) -> bool {
+    let mut head = [0; 16];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head[..8] == MAGIC && head[12..] == (FileKind::SecretKey as u32).to_le_bytes()
+}
+
+/// Refuses to write over a secret key.
+///
+/// # Errors
+/// `Failure::Exists`.
+pub fn guard(path: &Path) -> Result<(), Failure> {
+    if path.is_file() && holds_secret(path) {
+        return Err(Failure::Exists { path: path.to_owned(), remedy: "write to another name" });
+    }
+    Ok(())
+}
+
+/// Writes `value` under a temporary name beside `path`; `finish` on the result gives it its name.
+///
+/// # Errors
+/// Those of the writer.
+pub fn prepare(path: &Path, value: &impl Stored) -> Result<FileWriter<AtomicFile>, Failure> {
+    let failed = |error| Failure::file(path, CkksError::File(error));
+    let mut writer = FileWriter::create(path, value.file_label(), &value.file_metadata()).map_err(failed)?;
+    value.write_sections(&mut writer).map_err(failed)?;
+    Ok(writer)
+}
+
+/// Writes `value` to `path`, whole or not at all; the file's length in bytes.
+///
+/// # Errors
+/// `Failure::Exists` for a secret key in the way; those of the writer.
+pub fn save(path: &Path, value: &impl Stored) -> Result<u64, Failure> {
+    guard(path)?;
+    prepare(path, value)?.finish().map_err(|error| Failure::file(path, CkksError::File(error)))
+}
+
+/// Refuses early what could not be written in the end, before hours of work.
+///
+/// # Errors
+/// `Failure::Exists`, `Failure::Io`.
+pub fn check_output(path: &Path) -> Result<(), Failure> {
+    guard(path)?;
+    let io = |source| Failure::Io { path: path.to_owned(), action: "write", source };
+    if path.is_dir() {
+        return Err(io(io::ErrorKind::IsADirectory.into()));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    tempfile::Builder::new().prefix(".clathrate-").suffix(".partial").tempfile_in(folder).map(drop).map_err(io)
+}

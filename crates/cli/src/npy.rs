@@ -1,0 +1,239 @@
+//! Arrays from and to `.npy` files: every numeric type NumPy writes but half and extended floats, C and Fortran order, up to two axes.
+//!
+//! `npyz` parses; what it takes on trust is checked here first: the header's length and nesting, the shape's product, and that the
+//! file holds exactly the bytes that dtype and shape ask for. Nothing is allocated by a size the file merely claims.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use clathrate_ckks::keys::Values;
+use npyz::{DType, Deserialize, NpyFile, NpyHeader, Order, TypeChar, WriterBuilder};
+use num_complex::{Complex32, Complex64};
+use thiserror::Error;
+
+use crate::failure::Failure;
+
+/// Longest header, as in NumPy itself.
+const HEADER_LIMIT_BYTES: usize = 10_000;
+/// Most opening brackets in a header: arrays of numbers have two.
+const BRACKET_LIMIT: usize = 32;
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// An array in row-major order.
+#[derive(Debug, PartialEq)]
+pub struct Array {
+    /// Its shape: at most two axes.
+    pub shape: Vec<usize>,
+    /// Its numbers.
+    pub values: Values,
+}
+
+/// What can be wrong with an `.npy` file.
+#[derive(Debug, Error)]
+pub enum ArrayError {
+    /// Another kind of file.
+    #[error("not an .npy file: write it with numpy.save")]
+    NotNpy,
+    /// A header that cannot be read.
+    #[error("the .npy header cannot be read ({reason}): write the file again with numpy.save")]
+    Header {
+        /// What is wrong.
+        reason: String,
+    },
+    /// A dtype without a number, or one that is not supported.
+    #[error("dtype {dtype} is not supported: use bool, integers of 8 to 64 bits, float32, float64, complex64 or complex128")]
+    Dtype {
+        /// The type as the file has it.
+        dtype: String,
+    },
+    /// More axes than two.
+    #[error("the array has {axes} axes {shape:?}: use at most two, e.g. array.reshape(rows, -1)")]
+    Axes {
+        /// How many.
+        axes: usize,
+        /// The shape.
+        shape: Vec<u64>,
+    },
+    /// Too few or too many bytes.
+    #[error("the array of shape {shape:?} needs {expected} bytes of data, the file has {found}: write it again")]
+    Length {
+        /// The shape.
+        shape: Vec<u64>,
+        /// Bytes needed.
+        expected: u64,
+        /// Bytes there are.
+        found: u64,
+    },
+    /// Complex numbers where real ones are needed.
+    #[error("the matrix is complex: weights are real")]
+    ComplexWeights,
+    /// Reading failed, or an element is not what its dtype says.
+    #[error("the array cannot be read: {0}")]
+    Data(#[from] io::Error),
+}
+
+/// Reads the array at `path`.
+///
+/// # Errors
+/// `Failure::Array`, `Failure::Io`.
+pub fn read(path: &Path) -> Result<Array, Failure> {
+    let io = |action, source| Failure::Io { path: path.to_owned(), action, source };
+    let about = std::fs::metadata(path).map_err(|source| io("open", source))?;
+    if !about.is_file() {
+        return Err(io("read", io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+    }
+    let file = File::open(path).map_err(|source| io("open", source))?;
+    parse(BufReader::new(file), about.len()).map_err(|source| Failure::Array { path: path.to_owned(), source })
+}
+
+/// Reads an array from a stream of `total` bytes.
+pub fn parse(mut source: impl Read, total: u64) -> Result<Array, ArrayError> {
+    let head = read_head(&mut source)?;
+    let header = NpyHeader::from_reader(&head[..]).map_err(|error| header_error(error.to_string()))?;
+    let shape = header.shape().to_vec();
+    let dtype = header.dtype();
+    let unsupported = || ArrayError::Dtype { dtype: dtype.descr().chars().take(60).collect() };
+    let (kind, item_bytes) = match &dtype {
+        DType::Plain(plain) => (plain.type_char(), plain.size_field()),
+        _ => return Err(unsupported()),
+    };
+    if shape.len() > 2 {
+        return Err(ArrayError::Axes { axes: shape.len(), shape });
+    }
+    let found = total.saturating_sub(head.len() as u64);
+    let expected = shape.iter().try_fold(item_bytes, |bytes, &axis| bytes.checked_mul(axis)).unwrap_or(u64::MAX);
+    let readable = matches!(
+        (kind, item_bytes),
+        (TypeChar::Bool, 1) | (TypeChar::Int | TypeChar::Uint, 1 | 2 | 4 | 8) | (TypeChar::Float, 4 | 8) | (TypeChar::Complex, 8 | 16)
+    );
+    if !readable {
+        return Err(unsupported());
+    }
+    if found != expected {
+        return Err(ArrayError::Length { shape, expected, found });
+    }
+    // Below 2^64 bytes that are there: the sizes fit.
+    let shape: Vec<usize> = shape.iter().map(|&axis| axis as usize).collect();
+    let order = header.order();
+    let npy = NpyFile::with_header(header, source);
+    let values = match (kind, item_bytes) {
+        (TypeChar::Bool, _) => Values::Real(elements(npy, &shape, order, |x: bool| f64::from(u8::from(x)))?),
+        (TypeChar::Int, 1) => Values::Real(elements(npy, &shape, order, |x: i8| f64::from(x))?),
+        (TypeChar::Int, 2) => Values::Real(elements(npy, &shape, order, |x: i16| f64::from(x))?),
+        (TypeChar::Int, 4) => Values::Real(elements(npy, &shape, order, |x: i32| f64::from(x))?),
+        // Integers beyond 2^53 are rounded, as NumPy rounds them.
+        (TypeChar::Int, _) => Values::Real(elements(npy, &shape, order, |x: i64| x as f64)?),
+        (TypeChar::Uint, 1) => Values::Real(elements(npy, &shape, order, |x: u8| f64::from(x))?),
+        (TypeChar::Uint, 2) => Values::Real(elements(npy, &shape, order, |x: u16| f64::from(x))?),
+        (TypeChar::Uint, 4) => Values::Real(elements(npy, &shape, order, |x: u32| f64::from(x))?),
+        (TypeChar::Uint, _) => Values::Real(elements(npy, &shape, order, |x: u64| x as f64)?),
+        (TypeChar::Float, 4) => Values::Real(elements(npy, &shape, order, |x: f32| f64::from(x))?),
+        (TypeChar::Float, _) => Values::Real(elements(npy, &shape, order, |x: f64| x)?),
+        (_, 8) => Values::Complex(elements(npy, &shape, order, |x: Complex32| Complex64::new(x.re.into(), x.im.into()))?),
+        _ => Values::Complex(elements(npy, &shape, order, |x: Complex64| x)?),
+    };
+    Ok(Array { shape, values })
+}
+
+fn header_error(reason: impl Into<String>) -> ArrayError {
+    // A hostile header must not become a hostile message.
+    let printable = |c: char| if c.is_control() { '?' } else { c };
+    ArrayError::Header { reason: reason.into().chars().take(200).map(printable).collect() }
+}
+
+/// Magic, version and header text, checked for what the parser would take on trust.
+fn read_head(source: &mut impl Read) -> Result<Vec<u8>, ArrayError> {
+    let mut head = Vec::new();
+    let mut take = |count: usize, head: &mut Vec<u8>| -> Result<(), ArrayError> {
+        let start = head.len();
+        source.by_ref().take(count as u64).read_to_end(head)?;
+        if head.len() - start == count { Ok(()) } else { Err(header_error("the file ends inside it")) }
+    };
+    take(10, &mut head).map_err(|_| ArrayError::NotNpy)?;
+    if !head.starts_with(MAGIC) {
+        return Err(ArrayError::NotNpy);
+    }
+    let length = match head[6] {
+        1 => usize::from(u16::from_le_bytes([head[8], head[9]])),
+        2 | 3 => {
+            take(2, &mut head)?;
+            u32::from_le_bytes([head[8], head[9], head[10], head[11]]) as usize
+        }
+        other => return Err(header_error(format!("format version {other}"))),
+    };
+    if length > HEADER_LIMIT_BYTES {
+        return Err(header_error(format!("it claims {length} bytes, above {HEADER_LIMIT_BYTES}")));
+    }
+    let start = head.len();
+    take(length, &mut head)?;
+    let text = std::str::from_utf8(&head[start..]).map_err(|_| header_error("it is not text"))?;
+    if text.chars().filter(|c| "([{".contains(*c)).count() > BRACKET_LIMIT {
+        return Err(header_error("it is nested too deeply"));
+    }
+    // The parser multiplies the axes without a check.
+    let shape = text.split_once("shape").and_then(|(_, rest)| rest.split_once('(')).and_then(|(_, rest)| rest.split_once(')'));
+    let axes = shape.ok_or_else(|| header_error("it has no shape"))?.0.split(',').map(str::trim).filter(|axis| !axis.is_empty());
+    let product = axes
+        .map(|axis| axis.trim_end_matches('L').parse::<u64>().ok().map(|n| n.max(1)))
+        .try_fold(1u64, |product, axis| product.checked_mul(axis?));
+    if product.is_none_or(|product| product >> 56 != 0) {
+        return Err(header_error("its shape is no shape, or has too many entries"));
+    }
+    Ok(head)
+}
+
+/// The elements in row-major order, converted.
+fn elements<T: Deserialize, U: Copy>(
+    npy: NpyFile<impl Read>,
+    shape: &[usize],
+    order: Order,
+    convert: impl Fn(T) -> U,
+) -> Result<Vec<U>, ArrayError> {
+    let data = npy.data::<T>().map_err(|error| header_error(error.to_string()))?;
+    let stored: Vec<U> = data.map(|element| element.map(&convert)).collect::<Result<_, _>>()?;
+    if let (Order::Fortran, &[rows, columns]) = (order, shape) {
+        return Ok((0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| stored[j * rows + i]).collect());
+    }
+    Ok(stored)
+}
+
+/// Writes an array, float64 or complex128 in C order; `path` has it whole or stays as it was. The file's length in bytes.
+///
+/// # Errors
+/// `Failure::Io`.
+pub fn write(path: &Path, shape: &[usize], values: &Values) -> Result<u64, Failure> {
+    let io = |action, source| Failure::Io { path: path.to_owned(), action, source };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.is_dir() || path.file_name().is_none() {
+        return Err(io("write", io::ErrorKind::IsADirectory.into()));
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".clathrate-").suffix(".partial");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // What the umask leaves of the usual mode, as for any other file.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut temporary = builder.tempfile_in(folder).map_err(|source| io("create a file beside", source))?;
+    let mut target = BufWriter::new(temporary.as_file_mut());
+    let shape: Vec<u64> = shape.iter().map(|&axis| axis as u64).collect();
+    match values {
+        Values::Real(values) => write_elements(&mut target, &shape, values),
+        Values::Complex(values) => write_elements(&mut target, &shape, values),
+    }
+    .and_then(|()| target.flush())
+    .map_err(|source| io("write", source))?;
+    drop(target);
+    temporary.as_file().sync_all().map_err(|source| io("write to disk", source))?;
+    let length = temporary.as_file().metadata().map_err(|source| io("write", source))?.len();
+    temporary.persist(path).map_err(|failure| io("replace", failure.error))?;
+    Ok(length)
+}
+
+fn write_elements<T: npyz::AutoSerialize + Copy>(target: impl Write, shape: &[u64], values: &[T]) -> io::Result<()> {
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(shape).writer(target).begin_nd()?;
+    writer.extend(values.iter().copied())?;
+    writer.finish()
+}

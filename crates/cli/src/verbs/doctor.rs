@@ -1,0 +1,67 @@
+//! `clathrate doctor`: what this machine runs, and whether it computes rightly.
+
+use clathrate_arith::Isa;
+use clathrate_arith::kernels::FORCE_VARIABLE;
+use clathrate_ckks::{CkksError, Runtime};
+use serde_json::json;
+
+use super::{machine, selftest, size};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Runs the verb.
+pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+    let kernels = Isa::available();
+    let forced = std::env::var(FORCE_VARIABLE).ok().filter(|name| !name.is_empty());
+    // An impossible wish is an error of its own, before anything is tested with it.
+    let chosen = Isa::detect().map_err(CkksError::from)?;
+    let threads = runtime.threads.unwrap_or(1);
+    let (processor, features, memory) = (machine::processor(), machine::features(), machine::memory());
+    let outcomes = selftest::run(&kernels, runtime);
+    let failed = outcomes.iter().filter(|outcome| outcome.problem.is_some()).count();
+    let version = env!("CARGO_PKG_VERSION");
+    let build = if cfg!(debug_assertions) { "debug: slow" } else { "release" };
+    let present: Vec<&str> = features.iter().filter(|feature| feature.1).map(|feature| feature.0).collect();
+    let mut lines = vec![
+        format!("clathrate {version} ({build}), {} {}", std::env::consts::OS, std::env::consts::ARCH),
+        format!("processor  {processor}"),
+        format!("features   {}", if present.is_empty() { "none that kernels use".to_owned() } else { present.join(", ") }),
+        format!("kernels    {}; chosen: {}", machine::names(&kernels).join(", "), chosen.name()),
+        match &forced {
+            Some(name) => format!("           forced by {FORCE_VARIABLE}={name}"),
+            None => format!("           (to force one, set {FORCE_VARIABLE})"),
+        },
+        format!("threads    {threads}"),
+        match memory {
+            Some((total, free)) => format!("memory     {} of {} free", size(free), size(total)),
+            None => "memory     unknown".to_owned(),
+        },
+    ];
+    lines.extend(outcomes.iter().map(|outcome| {
+        let state = outcome.problem.as_ref().map_or_else(|| "ok".to_owned(), |problem| format!("FAILED: {problem}"));
+        format!("self-test  {}: {state}", outcome.name)
+    }));
+    let tests: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| json!({ "name": outcome.name, "ok": outcome.problem.is_none(), "problem": outcome.problem }))
+        .collect();
+    let document = json!({
+        "version": version,
+        "build": if cfg!(debug_assertions) { "debug" } else { "release" },
+        "os": std::env::consts::OS,
+        "arch": std::env::consts::ARCH,
+        "processor": processor,
+        "features": present,
+        "kernels": machine::names(&kernels),
+        "chosen": chosen.name(),
+        "force_variable": FORCE_VARIABLE,
+        "forced": forced,
+        "threads": threads,
+        "memory_bytes": memory.map(|memory| memory.0),
+        "memory_free_bytes": memory.map(|memory| memory.1),
+        "self_tests": tests,
+        "ok": failed == 0,
+    });
+    console.result(lines.join("\n"), &document)?;
+    if failed == 0 { Ok(()) } else { Err(Failure::SelfTest { failed, total: outcomes.len() }) }
+}

@@ -1,0 +1,49 @@
+//! `clathrate encrypt`: a NumPy array to a ciphertext file.
+
+use std::path::Path;
+
+use clathrate_ckks::file::{FileError, FileKind, FileReader};
+use clathrate_ckks::keys::EncryptOptions;
+use clathrate_ckks::{CkksError, Params, PublicKey, Runtime, SecretKey};
+use clathrate_lattice::Level;
+
+use super::{describe, document, size, warn_insecure};
+use crate::arguments::Encrypt;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::{files, npy};
+
+/// A key that encrypts.
+enum Key {
+    Secret(SecretKey),
+    Public(PublicKey),
+}
+
+fn read_key(reader: &FileReader<'_>, params: &Params) -> Result<Key, CkksError> {
+    match reader.label().kind {
+        FileKind::SecretKey => SecretKey::from_reader(reader, params).map(Key::Secret),
+        FileKind::PublicKey => PublicKey::from_reader(reader, params).map(Key::Public),
+        found => Err(FileError::WrongKind { expected: FileKind::PublicKey, found }.into()),
+    }
+}
+
+/// Runs the verb.
+pub fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+    let output: &Path = &arguments.output;
+    files::check_output(output)?;
+    let params = files::params(&arguments.params.params, runtime)?;
+    warn_insecure(console, &params);
+    let key = files::load(&arguments.key, |reader| read_key(reader, &params))?;
+    let array = npy::read(&arguments.input)?;
+    let options = EncryptOptions { encoding: arguments.encoding.map(Into::into), level: arguments.level.map(Level), scale: None };
+    let mut bar = console.progress("encrypt");
+    let ciphertext = match &key {
+        Key::Secret(key) => key.encrypt(&array.values, &array.shape, options, &mut bar.callback()),
+        Key::Public(key) => key.encrypt(&array.values, &array.shape, options, &mut bar.callback()),
+    }
+    .map_err(|error| Failure::file(&arguments.input, error))?;
+    drop(bar);
+    let bytes = files::save(output, &ciphertext)?;
+    let text = format!("wrote {} ({}): {}", output.display(), size(bytes), describe(&ciphertext));
+    console.result(text, &document(&ciphertext, output, bytes))
+}

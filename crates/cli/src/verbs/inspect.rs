@@ -1,0 +1,63 @@
+//! `clathrate inspect`: what a file says about itself, and whether each part of it is intact. Needs no parameters and no key.
+
+use clathrate_ckks::file::container::FORMAT_VERSION;
+use clathrate_ckks::file::{FileError, FileKind};
+use serde_json::{Value, json};
+
+use super::params::hex;
+use super::size;
+use crate::arguments::Inspect;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::files;
+
+/// The kind's name for programs.
+const fn kind_name(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Params => "params",
+        FileKind::SecretKey => "secret-key",
+        FileKind::PublicKey => "public-key",
+        FileKind::EvaluationKeys => "evaluation-keys",
+        FileKind::Ciphertext => "ciphertext",
+        FileKind::Plaintext => "plaintext",
+        FileKind::Plan => "plan",
+    }
+}
+
+/// Runs the verb: the whole report first, then the error if a section is damaged.
+pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
+    let path = &arguments.file;
+    let reader = files::open(path)?;
+    let label = reader.label();
+    let (version, digest) = (FORMAT_VERSION, hex(&label.parameter_digest));
+    let mut lines = vec![
+        format!("{}: {}, format version {version}, {}", path.display(), label.kind, size(reader.total_bytes())),
+        format!("  parameters {}{}", &digest[..16], if label.insecure { "  ** insecure: for tests only **" } else { "" }),
+        format!("  metadata   {}", reader.metadata_text()),
+    ];
+    let mut sections = Vec::new();
+    let mut damage: Option<FileError> = None;
+    for section in reader.sections() {
+        let checked = reader.section(section.name()).map(drop);
+        let state = if checked.is_ok() { "intact" } else { "DAMAGED" };
+        lines.push(format!("  section    {:<16} {:>12} bytes  {state}", section.name(), section.length));
+        sections.push(json!({ "name": section.name(), "bytes": section.length, "intact": checked.is_ok() }));
+        damage = damage.or(checked.err());
+    }
+    let intact = damage.is_none();
+    lines.push(format!("  checksums  {}", if intact { "header and all sections intact" } else { "a section is damaged" }));
+    let metadata: Value = serde_json::from_str(reader.metadata_text()).unwrap_or(Value::Null);
+    let document = json!({
+        "file": path,
+        "kind": kind_name(label.kind),
+        "format_version": version,
+        "bytes": reader.total_bytes(),
+        "parameter_digest": digest,
+        "insecure": label.insecure,
+        "metadata": metadata,
+        "sections": sections,
+        "intact": intact,
+    });
+    console.result(lines.join("\n"), &document)?;
+    damage.map_or(Ok(()), |error| Err(Failure::file(path, error)))
+}

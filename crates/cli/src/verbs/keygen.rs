@@ -1,0 +1,101 @@
+//! `clathrate keygen`: a secret key, and what others need to encrypt for it and to compute under it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use clathrate_ckks::needs::Reach;
+use clathrate_ckks::{CkksError, KeyNeeds, Params, Runtime, SecretKey};
+use clathrate_lattice::Level;
+use serde_json::json;
+
+use super::{size, warn_insecure};
+use crate::arguments::Keygen;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::files;
+
+/// Runs the verb: everything is made before anything gets its name, the secret key first.
+pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+    let outputs = [Some(&arguments.secret), arguments.public.as_ref(), arguments.evaluation.as_ref()];
+    let names: BTreeSet<_> = outputs.iter().flatten().collect();
+    if names.len() != outputs.iter().flatten().count() {
+        return Err(Failure::Usage("two keys cannot go to one file".to_owned()));
+    }
+    if arguments.existing && arguments.public.is_none() && arguments.evaluation.is_none() {
+        return Err(Failure::Usage("--existing makes further keys: add --public or --evaluation".to_owned()));
+    }
+    check_outputs(arguments)?;
+    let params = files::params(&arguments.params.params, runtime)?;
+    warn_insecure(console, &params);
+    let needs = needs(arguments, &params)?;
+    let secret = if arguments.existing {
+        files::load(&arguments.secret, |reader| SecretKey::from_reader(reader, &params))?
+    } else {
+        SecretKey::generate(&params)?
+    };
+    let public = arguments.public.as_ref().map(|path| secret.public_key().map(|key| (path, key))).transpose()?;
+    let mut bar = console.progress("keys");
+    let evaluation = match &arguments.evaluation {
+        Some(path) => Some((path, secret.evaluation_keys(&needs, &mut bar.callback())?)),
+        None => None,
+    };
+    drop(bar);
+    let mut prepared = Vec::new();
+    if !arguments.existing {
+        prepared.push(("secret", &arguments.secret, files::prepare(&arguments.secret, &secret)?));
+    }
+    if let Some((path, key)) = &public {
+        prepared.push(("public", path, files::prepare(path, key)?));
+    }
+    if let Some((path, keys)) = &evaluation {
+        prepared.push(("evaluation", path, files::prepare(path, keys)?));
+    }
+    let mut written = Vec::new();
+    for (what, path, writer) in prepared {
+        let bytes = writer.finish().map_err(|error| Failure::file(path, CkksError::File(error)))?;
+        written.push((what, path, bytes));
+    }
+    let text: Vec<String> =
+        written.iter().map(|(what, path, bytes)| format!("{what} key: {} ({})", path.display(), size(*bytes))).collect();
+    let list: Vec<_> = written.iter().map(|(what, path, bytes)| json!({ "kind": what, "output": path, "bytes": bytes })).collect();
+    let steps = evaluation.as_ref().map(|(_, keys)| keys.rotation_steps());
+    let document = json!({ "key_id": secret.id().to_string(), "insecure": params.is_insecure(), "written": list, "rotation_steps": steps });
+    console.result(format!("{}\nkey id: {}", text.join("\n"), secret.id()), &document)
+}
+
+/// Refuses before any work what would destroy a key or could not be written.
+fn check_outputs(arguments: &Keygen) -> Result<(), Failure> {
+    let occupied = |path: &Path| std::fs::symlink_metadata(path).is_ok();
+    if !arguments.existing {
+        if occupied(&arguments.secret) && !arguments.force {
+            let remedy = "choose another name, or add --force to replace it (what it encrypted is then lost) or --existing to make further keys for it";
+            // Whatever is there: a name given for a secret key is not overwritten unasked.
+            return Err(Failure::Exists { path: arguments.secret.clone(), remedy });
+        }
+        if !arguments.force {
+            files::check_output(&arguments.secret)?;
+        }
+    }
+    arguments.public.iter().chain(&arguments.evaluation).try_for_each(|path| files::check_output(path))
+}
+
+fn needs(arguments: &Keygen, params: &Params) -> Result<KeyNeeds, Failure> {
+    let reach = match arguments.level {
+        None => Reach::Top,
+        Some(level) => {
+            params.chain().check_level(Level(level)).map_err(CkksError::from)?;
+            Reach::Level(level)
+        }
+    };
+    let mut needs = KeyNeeds::new().rotations(arguments.rotations.iter().copied(), reach);
+    if arguments.relinearise {
+        needs = needs.relinearise(reach);
+    }
+    if arguments.conjugate {
+        needs = needs.conjugate(reach);
+    }
+    if arguments.evaluation.is_some() && needs.is_empty() {
+        return Err(Failure::Usage("a rotation by 0 needs no key: there is no evaluation key to make".to_owned()));
+    }
+    Ok(needs)
+}

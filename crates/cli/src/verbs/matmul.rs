@@ -1,0 +1,38 @@
+//! `clathrate matmul`: a plaintext matrix times an encrypted one; needs no key.
+
+use clathrate_ckks::keys::Values;
+use clathrate_ckks::{Ciphertext, CkksError, Evaluator, Runtime};
+
+use super::{describe, document, size, warn_insecure};
+use crate::arguments::Matmul;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::npy::ArrayError;
+use crate::{files, npy};
+
+/// Runs the verb.
+pub fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+    let output = &arguments.output;
+    files::check_output(output)?;
+    let params = files::params(&arguments.params.params, runtime)?;
+    warn_insecure(console, &params);
+    let weights = npy::read(&arguments.weights)?;
+    let Values::Real(values) = &weights.values else {
+        return Err(Failure::Array { path: arguments.weights.clone(), source: ArrayError::ComplexWeights });
+    };
+    let input = files::load(&arguments.input, |reader| Ciphertext::from_reader(reader, &params))?;
+    let &[rows, inner] = &weights.shape[..] else {
+        let remedy = "the left operand is a matrix, with two axes".to_owned();
+        let (left, right) = (weights.shape.clone(), input.shape().to_vec());
+        return Err(Failure::file(&arguments.weights, CkksError::Shape { operation: "a matrix product", left, right, remedy }));
+    };
+    let evaluator = Evaluator::new(&params);
+    let prepared = evaluator.prepare_weights(rows, inner, values, &input).map_err(|error| Failure::file(&arguments.weights, error))?;
+    let mut bar = console.progress("multiply");
+    let product = evaluator.multiply_matrix(&prepared, &input, &mut bar.callback())?;
+    drop(bar);
+    let product = if arguments.no_rescale { product } else { evaluator.rescale(&product)? };
+    let bytes = files::save(output, &product)?;
+    let text = format!("wrote {} ({}): {}", output.display(), size(bytes), describe(&product));
+    console.result(text, &document(&product, output, bytes))
+}

@@ -1,0 +1,65 @@
+//! The verbs, one file each; and what several of them say.
+
+pub mod bench;
+pub mod decrypt;
+pub mod doctor;
+pub mod encrypt;
+pub mod inspect;
+pub mod keygen;
+pub mod machine;
+pub mod matmul;
+pub mod params;
+pub mod selftest;
+
+use std::path::Path;
+
+use clathrate_ckks::{Ciphertext, Params};
+use serde_json::{Value, json};
+
+use crate::console::Console;
+
+/// Warns of parameters that protect nothing.
+fn warn_insecure(console: &Console, params: &Params) {
+    if params.is_insecure() {
+        console.warn(format!("these parameters have {:.0} bits of security, below 128: for tests only", params.security_bits()));
+    }
+}
+
+/// A ciphertext in words.
+fn describe(ciphertext: &Ciphertext) -> String {
+    format!(
+        "shape {:?}, {}, level {}, scale 2^{:.2}, {} polynomial bundle(s)",
+        ciphertext.shape(),
+        ciphertext.encoding().name(),
+        ciphertext.level(),
+        ciphertext.scale().log2(),
+        ciphertext.bundles().len()
+    )
+}
+
+/// A ciphertext written to a file, for programs.
+fn document(ciphertext: &Ciphertext, path: &Path, bytes: u64) -> Value {
+    json!({
+        "output": path,
+        "bytes": bytes,
+        "shape": ciphertext.shape(),
+        "encoding": ciphertext.encoding().name(),
+        "complex": ciphertext.is_complex(),
+        "level": ciphertext.level().0,
+        "log2_scale": ciphertext.scale().log2(),
+        "bundles": ciphertext.bundles().len(),
+        "key_id": ciphertext.key_id().to_string(),
+        "insecure": ciphertext.params().is_insecure(),
+    })
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    match bytes {
+        _ if bytes < 1024.0 => format!("{bytes} B"),
+        _ if bytes < 1_048_576.0 => format!("{:.1} KiB", bytes / 1024.0),
+        _ if bytes < 1_073_741_824.0 => format!("{:.1} MiB", bytes / 1_048_576.0),
+        _ => format!("{:.2} GiB", bytes / 1_073_741_824.0),
+    }
+}

@@ -1,0 +1,139 @@
+//! Quick self-tests: every kernel against the scalar one, and each operation of a tiny encrypted computation against the clear one.
+
+use std::sync::Arc;
+
+use clathrate_arith::primes::largest_primes;
+use clathrate_arith::{Isa, Modulus, NttTable};
+use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::needs::Reach;
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Runtime, SecretKey};
+
+/// One test's outcome.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was tested.
+    pub name: String,
+    /// Why it failed, if it did.
+    pub problem: Option<String>,
+}
+
+/// Degree of the kernel test: several passes of every kernel's blocks.
+const DEGREE: usize = 1 << 12;
+
+/// Prime sizes at the borders of the kernels' ranges.
+const PRIME_BITS: [u32; 7] = [30, 36, 40, 45, 46, 49, 60];
+
+/// Largest error a slot of the tiny computation may have: 2^-20 at a scale of 2^40.
+const TOLERANCE: f64 = 1.0 / 1_048_576.0;
+
+/// Runs all tests.
+pub fn run(kernels: &[Isa], runtime: &Runtime) -> Vec<Outcome> {
+    let mut outcomes: Vec<Outcome> = kernels.iter().map(|&isa| kernel(isa)).collect();
+    let outcome = |name: &str, result: Result<Option<String>, CkksError>| Outcome {
+        name: name.to_owned(),
+        problem: result.unwrap_or_else(|error| Some(error.to_string())),
+    };
+    outcomes.push(outcome("encrypt, multiply, rotate, decrypt", arithmetic("insecure_tiny", runtime)));
+    outcomes.push(outcome("the same at rank 2", arithmetic("insecure_rank2", runtime)));
+    outcomes.push(outcome("matrix product, through files", matrix(runtime)));
+    outcomes
+}
+
+/// Transforms, products and sums of one kernel, bit for bit those of the scalar one.
+fn kernel(isa: Isa) -> Outcome {
+    let mut problem = None;
+    for bits in PRIME_BITS {
+        match compare(isa, bits) {
+            Ok(None) => {}
+            Ok(Some(what)) => problem = Some(format!("{what} differs from the scalar kernel for a prime of {bits} bits")),
+            Err(error) => problem = Some(error.to_string()),
+        }
+    }
+    Outcome { name: format!("kernel {} against scalar", isa.name()), problem }
+}
+
+fn compare(isa: Isa, bits: u32) -> Result<Option<&'static str>, clathrate_arith::ArithError> {
+    let modulus = Modulus::new(largest_primes(bits, 2 * DEGREE as u64, 1, &[])?[0])?;
+    let (tested, scalar) = (NttTable::new(modulus, DEGREE, isa)?, NttTable::new(modulus, DEGREE, Isa::Scalar)?);
+    let original: Vec<u64> = words(bits.into()).map(|word| word % modulus.value()).take(DEGREE).collect();
+    let (mut x, mut y) = (original.clone(), original.clone());
+    tested.forward(&mut x);
+    scalar.forward(&mut y);
+    if x != y {
+        return Ok(Some("the forward transform"));
+    }
+    tested.kernel().mul_assign(&mut x, &original);
+    scalar.kernel().mul_assign(&mut y, &original);
+    if x != y {
+        return Ok(Some("the product"));
+    }
+    tested.kernel().add_assign(&mut x, &original);
+    scalar.kernel().add_assign(&mut y, &original);
+    if x != y {
+        return Ok(Some("the sum"));
+    }
+    tested.inverse(&mut x);
+    scalar.inverse(&mut y);
+    if x != y {
+        return Ok(Some("the inverse transform"));
+    }
+    let mut back = original.clone();
+    tested.forward(&mut back);
+    tested.inverse(&mut back);
+    Ok((back != original).then_some("the inverse of the forward transform"))
+}
+
+/// A fixed sequence of words, a different one for each seed.
+pub fn words(seed: u64) -> impl Iterator<Item = u64> {
+    (1..).map(move |i: u64| {
+        let mut z = seed.wrapping_add(i).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    })
+}
+
+/// A fixed sequence of numbers in [-1, 1).
+pub fn numbers(seed: u64) -> impl Iterator<Item = f64> {
+    words(seed).map(|word| (word >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
+}
+
+fn compare_values(values: &Values, expected: impl Fn(usize) -> f64) -> Option<String> {
+    let Values::Real(values) = values else { return Some("real data came back complex".to_owned()) };
+    let error = values.iter().enumerate().map(|(i, value)| (value - expected(i)).abs()).fold(0.0, f64::max);
+    // Written so that NaN is a failure.
+    if error <= TOLERANCE && !values.is_empty() { None } else { Some(format!("the largest error is {error:.1e}, above {TOLERANCE:.1e}")) }
+}
+
+fn arithmetic(preset: &str, runtime: &Runtime) -> Result<Option<String>, CkksError> {
+    let params = Params::preset(preset, runtime)?;
+    let mut go_on = |_: usize, _: usize| true;
+    let secret = SecretKey::generate(&params)?;
+    let keys = secret.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top), &mut go_on)?;
+    let evaluator = Evaluator::with_keys(Arc::new(keys));
+    let count = params.slot_count();
+    let (x, y): (Vec<f64>, Vec<f64>) = (numbers(1).take(count).collect(), numbers(2).take(count).collect());
+    let mut encrypt = |values: &[f64]| secret.encrypt(&Values::Real(values.to_vec()), &[count], EncryptOptions::default(), &mut go_on);
+    let product = evaluator.multiply_rescale(&encrypt(&x)?, &encrypt(&y)?)?;
+    let rotated = evaluator.rotate(&product, 1)?;
+    Ok(compare_values(&secret.decrypt(&rotated, &mut go_on)?, |i| x[(i + 1) % count] * y[(i + 1) % count]))
+}
+
+fn matrix(runtime: &Runtime) -> Result<Option<String>, CkksError> {
+    const ROWS: usize = 3;
+    const INNER: usize = 5;
+    const COLUMNS: usize = 4;
+    let params = Params::preset("insecure_matmul", runtime)?;
+    let mut go_on = |_: usize, _: usize| true;
+    let secret = SecretKey::generate(&params)?;
+    let (w, x): (Vec<f64>, Vec<f64>) = (numbers(3).take(ROWS * INNER).collect(), numbers(4).take(INNER * COLUMNS).collect());
+    let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
+    let written = secret.encrypt(&Values::Real(x.clone()), &[INNER, COLUMNS], options, &mut go_on)?.to_file_bytes()?;
+    let encrypted = Ciphertext::from_reader(&FileReader::from_bytes(&written)?, &params)?;
+    let evaluator = Evaluator::new(&params);
+    let product = evaluator.multiply_matrix(&evaluator.prepare_weights(ROWS, INNER, &w, &encrypted)?, &encrypted, &mut go_on)?;
+    let values = secret.decrypt(&evaluator.rescale(&product)?, &mut go_on)?;
+    let expected = |i: usize| (0..INNER).map(|j| w[i / COLUMNS * INNER + j] * x[j * COLUMNS + i % COLUMNS]).sum();
+    Ok(compare_values(&values, expected))
+}
