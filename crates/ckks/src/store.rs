@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::ciphertext::{Ciphertext, Encoding, Layout};
 use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored, check_residues};
-use crate::keys::{EvaluationKeys, GaloisKey, KeyId, PublicKey, SecretKey};
+use crate::key_id::KeyId;
+use crate::keys::{EvaluationKeys, GaloisKey, PublicKey, SecretKey};
 use crate::params::{Params, ParamsSpec, Runtime};
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
@@ -48,12 +49,7 @@ fn unhex<const N: usize>(text: &str) -> Result<[u8; N], CkksError> {
 }
 
 /// Writes polynomials one after another as one section.
-fn write_polys<'p, W: Write + Seek>(
-    writer: &mut FileWriter<W>,
-    name: &str,
-    words_each: usize,
-    polys: &[&'p Poly<Eval>],
-) -> Result<(), FileError> {
+fn write_polys<W: Write + Seek>(writer: &mut FileWriter<W>, name: &str, words_each: usize, polys: &[&Poly<Eval>]) -> Result<(), FileError> {
     writer.write_section(name, 8 * (words_each * polys.len()) as u64, |target| {
         polys.iter().try_for_each(|poly| match clathrate_arith::mapped::little_endian_bytes(poly.data().host()) {
             Some(bytes) => target.write_all(bytes),
