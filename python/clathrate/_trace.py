@@ -69,34 +69,42 @@ class Symbolic:
 
     @property
     def params(self) -> Params:
+        """The parameters."""
         return self._params
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Shape of the encrypted array."""
         return self._shape
 
     @property
     def encoding(self) -> _Encoding:
+        """The encoding: "slots" or "coefficients"."""
         return self._encoding
 
     @property
     def level(self) -> int:
+        """Level: rescales that are left."""
         return self._level
 
     @property
     def scale(self) -> float:
+        """What the numbers are multiplied by."""
         return self._scale
 
     @property
     def is_complex(self) -> bool:
+        """Whether entries are complex."""
         return self._is_complex
 
     @property
     def ndim(self) -> int:
+        """Number of axes."""
         return len(self._shape)
 
     @property
     def size(self) -> int:
+        """Number of entries."""
         return math.prod(self._shape)
 
     def __repr__(self) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import clathrate as cl
 import numpy as np
 import pytest
+
+import clathrate as cl
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,22 @@ class Party:
 
 
 ROTATIONS = (1, -2, 4)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="also run the tests at secure, full-size parameters")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "full: at secure, full-size parameters; run with --full")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--full"):
+        return
+    for item in items:
+        if item.get_closest_marker("full"):
+            item.add_marker(pytest.mark.skip(reason="full size: run with --full"))
 
 
 def party(name: str) -> Party:

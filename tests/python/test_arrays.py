@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import clathrate as cl
 import numpy as np
 import pytest
+
+import clathrate as cl
 
 # Fresh encryption at scale 2^40 and degree 1024: errors near 2^-33; a dozen standard deviations are below this.
 TOLERANCE = 1e-8

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-import clathrate as cl
 import numpy as np
 import pytest
+
+import clathrate as cl
 
 
 @pytest.fixture

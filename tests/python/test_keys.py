@@ -6,9 +6,10 @@ import copy
 import pickle
 import stat
 
-import clathrate as cl
 import numpy as np
 import pytest
+
+import clathrate as cl
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import clathrate as cl
 import numpy as np
 import pytest
+
+import clathrate as cl
 
 # Bits left of a product at this set: the weights' rounding at 2^24 dominates, a few units times sqrt(inner).
 TOLERANCE = 1e-5

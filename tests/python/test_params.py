@@ -6,9 +6,10 @@ import copy
 import json
 import pickle
 
-import clathrate as cl
 import numpy as np
 import pytest
+
+import clathrate as cl
 
 SPEC = {"degree": 64, "steps": [[30, 30], 40, [40]], "special": [42, 42], "log2_scale": 40, "insecure": True}
 

@@ -6,9 +6,10 @@ import pickle
 import subprocess
 import sys
 
-import clathrate as cl
 import numpy as np
 import pytest
+
+import clathrate as cl
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))

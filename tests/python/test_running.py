@@ -10,9 +10,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import clathrate as cl
 import numpy as np
 import pytest
+
+import clathrate as cl
 
 
 def spin_during(call) -> tuple[int, float]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import clathrate as cl
 import numpy as np
 import pytest
+
+import clathrate as cl
 
 W = np.linspace(-1, 1, 6).reshape(2, 3)
 V = np.linspace(0.5, 1.5, 3 * 8).reshape(3, 8)

@@ -14,7 +14,7 @@ impl GaloisElement {
     /// # Errors
     /// [`ArithError::InvalidGaloisElement`] where it is even or not below `2 * degree`.
     pub fn new(element: usize, degree: usize) -> Result<Self, ArithError> {
-        if element % 2 == 0 || element >= 2 * degree {
+        if element.is_multiple_of(2) || element >= 2 * degree {
             return Err(ArithError::InvalidGaloisElement { element, degree });
         }
         Ok(Self(element))
@@ -30,9 +30,9 @@ impl GaloisElement {
         let mut e = steps.rem_euclid(order);
         while e > 0 {
             if e & 1 == 1 {
-                element = element * power & mask;
+                element = (element * power) & mask;
             }
-            power = power * power & mask;
+            power = (power * power) & mask;
             e >>= 1;
         }
         Self(element)
@@ -69,7 +69,7 @@ impl Automorphism {
         // Slot i of the Eval form holds the value at psi^(2 brv(i) + 1); phi_g(a)(psi^e) = a(psi^(e g)).
         let source = (0..degree)
             .map(|i| {
-                let exponent = (2 * bit_reverse(i, log) + 1) * element.value() & mask;
+                let exponent = ((2 * bit_reverse(i, log) + 1) * element.value()) & mask;
                 bit_reverse((exponent - 1) / 2, log) as u32
             })
             .collect();

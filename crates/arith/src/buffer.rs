@@ -34,7 +34,7 @@ impl Buffer {
     /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
-        if self.degree == 0 { 0 } else { self.words.len() / self.degree }
+        self.words.len().checked_div(self.degree).unwrap_or(0)
     }
 
     /// Words per row.

@@ -382,7 +382,7 @@ impl Engine for CpuEngine {
         out
     }
 
-    fn from_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {
+    fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {
         assert_eq!(values.len(), self.degree, "one value per coefficient");
         let mut out = self.scratch(moduli.len());
         self.each_row(out.host_mut(), |i, row| self.kernel(moduli, i).reduce_signed(row, values));

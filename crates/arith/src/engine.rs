@@ -97,5 +97,5 @@ pub trait Engine: Send + Sync + Debug {
     fn automorphism_coeff(&self, automorphism: &Automorphism, x: &Buffer, moduli: &[usize]) -> Buffer;
 
     /// Residues of `degree` signed integers modulo each of `moduli`, in Coeff form.
-    fn from_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer;
+    fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer;
 }

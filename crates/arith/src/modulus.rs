@@ -29,7 +29,7 @@ impl Modulus {
     /// # Errors
     /// [`ArithError::InvalidModulus`] unless `value` is odd and in `[3, 2^61)`.
     pub fn new(value: u64) -> Result<Self, ArithError> {
-        if value < 3 || value % 2 == 0 || value >> MAX_MODULUS_BITS != 0 {
+        if value < 3 || value.is_multiple_of(2) || value >> MAX_MODULUS_BITS != 0 {
             return Err(ArithError::InvalidModulus { value });
         }
         // q is odd and above 1, so floor((2^128 - 1) / q) = floor(2^128 / q).

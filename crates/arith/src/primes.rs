@@ -11,7 +11,7 @@ pub fn is_prime(n: u64) -> bool {
         return false;
     }
     for p in WITNESSES {
-        if n % p == 0 {
+        if n.is_multiple_of(p) {
             return n == p;
         }
     }
@@ -88,7 +88,7 @@ pub fn primes_near(target: f64, step: u64, used: &[u64]) -> impl Iterator<Item =
 pub fn largest_primes(bits: u32, step: u64, count: usize, used: &[u64]) -> Result<Vec<u64>, ArithError> {
     let mut found = Vec::with_capacity(count);
     let shortage = |found: usize| ArithError::NotEnoughPrimes { found, wanted: count, bits, step };
-    if bits > MAX_MODULUS_BITS || bits < 2 || step >> (bits - 1) != 0 {
+    if !(2..=MAX_MODULUS_BITS).contains(&bits) || step >> (bits - 1) != 0 {
         return if count == 0 { Ok(found) } else { Err(shortage(0)) };
     }
     let mut candidate = (((1u64 << bits) - 2) / step) * step + 1;
@@ -115,7 +115,7 @@ pub fn largest_primes(bits: u32, step: u64, count: usize, used: &[u64]) -> Resul
 pub fn primitive_root(modulus: &Modulus, order: usize) -> Result<u64, ArithError> {
     let q = modulus.value();
     let missing = ArithError::NoRootOfUnity { modulus: q, order };
-    if order == 0 || !order.is_power_of_two() || (q - 1) % order as u64 != 0 {
+    if order == 0 || !order.is_power_of_two() || !(q - 1).is_multiple_of(order as u64) {
         return Err(missing);
     }
     if order == 1 {

@@ -5,7 +5,10 @@
 mod common;
 
 use clathrate_arith::automorphism::{mul_monomial, subring_embed, subring_extract};
-use clathrate_arith::{ArithError, Automorphism, Buffer, CpuEngine, Engine, GaloisElement, Isa, Modulus};
+use clathrate_arith::{
+    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, GadgetInput, GaloisElement, Isa, Modulus, Rounding,
+};
+use clathrate_testkit::oracle;
 use common::{Words, engines, mixed_primes};
 
 const DEGREES: [usize; 6] = [1, 2, 4, 8, 64, 1024];
@@ -131,9 +134,9 @@ fn signed_integers_enter_every_row_reduced() {
         let mut words = Words::new(8);
         let edges = [i64::MIN, i64::MAX, -1, 0, 1, i64::MIN + 1, -(1 << 52), 1 << 52, (1 << 60) + 7];
         let values: Vec<i64> = (0..case.degree)
-            .map(|_| if words.next() % 2 == 0 { edges[words.next() as usize % edges.len()] } else { words.next() as i64 })
+            .map(|_| if words.next().is_multiple_of(2) { edges[words.next() as usize % edges.len()] } else { words.next() as i64 })
             .collect();
-        let rows = case.engine.from_signed(&values, &BASIS);
+        let rows = case.engine.reduce_signed(&values, &BASIS);
         assert_eq!(rows.rows(), BASIS.len());
         case.expect("from signed", &rows, |r, i| i128::from(values[i]).rem_euclid(i128::from(case.modulus(r))) as u64);
     }
@@ -154,7 +157,7 @@ fn transforms_are_evaluations_at_odd_powers_and_invert_each_other() {
         // The transform of X tells the root; the definition tells the rest.
         let mut monomial = vec![0i64; n];
         monomial[1 % n] = 1;
-        let mut roots = case.engine.from_signed(&monomial, &BASIS);
+        let mut roots = case.engine.reduce_signed(&monomial, &BASIS);
         case.engine.forward_ntt(&mut roots, 0..BASIS.len(), &BASIS);
         for row in 0..rows {
             let q = case.modulus(row);
@@ -243,6 +246,92 @@ fn inner_products_meet_permuted_rows_for_any_number_of_terms() {
                     let terms = xs.iter().zip(ys).map(|(x, y)| u128::from(x.row(r)[i]) * u128::from(y.row(y_rows[r])[i]) % q);
                     (terms.sum::<u128>() % q) as u64
                 });
+            }
+        }
+    }
+}
+
+#[test]
+fn gadget_products_multiply_the_centred_digits_of_every_input() {
+    for case in DEGREES.into_iter().flat_map(cases) {
+        let mut words = Words::new(20);
+        let rows = BASIS.len();
+        let moduli: Vec<Modulus> = BASIS.iter().map(|&i| case.engine.moduli()[i]).collect();
+        // Digits of one, two and one rows; rows 4 and 5 belong to none, as special primes do.
+        let digits: Vec<(std::ops::Range<usize>, Vec<u64>)> = [0..1, 1..3, 3..4]
+            .into_iter()
+            .map(|own| (own.clone(), own.map(|row| 1 + words.next() % (case.modulus(row) - 1)).collect()))
+            .collect();
+        let extensions: Vec<DigitExtension> = digits
+            .iter()
+            .map(|(own, constants)| {
+                let sources: Vec<usize> = own.clone().map(|row| BASIS[row]).collect();
+                let targets: Vec<usize> = (0..rows).filter(|row| !own.contains(row)).map(|row| BASIS[row]).collect();
+                let conversion = BaseConversion::new(case.engine.moduli(), &sources, &targets, constants, Rounding::Centred);
+                DigitExtension::new(own.start, constants.clone(), conversion.expect("distinct"), rows)
+            })
+            .collect();
+        for (inputs, outputs) in [(1, 1), (3, 2), (2, 5)] {
+            // Inputs at a level of four rows; factors with two rows more, met backwards.
+            let level = &BASIS[..4];
+            let xs: Vec<(Buffer, Buffer)> = (0..inputs)
+                .map(|_| {
+                    let mut coefficients = case.engine.zeroed(4);
+                    for row in 0..4 {
+                        let q = case.modulus(row);
+                        coefficients.row_mut(row).iter_mut().for_each(|word| *word = words.next() % q);
+                    }
+                    let mut values = coefficients.clone();
+                    case.engine.forward_ntt(&mut values, 0..4, level);
+                    (coefficients, values)
+                })
+                .collect();
+            let y_rows: Vec<usize> = (0..rows).map(|row| rows - row).collect();
+            let ys: Vec<Vec<Buffer>> = (0..outputs)
+                .map(|_| {
+                    let mut factor = || {
+                        let mut buffer = case.engine.zeroed(rows + 2);
+                        for row in 0..rows {
+                            let q = case.modulus(row);
+                            buffer.row_mut(y_rows[row]).iter_mut().for_each(|word| *word = words.residue(q));
+                        }
+                        buffer
+                    };
+                    (0..inputs * digits.len()).map(|_| factor()).collect()
+                })
+                .collect();
+            // The digits as integers, by big integers; their transforms are tested above.
+            let mut extended = Vec::new();
+            for (coefficients, _) in &xs {
+                for (own, constants) in &digits {
+                    let scaled: Vec<Vec<u64>> = own
+                        .clone()
+                        .zip(constants)
+                        .map(|(row, &c)| coefficients.row(row).iter().map(|&x| mulmod(x, c, case.modulus(row))).collect())
+                        .collect();
+                    let scaled: Vec<&[u64]> = scaled.iter().map(Vec::as_slice).collect();
+                    let mut digit = case.engine.zeroed(rows);
+                    for (i, value) in oracle::compose_centred(&scaled, &moduli[own.clone()]).iter().enumerate() {
+                        for row in 0..rows {
+                            digit.row_mut(row)[i] = oracle::residue(value, &moduli[row]);
+                        }
+                    }
+                    case.engine.forward_ntt(&mut digit, 0..rows, &BASIS);
+                    extended.push(digit);
+                }
+            }
+            let right: Vec<Vec<&Buffer>> = ys.iter().map(|ys| ys.iter().collect()).collect();
+            for with_values in [false, true] {
+                let forms: Vec<GadgetInput> =
+                    xs.iter().map(|(coefficients, values)| GadgetInput { coefficients, values: with_values.then_some(values) }).collect();
+                let mut out: Vec<Buffer> = (0..outputs).map(|_| case.engine.scratch(rows)).collect();
+                case.engine.gadget_products(&mut out, &forms, &extensions, &right, &y_rows, &BASIS);
+                for (out, ys) in out.iter().zip(&ys) {
+                    case.expect("gadget product", out, |r, i| {
+                        let q = case.modulus(r);
+                        extended.iter().zip(ys).fold(0, |sum, (d, y)| (sum + mulmod(d.row(r)[i], y.row(y_rows[r])[i], q)) % q)
+                    });
+                }
             }
         }
     }

@@ -114,7 +114,10 @@ pub enum CkksError {
         right: f64,
     },
     /// A scale that leaves the modulus no room, or is no scale.
-    #[error("scale 2^{log2_scale:.2} is out of range at level {level}: the modulus has {room:.1} bits")]
+    #[error(
+        "scale 2^{log2_scale:.2} is out of range at level {level}, where the modulus has {room:.1} bits: use a scale above the noise and at most 2^{:.1}, or another level",
+        room - 1.0
+    )]
     ScaleOutOfRange {
         /// The scale.
         log2_scale: f64,

@@ -19,8 +19,11 @@ use crate::plaintext::Plaintext;
 /// Scales closer than this (relatively) are one scale: an integer factor of 40 bits rounds that much.
 const SCALE_TOLERANCE: f64 = 1e-11;
 
-/// An integer factor below this would round the scale by more than the tolerance allows.
-const LEAST_FACTOR: f64 = 5e10;
+/// What an integer factor may round a scale by: a message of magnitude 1 then moves by no more than one unit of its integers, which is
+/// below the noise of any encryption.
+fn factor_tolerance(scale: f64) -> f64 {
+    SCALE_TOLERANCE.max(1.0 / scale)
+}
 
 /// Computes under one parameter set.
 #[derive(Debug, Clone)]
@@ -106,7 +109,7 @@ impl Evaluator {
         let mismatch = CkksError::ScaleMismatch { left: x.scale.log2(), right: y.scale.log2() };
         let ratio = if x.scale > y.scale { x.scale / y.scale } else { y.scale / x.scale };
         let factor = ratio.round();
-        if !same_scale(ratio, factor) || factor > 2f64.powi(100) {
+        if (ratio / factor - 1.0).abs() > factor_tolerance(x.scale.min(y.scale)) || factor > 2f64.powi(100) {
             return Err(mismatch);
         }
         let grow = |small: &Ciphertext, scale: f64| {
@@ -127,11 +130,14 @@ impl Evaluator {
     fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
         let basis = self.params.chain().basis(level);
         if same_scale(x.scale, scale) {
+            check_scale(&self.params, scale, level)?;
             return x.try_map(level, scale, |bundle| Ok(bundle.restrict(&basis)?));
         }
         let above = Level(level.0 + 1);
         let factor = (scale * self.params.step_product(above) / x.scale).round();
-        if factor < LEAST_FACTOR || factor > 2f64.powi(100) {
+        if 0.5 / factor > factor_tolerance(scale) || factor > 2f64.powi(100) {
+            // A scale that the modulus below has no room for would wrap around it.
+            check_scale(&self.params, x.scale, level)?;
             return x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?));
         }
         let division = self.params.chain().rescale_division(above)?;
@@ -146,7 +152,7 @@ impl Evaluator {
     /// The same array at a lower level, with that level's canonical scale where `x` has its own level's.
     ///
     /// # Errors
-    /// [`CkksError::LevelUp`].
+    /// [`CkksError::LevelUp`]; [`CkksError::ScaleOutOfRange`] where the scale does not fit the modulus there.
     pub fn drop_to_level(&self, x: &Ciphertext, level: Level) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if level > x.level {
@@ -237,14 +243,21 @@ impl Evaluator {
     /// The scale at which to encode a factor for `x`, so that the product, rescaled, has the canonical scale of the level below.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0.
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where that scale is below the square root of the step: the factor
+    /// itself would be rounded away, at scale 1 all of a fraction.
     pub fn factor_scale(&self, x: &Ciphertext) -> Result<f64, CkksError> {
         self.factor_scale_for(x, "a product with a plaintext")
     }
 
-    fn factor_scale_for(&self, x: &Ciphertext, operation: &'static str) -> Result<f64, CkksError> {
+    pub(crate) fn factor_scale_for(&self, x: &Ciphertext, operation: &'static str) -> Result<f64, CkksError> {
         let below = x.level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation, needed: 1, level: 0 })?;
-        Ok(self.params.scale(Level(below)) * self.params.step_product(x.level) / x.scale)
+        let step = self.params.step_product(x.level);
+        let scale = self.params.scale(Level(below)) * step / x.scale;
+        if scale >= step.sqrt() {
+            return Ok(scale);
+        }
+        let remedy = format!("at scale 2^{:.1} the ciphertext leaves the factor too few bits; rescale it first", x.scale.log2());
+        Err(CkksError::OutOfRange { what: "the scale left for the factor", value: format!("2^{:.1}", scale.log2()), remedy })
     }
 
     fn product_scale(&self, x: &Ciphertext, factor: f64) -> Result<f64, CkksError> {
@@ -256,7 +269,8 @@ impl Evaluator {
     /// `x * values`, element by element; not yet rescaled.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::LevelTooLow`] at level 0; shape and value errors.
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the
+    /// factor no bits; shape and value errors.
     pub fn multiply_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
@@ -336,7 +350,7 @@ impl Evaluator {
     /// `x * y`, relinearised and rescaled by one division: faster and less noisy than the two in turn.
     ///
     /// # Errors
-    /// As [`Evaluator::multiply`]; [`CkksError::LevelTooLow`] at level 0.
+    /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let key = self.check_key(x, "a product of ciphertexts")?.relinearisation()?;
         let switcher = self.params.switcher()?;
@@ -355,11 +369,16 @@ impl Evaluator {
         self.multiply(x, x)
     }
 
-    /// Level and scale after a rescale from `level`.
+    /// Level and scale after a rescale from `level`; refused where nothing would be left of the message.
     fn rescaled(&self, level: Level, scale: f64) -> Result<(Level, f64), CkksError> {
         let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: "rescaling", needed: 1, level: 0 })?);
         let rescaled = scale / self.params.step_product(level);
         let canonical = self.params.scale(below);
+        check_scale(&self.params, rescaled, below)?;
+        // Rounding alone would exceed a message of magnitude 1.
+        if rescaled * rescaled < self.params.noise_model().rounding() {
+            return Err(CkksError::ScaleOutOfRange { log2_scale: rescaled.log2(), level: below.0, room: self.params.log2_q(below) });
+        }
         Ok((below, if same_scale(rescaled, canonical) { canonical } else { rescaled }))
     }
 
@@ -370,7 +389,6 @@ impl Evaluator {
     pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let (level, scale) = self.rescaled(x.level, x.scale)?;
-        check_scale(&self.params, scale, level)?;
         let division = self.params.chain().rescale_division(x.level)?;
         x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))
     }

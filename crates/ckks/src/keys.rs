@@ -1,50 +1,20 @@
 //! Keys of the CKKS layer: what encrypts, what decrypts, what an evaluator holds.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::{Basis, Bundle, Coeff, Eval, Level, Poly, SecretRng, SwitchKey};
 use rustfft::num_complex::Complex64;
-use serde::{Deserialize, Serialize};
 
 use crate::ciphertext::{Ciphertext, Encoding, Layout};
 use crate::decode::{deciding_basis, decode_coefficients, encode_coefficients};
 use crate::error::CkksError;
+use crate::key_id::KeyId;
 use crate::needs::KeyNeeds;
 use crate::params::Params;
 
 /// Called with (done, total); answers whether to go on.
 pub type Progress<'a> = &'a mut dyn FnMut(usize, usize) -> bool;
-
-/// A public name of a secret: ciphertexts and keys carry it, so that a wrong key is an error and not noise.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct KeyId(pub [u8; 16]);
-
-impl fmt::Display for KeyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0[..6].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for KeyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KeyId({self})")
-    }
-}
-
-impl KeyId {
-    /// Refuses objects of another secret.
-    ///
-    /// # Errors
-    /// [`CkksError::WrongSecret`].
-    pub fn check_same(self, other: KeyId, what: &'static str) -> Result<(), CkksError> {
-        if self == other {
-            return Ok(());
-        }
-        Err(CkksError::WrongSecret { what, found: other.to_string(), expected: self.to_string() })
-    }
-}
 
 /// Choices of an encryption; the default is slots for vectors, coefficients for matrices, at the top level.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -282,7 +252,7 @@ impl SecretKey {
     /// Decrypts with flooding noise: uniform in `[-2^(bits-1), 2^(bits-1))` on every coefficient of the phase, in units of the scaled integers.
     ///
     /// Chosen `lambda` bits above a bound on the circuit's error, what is revealed is within `2^-lambda` of independent of that
-    /// error, per query. Returns the numbers and the precision lost to the flood, in units of the message.
+    /// error, per query: the caller bounds the error and counts the queries. The numbers lose `flood_bits` of the scale's bits.
     ///
     /// # Errors
     /// As [`SecretKey::decrypt`]; [`CkksError::OutOfRange`] unless `1 <= flood_bits <= 62` and below the modulus.
@@ -529,10 +499,4 @@ impl EvaluationKeys {
     pub fn bytes(&self) -> usize {
         self.relinearisation.iter().chain(self.galois.values().map(|galois| &galois.key)).map(SwitchKey::bytes).sum()
     }
-}
-
-/// Bytes in memory of a switching key with `inputs` inputs that serves levels up to `level`.
-pub(crate) fn switch_key_bytes(params: &Params, inputs: usize, level: Level) -> usize {
-    let digits = params.gadget().map_or(0, |gadget| gadget.digit_count(params.chain(), level));
-    inputs * digits * (params.rank() + 1) * params.chain().key_basis(level).len() * params.degree() * 8
 }

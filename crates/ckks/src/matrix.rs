@@ -13,7 +13,7 @@
 
 use clathrate_arith::product::{LeftMatrix, multiply_mod};
 use clathrate_arith::{Buffer, Modulus};
-use clathrate_lattice::{Bundle, Eval, Level, Poly};
+use clathrate_lattice::{Bundle, Eval, Poly};
 
 use crate::ciphertext::Ciphertext;
 use crate::error::CkksError;
@@ -36,7 +36,7 @@ impl Weights {
     /// `round(values * scale)`, row-major `rows x inner`.
     ///
     /// # Errors
-    /// [`CkksError::Empty`], [`CkksError::NotFinite`], [`CkksError::OutOfRange`] where a weight exceeds 51 bits at this scale.
+    /// [`CkksError::Empty`], [`CkksError::NotFinite`], [`CkksError::OutOfRange`] where a weight exceeds 51 bits at this scale, or the scale is below 1.
     pub fn new(rows: usize, inner: usize, values: &[f64], scale: f64) -> Result<Self, CkksError> {
         if rows == 0 || inner == 0 {
             return Err(CkksError::Empty { shape: vec![rows, inner] });
@@ -47,6 +47,10 @@ impl Weights {
         }
         if let Some(index) = values.iter().position(|v| !v.is_finite()) {
             return Err(CkksError::NotFinite { index, value: values[index] });
+        }
+        if !(scale.is_finite() && scale >= 1.0) {
+            let remedy = "use a finite scale of at least 1".to_owned();
+            return Err(CkksError::OutOfRange { what: "the scale of the weights", value: scale.to_string(), remedy });
         }
         let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
         if (largest * scale + 1.0).log2() > WEIGHT_LIMIT_BITS {
@@ -98,12 +102,9 @@ impl Evaluator {
     /// rescaled, has the canonical scale of the level below.
     ///
     /// # Errors
-    /// As [`Weights::new`]; [`CkksError::LevelTooLow`] at level 0.
+    /// As [`Weights::new`]; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
     pub fn prepare_weights(&self, rows: usize, inner: usize, values: &[f64], x: &Ciphertext) -> Result<Weights, CkksError> {
-        let operation = "a product with a real matrix";
-        let below = x.level().0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation, needed: 1, level: 0 })?;
-        let scale = self.params().scale(Level(below)) * self.params().step_product(x.level()) / x.scale();
-        Weights::new(rows, inner, values, scale)
+        Weights::new(rows, inner, values, self.factor_scale_for(x, "a product with a real matrix")?)
     }
 
     /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled.

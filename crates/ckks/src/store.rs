@@ -13,18 +13,27 @@ use serde::{Deserialize, Serialize};
 use crate::ciphertext::{Ciphertext, Encoding, Layout};
 use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored, check_residues};
-use crate::keys::{EvaluationKeys, GaloisKey, KeyId, PublicKey, SecretKey};
+use crate::key_id::KeyId;
+use crate::keys::{EvaluationKeys, GaloisKey, PublicKey, SecretKey};
 use crate::params::{Params, ParamsSpec, Runtime};
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
     FileLabel { kind, parameter_digest: *params.digest(), insecure: params.is_insecure() }
 }
 
-/// Checks kind and parameters of an opened file.
+/// Checks kind, parameters and mark of an opened file.
 fn expect(reader: &FileReader<'_>, kind: FileKind, params: &Params) -> Result<(), CkksError> {
     reader.expect_kind(kind)?;
     reader.expect_digest(params.digest())?;
-    Ok(())
+    expect_mark(reader, params)
+}
+
+/// Refuses a file whose mark of insecurity is not what its parameters say: programs that read labels alone rely on it.
+fn expect_mark(reader: &FileReader<'_>, params: &Params) -> Result<(), CkksError> {
+    if reader.label().insecure == params.is_insecure() {
+        return Ok(());
+    }
+    Err(inconsistent("the label's mark of security is not that of the parameters"))
 }
 
 fn inconsistent(reason: &str) -> CkksError {
@@ -37,7 +46,7 @@ fn hex(bytes: &[u8]) -> String {
 
 fn unhex<const N: usize>(text: &str) -> Result<[u8; N], CkksError> {
     let bad = || inconsistent("a hexadecimal field does not have its length or digits");
-    if text.len() != 2 * N || !text.is_ascii() {
+    if text.len() != 2 * N || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err(bad());
     }
     let mut bytes = [0; N];
@@ -48,12 +57,7 @@ fn unhex<const N: usize>(text: &str) -> Result<[u8; N], CkksError> {
 }
 
 /// Writes polynomials one after another as one section.
-fn write_polys<'p, W: Write + Seek>(
-    writer: &mut FileWriter<W>,
-    name: &str,
-    words_each: usize,
-    polys: &[&'p Poly<Eval>],
-) -> Result<(), FileError> {
+fn write_polys<W: Write + Seek>(writer: &mut FileWriter<W>, name: &str, words_each: usize, polys: &[&Poly<Eval>]) -> Result<(), FileError> {
     writer.write_section(name, 8 * (words_each * polys.len()) as u64, |target| {
         polys.iter().try_for_each(|poly| match clathrate_arith::mapped::little_endian_bytes(poly.data().host()) {
             Some(bytes) => target.write_all(bytes),
@@ -94,6 +98,7 @@ fn read_seeds(reader: &FileReader<'_>, count: usize) -> Result<Vec<MaskSeed>, Ck
 
 /// Metadata of a parameter file: the specification itself.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ParamsMetadata {
     spec: ParamsSpec,
 }
@@ -124,12 +129,14 @@ impl Params {
         reader.verify_all()?;
         let params = Self::new(reader.metadata::<ParamsMetadata>()?.spec, runtime)?;
         reader.expect_digest(params.digest())?;
+        expect_mark(reader, &params)?;
         Ok(params)
     }
 }
 
 /// Metadata of a secret key: nothing secret.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SecretKeyMetadata {
     key_id: String,
 }
@@ -170,6 +177,12 @@ impl SecretKey {
         if coefficients.iter().any(|c| c.abs() > 1) {
             return Err(inconsistent("a secret coefficient is not -1, 0 or 1"));
         }
+        let weight = coefficients.iter().filter(|&&c| c != 0).count();
+        if let Some(expected) = params.spec().secret_weight
+            && weight != expected
+        {
+            return Err(inconsistent(&format!("the secret does not have the parameters' weight, {expected}")));
+        }
         let distribution = params.spec().distribution();
         let secret = clathrate_lattice::SecretKey::from_coefficients(params.degree(), params.rank(), 1, distribution, coefficients)?;
         Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), secret))
@@ -178,6 +191,7 @@ impl SecretKey {
 
 /// Metadata of a public key.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PublicKeyMetadata {
     key_id: String,
 }
@@ -248,6 +262,7 @@ fn read_bundles(
 
 /// Metadata of ciphertexts.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CiphertextMetadata {
     key_id: String,
     shape: Vec<usize>,
@@ -293,6 +308,9 @@ impl Ciphertext {
         let level = Level(metadata.level);
         params.chain().check_level(level)?;
         crate::keys::check_scale(params, metadata.scale, level)?;
+        if metadata.complex && metadata.encoding == Encoding::Coefficients {
+            return Err(inconsistent("complex numbers are encoded in slots, the file says coefficients"));
+        }
         let layout = Layout::new(&metadata.shape, metadata.encoding, params.degree())?;
         let bundles = read_bundles(reader, params, &params.chain().basis(level), layout.bundles(), metadata.seeded)?;
         Ok(Self {
@@ -310,6 +328,7 @@ impl Ciphertext {
 
 /// Metadata of evaluation keys: one entry per switching key, in the order of the sections.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EvaluationKeysMetadata {
     key_id: String,
     relinearisation_level: Option<usize>,
@@ -318,6 +337,7 @@ pub struct EvaluationKeysMetadata {
 
 /// One automorphism's key in the metadata.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GaloisMetadata {
     element: usize,
     level: usize,

@@ -14,7 +14,7 @@ use crate::secret::SecretKey;
 
 /// Checks that `target` divides `degree` into a power-of-two gap and returns the gap.
 fn gap_of(degree: usize, target: usize, rank: usize, what: &'static str) -> Result<usize, LatticeError> {
-    if target == 0 || degree % target != 0 || !(degree / target).is_power_of_two() {
+    if target == 0 || !degree.is_multiple_of(target) || !(degree / target).is_power_of_two() {
         return Err(LatticeError::DegreeChange { degree, rank, target, what });
     }
     Ok(degree / target)
@@ -108,7 +108,7 @@ impl Bundle<Coeff> {
     pub fn embed(&self, large: &Ring) -> Result<Self, LatticeError> {
         let (small, rank) = (self.ring().clone(), self.rank());
         let gap = gap_up(small.degree(), large.degree(), rank)?;
-        if rank % gap != 0 {
+        if !rank.is_multiple_of(gap) {
             return Err(LatticeError::DegreeChange { degree: small.degree(), rank, target: large.degree(), what: "rank" });
         }
         let last_shift = 2 * small.degree() - 1; // Y^-1 = Y^(2n - 1)
@@ -157,7 +157,7 @@ impl SecretKey {
     /// [`LatticeError::DegreeChange`] where the gap does not divide the rank.
     pub fn combine_degree(&self, degree: usize) -> Result<Self, LatticeError> {
         let gap = gap_up(self.degree(), degree, self.rank())?;
-        if self.rank() % gap != 0 {
+        if !self.rank().is_multiple_of(gap) {
             return Err(LatticeError::DegreeChange { degree: self.degree(), rank: self.rank(), target: degree, what: "rank" });
         }
         let mut coefficients = zeroize::Zeroizing::new(vec![0; self.all_coefficients().len()]);

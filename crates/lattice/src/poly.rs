@@ -227,7 +227,7 @@ impl Poly<Coeff> {
     /// The polynomial with the given signed coefficients, one per power of `X`.
     #[must_use]
     pub fn from_signed(ring: &Ring, basis: &Basis, values: &[i64]) -> Self {
-        Self::from_buffer(ring, basis, ring.engine().from_signed(values, basis.indices()))
+        Self::from_buffer(ring, basis, ring.engine().reduce_signed(values, basis.indices()))
     }
 
     /// The same polynomial in Eval form.

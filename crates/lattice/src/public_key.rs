@@ -8,7 +8,7 @@ use crate::error::LatticeError;
 use crate::poly::{Basis, Eval, Poly};
 use crate::ring::Ring;
 use crate::sampling::SecretRng;
-use crate::secret::SecretKey;
+use crate::secret::{SecretKey, SecretPoly};
 
 /// `k` encryptions of zero under one secret.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,14 +53,14 @@ impl PublicKey {
         let ring = self.zeroes[0].ring();
         basis.check(ring)?;
         let zeroes = self.zeroes.iter().map(|zero| zero.restrict(basis)).collect::<Result<Vec<_>, _>>()?;
-        let ephemeral: Vec<Poly<Eval>> = (0..self.zeroes.len())
+        let ephemeral: Vec<SecretPoly> = (0..self.zeroes.len())
             .map(|_| {
                 let mut u = zeroize::Zeroizing::new(vec![0i64; ring.degree()]);
                 rng.ternary_uniform(&mut u);
-                Poly::from_signed(ring, basis, &u).into_eval()
+                SecretPoly::new(Poly::from_signed(ring, basis, &u).into_eval())
             })
             .collect();
-        let xs: Vec<&Poly<Eval>> = ephemeral.iter().collect();
+        let xs: Vec<&Poly<Eval>> = ephemeral.iter().map(SecretPoly::get).collect();
         let mut combine = |pick: &dyn Fn(&Bundle<Eval>) -> Poly<Eval>| -> Result<Poly<Eval>, LatticeError> {
             let columns: Vec<Poly<Eval>> = zeroes.iter().map(pick).collect();
             let ys: Vec<&Poly<Eval>> = columns.iter().collect();
@@ -70,8 +70,6 @@ impl PublicKey {
         };
         let mask = (0..zeroes[0].rank()).map(|i| combine(&|zero| zero.mask()[i].clone())).collect::<Result<_, _>>()?;
         let bodies = (0..zeroes[0].body_count()).map(|i| combine(&|zero| zero.bodies()[i].clone())).collect::<Result<_, _>>()?;
-        let result = Bundle::new(mask, bodies);
-        ephemeral.into_iter().for_each(|mut u| u.data_mut().zeroize());
-        result
+        Bundle::new(mask, bodies)
     }
 }

@@ -163,7 +163,7 @@ impl SecretKey {
         let mask = 2 * self.degree - 1;
         for (target, source) in coefficients.chunks_exact_mut(self.degree).zip(self.coefficients.chunks_exact(self.degree)) {
             for (i, &value) in source.iter().enumerate() {
-                let exponent = i * phi.element().value() & mask;
+                let exponent = (i * phi.element().value()) & mask;
                 target[exponent % self.degree] = if exponent >= self.degree { -value } else { value };
             }
         }

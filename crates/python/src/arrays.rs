@@ -46,7 +46,9 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
         "c" => Values::Complex(copy::<Complex64>(&numpy, &array, "complex128")?),
         _ => {
             let dtype = array.getattr("dtype")?.str()?;
-            return Err(PyTypeError::new_err(format!("an array of dtype {dtype} holds no numbers: use integers, floats or complex numbers")));
+            return Err(PyTypeError::new_err(format!(
+                "an array of dtype {dtype} holds no numbers: use integers, floats or complex numbers"
+            )));
         }
     };
     Ok(Array { values, shape })

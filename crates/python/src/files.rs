@@ -30,11 +30,8 @@ pub fn to_array(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Bound<'_, PyAny>> {
 /// A pickle of a file's bytes: out of band from protocol 5 on, else within.
 pub fn reduce<'py>(bytes: Bound<'py, PyAny>, params: &Py<PyParams>, protocol: Whole) -> PyResult<BufferAndRebuild<'py>> {
     let py = bytes.py();
-    let buffer = if protocol.0 >= 5 {
-        py.import("pickle")?.getattr("PickleBuffer")?.call1((bytes,))?
-    } else {
-        bytes.call_method0("tobytes")?
-    };
+    let buffer =
+        if protocol.0 >= 5 { py.import("pickle")?.getattr("PickleBuffer")?.call1((bytes,))? } else { bytes.call_method0("tobytes")? };
     Ok((py.import("clathrate._pickle")?.getattr("rebuild")?, (params.clone_ref(py), buffer)))
 }
 

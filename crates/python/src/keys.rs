@@ -370,4 +370,3 @@ impl PyEvaluationKeys {
         reduce(self.to_bytes(py)?, &self.params, protocol)
     }
 }
-

@@ -153,7 +153,7 @@ impl Engine for CountingEngine {
         self.inner.automorphism_coeff(automorphism, x, moduli)
     }
 
-    fn from_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {
-        self.inner.from_signed(values, moduli)
+    fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {
+        self.inner.reduce_signed(values, moduli)
     }
 }

@@ -6,7 +6,6 @@ use clathrate_lattice::Level;
 use serde::Serialize;
 
 use super::{Params, SECURITY_BITS};
-use crate::keys::switch_key_bytes;
 
 /// Bytes per mebibyte.
 const MIB: f64 = 1_048_576.0;
@@ -141,4 +140,10 @@ impl fmt::Display for Explanation {
         }
         write!(f, "\n  engine     {}", self.engine)
     }
+}
+
+/// Bytes in memory of a switching key with `inputs` inputs that serves levels up to `level`.
+fn switch_key_bytes(params: &Params, inputs: usize, level: Level) -> usize {
+    let digits = params.gadget().map_or(0, |gadget| gadget.digit_count(params.chain(), level));
+    inputs * digits * (params.rank() + 1) * params.chain().key_basis(level).len() * params.degree() * 8
 }

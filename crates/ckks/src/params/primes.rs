@@ -33,6 +33,8 @@ pub(super) fn choose(spec: &ParamsSpec) -> Result<Primes, CkksError> {
         used.push(prime);
         special.push(prime);
     }
+    // The nearest prime to 2^60 may lie above it.
+    let usable = |p: &u64| p >> 60 == 0;
     let target = spec.log2_scale.exp2();
     let mut scale = target;
     for level in (0..spec.steps.len()).rev() {
@@ -43,14 +45,14 @@ pub(super) fn choose(spec: &ParamsSpec) -> Result<Primes, CkksError> {
         for (i, &bits) in sizes.iter().enumerate() {
             let prime = if follows && i + 1 == sizes.len() {
                 let wanted = scale * scale / target / product;
-                primes_near(wanted, step, &used).next()
+                primes_near(wanted, step, &used).find(usable)
             } else if level > 0 {
-                primes_near(f64::from(bits).exp2(), step, &used).next()
+                primes_near(f64::from(bits).exp2(), step, &used).find(usable)
             } else {
                 Some(largest_primes(bits, step, 1, &used)?[0])
             };
             let missing = || CkksError::InvalidParams { reason: format!("no prime of {bits} bits is left at degree {}", spec.degree) };
-            let prime = prime.filter(|p| p >> 60 == 0).ok_or_else(missing)?;
+            let prime = prime.ok_or_else(missing)?;
             used.push(prime);
             product *= prime as f64;
             steps[level].push(prime);

@@ -46,7 +46,7 @@ pub struct ParamsSpec {
     /// Most bits of a switching digit; absent for as many as the special modulus has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digit_bits: Option<f64>,
-    /// Accepts any security: tests only. Every file made from it is marked.
+    /// Accepts any security: tests only. Every file made under fewer than 128 bits is marked.
     #[serde(default, skip_serializing_if = "is_false")]
     pub insecure: bool,
     /// Accepts a paper's own set a little below 128 bits.

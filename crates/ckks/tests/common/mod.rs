@@ -1,6 +1,8 @@
 //! What the CKKS tests share.
 #![allow(dead_code)]
 
+pub mod measure;
+
 use std::sync::Arc;
 
 use clathrate_ckks::keys::{EncryptOptions, Values};
@@ -49,3 +51,42 @@ pub fn assert_close(got: &[f64], expected: &[f64], tolerance: f64) {
     let worst = got.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(worst <= tolerance, "worst error {worst:e} over {tolerance:e}");
 }
+
+/// Parameters of a specification given as TOML.
+pub fn custom(toml: &str) -> Params {
+    Params::new(spec(toml), &Runtime::default()).expect("parameters")
+}
+
+/// A specification given as TOML.
+pub fn spec(toml: &str) -> clathrate_ckks::ParamsSpec {
+    toml::from_str(toml).expect("specification")
+}
+
+/// A key of `params` drawn from a fixed seed.
+pub fn secret(params: &Params, seed: u8) -> SecretKey {
+    SecretKey::generate_with(params, &mut SecretRng::from_seed([seed; 32])).expect("secret key")
+}
+
+/// An evaluator with keys drawn from a fixed seed.
+pub fn evaluator(sk: &SecretKey, needs: &KeyNeeds) -> Evaluator {
+    let mut rng = SecretRng::from_seed([77; 32]);
+    Evaluator::with_keys(Arc::new(sk.evaluation_keys_rng(needs, &mut quiet(), &mut rng).expect("keys")))
+}
+
+/// Encrypts with choices and randomness from a fixed seed.
+pub fn encrypt_as(sk: &SecretKey, values: &Values, shape: &[usize], options: EncryptOptions, seed: u8) -> Ciphertext {
+    sk.encrypt_rng(values, shape, options, &mut quiet(), &mut SecretRng::from_seed([seed; 32])).expect("encrypt")
+}
+
+/// Asserts the kind of an error and that its message contains every one of the texts.
+#[allow(unused_macros)]
+macro_rules! assert_refused {
+    ($result:expr, $pattern:pat $(if $guard:expr)?, $($text:expr),* $(,)?) => {{
+        let error = $result.err().expect("must be refused");
+        assert!(matches!(error, $pattern $(if $guard)?), "unexpected error: {error:?}");
+        let message = error.to_string();
+        $(assert!(message.contains($text), "`{}` is not in: {message}", $text);)*
+    }};
+}
+#[allow(unused_imports)]
+pub(crate) use assert_refused;

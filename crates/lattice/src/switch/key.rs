@@ -135,7 +135,7 @@ impl SwitchKey {
         bodies: Vec<Vec<Poly<Eval>>>,
     ) -> Result<Self, LatticeError> {
         chain.check_level(level)?;
-        if inputs == 0 || bodies.is_empty() || bodies.len() % inputs != 0 {
+        if inputs == 0 || bodies.is_empty() || !bodies.len().is_multiple_of(inputs) {
             return Err(LatticeError::KeyInputs { key_inputs: inputs, inputs: bodies.len() });
         }
         let (ring, basis) = (chain.ring(), chain.key_basis(level));

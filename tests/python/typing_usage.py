@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import assert_type
 
-import clathrate as cl
 import numpy as np
 from numpy.typing import NDArray
+
+import clathrate as cl
 
 
 def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) -> None:

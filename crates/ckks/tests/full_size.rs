@@ -1,0 +1,117 @@
+//! The secure sets at their full size: every operation to the predicted precision.
+
+mod common;
+
+use std::time::Instant;
+
+use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::needs::Reach;
+use clathrate_ckks::params::preset_names;
+use clathrate_ckks::{KeyNeeds, Params};
+use clathrate_lattice::security::estimated_bits;
+use common::measure::*;
+use common::*;
+
+/// All operations of one preset. Its primes are below 2^45.9, where the cheap butterfly works.
+fn check(name: &str) {
+    let start = Instant::now();
+    let params = params(name);
+    let spec = params.spec();
+    assert_eq!(params.security_bits(), estimated_bits(spec.degree * spec.rank, params.log2_qp(), spec.distribution()));
+    assert!(params.security_bits() >= if spec.below_128 { 110.0 } else { 128.0 }, "{name}: {}", params.security_bits());
+    let worst = check_chain(&params, 45.9);
+    assert!(worst < (-15f64).exp2(), "{name}: scales deviate by {worst:e}");
+    println!("{name}: scales deviate by at most 2^{:.1}; parameters after {:.1} s", worst.log2(), start.elapsed().as_secs_f64());
+    encrypts(&params);
+    if ["paper_pcmm", "matmul"].contains(&name) {
+        // The one step is smaller than the scale: for products with plaintext matrices, which have their own test.
+        return;
+    }
+    computes(&params);
+    println!("{name}: {:.1} s", start.elapsed().as_secs_f64());
+}
+
+fn encrypts(params: &Params) {
+    let sk = secret(params, 1);
+    let slots = params.slot_count();
+    let z = phases(slots, 2);
+    let ct = encrypt_as(&sk, &Values::Complex(z.clone()), &[slots], EncryptOptions::default(), 3);
+    let explained = params.explain();
+    assert_bits("fresh slots", complex_deviation(&decrypt_complex(&sk, &ct), &z), explained.fresh_slot_bits, 0.1);
+}
+
+fn computes(params: &Params) {
+    let sk = secret(params, 4);
+    let (slots, top) = (params.slot_count(), params.max_level());
+    // Keys of the largest sets take gigabytes at the top: there rotations are tried at level 3.
+    let reach = if params.degree() < 1 << 16 { top } else { clathrate_lattice::Level(3) };
+    let needs = KeyNeeds::new().conjugate(Reach::Level(reach.0)).rotations([5], Reach::Level(reach.0)).relinearise(Reach::Top);
+    let start = Instant::now();
+    let ev = evaluator(&sk, &needs);
+    println!("keys: {:.1} s", start.elapsed().as_secs_f64());
+    let (x, y) = (phases(slots, 5), phases(slots, 6));
+    let encrypt = |z: &[_], seed| encrypt_as(&sk, &Values::Complex(z.to_vec()), &[slots], EncryptOptions::default(), seed);
+    let (cx, cy) = (encrypt(&x, 7), encrypt(&y, 8));
+    let explained = params.explain().product_slot_bits.expect("levels");
+    let product: Vec<_> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
+    let fused = ev.multiply_rescale(&cx, &cy).expect("product");
+    assert_eq!(fused.scale(), params.scale(fused.level()));
+    assert_bits("fused product", complex_deviation(&decrypt_complex(&sk, &fused), &product), explained, 0.1);
+    let twice = ev.rescale(&ev.multiply(&cx, &cy).expect("product")).expect("rescale");
+    assert_bits("product, rescaled", complex_deviation(&decrypt_complex(&sk, &twice), &product), explained, 0.1);
+    let low = ev.drop_to_level(&cx, reach).expect("down");
+    let fresh = params.noise_model().fresh_secret() + if reach < top { params.noise_model().rounding() } else { 1.0 / 12.0 };
+    let predicted = slot_bits(params, fresh + switch_variance(params, params.rank(), reach), low.scale());
+    let mut rolled = x.clone();
+    rolled.rotate_left(5);
+    assert_bits("rotation", complex_deviation(&decrypt_complex(&sk, &ev.rotate(&low, 5).expect("rotation")), &rolled), predicted, 0.1);
+    let conjugates: Vec<_> = x.iter().map(|z| z.conj()).collect();
+    assert_bits(
+        "conjugation",
+        complex_deviation(&decrypt_complex(&sk, &ev.conjugate(&low).expect("conjugation")), &conjugates),
+        predicted,
+        0.1,
+    );
+}
+
+#[test]
+fn every_secure_preset_is_tried_at_full_size() {
+    let mut secure = preset_names();
+    secure.retain(|name| !name.starts_with("insecure_"));
+    let mut tried: Vec<String> = TRIED.iter().map(|&name| name.to_owned()).collect();
+    secure.sort();
+    tried.sort();
+    assert_eq!(tried, secure);
+}
+
+macro_rules! presets {
+    ($($test:ident: $name:literal;)*) => {
+        const TRIED: &[&str] = &[$($name),*];
+        $(
+            #[test]
+            #[ignore = "full size: make test-full"]
+            fn $test() {
+                check($name);
+            }
+        )*
+    };
+}
+
+presets! {
+    n13_computes_to_its_precision: "n13";
+    n14_computes_to_its_precision: "n14";
+    n15_computes_to_its_precision: "n15";
+    n16_computes_to_its_precision: "n16";
+    rank2_n14_computes_to_its_precision: "rank2_n14";
+    rank3_n13_computes_to_its_precision: "rank3_n13";
+    rank4_n13_computes_to_its_precision: "rank4_n13";
+    paper_pcmm_encrypts_to_its_precision: "paper_pcmm";
+    bench_n14_computes_to_its_precision: "bench_n14";
+    bench_n15_one_computes_to_its_precision: "bench_n15_one";
+    bench_n15_mid_computes_to_its_precision: "bench_n15_mid";
+    bench_n15_low_computes_to_its_precision: "bench_n15_low";
+    bench_n16_one_computes_to_its_precision: "bench_n16_one";
+    bench_n16_mid_computes_to_its_precision: "bench_n16_mid";
+    bench_n16_low_computes_to_its_precision: "bench_n16_low";
+    matmul_encrypts_to_its_precision: "matmul";
+}

@@ -1,0 +1,300 @@
+//! The promises of the security design: gates, marks, fresh randomness, redaction, and the attack on raw decryptions.
+
+mod common;
+
+use std::collections::HashSet;
+use std::fs;
+
+use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::needs::Reach;
+use clathrate_ckks::params::{preset, preset_names};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, KeyNeeds, Params, Runtime, SecretKey};
+use clathrate_lattice::security::estimated_bits;
+use clathrate_lattice::{Bundle, Eval, Poly, SecretRng};
+use common::*;
+
+/// Bits of `spec` from its nominal sizes: an upper bound of log QP that needs no tables.
+fn nominal_bits(spec: &clathrate_ckks::ParamsSpec) -> (f64, f64) {
+    let log2_qp: u32 = spec.steps.iter().flatten().chain(&spec.special).sum();
+    // A prime near 2^b may exceed it; one thousandth of a bit in all is far more than that.
+    let log2_qp = f64::from(log2_qp) + 1e-3;
+    (log2_qp, estimated_bits(spec.degree * spec.rank, log2_qp, spec.distribution()))
+}
+
+#[test]
+fn every_unmarked_preset_has_128_bits_and_every_mark_is_needed() {
+    let names = preset_names();
+    assert!(names.len() >= 15, "{names:?}");
+    for name in names {
+        let spec = preset(&name).expect("listed");
+        let (nominal, mut bits) = nominal_bits(&spec);
+        let mut log2_qp = nominal;
+        // Built sets say for themselves; the large ones are built in the full-size tests.
+        if spec.degree <= 1 << 13 {
+            let params = Params::new(spec.clone(), &Runtime::default()).expect("preset");
+            assert_eq!(params.is_insecure(), spec.insecure || spec.below_128, "{name}");
+            assert!(params.log2_qp() <= nominal && params.log2_qp() > nominal - 1.0, "{name}: {} for {nominal}", params.log2_qp());
+            (log2_qp, bits) = (params.log2_qp(), params.security_bits());
+            assert_eq!(bits, estimated_bits(spec.degree * spec.rank, log2_qp, spec.distribution()));
+        }
+        match (spec.insecure, spec.below_128) {
+            (false, false) => assert!(bits >= 128.0, "{name}: {bits} bits at log2 QP = {log2_qp}"),
+            (false, true) => assert!((110.0..128.0).contains(&bits), "{name} is marked below_128 with {bits} bits"),
+            (true, _) => assert!(bits < 110.0 && name.starts_with("insecure_"), "{name} is marked insecure with {bits} bits"),
+        }
+        // The name tells: whoever asks for an insecure set has to write the word.
+        assert_eq!(name.starts_with("insecure_"), spec.insecure, "{name}");
+    }
+}
+
+#[test]
+fn insecure_specification_without_the_mark_is_refused_with_numbers_and_remedy() {
+    let text = "name = \"short\"\ndegree = 1024\nsteps = [[30, 30], [40]]\nspecial = [42, 42]\nlog2_scale = 40\n";
+    let refused = Params::new(spec(text), &Runtime::default());
+    assert_refused!(
+        refused,
+        CkksError::Insecure { dimension: 1024, .. },
+        "dimension 1024",
+        "log2 QP = 184.0",
+        "uniform ternary",
+        "<= 26",
+        "insecure = true"
+    );
+    // `below_128` is no way around it.
+    let refused = Params::new(spec(&format!("{text}below_128 = true\n")), &Runtime::default());
+    assert_refused!(refused, CkksError::Insecure { bits, .. } if bits < 110.0, "128");
+    assert!(Params::new(spec(&format!("{text}insecure = true\n")), &Runtime::default()).is_ok());
+}
+
+#[test]
+fn below_128_accepts_110_bits_and_not_less() {
+    let text = |special: &str, mark: &str| {
+        format!("name = \"edge\"\ndegree = 4096\nsteps = [[30], [30]]\nspecial = {special}\nlog2_scale = 30\n{mark}")
+    };
+    // Dimension 4096 has 128 bits at log2 QP <= 106.
+    let new = |special: &str, mark: &str| Params::new(spec(&text(special, mark)), &Runtime::default());
+    assert!(new("[45]", "").is_ok(), "105 bits");
+    let between = new("[56]", "below_128 = true").expect("116 bits of modulus are above 110 bits of security");
+    assert!((110.0..128.0).contains(&between.security_bits()), "{}", between.security_bits());
+    assert!(between.is_insecure());
+    assert_refused!(new("[56]", ""), CkksError::Insecure { bits, .. } if bits > 110.0, "log2 QP = 116.0", "<= 106");
+    assert_refused!(new("[35, 35]", "below_128 = true"), CkksError::Insecure { bits, .. } if bits < 110.0, "log2 QP = 130.0");
+}
+
+#[test]
+fn the_key_modulus_is_gated_with_its_special_primes() {
+    let text =
+        |special: &str| format!("name = \"key\"\ndegree = 8192\nsteps = [[30, 30], [40], [40]]\nspecial = {special}\nlog2_scale = 40\n");
+    let ciphertext_only = Params::new(spec(&text("[]")), &Runtime::default()).expect("140 bits are secure at 8192");
+    assert!(ciphertext_only.security_bits() >= 128.0);
+    // Q alone passes, QP is 230 > 214.
+    assert_refused!(Params::new(spec(&text("[45, 45]")), &Runtime::default()), CkksError::Insecure { log2_qp, .. } if log2_qp > 229.0, "<= 214");
+}
+
+#[test]
+fn sparse_weights_are_gated_by_their_own_estimates() {
+    let text = |degree: usize, special: &str, weight: &str| {
+        format!("name = \"sparse\"\ndegree = {degree}\nsteps = [[30, 30], [40]]\nspecial = {special}\nlog2_scale = 40\n{weight}")
+    };
+    let new = |degree, special: &str, weight: &str| Params::new(spec(&text(degree, special, weight)), &Runtime::default());
+    assert!(new(8192, "[42, 42]", "").is_ok());
+    // A sparse secret that nobody estimated counts as nothing.
+    for weight in [1, 64, 192, 2000] {
+        let refused = new(8192, "[42, 42]", &format!("secret_weight = {weight}\n"));
+        assert_refused!(refused, CkksError::Insecure { .. }, &format!("secret of weight {weight}"), "8192");
+    }
+    // A secret nearer to binary than ternary either.
+    assert_refused!(new(8192, "[42, 42]", "secret_weight = 8192\n"), CkksError::Insecure { .. }, "weight 8192");
+    // The paper's weight is a uniform ternary secret's: 2730 of 4096 would do, of 8192 it is sparse and stands on its own run.
+    let paper = params("paper_pcmm");
+    assert!(paper.security_bits() >= 128.0 && paper.log2_qp() < 153.0);
+    let wider = new(8192, "[42, 42]", "secret_weight = 2730\n");
+    assert_refused!(wider, CkksError::Insecure { .. }, "weight 2730");
+    // With h = 192 at 2^16 the estimator's last secure point is below log2 QP = 1640.
+    let mut large = preset("n16").expect("preset");
+    large.secret_weight = Some(192);
+    large.special.extend([45, 45]);
+    assert_refused!(Params::new(large, &Runtime::default()), CkksError::Insecure { .. }, "weight 192", "65536");
+}
+
+#[test]
+fn files_of_insecure_parameters_are_marked_and_secure_ones_are_not() {
+    let insecure_flag = |bytes: Vec<u8>| FileReader::from_bytes(&bytes).expect("readable").label().insecure;
+    for (name, expected) in [("insecure_tiny", true), ("matmul", false)] {
+        let params = params(name);
+        let sk = secret(&params, 1);
+        let keys = sk.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Level(0)), &mut quiet()).expect("keys");
+        let ct = encrypt(&sk, &ramp(8));
+        assert_eq!(insecure_flag(params.to_file_bytes().expect("file")), expected);
+        assert_eq!(insecure_flag(sk.to_file_bytes().expect("file")), expected);
+        assert_eq!(insecure_flag(sk.public_key().expect("key").to_file_bytes().expect("file")), expected);
+        assert_eq!(insecure_flag(keys.to_file_bytes().expect("file")), expected);
+        assert_eq!(insecure_flag(ct.to_file_bytes().expect("file")), expected);
+    }
+}
+
+#[test]
+fn errors_of_fresh_encryptions_have_deviation_3_2() {
+    assert_eq!(clathrate_lattice::sampling::ERROR_STANDARD_DEVIATION, 3.2);
+    let params = params("insecure_small");
+    let sk = secret(&params, 2);
+    // Zeros at the top level: what decrypts is the error over the scale.
+    let zeros = vec![0.0; 64 * params.degree()];
+    let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
+    let ct = encrypt_as(&sk, &Values::Real(zeros), &[64, params.degree()], options, 3);
+    let errors: Vec<f64> = decrypt(&sk, &ct).iter().map(|e| e * ct.scale()).collect();
+    let variance = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
+    // 65536 samples: the standard deviation of this estimate is 0.28 %, five of them 1.4 %.
+    assert!((variance.sqrt() / 3.2 - 1.0).abs() < 0.014, "{}", variance.sqrt());
+    assert!(errors.iter().all(|e| (e - e.round()).abs() < 1e-3), "errors are integers");
+}
+
+#[test]
+fn two_encryptions_of_the_same_data_share_nothing() {
+    let params = params("insecure_tiny");
+    let sk = secret(&params, 4);
+    let pk = sk.public_key().expect("public key");
+    let data = Values::Real(ramp(32));
+    let by_secret = || sk.encrypt(&data, &[32], EncryptOptions::default(), &mut quiet()).expect("encrypt");
+    let by_public = || pk.encrypt(&data, &[32], EncryptOptions::default(), &mut quiet()).expect("encrypt");
+    for (a, b) in [(by_secret(), by_secret()), (by_public(), by_public()), (by_secret(), by_public())] {
+        let (a, b) = (&a.bundles()[0], &b.bundles()[0]);
+        assert!(a.seed().is_none() || a.seed() != b.seed());
+        assert_ne!(a.mask()[0].data().host(), b.mask()[0].data().host());
+        assert_ne!(a.bodies()[0].data().host(), b.bodies()[0].data().host());
+    }
+    assert!(by_secret().bundles()[0].seed().is_some());
+    assert!(by_public().bundles()[0].seed().is_none(), "a public-key ciphertext has no seed to show");
+    // Fresh keys differ too.
+    assert_ne!(SecretKey::generate(&params).expect("key").id(), SecretKey::generate(&params).expect("key").id());
+}
+
+fn masks<'a>(bundles: impl IntoIterator<Item = &'a Bundle<Eval>>) -> Vec<&'a [u64]> {
+    bundles.into_iter().flat_map(Bundle::mask).map(|poly| poly.data().host()).collect()
+}
+
+fn assert_all_differ(masks: &[&[u64]]) {
+    // The first row's first eight residues tell masks apart: 2^-320 for a chance collision.
+    let distinct: HashSet<&[u64]> = masks.iter().map(|mask| &mask[..8]).collect();
+    assert_eq!(distinct.len(), masks.len());
+}
+
+#[test]
+fn masks_never_repeat_within_an_array_or_a_key() {
+    for name in ["insecure_tiny", "insecure_rank3"] {
+        let (params, sk, _) = setup(name, &KeyNeeds::new());
+        let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
+        let ct = sk.encrypt(&Values::Real(vec![0.0; 50 * 3]), &[50, 3], options, &mut quiet()).expect("encrypt");
+        let other = sk.encrypt(&Values::Real(vec![0.0; 50 * 3]), &[50, 3], options, &mut quiet()).expect("encrypt");
+        assert_all_differ(&masks(ct.bundles().iter().chain(other.bundles())));
+        let needs = KeyNeeds::new().relinearise(Reach::Top);
+        let keys = sk.evaluation_keys(&needs, &mut quiet()).expect("keys");
+        let again = sk.evaluation_keys(&needs, &mut quiet()).expect("keys");
+        let (first, second) = (keys.relinearisation().expect("made"), again.relinearisation().expect("made"));
+        assert_eq!(first.entries().len(), first.inputs() * first.digit_count());
+        assert!(first.entries().len() > 1, "{name} at rank {}", params.rank());
+        assert_all_differ(&masks(first.entries().iter().chain(second.entries())));
+    }
+}
+
+#[test]
+fn seeds_of_all_keys_in_one_file_differ() {
+    let (_, sk, _) = setup("insecure_tiny", &KeyNeeds::new());
+    let needs = KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top).rotations([1, 2, 3], Reach::Top);
+    let bytes = sk.evaluation_keys(&needs, &mut quiet()).expect("keys").to_file_bytes().expect("file");
+    let reader = FileReader::from_bytes(&bytes).expect("readable");
+    let seeds = reader.section("seeds").expect("seeds");
+    let distinct: HashSet<&[u8]> = seeds.bytes().chunks_exact(32).collect();
+    assert_eq!(distinct.len(), 5);
+}
+
+#[test]
+fn secret_key_debug_and_metadata_show_no_coefficient() {
+    let (params, sk, _) = setup("insecure_tiny", &KeyNeeds::new());
+    let shown = format!("{sk:?}");
+    assert!(shown.contains("redacted"), "{shown}");
+    // The numbers it may show: degree, rank, bodies, levels, the key's id. A coefficient list has commas between small numbers.
+    for run in ["0, 0", "0, 1", "1, 0", "1, 1", "-1", "0,0", "[0", "[1"] {
+        assert!(!shown.contains(run), "`{run}` in {shown}");
+    }
+    // Two secrets under one id print alike: nothing else reaches the output.
+    let bytes = sk.to_file_bytes().expect("file");
+    let reader = FileReader::from_bytes(&bytes).expect("readable");
+    let metadata: serde_json::Value = serde_json::from_str(reader.metadata_text()).expect("json");
+    let fields: Vec<&String> = metadata.as_object().expect("object").keys().collect();
+    assert_eq!(fields, ["key_id"]);
+    assert_eq!(metadata["key_id"].as_str().expect("text").len(), 32);
+    assert!(sk.secret().all_coefficients().iter().any(|&c| c != 0));
+    assert_eq!(params.degree(), sk.secret().all_coefficients().len());
+}
+
+#[cfg(unix)]
+#[test]
+fn secret_key_file_is_readable_by_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("folder");
+    let (_, sk, _) = setup("insecure_tiny", &KeyNeeds::new());
+    let path = folder.path().join("secret.clth");
+    sk.save(&path).expect("saved");
+    assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+    // Also where a more open file was there before.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("opened");
+    sk.save(&path).expect("saved");
+    assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+}
+
+/// Li-Micciancio: from a ciphertext `b + a s = round(scale m) + e` and its decryption, `s = (round(scale v) - b) / a`.
+fn recovered_secret(ct: &Ciphertext, decrypted: &[f64]) -> Option<Vec<i64>> {
+    let bundle = &ct.bundles()[0];
+    let (ring, basis) = (bundle.ring(), bundle.basis());
+    let phase: Vec<i64> = decrypted.iter().map(|v| (v * ct.scale()).round() as i64).collect();
+    let mut difference = Poly::from_signed(ring, basis, &phase).into_eval();
+    difference.sub_assign(&bundle.bodies()[0]).expect("one basis");
+    // One prime decides coefficients of -1, 0, 1; an Eval mask is invertible where no residue is 0.
+    let modulus = &ring.moduli()[basis.indices()[0]];
+    let mut row = vec![0; ring.degree()];
+    for ((target, &d), &a) in row.iter_mut().zip(difference.data().row(0)).zip(bundle.mask()[0].data().row(0)) {
+        *target = modulus.mul(d, modulus.inverse(a)?);
+    }
+    let first = clathrate_lattice::Basis::new([basis.indices()[0]]);
+    let mut data = ring.engine().zeroed(1);
+    data.row_mut(0).copy_from_slice(&row);
+    let secret = Poly::<Eval>::from_buffer(ring, &first, data).into_coeff();
+    let q = modulus.value();
+    Some(secret.data().row(0).iter().map(|&c| if c > q / 2 { -((q - c) as i64) } else { c as i64 }).collect())
+}
+
+#[test]
+fn raw_decryptions_give_the_secret_away_and_shared_ones_do_not() {
+    let params = params("insecure_tiny");
+    let sk = secret(&params, 6);
+    let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
+    let data = ramp(params.degree());
+    let ct = encrypt_as(&sk, &Values::Real(data.clone()), &[params.degree()], options, 7);
+    let raw = decrypt(&sk, &ct);
+    assert_eq!(recovered_secret(&ct, &raw).expect("invertible mask"), sk.secret().all_coefficients());
+    // 2^20 against an error of a few units: what is left of the error is 2^-17 per coefficient.
+    let Values::Real(shared) = sk.decrypt_to_share(&ct, 20, &mut quiet()).expect("shared") else { panic!("real data") };
+    assert_close(&shared, &data, (20f64 - 40.0).exp2());
+    let guess = recovered_secret(&ct, &shared).expect("invertible mask");
+    let ternary = guess.iter().filter(|c| c.abs() <= 1).count();
+    assert!(ternary < params.degree() / 4, "{ternary} of {} coefficients look like a secret's", params.degree());
+    // The flood hides the error: what is revealed less the message has the flood's size, and no two sharings agree.
+    let Values::Real(again) = sk.decrypt_to_share(&ct, 20, &mut quiet()).expect("shared") else { panic!("real data") };
+    assert_ne!(shared, again);
+    let mean_square = shared.iter().zip(&raw).map(|(s, r)| ((s - r) * ct.scale()).powi(2)).sum::<f64>() / data.len() as f64;
+    let expected = 20f64.exp2().powi(2) / 12.0;
+    // 64 uniform samples: the mean square is within a factor of 2 but for one in 10^6.
+    assert!((0.5..2.0).contains(&(mean_square / expected)), "{}", mean_square / expected);
+}
+
+#[test]
+fn generated_keys_follow_the_stated_distribution() {
+    let params = custom("name = \"sparse\"\ndegree = 1024\nsteps = [[30, 30]]\nlog2_scale = 40\nsecret_weight = 64\ninsecure = true\n");
+    for seed in 0..4 {
+        let sk = SecretKey::generate_with(&params, &mut SecretRng::from_seed([seed; 32])).expect("key");
+        assert_eq!(sk.secret().all_coefficients().iter().filter(|&&c| c != 0).count(), 64);
+        assert!(sk.secret().all_coefficients().iter().all(|c| c.abs() <= 1));
+    }
+}
