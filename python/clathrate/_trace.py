@@ -158,10 +158,15 @@ class Symbolic:
 
     def _lower(self, level: int, scale: float) -> Symbolic:
         if _same_scale(self._scale, scale):
-            return self._with(level=level, scale=scale)
+            return self._with(level=level, scale=self._check_scale(scale, level))
         factor = scale * self._step_product(level + 1) / self._scale
-        reachable = _LEAST_FACTOR <= factor <= _LARGEST_FACTOR
-        return self._with(level=level, scale=scale if reachable else self._scale)
+        if _LEAST_FACTOR <= factor <= _LARGEST_FACTOR:
+            return self._with(level=level, scale=scale)
+        below = self._level - 1
+        if not _same_scale(self._scale / self._step_product(self._level), self._params.scale(below)):
+            return self._with(level=level, scale=self._check_scale(self._scale, level))
+        rescaled = self.rescale()
+        return rescaled if below == level else rescaled._lower(level, scale)
 
     def _align(self, other: Symbolic) -> tuple[int, float]:
         x, y = self, other

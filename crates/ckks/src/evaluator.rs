@@ -126,19 +126,28 @@ impl Evaluator {
         })
     }
 
-    /// Drops primes to `level`, and brings the scale to `scale` where one rescale on the way can do that exactly enough.
+    /// Drops primes to `level`, and brings the scale to `scale` where one rescale on the way can do that exactly enough. A product
+    /// not yet rescaled is divided by its own step first.
+    ///
+    /// A scale that the lower modulus cannot hold is refused: the message would wrap around unnoticed.
     fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
-        let basis = self.params.chain().basis(level);
-        if same_scale(x.scale, scale) {
+        let restrict = |scale: f64| {
             check_scale(&self.params, scale, level)?;
-            return x.try_map(level, scale, |bundle| Ok(bundle.restrict(&basis)?));
+            let basis = self.params.chain().basis(level);
+            x.try_map(level, scale, |bundle| Ok(bundle.restrict(&basis)?))
+        };
+        if same_scale(x.scale, scale) {
+            return restrict(scale);
         }
         let above = Level(level.0 + 1);
         let factor = (scale * self.params.step_product(above) / x.scale).round();
         if 0.5 / factor > factor_tolerance(scale) || factor > 2f64.powi(100) {
-            // A scale that the modulus below has no room for would wrap around it.
-            check_scale(&self.params, x.scale, level)?;
-            return x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?));
+            let (below, rescaled) = self.rescaled(x.level, x.scale)?;
+            if !same_scale(rescaled, self.params.scale(below)) {
+                return restrict(x.scale);
+            }
+            let x = self.rescale(x)?;
+            return if below == level { Ok(x) } else { self.lower(&x, level, scale) };
         }
         let division = self.params.chain().rescale_division(above)?;
         let upper = self.params.chain().basis(above);

@@ -89,6 +89,33 @@ fn an_unrescaled_product_adds_to_fresh_ciphertexts() {
 }
 
 #[test]
+fn an_unrescaled_product_meets_a_lower_level_by_its_own_rescale() {
+    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new());
+    let x = ramp(params.slot_count());
+    let product = ev.multiply_plain(&encrypt(&sk, &x), &Values::Real(x.clone())).expect("multiply");
+    for level in [Level(0), Level(1), Level(params.max_level().0 - 1)] {
+        let options = EncryptOptions { level: Some(level), ..EncryptOptions::default() };
+        let low = sk.encrypt(&Values::Real(x.clone()), &[x.len()], options, &mut quiet()).expect("encrypt");
+        for sum in [ev.add(&product, &low), ev.add(&low, &product)] {
+            let sum = sum.expect("add");
+            assert_eq!((sum.level(), sum.scale()), (level, params.scale(level)));
+            assert_close(&decrypt(&sk, &sum), &x.iter().map(|v| v * v + v).collect::<Vec<_>>(), 1e-6);
+        }
+    }
+}
+
+#[test]
+fn dropping_to_a_modulus_that_cannot_hold_the_scale_is_refused() {
+    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new());
+    let x = ramp(params.slot_count());
+    let product = ev.multiply_plain(&encrypt(&sk, &x), &Values::Real(x.clone())).expect("multiply");
+    let error = ev.drop_to_level(&product, Level(0)).expect_err("2^80 in 60 bits");
+    assert!(matches!(error, CkksError::ScaleOutOfRange { level: 0, .. }), "{error}");
+    let low = ev.drop_to_level(&product, Level(1)).expect("2^80 in 100 bits");
+    assert_close(&decrypt(&sk, &low), &x.iter().map(|v| v * v).collect::<Vec<_>>(), 1e-6);
+}
+
+#[test]
 fn rotations_follow_numpy_roll_at_full_and_sparse_slots() {
     for name in RANKS {
         let steps = [1i64, 2, -1, 5];
