@@ -263,6 +263,15 @@ impl Engine for CpuEngine {
         });
     }
 
+    fn add_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, constants: &[u64], moduli: &[usize]) {
+        assert!(constants.len() == moduli.len() && y.rows() == moduli.len() && x.rows() >= y.rows(), "one constant per row of y");
+        let words = y.host().len();
+        self.each_row(&mut x.host_mut()[..words], |i, row| {
+            let w = self.moduli[moduli[i]].multiplier(constants[i]);
+            self.kernel(moduli, i).add_mul_constant_assign(row, y.row(i), w);
+        });
+    }
+
     fn inner_products(&self, out: &mut [Buffer], xs: &[&Buffer], ys: &[Vec<&Buffer>], y_rows: &[usize], moduli: &[usize]) {
         assert_eq!(out.len(), ys.len(), "one list of factors per output");
         assert_eq!(y_rows.len(), moduli.len(), "one row index per modulus");

@@ -67,6 +67,9 @@ pub trait Engine: Send + Sync + Debug {
     /// `y_rows[i]` of `y`.
     fn sub_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, y_rows: &[usize], constants: &[u64], moduli: &[usize]);
 
+    /// `x <- x + y * w` on the rows that `y` has, one constant per modulus; further rows of `x` stay what they are.
+    fn add_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, constants: &[u64], moduli: &[usize]);
+
     /// `out[p] <- sum_j xs[j] * ys[p][j]` for every output polynomial `p`, element by element, lazily accumulated.
     ///
     /// `ys[p][j]` may span more rows than `moduli` has: `y_rows[i]` is the row of `ys` that meets row `i` of `xs`.

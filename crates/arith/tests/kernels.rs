@@ -180,6 +180,7 @@ fn elementwise_every_tail_length_equals_scalar() {
                     for w in [0, 1, q - 1, q / 2] {
                         same(&|kernel, x| kernel.mul_constant_assign(x, modulus.multiplier(w)), "mul_constant");
                         same(&|kernel, x| kernel.sub_mul_constant_assign(x, &y, modulus.multiplier(w)), "sub_mul_constant");
+                        same(&|kernel, x| kernel.add_mul_constant_assign(x, &y, modulus.multiplier(w)), "add_mul_constant");
                     }
                 }
             }

@@ -58,7 +58,7 @@ impl Tensor {
         self.check_key(key)?;
         let mut sum = switcher.product(&self.quadratic.iter().collect::<Vec<_>>(), key)?;
         let terms = self.linear.iter().chain([&self.body]);
-        sum.polys_mut().zip(terms).try_for_each(|(target, term)| target.add_assign(&switcher.lift(term)?))?;
+        sum.polys_mut().zip(terms).try_for_each(|(target, term)| switcher.add_lifted(target, term))?;
         Ok(sum)
     }
 

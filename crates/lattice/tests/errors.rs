@@ -374,8 +374,11 @@ fn switches_of_operands_that_do_not_fit_their_key_are_refused() {
                 let inputs: Vec<_> = coeff.iter().collect();
                 let bodies_differ = matches!(expected, Some(LatticeError::BodiesMismatch { .. }));
                 assert_eq!(switcher.switch_coeff(&inputs, &key).is_err(), expected.is_some() && !bodies_differ, "{say}");
-                let lifted = switcher.lift(&x.bundle.bodies()[0]);
-                assert_eq!(lifted.is_err(), x.shape.2 != 0, "{say}");
+                let term = &x.bundle.bodies()[0];
+                let level = chain.level_of(term.basis()).expect("a level");
+                let mut sum = Poly::zero(chain.ring(), switcher.plan(level).expect("plan").extended());
+                assert_eq!(switcher.add_lifted(&mut sum, term).is_err(), x.shape.2 != 0, "{say}");
+                assert!(switcher.add_lifted(&mut term.clone(), term).is_err(), "{say}: not over the extended basis");
                 let division = chain.rescale_division(Level(1)).expect("division");
                 assert_eq!(x.bundle.divide(&division).is_err(), x.shape.2 != 0 || x.shape.3 < 3, "{say}");
             }
@@ -393,7 +396,7 @@ fn polynomials_between_levels_are_not_switched() {
         let between = LatticeError::BasisMismatch { left: count, right: 5 };
         assert_eq!(error(switcher.decompose(&poly)), between);
         assert_eq!(error(switcher.decompose_coeff(&poly.clone().into_coeff())), between);
-        assert_eq!(error(switcher.lift(&poly)), between);
+        assert_eq!(error(switcher.add_lifted(&mut poly.clone(), &poly)), between);
     }
 }
 

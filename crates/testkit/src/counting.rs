@@ -112,6 +112,10 @@ impl Engine for CountingEngine {
         self.inner.sub_mul_constants_assign(x, y, y_rows, constants, moduli);
     }
 
+    fn add_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, constants: &[u64], moduli: &[usize]) {
+        self.inner.add_mul_constants_assign(x, y, constants, moduli);
+    }
+
     fn inner_products(&self, out: &mut [Buffer], xs: &[&Buffer], ys: &[Vec<&Buffer>], y_rows: &[usize], moduli: &[usize]) {
         self.hadamard.fetch_add(out.len() * xs.len() * moduli.len(), Ordering::Relaxed);
         self.inner.inner_products(out, xs, ys, y_rows, moduli);

@@ -645,6 +645,13 @@ impl RowKernel for Avx2Row {
         self.scalar.sub_mul_constant_assign(&mut x[done..], &y[done..], w);
     }
 
+    fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier) {
+        // One pass more than needed: `x <- (y * w) + x` through the two vector loops there are.
+        let mut product = y.to_vec();
+        self.mul_constant_assign(&mut product, w);
+        self.add_assign(x, &product);
+    }
+
     fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool) {
         // SAFETY: detected in `new`.
         let done = unsafe { self.dot_vectors(out, xs, ys, accumulate) };

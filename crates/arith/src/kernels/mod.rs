@@ -117,6 +117,9 @@ pub trait RowKernel: Send + Sync + Debug {
     /// `x <- (x - y) * w`: how a division by a modulus ends.
     fn sub_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier);
 
+    /// `x <- x + y * w`: how a term that needs no switch joins one that does.
+    fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier);
+
     /// `out <- sum_j xs[j] * ys[j]`, or `out + ...` when `accumulate`. Lazy inside, reduced at the end.
     fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool);
 

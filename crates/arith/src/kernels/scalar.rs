@@ -186,6 +186,12 @@ impl RowKernel for ScalarRow {
         }
     }
 
+    fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier) {
+        for (a, b) in x.iter_mut().zip(y) {
+            *a = self.modulus.add(*a, self.modulus.mul_prepared(*b, w));
+        }
+    }
+
     fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool) {
         for (i, target) in out.iter_mut().enumerate() {
             let mut sum = if accumulate { *target } else { 0 };

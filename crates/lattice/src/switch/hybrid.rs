@@ -123,12 +123,7 @@ pub(super) fn product(plan: &SwitchPlan, inputs: &[GadgetInput<'_>], key: &Switc
     bundle_of(plan, key.rank(), out)
 }
 
-pub(super) fn lift(plan: &SwitchPlan, x: &Poly<Eval>) -> Result<Poly<Eval>, LatticeError> {
-    let mut data = plan.ring.engine().zeroed(plan.extended.len());
-    let words = plan.basis.len() * plan.ring.degree();
-    data.host_mut()[..words].copy_from_slice(&x.data().host()[..words]);
-    let mut constants = plan.special_product.clone();
-    constants.resize(plan.extended.len(), 0);
-    plan.ring.engine().mul_constants_assign(&mut data, &constants, plan.extended.indices());
-    Ok(Poly::from_buffer(&plan.ring, &plan.extended, data))
+/// `sum <- sum + P x`: the special rows of `P x` are zero.
+pub(super) fn add_lifted(plan: &SwitchPlan, sum: &mut Poly<Eval>, x: &Poly<Eval>) {
+    plan.ring.engine().add_mul_constants_assign(sum.data_mut(), x.data(), &plan.special_product, plan.basis.indices());
 }

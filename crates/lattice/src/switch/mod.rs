@@ -153,12 +153,17 @@ impl Switcher {
         x.divide(self.plan(level)?.mod_down_rescale()?)
     }
 
-    /// `P * x` over the extended modulus: lets a term that needs no switch join a sum before its mod-down.
+    /// `sum + P * x` over the extended modulus: lets a term that needs no switch join a sum before its mod-down.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `x` is not over a level's basis; [`LatticeError::RingMismatch`].
-    pub fn lift(&self, x: &Poly<Eval>) -> Result<Poly<Eval>, LatticeError> {
-        hybrid::lift(&*self.plan(self.level_of(x)?)?, x)
+    /// [`LatticeError::BasisMismatch`] where `x` is not over a level's basis, or `sum` not over that level's extended basis.
+    pub fn add_lifted(&self, sum: &mut Poly<Eval>, x: &Poly<Eval>) -> Result<(), LatticeError> {
+        let plan = self.plan(self.level_of(x)?)?;
+        if !sum.ring().same_as(x.ring()) || sum.basis() != plan.extended() {
+            return Err(LatticeError::BasisMismatch { left: sum.basis().len(), right: plan.extended().len() });
+        }
+        hybrid::add_lifted(&plan, sum, x);
+        Ok(())
     }
 
     /// The whole switch in Eval form: decompose, inner product, mod-down.

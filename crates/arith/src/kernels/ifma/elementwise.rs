@@ -117,6 +117,14 @@ impl ElementWords {
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    pub fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: u64) -> usize {
+        let c = Constants::new(&self.words);
+        let (w, quotient) = self.pair([w, quotient52(w, self.words.q)]);
+        // The product is below 2q, the sum below 3q < 2^52.
+        zip_assign(x, y, |x, y| c.reduce_by(c.reduce_by(add(x, c.mul_lazy(y, w, quotient)), c.two_q), c.q))
+    }
+
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn reduce_signed(&self, x: &mut [u64], values: &[i64]) -> usize {
         let c = Constants::new(&self.words);
         let low = (splat(1), c.inverse);

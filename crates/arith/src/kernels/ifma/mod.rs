@@ -118,6 +118,12 @@ impl RowKernel for IfmaRow {
         self.scalar.sub_mul_constant_assign(&mut x[done..], &y[done..], w);
     }
 
+    fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.add_mul_constant_assign(x, y, w.value) };
+        self.scalar.add_mul_constant_assign(&mut x[done..], &y[done..], w);
+    }
+
     fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool) {
         // SAFETY: detected in `new`.
         let done = unsafe { self.elements.dot(out, xs, ys, accumulate) };
