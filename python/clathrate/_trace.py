@@ -21,14 +21,17 @@ from .errors import DataError, LevelError, ScaleError, ShapeError
 if TYPE_CHECKING:
     from ._native import _Encoding
 
-# The evaluator's rules for scales: equal up to this, and integer factors that round by less.
+# The evaluator's rules for scales: equal up to this; an integer factor may round by one unit of the integers.
 _SCALE_TOLERANCE = 1e-11
-_LEAST_FACTOR = 5e10
 _LARGEST_FACTOR = 2.0**100
 
 
 def _same_scale(x: float, y: float) -> bool:
     return abs(x / y - 1.0) < _SCALE_TOLERANCE
+
+
+def _factor_tolerance(scale: float) -> float:
+    return max(_SCALE_TOLERANCE, 1.0 / scale)
 
 
 class _Recorder:
@@ -160,7 +163,8 @@ class Symbolic:
         if _same_scale(self._scale, scale):
             return self._with(level=level, scale=self._check_scale(scale, level))
         factor = scale * self._step_product(level + 1) / self._scale
-        if _LEAST_FACTOR <= factor <= _LARGEST_FACTOR:
+        whole = float(round(factor))
+        if whole > 0 and 0.5 / whole <= _factor_tolerance(scale) and whole <= _LARGEST_FACTOR:
             return self._with(level=level, scale=scale)
         below = self._level - 1
         if not _same_scale(self._scale / self._step_product(self._level), self._params.scale(below)):
@@ -175,13 +179,15 @@ class Symbolic:
         elif y._level > x._level:
             y = y._lower(x._level, x._scale)
         large, small = max(x._scale, y._scale), min(x._scale, y._scale)
+        if _same_scale(large, small):
+            return x._level, x._scale
         factor = round(large / small)
-        if factor > _LARGEST_FACTOR or not _same_scale(large / small, factor):
+        if factor > _LARGEST_FACTOR or abs(large / small / factor - 1.0) > _factor_tolerance(small):
             raise ScaleError(
                 f"scales 2^{math.log2(x._scale):.4f} and 2^{math.log2(y._scale):.4f} do not match: "
                 "rescale one operand, or encode the other at its scale"
             )
-        return x._level, x._scale if factor == 1 else large
+        return x._level, large
 
     def _check_pair(self, other: Symbolic, what: str) -> None:
         if self._encoding != other._encoding:

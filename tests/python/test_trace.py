@@ -114,6 +114,19 @@ def test_traced_needs_suffice_and_results_agree(rng, name, preset):
     assert result.scale == pytest.approx(trace.result.scale, rel=1e-9)
 
 
+@pytest.mark.parametrize("name", ["linear", "unscaled plus fresh", "unscaled plus lower", "unscaled plus next", "cube", "drop"])
+def test_traces_agree_at_a_small_scale(rng, name):
+    steps, special = [[30, 30], 28, 28, 28, 28], [42, 42]
+    params = cl.Params(degree=64, steps=steps, special=special, log2_scale=28, insecure=True)
+    key = cl.SecretKey.generate(params)
+    trace = cl.trace(CIRCUITS[name], (3, 8), (3, 8), params=params, encoding="slots")
+    keys = key.evaluation_keys(trace.needs)
+    x, y = (key.encrypt(rng.uniform(-1, 1, (3, 8)), encoding="slots").with_keys(keys) for _ in range(2))
+    result, clear = CIRCUITS[name](x, y), CIRCUITS[name](Clear(key.decrypt(x)), Clear(key.decrypt(y)))
+    assert (result.level, result.scale) == (trace.result.level, pytest.approx(trace.result.scale, rel=1e-9))
+    assert np.max(np.abs(key.decrypt(result) - clear.array)) < 1e-3
+
+
 def test_traced_needs_are_necessary(rng):
     params = cl.Params.preset("insecure_tiny")
     circuit = CIRCUITS["late rotation"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import assert_type
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import assert_type
 
 import clathrate as cl
 
