@@ -23,7 +23,7 @@ const POOL_BYTES: usize = 512 << 20;
 const CONVERSION_BLOCK: usize = 512;
 
 /// Coefficients per block of an inner product.
-const PRODUCT_BLOCK: usize = 1024;
+const PRODUCT_BLOCK: usize = 8192;
 
 /// Words of extended digits that wait for one pass over the keys: a few rows, near the size of the second-level cache.
 const GROUP_WORDS: usize = 1 << 18;

@@ -1,5 +1,6 @@
 //! Times the operations of one preset by the processor's time of this thread (Linux), so that a busy machine disturbs less:
-//! `cargo run --release -p clathrate-ckks --example profile -- bench_n15_mid`.
+//! `cargo run --release -p clathrate-ckks --example profile -- bench_n15_mid 40 rotate` (preset,
+//! runs, operation).
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,6 +17,9 @@ fn processor_ms() -> f64 {
 fn time<T>(name: &str, runs: usize, mut f: impl FnMut() -> T) -> T {
     let mut times = Vec::new();
     let mut result = f();
+    if std::env::args().nth(3).is_some_and(|only| !name.contains(&only)) {
+        return result;
+    }
     for _ in 0..runs {
         let start = processor_ms();
         result = f();
