@@ -67,10 +67,28 @@ struct Layout {
     two_apart: usize,
     /// The stage between neighbours: 16 words per pair.
     one_apart: usize,
+    /// That stage's lanes: whether of `A` or `B`, and which pair of neighbours there.
+    one_apart_lanes: [(usize, usize); LANES],
+    /// Whether factors and quotients of the stage two apart alternate.
+    alternate: bool,
 }
 
-const FORWARD: Layout = Layout { broadcast: 0, four_apart: 16, two_apart: 32, one_apart: 64 };
-const INVERSE: Layout = Layout { one_apart: 0, two_apart: 64, four_apart: 96, broadcast: 112 };
+const FORWARD: Layout = Layout {
+    broadcast: 0,
+    four_apart: 16,
+    two_apart: 32,
+    one_apart: 64,
+    one_apart_lanes: [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3), (1, 2), (1, 3)],
+    alternate: true,
+};
+const INVERSE: Layout = Layout {
+    one_apart: 0,
+    two_apart: 64,
+    four_apart: 96,
+    broadcast: 112,
+    one_apart_lanes: [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (0, 3), (1, 3)],
+    alternate: false,
+};
 
 /// One register pass: `log_radix` stages on blocks that many strides long.
 #[derive(Debug, Clone, Copy)]
@@ -337,19 +355,20 @@ fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn Fn(u
             table[at..at + 2].copy_from_slice(&factor((node << stage) + i));
         }
     }
-    let mut lanes = |at: usize, nodes: &[usize]| {
+    let mut lanes = |at: usize, nodes: &[usize], alternate: bool| {
         for (lane, &node) in nodes.iter().enumerate() {
+            let (lane, quotient_after) = if alternate { (2 * lane, 1) } else { (lane, nodes.len()) };
             let [w, quotient] = factor(node);
             table[at + lane] = w;
-            table[at + nodes.len() + lane] = quotient;
+            table[at + lane + quotient_after] = quotient;
         }
     };
     for pair in 0..4 {
         let a = (node << 3) + 2 * pair;
         let b = a + 1;
-        lanes(layout.four_apart + 4 * pair, &[a, b]);
-        lanes(layout.two_apart + 8 * pair, &[2 * a, 2 * b, 2 * a + 1, 2 * b + 1]);
-        lanes(layout.one_apart + 16 * pair, &[4 * a, 4 * b, 4 * a + 2, 4 * b + 2, 4 * a + 1, 4 * b + 1, 4 * a + 3, 4 * b + 3]);
+        lanes(layout.four_apart + 4 * pair, &[a, b], false);
+        lanes(layout.two_apart + 8 * pair, &[2 * a, 2 * b, 2 * a + 1, 2 * b + 1], layout.alternate);
+        lanes(layout.one_apart + 16 * pair, &layout.one_apart_lanes.map(|(vector, group)| 4 * [a, b][vector] + group), false);
     }
 }
 
@@ -542,19 +561,28 @@ unsafe fn inverse_radix<const K: usize, const R: usize, const WIDE: bool, const 
 /// Lane orders of the stages inside vectors. With `A`, `B` two neighbouring vectors, forward:
 ///
 /// ```text
-/// four apart   A0 B0 A1 B1 A2 B2 A3 B3   with   A4 B4 A5 B5 A6 B6 A7 B7     factors repeat every 2 lanes
-/// two apart    A0 B0 A4 B4 A1 B1 A5 B5   with   A2 B2 A6 B6 A3 B3 A7 B7     factors repeat every 4 lanes
-/// one apart    A0 B0 A4 B4 A2 B2 A6 B6   with   A1 B1 A5 B5 A3 B3 A7 B7
+/// four apart   A0 A1 A2 A3 B0 B1 B2 B3   with   A4 A5 A6 A7 B4 B5 B6 B7     one factor per four lanes
+/// two apart    A0 A1 B0 B1 A4 A5 B4 B5   with   A2 A3 B2 B3 A6 A7 B6 B7     one factor per two lanes
+/// one apart    A0 A2 B0 B2 A4 A6 B4 B6   with   A1 A3 B1 B3 A5 A7 B5 B7
 /// ```
+///
+/// and inverse:
+///
+/// ```text
+/// one apart    A0 B0 A2 B2 A4 B4 A6 B6   with   A1 B1 A3 B3 A5 B5 A7 B7
+/// two apart    A0 B0 A4 B4 A1 B1 A5 B5   with   A2 B2 A6 B6 A3 B3 A7 B7     factors repeat every 4 lanes
+/// four apart   A0 B0 A1 B1 A2 B2 A3 B3   with   A4 B4 A5 B5 A6 B6 A7 B7     factors repeat every 2 lanes
+/// ```
+///
+/// Every step but the last is a shuffle that leaves the multiplier's two pipes alone, where a permutation of two vectors at
+/// will (`vpermt2q`) competes with it.
 struct Orders {
-    /// `A, B` to four apart.
+    /// The forward's one apart to `A, B`.
     interleave: [Lanes; 2],
-    /// Four apart to two apart.
-    interleave_pairs: [Lanes; 2],
-    /// One apart to `A, B`, and `A, B` to one apart.
-    exchange: [Lanes; 2],
-    /// Four apart to `A, B`.
+    /// The inverse's four apart to `A, B`.
     separate: [Lanes; 2],
+    /// `w w w' w'` spread to four lanes each: the pair of factors, the pair of quotients.
+    fours: [Lanes; 2],
 }
 
 impl Orders {
@@ -562,10 +590,9 @@ impl Orders {
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     fn new() -> Self {
         Self {
-            interleave: [_mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15)],
-            interleave_pairs: [_mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15)],
-            exchange: [_mm512_setr_epi64(0, 8, 4, 12, 2, 10, 6, 14), _mm512_setr_epi64(1, 9, 5, 13, 3, 11, 7, 15)],
+            interleave: [_mm512_setr_epi64(0, 8, 1, 9, 4, 12, 5, 13), _mm512_setr_epi64(2, 10, 3, 11, 6, 14, 7, 15)],
             separate: [_mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15)],
+            fours: [_mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1), _mm512_setr_epi64(2, 2, 2, 2, 3, 3, 3, 3)],
         }
     }
 }
@@ -577,24 +604,47 @@ fn permute(a: Lanes, b: Lanes, order: &[Lanes; 2]) -> (Lanes, Lanes) {
     (_mm512_permutex2var_epi64(a, order[0], b), _mm512_permutex2var_epi64(a, order[1], b))
 }
 
-/// The factors of the stage four apart, for pair `pair`.
+/// The forward's factors of the stage four apart, for pair `pair`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn factors_four_apart(layout: Layout, table: *const u64, pair: usize) -> (Lanes, Lanes) {
+unsafe fn forward_factors_four_apart(table: *const u64, pair: usize, orders: &Orders) -> (Lanes, Lanes) {
     // SAFETY: the caller's table has INNER_TABLE words.
     unsafe {
-        let at = table.add(pair / 4 * INNER_TABLE + layout.four_apart + 4 * (pair % 4));
+        let at = table.add(pair / 4 * INNER_TABLE + FORWARD.four_apart + 4 * (pair % 4));
+        let words = _mm512_castsi256_si512(_mm256_loadu_si256(at.cast()));
+        (_mm512_permutexvar_epi64(orders.fours[0], words), _mm512_permutexvar_epi64(orders.fours[1], words))
+    }
+}
+
+/// The forward's factors of the stage two apart.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+unsafe fn forward_factors_two_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
+    // SAFETY: the caller's table has INNER_TABLE words.
+    unsafe {
+        let words = load(table.add(pair / 4 * INNER_TABLE + FORWARD.two_apart + 8 * (pair % 4)));
+        (_mm512_unpacklo_epi64(words, words), _mm512_unpackhi_epi64(words, words))
+    }
+}
+
+/// The inverse's factors of the stage four apart.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+unsafe fn inverse_factors_four_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
+    // SAFETY: the caller's table has INNER_TABLE words.
+    unsafe {
+        let at = table.add(pair / 4 * INNER_TABLE + INVERSE.four_apart + 4 * (pair % 4));
         (_mm512_broadcast_i64x2(_mm_loadu_si128(at.cast())), _mm512_broadcast_i64x2(_mm_loadu_si128(at.add(2).cast())))
     }
 }
 
-/// The factors of the stage two apart.
+/// The inverse's factors of the stage two apart.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn factors_two_apart(layout: Layout, table: *const u64, pair: usize) -> (Lanes, Lanes) {
+unsafe fn inverse_factors_two_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
     // SAFETY: the caller's table has INNER_TABLE words.
     unsafe {
-        let at = table.add(pair / 4 * INNER_TABLE + layout.two_apart + 8 * (pair % 4));
+        let at = table.add(pair / 4 * INNER_TABLE + INVERSE.two_apart + 8 * (pair % 4));
         (_mm512_broadcast_i64x4(_mm256_loadu_si256(at.cast())), _mm512_broadcast_i64x4(_mm256_loadu_si256(at.add(4).cast())))
     }
 }
@@ -642,18 +692,20 @@ unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
                 }
             }
             for pair in 0..4 * SIDE_BY_SIDE {
-                let (a, b) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave);
-                let (w, quotient) = factors_four_apart(FORWARD, table, pair);
-                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
-            }
-            for pair in 0..4 * SIDE_BY_SIDE {
-                let (a, b) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave_pairs);
-                let (w, quotient) = factors_two_apart(FORWARD, table, pair);
+                let (a, b) = (v[2 * pair], v[2 * pair + 1]);
+                let (a, b) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
+                let (w, quotient) = forward_factors_four_apart(table, pair, &orders);
                 (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
-                let (a, b) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
+                let (a, b) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
+                let (w, quotient) = forward_factors_two_apart(table, pair);
+                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
+            }
+            for pair in 0..4 * SIDE_BY_SIDE {
+                let (a, b) = (v[2 * pair], v[2 * pair + 1]);
+                let (a, b) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
                 let (w, quotient) = factors_one_apart(FORWARD, table, pair);
                 (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
             }
@@ -664,7 +716,7 @@ unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
                 } else {
                     (c.reduce(a), c.reduce(b))
                 };
-                let (a, b) = permute(a, b, &orders.exchange);
+                let (a, b) = permute(a, b, &orders.interleave);
                 store(x.add(2 * pair * LANES), a);
                 store(x.add((2 * pair + 1) * LANES), b);
             }
@@ -686,26 +738,22 @@ unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
             let x = x.add(block * INNER);
             let table = table.add(block * INNER_TABLE);
             let mut v = [c.zero; 8 * SIDE_BY_SIDE];
-            for line in 0..SIDE_BY_SIDE * INNER_TABLE / LANES {
-                // The tables of a long row come from far; measured, 2^16 gains a fifth. A hint past the end does not fault.
-                _mm_prefetch::<_MM_HINT_T0>(table.wrapping_add(2 * SIDE_BY_SIDE * INNER_TABLE + line * LANES).cast());
-            }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (load(x.add(2 * pair * LANES)), load(x.add((2 * pair + 1) * LANES)));
-                let (a, b) = permute(a, b, &orders.exchange);
+                let (a, b) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
                 let (w, quotient) = factors_one_apart(INVERSE, table, pair);
                 (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[0]);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
-                let (a, b) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
-                let (w, quotient) = factors_two_apart(INVERSE, table, pair);
+                let (a, b) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
+                let (w, quotient) = inverse_factors_two_apart(table, pair);
                 (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[1]);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
-                let (w, quotient) = factors_four_apart(INVERSE, table, pair);
+                let (w, quotient) = inverse_factors_four_apart(table, pair);
                 let (a, b) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[2]);
                 (v[2 * pair], v[2 * pair + 1]) = permute(a, b, &orders.separate);
             }
