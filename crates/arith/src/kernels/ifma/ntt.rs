@@ -265,7 +265,7 @@ impl Transform {
                 let stages = self.passes[depth].stages_before;
                 let count = (self.degree >> stages) / INNER;
                 let table = self.inverse.as_ptr().add(self.inner_twiddles + block * count * INNER_TABLE);
-                inverse_inner::<WIDE>(c, x, table, count);
+                inverse_inner::<WIDE>(c, x, table, count, self.words.q);
                 for pass in self.passes[depth..].iter().rev() {
                     let log_count = pass.stages_before - stages;
                     self.inverse_pass::<WIDE>(c, x, pass, block << log_count, 1 << log_count);
@@ -314,17 +314,17 @@ impl Transform {
         unsafe {
             if pass.stages_before == 0 {
                 match pass.log_radix {
-                    1 => inverse_radix::<1, 2, WIDE, true>(c, x, table, count, stride, scale),
-                    2 => inverse_radix::<2, 4, WIDE, true>(c, x, table, count, stride, scale),
-                    3 => inverse_radix::<3, 8, WIDE, true>(c, x, table, count, stride, scale),
-                    _ => inverse_radix::<4, 16, WIDE, true>(c, x, table, count, stride, scale),
+                    1 => inverse_radix::<1, 2, 8, WIDE, true>(c, x, table, count, stride, scale),
+                    2 => inverse_radix::<2, 4, 4, WIDE, true>(c, x, table, count, stride, scale),
+                    3 => inverse_radix::<3, 8, 2, WIDE, true>(c, x, table, count, stride, scale),
+                    _ => inverse_radix::<4, 16, 1, WIDE, true>(c, x, table, count, stride, scale),
                 }
             } else {
                 match pass.log_radix {
-                    1 => inverse_radix::<1, 2, WIDE, false>(c, x, table, count, stride, scale),
-                    2 => inverse_radix::<2, 4, WIDE, false>(c, x, table, count, stride, scale),
-                    3 => inverse_radix::<3, 8, WIDE, false>(c, x, table, count, stride, scale),
-                    _ => inverse_radix::<4, 16, WIDE, false>(c, x, table, count, stride, scale),
+                    1 => inverse_radix::<1, 2, 8, WIDE, false>(c, x, table, count, stride, scale),
+                    2 => inverse_radix::<2, 4, 4, WIDE, false>(c, x, table, count, stride, scale),
+                    3 => inverse_radix::<3, 8, 2, WIDE, false>(c, x, table, count, stride, scale),
+                    _ => inverse_radix::<4, 16, 1, WIDE, false>(c, x, table, count, stride, scale),
                 }
             }
         }
@@ -388,15 +388,26 @@ fn forward_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w: Lan
     }
 }
 
-/// `(x, y) <- (x + y, w (x - y))`; `bound` is a multiple of `q` above `y`.
+/// `(x, y) <- (x + y, w (x - y))`; `bound` is a multiple of `q` above `y - x`, added to the difference where there is one;
+/// `bias`, another multiple, is added to the product. Wide words need neither.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-fn inverse_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w: Lanes, w_quotient: Lanes, bound: Lanes) -> (Lanes, Lanes) {
+fn inverse_butterfly<const WIDE: bool>(
+    c: &Constants,
+    x: Lanes,
+    y: Lanes,
+    w: Lanes,
+    w_quotient: Lanes,
+    bound: Option<Lanes>,
+    bias: Lanes,
+) -> (Lanes, Lanes) {
     let sum = add(x, y);
     if WIDE {
         (c.reduce_by(sum, c.two_q), c.mul_lazy(sub(add(x, c.two_q), y), w, w_quotient))
     } else {
-        (sum, c.mul_junk(sub(add(x, bound), y), w, w_quotient))
+        let difference = bound.map_or(sub(x, y), |bound| sub(add(x, bound), y));
+        let h = multiply_high(c.zero, difference, w_quotient);
+        (sum, multiply_low(multiply_low(bias, difference, w), h, c.negative_q))
     }
 }
 
@@ -422,7 +433,7 @@ unsafe fn forward_stage<const S: usize, const R: usize, const WIDE: bool>(c: &Co
     }
 }
 
-/// Stage `S` of an inverse register pass on `R` vectors, finest first.
+/// Stage `S` of an inverse pass on `R` vectors, finest first.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn inverse_stage<const S: usize, const R: usize, const WIDE: bool>(
@@ -437,7 +448,31 @@ unsafe fn inverse_stage<const S: usize, const R: usize, const WIDE: bool>(
         // SAFETY: the table holds R - 1 pairs.
         let (w, quotient) = unsafe { broadcast(table.add(2 * ((R >> (S + 1)) - 1 + group))) };
         let k = 2 * half * group + i;
-        (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, bound);
+        (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, Some(bound), c.zero);
+    }
+}
+
+/// Stage `S` of the innermost block's three between vectors, finest first. Only differences of sums from before get a bound
+/// added; products are biased by `biases`, the multiples of `q` from -2 to 2, by the roles they have yet to play.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+unsafe fn inverse_biased_stage<const S: usize, const WIDE: bool>(
+    c: &Constants,
+    v: &mut [Lanes],
+    table: *const u64,
+    bound: Lanes,
+    biases: &[Lanes; 5],
+) {
+    let half = 1 << S;
+    for butterfly in 0..4 {
+        let (group, i) = (butterfly / half, butterfly % half);
+        // SAFETY: the table holds seven pairs.
+        let (w, quotient) = unsafe { broadcast(table.add(2 * ((4 >> S) - 1 + group))) };
+        let k = 2 * half * group + i;
+        // A stage to come in which the product is the first term gives q, the second term -q.
+        let bias = biases[4 - S - 2 * group.count_ones() as usize];
+        let bound = if i == 0 { Some(bound) } else { None };
+        (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, bound, bias);
     }
 }
 
@@ -499,12 +534,13 @@ unsafe fn forward_radix<const K: usize, const R: usize, const WIDE: bool, const 
     }
 }
 
-/// One register pass of the inverse over `count` blocks of `R` strides; `LAST` ends the transform.
+/// One register pass of the inverse over `count` blocks of `R` strides, `COLUMNS` vectors of each row at a time; `LAST` ends
+/// the transform.
 ///
 /// # Safety
-/// As [`forward_radix`].
+/// As [`forward_radix`]; `8 COLUMNS` divides `stride`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn inverse_radix<const K: usize, const R: usize, const WIDE: bool, const LAST: bool>(
+unsafe fn inverse_radix<const K: usize, const R: usize, const COLUMNS: usize, const WIDE: bool, const LAST: bool>(
     c: &Constants,
     x: *mut u64,
     table: *const u64,
@@ -518,40 +554,46 @@ unsafe fn inverse_radix<const K: usize, const R: usize, const WIDE: bool, const 
         unsafe {
             let x = x.add(block * R * stride);
             let table = table.add(block * 2 * (R - 1));
-            for i in (0..stride).step_by(LANES) {
-                let mut v = [c.zero; R];
-                for k in 0..R {
-                    v[k] = load(x.add(i + k * stride));
+            for i in (0..stride).step_by(COLUMNS * LANES) {
+                let mut columns = [[c.zero; R]; COLUMNS];
+                for (column, v) in columns.iter_mut().enumerate() {
+                    for k in 0..R {
+                        v[k] = load(x.add(i + column * LANES + k * stride));
+                    }
                 }
                 let inner_stages = if LAST { K - 1 } else { K };
                 if inner_stages > 0 {
-                    inverse_stage::<0, R, WIDE>(c, &mut v, table, bounds[0]);
+                    columns.iter_mut().for_each(|v| inverse_stage::<0, R, WIDE>(c, v, table, bounds[0]));
                 }
                 if inner_stages > 1 {
-                    inverse_stage::<1, R, WIDE>(c, &mut v, table, bounds[1]);
+                    columns.iter_mut().for_each(|v| inverse_stage::<1, R, WIDE>(c, v, table, bounds[1]));
                 }
                 if inner_stages > 2 {
-                    inverse_stage::<2, R, WIDE>(c, &mut v, table, bounds[2]);
+                    columns.iter_mut().for_each(|v| inverse_stage::<2, R, WIDE>(c, v, table, bounds[2]));
                 }
-                if !WIDE && K > 3 {
-                    v[0] = c.reduce_junk(v[0]);
-                    v[R / 2] = c.reduce_junk(v[R / 2]);
-                }
-                if inner_stages > 3 {
-                    inverse_stage::<3, R, WIDE>(c, &mut v, table, bounds[3]);
-                }
-                if LAST {
-                    inverse_last_stage::<R>(c, &mut v, table, if WIDE { c.two_q } else { bounds[K - 1] }, scale);
-                }
-                if !WIDE && !LAST {
-                    if K <= 3 {
+                for v in &mut columns {
+                    if !WIDE && K > 3 {
                         v[0] = c.reduce_junk(v[0]);
-                    } else {
-                        v[1] = c.reduce_junk(v[1]);
+                        v[R / 2] = c.reduce_junk(v[R / 2]);
+                    }
+                    if inner_stages > 3 {
+                        inverse_stage::<3, R, WIDE>(c, v, table, bounds[3]);
+                    }
+                    if LAST {
+                        inverse_last_stage::<R>(c, v, table, if WIDE { c.two_q } else { bounds[K - 1] }, scale);
+                    }
+                    if !WIDE && !LAST {
+                        if K <= 3 {
+                            v[0] = c.reduce_junk(v[0]);
+                        } else {
+                            v[1] = c.reduce_junk(v[1]);
+                        }
                     }
                 }
-                for k in 0..R {
-                    store(x.add(i + k * stride), v[k]);
+                for (column, v) in columns.iter().enumerate() {
+                    for k in 0..R {
+                        store(x.add(i + column * LANES + k * stride), v[k]);
+                    }
                 }
             }
         }
@@ -724,14 +766,44 @@ unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
     }
 }
 
+/// Biases of the inverse's stages inside vectors, modulo 2^64, each in its stage's order of lanes; see the module's proof.
+struct LaneBiases {
+    /// To the first terms of the first stage.
+    first_terms: Lanes,
+    /// To that stage's products.
+    one_apart: Lanes,
+    /// To the second stage's products.
+    two_apart: Lanes,
+    /// What takes the first terms' bias out of the sum of 64 words.
+    last: Lanes,
+}
+
+impl LaneBiases {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    fn new(q: u64) -> Self {
+        let q = q.cast_signed();
+        let lanes = |m: [i64; LANES]| _mm512_setr_epi64(m[0] * q, m[1] * q, m[2] * q, m[3] * q, m[4] * q, m[5] * q, m[6] * q, m[7] * q);
+        Self {
+            first_terms: lanes([5, 5, 3, 3, 3, 3, 1, 1]),
+            one_apart: lanes([2, 2, 0, 0, 0, 0, -2, -2]),
+            two_apart: lanes([1, 1, -1, -1, 1, 1, -1, -1]),
+            last: lanes([-96, 0, 0, 0, 0, 0, 0, 0]),
+        }
+    }
+}
+
 /// The first six stages of the inverse on `count` blocks of 64 words.
 ///
 /// # Safety
 /// As [`forward_inner`].
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize) {
+unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize, q: u64) {
     let orders = Orders::new();
-    let bounds = [c.q, c.two_q, _mm512_slli_epi64(c.q, 2), _mm512_slli_epi64(c.q, 3), _mm512_slli_epi64(c.q, 4), _mm512_slli_epi64(c.q, 5)];
+    // `m q` for `m` from -2 to 2, modulo 2^64.
+    let biases = [-2, -1, 0, 1, 2].map(|m| _mm512_set1_epi64(m * q.cast_signed()));
+    let lane_biases = LaneBiases::new(q);
+    let bounds = [_mm512_slli_epi64(c.q, 3), _mm512_slli_epi64(c.q, 4), _mm512_slli_epi64(c.q, 5)];
     for block in (0..count).step_by(SIDE_BY_SIDE) {
         // SAFETY: within the caller's words.
         unsafe {
@@ -741,38 +813,36 @@ unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (load(x.add(2 * pair * LANES)), load(x.add((2 * pair + 1) * LANES)));
                 let (a, b) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+                let a = if WIDE { a } else { add(a, lane_biases.first_terms) };
                 let (w, quotient) = factors_one_apart(INVERSE, table, pair);
-                (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[0]);
+                (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, None, lane_biases.one_apart);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
                 let (w, quotient) = inverse_factors_two_apart(table, pair);
-                (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[1]);
+                (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, None, lane_biases.two_apart);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
                 let (w, quotient) = inverse_factors_four_apart(table, pair);
-                let (a, b) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[2]);
+                let (a, b) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, None, c.zero);
                 (v[2 * pair], v[2 * pair + 1]) = permute(a, b, &orders.separate);
             }
-            for stage in 0..3 {
-                let half = 1 << stage;
-                let blocks = 4 >> stage;
-                for side in 0..SIDE_BY_SIDE {
-                    for group in 0..blocks {
-                        let (w, quotient) = broadcast(table.add(side * INNER_TABLE + INVERSE.broadcast + 2 * (blocks - 1 + group)));
-                        let first = 8 * side + 2 * half * group;
-                        for k in first..first + half {
-                            (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, bounds[3 + stage]);
-                        }
-                    }
-                }
+            let factors = |side: usize| table.add(side * INNER_TABLE + INVERSE.broadcast);
+            for (side, v) in v.chunks_exact_mut(8).enumerate() {
+                inverse_biased_stage::<0, WIDE>(c, v, factors(side), bounds[0], &biases);
+            }
+            for (side, v) in v.chunks_exact_mut(8).enumerate() {
+                inverse_biased_stage::<1, WIDE>(c, v, factors(side), bounds[1], &biases);
+            }
+            for (side, v) in v.chunks_exact_mut(8).enumerate() {
+                inverse_biased_stage::<2, WIDE>(c, v, factors(side), bounds[2], &biases);
             }
             for k in 0..8 * SIDE_BY_SIDE {
                 if !WIDE && k % 8 == 0 {
-                    v[k] = c.reduce_junk(v[k]);
+                    v[k] = c.reduce_junk(add(v[k], lane_biases.last));
                 }
                 store(x.add(k * LANES), v[k]);
             }
