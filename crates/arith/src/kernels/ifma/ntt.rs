@@ -54,40 +54,36 @@ const BLOCK_STAGES: u32 = 12;
 pub const MIN_DEGREE: usize = 128;
 
 /// Twiddle words per block of 64.
-const INNER_TABLE: usize = 128;
+const INNER_TABLE: usize = 72;
 
 /// Where the parts of a block's table start, each direction in its order of reading, as the hardware's prefetching likes.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
-    /// Stages between vectors: seven pairs, 16 words.
+    /// Stages between vectors: seven factors, each next to its quotient, in 16 words.
     broadcast: usize,
-    /// The stage between words four apart: 4 words per pair of vectors.
+    /// The stage between words four apart: 2 quotients per pair of vectors.
     four_apart: usize,
-    /// The stage between words two apart: 8 words per pair.
+    /// The stage between words two apart: 4 quotients per pair.
     two_apart: usize,
-    /// The stage between neighbours: 16 words per pair.
+    /// The stage between neighbours: 8 quotients per pair.
     one_apart: usize,
     /// That stage's lanes: whether of `A` or `B`, and which pair of neighbours there.
     one_apart_lanes: [(usize, usize); LANES],
-    /// Whether factors and quotients of the stage two apart alternate.
-    alternate: bool,
 }
 
 const FORWARD: Layout = Layout {
     broadcast: 0,
     four_apart: 16,
-    two_apart: 32,
-    one_apart: 64,
+    two_apart: 24,
+    one_apart: 40,
     one_apart_lanes: [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3), (1, 2), (1, 3)],
-    alternate: true,
 };
 const INVERSE: Layout = Layout {
     one_apart: 0,
-    two_apart: 64,
-    four_apart: 96,
-    broadcast: 112,
+    two_apart: 32,
+    four_apart: 48,
+    broadcast: 56,
     one_apart_lanes: [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (0, 3), (1, 3)],
-    alternate: false,
 };
 
 /// One register pass: `log_radix` stages on blocks that many strides long.
@@ -355,20 +351,17 @@ fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn Fn(u
             table[at..at + 2].copy_from_slice(&factor((node << stage) + i));
         }
     }
-    let mut lanes = |at: usize, nodes: &[usize], alternate: bool| {
+    let mut lanes = |at: usize, nodes: &[usize]| {
         for (lane, &node) in nodes.iter().enumerate() {
-            let (lane, quotient_after) = if alternate { (2 * lane, 1) } else { (lane, nodes.len()) };
-            let [w, quotient] = factor(node);
-            table[at + lane] = w;
-            table[at + lane + quotient_after] = quotient;
+            table[at + lane] = factor(node)[1];
         }
     };
     for pair in 0..4 {
         let a = (node << 3) + 2 * pair;
         let b = a + 1;
-        lanes(layout.four_apart + 4 * pair, &[a, b], false);
-        lanes(layout.two_apart + 8 * pair, &[2 * a, 2 * b, 2 * a + 1, 2 * b + 1], layout.alternate);
-        lanes(layout.one_apart + 16 * pair, &layout.one_apart_lanes.map(|(vector, group)| 4 * [a, b][vector] + group), false);
+        lanes(layout.four_apart + 2 * pair, &[a, b]);
+        lanes(layout.two_apart + 4 * pair, &[2 * a, 2 * b, 2 * a + 1, 2 * b + 1]);
+        lanes(layout.one_apart + 8 * pair, &layout.one_apart_lanes.map(|(vector, group)| 4 * [a, b][vector] + group));
     }
 }
 
@@ -623,8 +616,12 @@ struct Orders {
     interleave: [Lanes; 2],
     /// The inverse's four apart to `A, B`.
     separate: [Lanes; 2],
-    /// `w w w' w'` spread to four lanes each: the pair of factors, the pair of quotients.
-    fours: [Lanes; 2],
+    /// Two words to four lanes each.
+    fours: Lanes,
+    /// Four words to two lanes each.
+    twos: Lanes,
+    /// 1 in every lane.
+    one: Lanes,
 }
 
 impl Orders {
@@ -634,7 +631,9 @@ impl Orders {
         Self {
             interleave: [_mm512_setr_epi64(0, 8, 1, 9, 4, 12, 5, 13), _mm512_setr_epi64(2, 10, 3, 11, 6, 14, 7, 15)],
             separate: [_mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15)],
-            fours: [_mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1), _mm512_setr_epi64(2, 2, 2, 2, 3, 3, 3, 3)],
+            fours: _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1),
+            twos: _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3),
+            one: splat(1),
         }
     }
 }
@@ -646,60 +645,57 @@ fn permute(a: Lanes, b: Lanes, order: &[Lanes; 2]) -> (Lanes, Lanes) {
     (_mm512_permutex2var_epi64(a, order[0], b), _mm512_permutex2var_epi64(a, order[1], b))
 }
 
-/// The forward's factors of the stage four apart, for pair `pair`.
+/// A factor from its quotient. The stages inside vectors store quotients only: from `w 2^52 / q - 1 < w' <= w 2^52 / q`, where
+/// `0 < w < q < 2^52` leaves no equality, `w - q / 2^52 < w' q / 2^52 < w`, so `w = floor(w' q / 2^52) + 1`. One instruction
+/// halves the largest part of the table, which long rows read from far.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn forward_factors_four_apart(table: *const u64, pair: usize, orders: &Orders) -> (Lanes, Lanes) {
+fn with_factor(c: &Constants, quotient: Lanes, one: Lanes) -> (Lanes, Lanes) {
+    (multiply_high(one, quotient, c.q), quotient)
+}
+
+/// The quotients of the forward's stage four apart, for pair `pair`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+unsafe fn forward_four_apart(table: *const u64, pair: usize, orders: &Orders) -> Lanes {
+    // SAFETY: the caller's table has INNER_TABLE words.
+    let words = unsafe { _mm_loadu_si128(table.add(pair / 4 * INNER_TABLE + FORWARD.four_apart + 2 * (pair % 4)).cast()) };
+    _mm512_permutexvar_epi64(orders.fours, _mm512_castsi128_si512(words))
+}
+
+/// The quotients of the forward's stage two apart.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+unsafe fn forward_two_apart(table: *const u64, pair: usize, orders: &Orders) -> Lanes {
+    // SAFETY: the caller's table has INNER_TABLE words.
+    let words = unsafe { _mm256_loadu_si256(table.add(pair / 4 * INNER_TABLE + FORWARD.two_apart + 4 * (pair % 4)).cast()) };
+    _mm512_permutexvar_epi64(orders.twos, _mm512_castsi256_si512(words))
+}
+
+/// The quotients of the inverse's stage four apart.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+unsafe fn inverse_four_apart(table: *const u64, pair: usize) -> Lanes {
+    // SAFETY: the caller's table has INNER_TABLE words.
+    unsafe { _mm512_broadcast_i64x2(_mm_loadu_si128(table.add(pair / 4 * INNER_TABLE + INVERSE.four_apart + 2 * (pair % 4)).cast())) }
+}
+
+/// The quotients of the inverse's stage two apart.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+unsafe fn inverse_two_apart(table: *const u64, pair: usize) -> Lanes {
     // SAFETY: the caller's table has INNER_TABLE words.
     unsafe {
-        let at = table.add(pair / 4 * INNER_TABLE + FORWARD.four_apart + 4 * (pair % 4));
-        let words = _mm512_castsi256_si512(_mm256_loadu_si256(at.cast()));
-        (_mm512_permutexvar_epi64(orders.fours[0], words), _mm512_permutexvar_epi64(orders.fours[1], words))
+        _mm512_broadcast_i64x4(_mm256_loadu_si256(table.add(pair / 4 * INNER_TABLE + INVERSE.two_apart + 4 * (pair % 4)).cast()))
     }
 }
 
-/// The forward's factors of the stage two apart.
+/// The quotients of the stage between neighbours.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn forward_factors_two_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
+unsafe fn one_apart(layout: Layout, table: *const u64, pair: usize) -> Lanes {
     // SAFETY: the caller's table has INNER_TABLE words.
-    unsafe {
-        let words = load(table.add(pair / 4 * INNER_TABLE + FORWARD.two_apart + 8 * (pair % 4)));
-        (_mm512_unpacklo_epi64(words, words), _mm512_unpackhi_epi64(words, words))
-    }
-}
-
-/// The inverse's factors of the stage four apart.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn inverse_factors_four_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
-    // SAFETY: the caller's table has INNER_TABLE words.
-    unsafe {
-        let at = table.add(pair / 4 * INNER_TABLE + INVERSE.four_apart + 4 * (pair % 4));
-        (_mm512_broadcast_i64x2(_mm_loadu_si128(at.cast())), _mm512_broadcast_i64x2(_mm_loadu_si128(at.add(2).cast())))
-    }
-}
-
-/// The inverse's factors of the stage two apart.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn inverse_factors_two_apart(table: *const u64, pair: usize) -> (Lanes, Lanes) {
-    // SAFETY: the caller's table has INNER_TABLE words.
-    unsafe {
-        let at = table.add(pair / 4 * INNER_TABLE + INVERSE.two_apart + 8 * (pair % 4));
-        (_mm512_broadcast_i64x4(_mm256_loadu_si256(at.cast())), _mm512_broadcast_i64x4(_mm256_loadu_si256(at.add(4).cast())))
-    }
-}
-
-/// The factors of the stage between neighbours.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn factors_one_apart(layout: Layout, table: *const u64, pair: usize) -> (Lanes, Lanes) {
-    // SAFETY: the caller's table has INNER_TABLE words.
-    unsafe {
-        let at = table.add(pair / 4 * INNER_TABLE + layout.one_apart + 16 * (pair % 4));
-        (load(at), load(at.add(8)))
-    }
+    unsafe { load(table.add(pair / 4 * INNER_TABLE + layout.one_apart + 8 * (pair % 4))) }
 }
 
 /// Innermost blocks worked on side by side: one block's chain of dependent instructions is longer than the machine looks ahead.
@@ -736,19 +732,19 @@ unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
-                let (w, quotient) = forward_factors_four_apart(table, pair, &orders);
+                let (w, quotient) = with_factor(c, forward_four_apart(table, pair, &orders), orders.one);
                 (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
-                let (w, quotient) = forward_factors_two_apart(table, pair);
+                let (w, quotient) = with_factor(c, forward_two_apart(table, pair, &orders), orders.one);
                 (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
-                let (w, quotient) = factors_one_apart(FORWARD, table, pair);
+                let (w, quotient) = with_factor(c, one_apart(FORWARD, table, pair), orders.one);
                 (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
@@ -814,19 +810,19 @@ unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *co
                 let (a, b) = (load(x.add(2 * pair * LANES)), load(x.add((2 * pair + 1) * LANES)));
                 let (a, b) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
                 let a = if WIDE { a } else { add(a, lane_biases.first_terms) };
-                let (w, quotient) = factors_one_apart(INVERSE, table, pair);
+                let (w, quotient) = with_factor(c, one_apart(INVERSE, table, pair), orders.one);
                 (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, None, lane_biases.one_apart);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
-                let (w, quotient) = inverse_factors_two_apart(table, pair);
+                let (w, quotient) = with_factor(c, inverse_two_apart(table, pair), orders.one);
                 (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, None, lane_biases.two_apart);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
-                let (w, quotient) = inverse_factors_four_apart(table, pair);
+                let (w, quotient) = with_factor(c, inverse_four_apart(table, pair), orders.one);
                 let (a, b) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, None, c.zero);
                 (v[2 * pair], v[2 * pair + 1]) = permute(a, b, &orders.separate);
             }
