@@ -5,7 +5,7 @@
 //! `2^L` words take `L - 6` stages in register passes (each word loaded and stored once per pass) and six in the block
 //! pass. Passes over more than `2^12` words come first and stream through the second-level cache; the rest runs block by
 //! block in the first-level cache. The inverse runs the same passes backwards. Twiddles lie in the order in which they are
-//! read, each factor `w` next to `floor(w 2^52 / q)`.
+//! read, each factor `w` next to its quotient `floor(w 2^52 / q)`; the stages inside vectors store the quotient only.
 //!
 //! # Ranges
 //! Write `r(y) = y w - floor(y w' / 2^52) q` with `w' = floor(w 2^52 / q)`. From `w 2^52 / q - 1 < w'` and `y < 2^52`,
@@ -18,13 +18,26 @@
 //!   output. By induction the true value after stage `s` lies in `[2q (L - s), q + 2q (L + s))`: the first stage starts from
 //!   `x` in `[2qL, 2qL + q)`, each stage moves a value by less than `2q` either way. After `L` stages it lies in
 //!   `[0, (4L + 1) q)`, below 2^52, so no value ever left the 52 bits. One reduction ends the transform.
-//! - Inverse, `(x, y) <- (x + y, r(x - y + b))` where `b` bounds `y`. Products are below `2q`; only sums grow, twofold a
-//!   stage. The block pass starts below `q` and runs six stages: the bound entering stage `s` (from 1) is `2^(s-1) q`, as
-//!   `2q <= 2^s q`. Of the eight vectors that come out, the one that was summed in all three stages between vectors is below
-//!   `64q` and is reduced to `2q`; one that was last multiplied three, two, one stages before the end is below `8q, 4q, 2q`.
-//!   So register passes start below `8q`; after three stages a word summed throughout is below `64q` and is reduced, the
-//!   others are below `8q`. A pass of four stages reduces the two words summed in its first three stages, and at the end
-//!   the one multiplied in its first stage only (`16q`). All factors stay below `64q < 2^52`.
+//! - Inverse, `(x, y) <- (x + y, r(x - y))`, where `x - y` must not be negative. Products span `2q`; only sums grow, twofold a
+//!   stage. Register passes add a bound `b` of `y` to the difference. The block pass mostly does without:
+//!   - A product may start from any multiple of `q` at no cost, as its multiplier instructions add to it. Where `m` stages
+//!     inside vectors (of three), or between them, are yet to come, it starts from `q` times the number of these stages in
+//!     which it goes into an `x` less those in which it goes into a `y`. Before such a stage, a sum of `k` products that is an
+//!     `x` has the bias of its partner `y` plus `2q k`, the width of both, so the difference lies in `(0, 4q k)`. Over all `2^m`
+//!     products of the last sum the biases cancel: it lies in `[0, 2q 2^m)`, as if there had been none.
+//!   - The block's words, in `[0, q)`, are the first stage's terms; each of its `x` gets `q` plus `2q` for each of the two
+//!     further stages inside vectors in which its sum is an `x`: 5q, 3q, 3q or q. Differences there lie in `(0, 6q)`. The sums in
+//!     the second stage lie in `[5q, 7q)` or `[3q, 5q)` as `x` and `[3q, 5q)` or `[q, 3q)` as `y`, in the third in `[8q, 12q)` and
+//!     `[4q, 8q)`. The sum of all eight ends in `[12q, 20q)`, in lane 0; other lanes end in `[0, 8q)`.
+//!   - Between vectors, differences of words not yet multiplied in these three stages get a bound added: `8q, 16q, 32q`, above
+//!     the width of their ranges, and stay below `64q`; lane 0's lower ends are equal and cancel. The vector summed in all
+//!     three stages ends below `64q`, in lane 0 in `[96q, 160q)`, from which `96q` is taken (nothing multiplies it before).
+//!
+//!   So the block pass ends as if from `[0, q)` without biases: of the eight vectors that come out, the one summed in all three
+//!   stages between vectors is below `64q` and is reduced to `2q`; one that was last multiplied three, two, one stages before
+//!   the end is below `8q, 4q, 2q`. Register passes start below `8q`; after three stages a word summed throughout is below
+//!   `64q` and is reduced, the others are below `8q`. A pass of four stages reduces the two words summed in its first three
+//!   stages, and at the end the one multiplied in its first stage only (`16q`). All factors stay below `64q < 2^52`.
 //!
 //!   A decimation in time with the twist folded in would need no reduction at all, but its twist is one multiplication per
 //!   word (two stages' worth) and its late twiddles are one vector per position; here one word in eight is reduced per pass.
@@ -685,9 +698,7 @@ unsafe fn inverse_four_apart(table: *const u64, pair: usize) -> Lanes {
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn inverse_two_apart(table: *const u64, pair: usize) -> Lanes {
     // SAFETY: the caller's table has INNER_TABLE words.
-    unsafe {
-        _mm512_broadcast_i64x4(_mm256_loadu_si256(table.add(pair / 4 * INNER_TABLE + INVERSE.two_apart + 4 * (pair % 4)).cast()))
-    }
+    unsafe { _mm512_broadcast_i64x4(_mm256_loadu_si256(table.add(pair / 4 * INNER_TABLE + INVERSE.two_apart + 4 * (pair % 4)).cast())) }
 }
 
 /// The quotients of the stage between neighbours.
