@@ -84,8 +84,8 @@ pub fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn 
 /// four apart   A0 B0 A1 B1 A2 B2 A3 B3   with   A4 B4 A5 B5 A6 B6 A7 B7     factors repeat every 2 lanes
 /// ```
 ///
-/// Every step but the last is a shuffle that leaves the multiplier's two pipes alone, where a permutation of two vectors at
-/// will (`vpermt2q`) competes with it.
+/// Every step but the last is a shuffle that other pipes than the multiplier's two can do; a permutation of two vectors at will
+/// (`vpermt2q`) occupies those two, measured.
 struct Orders {
     /// The forward's one apart to `A, B`.
     interleave: [Lanes; 2],
