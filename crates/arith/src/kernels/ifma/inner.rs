@@ -179,6 +179,7 @@ const SIDE_BY_SIDE: usize = 2;
 /// # Safety
 /// `x` holds `64 count` words and `table` `INNER_TABLE count`; `count` is even.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+#[inline]
 pub unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize) {
     let orders = Orders::new();
     for block in (0..count).step_by(SIDE_BY_SIDE) {
@@ -291,6 +292,7 @@ impl LaneBiases {
 /// # Safety
 /// As [`forward_inner`].
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+#[inline]
 pub unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize, q: u64) {
     let orders = Orders::new();
     // `m q` for `m` from -2 to 2, modulo 2^64.
