@@ -1,6 +1,7 @@
 //! The ring automorphisms `X -> X^g`, in both domains.
 
 use crate::error::ArithError;
+use crate::kernels::blocks::BlockPermutation;
 use crate::kernels::scalar::bit_reverse;
 use crate::modulus::Modulus;
 
@@ -56,8 +57,18 @@ impl GaloisElement {
 pub struct Automorphism {
     element: GaloisElement,
     degree: usize,
-    /// Eval order: `out[i] = in[source[i]]`.
-    source: Vec<u32>,
+    eval: EvalOrder,
+}
+
+/// The permutation of the Eval form.
+#[derive(Debug, Clone)]
+enum EvalOrder {
+    /// `out[i] = in[source[i]]`: degrees below a block.
+    Words(Vec<u32>),
+    /// By blocks of eight. The low three bits of slot `i = 8 b + j` are the top three of `brv(i)`, so its exponent
+    /// `(2 brv(i) + 1) g mod 2n` has its low bits from `b` alone: `b` decides the source block. The top three bits are
+    /// `c_b + brv(j) g mod 8` for some `c_b`: eight orders at most.
+    Blocks(BlockPermutation),
 }
 
 impl Automorphism {
@@ -67,13 +78,14 @@ impl Automorphism {
         let log = degree.trailing_zeros();
         let mask = 2 * degree - 1;
         // Slot i of the Eval form holds the value at psi^(2 brv(i) + 1); phi_g(a)(psi^e) = a(psi^(e g)).
-        let source = (0..degree)
+        let source: Vec<u32> = (0..degree)
             .map(|i| {
                 let exponent = ((2 * bit_reverse(i, log) + 1) * element.value()) & mask;
                 bit_reverse((exponent - 1) / 2, log) as u32
             })
             .collect();
-        Self { element, degree, source }
+        let eval = BlockPermutation::recognise(&source).map_or(EvalOrder::Words(source), EvalOrder::Blocks);
+        Self { element, degree, eval }
     }
 
     /// The Galois element.
@@ -90,8 +102,9 @@ impl Automorphism {
 
     /// `out <- phi(x)`, both rows in Eval form.
     pub fn apply_eval(&self, out: &mut [u64], x: &[u64]) {
-        for (target, &source) in out.iter_mut().zip(&self.source) {
-            *target = x[source as usize];
+        match &self.eval {
+            EvalOrder::Words(source) => out.iter_mut().zip(source).for_each(|(target, &source)| *target = x[source as usize]),
+            EvalOrder::Blocks(permutation) => permutation.apply(out, x),
         }
     }
 
@@ -136,5 +149,39 @@ pub fn subring_extract(out: &mut [u64], x: &[u64], gap: usize, offset: usize) {
 pub fn subring_embed(out: &mut [u64], x: &[u64], gap: usize, offset: usize) {
     for (target, value) in out[offset..].iter_mut().step_by(gap).zip(x) {
         *target = *value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn apply_eval_every_element_of_small_degrees_equals_the_definition() {
+        for log in 0..=8u32 {
+            let degree = 1usize << log;
+            let x: Vec<u64> = (0..degree as u64).map(|i| 3 * i + 5).collect();
+            for g in (1..2 * degree).step_by(2) {
+                let automorphism = Automorphism::new(GaloisElement::new(g, degree).expect("odd"), degree);
+                let mut out = vec![0; degree];
+                automorphism.apply_eval(&mut out, &x);
+                // The slot of psi^e is brv((e - 1) / 2); phi_g(a)(psi^e) = a(psi^(e g)).
+                for e in (1..2 * degree).step_by(2) {
+                    let slot = |exponent: usize| bit_reverse((exponent % (2 * degree)) / 2, log);
+                    assert_eq!(out[slot(e)], x[slot(e * g)], "degree {degree}, g {g}, exponent {e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn apply_eval_large_degrees_go_by_blocks() {
+        for log in [3u32, 10, 16, 17] {
+            let degree = 1usize << log;
+            for g in [1, 3, 5, 25 % (2 * degree), degree + 1, 2 * degree - 1] {
+                let automorphism = Automorphism::new(GaloisElement::new(g, degree).expect("odd"), degree);
+                assert!(matches!(automorphism.eval, EvalOrder::Blocks(_)), "degree {degree}, g {g}");
+            }
+        }
     }
 }

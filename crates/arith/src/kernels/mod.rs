@@ -11,6 +11,7 @@ use crate::modulus::{Modulus, Multiplier};
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
+pub mod blocks;
 #[cfg(target_arch = "x86_64")]
 pub mod ifma;
 pub mod scalar;

@@ -3,9 +3,8 @@
 //!
 //! # Order of work
 //! `2^L` words take `L - 6` stages in register passes (each word loaded and stored once per pass) and six in the block
-//! pass. Passes over more than `2^12` words come first and stream through the second-level cache; the rest runs block by
-//! block in the first-level cache. The inverse runs the same passes backwards. Twiddles lie in the order in which they are
-//! read, each factor `w` next to `floor(w 2^52 / q)`.
+//! pass. Passes over more than `2^16` words come first; the rest runs block by block in the second-level cache. The inverse runs the same passes backwards. Twiddles lie in the order in which they are
+//! read, each factor `w` next to its quotient `floor(w 2^52 / q)`; the stages inside vectors store the quotient only.
 //!
 //! # Ranges
 //! Write `r(y) = y w - floor(y w' / 2^52) q` with `w' = floor(w 2^52 / q)`. From `w 2^52 / q - 1 < w'` and `y < 2^52`,
@@ -18,13 +17,26 @@
 //!   output. By induction the true value after stage `s` lies in `[2q (L - s), q + 2q (L + s))`: the first stage starts from
 //!   `x` in `[2qL, 2qL + q)`, each stage moves a value by less than `2q` either way. After `L` stages it lies in
 //!   `[0, (4L + 1) q)`, below 2^52, so no value ever left the 52 bits. One reduction ends the transform.
-//! - Inverse, `(x, y) <- (x + y, r(x - y + b))` where `b` bounds `y`. Products are below `2q`; only sums grow, twofold a
-//!   stage. The block pass starts below `q` and runs six stages: the bound entering stage `s` (from 1) is `2^(s-1) q`, as
-//!   `2q <= 2^s q`. Of the eight vectors that come out, the one that was summed in all three stages between vectors is below
-//!   `64q` and is reduced to `2q`; one that was last multiplied three, two, one stages before the end is below `8q, 4q, 2q`.
-//!   So register passes start below `8q`; after three stages a word summed throughout is below `64q` and is reduced, the
-//!   others are below `8q`. A pass of four stages reduces the two words summed in its first three stages, and at the end
-//!   the one multiplied in its first stage only (`16q`). All factors stay below `64q < 2^52`.
+//! - Inverse, `(x, y) <- (x + y, r(x - y))`, where `x - y` must not be negative. Products span `2q`; only sums grow, twofold a
+//!   stage. Register passes add a bound `b` of `y` to the difference. The block pass mostly does without:
+//!   - A product may start from any multiple of `q` at no cost, as its multiplier instructions add to it. Where `m` stages
+//!     inside vectors (of three), or between them, are yet to come, it starts from `q` times the number of these stages in
+//!     which it goes into an `x` less those in which it goes into a `y`. Before such a stage, a sum of `k` products that is an
+//!     `x` has the bias of its partner `y` plus `2q k`, the width of both, so the difference lies in `(0, 4q k)`. Over all `2^m`
+//!     products of the last sum the biases cancel: it lies in `[0, 2q 2^m)`, as if there had been none.
+//!   - The block's words, in `[0, q)`, are the first stage's terms; each of its `x` gets `q` plus `2q` for each of the two
+//!     further stages inside vectors in which its sum is an `x`: 5q, 3q, 3q or q. Differences there lie in `(0, 6q)`. The sums in
+//!     the second stage lie in `[5q, 7q)` or `[3q, 5q)` as `x` and `[3q, 5q)` or `[q, 3q)` as `y`, in the third in `[8q, 12q)` and
+//!     `[4q, 8q)`. The sum of all eight ends in `[12q, 20q)`, in lane 0; other lanes end in `[0, 8q)`.
+//!   - Between vectors, differences of words not yet multiplied in these three stages get a bound added: `8q, 16q, 32q`, above
+//!     the width of their ranges, and stay below `64q`; lane 0's lower ends are equal and cancel. The vector summed in all
+//!     three stages ends below `64q`, in lane 0 in `[96q, 160q)`, from which `96q` is taken (nothing multiplies it before).
+//!
+//!   So the block pass ends as if from `[0, q)` without biases: of the eight vectors that come out, the one summed in all three
+//!   stages between vectors is below `64q` and is reduced to `2q`; one that was last multiplied three, two, one stages before
+//!   the end is below `8q, 4q, 2q`. Register passes start below `8q`; after three stages a word summed throughout is below
+//!   `64q` and is reduced, the others are below `8q`. A pass of four stages reduces the two words summed in its first three
+//!   stages, and at the end the one multiplied in its first stage only (`16q`). All factors stay below `64q < 2^52`.
 //!
 //!   A decimation in time with the twist folded in would need no reduction at all, but its twist is one multiplication per
 //!   word (two stages' worth) and its late twiddles are one vector per position; here one word in eight is reduced per pass.
@@ -36,41 +48,18 @@
 
 use std::arch::x86_64::*;
 
+use super::inner::{FORWARD, INNER, INNER_STAGES, INNER_TABLE, INVERSE, Layout, fill_inner, forward_inner, inverse_inner};
 use super::lanes::{Constants, LANES, Lanes, Words, add, load, multiply_high, multiply_low, quotient52, splat, store, sub};
 use crate::aligned::AlignedWords;
 use crate::kernels::scalar::RootPowers;
 use crate::modulus::Modulus;
 
-/// Words of the innermost block, whose six last stages are one pass.
-const INNER: usize = 64;
-
-/// Stages of the innermost block.
-const INNER_STAGES: u32 = 6;
-
-/// Stages of a block that stays in the first-level cache with its twiddles streaming by.
-const BLOCK_STAGES: u32 = 12;
+/// Stages of a block that stays in the second-level cache. Smaller blocks, for the first level, measured no faster forward and a
+/// twentieth slower backwards: each visit to a block starts its streams of words and twiddles anew.
+const BLOCK_STAGES: u32 = 16;
 
 /// The smallest degree with a vector transform: one register pass and the block pass.
 pub const MIN_DEGREE: usize = 128;
-
-/// Twiddle words per block of 64.
-const INNER_TABLE: usize = 128;
-
-/// Where the parts of a block's table start, each direction in its order of reading, as the hardware's prefetching likes.
-#[derive(Debug, Clone, Copy)]
-struct Layout {
-    /// Stages between vectors: seven pairs, 16 words.
-    broadcast: usize,
-    /// The stage between words four apart: 4 words per pair of vectors.
-    four_apart: usize,
-    /// The stage between words two apart: 8 words per pair.
-    two_apart: usize,
-    /// The stage between neighbours: 16 words per pair.
-    one_apart: usize,
-}
-
-const FORWARD: Layout = Layout { broadcast: 0, four_apart: 16, two_apart: 32, one_apart: 64 };
-const INVERSE: Layout = Layout { one_apart: 0, two_apart: 64, four_apart: 96, broadcast: 112 };
 
 /// One register pass: `log_radix` stages on blocks that many strides long.
 #[derive(Debug, Clone, Copy)]
@@ -247,7 +236,7 @@ impl Transform {
                 let stages = self.passes[depth].stages_before;
                 let count = (self.degree >> stages) / INNER;
                 let table = self.inverse.as_ptr().add(self.inner_twiddles + block * count * INNER_TABLE);
-                inverse_inner::<WIDE>(c, x, table, count);
+                inverse_inner::<WIDE>(c, x, table, count, self.words.q);
                 for pass in self.passes[depth..].iter().rev() {
                     let log_count = pass.stages_before - stages;
                     self.inverse_pass::<WIDE>(c, x, pass, block << log_count, 1 << log_count);
@@ -296,17 +285,17 @@ impl Transform {
         unsafe {
             if pass.stages_before == 0 {
                 match pass.log_radix {
-                    1 => inverse_radix::<1, 2, WIDE, true>(c, x, table, count, stride, scale),
-                    2 => inverse_radix::<2, 4, WIDE, true>(c, x, table, count, stride, scale),
-                    3 => inverse_radix::<3, 8, WIDE, true>(c, x, table, count, stride, scale),
-                    _ => inverse_radix::<4, 16, WIDE, true>(c, x, table, count, stride, scale),
+                    1 => inverse_radix::<1, 2, 8, WIDE, true>(c, x, table, count, stride, scale),
+                    2 => inverse_radix::<2, 4, 4, WIDE, true>(c, x, table, count, stride, scale),
+                    3 => inverse_radix::<3, 8, 2, WIDE, true>(c, x, table, count, stride, scale),
+                    _ => inverse_radix::<4, 16, 1, WIDE, true>(c, x, table, count, stride, scale),
                 }
             } else {
                 match pass.log_radix {
-                    1 => inverse_radix::<1, 2, WIDE, false>(c, x, table, count, stride, scale),
-                    2 => inverse_radix::<2, 4, WIDE, false>(c, x, table, count, stride, scale),
-                    3 => inverse_radix::<3, 8, WIDE, false>(c, x, table, count, stride, scale),
-                    _ => inverse_radix::<4, 16, WIDE, false>(c, x, table, count, stride, scale),
+                    1 => inverse_radix::<1, 2, 8, WIDE, false>(c, x, table, count, stride, scale),
+                    2 => inverse_radix::<2, 4, 4, WIDE, false>(c, x, table, count, stride, scale),
+                    3 => inverse_radix::<3, 8, 2, WIDE, false>(c, x, table, count, stride, scale),
+                    _ => inverse_radix::<4, 16, 1, WIDE, false>(c, x, table, count, stride, scale),
                 }
             }
         }
@@ -328,35 +317,10 @@ fn fill_pass(table: &mut [u64], pass: &Pass, factor: &dyn Fn(usize) -> [u64; 2])
     }
 }
 
-/// Writes the table of one innermost block at `node`: seven broadcast factors, then the lane factors of its four pairs of
-/// vectors `(A, B)`, in the lane orders of [`forward_inner`].
-fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn Fn(usize) -> [u64; 2]) {
-    for stage in 0..3 {
-        for i in 0..1 << stage {
-            let at = layout.broadcast + 2 * ((1 << stage) - 1 + i);
-            table[at..at + 2].copy_from_slice(&factor((node << stage) + i));
-        }
-    }
-    let mut lanes = |at: usize, nodes: &[usize]| {
-        for (lane, &node) in nodes.iter().enumerate() {
-            let [w, quotient] = factor(node);
-            table[at + lane] = w;
-            table[at + nodes.len() + lane] = quotient;
-        }
-    };
-    for pair in 0..4 {
-        let a = (node << 3) + 2 * pair;
-        let b = a + 1;
-        lanes(layout.four_apart + 4 * pair, &[a, b]);
-        lanes(layout.two_apart + 8 * pair, &[2 * a, 2 * b, 2 * a + 1, 2 * b + 1]);
-        lanes(layout.one_apart + 16 * pair, &[4 * a, 4 * b, 4 * a + 2, 4 * b + 2, 4 * a + 1, 4 * b + 1, 4 * a + 3, 4 * b + 3]);
-    }
-}
-
 /// `(x, y) <- (x + w y, x - w y)`; ranges in the module's proof.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-fn forward_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w: Lanes, w_quotient: Lanes) -> (Lanes, Lanes) {
+pub fn forward_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w: Lanes, w_quotient: Lanes) -> (Lanes, Lanes) {
     if WIDE {
         let t = c.mul_lazy(y, w, w_quotient);
         let x = c.reduce_by(x, c.two_q);
@@ -369,22 +333,33 @@ fn forward_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w: Lan
     }
 }
 
-/// `(x, y) <- (x + y, w (x - y))`; `bound` is a multiple of `q` above `y`.
+/// `(x, y) <- (x + y, w (x - y))`; `bound` is a multiple of `q` above `y - x`, added to the difference where there is one;
+/// `bias`, another multiple, is added to the product. Wide words need neither.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-fn inverse_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w: Lanes, w_quotient: Lanes, bound: Lanes) -> (Lanes, Lanes) {
+pub fn inverse_butterfly<const WIDE: bool>(
+    c: &Constants,
+    x: Lanes,
+    y: Lanes,
+    w: Lanes,
+    w_quotient: Lanes,
+    bound: Option<Lanes>,
+    bias: Lanes,
+) -> (Lanes, Lanes) {
     let sum = add(x, y);
     if WIDE {
         (c.reduce_by(sum, c.two_q), c.mul_lazy(sub(add(x, c.two_q), y), w, w_quotient))
     } else {
-        (sum, c.mul_junk(sub(add(x, bound), y), w, w_quotient))
+        let difference = bound.map_or(sub(x, y), |bound| sub(add(x, bound), y));
+        let h = multiply_high(c.zero, difference, w_quotient);
+        (sum, multiply_low(multiply_low(bias, difference, w), h, c.negative_q))
     }
 }
 
 /// The factor at `table` and its quotient, each in every lane.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn broadcast(table: *const u64) -> (Lanes, Lanes) {
+pub unsafe fn broadcast(table: *const u64) -> (Lanes, Lanes) {
     // SAFETY: the caller's table holds the pair.
     unsafe { (splat(*table), splat(*table.add(1))) }
 }
@@ -403,7 +378,7 @@ unsafe fn forward_stage<const S: usize, const R: usize, const WIDE: bool>(c: &Co
     }
 }
 
-/// Stage `S` of an inverse register pass on `R` vectors, finest first.
+/// Stage `S` of an inverse pass on `R` vectors, finest first.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn inverse_stage<const S: usize, const R: usize, const WIDE: bool>(
@@ -418,7 +393,7 @@ unsafe fn inverse_stage<const S: usize, const R: usize, const WIDE: bool>(
         // SAFETY: the table holds R - 1 pairs.
         let (w, quotient) = unsafe { broadcast(table.add(2 * ((R >> (S + 1)) - 1 + group))) };
         let k = 2 * half * group + i;
-        (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, bound);
+        (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, Some(bound), c.zero);
     }
 }
 
@@ -480,12 +455,13 @@ unsafe fn forward_radix<const K: usize, const R: usize, const WIDE: bool, const 
     }
 }
 
-/// One register pass of the inverse over `count` blocks of `R` strides; `LAST` ends the transform.
+/// One register pass of the inverse over `count` blocks of `R` strides, `COLUMNS` vectors of each row at a time; `LAST` ends
+/// the transform.
 ///
 /// # Safety
-/// As [`forward_radix`].
+/// As [`forward_radix`]; `8 COLUMNS` divides `stride`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn inverse_radix<const K: usize, const R: usize, const WIDE: bool, const LAST: bool>(
+unsafe fn inverse_radix<const K: usize, const R: usize, const COLUMNS: usize, const WIDE: bool, const LAST: bool>(
     c: &Constants,
     x: *mut u64,
     table: *const u64,
@@ -499,234 +475,47 @@ unsafe fn inverse_radix<const K: usize, const R: usize, const WIDE: bool, const 
         unsafe {
             let x = x.add(block * R * stride);
             let table = table.add(block * 2 * (R - 1));
-            for i in (0..stride).step_by(LANES) {
-                let mut v = [c.zero; R];
-                for k in 0..R {
-                    v[k] = load(x.add(i + k * stride));
+            for i in (0..stride).step_by(COLUMNS * LANES) {
+                let mut columns = [[c.zero; R]; COLUMNS];
+                for (column, v) in columns.iter_mut().enumerate() {
+                    for k in 0..R {
+                        v[k] = load(x.add(i + column * LANES + k * stride));
+                    }
                 }
                 let inner_stages = if LAST { K - 1 } else { K };
                 if inner_stages > 0 {
-                    inverse_stage::<0, R, WIDE>(c, &mut v, table, bounds[0]);
+                    columns.iter_mut().for_each(|v| inverse_stage::<0, R, WIDE>(c, v, table, bounds[0]));
                 }
                 if inner_stages > 1 {
-                    inverse_stage::<1, R, WIDE>(c, &mut v, table, bounds[1]);
+                    columns.iter_mut().for_each(|v| inverse_stage::<1, R, WIDE>(c, v, table, bounds[1]));
                 }
                 if inner_stages > 2 {
-                    inverse_stage::<2, R, WIDE>(c, &mut v, table, bounds[2]);
+                    columns.iter_mut().for_each(|v| inverse_stage::<2, R, WIDE>(c, v, table, bounds[2]));
                 }
-                if !WIDE && K > 3 {
-                    v[0] = c.reduce_junk(v[0]);
-                    v[R / 2] = c.reduce_junk(v[R / 2]);
-                }
-                if inner_stages > 3 {
-                    inverse_stage::<3, R, WIDE>(c, &mut v, table, bounds[3]);
-                }
-                if LAST {
-                    inverse_last_stage::<R>(c, &mut v, table, if WIDE { c.two_q } else { bounds[K - 1] }, scale);
-                }
-                if !WIDE && !LAST {
-                    if K <= 3 {
+                for v in &mut columns {
+                    if !WIDE && K > 3 {
                         v[0] = c.reduce_junk(v[0]);
-                    } else {
-                        v[1] = c.reduce_junk(v[1]);
+                        v[R / 2] = c.reduce_junk(v[R / 2]);
                     }
-                }
-                for k in 0..R {
-                    store(x.add(i + k * stride), v[k]);
-                }
-            }
-        }
-    }
-}
-
-/// Lane orders of the stages inside vectors. With `A`, `B` two neighbouring vectors, forward:
-///
-/// ```text
-/// four apart   A0 B0 A1 B1 A2 B2 A3 B3   with   A4 B4 A5 B5 A6 B6 A7 B7     factors repeat every 2 lanes
-/// two apart    A0 B0 A4 B4 A1 B1 A5 B5   with   A2 B2 A6 B6 A3 B3 A7 B7     factors repeat every 4 lanes
-/// one apart    A0 B0 A4 B4 A2 B2 A6 B6   with   A1 B1 A5 B5 A3 B3 A7 B7
-/// ```
-struct Orders {
-    /// `A, B` to four apart.
-    interleave: [Lanes; 2],
-    /// Four apart to two apart.
-    interleave_pairs: [Lanes; 2],
-    /// One apart to `A, B`, and `A, B` to one apart.
-    exchange: [Lanes; 2],
-    /// Four apart to `A, B`.
-    separate: [Lanes; 2],
-}
-
-impl Orders {
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    fn new() -> Self {
-        Self {
-            interleave: [_mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15)],
-            interleave_pairs: [_mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15)],
-            exchange: [_mm512_setr_epi64(0, 8, 4, 12, 2, 10, 6, 14), _mm512_setr_epi64(1, 9, 5, 13, 3, 11, 7, 15)],
-            separate: [_mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15)],
-        }
-    }
-}
-
-/// Both vectors of an order, from `a` and `b`.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-fn permute(a: Lanes, b: Lanes, order: &[Lanes; 2]) -> (Lanes, Lanes) {
-    (_mm512_permutex2var_epi64(a, order[0], b), _mm512_permutex2var_epi64(a, order[1], b))
-}
-
-/// The factors of the stage four apart, for pair `pair`.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn factors_four_apart(layout: Layout, table: *const u64, pair: usize) -> (Lanes, Lanes) {
-    // SAFETY: the caller's table has INNER_TABLE words.
-    unsafe {
-        let at = table.add(pair / 4 * INNER_TABLE + layout.four_apart + 4 * (pair % 4));
-        (_mm512_broadcast_i64x2(_mm_loadu_si128(at.cast())), _mm512_broadcast_i64x2(_mm_loadu_si128(at.add(2).cast())))
-    }
-}
-
-/// The factors of the stage two apart.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn factors_two_apart(layout: Layout, table: *const u64, pair: usize) -> (Lanes, Lanes) {
-    // SAFETY: the caller's table has INNER_TABLE words.
-    unsafe {
-        let at = table.add(pair / 4 * INNER_TABLE + layout.two_apart + 8 * (pair % 4));
-        (_mm512_broadcast_i64x4(_mm256_loadu_si256(at.cast())), _mm512_broadcast_i64x4(_mm256_loadu_si256(at.add(4).cast())))
-    }
-}
-
-/// The factors of the stage between neighbours.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn factors_one_apart(layout: Layout, table: *const u64, pair: usize) -> (Lanes, Lanes) {
-    // SAFETY: the caller's table has INNER_TABLE words.
-    unsafe {
-        let at = table.add(pair / 4 * INNER_TABLE + layout.one_apart + 16 * (pair % 4));
-        (load(at), load(at.add(8)))
-    }
-}
-
-/// Innermost blocks worked on side by side: one block's chain of dependent instructions is longer than the machine looks ahead.
-const SIDE_BY_SIDE: usize = 2;
-
-/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`.
-///
-/// # Safety
-/// `x` holds `64 count` words and `table` `INNER_TABLE count`; `count` is even.
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize) {
-    let orders = Orders::new();
-    for block in (0..count).step_by(SIDE_BY_SIDE) {
-        // SAFETY: within the caller's words.
-        unsafe {
-            let x = x.add(block * INNER);
-            let table = table.add(block * INNER_TABLE);
-            let mut v = [c.zero; 8 * SIDE_BY_SIDE];
-            for k in 0..8 * SIDE_BY_SIDE {
-                v[k] = load(x.add(k * LANES));
-            }
-            for stage in 0..3 {
-                let half = 4 >> stage;
-                for side in 0..SIDE_BY_SIDE {
-                    for group in 0..1 << stage {
-                        let (w, quotient) = broadcast(table.add(side * INNER_TABLE + FORWARD.broadcast + 2 * ((1 << stage) - 1 + group)));
-                        let first = 8 * side + 2 * half * group;
-                        for k in first..first + half {
-                            (v[k], v[k + half]) = forward_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient);
+                    if inner_stages > 3 {
+                        inverse_stage::<3, R, WIDE>(c, v, table, bounds[3]);
+                    }
+                    if LAST {
+                        inverse_last_stage::<R>(c, v, table, if WIDE { c.two_q } else { bounds[K - 1] }, scale);
+                    }
+                    if !WIDE && !LAST {
+                        if K <= 3 {
+                            v[0] = c.reduce_junk(v[0]);
+                        } else {
+                            v[1] = c.reduce_junk(v[1]);
                         }
                     }
                 }
-            }
-            for pair in 0..4 * SIDE_BY_SIDE {
-                let (a, b) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave);
-                let (w, quotient) = factors_four_apart(FORWARD, table, pair);
-                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
-            }
-            for pair in 0..4 * SIDE_BY_SIDE {
-                let (a, b) = permute(v[2 * pair], v[2 * pair + 1], &orders.interleave_pairs);
-                let (w, quotient) = factors_two_apart(FORWARD, table, pair);
-                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
-            }
-            for pair in 0..4 * SIDE_BY_SIDE {
-                let (a, b) = (v[2 * pair], v[2 * pair + 1]);
-                let (a, b) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
-                let (w, quotient) = factors_one_apart(FORWARD, table, pair);
-                (v[2 * pair], v[2 * pair + 1]) = forward_butterfly::<WIDE>(c, a, b, w, quotient);
-            }
-            for pair in 0..4 * SIDE_BY_SIDE {
-                let (a, b) = (v[2 * pair], v[2 * pair + 1]);
-                let (a, b) = if WIDE {
-                    (c.reduce_by(c.reduce_by(a, c.two_q), c.q), c.reduce_by(c.reduce_by(b, c.two_q), c.q))
-                } else {
-                    (c.reduce(a), c.reduce(b))
-                };
-                let (a, b) = permute(a, b, &orders.exchange);
-                store(x.add(2 * pair * LANES), a);
-                store(x.add((2 * pair + 1) * LANES), b);
-            }
-        }
-    }
-}
-
-/// The first six stages of the inverse on `count` blocks of 64 words.
-///
-/// # Safety
-/// As [`forward_inner`].
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize) {
-    let orders = Orders::new();
-    let bounds = [c.q, c.two_q, _mm512_slli_epi64(c.q, 2), _mm512_slli_epi64(c.q, 3), _mm512_slli_epi64(c.q, 4), _mm512_slli_epi64(c.q, 5)];
-    for block in (0..count).step_by(SIDE_BY_SIDE) {
-        // SAFETY: within the caller's words.
-        unsafe {
-            let x = x.add(block * INNER);
-            let table = table.add(block * INNER_TABLE);
-            let mut v = [c.zero; 8 * SIDE_BY_SIDE];
-            for line in 0..SIDE_BY_SIDE * INNER_TABLE / LANES {
-                // The tables of a long row come from far; measured, 2^16 gains a fifth. A hint past the end does not fault.
-                _mm_prefetch::<_MM_HINT_T0>(table.wrapping_add(2 * SIDE_BY_SIDE * INNER_TABLE + line * LANES).cast());
-            }
-            for pair in 0..4 * SIDE_BY_SIDE {
-                let (a, b) = (load(x.add(2 * pair * LANES)), load(x.add((2 * pair + 1) * LANES)));
-                let (a, b) = permute(a, b, &orders.exchange);
-                let (w, quotient) = factors_one_apart(INVERSE, table, pair);
-                (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[0]);
-            }
-            for pair in 0..4 * SIDE_BY_SIDE {
-                let (a, b) = (v[2 * pair], v[2 * pair + 1]);
-                let (a, b) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
-                let (w, quotient) = factors_two_apart(INVERSE, table, pair);
-                (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[1]);
-            }
-            for pair in 0..4 * SIDE_BY_SIDE {
-                let (a, b) = (v[2 * pair], v[2 * pair + 1]);
-                let (a, b) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
-                let (w, quotient) = factors_four_apart(INVERSE, table, pair);
-                let (a, b) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, bounds[2]);
-                (v[2 * pair], v[2 * pair + 1]) = permute(a, b, &orders.separate);
-            }
-            for stage in 0..3 {
-                let half = 1 << stage;
-                let blocks = 4 >> stage;
-                for side in 0..SIDE_BY_SIDE {
-                    for group in 0..blocks {
-                        let (w, quotient) = broadcast(table.add(side * INNER_TABLE + INVERSE.broadcast + 2 * (blocks - 1 + group)));
-                        let first = 8 * side + 2 * half * group;
-                        for k in first..first + half {
-                            (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, bounds[3 + stage]);
-                        }
+                for (column, v) in columns.iter().enumerate() {
+                    for k in 0..R {
+                        store(x.add(i + column * LANES + k * stride), v[k]);
                     }
                 }
-            }
-            for k in 0..8 * SIDE_BY_SIDE {
-                if !WIDE && k % 8 == 0 {
-                    v[k] = c.reduce_junk(v[k]);
-                }
-                store(x.add(k * LANES), v[k]);
             }
         }
     }
