@@ -39,7 +39,7 @@ test-rust:
 	$(CARGO) test --workspace --locked
 
 test-python: build
-	$(BIN)/python -m pytest -q tests/python
+	$(BIN)/python -m pytest -q tests/python bench/test_tables.py
 
 test-full: build
 	$(CARGO) test --workspace --locked --release -- --include-ignored
@@ -58,7 +58,7 @@ bench:
 lint: build
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" $(CARGO) doc --workspace --no-deps --locked --quiet
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m mypy --strict tests/python/typing_usage.py

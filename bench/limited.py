@@ -27,9 +27,7 @@ def run_limited(command: list[str], seconds: float, environment: dict[str, str] 
     if seconds <= 0:
         return "", "no time left for it in this run"
     try:
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
-        )
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
     except OSError as problem:
         return "", f"cannot start {command[0]}: {problem.strerror}"
     try:

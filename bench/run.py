@@ -44,9 +44,7 @@ def main() -> int:
     """Command line: run.py NAME --part WHO SECONDS COMMAND [--part ...]."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="results are written to bench/results/NAME.json and NAME.md")
-    parser.add_argument(
-        "--part", nargs=3, action="append", required=True, metavar=("WHO", "SECONDS", "COMMAND"), help="a program"
-    )
+    parser.add_argument("--part", nargs=3, action="append", required=True, metavar=("WHO", "SECONDS", "COMMAND"), help="a program")
     parser.add_argument("--print", action="store_true", help="print the table too")
     options = parser.parse_args()
     total = QUICK_SECONDS if quick() else TOTAL_SECONDS

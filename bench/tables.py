@@ -101,10 +101,7 @@ def machine() -> dict[str, Any]:
 def machine_line(about: dict[str, Any] | None = None) -> str:
     """One line about the machine, for the top of a table."""
     about = machine() if about is None else about
-    return (
-        f"{about['cpu']}; kernels {about['kernels']}; {about['threads']} thread(s); "
-        f"{about['date']}; commit {about['commit']}"
-    )
+    return f"{about['cpu']}; kernels {about['kernels']}; {about['threads']} thread(s); {about['date']}; commit {about['commit']}"
 
 
 def _number(value: float) -> str:
@@ -149,9 +146,7 @@ def markdown(name: str, about: dict[str, Any], rows: list[Row]) -> str:
             for who in peers:
                 theirs = measured.get((params, work, who))
                 comparable = ours is not None and theirs is not None and theirs["median_ms"] > 0
-                ratios.append(
-                    f"{ours['median_ms'] / theirs['median_ms']:.3f}" if comparable and ours and theirs else "-"
-                )
+                ratios.append(f"{ours['median_ms'] / theirs['median_ms']:.3f}" if comparable and ours and theirs else "-")
             body.append([params, work, *(_number(cell["median_ms"]) if cell else "-" for cell in cells), *ratios])
     heads = ["params", "work", *columns, *(f"{OURS} / {who}" for who in peers)]
     lines += _grid(heads, body)
@@ -174,17 +169,13 @@ def markdown(name: str, about: dict[str, Any], rows: list[Row]) -> str:
             ["params", "who", "log QP", "usable log Q", "special primes", "digits", "GiB per key", "version"],
             [[params, who, *(str(chains[params, who].get(field, "-")) for field in CHAIN)] for params, who in ordered],
         )
-    notes = _unique(
-        f"{row['who']}, {row['work']}: {row['extra']['note']}" for row in rows if "note" in (row.get("extra") or {})
-    )
+    notes = _unique(f"{row['who']}, {row['work']}: {row['extra']['note']}" for row in rows if "note" in (row.get("extra") or {}))
     if notes:
         lines += ["", "## Notes", "", *(f"- {note}" for note in notes)]
     return "\n".join(lines) + "\n"
 
 
-def write_results(
-    name: str, rows: list[Row], about: dict[str, Any] | None = None, directory: Path = RESULTS
-) -> tuple[Path, Path]:
+def write_results(name: str, rows: list[Row], about: dict[str, Any] | None = None, directory: Path = RESULTS) -> tuple[Path, Path]:
     """Writes NAME.json and NAME.md; `about` overrides fields of `machine()`. Returns both paths."""
     described = machine() | (about or {})
     directory.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import pytest
 from limited import run_limited
 from run import rows_of
 from tables import absent_row, machine, machine_line, markdown, parse_rows, write_results
@@ -26,49 +27,49 @@ class Tables(unittest.TestCase):
         rows = [row("add", "a", 1.0), absent_row("b", "no compiler")]
         lines = "\n".join(json.dumps(each) for each in rows)
         for text in (json.dumps(rows), lines, json.dumps({"machine": {"kernels": "x"}, "rows": rows})):
-            self.assertEqual(parse_rows(text)[1], rows)
-        self.assertEqual(parse_rows(lines.splitlines()[0])[1], rows[:1])
-        self.assertEqual(parse_rows(""), ({}, []))
+            assert parse_rows(text)[1] == rows
+        assert parse_rows(lines.splitlines()[0])[1] == rows[:1]
+        assert parse_rows("") == ({}, [])
 
     def test_row_without_a_time_is_refused(self) -> None:
         incomplete = row("add", "a", 1.0)
         del incomplete["median_ms"]
-        with self.assertRaisesRegex(ValueError, "median_ms"):
+        with pytest.raises(ValueError, match="median_ms"):
             parse_rows(json.dumps([incomplete]))
 
     def test_ratio_is_ours_over_theirs(self) -> None:
         rows = [row("add", "peer", 4.0), row("add", "clathrate", 1.0)]
-        self.assertIn("| n14 | add | 1.00 | 4.00 | 0.250 |", markdown("name", machine(), rows))
+        assert "| n14 | add | 1.00 | 4.00 | 0.250 |" in markdown("name", machine(), rows)
 
     def test_absent_peer_is_listed_with_its_reason(self) -> None:
         text = markdown("name", machine(), [row("add", "clathrate", 1.0), absent_row("peer", "no compiler")])
-        self.assertIn("| peer | * | * | no compiler |", text)
-        self.assertIn("| n14 | add | 1.00 | - | - |", text)
+        assert "| peer | * | * | no compiler |" in text
+        assert "| n14 | add | 1.00 | - | - |" in text
 
     def test_table_starts_with_the_machine_line(self) -> None:
         about = machine()
-        self.assertEqual(markdown("name", about, []).splitlines()[2], machine_line(about))
+        assert markdown("name", about, []).splitlines()[2] == machine_line(about)
 
     def test_written_results_are_read_back(self) -> None:
         rows = [row("add", "a", 1.0), absent_row("b", "why")]
         with tempfile.TemporaryDirectory() as folder:
             path, _ = write_results("name", rows, {"kernels": "told"}, Path(folder))
             about, back = parse_rows(path.read_text())
-        self.assertEqual(back, rows)
-        self.assertEqual(about["kernels"], "told")
-        self.assertEqual(set(about), {"cpu", "kernels", "threads", "date", "commit"})
+        assert back == rows
+        assert about["kernels"] == "told"
+        assert set(about) == {"cpu", "kernels", "threads", "date", "commit"}
 
     def test_program_over_its_limit_keeps_its_rows_and_is_reported(self) -> None:
         printed = json.dumps(row("add", "a", 1.0)) + '\n{"work": "cut o'
         script = f"import time; print({printed!r}, end='', flush=True); time.sleep(60)"
         _, rows = rows_of("a", [sys.executable, "-c", script], 2.0)
-        self.assertEqual(rows[0]["work"], "add")
-        self.assertIn("stopped after 2 s", rows[1]["absent"])
+        assert rows[0]["work"] == "add"
+        assert "stopped after 2 s" in rows[1]["absent"]
 
     def test_program_that_fails_or_is_missing_is_reported(self) -> None:
-        self.assertEqual(run_limited([sys.executable, "-c", "exit(3)"], 20.0), ("", "exit status 3"))
-        self.assertIn("cannot start", run_limited(["/no/such/program"], 20.0)[1])
-        self.assertIn("no time left", run_limited([sys.executable], 0.0)[1])
+        assert run_limited([sys.executable, "-c", "exit(3)"], 20.0) == ("", "exit status 3")
+        assert "cannot start" in run_limited(["/no/such/program"], 20.0)[1]
+        assert "no time left" in run_limited([sys.executable], 0.0)[1]
 
 
 if __name__ == "__main__":

@@ -84,7 +84,10 @@ def check_rows(bits, rows, tolerance):
             agrees, note = abs(found - listed) <= tolerance, ""
         wrong += not agrees
         name = "uniform ternary" if weight is None else f"weight {weight}"
-        print(f"{'ok    ' if agrees else 'DIFFERS'} {dimension:7} {name:16} {log2_qp:5} listed {listed:6.1f}, found {found:.2f}{note}", flush=True)
+        print(
+            f"{'ok    ' if agrees else 'DIFFERS'} {dimension:7} {name:16} {log2_qp:5} listed {listed:6.1f}, found {found:.2f}{note}",
+            flush=True,
+        )
     return wrong
 
 
@@ -92,7 +95,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--estimator", type=pathlib.Path, metavar="DIR", help="folder that holds the package `estimator`")
     parser.add_argument("--dimension", type=int, action="append", help="only rows of this dimension; may be repeated")
-    parser.add_argument("--tolerance", type=float, default=0.6, help="bits, for fixed-weight rows (default: %(default)s; some are listed whole)")
+    parser.add_argument(
+        "--tolerance", type=float, default=0.6, help="bits, for fixed-weight rows (default: %(default)s; some are listed whole)"
+    )
     parser.add_argument("--largest", type=int, metavar="DIMENSION", help="search the largest log2(QP) of this dimension instead")
     parser.add_argument("--bits", type=float, default=128.0, help="level for --largest (default: %(default)s)")
     parser.add_argument("--list", action="store_true", help="print the rows that would run, and stop")

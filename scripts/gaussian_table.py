@@ -43,7 +43,7 @@ def statistical_distance(magnitudes, table):
     scale = Decimal(2) ** PRECISION_BITS
     survival = [scale] + [Decimal(value) for value in table] + [Decimal(0)]
     actual = [(survival[k] - survival[k + 1]) / scale for k in range(TAIL + 1)] + [Decimal(0)] * (SUPPORT - TAIL)
-    return sum(abs(a - b) for a, b in zip(actual, magnitudes)) / 2
+    return sum(abs(a - b) for a, b in zip(actual, magnitudes, strict=False)) / 2
 
 
 def rust_rows(table):

@@ -24,8 +24,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent))
 
-from limited import quick, run_limited
-from tables import Row, absent_row, parse_rows
+from limited import quick, run_limited  # noqa: E402
+from tables import Row, absent_row, parse_rows  # noqa: E402
 
 CACHE = ROOT / ".cache" / "peers"
 QUICK_PARAMS = ("n14",)
@@ -100,9 +100,7 @@ def python_peer(name: str, versions: tuple[str, ...], module: str) -> Peer:
         shutil.rmtree(environment, ignore_errors=True)
         tool([python, "-m", "venv", str(environment)], folder)
         inside = str(environment / "bin" / "python")
-        tool(
-            [inside, "-m", "pip", "install", "--only-binary=:all:", "-r", str(HERE / name / "requirements.txt")], folder
-        )
+        tool([inside, "-m", "pip", "install", "--only-binary=:all:", "-r", str(HERE / name / "requirements.txt")], folder)
         tool([inside, "-c", f"import {module}"], folder)
 
     return Peer(install, lambda folder: [str(folder / "venv" / "bin" / "python"), str(HERE / name / "bench.py")])

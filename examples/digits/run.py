@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  (the backend comes first)
+from matplotlib import pyplot
 
 HERE = Path(__file__).parent
 MIB = 1 << 20
@@ -98,9 +98,12 @@ def main() -> None:
     print(f"accuracy in clear     {np.mean(clear_class == test_y):.4f}")
     print(f"accuracy encrypted    {np.mean(class_ == test_y):.4f}")
     print(f"images that differ    {differ.sum()} (not explained by the error: {len(unexplained)})")
-    print(f"error                 worst 2^{np.log2(error.max()):.1f}, mean 2^{np.log2(error.mean()):.1f}; smallest margin {margin.min():.2e}")
+    print(
+        f"error                 worst 2^{np.log2(error.max()):.1f}, mean 2^{np.log2(error.mean()):.1f}; smallest margin {margin.min():.2e}"
+    )
     print(f"security              {sent['security_bits']:.1f} bits")
-    print(f"files                 images {sent['images_bytes'] / MIB:.1f} MiB, scores {received['scores_bytes'] / MIB:.1f} MiB, secret key {sent['secret_key_bytes'] / 1024:.0f} KiB")
+    sizes = (sent["images_bytes"] / MIB, received["scores_bytes"] / MIB, sent["secret_key_bytes"] / 1024)
+    print("files                 images {:.1f} MiB, scores {:.1f} MiB, secret key {:.0f} KiB".format(*sizes))
     print(f"train in clear        {train_seconds:6.2f} s")
     print(f"client: keys          {sent['keygen_seconds']:6.2f} s")
     print(f"client: encrypt       {sent['encrypt_seconds']:6.2f} s  (process {encrypt_total:.2f} s)")

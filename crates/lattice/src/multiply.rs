@@ -187,7 +187,7 @@ impl SwitchKey {
     }
 
     /// A key for `phi`: from `s` to `phi^-1(s)`, so that the switch comes first and the automorphism permutes its few results, not
-    /// its many digits. (differs from [klss] and [dpad-he], which permute first; the result is the same message.)
+    /// its many digits. Source: [klss, sec. 4.3], [dpad-he, sec. 3.1]; differs: they permute first; the message is the same.
     ///
     /// # Errors
     /// As [`SwitchKey::generate`].
