@@ -17,6 +17,7 @@ pub mod matrix;
 pub mod needs;
 pub mod params;
 pub mod plaintext;
+pub mod share;
 pub mod store;
 
 pub use ciphertext::{Ciphertext, Encoding};

@@ -298,3 +298,25 @@ fn generated_keys_follow_the_stated_distribution() {
         assert!(sk.secret().all_coefficients().iter().all(|c| c.abs() <= 1));
     }
 }
+
+#[test]
+fn flood_bits_cover_error_coefficients_queries_and_statistical_bits() {
+    let params = params("insecure_small");
+    let sk = SecretKey::generate(&params).expect("secret key");
+    let ct = encrypt(&sk, &ramp(16));
+    // 2^-35 at scale 2^40 is 2^5 integers; 2^10 coefficients; 2^4 queries; 20 bits.
+    let bits = ct.flood_bits((-35f64).exp2(), 16, 20).expect("fits");
+    assert_eq!(bits, 5 + 10 + 4 + 20);
+    assert_eq!(ct.flood_bits((-35f64).exp2(), 32, 20).expect("fits"), bits + 1);
+    assert_eq!(ct.flood_bits(1e-300, 1, 20).expect("fits"), 10 + 20, "an error is at least one integer");
+    let shared = sk.decrypt_to_share(&ct, bits, &mut quiet()).expect("shared");
+    let Values::Real(values) = shared else { panic!("real data") };
+    // A slot sums 2^9 pairs of coefficients: far below 2^(39 - 1 - 40) * 2^10.
+    assert!(values.iter().zip(ramp(16)).all(|(got, x)| (got - x).abs() < 256.0));
+    for (bound, queries, lambda, say) in
+        [(0.0, 1, 20, "error_bound"), (f64::NAN, 1, 20, "error_bound"), (1e-9, 0, 20, "queries"), (1e-9, 1, 60, "room for 62")]
+    {
+        let error = ct.flood_bits(bound, queries, lambda).expect_err("refused").to_string();
+        assert!(error.contains(say), "{error}");
+    }
+}

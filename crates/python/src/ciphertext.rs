@@ -308,6 +308,18 @@ impl PyCiphertext {
         self.map(py, |evaluator, x| evaluator.drop_to_level(x, level))
     }
 
+    /// Flooding bits for `SecretKey.decrypt_to_share` such that `queries` shared decryptions of this shape reveal their errors with
+    /// statistical distance at most 2**-statistical_bits in all.
+    ///
+    /// `error_bound` is your bound on the error of these numbers, in their own units. What is shared is then right to about
+    /// 2**(flood_bits - 1) / scale.
+    ///
+    /// Errors: `DataError` for a bound that is not positive, no queries, or a budget that the modulus has no room for.
+    #[pyo3(signature = (error_bound, queries=1, statistical_bits=40))]
+    fn flood_bits(&self, py: Python<'_>, error_bound: f64, queries: u64, statistical_bits: u32) -> PyResult<u32> {
+        self.data.flood_bits(error_bound, queries, statistical_bits).map_err(|error| raise(py, error))
+    }
+
     /// Every row rotated left by `steps` (like `numpy.roll` by `-steps`), within its length rounded up to a power of two, padded with zeros.
     ///
     /// Errors: `MissingKeyError`; `ShapeError` unless encoded in slots, or for rows longer than `params.slot_count`.

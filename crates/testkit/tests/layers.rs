@@ -70,6 +70,7 @@ const CRATES: [Layers; 3] = [
             "params",
             "decode",
             "ciphertext",
+            "share",
             "keys",
             "plaintext",
             "evaluator",

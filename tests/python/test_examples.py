@@ -1,0 +1,36 @@
+"""What the README and the examples show is run, on small parameters where they allow it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def snippets() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+
+
+def test_readme_snippets_run_and_the_matrix_product_is_right(capsys):
+    found = snippets()
+    assert len(found) >= 2
+    names: dict[str, object] = {}
+    for snippet in found:
+        exec(snippet, names)
+    assert float(capsys.readouterr().out.split()[0]) < 1e-4
+
+
+def test_digits_demo_agrees_with_the_clear_model(tmp_path):
+    pytest.importorskip("sklearn")
+    pytest.importorskip("matplotlib")
+    command = [sys.executable, str(ROOT / "examples/digits/run.py"), "--output", str(tmp_path), "--preset", "insecure_matmul"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "not explained by the error: 0" in done.stdout
+    assert (tmp_path / "digits.png").stat().st_size > 10_000
+    assert not list((tmp_path / "exchange").glob("secret*")), "the server's side never sees the secret key"
