@@ -187,7 +187,9 @@ pub enum CkksError {
         expected: String,
     },
     /// A symbol of a dry run where data is needed.
-    #[error("{operation} has a symbol for an operand: a dry run has levels and scales, no data; use symbols alone there, and ciphertexts elsewhere")]
+    #[error(
+        "{operation} has a symbol for an operand: a dry run has levels and scales, no data; use symbols alone there, and ciphertexts elsewhere"
+    )]
     Symbol {
         /// The operation.
         operation: &'static str,
@@ -216,7 +218,7 @@ impl CkksError {
             Self::Insecure { .. } => ErrorKind::Security,
             Self::NotFinite { .. } | Self::ValueTooLarge { .. } | Self::Empty { .. } | Self::OutOfRange { .. } | Self::Symbol { .. } => {
                 ErrorKind::Value
-            },
+            }
             Self::Shape { .. } | Self::Encoding { .. } => ErrorKind::Shape,
             Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,
             Self::LevelTooLow { .. } | Self::LevelUp { .. } => ErrorKind::Level,
