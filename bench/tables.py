@@ -101,7 +101,8 @@ def machine() -> dict[str, Any]:
 def machine_line(about: dict[str, Any] | None = None) -> str:
     """One line about the machine, for the top of a table."""
     about = machine() if about is None else about
-    return f"{about['cpu']}; kernels {about['kernels']}; {about['threads']} thread(s); {about['date']}; commit {about['commit']}"
+    kernels = about["kernels"] if isinstance(about["kernels"], str) else ", ".join(about["kernels"])
+    return f"{about['cpu']}; kernels {kernels}; {about['threads']} thread(s); {about['date']}; commit {about['commit']}"
 
 
 def _number(value: float) -> str:
@@ -160,7 +161,7 @@ def markdown(name: str, about: dict[str, Any], rows: list[Row]) -> str:
     chains: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         extra = row.get("extra") or {}
-        if row["params"] != "*" and any(field in extra for field in CHAIN):
+        if row["params"] != "*" and any(field in extra for field in CHAIN if field != "version"):
             chains.setdefault((row["params"], row["who"]), {}).update(extra)
     if chains:
         lines += ["", "## Parameters as each library has them", ""]

@@ -24,7 +24,7 @@ from ._native import (
     load,
     preset_names,
 )
-from ._trace import Symbolic, Trace, trace
+from ._trace import Trace, trace
 from .errors import (
     CancelledError,
     ClathrateError,
@@ -66,7 +66,6 @@ __all__ = [
     "SecretKey",
     "SecurityError",
     "ShapeError",
-    "Symbolic",
     "Trace",
     "WrongParamsError",
     "WrongSecretError",

@@ -88,13 +88,13 @@ fn main() {
             plain.add(|| drop(std::hint::black_box(multiply_f64(m, k, n, &plain_left, &plain_right))));
             exact.add(|| multiply_mod(&mut out_rows, &left, &right_rows, &modulus, 1).expect("fits"));
         }
-        let params = format!("{m} x {k} x {n}, {}-bit q, |w| < 2^{weight_bits}", modulus.bits());
+        let params = format!("{m} x {k} x {n}, {}-bit q, weights of {weight_bits} bits", modulus.bits());
         // Pair by pair, so that a neighbour on the machine slows both sides of a ratio.
         let ratio = Times(exact.0.iter().zip(&plain.0).map(|(e, p)| e / p).collect()).median();
         let gflops = 2e-6 * (m * k * n) as f64 / plain.median();
         rows.push(plain.json(&params, "plain f64 product", &format!("{{\"gflops\": {gflops:.1}}}")));
         let extra = format!("{{\"products\": {}, \"ratio\": {ratio:.3}, \"plan\": \"{}\"}}", plan.gemm_count(), plan.explain());
-        rows.push(exact.json(&params, "clathrate exact", &extra));
+        rows.push(exact.json(&params, "clathrate", &extra));
         let _ = writeln!(
             table,
             "| {m} x {k} x {n} | {} bits, 2^{weight_bits} | {} | {:.3} | {:.3} | {ratio:.2} | {:.2} |",

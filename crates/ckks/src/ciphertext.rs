@@ -86,7 +86,7 @@ impl Layout {
 
 /// An encrypted array.
 ///
-/// Immutable: operations give new ciphertexts.
+/// Immutable: operations give new ciphertexts. One without bundles is a symbol of a dry run.
 #[derive(Debug, Clone)]
 pub struct Ciphertext {
     pub(crate) params: Params,
@@ -100,6 +100,44 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
+    /// A symbol of a ciphertext: shape, encoding, level and scale without data, for dry runs with
+    /// [`Evaluator::recording`](crate::Evaluator::recording). It cannot be decrypted or stored.
+    ///
+    /// # Errors
+    /// As an encryption of such an array: [`CkksError::Empty`], [`CkksError::OutOfRange`], [`CkksError::Encoding`], level and scale errors.
+    pub fn symbol(
+        params: &Params,
+        shape: &[usize],
+        encoding: Encoding,
+        complex: bool,
+        level: Level,
+        scale: f64,
+    ) -> Result<Self, CkksError> {
+        Layout::new(shape, encoding, params.degree())?;
+        if complex && encoding == Encoding::Coefficients {
+            let (expected, got) = (Encoding::Slots.name().to_owned(), encoding.name().to_owned());
+            return Err(CkksError::Encoding { operation: "complex data", expected, got });
+        }
+        params.chain().check_level(level)?;
+        params.check_scale(scale, level)?;
+        let key_id = KeyId([0; 16]);
+        Ok(Self { params: params.clone(), key_id, shape: shape.to_vec(), encoding, complex, level, scale, bundles: Vec::new() })
+    }
+
+    /// Whether it is a symbol: an encrypted array has at least one bundle.
+    #[must_use]
+    pub fn is_symbol(&self) -> bool {
+        self.bundles.is_empty()
+    }
+
+    /// Refuses symbols.
+    ///
+    /// # Errors
+    /// [`CkksError::Symbol`].
+    pub fn check_data(&self, operation: &'static str) -> Result<(), CkksError> {
+        if self.is_symbol() { Err(CkksError::Symbol { operation }) } else { Ok(()) }
+    }
+
     /// The parameters.
     #[must_use]
     pub fn params(&self) -> &Params {

@@ -186,6 +186,14 @@ pub enum CkksError {
         /// The key id expected.
         expected: String,
     },
+    /// A symbol of a dry run where data is needed.
+    #[error(
+        "{operation} has a symbol for an operand: a dry run has levels and scales, no data; use symbols alone there, and ciphertexts elsewhere"
+    )]
+    Symbol {
+        /// The operation.
+        operation: &'static str,
+    },
     /// An argument out of its range.
     #[error("{what} is {value}: {remedy}")]
     OutOfRange {
@@ -208,7 +216,9 @@ impl CkksError {
         match self {
             Self::InvalidParams { .. } | Self::UnknownPreset { .. } | Self::Arith(_) => ErrorKind::Params,
             Self::Insecure { .. } => ErrorKind::Security,
-            Self::NotFinite { .. } | Self::ValueTooLarge { .. } | Self::Empty { .. } | Self::OutOfRange { .. } => ErrorKind::Value,
+            Self::NotFinite { .. } | Self::ValueTooLarge { .. } | Self::Empty { .. } | Self::OutOfRange { .. } | Self::Symbol { .. } => {
+                ErrorKind::Value
+            }
             Self::Shape { .. } | Self::Encoding { .. } => ErrorKind::Shape,
             Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,
             Self::LevelTooLow { .. } | Self::LevelUp { .. } => ErrorKind::Level,

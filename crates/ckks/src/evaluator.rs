@@ -5,14 +5,15 @@
 //! integer factor. What is left is a scale the caller chose, and an error that says so.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use clathrate_lattice::{Bundle, Eval, Level};
+use clathrate_lattice::{Bundle, Eval, Level, SwitchKey};
 
 use crate::ciphertext::{Ciphertext, Encoding};
 use crate::decode::check_room;
 use crate::error::CkksError;
-use crate::keys::{EvaluationKeys, GaloisKey, Values, check_scale};
+use crate::keys::{EvaluationKeys, GaloisKey, Values};
+use crate::needs::{KeyNeeds, Reach};
 use crate::params::Params;
 use crate::plaintext::Plaintext;
 
@@ -29,11 +30,33 @@ fn factor_tolerance(scale: f64) -> f64 {
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     params: Params,
-    keys: Option<Arc<EvaluationKeys>>,
+    keys: Keys,
+}
+
+/// Where an evaluator looks for keys.
+#[derive(Debug, Clone)]
+enum Keys {
+    /// It has none.
+    None,
+    /// In a set made by the owner.
+    Held(Arc<EvaluationKeys>),
+    /// Nowhere: it runs on symbols and writes down what it would need.
+    Recorded(Arc<Mutex<KeyNeeds>>),
 }
 
 fn same_scale(x: f64, y: f64) -> bool {
     (x / y - 1.0).abs() < SCALE_TOLERANCE
+}
+
+/// How errors call a product of ciphertexts.
+const PRODUCT: &str = "a product of ciphertexts";
+
+/// `key` beside every one of `items`; without a key (a dry run, on symbols, which have no items) nothing.
+fn with_each<'k, K, I: IntoIterator>(key: Option<&'k K>, items: I) -> impl Iterator<Item = (&'k K, I::Item)> {
+    key.into_iter().flat_map({
+        let mut items = Some(items);
+        move |key| items.take().into_iter().flatten().map(move |item| (key, item))
+    })
 }
 
 /// How errors call a product with a plaintext.
@@ -52,13 +75,29 @@ impl Evaluator {
     /// An evaluator without keys: everything but products of ciphertexts and rotations.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), keys: None }
+        Self { params: params.clone(), keys: Keys::None }
     }
 
     /// An evaluator with `keys`.
     #[must_use]
     pub fn with_keys(keys: Arc<EvaluationKeys>) -> Self {
-        Self { params: keys.params().clone(), keys: Some(keys) }
+        Self { params: keys.params().clone(), keys: Keys::Held(keys) }
+    }
+
+    /// An evaluator for dry runs on symbols ([`Ciphertext::symbol`]): the same rules for shapes, levels and scales, no data, no keys;
+    /// [`Evaluator::needs`] tells what keys the computation would use. Clones share what they write down.
+    #[must_use]
+    pub fn recording(params: &Params) -> Self {
+        Self { params: params.clone(), keys: Keys::Recorded(Arc::default()) }
+    }
+
+    /// The keys that a recording evaluator's computations need, each at the highest level it is used at; nothing for any other.
+    #[must_use]
+    pub fn needs(&self) -> KeyNeeds {
+        match &self.keys {
+            Keys::Recorded(needs) => needs.lock().map(|needs| needs.clone()).unwrap_or_default(),
+            Keys::None | Keys::Held(_) => KeyNeeds::new(),
+        }
     }
 
     /// The parameters.
@@ -67,24 +106,45 @@ impl Evaluator {
         &self.params
     }
 
-    fn keys(&self, operation: &'static str) -> Result<&EvaluationKeys, CkksError> {
-        self.keys.as_deref().ok_or(CkksError::NoKeys { operation })
-    }
-
     fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
         self.params.check_same(&x.params, "the ciphertext")
     }
 
-    fn check_key(&self, x: &Ciphertext, operation: &'static str) -> Result<&EvaluationKeys, CkksError> {
+    /// The keys for `x`; `None` on a dry run, which writes `need` down.
+    fn keys_for(
+        &self,
+        x: &Ciphertext,
+        operation: &'static str,
+        need: impl FnOnce(KeyNeeds) -> KeyNeeds,
+    ) -> Result<Option<&EvaluationKeys>, CkksError> {
         self.check(x)?;
-        let keys = self.keys(operation)?;
-        x.key_id.check_same(keys.id(), "the evaluation key")?;
-        Ok(keys)
+        match &self.keys {
+            Keys::Held(keys) => {
+                x.key_id.check_same(keys.id(), "the evaluation key")?;
+                Ok(Some(keys))
+            }
+            Keys::Recorded(needs) if x.is_symbol() => {
+                if let Ok(mut needs) = needs.lock() {
+                    *needs = need(std::mem::take(&mut needs));
+                }
+                Ok(None)
+            }
+            Keys::None | Keys::Recorded(_) => Err(CkksError::NoKeys { operation }),
+        }
+    }
+
+    /// The relinearisation key for a product at `level`.
+    fn relinearisation_key(&self, x: &Ciphertext, level: Level) -> Result<Option<&SwitchKey>, CkksError> {
+        let keys = self.keys_for(x, PRODUCT, |needs| needs.relinearise(Reach::Level(level.0)))?;
+        keys.map(EvaluationKeys::relinearisation).transpose()
     }
 
     fn check_pair(&self, x: &Ciphertext, y: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
         self.check(x)?;
         self.check(y)?;
+        if x.is_symbol() != y.is_symbol() {
+            return Err(CkksError::Symbol { operation });
+        }
         x.key_id.check_same(y.key_id, "the right operand")?;
         if x.encoding != y.encoding {
             return Err(CkksError::Encoding { operation, expected: x.encoding.name().to_owned(), got: y.encoding.name().to_owned() });
@@ -132,7 +192,7 @@ impl Evaluator {
     /// A scale that the lower modulus cannot hold is refused: the message would wrap around unnoticed.
     fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
         let restrict = |scale: f64| {
-            check_scale(&self.params, scale, level)?;
+            self.params.check_scale(scale, level)?;
             let basis = self.params.chain().basis(level);
             x.try_map(level, scale, |bundle| Ok(bundle.restrict(&basis)?))
         };
@@ -271,7 +331,7 @@ impl Evaluator {
 
     fn product_scale(&self, x: &Ciphertext, factor: f64) -> Result<f64, CkksError> {
         let scale = x.scale * factor;
-        check_scale(&self.params, scale, x.level)?;
+        self.params.check_scale(scale, x.level)?;
         Ok(scale)
     }
 
@@ -329,12 +389,12 @@ impl Evaluator {
         x: &'c Ciphertext,
         y: &'c Ciphertext,
     ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>, f64), CkksError> {
-        self.check_pair(x, y, "a product of ciphertexts")?;
-        check_slots(x, "a product of ciphertexts")?;
+        self.check_pair(x, y, PRODUCT)?;
+        check_slots(x, PRODUCT)?;
         let level = x.level.min(y.level);
         let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
         let scale = x.scale * y.scale;
-        check_scale(&self.params, scale, level)?;
+        self.params.check_scale(scale, level)?;
         Ok((x, y, scale))
     }
 
@@ -349,10 +409,11 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; shape, encoding, level, scale and secret errors.
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let key = self.check_key(x, "a product of ciphertexts")?.relinearisation()?;
+        let key = self.relinearisation_key(x, x.level.min(y.level))?;
         let switcher = self.params.switcher()?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
-        let bundles = x.bundles.iter().zip(&y.bundles).map(|(a, b)| a.multiply(b, switcher, key)).collect::<Result<_, _>>()?;
+        let product = |(key, (a, b)): (&SwitchKey, (&Bundle<Eval>, &Bundle<Eval>))| a.multiply(b, switcher, key);
+        let bundles = with_each(key, x.bundles.iter().zip(&y.bundles)).map(product).collect::<Result<_, _>>()?;
         Ok(self.finish_product(&x, &y, bundles, x.level, scale))
     }
 
@@ -361,12 +422,13 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let key = self.check_key(x, "a product of ciphertexts")?.relinearisation()?;
+        let key = self.relinearisation_key(x, x.level.min(y.level))?;
         let switcher = self.params.switcher()?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(x.level, scale)?;
-        let product = |(a, b): (&Bundle<Eval>, &Bundle<Eval>)| a.tensor(b)?.relinearise_rescale(x.level, switcher, key);
-        let bundles = x.bundles.iter().zip(&y.bundles).map(product).collect::<Result<_, _>>()?;
+        let product =
+            |(key, (a, b)): (&SwitchKey, (&Bundle<Eval>, &Bundle<Eval>))| a.tensor(b)?.relinearise_rescale(x.level, switcher, key);
+        let bundles = with_each(key, x.bundles.iter().zip(&y.bundles)).map(product).collect::<Result<_, _>>()?;
         Ok(self.finish_product(&x, &y, bundles, level, rescaled))
     }
 
@@ -383,7 +445,7 @@ impl Evaluator {
         let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: "rescaling", needed: 1, level: 0 })?);
         let rescaled = scale / self.params.step_product(level);
         let canonical = self.params.scale(below);
-        check_scale(&self.params, rescaled, below)?;
+        self.params.check_scale(rescaled, below)?;
         // Rounding alone would exceed a message of magnitude 1.
         if rescaled * rescaled < self.params.noise_model().rounding() {
             return Err(CkksError::ScaleOutOfRange { log2_scale: rescaled.log2(), level: below.0, room: self.params.log2_q(below) });
@@ -431,9 +493,9 @@ impl Evaluator {
         // Slots repeat with the period of the row's capacity: a multiple of it is no rotation and needs no key.
         let keys: Vec<Option<&GaloisKey>> = steps
             .iter()
-            .map(|&step| if step.rem_euclid(capacity) == 0 { Ok(None) } else { self.rotation_key(x, step, capacity).map(Some) })
+            .map(|&step| if step.rem_euclid(capacity) == 0 { Ok(None) } else { self.rotation_key(x, step, capacity) })
             .collect::<Result<_, _>>()?;
-        if keys.iter().all(Option::is_none) {
+        if keys.iter().all(Option::is_none) || x.is_symbol() {
             return Ok(vec![x.clone(); steps.len()]);
         }
         let switcher = self.params.switcher()?;
@@ -451,13 +513,16 @@ impl Evaluator {
     }
 
     /// The key of a rotation by `step` modulo `capacity`: any key of an equal rotation serves.
-    fn rotation_key(&self, x: &Ciphertext, step: i64, capacity: i64) -> Result<&GaloisKey, CkksError> {
-        let keys = self.check_key(x, "a rotation")?;
-        keys.rotation(step).or_else(|missing| {
+    fn rotation_key(&self, x: &Ciphertext, step: i64, capacity: i64) -> Result<Option<&GaloisKey>, CkksError> {
+        let Some(keys) = self.keys_for(x, "a rotation", |needs| needs.rotations([step], Reach::Level(x.level.0)))? else {
+            return self.params.switcher().map(|_| None);
+        };
+        let found = keys.rotation(step).or_else(|missing| {
             let slots = self.params.slot_count() as i64;
             let equal = (0..slots / capacity).map(|period| step.rem_euclid(capacity) + period * capacity);
             equal.filter_map(|step| keys.rotation(step).ok()).next().ok_or(missing)
-        })
+        });
+        found.map(Some)
     }
 
     /// The complex conjugate of every entry.
@@ -465,9 +530,10 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::NoConjugationKey`]; [`CkksError::Encoding`] unless slots.
     pub fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let keys = self.check_key(x, "conjugation")?;
         check_slots(x, "conjugation")?;
-        let (galois, switcher) = (keys.conjugation()?, self.params.switcher()?);
-        x.try_map(x.level, x.scale, |bundle| Ok(bundle.rotate(&galois.phi, switcher, &galois.key)?))
+        let keys = self.keys_for(x, "conjugation", |needs| needs.conjugate(Reach::Level(x.level.0)))?;
+        let (galois, switcher) = (keys.map(EvaluationKeys::conjugation).transpose()?, self.params.switcher()?);
+        let conjugated = with_each(galois, &x.bundles).map(|(galois, bundle)| bundle.rotate(&galois.phi, switcher, &galois.key));
+        Ok(x.with(conjugated.collect::<Result<_, _>>()?, x.level, x.scale))
     }
 }

@@ -129,7 +129,7 @@ fn encrypt_with(
     let level = options.level.unwrap_or(params.max_level());
     params.chain().check_level(level)?;
     let scale = options.scale.unwrap_or(params.scale(level));
-    check_scale(params, scale, level)?;
+    params.check_scale(scale, level)?;
     let basis = params.chain().basis(level);
     let mut bundles = Vec::with_capacity(layout.bundles());
     for index in 0..layout.bundles() {
@@ -144,15 +144,6 @@ fn encrypt_with(
     }
     progress(layout.bundles(), layout.bundles());
     Ok(Ciphertext { params: params.clone(), key_id, shape: shape.to_vec(), encoding, complex: values.is_complex(), level, scale, bundles })
-}
-
-/// Refuses scales below 1, and those that leave no bit for a message.
-pub(crate) fn check_scale(params: &Params, scale: f64, level: Level) -> Result<(), CkksError> {
-    let room = params.log2_q(level);
-    if scale.is_finite() && scale >= 1.0 && scale.log2() + 1.0 <= room {
-        return Ok(());
-    }
-    Err(CkksError::ScaleOutOfRange { log2_scale: scale.log2(), level: level.0, room })
 }
 
 /// The owner's key: encrypts, decrypts, makes the other keys. Never printed, never part of another object.
@@ -277,6 +268,7 @@ impl SecretKey {
         mut flood: impl FnMut(&mut Poly<Coeff>) -> Result<(), CkksError>,
     ) -> Result<Values, CkksError> {
         self.params.check_same(&ciphertext.params, "the ciphertext")?;
+        ciphertext.check_data("decryption")?;
         self.id.check_same(ciphertext.key_id, "the ciphertext")?;
         let layout = ciphertext.layout()?;
         let size = layout.rows * layout.columns;

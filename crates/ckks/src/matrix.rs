@@ -18,7 +18,7 @@ use clathrate_lattice::{Bundle, Eval, Poly};
 use crate::ciphertext::Ciphertext;
 use crate::error::CkksError;
 use crate::evaluator::Evaluator;
-use crate::keys::{Progress, check_scale};
+use crate::keys::Progress;
 
 /// Largest scaled weight, in bits: what a product takes as one entry.
 const WEIGHT_LIMIT_BITS: f64 = 51.0;
@@ -127,8 +127,13 @@ impl Evaluator {
             return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
         }
         let scale = x.scale() * weights.scale;
-        check_scale(self.params(), scale, x.level())?;
+        self.params().check_scale(scale, x.level())?;
         let layout = x.layout()?;
+        if x.is_symbol() {
+            let mut product = x.with(Vec::new(), x.level(), scale);
+            product.shape = vec![weights.rows(), layout.columns];
+            return Ok(product);
+        }
         let ring = self.params().chain().ring();
         let basis = self.params().chain().basis(x.level());
         let polys = self.params().rank() + 1;

@@ -9,7 +9,7 @@ use clathrate_lattice::{Bundle, Eval, Level, Poly, SecretRng};
 use crate::ciphertext::{Ciphertext, Encoding, Layout};
 use crate::decode::encode_coefficients;
 use crate::error::CkksError;
-use crate::keys::{SecretKey, Values, check_scale, check_values, coefficients_of};
+use crate::keys::{SecretKey, Values, check_values, coefficients_of};
 use crate::params::Params;
 
 /// An encoded array: what is left to do when it meets a ciphertext is a sum or a product of polynomials.
@@ -45,7 +45,7 @@ impl Plaintext {
         let layout = Layout::new(shape, encoding, params.degree())?;
         check_values(values, shape, encoding)?;
         params.chain().check_level(level)?;
-        check_scale(params, scale, level)?;
+        params.check_scale(scale, level)?;
         let messages = (0..layout.bundles())
             .map(|index| {
                 let coefficients = coefficients_of(params, values, layout.entries(index), encoding, layout.capacity);

@@ -293,6 +293,7 @@ impl Stored for Ciphertext {
     }
 
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
+        self.check_data("a file").map_err(|error| FileError::Metadata { reason: error.to_string() })?;
         write_bundles(writer, &self.bundles)
     }
 }
@@ -307,7 +308,7 @@ impl Ciphertext {
         let metadata: CiphertextMetadata = reader.metadata()?;
         let level = Level(metadata.level);
         params.chain().check_level(level)?;
-        crate::keys::check_scale(params, metadata.scale, level)?;
+        params.check_scale(metadata.scale, level)?;
         if metadata.complex && metadata.encoding == Encoding::Coefficients {
             return Err(inconsistent("complex numbers are encoded in slots, the file says coefficients"));
         }

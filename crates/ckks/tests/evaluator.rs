@@ -4,7 +4,7 @@ mod common;
 
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::needs::Reach;
-use clathrate_ckks::{CkksError, Encoding, Evaluator, KeyNeeds};
+use clathrate_ckks::{CkksError, Encoding, Evaluator, KeyNeeds, SecretKey};
 use clathrate_lattice::Level;
 use common::*;
 
@@ -246,4 +246,33 @@ fn encoded_plaintext_of_wrong_shape_encoding_level_scale_or_parameters_is_refuse
     assert!(matches!(sk.encrypt_encoded(&foreign), Err(CkksError::WrongParams { .. })));
     assert!(matches!(ev.encode(&values, &[7], Encoding::Slots, top, scale), Err(CkksError::Shape { .. })));
     assert!(ev.encode(&values, &[8], Encoding::Slots, Level(params.max_level().0 + 1), scale).is_err());
+}
+
+#[test]
+fn dry_runs_on_symbols_give_the_levels_scales_and_needs_of_the_real_run() {
+    use clathrate_ckks::Ciphertext;
+    let params = params("insecure_small");
+    let recorder = Evaluator::recording(&params);
+    let top = params.max_level();
+    let symbol = Ciphertext::symbol(&params, &[16], Encoding::Slots, false, top, params.scale(top)).expect("symbol");
+    let circuit = |ev: &Evaluator, x: &Ciphertext| -> Result<Ciphertext, CkksError> {
+        let square = ev.multiply_rescale(x, x)?;
+        let sum = ev.add(&square, &ev.rotate(&square, 3)?)?;
+        ev.rescale(&ev.multiply(&sum, x)?)
+    };
+    let dry = circuit(&recorder, &symbol).expect("dry run");
+    let needs = recorder.needs();
+    let expected = KeyNeeds::new().relinearise(Reach::Level(top.0)).rotations([3], Reach::Level(top.0 - 1));
+    assert_eq!(needs, expected);
+    let sk = SecretKey::generate(&params).expect("secret key");
+    let ev = Evaluator::with_keys(std::sync::Arc::new(sk.evaluation_keys(&needs, &mut quiet()).expect("keys")));
+    let ct = encrypt(&sk, &ramp(16));
+    let real = circuit(&ev, &ct).expect("real run");
+    assert_eq!((real.shape(), real.level(), real.scale()), (dry.shape(), dry.level(), dry.scale()));
+    // A symbol is no ciphertext.
+    assert!(matches!(sk.decrypt(&dry, &mut quiet()), Err(CkksError::Symbol { .. })));
+    assert!(matches!(ev.add(&ct, &symbol), Err(CkksError::Symbol { .. })));
+    assert!(matches!(ev.multiply(&symbol, &symbol), Err(CkksError::WrongSecret { .. })), "keys belong to data");
+    assert!(matches!(recorder.multiply(&ct, &ct), Err(CkksError::NoKeys { .. })), "a recorder has no keys for data");
+    assert!(clathrate_ckks::file::Stored::to_file_bytes(&dry).is_err());
 }

@@ -32,7 +32,27 @@ use crate::run::{detached, detached_with, with_progress};
 pub struct PyCiphertext {
     pub data: Arc<Ciphertext>,
     params: Py<PyParams>,
-    keys: Option<Py<PyEvaluationKeys>>,
+    keys: Keys,
+}
+
+/// Where operators find evaluation keys.
+enum Keys {
+    /// Nowhere.
+    None,
+    /// Attached by `with_keys`.
+    Attached(Py<PyEvaluationKeys>),
+    /// Nowhere yet: this is a symbol, and its operators write down what keys they would use.
+    Recorded(Evaluator),
+}
+
+impl Keys {
+    fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Attached(keys) => Self::Attached(keys.clone_ref(py)),
+            Self::Recorded(evaluator) => Self::Recorded(evaluator.clone()),
+        }
+    }
 }
 
 /// Result of an operator: a ciphertext, or Python's `NotImplemented`.
@@ -61,20 +81,25 @@ fn refuse<T>(what: &str) -> PyResult<T> {
 }
 
 impl PyCiphertext {
-    pub fn new(data: Ciphertext, params: Py<PyParams>, keys: Option<Py<PyEvaluationKeys>>) -> Self {
-        Self { data: Arc::new(data), params, keys }
+    pub fn new(data: Ciphertext, params: Py<PyParams>) -> Self {
+        Self { data: Arc::new(data), params, keys: Keys::None }
+    }
+
+    /// A symbol whose operators write their needs to `recorder`.
+    pub fn symbol(data: Ciphertext, params: Py<PyParams>, recorder: Evaluator) -> Self {
+        Self { data: Arc::new(data), params, keys: Keys::Recorded(recorder) }
     }
 
     /// `data` as a ciphertext beside this one: same parameters, same keys.
     fn beside(&self, py: Python<'_>, data: Ciphertext) -> Self {
-        let keys = self.keys.as_ref().map(|keys| keys.clone_ref(py));
-        Self::new(data, self.params.clone_ref(py), keys)
+        Self { data: Arc::new(data), params: self.params.clone_ref(py), keys: self.keys.clone_ref(py) }
     }
 
     fn evaluator(&self) -> Evaluator {
         match &self.keys {
-            Some(keys) => Evaluator::with_keys(keys.get().keys.clone()),
-            None => Evaluator::new(self.data.params()),
+            Keys::Attached(keys) => Evaluator::with_keys(keys.get().keys.clone()),
+            Keys::Recorded(evaluator) => evaluator.clone(),
+            Keys::None => Evaluator::new(self.data.params()),
         }
     }
 
@@ -92,7 +117,7 @@ impl PyCiphertext {
         other: &Self,
         work: impl FnOnce(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
     ) -> PyResult<Self> {
-        let holder = if self.keys.is_some() { self } else { other };
+        let holder = if matches!(self.keys, Keys::None) { other } else { self };
         let (evaluator, left, right) = (holder.evaluator(), &*self.data, &*other.data);
         let result = detached(py, || work(&evaluator, left, right))?;
         Ok(holder.beside(py, result))
@@ -352,18 +377,26 @@ impl PyCiphertext {
     /// Errors: `WrongParamsError`, `WrongSecretError`.
     #[pyo3(signature = (keys))]
     fn with_keys(&self, py: Python<'_>, keys: Option<Py<PyEvaluationKeys>>) -> PyResult<Self> {
-        if let Some(keys) = &keys {
+        if let (Some(keys), false) = (&keys, self.data.is_symbol()) {
             let keys = &keys.get().keys;
             self.data.params().check_same(keys.params(), "the evaluation keys").map_err(|error| raise(py, error))?;
             self.data.key_id().check_same(keys.id(), "the evaluation keys").map_err(|error| raise(py, error))?;
         }
+        let keys = match (&self.keys, keys) {
+            (Keys::Recorded(recorder), _) => Keys::Recorded(recorder.clone()),
+            (_, Some(keys)) => Keys::Attached(keys),
+            (_, None) => Keys::None,
+        };
         Ok(Self { data: self.data.clone(), params: self.params.clone_ref(py), keys })
     }
 
     /// The attached evaluation keys, or None.
     #[getter]
     fn keys(&self, py: Python<'_>) -> Option<Py<PyEvaluationKeys>> {
-        self.keys.as_ref().map(|keys| keys.clone_ref(py))
+        match &self.keys {
+            Keys::Attached(keys) => Some(keys.clone_ref(py)),
+            Keys::None | Keys::Recorded(_) => None,
+        }
     }
 
     /// Shape of the encrypted array.
@@ -442,7 +475,7 @@ impl PyCiphertext {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, params: Py<PyParams>) -> PyResult<Self> {
         let data = detached(py, || Ciphertext::from_reader(&FileReader::open(&path)?, &params.get().params))?;
-        Ok(Self::new(data, params, None))
+        Ok(Self::new(data, params))
     }
 
     /// The file's bytes as a read-only uint8 array; `clathrate.from_bytes` reads them.
@@ -459,7 +492,11 @@ impl PyCiphertext {
             self.scale().log2(),
             if self.is_complex() { ", complex" } else { "" },
             self.data.params().spec().name,
-            if self.keys.is_some() { ", with keys" } else { "" }
+            match self.keys {
+                Keys::None => "",
+                Keys::Attached(_) => ", with keys",
+                Keys::Recorded(_) => ", symbol",
+            }
         )
     }
 

@@ -18,7 +18,7 @@ use crate::operand::Whole;
 use crate::params::{PyParams, hex};
 use crate::run::{detached, with_progress};
 
-fn options(
+pub fn options(
     py: Python<'_>,
     params: &PyParams,
     encoding: Option<&str>,
@@ -82,7 +82,7 @@ impl PySecretKey {
         let Array { values, shape } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
         let ciphertext = with_progress(py, progress, "encrypt", translate, |tick| self.key.encrypt(&values, &shape, options, tick))?;
-        Ok(PyCiphertext::new(ciphertext, self.params.clone_ref(py), None))
+        Ok(PyCiphertext::new(ciphertext, self.params.clone_ref(py)))
     }
 
     /// Decrypts to a NumPy array of the ciphertext's shape: float64, or complex128 where the data was complex.
@@ -221,7 +221,7 @@ impl PyPublicKey {
         let Array { values, shape } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
         let ciphertext = with_progress(py, progress, "encrypt", translate, |tick| self.key.encrypt(&values, &shape, options, tick))?;
-        Ok(PyCiphertext::new(ciphertext, self.params.clone_ref(py), None))
+        Ok(PyCiphertext::new(ciphertext, self.params.clone_ref(py)))
     }
 
     /// Writes the key to `path`, which is replaced at once or not at all. Returns the file's bytes.

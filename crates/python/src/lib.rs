@@ -16,6 +16,7 @@ mod needs;
 mod operand;
 mod params;
 mod run;
+mod trace;
 
 #[pymodule]
 mod _native {
@@ -29,6 +30,8 @@ mod _native {
     use crate::needs::PyNeeds;
     #[pymodule_export]
     use crate::params::{PyExplanation, PyParams, doctor, preset_names};
+    #[pymodule_export]
+    use crate::trace::PyRecorder;
 
     use super::*;
 

@@ -200,6 +200,18 @@ impl Params {
         self.0.threads
     }
 
+    /// Refuses scales below 1, and those that leave no bit for a message.
+    ///
+    /// # Errors
+    /// [`CkksError::ScaleOutOfRange`].
+    pub fn check_scale(&self, scale: f64, level: Level) -> Result<(), CkksError> {
+        let room = self.log2_q(level);
+        if scale.is_finite() && scale >= 1.0 && scale.log2() + 1.0 <= room {
+            return Ok(());
+        }
+        Err(CkksError::ScaleOutOfRange { log2_scale: scale.log2(), level: level.0, room })
+    }
+
     /// Refuses objects of other parameters.
     ///
     /// # Errors
