@@ -264,7 +264,7 @@ impl SecretKey {
         }
         let mut rng = SecretRng::from_os()?;
         self.decrypt_with(ciphertext, progress, |phase| {
-            let mut noise = vec![0i64; self.params.degree()];
+            let mut noise = zeroize::Zeroizing::new(vec![0i64; self.params.degree()]);
             rng.flooding_uniform(&mut noise, flood_bits)?;
             Ok(phase.add_assign(&Poly::from_signed(phase.ring(), phase.basis(), &noise))?)
         })

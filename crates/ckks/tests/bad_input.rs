@@ -102,6 +102,16 @@ fn values_too_large_for_scale_and_level_are_refused_and_the_largest_that_fit_wor
 }
 
 #[test]
+fn dropping_to_a_level_too_small_for_its_scale_is_refused() {
+    // The base step has 30 bits, the canonical scale of every level 40: level 0 holds no number.
+    let params = custom("name = \"short base\"\ndegree = 64\nsteps = [[30], [40], [40]]\nlog2_scale = 40\ninsecure = true\n");
+    let (sk, ev) = (SecretKey::generate(&params).expect("key"), Evaluator::new(&params));
+    let ct = encrypt(&sk, &[0.5]);
+    assert_close(&decrypt(&sk, &ev.drop_to_level(&ct, Level(1)).expect("has room")), &[0.5], 1e-6);
+    assert_refused!(ev.drop_to_level(&ct, Level(0)), CkksError::ScaleOutOfRange { level: 0, .. }, "level 0", "30.0 bits");
+}
+
+#[test]
 fn small_numbers_vanish_without_an_error() {
     let (_, sk, _) = setup("insecure_tiny", &KeyNeeds::new());
     for tiny in [f64::MIN_POSITIVE, 5e-324, -0.0] {
