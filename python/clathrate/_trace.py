@@ -165,7 +165,7 @@ class Symbolic:
         factor = scale * self._step_product(level + 1) / self._scale
         whole = float(round(factor))
         if whole > 0 and 0.5 / whole <= _factor_tolerance(scale) and whole <= _LARGEST_FACTOR:
-            return self._with(level=level, scale=scale)
+            return self._with(level=level, scale=self._check_scale(scale, level))
         below = self._level - 1
         if not _same_scale(self._scale / self._step_product(self._level), self._params.scale(below)):
             return self._with(level=level, scale=self._check_scale(self._scale, level))

@@ -73,7 +73,8 @@ pub fn check_room(params: &Params, largest: f64, scale: f64, level: Level) -> Re
 
 /// Refuses decrypted coefficients (already divided by `scale`) that reach into the guard, above a quarter of the modulus.
 ///
-/// A message that outgrew the modulus is uniform modulo it, or close past its half: either way about every second coefficient lands here.
+/// Numbers that outgrew the modulus and are spread evenly modulo it land here every second time: enough to find most overflows, no proof
+/// that there was none.
 ///
 /// # Errors
 /// [`CkksError::Overflow`].

@@ -244,8 +244,9 @@ impl SecretKey {
     /// through [`SecretKey::decrypt_to_share`].
     ///
     /// # Errors
-    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::Overflow`] where the message fills the modulus: a wrapped one
-    /// is recognised with probability about `1 - 2^-c`, `c` being the number of coefficients that wrapped.
+    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::Overflow`] where the message fills the modulus. That finds
+    /// most overflows, not all: a number that wrapped to less than a quarter of the modulus is like any other, every second one if they are
+    /// spread evenly.
     pub fn decrypt(&self, ciphertext: &Ciphertext, progress: Progress<'_>) -> Result<Values, CkksError> {
         self.decrypt_with(ciphertext, progress, |_| Ok(()))
     }
