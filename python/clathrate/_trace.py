@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from ._native import Ciphertext, Needs, Params, _Recorder
+from ._native import Ciphertext, Needs, Params, Recorder
 
 if TYPE_CHECKING:
     from ._native import _Encoding
@@ -50,7 +50,7 @@ def trace(
 
     Errors: what the function would raise on ciphertexts; decrypting or storing a symbol is a `DataError`.
     """
-    recorder = _Recorder(params)
+    recorder = Recorder(params)
     inputs = tuple(recorder.symbol(shape, encoding, level, scale, is_complex) for shape in shapes)
     result = function(*inputs)
     return Trace(recorder.needs(), inputs, result)

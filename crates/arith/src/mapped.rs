@@ -11,6 +11,7 @@ use std::path::Path;
 
 use memmap2::Mmap;
 use thiserror::Error;
+use zeroize::Zeroize;
 
 use crate::aligned::AlignedWords;
 
@@ -121,8 +122,9 @@ impl AlignedBytes {
             }
         }
         let mut words = AlignedWords::zeroed(len.div_ceil(WORD_BYTES));
-        for (target, chunk) in words.chunks_mut(CHUNK_WORDS).zip(chunks) {
+        for (target, mut chunk) in words.chunks_mut(CHUNK_WORDS).zip(chunks) {
             target.copy_from_slice(&chunk[..target.len()]);
+            chunk.zeroize();
         }
         Ok(Self { words, len })
     }
@@ -140,6 +142,13 @@ impl Deref for AlignedBytes {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
         &bytes_of_words(&self.words)[..self.len]
+    }
+}
+
+/// What was read may be a secret key.
+impl Drop for AlignedBytes {
+    fn drop(&mut self) {
+        self.words.zeroize();
     }
 }
 

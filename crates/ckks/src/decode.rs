@@ -51,17 +51,41 @@ pub fn encode_coefficients(params: &Params, coefficients: &[f64], scale: f64, le
     Ok(Poly::<Coeff>::from_buffer(ring, &basis, data).into_eval())
 }
 
-/// Refuses a magnitude that would wrap around the modulus of `level`.
+/// Bits of the modulus that messages leave free: a sign, and one that shows where a message has outgrown the rest.
+const SIGN_BITS: f64 = 1.0;
+const GUARD_BITS: f64 = 1.0;
+
+/// What a decrypted coefficient may exceed the encodable range by, in bits: room for noise.
+const NOISE_SLACK_BITS: f64 = 0.1;
+
+/// Refuses a magnitude above a quarter of the modulus of `level`: above a half it would wrap around, and the half between is the guard.
 ///
 /// # Errors
 /// [`CkksError::ValueTooLarge`].
 pub fn check_room(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
-    let needed = (largest * scale + 1.0).log2() + 1.0;
-    let room = params.log2_q(level).min(COEFFICIENT_LIMIT_BITS);
+    let needed = (largest * scale + 1.0).log2() + SIGN_BITS;
+    let room = (params.log2_q(level) - GUARD_BITS).min(COEFFICIENT_LIMIT_BITS);
     if needed <= room {
         return Ok(());
     }
     Err(CkksError::ValueTooLarge { value: largest, log2_scale: scale.log2(), needed, room, level: level.0 })
+}
+
+/// Refuses decrypted coefficients (already divided by `scale`) that reach into the guard, above a quarter of the modulus.
+///
+/// Numbers that outgrew the modulus and are spread evenly modulo it land here every second time: enough to find most overflows, no proof
+/// that there was none.
+///
+/// # Errors
+/// [`CkksError::Overflow`].
+pub fn check_guard(params: &Params, coefficients: &[f64], scale: f64, level: Level) -> Result<(), CkksError> {
+    let limit = params.log2_q(level) - SIGN_BITS - GUARD_BITS;
+    // Beyond double precision a coefficient is infinite, and so is its logarithm.
+    let largest = coefficients.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+    if largest.log2() + scale.log2() <= limit + NOISE_SLACK_BITS {
+        return Ok(());
+    }
+    Err(CkksError::Overflow { log2_scale: scale.log2(), level: level.0, log2_limit: limit - scale.log2() })
 }
 
 /// The primes of a level that decide a decryption: a prefix, and whether it is shorter than the level's basis.

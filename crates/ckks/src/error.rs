@@ -77,6 +77,18 @@ pub enum CkksError {
         /// The level.
         level: usize,
     },
+    /// A decrypted message that fills the modulus.
+    #[error(
+        "the decrypted message does not fit its modulus: at scale 2^{log2_scale:.2}, level {level} holds magnitudes up to 2^{log2_limit:.1}, and a larger one has wrapped around; scale the data or the weights down, or leave more bits in the first modulus step"
+    )]
+    Overflow {
+        /// The scale.
+        log2_scale: f64,
+        /// The level.
+        level: usize,
+        /// Binary logarithm of the largest magnitude that fits.
+        log2_limit: f64,
+    },
     /// An array without entries.
     #[error("the array of shape {shape:?} has no entries: there is nothing to encrypt or multiply")]
     Empty {
@@ -216,9 +228,12 @@ impl CkksError {
         match self {
             Self::InvalidParams { .. } | Self::UnknownPreset { .. } | Self::Arith(_) => ErrorKind::Params,
             Self::Insecure { .. } => ErrorKind::Security,
-            Self::NotFinite { .. } | Self::ValueTooLarge { .. } | Self::Empty { .. } | Self::OutOfRange { .. } | Self::Symbol { .. } => {
-                ErrorKind::Value
-            }
+            Self::NotFinite { .. }
+            | Self::ValueTooLarge { .. }
+            | Self::Overflow { .. }
+            | Self::Empty { .. }
+            | Self::OutOfRange { .. }
+            | Self::Symbol { .. } => ErrorKind::Value,
             Self::Shape { .. } | Self::Encoding { .. } => ErrorKind::Shape,
             Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,
             Self::LevelTooLow { .. } | Self::LevelUp { .. } => ErrorKind::Level,

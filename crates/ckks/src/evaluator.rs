@@ -199,6 +199,8 @@ impl Evaluator {
         if same_scale(x.scale, scale) {
             return restrict(scale);
         }
+        // Also here: the canonical scale of a level need not fit a base step that is shorter than it.
+        self.params.check_scale(scale, level)?;
         let above = Level(level.0 + 1);
         let factor = (scale * self.params.step_product(above) / x.scale).round();
         if 0.5 / factor > factor_tolerance(scale) || factor > 2f64.powi(100) {

@@ -7,7 +7,7 @@ use clathrate_lattice::{Basis, Bundle, Coeff, Eval, Level, Poly, SecretRng, Swit
 use rustfft::num_complex::Complex64;
 
 use crate::ciphertext::{Ciphertext, Encoding, Layout};
-use crate::decode::{deciding_basis, decode_coefficients, encode_coefficients};
+use crate::decode::{check_guard, deciding_basis, decode_coefficients, encode_coefficients};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::needs::KeyNeeds;
@@ -235,7 +235,9 @@ impl SecretKey {
     /// through [`SecretKey::decrypt_to_share`].
     ///
     /// # Errors
-    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`].
+    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::Overflow`] where the message fills the modulus. That finds
+    /// most overflows, not all: a number that wrapped to less than a quarter of the modulus is like any other, every second one if they are
+    /// spread evenly.
     pub fn decrypt(&self, ciphertext: &Ciphertext, progress: Progress<'_>) -> Result<Values, CkksError> {
         self.decrypt_with(ciphertext, progress, |_| Ok(()))
     }
@@ -249,13 +251,13 @@ impl SecretKey {
     /// As [`SecretKey::decrypt`]; [`CkksError::OutOfRange`] unless `1 <= flood_bits <= 62` and below the modulus.
     pub fn decrypt_to_share(&self, ciphertext: &Ciphertext, flood_bits: u32, progress: Progress<'_>) -> Result<Values, CkksError> {
         let room = self.params.log2_q(ciphertext.level);
-        if !(1..=62).contains(&flood_bits) || f64::from(flood_bits) + 1.0 > room {
-            let remedy = format!("use 1 to {} bits at level {}", (room as u32).saturating_sub(1).min(62), ciphertext.level);
+        if !(1..=62).contains(&flood_bits) || f64::from(flood_bits) + 2.0 > room {
+            let remedy = format!("use 1 to {} bits at level {}", (room as u32).saturating_sub(2).min(62), ciphertext.level);
             return Err(CkksError::OutOfRange { what: "flood_bits", value: flood_bits.to_string(), remedy });
         }
         let mut rng = SecretRng::from_os()?;
         self.decrypt_with(ciphertext, progress, |phase| {
-            let mut noise = vec![0i64; self.params.degree()];
+            let mut noise = zeroize::Zeroizing::new(vec![0i64; self.params.degree()]);
             rng.flooding_uniform(&mut noise, flood_bits)?;
             Ok(phase.add_assign(&Poly::from_signed(phase.ring(), phase.basis(), &noise))?)
         })
@@ -289,6 +291,8 @@ impl SecretKey {
                     decode_coefficients(&phase, ciphertext.scale, true).unwrap_or_default()
                 }
             };
+            // On the flooded phase, where there is a flood: the answer tells nothing that the numbers would not.
+            check_guard(&self.params, &coefficients, ciphertext.scale, ciphertext.level)?;
             let count = layout.entries(index).len();
             match (ciphertext.encoding, ciphertext.complex) {
                 (Encoding::Coefficients, _) => real.extend_from_slice(&coefficients[..count]),

@@ -73,8 +73,8 @@ fn values_too_large_for_scale_and_level_are_refused_and_the_largest_that_fit_wor
     for level in [0, 2, params.max_level().0] {
         let options = EncryptOptions { level: Some(Level(level)), ..COEFFICIENTS };
         let scale = params.scale(Level(level));
-        // Coefficients are centred: below Q / 2, and at most 2^119 at once.
-        let room = params.log2_q(Level(level)).min(120.0);
+        // Coefficients are centred, and one bit is the guard against overflow: below Q / 4, and at most 2^119 at once.
+        let room = (params.log2_q(Level(level)) - 1.0).min(120.0);
         let largest = (room - 1.0).exp2() / scale;
         let fits = largest * 0.999;
         let ct = try_encrypt(&sk, &real(&[fits, -fits]), &[2], options).expect("just fits");
@@ -96,9 +96,50 @@ fn values_too_large_for_scale_and_level_are_refused_and_the_largest_that_fit_wor
         assert_refused!(ev.add_plain(&ct, &real(&[1e200])), CkksError::ValueTooLarge { .. }, "1.0000e200");
         assert_refused!(ev.multiply_scalar(&ct, 1e200), CkksError::ValueTooLarge { .. }, "1.0000e200");
         // An integer factor that leaves room works, the next power of two does not.
-        let factor = (params.log2_q(Level(level)).min(100.0) - 41.5).floor().exp2();
+        let factor = (params.log2_q(Level(level)).min(100.0) - 42.5).floor().exp2();
         assert!((decrypt(&sk, &ev.multiply_scalar(&ct, factor).expect("fits"))[0] / factor - 1.0).abs() < 1e-7);
     }
+}
+
+#[test]
+fn dropping_to_a_level_too_small_for_its_scale_is_refused() {
+    // The base step has 30 bits, the canonical scale of every level 40: level 0 holds no number.
+    let params = custom("name = \"short base\"\ndegree = 64\nsteps = [[30], [40], [40]]\nlog2_scale = 40\ninsecure = true\n");
+    let (sk, ev) = (SecretKey::generate(&params).expect("key"), Evaluator::new(&params));
+    let ct = encrypt(&sk, &[0.5]);
+    assert_close(&decrypt(&sk, &ev.drop_to_level(&ct, Level(1)).expect("has room")), &[0.5], 1e-6);
+    assert_refused!(ev.drop_to_level(&ct, Level(0)), CkksError::ScaleOutOfRange { level: 0, .. }, "level 0", "30.0 bits");
+}
+
+#[test]
+fn messages_that_outgrow_their_modulus_are_refused_at_decryption() {
+    let (params, sk, ev) = setup("insecure_tiny", &KeyNeeds::new());
+    // Level 0 holds 2^60 / 2^40 in all: +-2^18 below the guard.
+    let high = try_encrypt(&sk, &real(&[0.9 * 18f64.exp2(), -0.9 * 18f64.exp2()]), &[1, 2], COEFFICIENTS).expect("fits the top level");
+    let low = ev.drop_to_level(&high, Level(0)).expect("the scale fits");
+    assert!((decrypt(&sk, &low)[0] / (0.9 * 18f64.exp2()) - 1.0).abs() < 1e-9);
+    // One step past the guard and past the modulus's half; the top level still holds both.
+    for factor in [1.5, 2.3, 2.7] {
+        let large = 18f64.exp2() * factor;
+        let high = try_encrypt(&sk, &real(&[1.0, large]), &[1, 2], COEFFICIENTS).expect("fits the top level");
+        assert!((decrypt(&sk, &high)[1] / large - 1.0).abs() < 1e-9);
+        let low = ev.drop_to_level(&high, Level(0)).expect("the scale fits");
+        assert_refused!(sk.decrypt(&low, &mut quiet()), CkksError::Overflow { level: 0, .. }, "2^18.0", "level 0", "wrapped around");
+    }
+    // A product with weights: 64 * 2000 * 3 is past 2^18, each factor is modest.
+    let data =
+        try_encrypt(&sk, &real(&vec![3.0; 64 * 64]), &[64, 64], EncryptOptions { level: Some(Level(1)), ..COEFFICIENTS }).expect("fits");
+    let weights = ev.prepare_weights(2, 64, &[2000.0; 128], &data).expect("weights");
+    let product = ev.rescale(&ev.multiply_matrix(&weights, &data, &mut quiet()).expect("product")).expect("rescale");
+    assert_refused!(sk.decrypt(&product, &mut quiet()), CkksError::Overflow { .. }, "scale the data or the weights down");
+    // Repeated growth at the top, past all primes: uniform residues.
+    let mut grown = encrypt(&sk, &ramp(20));
+    for _ in 0..5 {
+        grown = ev.multiply_scalar(&grown, 40f64.exp2()).expect("each factor alone fits");
+    }
+    assert!(params.log2_q(params.max_level()) < 5.0 * 40.0 + 40.0);
+    assert_refused!(sk.decrypt(&grown, &mut quiet()), CkksError::Overflow { level: 4, .. }, "level 4");
+    assert_refused!(sk.decrypt_to_share(&grown, 20, &mut quiet()), CkksError::Overflow { .. }, "level 4");
 }
 
 #[test]
@@ -561,7 +602,7 @@ fn flood_bits_out_of_range_are_refused() {
     assert!(sk.decrypt_to_share(&ct, 1, &mut quiet()).is_ok() && sk.decrypt_to_share(&ct, 62, &mut quiet()).is_ok());
     let low = encrypt_as(&sk, &real(&ramp(4)), &[4], EncryptOptions { level: Some(Level(0)), ..EncryptOptions::default() }, 1);
     assert!(params.log2_q(Level(0)) < 60.0);
-    assert_refused!(sk.decrypt_to_share(&low, 60, &mut quiet()), CkksError::OutOfRange { .. }, "is 60", "1 to 58", "level 0");
+    assert_refused!(sk.decrypt_to_share(&low, 60, &mut quiet()), CkksError::OutOfRange { .. }, "is 60", "1 to 57", "level 0");
 }
 
 /// Counts calls, answers `false` from call `stop` on.

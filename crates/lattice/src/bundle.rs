@@ -15,7 +15,7 @@ use crate::error::LatticeError;
 use crate::poly::{Basis, Coeff, Domain, Eval, Poly};
 use crate::ring::Ring;
 use crate::sampling::{MaskSeed, MaskXof, SecretRng};
-use crate::secret::SecretKey;
+use crate::secret::{SecretKey, SecretPoly};
 use clathrate_arith::Automorphism;
 
 /// Domain-separation string of ciphertext masks.
@@ -218,7 +218,7 @@ impl Bundle<Eval> {
         let mut bodies = Vec::with_capacity(secret.bodies());
         for body in 0..secret.bodies() {
             let mut poly = gaussian_poly(ring, basis, rng).into_eval();
-            poly.sub_assign(&mask_times_secret(&mask, secret, ring, basis, body)?)?;
+            poly.sub_assign(mask_times_secret(&mask, secret, ring, basis, body)?.get())?;
             bodies.push(poly);
         }
         Ok(Self { mask, bodies, seed: Some(seed) })
@@ -234,8 +234,8 @@ impl Bundle<Eval> {
         }
         (0..self.body_count())
             .map(|body| {
-                let mut phase = mask_times_secret(&self.mask, secret, self.ring(), self.basis(), body)?;
-                phase.add_assign(&self.bodies[body])?;
+                let mut phase = self.bodies[body].clone();
+                phase.add_assign(mask_times_secret(&self.mask, secret, self.ring(), self.basis(), body)?.get())?;
                 Ok(phase)
             })
             .collect()
@@ -290,12 +290,12 @@ impl Bundle<Eval> {
     }
 }
 
-/// `<a, s_body>`.
-fn mask_times_secret(mask: &[Poly<Eval>], secret: &SecretKey, ring: &Ring, basis: &Basis, body: usize) -> Result<Poly<Eval>, LatticeError> {
+/// `<a, s_body>`: as good as the secret itself, the mask being public.
+fn mask_times_secret(mask: &[Poly<Eval>], secret: &SecretKey, ring: &Ring, basis: &Basis, body: usize) -> Result<SecretPoly, LatticeError> {
     let polys = secret.eval(ring, basis, body);
     let xs: Vec<&Poly<Eval>> = mask.iter().collect();
     let ys: Vec<&Poly<Eval>> = polys.iter().map(|p| p.get()).collect();
-    Poly::inner_product(&xs, &ys)
+    Poly::inner_product(&xs, &ys).map(SecretPoly::new)
 }
 
 /// The mask that `seed` stands for. Row `r` of polynomial `i` is the stream of (seed, i, modulus index), so any subset of rows

@@ -65,7 +65,7 @@ impl PublicKey {
             let columns: Vec<Poly<Eval>> = zeroes.iter().map(pick).collect();
             let ys: Vec<&Poly<Eval>> = columns.iter().collect();
             let mut sum = Poly::inner_product(&xs, &ys)?;
-            sum.add_assign(&gaussian_poly(ring, basis, rng).into_eval())?;
+            sum.add_assign(SecretPoly::new(gaussian_poly(ring, basis, rng).into_eval()).get())?;
             Ok(sum)
         };
         let mask = (0..zeroes[0].rank()).map(|i| combine(&|zero| zero.mask()[i].clone())).collect::<Result<_, _>>()?;

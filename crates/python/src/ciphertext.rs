@@ -69,10 +69,27 @@ fn negated(values: Values) -> Values {
     }
 }
 
-fn inverted(values: Values) -> Values {
-    match values {
-        Values::Real(values) => Values::Real(values.into_iter().map(f64::recip).collect()),
-        Values::Complex(values) => Values::Complex(values.into_iter().map(|v| v.inv()).collect()),
+/// `1 / values`.
+///
+/// # Errors
+/// `DataError` where an entry is zero, or so near that its inverse is beyond double precision: in the words of a division.
+fn inverted(py: Python<'_>, values: Values) -> PyResult<Values> {
+    let (inverse, bad) = match values {
+        Values::Real(values) => {
+            let bad = values.iter().position(|v| v.is_finite() && !v.recip().is_finite());
+            (Values::Real(values.into_iter().map(f64::recip).collect()), bad)
+        }
+        Values::Complex(values) => {
+            let bad = values.iter().position(|v| v.is_finite() && !v.inv().is_finite());
+            (Values::Complex(values.into_iter().map(|v| v.inv()).collect()), bad)
+        }
+    };
+    match bad {
+        None => Ok(inverse),
+        Some(index) => {
+            let message = format!("division by zero: entry {index} of the divisor (counted flat, broadcast) has no finite inverse");
+            Err(exception(py, "DataError", message))
+        }
     }
 }
 
@@ -151,7 +168,7 @@ impl PyCiphertext {
 
     fn multiply_values(&self, py: Python<'_>, array: Array, operation: &'static str, invert: bool) -> PyResult<Self> {
         let values = array.broadcast(py, self.data.shape(), operation)?;
-        let values = if invert { inverted(values) } else { values };
+        let values = if invert { inverted(py, values)? } else { values };
         self.with_values(py, &values, |evaluator, x, values| evaluator.multiply_plain(x, values))
     }
 }
@@ -222,6 +239,9 @@ impl PyCiphertext {
                 return Err(PyTypeError::new_err("a ciphertext is no divisor: multiply by an approximation of its inverse"));
             }
             Operand::Scalar(0.0) => return Err(PyZeroDivisionError::new_err("division of a ciphertext by zero")),
+            Operand::Scalar(value) if value.is_finite() && !value.recip().is_finite() => {
+                return Err(exception(py, "DataError", format!("the divisor {value:e} has no finite inverse: scale it up")));
+            }
             Operand::Scalar(value) if value.is_infinite() => self.multiply_by(py, value)?,
             Operand::Scalar(value) => self.multiply_by(py, value.recip())?,
             Operand::Array(array) => self.multiply_values(py, array, "a division", true)?,

@@ -90,7 +90,7 @@ impl PySecretKey {
     /// For the key's owner. The error of an approximate decryption carries information about the secret: share results through
     /// `decrypt_to_share`.
     ///
-    /// Errors: `WrongParamsError`, `WrongSecretError`, `CancelledError`.
+    /// Errors: `WrongParamsError`, `WrongSecretError`, `CancelledError`; `DataError` where numbers have visibly outgrown the modulus.
     #[pyo3(signature = (ciphertext, progress=None))]
     fn decrypt<'py>(
         &self,

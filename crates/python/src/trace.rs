@@ -13,7 +13,7 @@ use crate::operand::Whole;
 use crate::params::PyParams;
 
 /// Makes symbols and collects what their computations need; `clathrate.trace` wraps it.
-#[pyclass(frozen, module = "clathrate._native", name = "_Recorder")]
+#[pyclass(frozen, module = "clathrate._native", name = "Recorder")]
 pub struct PyRecorder {
     params: Py<PyParams>,
     evaluator: Evaluator,

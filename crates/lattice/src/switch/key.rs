@@ -108,11 +108,10 @@ impl SwitchKey {
                 for (secret, factor) in secrets.iter().zip(row) {
                     let ys: Vec<&Poly<Eval>> = secret.iter().map(SecretPoly::get).collect();
                     let mut body = gaussian_poly(ring, &basis, rng).into_eval();
-                    body.sub_assign(&Poly::inner_product(&xs, &ys)?)?;
+                    body.sub_assign(SecretPoly::new(Poly::inner_product(&xs, &ys)?).get())?;
                     let mut message = factor.get().clone();
                     message.mul_constants_assign(&constants);
-                    body.add_assign(&message)?;
-                    message.data_mut().zeroize();
+                    body.add_assign(SecretPoly::new(message).get())?;
                     bodies.push(body);
                 }
                 entries.push(Bundle::new(mask, bodies)?);
