@@ -15,6 +15,7 @@ __all__ = [
     "Needs",
     "Params",
     "PublicKey",
+    "Recorder",
     "SecretKey",
     "__version__",
     "doctor",

@@ -52,7 +52,7 @@ fn same_scale(x: f64, y: f64) -> bool {
 const PRODUCT: &str = "a product of ciphertexts";
 
 /// `key` beside every one of `items`; without a key (a dry run, on symbols, which have no items) nothing.
-fn with_each<'k, K, I: IntoIterator>(key: Option<&'k K>, items: I) -> impl Iterator<Item = (&'k K, I::Item)> {
+fn with_each<K, I: IntoIterator>(key: Option<&K>, items: I) -> impl Iterator<Item = (&K, I::Item)> {
     key.into_iter().flat_map({
         let mut items = Some(items);
         move |key| items.take().into_iter().flatten().map(move |item| (key, item))
