@@ -22,7 +22,7 @@ def encrypt(own: Path, exchange: Path, preset: str) -> dict[str, object]:
     params = cl.Params.preset(preset)
     secret_key = cl.SecretKey.generate(params)
     params.save(exchange / "params.clt")
-    secret_key.save(own / "secret.clt")
+    secret_key.save(own / "secret.clt", overwrite=True)
     keygen_seconds = time.perf_counter() - started
 
     pixels = np.load(own / "images.npy").T  # a linear model is W @ pixels: one column per image

@@ -163,3 +163,14 @@ def test_inspect_can_leave_sections_unread(small, tmp_path):
     assert cl.inspect(path, verify=False)["kind"] == "ciphertexts"
     with pytest.raises(cl.FileFormatError, match="corrupted"):
         cl.inspect(path)
+
+
+def test_a_secret_key_is_replaced_on_purpose_only(small, tmp_path):
+    path = tmp_path / "key"
+    small.key.save(path)
+    before = path.read_bytes()
+    for thing in (small.key, small.key.encrypt([1.0]), small.params):
+        with pytest.raises(cl.errors.FileAccessError, match="holds a secret key"):
+            thing.save(path)
+    assert path.read_bytes() == before
+    assert small.key.save(path, overwrite=True) == len(before)

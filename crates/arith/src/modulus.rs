@@ -83,8 +83,10 @@ impl Modulus {
     #[inline]
     #[must_use]
     pub fn reduce_i64(&self, x: i64) -> u64 {
+        // Secrets and errors come this way: chosen by a mask, not by a branch.
         let magnitude = self.reduce(x.unsigned_abs());
-        if x < 0 { self.neg(magnitude) } else { magnitude }
+        let negative = (x >> 63) as u64;
+        (self.neg(magnitude) & negative) | (magnitude & !negative)
     }
 
     /// `x mod q` for a signed double word.

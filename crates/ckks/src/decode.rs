@@ -2,7 +2,7 @@
 //!
 //! A message is small against the modulus, so a few primes decide it: coefficients are composed in 128-bit integers from the
 //! shortest prefix of at least 100 bits and checked against one prime more. Where the check fails, all primes are composed in big
-//! integers. The result is exact either way, before the one rounding to double precision.
+//! integers. A message beyond the prefix passes the check of all its coefficients by chance only: with probability 2^-30 per coefficient.
 
 use clathrate_arith::Modulus;
 use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly};

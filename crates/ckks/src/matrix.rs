@@ -52,6 +52,12 @@ impl Weights {
             let remedy = "use a finite scale of at least 1".to_owned();
             return Err(CkksError::OutOfRange { what: "the scale of the weights", value: scale.to_string(), remedy });
         }
+        if scale == 1.0
+            && let Some(fraction) = values.iter().find(|v| v.fract() != 0.0)
+        {
+            let remedy = "at scale 1 weights are whole numbers; leave the scale to the level, or scale the matrix up".to_owned();
+            return Err(CkksError::OutOfRange { what: "a weight", value: fraction.to_string(), remedy });
+        }
         let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
         if (largest * scale + 1.0).log2() > WEIGHT_LIMIT_BITS {
             let remedy = format!(

@@ -21,6 +21,13 @@ fn try_encrypt(sk: &SecretKey, values: &Values, shape: &[usize], options: Encryp
 }
 
 #[test]
+fn fractions_at_weight_scale_1_are_refused() {
+    let refused = clathrate_ckks::matrix::Weights::new(1, 2, &[2.0, 0.3], 1.0).expect_err("a fraction").to_string();
+    assert!(refused.contains("0.3") && refused.contains("whole numbers"), "{refused}");
+    assert!(clathrate_ckks::matrix::Weights::new(1, 2, &[2.0, -3.0], 1.0).is_ok());
+}
+
+#[test]
 fn shapes_that_do_not_match_are_refused() {
     let (_, sk, ev) = setup("insecure_tiny", &KeyNeeds::new());
     let vector = encrypt(&sk, &ramp(6));

@@ -98,6 +98,7 @@ macro_rules! presets {
 }
 
 presets! {
+    n12_computes_to_its_precision: "n12";
     n13_computes_to_its_precision: "n13";
     n14_computes_to_its_precision: "n14";
     n15_computes_to_its_precision: "n15";

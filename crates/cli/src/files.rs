@@ -1,11 +1,9 @@
 //! Opening inputs, guarding and preparing outputs; parameters by name or file.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
-use clathrate_ckks::file::container::MAGIC;
-use clathrate_ckks::file::{AtomicFile, FileKind, FileReader, FileWriter, Stored};
+use clathrate_ckks::file::{AtomicFile, FileReader, FileWriter, Stored, holds_secret_key};
 use clathrate_ckks::params::{preset, preset_names};
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 
@@ -49,19 +47,12 @@ pub fn params(source: &str, runtime: &Runtime) -> Result<Params, Failure> {
     load(path, |reader| Params::from_reader(reader, runtime))
 }
 
-/// Whether the file at `path` begins like a secret key: even a damaged one may be the only copy.
-fn holds_secret(path: &Path) -> bool {
-    let mut head = [0; 16];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    read.is_ok() && head[..8] == MAGIC && head[12..] == (FileKind::SecretKey as u32).to_le_bytes()
-}
-
 /// Refuses to write over a secret key.
 ///
 /// # Errors
 /// `Failure::Exists`.
 pub fn guard(path: &Path) -> Result<(), Failure> {
-    if path.is_file() && holds_secret(path) {
+    if holds_secret_key(path) {
         return Err(Failure::Exists { path: path.to_owned(), remedy: "write to another name" });
     }
     Ok(())

@@ -399,8 +399,8 @@ impl PyCiphertext {
     fn with_keys(&self, py: Python<'_>, keys: Option<Py<PyEvaluationKeys>>) -> PyResult<Self> {
         if let (Some(keys), false) = (&keys, self.data.is_symbol()) {
             let keys = &keys.get().keys;
-            self.data.params().check_same(keys.params(), "the evaluation keys").map_err(|error| raise(py, error))?;
-            self.data.key_id().check_same(keys.id(), "the evaluation keys").map_err(|error| raise(py, error))?;
+            self.data.params().check_same(keys.params(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
+            self.data.key_id().check_same(keys.id(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
         }
         let keys = match (&self.keys, keys) {
             (Keys::Recorded(recorder), _) => Keys::Recorded(recorder.clone()),

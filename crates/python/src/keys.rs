@@ -150,9 +150,12 @@ impl PySecretKey {
 
     /// Writes the key to `path`, readable by its owner only. Returns the file's bytes.
     ///
-    /// Errors: `FileAccessError`.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
-        detached(py, || Ok(self.key.save(&path)?))
+    /// overwrite : whether a secret key at `path` may be replaced; nothing else that is saved ever replaces one.
+    ///
+    /// Errors: `FileAccessError`, also for a secret key in the way.
+    #[pyo3(signature = (path, overwrite=false))]
+    fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<u64> {
+        detached(py, || Ok(if overwrite { self.key.replace(&path) } else { self.key.save(&path) }?))
     }
 
     /// A key from a file that `save` wrote.

@@ -170,6 +170,12 @@ pub enum FileError {
     /// A writer that was asked to go on after an error.
     #[error("an earlier section could not be written, so the file was not finished: handle that error first")]
     WriterFailed,
+    /// A secret key would be lost.
+    #[error("{} holds a secret key, which may be the only copy: write to another name, or replace it on purpose", path.display())]
+    SecretKeyInTheWay {
+        /// Where the key is.
+        path: PathBuf,
+    },
     /// The operating system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {

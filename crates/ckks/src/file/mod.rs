@@ -14,7 +14,8 @@ pub mod reader;
 pub mod residues;
 pub mod writer;
 
-use std::io::{Seek, Write};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
 use std::path::Path;
 
 use serde::Serialize;
@@ -44,11 +45,26 @@ pub trait Stored {
     /// Those of the writer, passed on.
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError>;
 
-    /// Writes the value to `path`, which it replaces at once or not at all; the file's length in bytes.
+    /// Writes the value to `path`, which it replaces at once or not at all; the file's length in bytes. A secret key there is not replaced.
+    ///
+    /// # Errors
+    /// [`FileError::SecretKeyInTheWay`]; those of [`FileWriter::create`] and [`FileWriter::finish`].
+    fn save(&self, path: impl AsRef<Path>) -> Result<u64, FileError>
+    where
+        Self: Sized,
+    {
+        let path = path.as_ref();
+        if holds_secret_key(path) {
+            return Err(FileError::SecretKeyInTheWay { path: path.to_path_buf() });
+        }
+        self.replace(path)
+    }
+
+    /// As [`Stored::save`], whatever is there.
     ///
     /// # Errors
     /// Those of [`FileWriter::create`] and [`FileWriter::finish`].
-    fn save(&self, path: impl AsRef<Path>) -> Result<u64, FileError>
+    fn replace(&self, path: impl AsRef<Path>) -> Result<u64, FileError>
     where
         Self: Sized,
     {
@@ -69,4 +85,15 @@ pub trait Stored {
         self.write_sections(&mut writer)?;
         writer.finish()
     }
+}
+
+/// Whether the file at `path` begins like a secret key: even a damaged one may be the only copy.
+#[must_use]
+pub fn holds_secret_key(path: &Path) -> bool {
+    if !path.is_file() {
+        return false;
+    }
+    let mut head = [0; 16];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head[..8] == container::MAGIC && head[12..] == (FileKind::SecretKey as u32).to_le_bytes()
 }
