@@ -4,7 +4,6 @@
 //! scratch anew spends more time faulting than computing. So buffers return to a [`Pool`] when dropped.
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -94,7 +93,7 @@ impl fmt::Debug for AlignedWords {
     }
 }
 
-/// Recycles buffers by exact length, up to a byte budget.
+/// Recycles buffers by exact length, up to a byte budget; where it is spent, the lengths least recently used give way.
 #[derive(Debug)]
 pub struct Pool {
     shelves: Mutex<Shelves>,
@@ -103,8 +102,30 @@ pub struct Pool {
 
 #[derive(Debug, Default)]
 struct Shelves {
-    by_len: HashMap<usize, Vec<AlignedWords>>,
+    /// Idle buffers of one length each, the least recently used length first; a few dozen lengths at most.
+    by_len: Vec<(usize, Vec<AlignedWords>)>,
     bytes: usize,
+}
+
+impl Shelves {
+    /// The shelf of `len`, now the most recently used.
+    fn shelf(&mut self, len: usize) -> &mut Vec<AlignedWords> {
+        let shelf = match self.by_len.iter().position(|(other, _)| *other == len) {
+            Some(place) => self.by_len.remove(place),
+            None => (len, Vec::new()),
+        };
+        self.by_len.push(shelf);
+        let last = self.by_len.len() - 1;
+        &mut self.by_len[last].1
+    }
+
+    /// Takes one buffer off the least recently used shelf; `None` where all are empty.
+    fn evict(&mut self) -> Option<AlignedWords> {
+        let place = self.by_len.iter().position(|(_, shelf)| !shelf.is_empty())?;
+        let words = self.by_len[place].1.pop()?;
+        self.bytes -= words.len() * 8;
+        Some(words)
+    }
 }
 
 impl Pool {
@@ -118,25 +139,29 @@ impl Pool {
     #[must_use]
     pub fn take(&self, len: usize) -> AlignedWords {
         let recycled = self.shelves.lock().ok().and_then(|mut shelves| {
-            let words = shelves.by_len.get_mut(&len).and_then(Vec::pop)?;
+            let words = shelves.shelf(len).pop()?;
             shelves.bytes -= len * 8;
             Some(words)
         });
         recycled.unwrap_or_else(|| AlignedWords::zeroed(len))
     }
 
-    /// Takes `words` back, or frees them when the budget is spent.
+    /// Takes `words` back, and frees others where the budget is spent.
     pub fn put(&self, words: AlignedWords) {
-        if words.is_empty() {
+        let bytes = words.len() * 8;
+        if bytes == 0 || bytes > self.budget_bytes {
             return;
         }
+        let mut evicted = Vec::new();
         if let Ok(mut shelves) = self.shelves.lock() {
-            let bytes = words.len() * 8;
-            if shelves.bytes + bytes <= self.budget_bytes {
-                shelves.bytes += bytes;
-                shelves.by_len.entry(words.len()).or_default().push(words);
+            shelves.shelf(words.len()).push(words);
+            shelves.bytes += bytes;
+            while shelves.bytes > self.budget_bytes {
+                evicted.push(shelves.evict());
             }
         }
+        // Freed here, outside the lock.
+        drop(evicted);
     }
 }
 
@@ -161,7 +186,19 @@ mod tests {
         let a = pool.take(100);
         let address = a.as_ptr();
         pool.put(a);
-        pool.put(AlignedWords::zeroed(100)); // over budget: freed
+        pool.put(AlignedWords::zeroed(101)); // larger than the budget: freed
         assert_eq!(pool.take(100).as_ptr(), address);
+    }
+
+    #[test]
+    fn pool_gives_up_the_length_least_recently_used() {
+        let pool = Pool::new(8 * 100);
+        (0..5).for_each(|_| pool.put(AlignedWords::zeroed(20)));
+        let mut recent = AlignedWords::zeroed(30);
+        recent[0] = 7;
+        pool.put(recent); // two of the five give way
+        assert_eq!(pool.take(30)[0], 7, "recycled, not fresh");
+        let shelves = pool.shelves.lock().expect("no other thread");
+        assert_eq!((shelves.bytes, shelves.by_len[0].1.len()), (8 * 60, 3));
     }
 }
