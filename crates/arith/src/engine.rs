@@ -14,6 +14,7 @@ use crate::automorphism::Automorphism;
 use crate::buffer::Buffer;
 use crate::conversion::BaseConversion;
 use crate::extension::DigitExtension;
+use crate::factors::{FactorShape, Factors};
 use crate::modulus::Modulus;
 
 /// A polynomial to be decomposed, in both forms where both are there.
@@ -75,17 +76,36 @@ pub trait Engine: Send + Sync + Debug {
     /// `ys[p][j]` may span more rows than `moduli` has: `y_rows[i]` is the row of `ys` that meets row `i` of `xs`.
     fn inner_products(&self, out: &mut [Buffer], xs: &[&Buffer], ys: &[Vec<&Buffer>], y_rows: &[usize], moduli: &[usize]);
 
-    /// `out[p] <- sum_{i,j} d_ij * ys[p][i * digits + j]`, the digits `d_ij` of `inputs[i]` extended, transformed and multiplied row by row, so
-    /// that they never exist as a whole. Bit for bit what [`Engine::convert`], [`Engine::forward_ntt`] and [`Engine::inner_products`] give.
+    /// Zero factors with one row per entry of `moduli`, in this engine's memory.
+    fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors;
+
+    /// Fills one group: slot `term * columns + column` becomes the sum of `sources[slot]`, row `i` of the factors from row
+    /// `source_rows[i]` of the sources.
+    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<&Buffer>], source_rows: &[usize]);
+
+    /// Factors (of one group) whose term `t` is the sum of the terms `terms[t]` of `base`, on the rows `rows` of it.
+    fn sum_factors(&self, base: &Factors, terms: &[Vec<usize>], rows: &[usize]) -> Factors;
+
+    /// The sum of some terms of one group and column, unpacked; rows `rows` of the factors.
+    fn unpack_factor(&self, factors: &Factors, group: usize, terms: &[usize], column: usize, rows: &[usize]) -> Buffer;
+
+    /// `out[g * columns + p] <- sum_t xs[t] * factors[groups[g], t, p]`, element by element, over as many terms as there are `xs`, at most the
+    /// factors'. Row `i` of everything meets row `rows[i]` of the factors.
+    fn factor_products(&self, out: &mut [Buffer], xs: &[&Buffer], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]);
+
+    /// As [`Engine::factor_products`] with the digits of `inputs` for `xs`, digit by digit (`t = digit * inputs + input`): extended, transformed and multiplied row
+    /// by row, so that they never exist as a whole. Bit for bit what [`Engine::convert`], [`Engine::forward_ntt`] and
+    /// [`Engine::factor_products`] give.
     ///
-    /// `out` and the digits have one row per entry of `moduli`; `y_rows` as in [`Engine::inner_products`].
+    /// `out` and the digits have one row per entry of `moduli`.
     fn gadget_products(
         &self,
         out: &mut [Buffer],
         inputs: &[GadgetInput<'_>],
         digits: &[DigitExtension],
-        ys: &[Vec<&Buffer>],
-        y_rows: &[usize],
+        factors: &Factors,
+        groups: &[usize],
+        rows: &[usize],
         moduli: &[usize],
     );
 

@@ -1,11 +1,16 @@
 //! One digit of a gadget decomposition: which rows it is, and how it reaches all others.
 
+use std::ops::Range;
+
 use crate::conversion::BaseConversion;
 
 /// A digit `[x c] mod D` extended from its own consecutive rows to a basis of `rows` rows.
 #[derive(Debug, Clone)]
 pub struct DigitExtension {
-    first: usize,
+    /// Where its rows begin in the polynomial that is decomposed.
+    source: usize,
+    /// Its own rows in the extended basis; none where it is extended to foreign moduli only.
+    own: Range<usize>,
     constants: Vec<u64>,
     conversion: BaseConversion,
     /// For each row of the extended basis, which target of the conversion it is; `None` for the digit's own rows.
@@ -21,13 +26,26 @@ impl DigitExtension {
         assert_eq!(conversion.targets().len() + own.len(), rows, "a conversion to all other rows");
         let mut targets = 0..;
         let target_of_row = (0..rows).map(|row| if own.contains(&row) { None } else { targets.next() }).collect();
-        Self { first, constants, conversion, target_of_row }
+        Self { source: first, own, constants, conversion, target_of_row }
     }
 
-    /// The digit's own rows.
+    /// A digit whose rows begin at `source`, extended to a basis that has none of them: the targets of `conversion`, in order.
     #[must_use]
-    pub fn own(&self) -> std::ops::Range<usize> {
-        self.first..self.first + self.constants.len()
+    pub fn foreign(source: usize, conversion: BaseConversion) -> Self {
+        let target_of_row = (0..conversion.targets().len()).map(Some).collect();
+        Self { source, own: 0..0, constants: Vec::new(), conversion, target_of_row }
+    }
+
+    /// The first of its rows in the polynomial that is decomposed.
+    #[must_use]
+    pub fn source(&self) -> usize {
+        self.source
+    }
+
+    /// The digit's own rows in the extended basis.
+    #[must_use]
+    pub fn own(&self) -> Range<usize> {
+        self.own.clone()
     }
 
     /// The factors of the own rows.

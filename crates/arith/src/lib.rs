@@ -3,7 +3,7 @@
 //! Everything above this crate is `forbid(unsafe_code)`; what `unsafe` the CPU needs is here, in [`kernels`], [`aligned`], [`mapped`]
 //! and [`product`]. The crate knows nothing of ciphertexts: it works on rows of residues, each row with its own modulus.
 //!
-//! The layers, lowest first: [`modulus`] -> [`kernels`] -> [`ntt`] -> [`conversion`], [`automorphism`] -> [`engine`].
+//! The layers, lowest first: [`modulus`], [`packing`] -> [`kernels`] -> [`ntt`] -> [`factors`] -> [`conversion`], [`automorphism`] -> [`engine`].
 
 pub mod aligned;
 pub mod automorphism;
@@ -13,10 +13,12 @@ pub mod cpu;
 pub mod engine;
 pub mod error;
 pub mod extension;
+pub mod factors;
 pub mod kernels;
 pub mod mapped;
 pub mod modulus;
 pub mod ntt;
+pub mod packing;
 pub mod primes;
 pub mod product;
 
@@ -27,6 +29,7 @@ pub use cpu::CpuEngine;
 pub use engine::{Engine, GadgetInput};
 pub use error::ArithError;
 pub use extension::DigitExtension;
+pub use factors::{FactorShape, Factors};
 pub use kernels::Isa;
 pub use modulus::Modulus;
 pub use ntt::NttTable;

@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clathrate_arith::{Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, GadgetInput, Modulus};
+use clathrate_arith::{
+    Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, Modulus,
+};
 
 /// Unit operations: one row of one polynomial each. [klss, sec. 4]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -121,24 +123,46 @@ impl Engine for CountingEngine {
         self.inner.inner_products(out, xs, ys, y_rows, moduli);
     }
 
+    fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors {
+        self.inner.zeroed_factors(shape, moduli)
+    }
+
+    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<&Buffer>], source_rows: &[usize]) {
+        self.inner.pack_factors(factors, group, sources, source_rows);
+    }
+
+    fn sum_factors(&self, base: &Factors, terms: &[Vec<usize>], rows: &[usize]) -> Factors {
+        self.inner.sum_factors(base, terms, rows)
+    }
+
+    fn unpack_factor(&self, factors: &Factors, group: usize, terms: &[usize], column: usize, rows: &[usize]) -> Buffer {
+        self.inner.unpack_factor(factors, group, terms, column, rows)
+    }
+
+    fn factor_products(&self, out: &mut [Buffer], xs: &[&Buffer], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
+        self.hadamard.fetch_add(out.len() * xs.len() * moduli.len(), Ordering::Relaxed);
+        self.inner.factor_products(out, xs, factors, groups, rows, moduli);
+    }
+
     fn gadget_products(
         &self,
         out: &mut [Buffer],
         inputs: &[GadgetInput<'_>],
         digits: &[DigitExtension],
-        ys: &[Vec<&Buffer>],
-        y_rows: &[usize],
+        factors: &Factors,
+        groups: &[usize],
+        rows: &[usize],
         moduli: &[usize],
     ) {
         for input in inputs {
             for digit in digits {
-                let (own, others) = (digit.own().len(), digit.rows() - digit.own().len());
+                let (sources, others) = (digit.conversion().sources().len(), digit.rows() - digit.own().len());
                 self.forward.fetch_add(if input.values.is_some() { others } else { digit.rows() }, Ordering::Relaxed);
-                self.conversion.fetch_add(if own > 1 { own * others } else { 0 }, Ordering::Relaxed);
+                self.conversion.fetch_add(if sources > 1 { sources * others } else { 0 }, Ordering::Relaxed);
             }
         }
         self.hadamard.fetch_add(out.len() * inputs.len() * digits.len() * moduli.len(), Ordering::Relaxed);
-        self.inner.gadget_products(out, inputs, digits, ys, y_rows, moduli);
+        self.inner.gadget_products(out, inputs, digits, factors, groups, rows, moduli);
     }
 
     fn convert(&self, conversion: &BaseConversion, x: &Buffer, first: usize, out: &mut Buffer, out_rows: &[usize]) {

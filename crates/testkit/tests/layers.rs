@@ -21,8 +21,10 @@ const CRATES: [Layers; 3] = [
         order: &[
             "error",
             "modulus",
+            "packing",
             "primes",
             "aligned",
+            "factors",
             "mapped",
             "kernels",
             "ntt",

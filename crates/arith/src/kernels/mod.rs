@@ -8,6 +8,7 @@ use std::fmt::Debug;
 
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
+use crate::packing::{Run, RunMut};
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
@@ -123,6 +124,21 @@ pub trait RowKernel: Send + Sync + Debug {
 
     /// `out <- sum_j xs[j] * ys[j]`, or `out + ...` when `accumulate`. Lazy inside, reduced at the end.
     fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool);
+
+    /// `out[p] <- sum_j xs[j] * y[j][p]` (or `out[p] + ...`), `y[j][p]` being slot `j * out.len() + p` of `factors`: as
+    /// [`RowKernel::dot`], several sums in one pass over packed factors.
+    ///
+    /// Range: the last vector may be partly used, by lengths that are no multiple of eight.
+    fn dot_packed(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool);
+
+    /// Slot `s` of `out` `<- sum of slots[s]`, each a row of reduced residues; lanes beyond a row's end are zero.
+    fn pack_sums(&self, out: RunMut<'_>, slots: &[Vec<&[u64]>]);
+
+    /// Slot `s` of each of `count` vectors of `out` `<- sum of the slots named in slots[s]` of `source`: keys coalesced without being unpacked as a whole.
+    fn sum_packed(&self, out: RunMut<'_>, source: Run<'_>, slots: &[Vec<usize>], count: usize);
+
+    /// `out <- sum of the named slots` of `source`.
+    fn unpack_sum(&self, out: &mut [u64], source: Run<'_>, slots: &[usize]);
 
     /// `out <- sum_j weights[j] * ys[j]`: one output row of a base conversion.
     ///

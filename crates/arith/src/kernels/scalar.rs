@@ -5,6 +5,7 @@
 use super::{Isa, RowKernel};
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
+use crate::packing::{Run, RunMut, VECTOR, pack, unpack};
 use crate::primes::primitive_root;
 
 /// The largest degree with a transform.
@@ -92,6 +93,18 @@ impl ScalarRow {
     /// Element-wise work only, for kernels that do transforms themselves: no tables.
     pub(crate) fn without_transform(modulus: Modulus) -> Self {
         Self { modulus, degree: 0, forward: Vec::new(), inverse: Vec::new(), inverse_degree: modulus.multiplier(1) }
+    }
+}
+
+impl ScalarRow {
+    /// The sum of some slots of one vector.
+    fn sum_of_slots(&self, bytes: &[u8], bits: u32, slots: &[usize]) -> [u64; VECTOR] {
+        slots.iter().fold([0; VECTOR], |mut sum, &slot| {
+            for (sum, x) in sum.iter_mut().zip(unpack(&bytes[slot * bits as usize..], bits)) {
+                *sum = self.modulus.add(*sum, x);
+            }
+            sum
+        })
     }
 }
 
@@ -200,6 +213,64 @@ impl RowKernel for ScalarRow {
                 sum = self.modulus.reduce_u128(terms.fold(u128::from(sum), |total, term| total + term));
             }
             *target = sum;
+        }
+    }
+
+    fn dot_packed(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool) {
+        let (length, columns, bits) = (out.first().map_or(0, |column| column.len()), out.len(), factors.bits as usize);
+        for (vector, start) in (0..length).step_by(VECTOR).enumerate() {
+            let slots = &factors.bytes[vector * factors.stride..];
+            let lanes = VECTOR.min(length - start);
+            for (p, out) in out.iter_mut().enumerate() {
+                let mut sums = [0; VECTOR];
+                if accumulate {
+                    sums[..lanes].copy_from_slice(&out[start..start + lanes]);
+                }
+                for (chunk, xs) in xs.chunks(LAZY_TERMS - 1).enumerate() {
+                    let mut totals = sums.map(u128::from);
+                    for (j, x) in xs.iter().enumerate() {
+                        let slot = (chunk * (LAZY_TERMS - 1) + j) * columns + p;
+                        let y = unpack(&slots[slot * bits..], factors.bits);
+                        for (lane, x) in x[start..start + lanes].iter().enumerate() {
+                            totals[lane] += u128::from(*x) * u128::from(y[lane]);
+                        }
+                    }
+                    sums = totals.map(|total| self.modulus.reduce_u128(total));
+                }
+                out[start..start + lanes].copy_from_slice(&sums[..lanes]);
+            }
+        }
+    }
+
+    fn pack_sums(&self, out: RunMut<'_>, slots: &[Vec<&[u64]>]) {
+        let length = slots.iter().flatten().next().map_or(0, |row| row.len());
+        for (vector, start) in (0..length).step_by(VECTOR).enumerate() {
+            let lanes = VECTOR.min(length - start);
+            for (slot, rows) in slots.iter().enumerate() {
+                let mut sum = [0; VECTOR];
+                for row in rows {
+                    for (sum, x) in sum.iter_mut().zip(&row[start..start + lanes]) {
+                        *sum = self.modulus.add(*sum, *x);
+                    }
+                }
+                pack(&mut out.bytes[vector * out.stride + slot * out.bits as usize..], out.bits, &sum);
+            }
+        }
+    }
+
+    fn sum_packed(&self, out: RunMut<'_>, source: Run<'_>, slots: &[Vec<usize>], count: usize) {
+        for vector in 0..count {
+            for (slot, parts) in slots.iter().enumerate() {
+                let sum = self.sum_of_slots(&source.bytes[vector * source.stride..], source.bits, parts);
+                pack(&mut out.bytes[vector * out.stride + slot * out.bits as usize..], out.bits, &sum);
+            }
+        }
+    }
+
+    fn unpack_sum(&self, out: &mut [u64], source: Run<'_>, slots: &[usize]) {
+        for (vector, out) in out.chunks_mut(VECTOR).enumerate() {
+            let sum = self.sum_of_slots(&source.bytes[vector * source.stride..], source.bits, slots);
+            out.copy_from_slice(&sum[..out.len()]);
         }
     }
 

@@ -12,6 +12,7 @@ use super::scalar::{RootPowers, ScalarRow};
 use super::{Isa, RowKernel, tails};
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
+use crate::packing::{Run, RunMut};
 use elementwise::ElementWords;
 use ntt::Transform;
 
@@ -131,6 +132,22 @@ impl RowKernel for IfmaRow {
         if done < out.len() {
             self.scalar.dot(&mut out[done..], &tails(xs, done), &tails(ys, done), accumulate);
         }
+    }
+
+    fn dot_packed(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool) {
+        self.scalar.dot_packed(out, xs, factors, accumulate);
+    }
+
+    fn pack_sums(&self, out: RunMut<'_>, slots: &[Vec<&[u64]>]) {
+        self.scalar.pack_sums(out, slots);
+    }
+
+    fn sum_packed(&self, out: RunMut<'_>, source: Run<'_>, slots: &[Vec<usize>], count: usize) {
+        self.scalar.sum_packed(out, source, slots, count);
+    }
+
+    fn unpack_sum(&self, out: &mut [u64], source: Run<'_>, slots: &[usize]) {
+        self.scalar.unpack_sum(out, source, slots);
     }
 
     fn combine(&self, out: &mut [u64], ys: &[&[u64]], weights: &[u64], y_bits: u32) {

@@ -1,4 +1,6 @@
 //! The CPU engine: kernels per modulus, rows spread over an explicit thread pool.
+//!
+//! [`factors`] holds what it does with packed factors, [`gadget`] the one fused pass of a switch.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,9 +14,13 @@ use crate::conversion::{BaseConversion, Rounding};
 use crate::engine::{Engine, GadgetInput};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
+use crate::factors::{FactorShape, Factors};
 use crate::kernels::{Isa, RowKernel};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
+
+mod factors;
+mod gadget;
 
 /// Idle scratch that an engine keeps for reuse.
 const POOL_BYTES: usize = 512 << 20;
@@ -24,9 +30,6 @@ const CONVERSION_BLOCK: usize = 512;
 
 /// Coefficients per block of an inner product.
 const PRODUCT_BLOCK: usize = 8192;
-
-/// Words of extended digits that wait for one pass over the keys: a few rows, near the size of the second-level cache.
-const GROUP_WORDS: usize = 1 << 18;
 
 /// The rows of several buffers of equal shape: `[row][buffer]`.
 fn rows_of_all(buffers: &mut [Buffer], degree: usize) -> Vec<Vec<&mut [u64]>> {
@@ -153,39 +156,6 @@ impl CpuEngine {
             }
         }
     }
-
-    /// The left side of a base conversion for all coefficients: one row per column of its matrix.
-    fn prepare(&self, conversion: &BaseConversion, x: &Buffer, first: usize) -> Buffer {
-        let mut scaled = self.scratch(conversion.columns());
-        let block = CONVERSION_BLOCK.min(self.degree);
-        let mut fraction = vec![0f64; block];
-        let mut rows: Vec<&mut [u64]> = scaled.host_mut().chunks_exact_mut(self.degree).collect();
-        for start in (0..self.degree).step_by(block) {
-            let mut columns: Vec<&mut [u64]> = rows.iter_mut().map(|row| &mut row[start..start + block]).collect();
-            self.prepare_block(conversion, x, first, start, &mut columns, &mut fraction);
-        }
-        scaled
-    }
-
-    /// Row `row` of a digit in Eval form.
-    fn digit_row(&self, out: &mut [u64], row: usize, modulus: usize, input: GadgetInput<'_>, digit: &DigitExtension, prepared: &Buffer) {
-        let kernel = self.tables[modulus].kernel();
-        match (digit.target(row), input.values) {
-            (Some(target), _) => {
-                let conversion = digit.conversion();
-                let columns: Vec<&[u64]> = (0..prepared.rows()).map(|i| prepared.row(i)).collect();
-                kernel.combine(out, &columns, &conversion.weights[target], conversion.y_bits);
-                kernel.forward(out);
-            }
-            (None, values) => {
-                out.copy_from_slice(values.unwrap_or(input.coefficients).row(row));
-                kernel.mul_constant_assign(out, self.moduli[modulus].multiplier(digit.constants()[row - digit.own().start]));
-                if values.is_none() {
-                    kernel.forward(out);
-                }
-            }
-        }
-    }
 }
 
 impl Engine for CpuEngine {
@@ -296,66 +266,37 @@ impl Engine for CpuEngine {
         }
     }
 
+    fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors {
+        Factors::zeroed(shape, self.degree, moduli.iter().map(|&i| (i, self.moduli[i].bits())))
+    }
+
+    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<&Buffer>], source_rows: &[usize]) {
+        factors::pack(self, factors, group, sources, source_rows);
+    }
+
+    fn sum_factors(&self, base: &Factors, terms: &[Vec<usize>], rows: &[usize]) -> Factors {
+        factors::sum(self, base, terms, rows)
+    }
+
+    fn unpack_factor(&self, factors: &Factors, group: usize, terms: &[usize], column: usize, rows: &[usize]) -> Buffer {
+        factors::unpack(self, factors, group, terms, column, rows)
+    }
+
+    fn factor_products(&self, out: &mut [Buffer], xs: &[&Buffer], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
+        factors::products(self, out, xs, factors, groups, rows, moduli);
+    }
+
     fn gadget_products(
         &self,
         out: &mut [Buffer],
         inputs: &[GadgetInput<'_>],
         digits: &[DigitExtension],
-        ys: &[Vec<&Buffer>],
-        y_rows: &[usize],
+        factors: &Factors,
+        groups: &[usize],
+        rows: &[usize],
         moduli: &[usize],
     ) {
-        let terms = inputs.len() * digits.len();
-        assert!(out.len() == ys.len() && ys.iter().all(|ys| ys.len() == terms), "one factor per digit and output");
-        assert!(out.iter().all(|x| x.rows() == moduli.len()) && y_rows.len() == moduli.len(), "one row per modulus");
-        assert!(digits.iter().all(|digit| digit.rows() == moduli.len()), "digits extend to all rows");
-        let prepared: Vec<Buffer> = match &self.threads {
-            None => (0..terms)
-                .map(|t| {
-                    self.prepare(
-                        digits[t % digits.len()].conversion(),
-                        inputs[t / digits.len()].coefficients,
-                        digits[t % digits.len()].own().start,
-                    )
-                })
-                .collect(),
-            Some(pool) => pool.install(|| {
-                (0..terms)
-                    .into_par_iter()
-                    .map(|t| {
-                        self.prepare(
-                            digits[t % digits.len()].conversion(),
-                            inputs[t / digits.len()].coefficients,
-                            digits[t % digits.len()].own().start,
-                        )
-                    })
-                    .collect()
-            }),
-        };
-        let group = (GROUP_WORDS / self.degree).clamp(2, 32).min(terms);
-        let work = |(row, outputs): (usize, &mut Vec<&mut [u64]>)| {
-            let kernel = self.tables[moduli[row]].kernel();
-            let mut extended = self.scratch(group);
-            for first in (0..terms).step_by(group) {
-                let now = first..(first + group).min(terms);
-                for (slot, t) in extended.host_mut().chunks_exact_mut(self.degree).zip(now.clone()) {
-                    self.digit_row(slot, row, moduli[row], inputs[t / digits.len()], &digits[t % digits.len()], &prepared[t]);
-                }
-                for start in (0..self.degree).step_by(PRODUCT_BLOCK) {
-                    let span = start..(start + PRODUCT_BLOCK).min(self.degree);
-                    let left: Vec<&[u64]> = (0..now.len()).map(|slot| &extended.row(slot)[span.clone()]).collect();
-                    for (output, ys) in outputs.iter_mut().zip(ys) {
-                        let right: Vec<&[u64]> = ys[now.clone()].iter().map(|y| &y.row(y_rows[row])[span.clone()]).collect();
-                        kernel.dot(&mut output[span.clone()], &left, &right, first > 0);
-                    }
-                }
-            }
-        };
-        let mut by_row = rows_of_all(out, self.degree);
-        match &self.threads {
-            None => by_row.iter_mut().enumerate().for_each(work),
-            Some(pool) => pool.install(|| by_row.par_iter_mut().enumerate().for_each(work)),
-        }
+        gadget::products(self, out, inputs, digits, factors, groups, rows, moduli);
     }
 
     fn convert(&self, conversion: &BaseConversion, x: &Buffer, first: usize, out: &mut Buffer, out_rows: &[usize]) {

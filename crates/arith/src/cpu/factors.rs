@@ -1,0 +1,102 @@
+//! Packed factors on the CPU: how they are made, summed, read back and multiplied by.
+
+use rayon::prelude::*;
+
+use super::{CpuEngine, rows_of_all};
+use crate::buffer::Buffer;
+use crate::engine::Engine;
+use crate::factors::{FactorShape, Factors, RowMut};
+
+impl CpuEngine {
+    /// Runs `work` on every item, on the engine's threads.
+    pub(super) fn each<T: Send>(&self, items: &mut [T], work: impl Fn(usize, &mut T) + Send + Sync) {
+        match &self.threads {
+            None => items.iter_mut().enumerate().for_each(|(i, item)| work(i, item)),
+            Some(pool) => pool.install(|| items.par_iter_mut().enumerate().for_each(|(i, item)| work(i, item))),
+        }
+    }
+}
+
+pub(super) fn pack(engine: &CpuEngine, factors: &mut Factors, group: usize, sources: &[Vec<&Buffer>], source_rows: &[usize]) {
+    let (shape, block) = (factors.shape(), factors.block());
+    assert!(sources.len() == shape.slots() && group < shape.groups, "one sum per slot");
+    assert!(source_rows.len() == factors.row_count(), "one source row per row of the factors");
+    let mut rows: Vec<RowMut<'_>> = factors.rows_mut().collect();
+    engine.each(&mut rows, |_, row| {
+        let (kernel, source) = (engine.tables[row.modulus].kernel(), source_rows[row.index]);
+        for start in row.starts() {
+            let slots: Vec<Vec<&[u64]>> =
+                sources.iter().map(|parts| parts.iter().map(|part| &part.row(source)[start..start + block]).collect()).collect();
+            kernel.pack_sums(row.run(start, group), &slots);
+        }
+    });
+}
+
+pub(super) fn sum(engine: &CpuEngine, base: &Factors, terms: &[Vec<usize>], rows: &[usize]) -> Factors {
+    let FactorShape { groups, columns, packed, .. } = base.shape();
+    assert!(groups == 1, "sums are of factors of one group");
+    let moduli: Vec<usize> = base.moduli().collect();
+    let moduli: Vec<usize> = rows.iter().map(|&row| moduli[row]).collect();
+    let mut out = engine.zeroed_factors(FactorShape { groups, terms: terms.len(), columns, packed }, &moduli);
+    let slots: Vec<Vec<usize>> =
+        terms.iter().flat_map(|parts| (0..columns).map(move |column| parts.iter().map(|term| term * columns + column).collect())).collect();
+    let vectors = base.block().div_ceil(crate::packing::VECTOR);
+    let mut targets: Vec<RowMut<'_>> = out.rows_mut().collect();
+    engine.each(&mut targets, |_, row| {
+        let kernel = engine.tables[row.modulus].kernel();
+        let source = rows[row.index];
+        for start in row.starts() {
+            kernel.sum_packed(row.run(start, 0), base.run(source, start, 0, 0), &slots, vectors);
+        }
+    });
+    drop(targets);
+    out
+}
+
+pub(super) fn unpack(engine: &CpuEngine, factors: &Factors, group: usize, terms: &[usize], column: usize, rows: &[usize]) -> Buffer {
+    let moduli: Vec<usize> = factors.moduli().collect();
+    let slots: Vec<usize> = terms.iter().map(|term| term * factors.shape().columns + column).collect();
+    let mut out = engine.scratch(rows.len());
+    engine.each_row(out.host_mut(), |i, words| {
+        let kernel = engine.tables[moduli[rows[i]]].kernel();
+        for (index, words) in words.chunks_mut(factors.block()).enumerate() {
+            kernel.unpack_sum(words, factors.run(rows[i], index * factors.block(), group, 0), &slots);
+        }
+    });
+    out
+}
+
+/// Refuses shapes that do not fit: the caller's duty.
+pub(super) fn check(out: &[Buffer], terms: usize, factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
+    let shape = factors.shape();
+    assert!(terms <= shape.terms && out.len() == groups.len() * shape.columns, "as many results as groups and columns");
+    assert!(groups.iter().all(|&group| group < shape.groups), "groups are the factors'");
+    assert!(rows.len() == moduli.len() && out.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
+    let own: Vec<usize> = factors.moduli().collect();
+    assert!(rows.iter().zip(moduli).all(|(&row, &modulus)| own[row] == modulus), "rows of the same moduli");
+}
+
+pub(super) fn products(
+    engine: &CpuEngine,
+    out: &mut [Buffer],
+    xs: &[&Buffer],
+    factors: &Factors,
+    groups: &[usize],
+    rows: &[usize],
+    moduli: &[usize],
+) {
+    check(out, xs.len(), factors, groups, rows, moduli);
+    assert!(xs.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
+    let (columns, block) = (factors.shape().columns, factors.block());
+    let mut by_row = rows_of_all(out, engine.degree);
+    engine.each(&mut by_row, |i, outputs| {
+        let kernel = engine.tables[moduli[i]].kernel();
+        for start in (0..engine.degree).step_by(block) {
+            let left: Vec<&[u64]> = xs.iter().map(|x| &x.row(i)[start..start + block]).collect();
+            for (outputs, &group) in outputs.chunks_mut(columns).zip(groups) {
+                let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
+                kernel.dot_packed(&mut targets, &left, factors.run(rows[i], start, group, 0), false);
+            }
+        }
+    });
+}

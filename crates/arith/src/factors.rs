@@ -1,0 +1,198 @@
+//! The right-hand factors of many inner products, laid out for one pass through memory.
+//!
+//! A switching key is `groups x terms x columns` rows of residues under each modulus. A switch reads all of it once, and on a
+//! fast core that reading is most of its time. So residues are packed to their modulus' width, and what one block of
+//! coefficients needs is contiguous: one stream.
+//!
+//! ```text
+//! row (modulus) > block of coefficients > group > vector of 8 coefficients > term > column
+//! ```
+//!
+//! Terms are what a product sums over; a product over the first few terms reads a prefix of each vector's slots. Columns are the
+//! polynomials of the result that share those terms, groups are sets of columns that a call may leave out.
+
+use std::fmt;
+
+use crate::aligned::AlignedWords;
+use crate::packing::{OVERREAD, Run, RunMut, VECTOR};
+
+/// Coefficients per block: what the last pass of a transform holds in the first-level cache.
+pub const BLOCK: usize = 4096;
+
+/// How many products a set of factors serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FactorShape {
+    /// Sets of columns.
+    pub groups: usize,
+    /// Terms of each sum.
+    pub terms: usize,
+    /// Results per group.
+    pub columns: usize,
+    /// Whether residues are packed to their width; else they are words.
+    pub packed: bool,
+}
+
+impl FactorShape {
+    /// Slots per vector: terms times columns, column by column within a term.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.terms * self.columns
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    modulus: usize,
+    bits: u32,
+    offset: usize,
+}
+
+/// Packed, tiled factors in the host's memory; an engine with memory of its own adds a variant behind the same methods.
+pub struct Factors {
+    shape: FactorShape,
+    degree: usize,
+    rows: Vec<Row>,
+    words: AlignedWords,
+    bytes: usize,
+}
+
+impl Factors {
+    /// Zero factors: one row per entry of `moduli`, each `(index of the modulus, bits of its residues)`.
+    #[must_use]
+    pub fn zeroed(shape: FactorShape, degree: usize, moduli: impl IntoIterator<Item = (usize, u32)>) -> Self {
+        let mut offset = 0;
+        let mut rows = Vec::new();
+        let vectors = Self::vectors(degree);
+        for (modulus, bits) in moduli {
+            let bits = if shape.packed { crate::packing::packed_bits(bits) } else { 64 };
+            rows.push(Row { modulus, bits, offset });
+            offset += shape.groups * vectors * shape.slots() * bits as usize;
+            offset = offset.next_multiple_of(crate::aligned::ALIGNMENT);
+        }
+        Self { shape, degree, rows, words: AlignedWords::zeroed((offset + OVERREAD).div_ceil(8)), bytes: offset }
+    }
+
+    fn vectors(degree: usize) -> usize {
+        degree.div_ceil(VECTOR)
+    }
+
+    /// Coefficients per block.
+    #[must_use]
+    pub fn block(&self) -> usize {
+        BLOCK.min(self.degree)
+    }
+
+    /// Their shape.
+    #[must_use]
+    pub fn shape(&self) -> FactorShape {
+        self.shape
+    }
+
+    /// Words per row.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// Engine indices of the rows' moduli.
+    pub fn moduli(&self) -> impl Iterator<Item = usize> + '_ {
+        self.rows.iter().map(|row| row.modulus)
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Bits per residue of row `row`.
+    #[must_use]
+    pub fn bits(&self, row: usize) -> u32 {
+        self.rows[row].bits
+    }
+
+    /// Bytes they occupy.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Bytes that a product over `terms` terms with `groups` groups reads of row `row`.
+    #[must_use]
+    pub fn bytes_read(&self, row: usize, groups: usize, terms: usize) -> usize {
+        Self::vectors(self.degree) * groups * terms * self.shape.columns * self.rows[row].bits as usize
+    }
+
+    fn offset(&self, row: usize, start: usize, group: usize) -> usize {
+        let Row { bits, offset, .. } = self.rows[row];
+        // Full blocks before `start` hold all groups; within a block the groups follow one another.
+        let vector = self.shape.slots() * bits as usize;
+        let before = start / self.block() * Self::vectors(self.block()) * self.shape.groups;
+        let inside = group * Self::vectors(self.block()) + start % self.block() / VECTOR;
+        offset + (before + inside) * vector
+    }
+
+    /// Bytes from one vector's slots to the next one's.
+    #[must_use]
+    pub fn stride(&self, row: usize) -> usize {
+        self.shape.slots() * self.rows[row].bits as usize
+    }
+
+    /// The slots of `group` in row `row` from coefficient `start` on, to the end of its block at most, the first being that of term
+    /// `term`, column 0.
+    #[must_use]
+    pub fn run(&self, row: usize, start: usize, group: usize, term: usize) -> Run<'_> {
+        let bits = self.rows[row].bits;
+        let at = self.offset(row, start, group) + term * self.shape.columns * bits as usize;
+        Run { bytes: &bytemuck::cast_slice(&self.words)[at..], bits, stride: self.stride(row) }
+    }
+
+    /// All rows, writable, for one group: `(row index, the runs of its blocks)`. Rows share no byte.
+    pub fn rows_mut(&mut self) -> impl Iterator<Item = RowMut<'_>> {
+        let (shape, degree, block) = (self.shape, self.degree, self.block());
+        let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words);
+        let (rows, mut taken) = (&self.rows, 0);
+        rows.iter().enumerate().map(move |(index, row)| {
+            let end = rows.get(index + 1).map_or(taken + rest.len(), |next| next.offset);
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(end - taken);
+            (rest, taken) = (others, end);
+            RowMut { index, modulus: row.modulus, bytes: own, bits: row.bits, shape, degree, block }
+        })
+    }
+}
+
+/// One row of [`Factors`], writable.
+#[derive(Debug)]
+pub struct RowMut<'a> {
+    /// Which row.
+    pub index: usize,
+    /// Engine index of its modulus.
+    pub modulus: usize,
+    bytes: &'a mut [u8],
+    bits: u32,
+    shape: FactorShape,
+    degree: usize,
+    block: usize,
+}
+
+impl RowMut<'_> {
+    /// The starts of the blocks.
+    pub fn starts(&self) -> impl Iterator<Item = usize> + use<> {
+        (0..self.degree).step_by(self.block)
+    }
+
+    /// The slots of `group` in the block from `start` on.
+    pub fn run(&mut self, start: usize, group: usize) -> RunMut<'_> {
+        let stride = self.shape.slots() * self.bits as usize;
+        let vectors = self.block.div_ceil(VECTOR);
+        let at = (start / self.block * self.shape.groups + group) * vectors * stride;
+        RunMut { bytes: &mut self.bytes[at..], bits: self.bits, stride }
+    }
+}
+
+impl fmt::Debug for Factors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FactorShape { groups, terms, columns, .. } = self.shape;
+        write!(f, "Factors({groups} groups x {terms} terms x {columns} columns, {} rows, {} bytes)", self.rows.len(), self.bytes)
+    }
+}

@@ -1,0 +1,93 @@
+//! Packed residues: eight words of `bits` bits each in `bits` bytes, and runs of such vectors.
+//!
+//! A switching key is read once per switch, from memory; packing 36-bit residues moves 36 bytes where words move 64. Eight
+//! residues end on a byte whatever `bits` is, so a vector of them is addressed like any other. Lane `k` starts at bit
+//! `k bits`; little-endian throughout. `bits = 64` means plain words.
+
+/// Residues per packed vector.
+pub const VECTOR: usize = 8;
+
+/// Widest packed residue: a lane and its offset within a byte fit one word.
+pub const MAX_PACKED_BITS: u32 = 57;
+
+/// Bytes that may be read beyond the last vector of a run.
+pub const OVERREAD: usize = 64;
+
+/// A strided run of packed vectors: vector `i`, slot `s` is the `bits` bytes from `i * stride + s * bits` on.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// From the first vector on, with at least [`OVERREAD`] bytes after the last.
+    pub bytes: &'a [u8],
+    /// Bits per residue.
+    pub bits: u32,
+    /// Bytes from one vector's slots to the next one's.
+    pub stride: usize,
+}
+
+/// A run to be written.
+#[derive(Debug)]
+pub struct RunMut<'a> {
+    /// From the first vector on; what follows the last vector belongs to others.
+    pub bytes: &'a mut [u8],
+    /// Bits per residue.
+    pub bits: u32,
+    /// Bytes from one vector's slots to the next one's.
+    pub stride: usize,
+}
+
+/// How wide residues below `1 << bits` are packed.
+#[must_use]
+pub fn packed_bits(bits: u32) -> u32 {
+    if bits <= MAX_PACKED_BITS { bits } else { 64 }
+}
+
+/// The eight residues of one packed vector.
+#[must_use]
+pub fn unpack(bytes: &[u8], bits: u32) -> [u64; VECTOR] {
+    let mask = u64::MAX >> (64 - bits);
+    std::array::from_fn(|lane| {
+        let at = lane * bits as usize;
+        let mut word = [0; 8];
+        let available = (bytes.len() - at / 8).min(8);
+        word[..available].copy_from_slice(&bytes[at / 8..at / 8 + available]);
+        (u64::from_le_bytes(word) >> (at % 8)) & mask
+    })
+}
+
+/// Writes eight residues, each below `1 << bits`, as one packed vector of `bits` bytes.
+pub fn pack(bytes: &mut [u8], bits: u32, lanes: &[u64; VECTOR]) {
+    let bytes = &mut bytes[..bits as usize];
+    // 57 bits and an offset of 7 fit a word; what is left of a lane waits in `rest`.
+    let (mut rest, mut held, mut at) = (0u128, 0, 0);
+    for &lane in lanes {
+        rest |= u128::from(lane) << held;
+        held += bits;
+        while held >= 8 {
+            bytes[at] = rest as u8;
+            rest >>= 8;
+            held -= 8;
+            at += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_vectors_come_back_at_every_width() {
+        for bits in (1..=MAX_PACKED_BITS).chain([64]) {
+            let top = u64::MAX >> (64 - bits);
+            let lanes: [u64; VECTOR] = std::array::from_fn(|i| match i {
+                0 => top,
+                1 => 0,
+                _ => 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(i as u64 + 1) & top,
+            });
+            let mut bytes = vec![0xa5; bits as usize + 3];
+            pack(&mut bytes, bits, &lanes);
+            assert_eq!(unpack(&bytes, bits), lanes, "{bits} bits");
+            assert_eq!(bytes[bits as usize..], [0xa5; 3], "{bits} bits write beyond their bytes");
+        }
+    }
+}
