@@ -428,8 +428,7 @@ impl Evaluator {
         let switcher = self.params.switcher()?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(x.level, scale)?;
-        let product =
-            |(key, (a, b)): (&SwitchKey, (&Bundle<Eval>, &Bundle<Eval>))| a.tensor(b)?.relinearise_rescale(x.level, switcher, key);
+        let product = |(key, (a, b)): (&SwitchKey, (&Bundle<Eval>, &Bundle<Eval>))| a.tensor(b)?.relinearise_rescale(switcher, key);
         let bundles = with_each(key, x.bundles.iter().zip(&y.bundles)).map(product).collect::<Result<_, _>>()?;
         Ok(self.finish_product(&x, &y, bundles, level, rescaled))
     }
@@ -501,9 +500,10 @@ impl Evaluator {
             return Ok(vec![x.clone(); steps.len()]);
         }
         let switcher = self.params.switcher()?;
+        let reach = keys.iter().flatten().map(|galois| galois.key.level()).min().unwrap_or(x.level);
         let mut rotated: Vec<Vec<Bundle<Eval>>> = keys.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
         for bundle in &x.bundles {
-            let digits = bundle.decompose_mask(switcher)?;
+            let digits = bundle.decompose_mask(switcher, reach)?;
             for (target, key) in rotated.iter_mut().zip(&keys) {
                 target.push(match key {
                     Some(galois) => bundle.rotate_hoisted(&galois.phi, &digits, switcher, &galois.key)?,

@@ -374,7 +374,8 @@ impl Stored for EvaluationKeys {
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
         write_seeds(writer, &self.switch_keys().map(SwitchKey::seed).collect::<Vec<_>>())?;
         for (index, key) in self.switch_keys().enumerate() {
-            let bodies: Vec<&Poly<Eval>> = key.entries().iter().flat_map(Bundle::bodies).collect();
+            let entries = key.entries();
+            let bodies: Vec<&Poly<Eval>> = entries.iter().flat_map(Bundle::bodies).collect();
             write_polys(writer, &key_section(index), key.basis().len() * key.ring().degree(), &bodies)?;
         }
         Ok(())

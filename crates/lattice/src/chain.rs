@@ -3,8 +3,8 @@
 //! The ring's moduli, in order: ciphertext primes in steps, special primes, auxiliary primes.
 //!
 //! A level `l` keeps steps `0..=l`. A step is one or more primes (two 29-bit primes make a 58-bit base), and is what a
-//! rescale divides by. Special primes are those that only switching uses; a plan may lend it unused steps as well. Auxiliary primes belong to no modulus of the scheme: an engine may
-//! compute integers modulo them.
+//! rescale divides by. Special primes are those that only switching uses; a plan may
+//! lend it unused steps as well. Auxiliary primes belong to no modulus of the scheme: an engine may compute integers modulo them.
 
 use std::fmt;
 use std::ops::Range;

@@ -152,6 +152,32 @@ pub enum LatticeError {
         /// Size of the special modulus.
         special_bits: f64,
     },
+    /// More special primes asked for than a level leaves free.
+    #[error(
+        "a switch at level {level} with {special} special primes: {free} primes are free there for keys of level {reach}; ask for 1 to {free}"
+    )]
+    FewFreePrimes {
+        /// Special primes asked for.
+        special: usize,
+        /// Primes that are free.
+        free: usize,
+        /// The level.
+        level: usize,
+        /// Highest level of the keys.
+        reach: usize,
+    },
+    /// Too few auxiliary primes for key-decomposed switching.
+    #[error(
+        "key digits of {bits:.0} bits need an auxiliary modulus of {needed:.0} bits, the chain's has {available:.0}: use shorter digits"
+    )]
+    FewAuxiliaryPrimes {
+        /// Size of the longest key digit.
+        bits: f64,
+        /// Size the auxiliary modulus must have.
+        needed: f64,
+        /// Size it has.
+        available: f64,
+    },
     /// A chain without special primes asked to switch.
     #[error("the chain has no special primes, so it has no switching keys: add special primes to the parameters")]
     NoSpecialPrimes,

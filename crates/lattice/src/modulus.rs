@@ -58,21 +58,30 @@ impl Division {
         &self.kept
     }
 
+    fn check_ring<D: Domain>(&self, x: &Poly<D>) -> Result<(), LatticeError> {
+        if self.ring.same_as(x.ring()) {
+            return Ok(());
+        }
+        Err(LatticeError::RingMismatch { left: self.ring.degree(), right: x.ring().degree() })
+    }
+
+    fn mismatch(&self, basis: &Basis) -> LatticeError {
+        LatticeError::BasisMismatch { left: basis.len(), right: self.divisors.len() + self.kept.len() }
+    }
+
     /// Where the kept primes are in `x`, and a copy of the rows of the divisors.
     fn split<D: Domain>(&self, x: &Poly<D>) -> Result<(Vec<usize>, Buffer), LatticeError> {
-        if !self.ring.same_as(x.ring()) {
-            return Err(LatticeError::RingMismatch { left: self.ring.degree(), right: x.ring().degree() });
-        }
-        let mismatch = || LatticeError::BasisMismatch { left: x.basis().len(), right: self.divisors.len() + self.kept.len() };
-        let kept = x.basis().rows_of(self.kept.indices()).ok_or_else(mismatch)?;
-        let divisors = x.basis().rows_of(self.divisors.indices()).ok_or_else(mismatch)?;
+        self.check_ring(x)?;
+        let kept = x.basis().rows_of(self.kept.indices()).ok_or_else(|| self.mismatch(x.basis()))?;
+        let divisors = x.basis().rows_of(self.divisors.indices()).ok_or_else(|| self.mismatch(x.basis()))?;
         Ok((kept, x.data().select(&divisors)))
     }
 
     /// `[x]_D` modulo the kept primes, from the divisors' rows in Coeff form.
-    fn remainder(&self, x: &Ring, divisors: &Buffer) -> Buffer {
-        let mut remainder = x.engine().scratch(self.kept.len());
-        x.engine().convert(&self.conversion, divisors, 0, &mut remainder, &(0..self.kept.len()).collect::<Vec<_>>());
+    fn remainder(&self, divisors: &Buffer) -> Buffer {
+        let engine = self.ring.engine();
+        let mut remainder = engine.scratch(self.kept.len());
+        engine.convert(&self.conversion, divisors, 0, &mut remainder, &(0..self.kept.len()).collect::<Vec<_>>());
         remainder
     }
 
@@ -82,9 +91,9 @@ impl Division {
     /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide_coeff(&self, x: &Poly<Coeff>) -> Result<Poly<Coeff>, LatticeError> {
         let (kept, divisors) = self.split(x)?;
-        let mut remainder = self.remainder(x.ring(), &divisors);
-        x.ring().engine().sub_mul_constants_assign(&mut remainder, x.data(), &kept, &self.negative_inverse, self.kept.indices());
-        Ok(Poly::from_buffer(x.ring(), &self.kept, remainder))
+        let mut remainder = self.remainder(&divisors);
+        self.ring.engine().sub_mul_constants_assign(&mut remainder, x.data(), &kept, &self.negative_inverse, self.kept.indices());
+        Ok(Poly::from_buffer(&self.ring, &self.kept, remainder))
     }
 
     /// `round(x / D)` in Eval form. Cost: one inverse transform per divisor, one forward transform per kept prime.
@@ -93,12 +102,49 @@ impl Division {
     /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide_eval(&self, x: &Poly<Eval>) -> Result<Poly<Eval>, LatticeError> {
         let (kept, mut divisors) = self.split(x)?;
-        let engine = x.ring().engine();
+        let engine = self.ring.engine();
         engine.inverse_ntt(&mut divisors, 0..self.divisors.len(), self.divisors.indices());
-        let mut remainder = self.remainder(x.ring(), &divisors);
+        let mut remainder = self.remainder(&divisors);
         engine.forward_ntt(&mut remainder, 0..self.kept.len(), self.kept.indices());
         engine.sub_mul_constants_assign(&mut remainder, x.data(), &kept, &self.negative_inverse, self.kept.indices());
-        Ok(Poly::from_buffer(x.ring(), &self.kept, remainder))
+        Ok(Poly::from_buffer(&self.ring, &self.kept, remainder))
+    }
+
+    /// `round((x + y) / D)` in Eval form, from a part in Coeff and a part in Eval form; `y` is zero modulo the divisors it lacks. Cost:
+    /// one inverse transform per divisor that `y` has, one forward transform per kept prime.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes, or `y` a kept one; [`LatticeError::RingMismatch`].
+    pub fn divide_parts(&self, x: &Poly<Coeff>, y: Option<&Poly<Eval>>) -> Result<Poly<Eval>, LatticeError> {
+        let (kept, mut divisors) = self.split(x)?;
+        let engine = self.ring.engine();
+        let places: Vec<(usize, usize)> = match y {
+            None => Vec::new(),
+            Some(y) => {
+                self.check_ring(y)?;
+                self.divisors.indices().iter().enumerate().filter_map(|(row, &i)| Some((row, y.basis().row_of(i)?))).collect()
+            }
+        };
+        if let (Some(y), false) = (y, places.is_empty()) {
+            let moduli: Vec<usize> = places.iter().map(|&(row, _)| self.divisors.indices()[row]).collect();
+            let mut own = y.data().select(&places.iter().map(|&(_, row)| row).collect::<Vec<_>>());
+            engine.inverse_ntt(&mut own, 0..moduli.len(), &moduli);
+            let mut sums = divisors.select(&places.iter().map(|&(row, _)| row).collect::<Vec<_>>());
+            engine.add_assign(&mut sums, &own, &moduli);
+            for (i, &(row, _)) in places.iter().enumerate() {
+                divisors.row_mut(row).copy_from_slice(sums.row(i));
+            }
+        }
+        let mut quotient = self.remainder(&divisors);
+        engine.sub_mul_constants_assign(&mut quotient, x.data(), &kept, &self.negative_inverse, self.kept.indices());
+        engine.forward_ntt(&mut quotient, 0..self.kept.len(), self.kept.indices());
+        if let Some(y) = y {
+            let rows = y.basis().rows_of(self.kept.indices()).ok_or_else(|| self.mismatch(y.basis()))?;
+            let moduli = self.ring.moduli();
+            let inverse: Vec<u64> = self.kept.indices().iter().zip(&self.negative_inverse).map(|(&i, &c)| moduli[i].neg(c)).collect();
+            engine.add_mul_constants_assign(&mut quotient, &y.data().select(&rows), &inverse, self.kept.indices());
+        }
+        Ok(Poly::from_buffer(&self.ring, &self.kept, quotient))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::poly::{Eval, Poly};
 use crate::ring::Ring;
 use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
-use crate::switch::{Digits, SecretMatrix, SwitchKey, Switcher};
+use crate::switch::{Digits, Extended, SecretMatrix, SwitchKey, Switcher};
 
 /// A product before relinearisation: phase `body + sum_i linear_i s_i + sum_{i<=j} quadratic_ij s_i s_j`.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,11 +54,10 @@ impl Tensor {
     }
 
     /// The bundle with this tensor's phase, still over the extended modulus and `P` times as large.
-    fn relinearise_extended(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+    fn relinearise_extended(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Extended, LatticeError> {
         self.check_key(key)?;
         let mut sum = switcher.product(&self.quadratic.iter().collect::<Vec<_>>(), key)?;
-        let terms = self.linear.iter().chain([&self.body]);
-        sum.polys_mut().zip(terms).try_for_each(|(target, term)| switcher.add_lifted(target, term))?;
+        sum.add_lifted(self.linear.iter().chain([&self.body]))?;
         Ok(sum)
     }
 
@@ -79,8 +78,8 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::relinearise`]; [`LatticeError::NoLevelLeft`] at level 0.
-    pub fn relinearise_rescale(&self, level: Level, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
-        switcher.mod_down_rescale(level, &self.relinearise_extended(switcher, key)?)
+    pub fn relinearise_rescale(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+        switcher.mod_down_rescale(&self.relinearise_extended(switcher, key)?)
     }
 }
 
@@ -116,12 +115,12 @@ impl Bundle<Eval> {
         self.tensor(other)?.relinearise(switcher, key)
     }
 
-    /// Decomposes every mask polynomial: shared by all rotations of one bundle.
+    /// Decomposes every mask polynomial for keys of level `reach` and above: shared by all rotations of one bundle.
     ///
     /// # Errors
-    /// As [`Switcher::decompose`].
-    pub fn decompose_mask(&self, switcher: &Switcher) -> Result<Vec<Digits>, LatticeError> {
-        self.mask().iter().map(|poly| switcher.decompose(poly)).collect()
+    /// As [`Switcher::decompose_for`].
+    pub fn decompose_mask(&self, switcher: &Switcher, reach: Level) -> Result<Vec<Digits>, LatticeError> {
+        self.mask().iter().map(|poly| switcher.decompose_for(poly, reach)).collect()
     }
 
     /// Adds this bundle's bodies to the switch of its mask: the end of every linear switch.
@@ -163,8 +162,7 @@ impl Bundle<Eval> {
     ) -> Result<Self, LatticeError> {
         check_automorphism(phi, self.ring())?;
         let inputs: Vec<&Digits> = digits.iter().collect();
-        let level = digits.first().map_or(Level(0), Digits::level);
-        let switched = switcher.mod_down(level, &switcher.inner_product(&inputs, key)?)?;
+        let switched = switcher.mod_down(&switcher.inner_product(&inputs, key)?)?;
         Ok(self.finish(switched)?.automorphism(phi))
     }
 }

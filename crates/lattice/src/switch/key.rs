@@ -4,6 +4,11 @@
 //! entry (i, digit j):  A_ij uniform in R_M^{k'},   B_ijb = -<A_ij, s'_b> + e_ijb + (Q / D_j) * T[i][b]   mod M
 //! ```
 
+use std::sync::Arc;
+
+use clathrate_arith::{Buffer, FactorShape, Factors};
+
+use super::forms::KeyForms;
 use crate::bundle::{Bundle, expand_mask, gaussian_poly};
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
@@ -57,16 +62,20 @@ impl SecretMatrix {
     }
 }
 
-/// A switching key: `R x d` bundles over the key's whole modulus, masks from one seed.
+/// A switching key: `R x d` bundles over the key's whole modulus, masks from one seed, held as packed factors.
 #[derive(Debug, Clone)]
 pub struct SwitchKey {
+    ring: Ring,
+    basis: Basis,
     level: Level,
     gadget: Gadget,
     inputs: usize,
     digits: usize,
+    rank: usize,
     seed: MaskSeed,
-    /// Input-major: entry `(i, j)` at `i * digits + j`.
-    entries: Vec<Bundle<Eval>>,
+    /// Term `digit * inputs + input`; columns are the mask, then the bodies.
+    factors: Arc<Factors>,
+    forms: Arc<KeyForms>,
 }
 
 impl SwitchKey {
@@ -91,15 +100,14 @@ impl SwitchKey {
         gadget.check_chain(chain)?;
         target.check_degree(chain.ring())?;
         let (ring, basis) = (chain.ring(), chain.key_basis(level));
-        let digits = gadget.digit_count(chain, level);
         let seed = rng.mask_seed();
         let secrets: Vec<Vec<SecretPoly>> = (0..target.bodies()).map(|body| target.eval(ring, &basis, body)).collect();
-        let mut entries = Vec::with_capacity(matrix.rows.len() * digits);
+        let mut entries = Vec::with_capacity(matrix.rows.len() * gadget.digit_count(chain, level));
         for row in &matrix.rows {
             if row.len() != target.bodies() {
                 return Err(LatticeError::BodiesMismatch { left: row.len(), right: target.bodies() });
             }
-            for digit in 0..digits {
+            for digit in 0..gadget.digit_count(chain, level) {
                 let constants = gadget.entry_constants(chain, &basis, digit);
                 let entry_seed = seed.derive(ENTRY_DOMAIN, entries.len() as u64);
                 let mask = expand_mask(&entry_seed, ring, &basis, target.rank());
@@ -117,7 +125,7 @@ impl SwitchKey {
                 entries.push(Bundle::new(mask, bodies)?);
             }
         }
-        Ok(Self { level, gadget: gadget.clone(), inputs: matrix.rows.len(), digits, seed, entries })
+        Self::from_entries(chain, gadget, level, matrix.rows.len(), seed, &entries)
     }
 
     /// A key from its seed and its bodies (`bodies[i * digits + j][b]`), as files store it.
@@ -151,7 +159,45 @@ impl SwitchKey {
             .enumerate()
             .map(|(index, bodies)| Bundle::new(expand_mask(&seed.derive(ENTRY_DOMAIN, index as u64), ring, &basis, rank), bodies))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { level, gadget: gadget.clone(), inputs, digits, seed, entries })
+        Self::from_entries(chain, gadget, level, inputs, seed, &entries)
+    }
+
+    /// A key from its entries, input-major: entry `(i, j)` at `i * digits + j`.
+    fn from_entries(
+        chain: &Chain,
+        gadget: &Gadget,
+        level: Level,
+        inputs: usize,
+        seed: MaskSeed,
+        entries: &[Bundle<Eval>],
+    ) -> Result<Self, LatticeError> {
+        let first = entries.first().ok_or(LatticeError::KeyInputs { key_inputs: inputs, inputs: 0 })?;
+        let (ring, basis) = (chain.ring(), chain.key_basis(level));
+        if let Some(bad) = entries.iter().find(|entry| *entry.basis() != basis) {
+            return Err(LatticeError::BasisMismatch { left: basis.len(), right: bad.basis().len() });
+        }
+        entries.iter().try_for_each(|entry| first.check_same_shape(entry))?;
+        let (digits, rank) = (entries.len() / inputs, first.rank());
+        let (columns, packed) = (rank + first.body_count(), true);
+        let slots: Vec<Vec<&Buffer>> = (0..digits)
+            .flat_map(|digit| (0..inputs).map(move |input| &entries[input * digits + digit]))
+            .flat_map(|entry| entry.polys().map(|poly| vec![poly.data()]))
+            .collect();
+        let shape = FactorShape { groups: 1, terms: entries.len(), columns, packed };
+        let mut factors = ring.engine().zeroed_factors(shape, basis.indices());
+        ring.engine().pack_factors(&mut factors, 0, &slots, &(0..basis.len()).collect::<Vec<_>>());
+        Ok(Self {
+            ring: ring.clone(),
+            basis,
+            level,
+            gadget: gadget.clone(),
+            inputs,
+            digits,
+            rank,
+            seed,
+            factors: Arc::new(factors),
+            forms: Arc::default(),
+        })
     }
 
     /// The highest level it serves.
@@ -181,13 +227,13 @@ impl SwitchKey {
     /// Rank of the result.
     #[must_use]
     pub fn rank(&self) -> usize {
-        self.entries[0].rank()
+        self.rank
     }
 
     /// Bodies of the result.
     #[must_use]
     pub fn body_count(&self) -> usize {
-        self.entries[0].body_count()
+        self.factors.shape().columns - self.rank
     }
 
     /// The seed of all masks.
@@ -196,33 +242,50 @@ impl SwitchKey {
         self.seed
     }
 
-    /// Entry of input `i`, digit `j`.
+    /// Entry of input `i`, digit `j`, unpacked.
     #[must_use]
-    pub fn entry(&self, i: usize, j: usize) -> &Bundle<Eval> {
-        &self.entries[i * self.digits + j]
+    pub fn entry(&self, i: usize, j: usize) -> Bundle<Eval> {
+        let rows: Vec<usize> = (0..self.basis.len()).collect();
+        let poly = |column| {
+            let data = self.ring.engine().unpack_factor(&self.factors, 0, &[j * self.inputs + i], column, &rows);
+            Poly::from_buffer(&self.ring, &self.basis, data)
+        };
+        let columns = self.factors.shape().columns;
+        Bundle::new((0..self.rank).map(poly).collect(), (self.rank..columns).map(poly).collect()).expect("a key's entries are bundles")
     }
 
-    /// All entries, input-major.
+    /// All entries, input-major, unpacked.
     #[must_use]
-    pub fn entries(&self) -> &[Bundle<Eval>] {
-        &self.entries
+    pub fn entries(&self) -> Vec<Bundle<Eval>> {
+        (0..self.inputs).flat_map(|i| (0..self.digits).map(move |j| (i, j))).map(|(i, j)| self.entry(i, j)).collect()
+    }
+
+    /// The entries as the engine reads them.
+    pub(super) fn factors(&self) -> &Arc<Factors> {
+        &self.factors
+    }
+
+    /// What has been derived from this key.
+    #[must_use]
+    pub fn forms(&self) -> &Arc<KeyForms> {
+        &self.forms
     }
 
     /// The key's basis: ciphertext primes up to its level, then special primes.
     #[must_use]
     pub fn basis(&self) -> &Basis {
-        self.entries[0].basis()
+        &self.basis
     }
 
     /// The ring.
     #[must_use]
     pub fn ring(&self) -> &Ring {
-        self.entries[0].ring()
+        &self.ring
     }
 
-    /// Bytes in memory, masks expanded.
+    /// Bytes in memory, masks expanded, residues packed; without what is derived.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.entries.len() * (self.rank() + self.body_count()) * self.basis().len() * self.ring().degree() * 8
+        self.factors.bytes()
     }
 }

@@ -15,9 +15,12 @@
 //! | many bodies | k | s_{b,i} | m bodies, one mask |
 //!
 //! Steps: decompose -> inner product -> mod-down. Each can be shared: one decomposition under many keys (hoisting), one mod-down
-//! after many products. [`key`] is what the owner makes, [`plan`] what a level precomputes, [`hybrid`] the engine.
+//! after many products. [`key`] is what the owner makes; [`choice`] says in how many ways a level can switch, [`plan`] what one of them
+//! precomputes, [`forms`] what the evaluator derives from keys for it; [`engine`] runs it, [`decomposed`] has the steps that the
+//! key-decomposed engine adds, [`extended`] is a result before its mod-down, [`policy`] chooses.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_arith::GadgetInput;
 
@@ -28,35 +31,68 @@ use crate::gadget::Gadget;
 use crate::modulus::Division;
 use crate::poly::{Coeff, Domain, Eval, Poly};
 
-mod hybrid;
+pub mod choice;
+mod decomposed;
+mod engine;
+pub mod extended;
+pub mod forms;
 pub mod key;
 pub mod plan;
+pub mod policy;
 
-pub use hybrid::Digits;
+pub use choice::{KeyShape, SwitchChoice};
+pub use engine::Digits;
+pub use extended::Extended;
+pub use forms::FormCache;
 pub use key::{SecretMatrix, SwitchKey};
 pub use plan::SwitchPlan;
+pub use policy::SwitchPolicy;
+
+/// Bytes of derived keys that a switcher keeps unless told otherwise.
+pub const DEFAULT_FORM_BYTES: usize = 4 << 30;
 
 /// Switches bundles of one chain; holds what each level precomputes.
 #[derive(Debug)]
 pub struct Switcher {
     chain: Arc<Chain>,
     gadget: Arc<Gadget>,
-    plans: Vec<OnceLock<Result<Arc<SwitchPlan>, LatticeError>>>,
+    policy: SwitchPolicy,
+    /// Inputs that one key has at most: the key-decomposed engine's auxiliary modulus is made for them.
+    inputs: usize,
+    forms: FormCache,
+    plans: Mutex<HashMap<PlanId, Arc<SwitchPlan>>>,
 }
 
+/// What names a plan: the level, how it switches, the level of the keys it borrows primes from, and how high keys in its shape serve.
+type PlanId = (Level, SwitchChoice, Level, Level);
+
 impl Switcher {
-    /// A switcher for `chain` with the keys of `gadget`.
+    /// A switcher for `chain` with the keys of `gadget`, used as they were made.
     ///
     /// # Errors
     /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch; [`LatticeError::BasisMismatch`] where the gadget was made for
     /// another chain.
     pub fn new(chain: Arc<Chain>, gadget: Arc<Gadget>) -> Result<Self, LatticeError> {
+        let policy = SwitchPolicy::Fixed(SwitchChoice::as_made(&chain));
+        Self::with_policy(chain, gadget, policy, 1, DEFAULT_FORM_BYTES)
+    }
+
+    /// A switcher that chooses by `policy`, for keys of at most `inputs` inputs, keeping at most `form_bytes` of derived keys.
+    ///
+    /// # Errors
+    /// As [`Switcher::new`].
+    pub fn with_policy(
+        chain: Arc<Chain>,
+        gadget: Arc<Gadget>,
+        policy: SwitchPolicy,
+        inputs: usize,
+        form_bytes: usize,
+    ) -> Result<Self, LatticeError> {
         if chain.special_basis().is_empty() {
             return Err(LatticeError::NoSpecialPrimes);
         }
         gadget.check_chain(&chain)?;
-        let plans = (0..=chain.max_level().0).map(|_| OnceLock::new()).collect();
-        Ok(Self { chain, gadget, plans })
+        Ok(Self { chain, gadget, policy, inputs: inputs.max(1), forms: FormCache::new(form_bytes), plans: Mutex::default() })
     }
 
     /// The chain.
@@ -71,13 +107,66 @@ impl Switcher {
         &self.gadget
     }
 
-    /// What `level` precomputes, made on first use.
+    /// How it chooses.
+    #[must_use]
+    pub fn policy(&self) -> &SwitchPolicy {
+        &self.policy
+    }
+
+    /// The keys derived so far.
+    #[must_use]
+    pub fn forms(&self) -> &FormCache {
+        &self.forms
+    }
+
+    /// The plan of `level` for keys of the chain's highest level.
     ///
     /// # Errors
-    /// [`LatticeError::LevelOutOfRange`].
+    /// [`LatticeError::LevelOutOfRange`]; where the policy's choice does not fit the level, as [`KeyShape`] says.
     pub fn plan(&self, level: Level) -> Result<Arc<SwitchPlan>, LatticeError> {
+        self.plan_for(level, self.chain.max_level())
+    }
+
+    /// The plan of `level` for keys of level `reach`: it borrows the primes of steps above `level` that those keys have.
+    ///
+    /// # Errors
+    /// As [`Switcher::plan`]; [`LatticeError::KeyLevelTooLow`].
+    pub fn plan_for(&self, level: Level, reach: Level) -> Result<Arc<SwitchPlan>, LatticeError> {
         self.chain.check_level(level)?;
-        self.plans[level.0].get_or_init(|| SwitchPlan::new(&self.chain, &self.gadget, level).map(Arc::new)).clone()
+        self.chain.check_level(reach)?;
+        if level > reach {
+            return Err(LatticeError::KeyLevelTooLow { key_level: reach.0, level: level.0 });
+        }
+        let choice = self.policy.choose(&self.chain, &self.gadget, level, reach, self.inputs);
+        self.plan_of_choice(choice, level, reach)
+    }
+
+    /// The plan of one choice, whatever the policy: for tests and benchmarks.
+    ///
+    /// # Errors
+    /// As [`Switcher::plan_for`].
+    pub fn plan_of_choice(&self, choice: SwitchChoice, level: Level, reach: Level) -> Result<Arc<SwitchPlan>, LatticeError> {
+        // The chain's own special primes are in every key: such plans serve keys of all levels.
+        let own = choice.special <= self.chain.special_basis().len();
+        let key_level = if own { level } else { reach };
+        let top = self.shape_level(choice, level, reach);
+        let id = (level, choice, key_level, top);
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = plans.get(&id) {
+            return Ok(plan.clone());
+        }
+        let shape = KeyShape::new(&self.chain, &self.gadget, choice, top, reach, self.inputs)?;
+        let plan = Arc::new(SwitchPlan::new(&self.chain, &self.gadget, level, &Arc::new(shape))?);
+        plans.insert(id, plan.clone());
+        Ok(plan)
+    }
+
+    /// The highest level that shares key forms with `level`.
+    fn shape_level(&self, choice: SwitchChoice, level: Level, reach: Level) -> Level {
+        let serves = |&l: &usize| {
+            self.gadget.free_primes(&self.chain, Level(l), reach).len() >= choice.special && self.policy.shares(choice, Level(l), reach)
+        };
+        (level.0..=reach.0).rev().find(serves).map_or(level, Level)
     }
 
     /// The level that `x` is at.
@@ -89,22 +178,33 @@ impl Switcher {
         self.chain.level_of(basis).ok_or(LatticeError::BasisMismatch { left: basis.len(), right: self.chain.basis(max).len() })
     }
 
-    /// Decomposes `u` for switching; reuse the digits under as many keys as there are.
+    /// Decomposes `u` for keys of the chain's highest level; reuse the digits under as many keys as there are.
     ///
-    /// Cost: `l` inverse transforms, then `d (l + k) - l` forward ones: a digit's own rows need none.
+    /// Cost with the hybrid engine: `l` inverse transforms, then `d (l + k) - l` forward ones: a digit's own rows need none. With the key-decomposed one:
+    /// `l` inverse, `d r'` forward.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
     pub fn decompose(&self, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
-        Ok(hybrid::decompose(&*self.plan(self.level_of(u)?)?, u))
+        self.decompose_for(u, self.chain.max_level())
     }
 
-    /// As [`Switcher::decompose`], from Coeff form. Cost: `d (l + k)` forward transforms. [klss, sec. 4.2, step 1]
+    /// As [`Switcher::decompose`], for keys of level `reach` and above.
+    ///
+    /// # Errors
+    /// As [`Switcher::decompose`]; [`LatticeError::KeyLevelTooLow`].
+    pub fn decompose_for(&self, u: &Poly<Eval>, reach: Level) -> Result<Digits, LatticeError> {
+        let plan = self.plan_for(self.level_of(u)?, reach)?;
+        let coefficients = u.clone().into_coeff();
+        Ok(engine::decompose(&plan, coefficients.data(), Some(u.data())))
+    }
+
+    /// As [`Switcher::decompose`], from Coeff form. Cost: `d (l + k)` forward transforms, or `d r'`. [klss, sec. 4.2, 4.3, step 1]
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
     pub fn decompose_coeff(&self, u: &Poly<Coeff>) -> Result<Digits, LatticeError> {
-        Ok(hybrid::decompose_coeff(&*self.plan(self.level_of(u)?)?, u))
+        Ok(engine::decompose(&self.plan(self.level_of(u)?)?, u.data(), None))
     }
 
     /// `sum_{i,j} d_ij * key_ij` over the extended modulus `P Q_l`: `P` times the switched bundle, to be added up with others
@@ -112,9 +212,32 @@ impl Switcher {
     ///
     /// # Errors
     /// [`LatticeError::KeyInputs`], [`LatticeError::KeyLevelTooLow`], [`LatticeError::KeyGadget`] where the key does not fit.
-    pub fn inner_product(&self, inputs: &[&Digits], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+    pub fn inner_product(&self, inputs: &[&Digits], key: &SwitchKey) -> Result<Extended, LatticeError> {
         let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
-        hybrid::inner_product(&*self.plan(first.level)?, inputs, key)
+        let plan = first.plan();
+        if let Some(other) = inputs.iter().find(|digits| digits.level() != plan.level) {
+            return Err(LatticeError::BasisMismatch { left: plan.extended.len(), right: other.plan.extended.len() });
+        }
+        let foreign = |digits: &Digits| !Arc::ptr_eq(&digits.plan, plan) && digits.plan.shape != plan.shape;
+        if let Some(other) = inputs.iter().find(|digits| foreign(digits)).filter(|_| self.chain.ring().same_as(&plan.ring)) {
+            return Err(LatticeError::KeyGadget { key_digits: other.polys.len(), digits: plan.digits.len() });
+        }
+        engine::inner_product(plan, inputs, &self.reading(plan, inputs.len(), key)?)
+    }
+
+    fn reading(&self, plan: &Arc<SwitchPlan>, inputs: usize, key: &SwitchKey) -> Result<engine::Reading, LatticeError> {
+        engine::check_key(plan, inputs, key)?;
+        engine::reading(plan, inputs, key, self.forms.get(&plan.shape, key)?)
+    }
+
+    /// Derives now what a switch at `level` would derive from `key` on first use; tells the bytes it takes.
+    ///
+    /// # Errors
+    /// As [`Switcher::inner_product`].
+    pub fn prepare(&self, level: Level, key: &SwitchKey) -> Result<usize, LatticeError> {
+        let plan = self.plan_for(level, key.level())?;
+        self.reading(&plan, key.inputs(), key)?;
+        Ok(plan.shape.bytes(&self.chain, key.inputs(), key.rank() + key.body_count()))
     }
 
     /// [`Switcher::decompose`] and [`Switcher::inner_product`] in one pass over the extended rows: for inputs that one key alone
@@ -122,48 +245,64 @@ impl Switcher {
     ///
     /// # Errors
     /// As the two; [`LatticeError::BasisMismatch`] where the inputs differ in level.
-    pub fn product(&self, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+    pub fn product(&self, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Extended, LatticeError> {
         let plan = self.plan_of(inputs, key)?;
+        self.product_by(&plan, inputs, key)
+    }
+
+    /// As [`Switcher::product`], by a plan of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Switcher::product`].
+    pub fn product_by(&self, plan: &Arc<SwitchPlan>, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Extended, LatticeError> {
+        self.check_inputs(plan, inputs)?;
+        let reading = self.reading(plan, inputs.len(), key)?;
         let coefficients: Vec<Poly<Coeff>> = inputs.iter().map(|&u| u.clone().into_coeff()).collect();
         let forms: Vec<GadgetInput<'_>> =
             coefficients.iter().zip(inputs).map(|(c, u)| GadgetInput { coefficients: c.data(), values: Some(u.data()) }).collect();
-        hybrid::product(&plan, &forms, key)
+        engine::product(plan, &forms, &reading)
+    }
+
+    fn check_inputs<D: Domain>(&self, plan: &SwitchPlan, inputs: &[&Poly<D>]) -> Result<(), LatticeError> {
+        for input in inputs {
+            let level = self.level_of(input)?;
+            if level != plan.level {
+                return Err(LatticeError::BasisMismatch { left: plan.basis.len(), right: input.basis().len() });
+            }
+        }
+        Ok(())
     }
 
     /// The plan of the inputs' common level.
     fn plan_of<D: Domain>(&self, inputs: &[&Poly<D>], key: &SwitchKey) -> Result<Arc<SwitchPlan>, LatticeError> {
         let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
         inputs.iter().try_for_each(|u| first.check_same_basis(u))?;
-        self.plan(self.level_of(first)?)
+        let level = self.level_of(first)?;
+        if level > key.level() {
+            return Err(LatticeError::KeyLevelTooLow { key_level: key.level().0, level: level.0 });
+        }
+        let plan = self.plan_for(level, key.level())?;
+        if key.inputs() > self.inputs && plan.recombination.is_some() {
+            // The auxiliary modulus is not made for so many inputs; the same digits under the hybrid engine.
+            return self.plan_of_choice(SwitchChoice { key_digit: None, ..plan.choice() }, level, key.level());
+        }
+        Ok(plan)
     }
 
     /// `round(x / P)`: from the extended modulus back to the level's. [klss, sec. 4.2, step 3]
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `x` is not over an extended basis of `level`.
-    pub fn mod_down(&self, level: Level, x: &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError> {
-        x.divide(self.plan(level)?.mod_down())
+    /// None for what this switcher made.
+    pub fn mod_down(&self, x: &Extended) -> Result<Bundle<Eval>, LatticeError> {
+        x.divide(x.plan.mod_down())
     }
 
     /// `round(x / (P q_l))`: mod-down and rescale by the last step in one division.
     ///
     /// # Errors
-    /// [`LatticeError::NoLevelLeft`] at level 0; [`LatticeError::BasisMismatch`].
-    pub fn mod_down_rescale(&self, level: Level, x: &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError> {
-        x.divide(self.plan(level)?.mod_down_rescale()?)
-    }
-
-    /// `sum + P * x` over the extended modulus: lets a term that needs no switch join a sum before its mod-down.
-    ///
-    /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `x` is not over a level's basis, or `sum` not over that level's extended basis.
-    pub fn add_lifted(&self, sum: &mut Poly<Eval>, x: &Poly<Eval>) -> Result<(), LatticeError> {
-        let plan = self.plan(self.level_of(x)?)?;
-        if !sum.ring().same_as(x.ring()) || sum.basis() != plan.extended() {
-            return Err(LatticeError::BasisMismatch { left: sum.basis().len(), right: plan.extended().len() });
-        }
-        hybrid::add_lifted(&plan, sum, x);
-        Ok(())
+    /// [`LatticeError::NoLevelLeft`] at level 0.
+    pub fn mod_down_rescale(&self, x: &Extended) -> Result<Bundle<Eval>, LatticeError> {
+        x.divide(x.plan.mod_down_rescale()?)
     }
 
     /// The whole switch in Eval form: decompose, inner product, mod-down.
@@ -171,18 +310,28 @@ impl Switcher {
     /// # Errors
     /// As its steps.
     pub fn switch(&self, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
-        self.product(inputs, key)?.divide(self.plan_of(inputs, key)?.mod_down())
+        self.mod_down(&self.product(inputs, key)?)
     }
 
-    /// The whole switch from and to Coeff form, the convention of [klss, sec. 4.2]. Cost: `R d (l + k)` forward and
-    /// `(k' + m') (l + k)` inverse transforms.
+    /// The whole switch from and to Coeff form, the convention of [klss, sec. 4.2, 4.3]. Cost: `R d (l + k)` forward and
+    /// `(k' + m') (l + k)` inverse transforms, or `R d r'` and `(k' + m') d~ r'`.
     ///
     /// # Errors
     /// As its steps.
     pub fn switch_coeff(&self, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError> {
         let plan = self.plan_of(inputs, key)?;
+        self.switch_coeff_by(&plan, inputs, key)
+    }
+
+    /// As [`Switcher::switch_coeff`], by a plan of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Switcher::switch_coeff`].
+    pub fn switch_coeff_by(&self, plan: &Arc<SwitchPlan>, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError> {
+        self.check_inputs(plan, inputs)?;
+        let reading = self.reading(plan, inputs.len(), key)?;
         let forms: Vec<GadgetInput<'_>> = inputs.iter().map(|u| GadgetInput { coefficients: u.data(), values: None }).collect();
-        hybrid::product(&plan, &forms, key)?.into_coeff().divide(plan.mod_down())
+        engine::product(plan, &forms, &reading)?.to_coeff()?.divide(plan.mod_down())
     }
 
     /// The division that ends a switch at `level`.

@@ -1,49 +1,67 @@
 //! What one level precomputes for switching: its digits' conversions and its divisions.
 
-use std::sync::OnceLock;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 use clathrate_arith::{BaseConversion, DigitExtension, Rounding};
 
+use super::choice::{KeyShape, SwitchChoice};
+use super::decomposed::Recombination;
+use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
 use crate::modulus::Division;
-use crate::poly::Basis;
+use crate::poly::{Basis, Eval, Poly};
 use crate::ring::Ring;
 
-/// The switch at one level: ciphertext primes, special primes, digits.
+/// The switch at one level: ciphertext primes, special primes, digits, engine.
 #[derive(Debug)]
 pub struct SwitchPlan {
     pub(super) ring: Ring,
     pub(super) gadget: Gadget,
     pub(super) level: Level,
+    pub(super) shape: Arc<KeyShape>,
     pub(super) basis: Basis,
     pub(super) extended: Basis,
+    /// The moduli that digits and keys are multiplied over: the extended ones, or the auxiliary ones.
+    pub(super) product_basis: Basis,
     pub(super) digits: Vec<DigitExtension>,
+    /// How products over the auxiliary primes become residues of the extended basis; the key-decomposed engine's.
+    pub(super) recombination: Option<Recombination>,
     /// `P` modulo the level's primes.
-    pub(super) special_product: Vec<u64>,
+    special_product: Vec<u64>,
     mod_down: Division,
     rescale_divisors: Option<(Basis, Basis)>,
     mod_down_rescale: OnceLock<Result<Division, LatticeError>>,
 }
 
 impl SwitchPlan {
-    /// The plan of `level` with the chain's special primes.
-    pub(super) fn new(chain: &Chain, gadget: &Gadget, level: Level) -> Result<Self, LatticeError> {
+    /// The plan of `level` with keys in `shape`.
+    pub(super) fn new(chain: &Chain, gadget: &Gadget, level: Level, shape: &Arc<KeyShape>) -> Result<Self, LatticeError> {
         let ring = chain.ring().clone();
         let moduli = ring.moduli();
-        let (basis, special) = (chain.basis(level), chain.special_basis());
+        let (basis, special) = (chain.basis(level), shape.special.clone());
         let extended = basis.join(&special);
+        let product_basis = shape.decomposed.as_ref().map_or_else(|| extended.clone(), |digits| digits.auxiliary.clone());
         let mut digits = Vec::new();
-        for (digit, primes) in gadget.digits().iter().enumerate() {
-            let own: Vec<usize> = primes.indices().iter().copied().filter(|&i| basis.row_of(i).is_some()).collect();
-            let Some(first) = own.first().and_then(|&i| basis.row_of(i)) else { break };
-            let constants: Vec<u64> = own.iter().map(|&i| gadget.inverse_constant(chain, i, digit, &special)).collect();
-            let target_primes: Vec<usize> = extended.indices().iter().copied().filter(|i| !own.contains(i)).collect();
-            let conversion = BaseConversion::new(moduli, &own, &target_primes, &constants, Rounding::Centred)
-                .ok_or(LatticeError::BasisMismatch { left: own.len(), right: target_primes.len() })?;
-            digits.push(DigitExtension::new(first, constants, conversion, extended.len()));
+        for run in &shape.runs {
+            // A digit's primes, each with the inverse of its own base digit's cofactor: that is how a sum of components is inverted.
+            let members = run.clone().flat_map(|digit| gadget.digits()[digit].indices().iter().map(move |&i| (digit, i)));
+            let own: Vec<(usize, usize)> = members.filter(|&(_, i)| basis.row_of(i).is_some()).collect();
+            let Some(first) = own.first().and_then(|&(_, i)| basis.row_of(i)) else { break };
+            let constants: Vec<u64> = own.iter().map(|&(digit, i)| gadget.inverse_constant(chain, i, digit, &special)).collect();
+            let own: Vec<usize> = own.into_iter().map(|(_, i)| i).collect();
+            let targets: Vec<usize> = product_basis.indices().iter().copied().filter(|i| !own.contains(i)).collect();
+            let conversion = BaseConversion::new(moduli, &own, &targets, &constants, Rounding::Centred)
+                .ok_or(LatticeError::BasisMismatch { left: own.len(), right: targets.len() })?;
+            digits.push(if shape.decomposed.is_some() {
+                DigitExtension::foreign(first, conversion)
+            } else {
+                DigitExtension::new(first, constants, conversion, extended.len())
+            });
         }
+        let recombination = shape.decomposed.as_ref().map(|key| Recombination::new(&ring, key, &extended)).transpose()?;
         let special_product = basis
             .indices()
             .iter()
@@ -56,9 +74,12 @@ impl SwitchPlan {
             ring,
             gadget: gadget.clone(),
             level,
+            shape: shape.clone(),
             basis,
             extended,
+            product_basis,
             digits,
+            recombination,
             special_product,
             mod_down,
             rescale_divisors,
@@ -72,16 +93,52 @@ impl SwitchPlan {
         self.level
     }
 
-    /// Number of digits at this level.
+    /// How it switches.
+    #[must_use]
+    pub fn choice(&self) -> SwitchChoice {
+        self.shape.choice
+    }
+
+    /// Number of digits at this level: `d`.
     #[must_use]
     pub fn digit_count(&self) -> usize {
         self.digits.len()
+    }
+
+    /// Key digits that this level uses, `d~`, and auxiliary primes, `r'`: of the key-decomposed engine.
+    #[must_use]
+    pub fn key_digits(&self) -> Option<(usize, usize)> {
+        self.recombination.as_ref().map(|recombination| (recombination.groups().len(), self.product_basis.len()))
+    }
+
+    /// The ring.
+    #[must_use]
+    pub fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// The level's ciphertext primes.
+    #[must_use]
+    pub fn basis(&self) -> &Basis {
+        &self.basis
+    }
+
+    /// The special primes.
+    #[must_use]
+    pub fn special(&self) -> &Basis {
+        &self.shape.special
     }
 
     /// Ciphertext primes, then special primes.
     #[must_use]
     pub fn extended(&self) -> &Basis {
         &self.extended
+    }
+
+    /// Bits of each digit, truncated to the level's primes.
+    #[must_use]
+    pub fn log2_digits(&self) -> Vec<f64> {
+        self.digits.iter().map(|digit| Basis::new(digit.conversion().sources().iter().copied()).log2(&self.ring)).collect()
     }
 
     /// Division by the special modulus.
@@ -100,5 +157,27 @@ impl SwitchPlan {
             Division::new(&self.ring, divisors, kept)
         });
         made.as_ref().map_err(Clone::clone)
+    }
+
+    /// `sum + P x`: the special rows of `P x` are zero.
+    pub(super) fn add_lifted(&self, sum: &mut Poly<Eval>, x: &Poly<Eval>) {
+        self.ring.engine().add_mul_constants_assign(sum.data_mut(), x.data(), &self.special_product, self.basis.indices());
+    }
+
+    /// A bundle over the level's basis or the extended one, over the extended one.
+    pub(super) fn widen<'a>(&self, x: &'a Bundle<Eval>) -> Result<Cow<'a, Bundle<Eval>>, LatticeError> {
+        if *x.basis() == self.extended {
+            return Ok(Cow::Borrowed(x));
+        }
+        let wide = x.try_map(|poly| {
+            let mut wide = Poly::zero(&self.ring, &self.extended);
+            for (row, &index) in self.extended.indices().iter().enumerate() {
+                if let Some(from) = poly.basis().row_of(index) {
+                    wide.data_mut().row_mut(row).copy_from_slice(poly.data().row(from));
+                }
+            }
+            Ok(wide)
+        });
+        wide.map(Cow::Owned)
     }
 }
