@@ -19,6 +19,7 @@ pub mod params;
 pub mod plaintext;
 pub mod share;
 pub mod store;
+pub mod tune;
 
 pub use ciphertext::{Ciphertext, Encoding};
 pub use error::CkksError;

@@ -69,6 +69,7 @@ const CRATES: [Layers; 3] = [
             "key_id",
             "encoder",
             "needs",
+            "tune",
             "params",
             "decode",
             "ciphertext",

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use clathrate_arith::packing::packed_bits;
 use clathrate_lattice::Level;
 use serde::Serialize;
 
@@ -142,8 +143,10 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Bytes in memory of a switching key with `inputs` inputs that serves levels up to `level`.
+/// Bytes in memory of a switching key with `inputs` inputs that serves levels up to `level`: residues packed to their width.
 fn switch_key_bytes(params: &Params, inputs: usize, level: Level) -> usize {
-    let digits = params.gadget().map_or(0, |gadget| gadget.digit_count(params.chain(), level));
-    inputs * digits * (params.rank() + 1) * params.chain().key_basis(level).len() * params.degree() * 8
+    let (chain, moduli) = (params.chain(), params.chain().ring().moduli());
+    let digits = params.gadget().map_or(0, |gadget| gadget.digit_count(chain, level));
+    let bits: usize = chain.key_basis(level).indices().iter().map(|&i| packed_bits(moduli[i].bits()) as usize).sum();
+    inputs * digits * (params.rank() + 1) * bits * params.degree() / 8
 }

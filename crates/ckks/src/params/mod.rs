@@ -4,12 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use clathrate_arith::{CpuEngine, Isa};
+use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::security::estimated_bits;
+use clathrate_lattice::switch::{DEFAULT_FORM_BYTES, Planner, SwitchPolicy};
 use clathrate_lattice::{Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
 
 use crate::encoder::Encoder;
 use crate::error::CkksError;
+use crate::tune;
 
 mod explain;
 mod presets;
@@ -18,7 +21,7 @@ mod spec;
 
 pub use explain::Explanation;
 pub use presets::{preset, preset_names};
-pub use spec::{ParamsSpec, Runtime};
+pub use spec::{DEFAULT_KEY_EXPANSION, ParamsSpec, Runtime};
 
 /// Least bits of security without an explicit mark in the specification.
 pub const SECURITY_BITS: f64 = 128.0;
@@ -69,17 +72,20 @@ impl Params {
             None => Isa::detect()?,
         };
         let threads = runtime.threads.unwrap_or(1).max(1);
-        let engine = CpuEngine::new(spec.degree, &primes.moduli, isa)?.with_threads(CpuEngine::thread_pool(threads)?);
-        let chain = Arc::new(Chain::new(Ring::with_engine(Arc::new(engine)), &primes.step_lengths)?);
+        let auxiliary = primes::auxiliary(&spec, &primes)?;
+        let moduli: Vec<u64> = primes.moduli.iter().chain(&auxiliary).copied().collect();
+        let engine = CpuEngine::new(spec.degree, &moduli, isa)?.with_threads(CpuEngine::thread_pool(threads)?);
+        let ring = Ring::with_engine(Arc::new(engine));
+        let chain = Arc::new(Chain::with_auxiliary(ring, &primes.step_lengths, auxiliary.len())?);
         let gadget = if chain.special_basis().is_empty() {
             None
         } else {
             let special_bits = chain.special_basis().log2(chain.ring());
-            let gadget = Gadget::by_bits(&chain, spec.digit_bits.unwrap_or(special_bits + spec::DIGIT_SLACK_BITS));
-            gadget.check(&chain, special_bits + spec::DIGIT_SLACK_BITS)?;
+            let gadget = Gadget::by_bits(&chain, spec.digit_bits.unwrap_or(special_bits + DIGIT_SLACK_BITS));
+            gadget.check(&chain, special_bits + DIGIT_SLACK_BITS)?;
             Some(Arc::new(gadget))
         };
-        let switcher = gadget.as_ref().map(|gadget| Switcher::new(chain.clone(), gadget.clone())).transpose()?;
+        let switcher = gadget.as_ref().map(|gadget| switcher(&spec, &chain, gadget, runtime)).transpose()?;
         let scales = primes::canonical_scales(&chain, spec.log2_scale);
         let digest = digest(&spec, &primes, gadget.as_deref());
         let encoder = Encoder::new(spec.degree);
@@ -233,6 +239,20 @@ impl Params {
         };
         NoiseModel { degree: self.degree(), rank: self.rank(), secret_variance }
     }
+}
+
+/// The switcher that `runtime` asks for.
+fn switcher(spec: &ParamsSpec, chain: &Arc<Chain>, gadget: &Arc<Gadget>, runtime: &Runtime) -> Result<Switcher, CkksError> {
+    let policy = match runtime.switching {
+        Some(choice) => SwitchPolicy::Fixed(choice),
+        None => {
+            let profile = runtime.profile.clone().unwrap_or_else(tune::stored_or_built_in);
+            SwitchPolicy::Planned(Planner::new(profile, spec.rank + 1, runtime.key_expansion.unwrap_or(DEFAULT_KEY_EXPANSION)))
+        }
+    };
+    let inputs = spec.rank * (spec.rank + 1) / 2;
+    let form_bytes = runtime.key_cache_bytes.unwrap_or(DEFAULT_FORM_BYTES);
+    Ok(Switcher::with_policy(chain.clone(), gadget.clone(), policy, inputs, form_bytes)?)
 }
 
 fn check_security(spec: &ParamsSpec, bits: f64, log2_qp: f64) -> Result<(), CkksError> {

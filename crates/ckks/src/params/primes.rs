@@ -63,6 +63,23 @@ pub(super) fn choose(spec: &ParamsSpec) -> Result<Primes, CkksError> {
     Ok(Primes { moduli: steps.into_iter().flatten().chain(special).collect(), step_lengths })
 }
 
+/// Chains of fewer primes switch fastest without key digits: no auxiliary primes for them.
+const LEAST_PRIMES: usize = 12;
+
+/// Most auxiliary primes: they hold digits and key digits of 16 primes together.
+const MOST_AUXILIARY: usize = 16;
+
+/// Bits of auxiliary primes: of the fastest transforms' class.
+const AUXILIARY_BITS: u32 = 45;
+
+/// The auxiliary primes of key-decomposed switching; they belong to no modulus of the scheme.
+pub(super) fn auxiliary(spec: &ParamsSpec, primes: &Primes) -> Result<Vec<u64>, CkksError> {
+    if spec.special.is_empty() || primes.moduli.len() < LEAST_PRIMES {
+        return Ok(Vec::new());
+    }
+    Ok(largest_primes(AUXILIARY_BITS, 2 * spec.degree as u64, MOST_AUXILIARY, &primes.moduli)?)
+}
+
 /// The canonical scale below a level of scale `scale` and step product `product`; where the step is of another size
 /// altogether, the nominal scale again.
 fn next_scale(scale: f64, product: f64, log2_scale: f64) -> f64 {

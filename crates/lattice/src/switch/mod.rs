@@ -32,6 +32,7 @@ use crate::modulus::Division;
 use crate::poly::{Coeff, Domain, Eval, Poly};
 
 pub mod choice;
+pub mod cost;
 mod decomposed;
 mod engine;
 pub mod extended;
@@ -41,12 +42,13 @@ pub mod plan;
 pub mod policy;
 
 pub use choice::{KeyShape, SwitchChoice};
+pub use cost::{KernelTimes, MachineProfile, SwitchCounts};
 pub use engine::Digits;
 pub use extended::Extended;
 pub use forms::FormCache;
 pub use key::{SecretMatrix, SwitchKey};
 pub use plan::SwitchPlan;
-pub use policy::SwitchPolicy;
+pub use policy::{MapRow, Planner, SwitchMap, SwitchPolicy};
 
 /// Bytes of derived keys that a switcher keeps unless told otherwise.
 pub const DEFAULT_FORM_BYTES: usize = 4 << 30;
@@ -63,8 +65,8 @@ pub struct Switcher {
     plans: Mutex<HashMap<PlanId, Arc<SwitchPlan>>>,
 }
 
-/// What names a plan: the level, how it switches, the level of the keys it borrows primes from, and how high keys in its shape serve.
-type PlanId = (Level, SwitchChoice, Level, Level);
+/// What names a plan: the level, how it switches, and the level of the keys it borrows primes from.
+type PlanId = (Level, SwitchChoice, Level);
 
 impl Switcher {
     /// A switcher for `chain` with the keys of `gadget`, used as they were made.
@@ -113,6 +115,15 @@ impl Switcher {
         &self.policy
     }
 
+    /// What a planning policy chose for keys of level `reach`; nothing where the policy is fixed.
+    #[must_use]
+    pub fn map(&self, reach: Level) -> Option<Arc<SwitchMap>> {
+        match &self.policy {
+            SwitchPolicy::Fixed(_) => None,
+            SwitchPolicy::Planned(planner) => Some(planner.map(&self.chain, &self.gadget, reach, self.inputs)),
+        }
+    }
+
     /// The keys derived so far.
     #[must_use]
     pub fn forms(&self) -> &FormCache {
@@ -146,15 +157,12 @@ impl Switcher {
     /// # Errors
     /// As [`Switcher::plan_for`].
     pub fn plan_of_choice(&self, choice: SwitchChoice, level: Level, reach: Level) -> Result<Arc<SwitchPlan>, LatticeError> {
-        // The chain's own special primes are in every key: such plans serve keys of all levels.
-        let own = choice.special <= self.chain.special_basis().len();
-        let key_level = if own { level } else { reach };
-        let top = self.shape_level(choice, level, reach);
-        let id = (level, choice, key_level, top);
+        let id = (level, choice, reach);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(plan) = plans.get(&id) {
             return Ok(plan.clone());
         }
+        let top = self.shape_level(choice, level, reach);
         let shape = KeyShape::new(&self.chain, &self.gadget, choice, top, reach, self.inputs)?;
         let plan = Arc::new(SwitchPlan::new(&self.chain, &self.gadget, level, &Arc::new(shape))?);
         plans.insert(id, plan.clone());
@@ -163,8 +171,10 @@ impl Switcher {
 
     /// The highest level that shares key forms with `level`.
     fn shape_level(&self, choice: SwitchChoice, level: Level, reach: Level) -> Level {
+        let fixed = matches!(self.policy, SwitchPolicy::Fixed(_));
         let serves = |&l: &usize| {
-            self.gadget.free_primes(&self.chain, Level(l), reach).len() >= choice.special && self.policy.shares(choice, Level(l), reach)
+            let fits = self.gadget.free_primes(&self.chain, Level(l), reach).len() >= choice.special;
+            fits && (fixed || self.policy.choose(&self.chain, &self.gadget, Level(l), reach, self.inputs) == choice)
         };
         (level.0..=reach.0).rev().find(serves).map_or(level, Level)
     }

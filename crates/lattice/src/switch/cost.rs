@@ -1,0 +1,141 @@
+//! What a switch costs on a machine, from its counts: transforms, conversions, products, bytes of key.
+
+use serde::{Deserialize, Serialize};
+
+use super::choice::KeyShape;
+use crate::chain::{Chain, Level};
+use crate::gadget::Gadget;
+
+/// Bits below which a prime has the fastest transform, and the next faster one.
+const CLASS_BITS: [f64; 2] = [45.9, 50.0];
+
+/// Times of one machine's kernels, one thread. Measured, or the built-in ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineProfile {
+    /// Where the numbers come from, in words.
+    pub source: String,
+    /// Per degree, in ascending order.
+    pub kernels: Vec<KernelTimes>,
+    /// Nanoseconds per byte of key that comes from memory.
+    pub read_ns_per_byte: f64,
+    /// Keys up to this size stay in the cache.
+    pub cache_bytes: f64,
+}
+
+/// Times at one degree, in nanoseconds per row of that degree.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelTimes {
+    /// Ring degree.
+    pub degree: usize,
+    /// A transform, by class of prime: below 2^45.9, below 2^50, any.
+    pub transform: [f64; 3],
+    /// One source of one target of a base conversion.
+    pub convert: f64,
+    /// One term of one sum of packed factors, with the factors in the cache.
+    pub product: f64,
+}
+
+/// Unit operations of one switch.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SwitchCounts {
+    /// Transforms, by class of prime.
+    pub transforms: [f64; 3],
+    /// Sources times targets of base conversions, the correction included.
+    pub conversions: f64,
+    /// Terms of sums.
+    pub products: f64,
+    /// Bytes of key read.
+    pub key_bytes: f64,
+}
+
+/// The class of a prime of `bits` bits.
+fn class(bits: f64) -> usize {
+    CLASS_BITS.iter().position(|&bound| bits < bound).unwrap_or(CLASS_BITS.len())
+}
+
+impl MachineProfile {
+    /// The built-in model: a server core with 512-bit multipliers, measured once. Ratios carry over to other machines better than times.
+    #[must_use]
+    pub fn built_in() -> Self {
+        let at = |log_degree: u32, transform: f64| {
+            let degree = 1usize << log_degree;
+            let words = degree as f64;
+            KernelTimes { degree, transform: [transform, 1.4 * transform, 9.0 * transform], convert: 0.09 * words, product: 0.16 * words }
+        };
+        Self {
+            source: "built in".to_owned(),
+            kernels: vec![at(12, 2_000.0), at(13, 4_300.0), at(14, 9_500.0), at(15, 21_000.0), at(16, 48_000.0)],
+            read_ns_per_byte: 0.035,
+            cache_bytes: 16e6,
+        }
+    }
+
+    /// The times at `degree`: those of the nearest degree known, scaled by `n log n` or `n`.
+    #[must_use]
+    pub fn at(&self, degree: usize) -> KernelTimes {
+        let far = |times: &&KernelTimes| times.degree.ilog2().abs_diff(degree.ilog2());
+        let Some(near) = self.kernels.iter().min_by_key(far) else {
+            return KernelTimes { degree, transform: [1.0; 3], convert: 1.0, product: 1.0 };
+        };
+        let linear = degree as f64 / near.degree as f64;
+        let transform = linear * f64::from(degree.ilog2().max(1)) / f64::from(near.degree.ilog2().max(1));
+        KernelTimes {
+            degree,
+            transform: near.transform.map(|time| time * transform),
+            convert: near.convert * linear,
+            product: near.product * linear,
+        }
+    }
+
+    /// Nanoseconds of a switch with these counts at `degree`.
+    #[must_use]
+    pub fn nanoseconds(&self, degree: usize, counts: &SwitchCounts) -> f64 {
+        let times = self.at(degree);
+        let transforms: f64 = counts.transforms.iter().zip(times.transform).map(|(count, time)| count * time).sum();
+        let reading = if counts.key_bytes > self.cache_bytes { counts.key_bytes * self.read_ns_per_byte } else { 0.0 };
+        transforms + counts.conversions * times.convert + (counts.products * times.product).max(reading)
+    }
+}
+
+/// Counts of a switch at `level` by keys in `shape`, from Eval to Eval form, of `inputs` polynomials to `columns`. [klss, Table 1], with the
+/// transforms around it and the mod-down.
+#[must_use]
+pub(super) fn counts(chain: &Chain, gadget: &Gadget, shape: &KeyShape, level: Level, inputs: usize, columns: usize) -> SwitchCounts {
+    let moduli = chain.ring().moduli();
+    let bits_of = |index: usize| (moduli[index].value() as f64).log2();
+    let mut counts = SwitchCounts::default();
+    let primes = chain.basis(level).len();
+    let extended: Vec<usize> = (0..primes).chain(shape.special.indices().iter().copied()).collect();
+    let products = shape.decomposed.as_ref().map_or(&extended[..], |digits| digits.auxiliary.indices());
+    let own = |run: &std::ops::Range<usize>| -> Vec<usize> {
+        let members = gadget.digits()[run.clone()].iter().flat_map(|digit| digit.indices().iter().copied());
+        members.filter(|&i| i < primes).collect()
+    };
+    let digits: Vec<Vec<usize>> = shape.runs.iter().map(own).filter(|digit| !digit.is_empty()).collect();
+    let per_row = |index: usize| clathrate_arith::packing::packed_bits(moduli[index].bits()) as usize * chain.ring().degree() / 8;
+    let (inputs, columns) = (inputs as f64, columns as f64);
+    let mut transform = |index: usize, count: f64| counts.transforms[class(bits_of(index))] += count;
+    // The inputs' coefficients, and the mod-down's results.
+    (0..primes).for_each(|index| transform(index, inputs + columns));
+    let groups = shape
+        .decomposed
+        .as_ref()
+        .map_or(1, |key| key.digits.iter().filter(|digit| digit.indices().iter().any(|index| extended.contains(index))).count());
+    for &index in products {
+        let foreign = digits.iter().filter(|digit| !digit.contains(&index));
+        transform(index, inputs * foreign.clone().count() as f64);
+        counts.conversions += inputs * foreign.map(|digit| digit.len() + 1).sum::<usize>() as f64;
+        counts.products += inputs * columns * (digits.len() * groups) as f64;
+        counts.key_bytes += inputs * columns * (digits.len() * groups * per_row(index)) as f64;
+    }
+    if shape.decomposed.is_some() {
+        products.iter().for_each(|&index| transform(index, columns * groups as f64));
+        counts.conversions += columns * ((products.len() + 1) * extended.len()) as f64;
+    } else {
+        shape.special.indices().iter().for_each(|&index| transform(index, columns));
+    }
+    counts.conversions += columns * ((shape.special.len() + 1) * primes) as f64;
+    counts
+}
