@@ -83,9 +83,8 @@ impl Case {
 fn shapes(degree: usize) -> Vec<FactorShape> {
     let all = [(1, 1, 1), (1, 5, 2), (2, 3, 3), (3, 2, 1), (1, 9, 4), (2, 4, 5), (1, 2, 7)];
     let all = if degree > 64 { &all[1..3] } else { &all[..] };
-    let shape = |&(groups, terms, columns): &(usize, usize, usize)| {
-        [true, false].map(|packed| FactorShape { groups, terms, columns, packed })
-    };
+    let shape =
+        |&(groups, terms, columns): &(usize, usize, usize)| [true, false].map(|packed| FactorShape { groups, terms, columns, packed });
     all.iter().flat_map(shape).collect()
 }
 
