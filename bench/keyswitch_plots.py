@@ -16,8 +16,9 @@ from keyswitch import DECOMPOSED, HYBRID, KLSS_PRESETS, LEVEL_PRESET, SPLIT, Res
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-STYLES = {HYBRID: "--", DECOMPOSED: "-"}
+STYLES = {HYBRID: "s--", DECOMPOSED: "o-"}
 LABELS = {"ntt": "NTT", "inner_product": "inner product", "conversion": "conversion"}
 
 
@@ -33,9 +34,10 @@ def over_primes(axes: Axes, results: Results, log_degree: int) -> bool:
                 ours = results.fastest("switch", **at)
                 points += [(row["all_primes"], ours["median_ms"])] if ours is not None else []
             if points:
-                axes.plot(*zip(*points, strict=True), style, marker="o", color=f"C{digit - 1}", label=f"{engine}, r = {digit}")
+                axes.plot(*zip(*points, strict=True), style, markersize=4, color=f"C{digit - 1}", label=f"{engine}, r = {digit}")
                 drawn = True
     axes.set(title=f"N = $2^{{{log_degree}}}$", xlabel="primes of QP", ylabel="milliseconds per switch", ylim=(0, None))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return drawn
 
 
@@ -71,7 +73,7 @@ def save(figure: Figure, path: Path) -> Path:
     """Writes and closes a figure with its legends."""
     for axes in figure.axes:
         if axes.get_legend_handles_labels()[0]:
-            axes.legend(fontsize=7)
+            axes.legend(fontsize=7, handlelength=4)
     figure.tight_layout()
     # The same rows give the same bytes: no date, no version.
     figure.savefig(path, dpi=120, metadata={"Software": None})
