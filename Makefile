@@ -39,7 +39,7 @@ test-rust:
 	$(CARGO) test --workspace --locked
 
 test-python: build
-	$(BIN)/python -m pytest -q tests/python bench/test_tables.py
+	$(BIN)/python -m pytest -q tests/python bench
 
 test-full: build
 	$(CARGO) test --workspace --locked --release -- --include-ignored

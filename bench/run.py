@@ -6,8 +6,8 @@ Sits in bench/; standard library only; knows nothing of what the programs measur
                               --part peers 600 "python3 bench/peers/run.py run"
 
 Each program prints rows (see bench/tables.py) on standard output. With QUICK=1 in the environment, which the programs
-read too, the time limits shrink from a total of 15 minutes to one of 2. A program that fails or runs out of time keeps
-the rows it printed and adds one that says so.
+read too, the time limits shrink from a total of 15 minutes to one of 2, other totals likewise. A program that fails or
+runs out of time keeps the rows it printed and adds one that says so.
 """
 
 from __future__ import annotations
@@ -45,10 +45,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="results are written to bench/results/NAME.json and NAME.md")
     parser.add_argument("--part", nargs=3, action="append", required=True, metavar=("WHO", "SECONDS", "COMMAND"), help="a program")
+    parser.add_argument(
+        "--total", type=float, default=TOTAL_SECONDS, metavar="SECONDS", help="time for all programs [default: %(default)g]"
+    )
     parser.add_argument("--print", action="store_true", help="print the table too")
     options = parser.parse_args()
-    total = QUICK_SECONDS if quick() else TOTAL_SECONDS
-    scale = total / TOTAL_SECONDS
+    total = options.total * QUICK_SECONDS / TOTAL_SECONDS if quick() else options.total
+    scale = total / options.total
     deadline = time.monotonic() + total
     about: dict[str, Any] = {}
     rows: list[Row] = []

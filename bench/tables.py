@@ -105,7 +105,7 @@ def machine_line(about: dict[str, Any] | None = None) -> str:
     return f"{about['cpu']}; kernels {kernels}; {about['threads']} thread(s); {about['date']}; commit {about['commit']}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Three significant digits without an exponent: 0.0123, 1.23, 12.3, 1234."""
     if value == 0:
         return "0"
@@ -115,22 +115,24 @@ def _number(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def _unique(values: Iterable[str]) -> list[str]:
+def unique(values: Iterable[str]) -> list[str]:
+    """Each value once, in the order of first appearance."""
     return list(dict.fromkeys(values))
 
 
-def _grid(heads: list[str], body: list[list[str]]) -> list[str]:
+def grid(heads: list[str], body: list[list[str]]) -> list[str]:
+    """The lines of a Markdown table."""
     lines = [heads, ["---"] * len(heads), *body]
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
 def markdown(name: str, about: dict[str, Any], rows: list[Row]) -> str:
     """The table of a result: works x parameter sets down, libraries across, then ratios, absences and chains."""
-    peers = [who for who in _unique(row["who"] for row in rows) if who != OURS]
+    peers = [who for who in unique(row["who"] for row in rows) if who != OURS]
     columns = ([OURS] if any(row["who"] == OURS for row in rows) else []) + peers
     measured = {(row["params"], row["work"], row["who"]): row for row in rows if "absent" not in row}
-    params_order = _unique(row["params"] for row in rows if row["params"] != "*")
-    work_order = _unique(row["work"] for row in rows if row["work"] != "*")
+    params_order = unique(row["params"] for row in rows if row["params"] != "*")
+    work_order = unique(row["work"] for row in rows if row["work"] != "*")
     lines = [f"# {name}", "", machine_line(about), ""]
     lines += [
         f"Medians in milliseconds. `{OURS} / X` below 1 means that {OURS} is faster. `-`: absent, see below.",
@@ -148,13 +150,13 @@ def markdown(name: str, about: dict[str, Any], rows: list[Row]) -> str:
                 theirs = measured.get((params, work, who))
                 comparable = ours is not None and theirs is not None and theirs["median_ms"] > 0
                 ratios.append(f"{ours['median_ms'] / theirs['median_ms']:.3f}" if comparable and ours and theirs else "-")
-            body.append([params, work, *(_number(cell["median_ms"]) if cell else "-" for cell in cells), *ratios])
+            body.append([params, work, *(number(cell["median_ms"]) if cell else "-" for cell in cells), *ratios])
     heads = ["params", "work", *columns, *(f"{OURS} / {who}" for who in peers)]
-    lines += _grid(heads, body)
+    lines += grid(heads, body)
     absent = [row for row in rows if "absent" in row]
     if absent:
         lines += ["", "## Absent", ""]
-        lines += _grid(
+        lines += grid(
             ["who", "params", "work", "reason"],
             [[row["who"], row["params"], row["work"], str(row["absent"]).replace("|", "/")] for row in absent],
         )
@@ -166,11 +168,11 @@ def markdown(name: str, about: dict[str, Any], rows: list[Row]) -> str:
     if chains:
         lines += ["", "## Parameters as each library has them", ""]
         ordered = sorted(chains, key=lambda key: (params_order.index(key[0]), columns.index(key[1])))
-        lines += _grid(
+        lines += grid(
             ["params", "who", "log QP", "usable log Q", "special primes", "digits", "GiB per key", "version"],
             [[params, who, *(str(chains[params, who].get(field, "-")) for field in CHAIN)] for params, who in ordered],
         )
-    notes = _unique(f"{row['who']}, {row['work']}: {row['extra']['note']}" for row in rows if "note" in (row.get("extra") or {}))
+    notes = unique(f"{row['who']}, {row['work']}: {row['extra']['note']}" for row in rows if "note" in (row.get("extra") or {}))
     if notes:
         lines += ["", "## Notes", "", *(f"- {note}" for note in notes)]
     return "\n".join(lines) + "\n"

@@ -500,10 +500,10 @@ impl Evaluator {
             return Ok(vec![x.clone(); steps.len()]);
         }
         let switcher = self.params.switcher()?;
-        let reach = keys.iter().flatten().map(|galois| galois.key.level()).min().unwrap_or(x.level);
+        let plan = switcher.plan_for_keys(x.level, &keys.iter().flatten().map(|galois| &galois.key).collect::<Vec<_>>())?;
         let mut rotated: Vec<Vec<Bundle<Eval>>> = keys.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
         for bundle in &x.bundles {
-            let digits = bundle.decompose_mask(switcher, reach)?;
+            let digits = bundle.decompose_mask(switcher, &plan)?;
             for (target, key) in rotated.iter_mut().zip(&keys) {
                 target.push(match key {
                     Some(galois) => bundle.rotate_hoisted(&galois.phi, &digits, switcher, &galois.key)?,

@@ -226,6 +226,8 @@ pub struct Bench {
 /// What to time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BenchSet {
+    /// The speed at which one thread reads 1 GiB of memory
+    Stream,
     /// The transform of one 40-bit prime at degrees 2^12 to 2^16
     Ntt,
     /// Preset bench_n14

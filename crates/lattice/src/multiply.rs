@@ -2,6 +2,8 @@
 //!
 //! Each is a few lines around one call of the switch, at every rank.
 
+use std::sync::Arc;
+
 use clathrate_arith::{Automorphism, GaloisElement};
 
 use crate::bundle::Bundle;
@@ -12,7 +14,7 @@ use crate::poly::{Eval, Poly};
 use crate::ring::Ring;
 use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
-use crate::switch::{Digits, Extended, SecretMatrix, SwitchKey, Switcher};
+use crate::switch::{Digits, Extended, SecretMatrix, SwitchKey, SwitchPlan, Switcher};
 
 /// A product before relinearisation: phase `body + sum_i linear_i s_i + sum_{i<=j} quadratic_ij s_i s_j`.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,12 +117,12 @@ impl Bundle<Eval> {
         self.tensor(other)?.relinearise(switcher, key)
     }
 
-    /// Decomposes every mask polynomial for keys of level `reach` and above: shared by all rotations of one bundle.
+    /// Decomposes every mask polynomial by `plan`: shared by all rotations of one bundle.
     ///
     /// # Errors
-    /// As [`Switcher::decompose_for`].
-    pub fn decompose_mask(&self, switcher: &Switcher, reach: Level) -> Result<Vec<Digits>, LatticeError> {
-        self.mask().iter().map(|poly| switcher.decompose_for(poly, reach)).collect()
+    /// As [`Switcher::decompose_by`].
+    pub fn decompose_mask(&self, switcher: &Switcher, plan: &Arc<SwitchPlan>) -> Result<Vec<Digits>, LatticeError> {
+        self.mask().iter().map(|poly| switcher.decompose_by(plan, poly)).collect()
     }
 
     /// Adds this bundle's bodies to the switch of its mask: the end of every linear switch.

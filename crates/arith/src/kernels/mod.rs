@@ -16,6 +16,7 @@ pub mod blocks;
 #[cfg(target_arch = "x86_64")]
 pub mod ifma;
 pub mod scalar;
+pub mod stream;
 
 /// Environment variable that forces an instruction set (`scalar`, `avx2`, `ifma`).
 pub const FORCE_VARIABLE: &str = "CLATHRATE_ISA";

@@ -220,6 +220,16 @@ fn bench_prints_one_checked_row_per_line() {
 }
 
 #[test]
+fn bench_of_memory_gives_the_rate_of_its_median() {
+    let run = Desk::new().ok("bench --set stream --quick");
+    let row: Value = serde_json::from_str(run.stdout.trim()).expect("one row");
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let (bytes, rate) = (number(&row["extra"]["bytes"]), number(&row["extra"]["gb_per_s"]));
+    assert_eq!((row["work"].as_str(), row["extra"]["max_error"].as_u64()), (Some("stream_read"), Some(0)));
+    assert!((rate * number(&row["median_ms"]) * 1e6 / bytes - 1.0).abs() < 1e-9, "{row}");
+}
+
+#[test]
 fn quiet_says_nothing_and_json_keeps_stderr_empty() {
     let desk = Desk::new();
     let run = desk.ok(&format!("keygen --quiet --params {PARAMS} --secret sk.clt"));

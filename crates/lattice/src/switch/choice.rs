@@ -2,10 +2,14 @@
 
 use std::ops::Range;
 
+use clathrate_arith::packing::{VECTOR, packed_bits};
+
+use super::key::SwitchKey;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::{DIGIT_SLACK_BITS, Gadget};
 use crate::poly::Basis;
+use crate::ring::Ring;
 
 /// One way to switch. All of them compute the same thing up to noise; those with equal digits and special primes, the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,18 +101,26 @@ impl KeyShape {
         self.decomposed.is_none() && self.runs.iter().all(|run| run.len() == 1)
     }
 
+    /// Bytes that `key` takes in this shape.
+    pub(super) fn bytes(&self, key: &SwitchKey) -> usize {
+        self.bytes_for(key.ring(), key.inputs(), key.rank() + key.body_count())
+    }
+
     /// Bytes that a key of `columns` polynomials and `inputs` inputs takes in this shape; 0 where it serves as it is.
-    pub(super) fn bytes(&self, chain: &Chain, inputs: usize, columns: usize) -> usize {
+    pub(super) fn bytes_for(&self, ring: &Ring, inputs: usize, columns: usize) -> usize {
         if self.is_base() {
             return 0;
         }
-        let bits = |basis: &Basis| -> usize {
-            let moduli = chain.ring().moduli();
-            basis.indices().iter().map(|&i| clathrate_arith::packing::packed_bits(moduli[i].bits()) as usize).sum()
-        };
-        let row_bits = self.decomposed.as_ref().map_or_else(|| bits(&self.basis), |digits| digits.digits.len() * bits(&digits.auxiliary));
-        self.runs.len() * inputs * columns * chain.ring().degree() * row_bits / 8
+        let groups = self.decomposed.as_ref().map_or(1, |key| key.digits.len());
+        let rows = self.decomposed.as_ref().map_or(&self.basis, |key| &key.auxiliary);
+        packed_bytes(ring, rows) * groups * self.runs.len() * inputs * columns
     }
+}
+
+/// Bytes of one packed polynomial over `basis`.
+pub(super) fn packed_bytes(ring: &Ring, basis: &Basis) -> usize {
+    let bits = |&i: &usize| packed_bits(ring.moduli()[i].bits()) as usize;
+    basis.indices().iter().map(bits).sum::<usize>() * ring.degree().div_ceil(VECTOR)
 }
 
 impl KeyDigits {

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::choice::KeyShape;
+use super::choice::{KeyShape, packed_bytes};
 use crate::chain::{Chain, Level};
 use crate::gadget::Gadget;
+use crate::poly::Basis;
 
 /// Bits below which a prime has the fastest transform, and the next faster one.
 const CLASS_BITS: [f64; 2] = [45.9, 50.0];
@@ -114,7 +115,6 @@ pub(super) fn counts(chain: &Chain, gadget: &Gadget, shape: &KeyShape, level: Le
         members.filter(|&i| i < primes).collect()
     };
     let digits: Vec<Vec<usize>> = shape.runs.iter().map(own).filter(|digit| !digit.is_empty()).collect();
-    let per_row = |index: usize| clathrate_arith::packing::packed_bits(moduli[index].bits()) as usize * chain.ring().degree() / 8;
     let (inputs, columns) = (inputs as f64, columns as f64);
     let mut transform = |index: usize, count: f64| counts.transforms[class(bits_of(index))] += count;
     // The inputs' coefficients, and the mod-down's results.
@@ -128,7 +128,7 @@ pub(super) fn counts(chain: &Chain, gadget: &Gadget, shape: &KeyShape, level: Le
         transform(index, inputs * foreign.clone().count() as f64);
         counts.conversions += inputs * foreign.map(|digit| digit.len() + 1).sum::<usize>() as f64;
         counts.products += inputs * columns * (digits.len() * groups) as f64;
-        counts.key_bytes += inputs * columns * (digits.len() * groups * per_row(index)) as f64;
+        counts.key_bytes += inputs * columns * (digits.len() * groups * packed_bytes(chain.ring(), &Basis::new([index]))) as f64;
     }
     if shape.decomposed.is_some() {
         products.iter().for_each(|&index| transform(index, columns * groups as f64));

@@ -10,8 +10,6 @@
 //! auxiliary primes, product `B'`, and recombined. Transforms fall from quadratic to linear in the number of primes, and the result is the hybrid engine's bit
 //! for bit. A key digit of which a level uses some primes only recombines to those. Source: [klss, sec. 3, 4.3].
 
-use std::sync::Arc;
-
 use clathrate_arith::{BaseConversion, Buffer, FactorShape, Factors, Rounding};
 
 use super::choice::{KeyDigits, KeyShape};
@@ -97,9 +95,4 @@ pub(super) fn derive(shape: &KeyShape, key: &SwitchKey) -> Result<Factors, Latti
         engine.pack_factors(&mut factors, group, &slots.iter().map(|slot| vec![slot]).collect::<Vec<_>>(), &all);
     }
     Ok(factors)
-}
-
-/// A derived key behind a shared pointer.
-pub(super) fn derive_shared(shape: &KeyShape, key: &SwitchKey) -> Result<Arc<Factors>, LatticeError> {
-    derive(shape, key).map(Arc::new)
 }

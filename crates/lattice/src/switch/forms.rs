@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use clathrate_arith::Factors;
 
 use super::choice::KeyShape;
-use super::decomposed::derive_shared;
+use super::decomposed::derive;
 use super::key::SwitchKey;
 use crate::error::LatticeError;
 
@@ -25,7 +25,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The derived keys of one switcher: the least recently used ones give way when the budget is spent.
+/// Uses per derived key after which one that was not among them may give way to another: keys in steady use never chase each other out.
+const STALE_ROUNDS: u64 = 4;
+
+/// The derived keys of one switcher. When the budget is spent, those out of use give way; where all are in use, a new one is refused, and
+/// the caller switches by the key as it was made.
 #[derive(Debug)]
 pub struct FormCache {
     budget: usize,
@@ -39,7 +43,7 @@ struct State {
 }
 
 impl FormCache {
-    /// A cache that keeps at most `budget` bytes of derived keys, and always the one in use.
+    /// A cache that keeps at most `budget` bytes of derived keys.
     #[must_use]
     pub fn new(budget: usize) -> Self {
         Self { budget, state: Mutex::default() }
@@ -64,22 +68,51 @@ impl FormCache {
         state.keys.drain(..).filter_map(|key| key.upgrade()).for_each(|key| lock(&key.0).clear());
     }
 
-    /// `key` in `shape`.
+    /// `key` in `shape`, derived if there is room for it; `None` where there is not.
+    pub(super) fn admit(&self, shape: &Arc<KeyShape>, key: &SwitchKey) -> Result<Option<Arc<Factors>>, LatticeError> {
+        if let Some(factors) = self.find(shape, key) {
+            return Ok(Some(factors));
+        }
+        let bytes = shape.bytes(key);
+        let now = {
+            let mut state = lock(&self.state);
+            state.clock += 1;
+            if !state.make_room(self.budget, bytes) {
+                return Ok(None);
+            }
+            state.clock
+        };
+        // Not under a lock: two threads may derive the same form at once, and one of the two is dropped.
+        let factors = derive(shape, key).map(Arc::new)?;
+        self.keep(shape, key, &factors, now);
+        Ok(Some(factors))
+    }
+
+    /// `key` in `shape`, derived for this one use where there is no room to keep it.
     pub(super) fn get(&self, shape: &Arc<KeyShape>, key: &SwitchKey) -> Result<Arc<Factors>, LatticeError> {
+        match self.admit(shape, key)? {
+            Some(factors) => Ok(factors),
+            None => derive(shape, key).map(Arc::new),
+        }
+    }
+
+    /// `key` in `shape`, where that is the key itself or has been derived.
+    fn find(&self, shape: &Arc<KeyShape>, key: &SwitchKey) -> Option<Arc<Factors>> {
         if shape.is_base() {
-            return Ok(key.factors().clone());
+            return Some(key.factors().clone());
         }
         let now = {
             let mut state = lock(&self.state);
             state.clock += 1;
             state.clock
         };
-        if let Some(form) = lock(&key.forms().0).iter_mut().find(|form| form.shape == *shape) {
-            form.used = now;
-            return Ok(form.factors.clone());
-        }
-        // Not under a lock: two threads may derive the same form at once, and one of the two is dropped.
-        let factors = derive_shared(shape, key)?;
+        let mut forms = lock(&key.forms().0);
+        let form = forms.iter_mut().find(|form| form.shape == *shape)?;
+        form.used = now;
+        Some(form.factors.clone())
+    }
+
+    fn keep(&self, shape: &Arc<KeyShape>, key: &SwitchKey, factors: &Arc<Factors>, now: u64) {
         let mut state = lock(&self.state);
         state.keys.retain(|other| other.strong_count() > 0);
         let known = state.keys.iter().any(|other| std::ptr::eq(other.as_ptr(), Arc::as_ptr(key.forms())));
@@ -89,22 +122,23 @@ impl FormCache {
         let mut forms = lock(&key.forms().0);
         forms.retain(|form| form.shape != *shape);
         forms.push(Form { shape: shape.clone(), factors: factors.clone(), used: now });
-        drop(forms);
-        state.shrink(self.budget, now);
-        Ok(factors)
     }
 }
 
 impl State {
-    /// Drops forms, the least recently used first, until the rest fits; never the one used at `keep`.
-    fn shrink(&self, budget: usize, keep: u64) {
+    /// Drops forms out of use until `bytes` more fit the budget; tells whether they do.
+    fn make_room(&mut self, budget: usize, bytes: usize) -> bool {
         let keys: Vec<Arc<KeyForms>> = self.keys.iter().filter_map(Weak::upgrade).collect();
         let mut total: usize = keys.iter().map(|key| key.bytes()).sum();
-        while total > budget {
-            let oldest = keys.iter().filter_map(|key| key.oldest(keep).map(|used| (used, key))).min_by_key(|(used, _)| *used);
-            let Some((used, key)) = oldest else { return };
-            total -= key.remove(used);
+        let rounds = STALE_ROUNDS * keys.iter().map(|key| lock(&key.0).len() as u64).sum::<u64>().max(1);
+        while total + bytes > budget {
+            let oldest = keys.iter().filter_map(|key| key.oldest().map(|used| (used, key))).min_by_key(|(used, _)| *used);
+            match oldest {
+                Some((used, key)) if used + rounds < self.clock => total -= key.remove(used),
+                _ => return false,
+            }
         }
+        true
     }
 }
 
@@ -115,8 +149,8 @@ impl KeyForms {
         lock(&self.0).iter().map(|form| form.factors.bytes()).sum()
     }
 
-    fn oldest(&self, except: u64) -> Option<u64> {
-        lock(&self.0).iter().map(|form| form.used).filter(|&used| used != except).min()
+    fn oldest(&self) -> Option<u64> {
+        lock(&self.0).iter().map(|form| form.used).min()
     }
 
     fn remove(&self, used: u64) -> usize {

@@ -196,17 +196,17 @@ impl Switcher {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
     pub fn decompose(&self, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
-        self.decompose_for(u, self.chain.max_level())
+        self.decompose_by(&self.plan(self.level_of(u)?)?, u)
     }
 
-    /// As [`Switcher::decompose`], for keys of level `reach` and above.
+    /// As [`Switcher::decompose`], by a plan of the caller's choice: [`Switcher::plan_for_keys`] finds the one that a set of keys shares.
     ///
     /// # Errors
-    /// As [`Switcher::decompose`]; [`LatticeError::KeyLevelTooLow`].
-    pub fn decompose_for(&self, u: &Poly<Eval>, reach: Level) -> Result<Digits, LatticeError> {
-        let plan = self.plan_for(self.level_of(u)?, reach)?;
+    /// As [`Switcher::decompose`].
+    pub fn decompose_by(&self, plan: &Arc<SwitchPlan>, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
+        self.check_inputs(plan, &[u])?;
         let coefficients = u.clone().into_coeff();
-        Ok(engine::decompose(&plan, coefficients.data(), Some(u.data())))
+        Ok(engine::decompose(plan, coefficients.data(), Some(u.data())))
     }
 
     /// As [`Switcher::decompose`], from Coeff form. Cost: `d (l + k)` forward transforms, or `d r'`. [klss, sec. 4.2, 4.3, step 1]
@@ -247,7 +247,7 @@ impl Switcher {
     pub fn prepare(&self, level: Level, key: &SwitchKey) -> Result<usize, LatticeError> {
         let plan = self.plan_for(level, key.level())?;
         self.reading(&plan, key.inputs(), key)?;
-        Ok(plan.shape.bytes(&self.chain, key.inputs(), key.rank() + key.body_count()))
+        Ok(plan.shape.bytes(key))
     }
 
     /// [`Switcher::decompose`] and [`Switcher::inner_product`] in one pass over the extended rows: for inputs that one key alone
@@ -287,14 +287,23 @@ impl Switcher {
     fn plan_of<D: Domain>(&self, inputs: &[&Poly<D>], key: &SwitchKey) -> Result<Arc<SwitchPlan>, LatticeError> {
         let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
         inputs.iter().try_for_each(|u| first.check_same_basis(u))?;
-        let level = self.level_of(first)?;
-        if level > key.level() {
-            return Err(LatticeError::KeyLevelTooLow { key_level: key.level().0, level: level.0 });
-        }
-        let plan = self.plan_for(level, key.level())?;
-        if key.inputs() > self.inputs && plan.recombination.is_some() {
-            // The auxiliary modulus is not made for so many inputs; the same digits under the hybrid engine.
-            return self.plan_of_choice(SwitchChoice { key_digit: None, ..plan.choice() }, level, key.level());
+        self.plan_for_keys(self.level_of(first)?, &[key])
+    }
+
+    /// The plan of `level` that all `keys` serve: the policy's, or, where keys derived for it would not fit the budget or have more
+    /// inputs than this switcher is made for, the keys as they were made.
+    ///
+    /// # Errors
+    /// [`LatticeError::KeyLevelTooLow`]; as [`Switcher::plan`].
+    pub fn plan_for_keys(&self, level: Level, keys: &[&SwitchKey]) -> Result<Arc<SwitchPlan>, LatticeError> {
+        let reach = keys.iter().map(|key| key.level()).min().unwrap_or(level);
+        let plan = self.plan_for(level, reach)?;
+        for key in keys {
+            engine::check_key(&plan, key.inputs(), key)?;
+            let fits = plan.recombination.is_none() || key.inputs() <= self.inputs;
+            if !fits || self.forms.admit(&plan.shape, key)?.is_none() {
+                return self.plan_of_choice(SwitchChoice::as_made(&self.chain), level, reach);
+            }
         }
         Ok(plan)
     }

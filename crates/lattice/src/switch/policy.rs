@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::choice::{KeyShape, SwitchChoice};
+use super::choice::{KeyShape, SwitchChoice, packed_bytes};
 use super::cost::{MachineProfile, SwitchCounts, counts};
 use crate::chain::{Chain, Level};
 use crate::gadget::Gadget;
@@ -113,7 +113,7 @@ impl Planner {
                 }
                 let counts = counts(chain, gadget, &shape, level, inputs, self.columns);
                 let nanoseconds = self.profile.nanoseconds(degree, &counts);
-                let (digits, bytes) = (shape.runs.len(), shape.bytes(chain, inputs, self.columns));
+                let (digits, bytes) = (shape.runs.len(), shape.bytes_for(chain.ring(), inputs, self.columns));
                 Some(Candidate { choice: index, digits, nanoseconds, counts, bytes })
             };
             choices.iter().enumerate().filter_map(candidate).collect()
@@ -139,7 +139,8 @@ impl Planner {
         let choices = Self::choices(chain);
         let levels = self.candidates(chain, gadget, reach, inputs, &choices);
         let as_made = choices.iter().position(|&choice| choice == SwitchChoice::as_made(chain)).unwrap_or(0);
-        let key_bytes = key_bytes(chain, gadget, reach, inputs, self.columns);
+        let polys = gadget.digit_count(chain, reach) * inputs * self.columns;
+        let key_bytes = polys * packed_bytes(chain.ring(), &chain.key_basis(reach));
         let limit = (self.expansion * key_bytes as f64) as usize;
         let mut allowed = vec![true; choices.len()];
         let (mut chosen, mut bytes) = Self::best(&levels, &allowed);
@@ -170,14 +171,6 @@ impl Planner {
         };
         SwitchMap { rows: chosen.iter().enumerate().map(row).collect(), key_bytes, derived_bytes: bytes }
     }
-}
-
-/// Bytes of a key for levels up to `reach`.
-fn key_bytes(chain: &Chain, gadget: &Gadget, reach: Level, inputs: usize, columns: usize) -> usize {
-    let moduli = chain.ring().moduli();
-    let basis = chain.key_basis(reach);
-    let bits: usize = basis.indices().iter().map(|&i| clathrate_arith::packing::packed_bits(moduli[i].bits()) as usize).sum();
-    gadget.digit_count(chain, reach) * inputs * columns * chain.ring().degree() * bits / 8
 }
 
 impl SwitchPolicy {

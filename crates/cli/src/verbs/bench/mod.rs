@@ -4,6 +4,7 @@
 //! its true value.
 
 mod scheme;
+mod stream;
 mod timing;
 mod transform;
 
@@ -16,7 +17,8 @@ use crate::failure::Failure;
 use timing::Timer;
 
 /// The operations, in the order they are timed.
-pub const WORKS: [&str; 11] = [
+pub const WORKS: [&str; 12] = [
+    stream::WORK,
     "ntt_forward",
     "ntt_inverse",
     "encode",
@@ -31,7 +33,7 @@ pub const WORKS: [&str; 11] = [
 ];
 
 /// All sets, cheapest first.
-const ALL: [BenchSet; 5] = [BenchSet::Ntt, BenchSet::N14, BenchSet::N15, BenchSet::Ranks, BenchSet::N16];
+const ALL: [BenchSet; 6] = [BenchSet::Stream, BenchSet::Ntt, BenchSet::N14, BenchSet::N15, BenchSet::Ranks, BenchSet::N16];
 
 /// What a quick run times unless told.
 const QUICK: [BenchSet; 2] = [BenchSet::Ntt, BenchSet::N14];
@@ -41,7 +43,7 @@ const QUICK_VARIABLE: &str = "QUICK";
 
 const fn presets(set: BenchSet) -> &'static [&'static str] {
     match set {
-        BenchSet::Ntt => &[],
+        BenchSet::Stream | BenchSet::Ntt => &[],
         BenchSet::N14 => &["bench_n14"],
         BenchSet::N15 => &["bench_n15_one", "bench_n15_mid", "bench_n15_low"],
         BenchSet::N16 => &["bench_n16_mid", "bench_n16_one"],
@@ -66,6 +68,9 @@ pub fn run(arguments: &Bench, console: &Console) -> Result<(), Failure> {
         (true, false) => &ALL[..],
     };
     for &set in sets {
+        if set == BenchSet::Stream {
+            stream::run(&timer)?;
+        }
         if set == BenchSet::Ntt {
             transform::run(&timer, Isa::detect().map_err(CkksError::from)?)?;
         }

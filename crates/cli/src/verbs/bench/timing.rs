@@ -18,6 +18,7 @@ const MOST_RUNS: usize = 50;
 pub struct Timer<'a> {
     console: &'a Console,
     only: &'a [String],
+    quick: bool,
     /// Repeat until this much time has been measured.
     budget: Duration,
     /// At least so many runs, unless they take eight budgets.
@@ -28,7 +29,12 @@ impl<'a> Timer<'a> {
     /// A timer that prints to `console`.
     pub fn new(console: &'a Console, quick: bool, only: &'a [String]) -> Self {
         let (budget, least) = if quick { (150, 2) } else { (800, 3) };
-        Self { console, only, budget: Duration::from_millis(budget), least }
+        Self { console, only, quick, budget: Duration::from_millis(budget), least }
+    }
+
+    /// Whether fewer runs are asked for.
+    pub fn is_quick(&self) -> bool {
+        self.quick
     }
 
     /// Whether `work` is asked for.
@@ -58,6 +64,11 @@ impl<'a> Timer<'a> {
         times.sort_by(f64::total_cmp);
         let (middle, runs) = (times.len() / 2, times.len());
         let median = if runs % 2 == 0 { f64::midpoint(times[middle - 1], times[middle]) } else { times[middle] };
+        let mut extra = extra.clone();
+        if let Some(bytes) = extra.get("bytes").and_then(Value::as_f64) {
+            // What a run reads of memory, in 10^9 bytes per second.
+            extra.insert("gb_per_s".to_owned(), json!(bytes / median / 1e6));
+        }
         self.console.line(&json!({
             "work": work,
             "params": params,
