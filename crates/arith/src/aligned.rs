@@ -3,7 +3,7 @@
 //! Large allocations come fresh from the operating system and cost a page fault every 4 KiB; a switch that allocates its
 //! scratch anew spends more time faulting than computing. So buffers return to a [`Pool`] when dropped.
 
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -16,15 +16,78 @@ pub const ALIGNMENT: usize = 64;
 /// a translation buffer of 4 KiB pages holds.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Asks for huge pages before the first touch; a refusal costs speed only.
+/// Large allocations straight from the system, where it hands out zeroes: an allocator's would be zeroed a second time.
 #[cfg(target_os = "linux")]
-fn advise_huge_pages(pointer: NonNull<u64>, bytes: usize) {
-    // SAFETY: advice on memory that this module has just allocated; it changes no content.
-    unsafe { libc::madvise(pointer.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+mod large {
+    use std::ptr::NonNull;
+
+    use super::HUGE_PAGE;
+
+    /// `bytes` zero bytes aligned to [`HUGE_PAGE`], asked to lie in huge pages (a refusal costs speed only); `None` where there is no memory.
+    pub fn allocate(bytes: usize) -> Option<NonNull<u8>> {
+        let length = round_up(bytes)?;
+        let wide = length.checked_add(HUGE_PAGE)?;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new private mapping; it touches no memory that exists.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), wide, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return None;
+        }
+        let before = base.align_offset(HUGE_PAGE);
+        // SAFETY: what is unmapped lies within the new mapping, before and after the part that is kept; so does the advice.
+        unsafe {
+            let start = base.cast::<u8>().add(before);
+            if before > 0 {
+                libc::munmap(base, before);
+            }
+            libc::munmap(start.add(length).cast(), HUGE_PAGE - before);
+            libc::madvise(start.cast(), length, libc::MADV_HUGEPAGE);
+            NonNull::new(start)
+        }
+    }
+
+    /// Gives back what [`allocate`] gave for `bytes`.
+    ///
+    /// # Safety
+    /// `pointer` is from `allocate(bytes)` and not used again.
+    pub unsafe fn free(pointer: NonNull<u8>, bytes: usize) {
+        if let Some(length) = round_up(bytes) {
+            // SAFETY: the caller's mapping, whole.
+            unsafe { libc::munmap(pointer.as_ptr().cast(), length) };
+        }
+    }
+
+    fn round_up(bytes: usize) -> Option<usize> {
+        bytes.checked_next_multiple_of(HUGE_PAGE)
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise_huge_pages(_pointer: NonNull<u64>, _bytes: usize) {}
+mod large {
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+    use std::ptr::NonNull;
+
+    fn layout(bytes: usize) -> Option<Layout> {
+        Layout::from_size_align(bytes, super::HUGE_PAGE).ok()
+    }
+
+    /// `bytes` zero bytes; `None` where there is no memory.
+    pub fn allocate(bytes: usize) -> Option<NonNull<u8>> {
+        // SAFETY: large allocations are not empty.
+        NonNull::new(unsafe { alloc_zeroed(layout(bytes)?) })
+    }
+
+    /// Gives back what [`allocate`] gave for `bytes`.
+    ///
+    /// # Safety
+    /// `pointer` is from `allocate(bytes)` and not used again.
+    pub unsafe fn free(pointer: NonNull<u8>, bytes: usize) {
+        if let Some(layout) = layout(bytes) {
+            // SAFETY: the caller's allocation, with its layout.
+            unsafe { dealloc(pointer.as_ptr(), layout) };
+        }
+    }
+}
 
 /// A fixed-length run of words aligned to [`ALIGNMENT`] bytes.
 pub struct AlignedWords {
@@ -45,29 +108,35 @@ impl AlignedWords {
             return Self { pointer: NonNull::dangling(), len };
         }
         let layout = Self::layout(len);
-        // SAFETY: the layout has non-zero size.
-        let raw = unsafe { if layout.align() == HUGE_PAGE { alloc(layout) } else { alloc_zeroed(layout) } }.cast::<u64>();
-        let Some(pointer) = NonNull::new(raw) else { handle_alloc_error(layout) };
-        if layout.align() == HUGE_PAGE {
-            advise_huge_pages(pointer, layout.size());
-            // SAFETY: the allocation has `len` words.
-            unsafe { pointer.write_bytes(0, len) };
-        }
-        Self { pointer, len }
+        let memory = if layout.size() >= HUGE_PAGE {
+            large::allocate(layout.size())
+        } else {
+            // SAFETY: the layout has non-zero size.
+            NonNull::new(unsafe { alloc_zeroed(layout) })
+        };
+        let Some(pointer) = memory else { handle_alloc_error(layout) };
+        Self { pointer: pointer.cast(), len }
     }
 
     fn layout(len: usize) -> Layout {
-        let alignment = if len * 8 >= HUGE_PAGE { HUGE_PAGE } else { ALIGNMENT };
         // A length whose byte size overflows cannot be allocated on any machine; the standard library panics likewise.
-        Layout::array::<u64>(len).and_then(|l| l.align_to(alignment)).expect("buffer size overflows the address space")
+        Layout::array::<u64>(len).and_then(|l| l.align_to(ALIGNMENT)).expect("buffer size overflows the address space")
     }
 }
 
 impl Drop for AlignedWords {
     fn drop(&mut self) {
-        if self.len > 0 {
-            // SAFETY: allocated in `zeroed` with the same layout.
-            unsafe { dealloc(self.pointer.as_ptr().cast(), Self::layout(self.len)) }
+        if self.len == 0 {
+            return;
+        }
+        let layout = Self::layout(self.len);
+        // SAFETY: allocated in `zeroed`, by the same rule.
+        unsafe {
+            if layout.size() >= HUGE_PAGE {
+                large::free(self.pointer.cast(), layout.size());
+            } else {
+                dealloc(self.pointer.as_ptr().cast(), layout);
+            }
         }
     }
 }
@@ -171,7 +240,7 @@ mod tests {
 
     #[test]
     fn words_are_aligned_zeroed_and_writable() {
-        for len in [0usize, 1, 7, 8, 1000] {
+        for len in [0usize, 1, 7, 8, 1000, HUGE_PAGE / 8, HUGE_PAGE / 8 + 1, 3 * HUGE_PAGE / 8 - 1] {
             let mut words = AlignedWords::zeroed(len);
             assert_eq!(words.as_ptr() as usize % if len == 0 { 8 } else { ALIGNMENT }, 0);
             assert!(words.iter().all(|&w| w == 0));
