@@ -119,5 +119,38 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
+    coalesce(rounds)
+}
+
+/// Keys coalesced and packed: pairs of terms summed, N = 2^16.
+fn coalesce(rounds: usize) -> Result<(), Box<dyn Error>> {
+    const LARGE: usize = 1 << 16;
+    const TERMS: usize = 39;
+    const ROWS: usize = 40;
+    let engine = CpuEngine::new(LARGE, &largest_primes(44, 2 * LARGE as u64, ROWS, &[])?, Isa::detect()?)?;
+    let moduli: Vec<usize> = (0..ROWS).collect();
+    let shape = FactorShape { groups: 1, terms: TERMS, columns: COLUMNS, packed: true };
+    let mut base = engine.zeroed_factors(shape, &moduli);
+    let source = engine.zeroed(ROWS);
+    let pairs: Vec<Vec<usize>> = (0..TERMS).step_by(2).map(|t| (t..TERMS.min(t + 2)).collect()).collect();
+    let mut times = [const { Vec::new() }; 4];
+    for _ in 0..rounds {
+        let mut time = |which: usize, work: &mut dyn FnMut()| {
+            let clock = Instant::now();
+            work();
+            times[which].push(1e3 * clock.elapsed().as_secs_f64());
+        };
+        time(0, &mut || engine.pack_factors(&mut base, 0, &vec![vec![&source]; shape.slots()], &moduli));
+        time(1, &mut || drop(black_box(engine.sum_factors(&base, &pairs, &moduli))));
+        time(2, &mut || drop(black_box(engine.zeroed_factors(FactorShape { terms: pairs.len(), ..shape }, &moduli))));
+        time(3, &mut || drop(black_box(engine.unpack_factor(&base, 0, &[0, 1], 0, &moduli))));
+    }
+    println!("\nN = 2^16, {ROWS} primes of 44 bits, {TERMS} terms x {COLUMNS} columns, {:.0} MB\n", base.bytes() as f64 / 1e6);
+    println!("| work | median ms | least ms |\n|---|---|---|");
+    let names = ["pack all", "sum pairs of terms", "of which the memory for the sums, zeroed", "sum and unpack two terms of one column"];
+    for (name, times) in names.into_iter().zip(&mut times) {
+        times.sort_by(f64::total_cmp);
+        println!("| {name} | {:.1} | {:.1} |", times[times.len() / 2], times[0]);
+    }
     Ok(())
 }
