@@ -1,4 +1,4 @@
-//! What is measured: the cells of the papers' tables, and at each level what may be the best.
+//! What is measured: the cells of the papers' tables, and at each level what may be the best. Read by the other files here.
 
 use clathrate_lattice::switch::SwitchChoice;
 
@@ -10,14 +10,14 @@ pub const OPERATIONS_PRESET: &str = "klss_n16";
 /// Lengths of key digits: the paper's 1 to 7 and those that suit shorter primes of the auxiliary modulus.
 pub const KEY_DIGITS: [usize; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12];
 
-/// Lengths of digits at any level. [level-aware, Table 3] has 1, 2, 4, 8, 16.
-pub const DIGITS: [usize; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
+/// Lengths of digits at any level. [level-aware, Table 3]
+const DIGITS: [usize; 5] = [1, 2, 4, 8, 16];
 
 /// Lengths of digits of keys that are derived. [level-aware, Table 5]
 pub const EXPANDED_DIGITS: [usize; 4] = [2, 4, 8, 16];
 
 /// Decomposed choices that are tried at every level, whatever the plan thinks.
-const ALWAYS: [(usize, usize); 3] = [(2, 5), (4, 7), (6, 10)];
+const ALWAYS: [(usize, usize); 2] = [(2, 5), (4, 7)];
 
 /// Digits and key digits: lengths next to one that the plan chose.
 const STEPS: [usize; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24];

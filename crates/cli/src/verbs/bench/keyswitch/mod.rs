@@ -40,7 +40,7 @@ pub const POLYNOMIAL: &str = "polynomial";
 pub const PRESETS: [&str; 3] = ["klss_n15", "klss_n16", "level_aware"];
 
 /// Long enough for a median at most levels of the largest sets, and short enough for some hundred of them.
-const LIMITS: Limits = Limits { budget: Duration::from_millis(250), least: 5, most: 11 };
+const LIMITS: Limits = Limits { budget: Duration::from_millis(200), least: 5, most: 11 };
 
 /// Quick runs.
 const QUICK_LIMITS: Limits = Limits { budget: Duration::from_millis(10), least: 3, most: 5 };

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 const COLUMNS: usize = 2;
 
 /// Milliseconds of the parts, and of the steps that they were found from.
-pub fn measure(setting: &Setting<'_>, switcher: &Switcher, plan: &Arc<SwitchPlan>, poly: &Poly<Eval>) -> Result<Value, Failure> {
+pub fn measure(setting: &Setting<'_>, switcher: &Switcher, plan: &Arc<SwitchPlan>, poly: &Poly<Eval>) -> Result<(Value, Value), Failure> {
     let timer = setting.timer;
     let engine = setting.chain().ring().engine();
     let digits = switcher.decompose_by(plan, poly)?;
@@ -59,12 +59,12 @@ pub fn measure(setting: &Setting<'_>, switcher: &Switcher, plan: &Arc<SwitchPlan
     };
     let products = (inner_product - in_inner_product - recombination).max(0.0);
     let conversion = recombination + (decompose - in_decompose).max(0.0) + (mod_down - in_mod_down).max(0.0);
-    Ok(json!({
+    let parts = json!({
         "ntt": in_decompose + in_inner_product + in_mod_down,
         "inner_product": products,
         "conversion": conversion,
-        "steps": { "decompose": decompose, "inner_product": inner_product, "mod_down": mod_down },
-    }))
+    });
+    Ok((parts, json!({ "decompose": decompose, "inner_product": inner_product, "mod_down": mod_down })))
 }
 
 /// Rows of small residues.

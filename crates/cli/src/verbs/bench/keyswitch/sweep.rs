@@ -114,8 +114,9 @@ impl<'a> Sweep<'a> {
             extra.insert("derive_ms".to_owned(), json!((first - times.median()).max(0.0)));
         }
         if with_split {
-            let parts = split::measure(setting, &self.switcher, &plan, &input.poly)?;
+            let (parts, steps) = split::measure(setting, &self.switcher, &plan, &input.poly)?;
             extra.insert("split_ms".to_owned(), parts);
+            extra.insert("steps_ms".to_owned(), steps);
         }
         self.medians.insert((primes, canonical(choice)), times.median());
         if setting.timer.wants(SWITCH) {
