@@ -129,6 +129,7 @@ impl<const PACKED: bool> Packing<PACKED> {
 
 /// Fetches the line of `address`.
 #[inline]
+#[allow(unused_unsafe, reason = "later standard libraries call it safe")]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
 fn prefetch(address: *const u8) {
     // SAFETY: a prefetch reads nothing, wherever it points.
