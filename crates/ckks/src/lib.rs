@@ -17,6 +17,7 @@ pub mod matrix;
 pub mod needs;
 pub mod params;
 pub mod plaintext;
+pub mod polynomial;
 pub mod share;
 pub mod store;
 
@@ -28,3 +29,4 @@ pub use keys::{EvaluationKeys, PublicKey, SecretKey};
 pub use needs::KeyNeeds;
 pub use params::{Params, ParamsSpec, Runtime};
 pub use plaintext::Plaintext;
+pub use polynomial::{Polynomial, PolynomialBasis, PolynomialPlan};

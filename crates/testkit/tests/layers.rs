@@ -75,6 +75,7 @@ const CRATES: [Layers; 3] = [
             "plaintext",
             "evaluator",
             "matrix",
+            "polynomial",
             "store",
         ],
         tolerated: &[],
