@@ -5,9 +5,9 @@ mod common;
 use std::collections::BTreeMap;
 
 use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::needs::Reach;
 use clathrate_ckks::polynomial::{MAX_DEGREE, UNIT_DOMAIN};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Polynomial, PolynomialBasis, SecretKey};
-use clathrate_ckks::needs::Reach;
 use clathrate_lattice::Level;
 use common::measure::noise;
 use common::*;
@@ -134,14 +134,15 @@ fn even_and_odd_polynomials_skip_the_powers_they_do_not_need() {
     let data = ramp(64);
     let x = encrypt(&sk, &data);
     for basis in BASES {
-        for degree in [15usize, 16, 30, 31, 47, 63] {
+        for degree in [16usize, 21, 30, 37, 41, 47, 54, 55] {
             let dense = random(degree, 3);
             let parity: Vec<f64> = dense.iter().enumerate().map(|(i, &c)| if (degree - i) % 2 == 0 { c } else { 0.0 }).collect();
             let (dense, sparse) = (polynomial(&dense, basis), polynomial(&parity, basis));
             check(&sk, &ev, &sparse, &x, &data);
             let plan = |p: &Polynomial| p.plan(&params, params.max_level()).expect("plan");
             let (dense, sparse) = (plan(&dense), plan(&sparse));
-            assert!(sparse.relinearisations() < dense.relinearisations(), "{basis:?} {degree}");
+            assert!(sparse.products() < dense.products(), "{basis:?} {degree}");
+            assert!(sparse.relinearisations() <= dense.relinearisations(), "{basis:?} {degree}");
             assert_eq!(sparse.depth(), dense.depth(), "{basis:?} {degree}");
             if degree % 2 == 0 {
                 assert!(sparse.powers().iter().all(|power| power % 2 == 0), "{basis:?} {degree}: {:?}", sparse.powers());
@@ -155,13 +156,13 @@ fn domains_take_one_level_where_their_map_is_no_integer() {
     let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
     let unit = noise(64, 9);
     for basis in BASES {
-        for (domain, extra) in [((-1.0, 1.0), 0), ((-0.5, 0.5), 0), ((0.0, 1.0), 0), ((-8.0, 8.0), 1), ((0.0, 3.0), 1), ((-0.3, 0.2), 1)] {
+        for (domain, extra) in [((-1.0, 1.0), 0), ((-0.5, 0.5), 0), ((0.0, 1.0), 0), ((-8.0, 8.0), 1), ((0.0, 3.0), 1), ((-0.3, 0.4), 1)] {
             let (a, b) = domain;
             let data: Vec<f64> = unit.iter().map(|y| (a + b) / 2.0 + (b - a) / 2.0 * y).collect();
             for degree in [1usize, 2, 6, 7, 20] {
                 let p = Polynomial::new(random(degree, 4), basis, domain).expect("polynomial");
                 let x = encrypt(&sk, &data);
-                check_mapped(&sk, &ev, &p, &x, &data);
+                check(&sk, &ev, &p, &x, &data);
                 let plan = p.plan(&params, params.max_level()).expect("plan");
                 // Degree 1 takes the map into its own coefficients.
                 let extra = if degree == 1 { 0 } else { extra };
@@ -171,18 +172,18 @@ fn domains_take_one_level_where_their_map_is_no_integer() {
     }
 }
 
-/// As [`check`], for data beyond `[-1, 1]`.
-fn check_mapped(sk: &SecretKey, ev: &Evaluator, p: &Polynomial, x: &Ciphertext, data: &[f64]) {
-    check(sk, ev, p, x, data);
-}
+/// Name, function, degree, domain, and how far its interpolant is off at worst.
+type Case = (&'static str, fn(f64) -> f64, usize, (f64, f64), f64);
 
 #[test]
 fn known_functions_come_out_as_their_fits_promise() {
     let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
-    // (function, degree, domain, how far its interpolant is off, worst).
-    let cases: [(&str, fn(f64) -> f64, usize, (f64, f64), f64); 3] =
-        [("sigmoid", sigmoid, 23, (-8.0, 8.0), 4e-5), ("exp", f64::exp, 12, (-1.0, 1.0), 1e-13), ("sin", f64::sin, 31, (-12.0, 12.0), 1e-9)];
+    let cases: [Case; 3] = [
+        ("sigmoid", sigmoid, 23, (-8.0, 8.0), 1e-4),
+        ("exp", f64::exp, 12, (-1.0, 1.0), 1e-13),
+        ("sin", f64::sin, 31, (-12.0, 12.0), 1e-9),
+    ];
     for (name, function, degree, domain, fit_error) in cases {
         let p = Polynomial::fit(function, degree, domain).expect("fit");
         let data: Vec<f64> = ramp(params.slot_count()).iter().map(|y| y * domain.1).collect();
@@ -197,7 +198,11 @@ fn known_functions_come_out_as_their_fits_promise() {
     // Known values, not our own arithmetic: sigmoid(1), sigmoid(-3), e.
     let x = encrypt(&sk, &[1.0, -3.0]);
     let p = Polynomial::fit(sigmoid, 31, (-8.0, 8.0)).expect("fit");
-    assert_close(&decrypt(&sk, &ev.evaluate_polynomial(&x, &p).expect("sigmoid")), &[0.731_058_578_630_004_9, 0.047_425_873_177_566_78], 1e-5);
+    assert_close(
+        &decrypt(&sk, &ev.evaluate_polynomial(&x, &p).expect("sigmoid")),
+        &[0.731_058_578_630_004_9, 0.047_425_873_177_566_78],
+        1e-5,
+    );
     let p = Polynomial::fit(f64::exp, 14, UNIT_DOMAIN).expect("fit");
     assert_close(&decrypt(&sk, &ev.evaluate_polynomial(&x_of(&sk, 1.0), &p).expect("exp")), &[std::f64::consts::E], 1e-6);
 }
@@ -283,10 +288,10 @@ fn too_few_levels_are_refused_with_the_depth_and_the_remedy() {
     let p = Polynomial::fit(f64::exp, 20, (-3.0, 3.0)).expect("fit");
     assert_refused!(
         p.plan(&params, params.max_level()),
-        CkksError::PolynomialDepth { depth: 6, level: 3, .. },
+        CkksError::PolynomialDepth { depth: 6, level: 4, .. },
         "degree 20",
         "takes 6 levels",
-        "at level 3",
+        "at level 4",
         "more levels"
     );
     assert_refused!(p.plan(&params, Level(9)), CkksError::Lattice(_), "level");
@@ -297,7 +302,7 @@ fn polynomials_that_are_none_are_refused() {
     let new = |coefficients: &[f64], domain| Polynomial::new(coefficients.to_vec(), Chebyshev, domain);
     assert_refused!(new(&[], UNIT_DOMAIN), CkksError::Empty { .. }, "no entries");
     assert_refused!(new(&[1.0, f64::NAN], UNIT_DOMAIN), CkksError::NotFinite { index: 1, .. }, "NaN");
-    assert_refused!(new(&vec![1.0; MAX_DEGREE + 2], UNIT_DOMAIN), CkksError::OutOfRange { .. }, "1024");
+    assert_refused!(new(&vec![1.0; MAX_DEGREE + 2], UNIT_DOMAIN), CkksError::OutOfRange { .. }, "512");
     for domain in [(1.0, 1.0), (2.0, 1.0), (0.0, f64::INFINITY), (f64::NAN, 1.0), (0.0, 1e-320)] {
         assert_refused!(new(&[1.0], domain), CkksError::OutOfRange { .. }, "domain");
     }
@@ -308,12 +313,21 @@ fn polynomials_that_are_none_are_refused() {
 #[test]
 fn coefficients_without_room_are_refused_before_any_product() {
     let params = params("insecure_tiny");
-    for coefficients in [vec![1e9], vec![1.0, 1e9], vec![0.5, 0.5, 1e12], vec![0.0, 1e300, 1.0], vec![1e300, 0.5]] {
-        let refused = polynomial(&coefficients, Power).plan(&params, params.max_level());
-        let fits = coefficients.len() < 3 && coefficients.iter().all(|c| c.abs() < 1e10);
-        assert_eq!(refused.is_ok(), fits, "{coefficients:?}");
+    for (coefficients, fits) in [
+        (vec![1e5], true),
+        (vec![1e9], false),
+        (vec![0.5, 1e5], true),
+        (vec![0.5, 1e9], false),
+        (vec![0.5, 0.5, 1e5], true),
+        (vec![0.5, 0.5, 1e12], false),
+        (vec![0.0, 1e300, 1.0], false),
+        (vec![1e300, 0.5], false),
+    ] {
+        // Down to level 0, where 60 bits hold a scale of 40.
+        let plan = polynomial(&coefficients, Power).plan(&params, Level(levels_of(coefficients.len() - 1)));
+        assert_eq!(plan.is_ok(), fits, "{coefficients:?}");
         if !fits {
-            assert_refused!(refused, CkksError::ValueTooLarge { .. }, "scale the data down");
+            assert_refused!(plan, CkksError::ValueTooLarge { .. }, "scale the data down");
         }
     }
 }
@@ -322,7 +336,9 @@ fn coefficients_without_room_are_refused_before_any_product() {
 fn dry_runs_give_the_plans_needs_levels_and_scales() {
     let params = params("insecure_deep");
     for basis in BASES {
-        for (coefficients, domain) in [(random(0, 1), UNIT_DOMAIN), (random(1, 1), UNIT_DOMAIN), (random(13, 1), UNIT_DOMAIN), (random(8, 1), (-2.0, 3.0))] {
+        for (coefficients, domain) in
+            [(random(0, 1), UNIT_DOMAIN), (random(1, 1), UNIT_DOMAIN), (random(13, 1), UNIT_DOMAIN), (random(8, 1), (-2.0, 3.0))]
+        {
             let p = Polynomial::new(coefficients, basis, domain).expect("polynomial");
             let recorder = Evaluator::recording(&params);
             let top = params.max_level();
@@ -343,9 +359,18 @@ fn dry_runs_give_the_plans_needs_levels_and_scales() {
 #[test]
 fn plans_print_what_they_will_do() {
     let params = params("insecure_deep");
-    let plan = Polynomial::fit(|x| 1.0 / (1.0 + (-x).exp()), 15, (-8.0, 8.0)).expect("fit").plan(&params, params.max_level()).expect("plan");
+    let plan =
+        Polynomial::fit(|x| 1.0 / (1.0 + (-x).exp()), 15, (-8.0, 8.0)).expect("fit").plan(&params, params.max_level()).expect("plan");
     let text = plan.explain().to_string();
-    for part in ["degree 15", "chebyshev", "[-8, 8]", "levels     9 to 4: 5 in all", "relinearisation, up to level", "products of ciphertexts", "T2"] {
+    for part in [
+        "degree 15",
+        "chebyshev",
+        "[-8, 8]",
+        "levels     9 to 4: 5 in all",
+        "relinearisation, up to level",
+        "products of ciphertexts",
+        "T2",
+    ] {
         assert!(text.contains(part), "`{part}` is not in:\n{text}");
     }
 }
@@ -354,7 +379,7 @@ fn plans_print_what_they_will_do() {
 fn interpolants_meet_their_function_at_the_points_and_match_known_coefficients() {
     // exp on [-1, 1]: modified Bessel functions, c_0 = I_0(1), c_i = 2 I_i(1).
     let p = Polynomial::fit(f64::exp, 20, UNIT_DOMAIN).expect("fit");
-    let bessel = [1.266_065_877_752_008_4, 1.130_318_207_984_970_1, 0.271_495_339_534_076_56, 0.044_336_849_848_663_8];
+    let bessel = [1.266_065_877_752_008_4, 1.130_318_207_984_97, 0.271_495_339_534_076_56, 0.044_336_849_848_663_8];
     for (got, expected) in p.coefficients().iter().zip(bessel) {
         assert!((got - expected).abs() < 1e-14, "{got} {expected}");
     }

@@ -25,7 +25,7 @@ mod split;
 pub use plan::{PolynomialExplanation, PolynomialPlan, Step, StepRow, Value};
 
 /// Highest degree: planning beyond it takes too long to be of use, and double precision has run out before.
-pub const MAX_DEGREE: usize = 1023;
+pub const MAX_DEGREE: usize = 511;
 
 /// What the coefficients multiply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

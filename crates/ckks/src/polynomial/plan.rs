@@ -305,7 +305,8 @@ impl Builder<'_> {
         }
         let mut parts = Vec::with_capacity(split.parts.len());
         for Part { products, linear, constant, degree, magnitude, .. } in split.parts {
-            let products = products.iter().map(|&(part, power)| Product { left: parts[part], right: powers[&power], twice: false }).collect();
+            let products =
+                products.iter().map(|&(part, power)| Product { left: parts[part], right: powers[&power], twice: false }).collect();
             let linear = linear.iter().map(|&(power, c)| (powers[&power], c)).collect();
             parts.push(self.push(Value::Part(degree * stride), Scaling::Asked, products, linear, (constant, magnitude)));
         }
@@ -404,24 +405,25 @@ impl PolynomialPlan {
                 let (needed, room) = ((step.magnitude * scale + 1.0).log2() + 1.0, self.params.log2_q(level) - 1.0);
                 let room = if step.constant == 0.0 { room } else { room.min(INTEGER_BITS + self.divisor(step).log2()) };
                 if needed > room {
-                    return Err(CkksError::ValueTooLarge {
-                        value: step.magnitude,
-                        log2_scale: scale.log2(),
-                        needed,
-                        room,
-                        level: level.0,
-                    });
+                    return Err(CkksError::ValueTooLarge { value: step.magnitude, log2_scale: scale.log2(), needed, room, level: level.0 });
                 }
             }
             for &(operand, c) in &step.linear {
                 let factor_scale = self.sum_scale(step) / self.scale_of(operand);
                 let (needed, room) = ((c.abs() * factor_scale).log2(), INTEGER_BITS);
                 if needed > room {
-                    return Err(CkksError::ValueTooLarge { value: c.abs(), log2_scale: factor_scale.log2(), needed, room, level: step.level.0 });
+                    return Err(CkksError::ValueTooLarge {
+                        value: c.abs(),
+                        log2_scale: factor_scale.log2(),
+                        needed,
+                        room,
+                        level: step.level.0,
+                    });
                 }
                 let fixed = !step.rescales() || step.scaling == Scaling::Divided;
                 if !fixed && factor_scale < self.divisor(step).sqrt() {
-                    let remedy = format!("the step below level {} leaves coefficients too few bits; use steps of one size", step.working_level());
+                    let remedy =
+                        format!("the step below level {} leaves coefficients too few bits; use steps of one size", step.working_level());
                     let value = format!("2^{:.1}", factor_scale.log2());
                     return Err(CkksError::OutOfRange { what: "the scale left for coefficients", value, remedy });
                 }
