@@ -87,11 +87,8 @@ impl PyPolynomial {
             Ok(values) => real_vector(&values, "the function's values")?,
             // A function of numbers does not take arrays: `math.exp`, or one with an `if`.
             Err(error) if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) => {
-                let values = points.iter().map(|&point| function.call1((point,))?.extract::<f64>()).collect();
-                values.map_err(|second: PyErr| {
-                    second.set_cause(py, Some(error));
-                    second
-                })?
+                let values: PyResult<Vec<f64>> = points.iter().map(|&point| function.call1((point,))?.extract::<f64>()).collect();
+                values.inspect_err(|second| second.set_cause(py, Some(error)))?
             }
             Err(error) => return Err(error),
         };
