@@ -133,9 +133,9 @@ def test_composed_with_other_operations(deep, rng):
 
 def test_too_few_levels_keys_or_slots_are_errors_with_a_remedy(deep):
     params, key, keys = deep
-    p = cl.Polynomial.fit(np.sin, 40, domain=(-9, 9))
+    p = cl.Polynomial(np.full(41, 0.02), "chebyshev", domain=(-9, 9))
     ct = key.encrypt(np.ones(3), level=4).with_keys(keys)
-    with pytest.raises(cl.LevelError, match="takes 7 levels here, the ciphertext is at level 4"):
+    with pytest.raises(cl.LevelError, match="degree 40 takes 7 levels here, the ciphertext is at level 4"):
         p(ct)
     with pytest.raises(cl.LevelError):
         p.plan(params, level=4)

@@ -140,6 +140,8 @@ impl Step {
 pub struct PolynomialPlan {
     params: Params,
     polynomial: Polynomial,
+    /// Degree without what is dropped.
+    degree: usize,
     dropped: usize,
     input: (Level, f64),
     pub(super) steps: Vec<Step>,
@@ -164,14 +166,21 @@ impl Polynomial {
         params.chain().check_level(level)?;
         params.check_scale(scale, level)?;
         let (coefficients, dropped) = significant(self.coefficients());
+        let degree = coefficients.len() - 1;
         let mut builder = Builder { params, basis: self.basis(), level, scale, steps: Vec::new(), depths: vec![0] };
         builder.build(self, coefficients);
         let depth = builder.depths[builder.depths.len() - 1];
         if depth > level.0 {
-            return Err(CkksError::PolynomialDepth { degree: self.degree(), depth, level: level.0, max_level: params.max_level().0 });
+            return Err(CkksError::PolynomialDepth { degree, depth, level: level.0, max_level: params.max_level().0 });
         }
-        let mut plan =
-            PolynomialPlan { params: params.clone(), polynomial: self.clone(), dropped, input: (level, scale), steps: builder.steps };
+        let mut plan = PolynomialPlan {
+            params: params.clone(),
+            polynomial: self.clone(),
+            degree,
+            dropped,
+            input: (level, scale),
+            steps: builder.steps,
+        };
         plan.assign_levels(Level(level.0 - depth));
         plan.assign_scales();
         plan.check()?;
@@ -524,7 +533,7 @@ impl PolynomialPlan {
     #[must_use]
     pub fn explain(&self) -> PolynomialExplanation {
         PolynomialExplanation {
-            degree: self.polynomial.degree(),
+            degree: self.degree,
             basis: self.polynomial.basis().name(),
             domain: self.polynomial.domain(),
             dropped: self.dropped,
@@ -574,7 +583,7 @@ pub struct StepRow {
 /// The figures of [`PolynomialPlan::explain`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PolynomialExplanation {
-    /// Degree.
+    /// Degree, without the coefficients that are dropped.
     pub degree: usize,
     /// Name of the basis.
     pub basis: &'static str,
