@@ -337,6 +337,32 @@ fn coefficients_without_room_are_refused_before_any_product() {
 }
 
 #[test]
+fn large_coefficients_that_cancel_are_served_down_to_level_0() {
+    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
+    // T_24 in the power basis: coefficients add up to 7.7e8, beyond the 18 bits above the scale at level 0; values stay in [-1, 1].
+    let mut rows = (vec![1.0], vec![0.0, 1.0]);
+    for _ in 1..24 {
+        let mut next: Vec<f64> = std::iter::once(0.0).chain(rows.1.iter().map(|c| 2.0 * c)).collect();
+        next.iter_mut().zip(&rows.0).for_each(|(next, c)| *next -= c);
+        rows = (rows.1, next);
+    }
+    let sum: f64 = rows.1.iter().map(|c| c.abs()).sum();
+    assert!(sum > 7e8, "{sum:e}");
+    // Not an integer polynomial of even powers alone: half of it, and a little of y.
+    let mut coefficients: Vec<f64> = rows.1.iter().map(|c| c * 0.5).collect();
+    coefficients[1] += 0.125;
+    let p = polynomial(&coefficients, Power);
+    let data = ramp(params.slot_count());
+    let options = EncryptOptions { level: Some(Level(5)), ..EncryptOptions::default() };
+    let x = encrypt_as(&sk, &Values::Real(data.clone()), &[data.len()], options, 1);
+    assert_eq!(p.plan(&params, Level(5)).expect("plan").output_level(), Level(0));
+    let (error, bound) = check(&sk, &ev, &p, &x, &data);
+    // The price of the basis: 30 bits of the precision.
+    assert!(error < 0.1, "{error:e}");
+    println!("error {error:.2e}, bound {bound:.2e}");
+}
+
+#[test]
 fn dry_runs_give_the_plans_needs_levels_and_scales() {
     let params = params("insecure_deep");
     for basis in BASES {

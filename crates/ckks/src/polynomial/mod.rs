@@ -176,23 +176,54 @@ impl Polynomial {
         self.evaluate_as(x)
     }
 
-    /// Horner's rule, or Clenshaw's.
-    fn evaluate_as<T>(&self, x: T) -> T
-    where
-        T: Copy + Add<T, Output = T> + Sub<T, Output = T> + Mul<T, Output = T> + Add<f64, Output = T> + Mul<f64, Output = T>,
-    {
+    fn evaluate_as<T: Number>(&self, x: T) -> T {
         let (alpha, beta) = self.map();
-        let y = if self.domain == UNIT_DOMAIN { x } else { x * alpha + beta };
+        self.basis.evaluate(&self.coefficients, if self.domain == UNIT_DOMAIN { x } else { x * alpha + beta })
+    }
+}
+
+/// What polynomials are evaluated at.
+trait Number:
+    Copy + Add<Self, Output = Self> + Sub<Self, Output = Self> + Mul<Self, Output = Self> + Add<f64, Output = Self> + Mul<f64, Output = Self>
+{
+}
+
+impl Number for f64 {}
+impl Number for Complex64 {}
+
+impl PolynomialBasis {
+    /// `sum_i c_i B_i(y)` by Horner's rule, or Clenshaw's; at least one coefficient.
+    fn evaluate<T: Number>(self, coefficients: &[f64], y: T) -> T {
         let zero = y * 0f64;
-        match self.basis {
-            PolynomialBasis::Power => self.coefficients.iter().rev().fold(zero, |sum, &c| sum * y + c),
-            PolynomialBasis::Chebyshev => {
+        match self {
+            Self::Power => coefficients.iter().rev().fold(zero, |sum, &c| sum * y + c),
+            Self::Chebyshev => {
                 let (last, before) =
-                    self.coefficients[1..].iter().rev().fold((zero, zero), |(last, before), &c| (y * last * 2f64 - before + c, last));
-                y * last - before + self.coefficients[0]
+                    coefficients[1..].iter().rev().fold((zero, zero), |(last, before), &c| (y * last * 2f64 - before + c, last));
+                y * last - before + coefficients[0]
             }
         }
     }
+}
+
+/// How many points a bound takes per degree.
+const POINTS_PER_DEGREE: usize = 4;
+
+/// A bound on `|p(y)|` for `y` in `[-1, 1]`: the sum of magnitudes, or less where the terms cancel.
+///
+/// A polynomial of degree `d` exceeds its largest value at the `m > d` points `cos(pi (j + 1/2) / m)` by a factor of at most
+/// `1 / cos(pi d / (2 m))`; rounding errors of the evaluation are bounded by the sum.
+fn bound_on_interval(coefficients: &[f64], basis: PolynomialBasis) -> f64 {
+    let sum: f64 = coefficients.iter().map(|c| c.abs()).sum();
+    let degree = coefficients.len().saturating_sub(1);
+    if degree == 0 || !sum.is_finite() {
+        return sum;
+    }
+    let count = POINTS_PER_DEGREE * degree;
+    let values = (0..count).map(|j| basis.evaluate(coefficients, (PI * (j as f64 + 0.5) / count as f64).cos()).abs());
+    let excess = (PI / 2.0 * degree as f64 / count as f64).cos().recip();
+    let rounding = sum * f64::EPSILON * (degree * degree) as f64;
+    sum.min(values.fold(0.0, f64::max) * excess + rounding)
 }
 
 fn check_degree(degree: usize) -> Result<(), CkksError> {

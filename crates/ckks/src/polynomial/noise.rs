@@ -6,8 +6,8 @@
 //! e(x y) <= |x| e(y) + |y| e(x) + e(x) e(y),        e(sum c_i x_i) <= sum |c_i| e(x_i)
 //! ```
 //!
-//! with magnitudes bounded by 1 for powers and by the sum of the coefficients for parts. A bound, not an estimate: parts are mostly
-//! far smaller than the sum of their coefficients.
+//! with magnitudes bounded by 1 for powers and by their largest value on the interval for parts. A bound, not an estimate: errors
+//! of different origin rarely add up in one slot.
 
 use clathrate_lattice::Level;
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::powers::{chain_for, depth_of, operands};
 use super::split::{Part, split};
-use super::{Polynomial, PolynomialBasis, UNIT_DOMAIN};
+use super::{Polynomial, PolynomialBasis, UNIT_DOMAIN, bound_on_interval};
 use crate::error::CkksError;
 use crate::evaluator::same_scale;
 use crate::needs::{KeyNeeds, Reach};
@@ -198,10 +198,6 @@ fn significant(coefficients: &[f64]) -> (Vec<f64>, usize) {
     (kept, dropped)
 }
 
-fn magnitude(coefficients: &[f64]) -> f64 {
-    coefficients.iter().map(|c| c.abs()).sum()
-}
-
 /// A factor that needs no level.
 fn is_free(factor: f64) -> bool {
     factor.fract() == 0.0 && factor.abs() <= LARGEST_FREE_FACTOR
@@ -266,7 +262,7 @@ impl Builder<'_> {
                 let kept = is_free(factor) && self.canonical();
                 if !(kept && factor == 1.0 && constant == 0.0) {
                     let scaling = if kept { Scaling::Kept } else { Scaling::Asked };
-                    self.push(Value::Part(1), scaling, vec![], vec![(y, factor)], (constant, magnitude(&coefficients)));
+                    self.push(Value::Part(1), scaling, vec![], vec![(y, factor)], (constant, bound_on_interval(&coefficients, self.basis)));
                 }
             }
             _ => {
@@ -285,7 +281,7 @@ impl Builder<'_> {
     /// Degree 2 or more in `y`.
     fn nonlinear(&mut self, y: usize, mut coefficients: Vec<f64>) {
         let degree = coefficients.len() - 1;
-        let whole = magnitude(&coefficients);
+        let whole = bound_on_interval(&coefficients, self.basis);
         let single = coefficients[1..degree].iter().all(|&c| c == 0.0) && is_free(coefficients[degree]);
         if single && self.canonical() {
             let power = self.monomial(y, degree);

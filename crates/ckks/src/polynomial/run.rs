@@ -19,7 +19,7 @@ const POLYNOMIAL: &str = "a polynomial";
 impl Evaluator {
     /// `p(x)`, entry by entry, at the canonical scale of its level; plans for `x` as it is.
     ///
-    /// Range: real parts in the polynomial's domain; outside it values may grow and wrap around unnoticed.
+    /// Range: numbers in the polynomial's domain; outside it, and off the real line, values grow and may wrap around unnoticed.
     ///
     /// # Errors
     /// As [`Polynomial::plan_at`] and [`Evaluator::run_polynomial`].

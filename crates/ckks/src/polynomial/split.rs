@@ -14,8 +14,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::PolynomialBasis;
 use super::powers::{Chain, chain_for, depth_of, levels_of, pruned};
+use super::{PolynomialBasis, bound_on_interval};
 
 /// What one relinearisation weighs (a rescale is part of it), what one product before it, and what one rescale by itself.
 const RELINEARISATION_COST: u64 = 20;
@@ -37,7 +37,7 @@ pub(super) struct Part {
     pub degree: usize,
     /// Levels it may take.
     pub budget: usize,
-    /// Sum of its coefficients' magnitudes: a bound on the interval.
+    /// A bound on its value on the interval.
     pub magnitude: f64,
 }
 
@@ -213,7 +213,7 @@ impl Cutter<'_> {
     /// Adds the part of these coefficients after those it uses; its index.
     fn part(&mut self, mut coefficients: Vec<f64>, budget: usize) -> usize {
         let degree = coefficients.iter().rposition(|&c| c != 0.0).unwrap_or(0);
-        let magnitude = coefficients.iter().map(|c| c.abs()).sum();
+        let magnitude = bound_on_interval(&coefficients[..=degree], self.basis);
         let (mut products, mut linear) = (Vec::new(), Vec::new());
         let usable = self.search.usable(budget);
         let scattered = |coefficients: &[f64]| (1..=degree).any(|i| coefficients[i] != 0.0 && usable.binary_search(&i).is_err());
