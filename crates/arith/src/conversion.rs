@@ -35,6 +35,8 @@ pub struct BaseConversion {
     pub(crate) inverse_moduli: Vec<f64>,
     /// Per target: `[D/q_i]_p` for each source, then `[-D]_p` when centred.
     pub(crate) weights: Vec<Vec<u64>>,
+    /// The same, prepared.
+    pub(crate) multipliers: Vec<Vec<Multiplier>>,
     /// Bits that bound every `y_i` and `z`.
     pub(crate) y_bits: u32,
 }
@@ -59,7 +61,7 @@ impl BaseConversion {
                 Some(modulus.multiplier(modulus.mul(c, inverse)))
             })
             .collect::<Option<Vec<_>>>()?;
-        let weights = targets
+        let weights: Vec<Vec<u64>> = targets
             .iter()
             .map(|&t| {
                 let modulus = &moduli[t];
@@ -76,6 +78,7 @@ impl BaseConversion {
             targets: targets.to_vec(),
             prepare,
             inverse_moduli: sources.iter().map(|&s| 1.0 / moduli[s].value() as f64).collect(),
+            multipliers: targets.iter().zip(&weights).map(|(&t, row)| row.iter().map(|&w| moduli[t].multiplier(w)).collect()).collect(),
             weights,
             y_bits: sources.iter().map(|&s| moduli[s].bits()).max().unwrap_or(1).max(8),
         })

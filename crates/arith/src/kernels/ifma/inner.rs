@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use super::lanes::{Constants, LANES, Lanes, add, load, multiply_high, splat, store};
-use super::ntt::{broadcast, forward_butterfly, inverse_butterfly};
+use super::passes::{broadcast, forward_butterfly, inverse_butterfly};
 
 /// Words of the innermost block, whose six last stages are one pass.
 pub const INNER: usize = 64;
