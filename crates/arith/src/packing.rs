@@ -24,6 +24,14 @@ pub struct Run<'a> {
     pub stride: usize,
 }
 
+impl Run<'_> {
+    /// The run from coefficient `start` on, a multiple of [`VECTOR`].
+    #[must_use]
+    pub fn after(&self, start: usize) -> Self {
+        Self { bytes: &self.bytes[start / VECTOR * self.stride..], ..*self }
+    }
+}
+
 /// A run to be written.
 #[derive(Debug)]
 pub struct RunMut<'a> {

@@ -6,7 +6,8 @@ mod common;
 
 use clathrate_arith::automorphism::{mul_monomial, subring_embed, subring_extract};
 use clathrate_arith::{
-    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, GadgetInput, GaloisElement, Isa, Modulus, Rounding,
+    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, GaloisElement,
+    Isa, Modulus, Rounding,
 };
 use clathrate_testkit::oracle;
 use common::{Words, engines, mixed_primes};
@@ -251,17 +252,77 @@ fn inner_products_meet_permuted_rows_for_any_number_of_terms() {
     }
 }
 
+impl Case {
+    /// Random factors with rows for the rows `wide` of the basis, and what they hold: `[group][slot]`.
+    fn factors(&self, shape: FactorShape, wide: &[usize], words: &mut Words) -> (Factors, Vec<Vec<Buffer>>) {
+        let moduli: Vec<usize> = wide.iter().map(|&row| BASIS[row]).collect();
+        let mut factors = self.engine.zeroed_factors(shape, &moduli);
+        let mut plain = Vec::new();
+        for group in 0..shape.groups {
+            let slots: Vec<Buffer> = (0..shape.slots())
+                .map(|_| {
+                    let mut buffer = self.engine.zeroed(wide.len());
+                    for (i, &row) in wide.iter().enumerate() {
+                        buffer.row_mut(i).iter_mut().for_each(|word| *word = words.residue(self.modulus(row)));
+                    }
+                    buffer
+                })
+                .collect();
+            let sources: Vec<Vec<&Buffer>> = slots.iter().map(|slot| vec![slot]).collect();
+            self.engine.pack_factors(&mut factors, group, &sources, &(0..wide.len()).collect::<Vec<_>>());
+            plain.push(slots);
+        }
+        (factors, plain)
+    }
+
+    /// The rows `own` of every input, scaled by `constants`, as centred integers, reduced modulo `targets` and transformed.
+    fn digit(&self, input: &Buffer, own: std::ops::Range<usize>, constants: &[u64], targets: &[usize]) -> Buffer {
+        let moduli: Vec<Modulus> = own.clone().map(|row| self.engine.moduli()[BASIS[row]]).collect();
+        let scale = |(row, &c): (usize, &u64)| input.row(row).iter().map(|&x| mulmod(x, c, self.modulus(row))).collect();
+        let scaled: Vec<Vec<u64>> = own.zip(constants).map(scale).collect();
+        let scaled: Vec<&[u64]> = scaled.iter().map(Vec::as_slice).collect();
+        let mut digit = self.engine.zeroed(targets.len());
+        for (i, value) in oracle::compose_centred(&scaled, &moduli).iter().enumerate() {
+            for (row, &target) in targets.iter().enumerate() {
+                digit.row_mut(row)[i] = oracle::residue(value, &self.engine.moduli()[target]);
+            }
+        }
+        self.engine.forward_ntt(&mut digit, 0..targets.len(), targets);
+        digit
+    }
+
+    /// Inputs at a level of the basis' first `level` rows, in both forms.
+    fn gadget_inputs(&self, count: usize, level: usize, words: &mut Words) -> Vec<(Buffer, Buffer)> {
+        (0..count)
+            .map(|_| {
+                let mut coefficients = self.engine.zeroed(level);
+                for row in 0..level {
+                    coefficients.row_mut(row).iter_mut().for_each(|word| *word = words.residue(self.modulus(row)));
+                }
+                let mut values = coefficients.clone();
+                self.engine.forward_ntt(&mut values, 0..level, &BASIS[..level]);
+                (coefficients, values)
+            })
+            .collect()
+    }
+}
+
+/// Digits of one, two and one rows; rows 4 and 5 belong to none, as special primes do.
+fn gadget_digits(case: &Case, words: &mut Words) -> Vec<(std::ops::Range<usize>, Vec<u64>)> {
+    let mut constants = |own: std::ops::Range<usize>| own.map(|row| 1 + words.next() % (case.modulus(row) - 1)).collect();
+    [0..1, 1..3, 3..4].into_iter().map(|own| (own.clone(), constants(own))).collect()
+}
+
+/// Inputs, terms, columns and groups of the factors, and the groups that are asked for.
+const GADGET_SHAPES: [(usize, usize, usize, usize, &[usize]); 4] =
+    [(1, 3, 1, 1, &[0]), (3, 10, 2, 1, &[0]), (2, 6, 5, 2, &[1, 0]), (1, 4, 2, 3, &[2])];
+
 #[test]
 fn gadget_products_multiply_the_centred_digits_of_every_input() {
     for case in DEGREES.into_iter().flat_map(cases) {
         let mut words = Words::new(20);
         let rows = BASIS.len();
-        let moduli: Vec<Modulus> = BASIS.iter().map(|&i| case.engine.moduli()[i]).collect();
-        // Digits of one, two and one rows; rows 4 and 5 belong to none, as special primes do.
-        let digits: Vec<(std::ops::Range<usize>, Vec<u64>)> = [0..1, 1..3, 3..4]
-            .into_iter()
-            .map(|own| (own.clone(), own.map(|row| 1 + words.next() % (case.modulus(row) - 1)).collect()))
-            .collect();
+        let digits = gadget_digits(&case, &mut words);
         let extensions: Vec<DigitExtension> = digits
             .iter()
             .map(|(own, constants)| {
@@ -271,67 +332,68 @@ fn gadget_products_multiply_the_centred_digits_of_every_input() {
                 DigitExtension::new(own.start, constants.clone(), conversion.expect("distinct"), rows)
             })
             .collect();
-        for (inputs, outputs) in [(1, 1), (3, 2), (2, 5)] {
-            // Inputs at a level of four rows; factors with two rows more, met backwards.
-            let level = &BASIS[..4];
-            let xs: Vec<(Buffer, Buffer)> = (0..inputs)
-                .map(|_| {
-                    let mut coefficients = case.engine.zeroed(4);
-                    for row in 0..4 {
-                        let q = case.modulus(row);
-                        coefficients.row_mut(row).iter_mut().for_each(|word| *word = words.next() % q);
-                    }
-                    let mut values = coefficients.clone();
-                    case.engine.forward_ntt(&mut values, 0..4, level);
-                    (coefficients, values)
-                })
+        // Factors with two rows more than the basis, met backwards.
+        let wide: Vec<usize> = [0].into_iter().chain((0..rows).rev()).chain([3]).collect();
+        let factor_rows: Vec<usize> = (0..rows).map(|row| rows - row).collect();
+        for (inputs, terms, columns, groups, picked) in GADGET_SHAPES {
+            let xs = case.gadget_inputs(inputs, 4, &mut words);
+            let (factors, plain) = case.factors(FactorShape { groups, terms, columns, packed: true }, &wide, &mut words);
+            // The digits as integers, by big integers; their transforms are tested above. Digit by digit, input by input.
+            let extended: Vec<Buffer> = digits
+                .iter()
+                .flat_map(|(own, constants)| xs.iter().map(|(x, _)| case.digit(x, own.clone(), constants, &BASIS)).collect::<Vec<_>>())
                 .collect();
-            let y_rows: Vec<usize> = (0..rows).map(|row| rows - row).collect();
-            let ys: Vec<Vec<Buffer>> = (0..outputs)
-                .map(|_| {
-                    let mut factor = || {
-                        let mut buffer = case.engine.zeroed(rows + 2);
-                        for row in 0..rows {
-                            let q = case.modulus(row);
-                            buffer.row_mut(y_rows[row]).iter_mut().for_each(|word| *word = words.residue(q));
-                        }
-                        buffer
-                    };
-                    (0..inputs * digits.len()).map(|_| factor()).collect()
-                })
-                .collect();
-            // The digits as integers, by big integers; their transforms are tested above.
-            let mut extended = Vec::new();
-            for (coefficients, _) in &xs {
-                for (own, constants) in &digits {
-                    let scaled: Vec<Vec<u64>> = own
-                        .clone()
-                        .zip(constants)
-                        .map(|(row, &c)| coefficients.row(row).iter().map(|&x| mulmod(x, c, case.modulus(row))).collect())
-                        .collect();
-                    let scaled: Vec<&[u64]> = scaled.iter().map(Vec::as_slice).collect();
-                    let mut digit = case.engine.zeroed(rows);
-                    for (i, value) in oracle::compose_centred(&scaled, &moduli[own.clone()]).iter().enumerate() {
-                        for row in 0..rows {
-                            digit.row_mut(row)[i] = oracle::residue(value, &moduli[row]);
-                        }
-                    }
-                    case.engine.forward_ntt(&mut digit, 0..rows, &BASIS);
-                    extended.push(digit);
-                }
-            }
-            let right: Vec<Vec<&Buffer>> = ys.iter().map(|ys| ys.iter().collect()).collect();
             for with_values in [false, true] {
                 let forms: Vec<GadgetInput> =
                     xs.iter().map(|(coefficients, values)| GadgetInput { coefficients, values: with_values.then_some(values) }).collect();
-                let mut out: Vec<Buffer> = (0..outputs).map(|_| case.engine.scratch(rows)).collect();
-                case.engine.gadget_products(&mut out, &forms, &extensions, &right, &y_rows, &BASIS);
-                for (out, ys) in out.iter().zip(&ys) {
+                let mut out: Vec<Buffer> = (0..picked.len() * columns).map(|_| case.engine.scratch(rows)).collect();
+                case.engine.gadget_products(&mut out, &forms, &extensions, &factors, picked, &factor_rows, &BASIS);
+                for (index, out) in out.iter().enumerate() {
+                    let (group, column) = (picked[index / columns], index % columns);
                     case.expect("gadget product", out, |r, i| {
                         let q = case.modulus(r);
-                        extended.iter().zip(ys).fold(0, |sum, (d, y)| (sum + mulmod(d.row(r)[i], y.row(y_rows[r])[i], q)) % q)
+                        let factor = |t: usize| plain[group][t * columns + column].row(factor_rows[r])[i];
+                        extended.iter().enumerate().fold(0, |sum, (t, digit)| (sum + mulmod(digit.row(r)[i], factor(t), q)) % q)
                     });
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn gadget_products_of_digits_extended_to_foreign_moduli_only_are_their_sums() {
+    for case in DEGREES.into_iter().flat_map(cases) {
+        let mut words = Words::new(21);
+        let digits = gadget_digits(&case, &mut words);
+        // Rows 5 and 4 of the basis: no digit has them.
+        let wide = [4, 5, 4];
+        let (targets, factor_rows) = ([BASIS[5], BASIS[4]], [1, 2]);
+        let extensions: Vec<DigitExtension> = digits
+            .iter()
+            .map(|(own, constants)| {
+                let sources: Vec<usize> = own.clone().map(|row| BASIS[row]).collect();
+                let conversion = BaseConversion::new(case.engine.moduli(), &sources, &targets, constants, Rounding::Centred);
+                DigitExtension::foreign(own.start, conversion.expect("distinct"))
+            })
+            .collect();
+        for (inputs, terms, columns, groups, picked) in GADGET_SHAPES {
+            let xs = case.gadget_inputs(inputs, 4, &mut words);
+            let (factors, plain) = case.factors(FactorShape { groups, terms, columns, packed: true }, &wide, &mut words);
+            let extended: Vec<Buffer> = digits
+                .iter()
+                .flat_map(|(own, constants)| xs.iter().map(|(x, _)| case.digit(x, own.clone(), constants, &targets)).collect::<Vec<_>>())
+                .collect();
+            let forms: Vec<GadgetInput> = xs.iter().map(|(coefficients, _)| GadgetInput { coefficients, values: None }).collect();
+            let mut out: Vec<Buffer> = (0..picked.len() * columns).map(|_| case.engine.scratch(2)).collect();
+            case.engine.gadget_products(&mut out, &forms, &extensions, &factors, picked, &factor_rows, &targets);
+            for (index, out) in out.iter().enumerate() {
+                let (group, column) = (picked[index / columns], index % columns);
+                case.expect("foreign gadget product", out, |r, i| {
+                    let q = case.moduli[targets[r]];
+                    let factor = |t: usize| plain[group][t * columns + column].row(factor_rows[r])[i];
+                    extended.iter().enumerate().fold(0, |sum, (t, digit)| (sum + mulmod(digit.row(r)[i], factor(t), q)) % q)
+                });
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use clathrate_arith::kernels::{self, Isa, RowKernel};
 use clathrate_arith::ntt::reference_forward;
+use clathrate_arith::packing::{self, OVERREAD, Run, RunMut, VECTOR};
 use clathrate_arith::primes::{is_prime, primitive_root};
 use clathrate_arith::{ArithError, Modulus};
 
@@ -353,4 +354,173 @@ fn wide_modulus_falls_to_a_kernel_that_takes_it() {
     for isa in Isa::available() {
         assert_eq!(kernels::build(isa, narrow, 128).expect("fits").isa(), isa);
     }
+}
+
+/// Packed vectors of `slots` slots each, with bytes of others between them and after them; and the residues, by slot.
+struct PackedRows {
+    bytes: Vec<u8>,
+    bits: u32,
+    stride: usize,
+    rows: Vec<Vec<u64>>,
+}
+
+/// What the bytes of others hold.
+const FOREIGN: u8 = 0x5a;
+
+impl PackedRows {
+    fn new(rows: Vec<Vec<u64>>, len: usize, bits: u32, gap: usize) -> Self {
+        let stride = rows.len() * bits as usize + gap;
+        let vectors = len.div_ceil(VECTOR);
+        let mut bytes = vec![FOREIGN; vectors * stride + OVERREAD];
+        for vector in 0..vectors {
+            for (slot, row) in rows.iter().enumerate() {
+                let lanes = std::array::from_fn(|lane| row.get(vector * VECTOR + lane).copied().unwrap_or(0));
+                packing::pack(&mut bytes[vector * stride + slot * bits as usize..], bits, &lanes);
+            }
+        }
+        Self { bytes, bits, stride, rows }
+    }
+
+    fn run(&self) -> Run<'_> {
+        Run { bytes: &self.bytes, bits: self.bits, stride: self.stride }
+    }
+}
+
+/// The widths a modulus' residues are packed to: their own, a wider one, and words.
+fn packed_widths(modulus: &Modulus) -> Vec<u32> {
+    let own = packing::packed_bits(modulus.bits());
+    let mut widths = vec![own, (own + 5).min(packing::MAX_PACKED_BITS.max(own)), 64];
+    widths.dedup();
+    widths
+}
+
+#[test]
+fn dot_packed_every_shape_of_largest_residues_equals_scalar_and_division() {
+    each_kernel(|modulus, scalar, kernel| {
+        let q = modulus.value();
+        let mut random = Random(10);
+        for bits in packed_widths(modulus) {
+            for (terms, columns, len) in [
+                (0usize, 2usize, 9usize),
+                (1, 1, 8),
+                (1, 2, 3),
+                (3, 3, 16),
+                (4, 1, 33),
+                (11, 2, 24),
+                (17, 4, 8),
+                (40, 2, 16),
+                (19, 5, 40),
+                (7, 6, 72),
+                (5, 11, 80),
+                (70, 1, 8),
+                (2, 0, 8),
+            ] {
+                for largest in [true, false] {
+                    let mut row = |_| if largest { vec![q - 1; len] } else { random.row(len, q) };
+                    let xs: Vec<Vec<u64>> = (0..terms).map(&mut row).collect();
+                    let start: Vec<Vec<u64>> = (0..columns).map(&mut row).collect();
+                    // Terms beyond those that are summed, as in a prefix.
+                    let factors = PackedRows::new((0..(terms + 1) * columns).map(&mut row).collect(), len, bits, 3);
+                    for accumulate in [false, true] {
+                        let run = |kernel: &dyn RowKernel| {
+                            let mut out = start.clone();
+                            let mut targets: Vec<&mut [u64]> = out.iter_mut().map(Vec::as_mut_slice).collect();
+                            kernel.dot_packed(&mut targets, &views(&xs), factors.run(), accumulate);
+                            out
+                        };
+                        let got = run(kernel);
+                        let label = format!("{:?}, q {q}, {bits} bits, {terms} terms, {columns} columns, length {len}", kernel.isa());
+                        assert!(got == run(scalar), "{label}");
+                        for (p, got) in got.iter().enumerate() {
+                            for i in 0..len {
+                                let first = if accumulate { start[p][i] } else { 0 };
+                                let expected = (0..terms)
+                                    .fold(first, |sum, j| modulus.add(sum, modulus.mul(xs[j][i], factors.rows[j * columns + p][i])));
+                                assert_eq!(got[i], expected, "{label}, column {p}, word {i}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn dot_packed_more_terms_than_any_accumulator_holds_equals_the_closed_form() {
+    each_kernel(|modulus, _, kernel| {
+        let q = modulus.value();
+        let row = vec![q - 1; 8];
+        for terms in [4095usize, 4096, 9001] {
+            for columns in [1usize, 2] {
+                let factors = PackedRows::new(vec![row.clone(); terms * columns], 8, packing::packed_bits(modulus.bits()), 0);
+                let mut out = vec![row.clone(); columns];
+                let mut targets: Vec<&mut [u64]> = out.iter_mut().map(Vec::as_mut_slice).collect();
+                kernel.dot_packed(&mut targets, &vec![row.as_slice(); terms], factors.run(), true);
+                // (q - 1)^2 = 1 and q - 1 = -1.
+                assert_eq!(out, vec![vec![modulus.reduce(terms as u64 - 1); 8]; columns], "{:?}, q {q}, {terms} terms", kernel.isa());
+            }
+        }
+    });
+}
+
+#[test]
+fn packed_sums_write_their_own_bytes_only_and_equal_scalar() {
+    each_kernel(|modulus, scalar, kernel| {
+        let q = modulus.value();
+        let mut random = Random(11);
+        for bits in packed_widths(modulus) {
+            for len in [0usize, 1, 4, 8, 16, 37, 40] {
+                let label = format!("{:?}, q {q}, {bits} bits, length {len}", kernel.isa());
+                let rows: Vec<Vec<u64>> = (0..9).map(|i| if i < 5 { vec![q - 1; len] } else { random.row(len, q) }).collect();
+                let add = |parts: &[usize]| -> Vec<u64> {
+                    (0..len).map(|i| parts.iter().fold(0, |sum, &p| modulus.add(sum, rows[p][i]))).collect()
+                };
+                let slots: Vec<Vec<usize>> = vec![vec![0], vec![0, 1, 2, 3, 4, 5, 6, 7, 8], vec![], vec![8], vec![7, 6], vec![5, 5, 5]];
+                let expected = PackedRows::new(slots.iter().map(|parts| add(parts)).collect(), len, bits, 5);
+                let vectors = len.div_ceil(VECTOR);
+                for kernel in [scalar, kernel] {
+                    // Made of rows.
+                    let mut bytes = vec![FOREIGN; expected.bytes.len()];
+                    let parts: Vec<Vec<&[u64]>> = slots.iter().map(|parts| parts.iter().map(|&p| rows[p].as_slice()).collect()).collect();
+                    kernel.pack_sums(RunMut { bytes: &mut bytes, bits, stride: expected.stride }, &parts);
+                    assert!(bytes == expected.bytes, "packed, {label}");
+                    // To the last byte of what is its own.
+                    let own = (vectors * expected.stride).saturating_sub(5);
+                    kernel.pack_sums(RunMut { bytes: &mut bytes[..own], bits, stride: expected.stride }, &parts);
+                    assert!(bytes == expected.bytes, "packed without room behind, {label}");
+                    // Made of packed ones.
+                    let source = PackedRows::new(rows.clone(), len, bits, 2);
+                    bytes.fill(FOREIGN);
+                    kernel.sum_packed(RunMut { bytes: &mut bytes[..own], bits, stride: expected.stride }, source.run(), &slots, vectors);
+                    assert!(bytes == expected.bytes, "summed, {label}");
+                    for parts in &slots {
+                        let mut out = vec![u64::MAX; len];
+                        kernel.unpack_sum(&mut out, source.run(), parts);
+                        assert!(out == add(parts), "unpacked, {label}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn packed_sums_change_width_between_packed_residues_and_words() {
+    each_kernel(|modulus, _, kernel| {
+        let q = modulus.value();
+        let mut random = Random(12);
+        let rows: Vec<Vec<u64>> = (0..3).map(|_| random.row(24, q)).collect();
+        let widths = packed_widths(modulus);
+        for from in &widths {
+            for to in &widths {
+                let source = PackedRows::new(rows.clone(), 24, *from, 0);
+                let mut expected = PackedRows::new(vec![rows[2].clone(), rows[0].clone()], 24, *to, 0);
+                let wanted = std::mem::replace(&mut expected.bytes, vec![FOREIGN; 6 * *to as usize + OVERREAD]);
+                let out = RunMut { bytes: &mut expected.bytes, bits: *to, stride: expected.stride };
+                kernel.sum_packed(out, source.run(), &[vec![2], vec![0]], 3);
+                assert!(expected.bytes == wanted, "{:?}, q {q}, {from} to {to} bits", kernel.isa());
+            }
+        }
+    });
 }

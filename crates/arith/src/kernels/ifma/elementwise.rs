@@ -67,6 +67,19 @@ impl ElementWords {
         (splat(w), splat(quotient))
     }
 
+    /// What sums of products reduce with.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    pub fn sum_constants(&self) -> (Constants, (Lanes, Lanes)) {
+        (Constants::new(&self.words), self.pair(self.carry))
+    }
+
+    /// How many products of reduced residues a sum takes on top of one reduced residue.
+    pub fn product_terms(&self) -> usize {
+        let q = u128::from(self.words.q);
+        lazy_terms(q * q)
+    }
+
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn add_assign(&self, x: &mut [u64], y: &[u64]) -> usize {
         let c = Constants::new(&self.words);
@@ -150,8 +163,7 @@ impl ElementWords {
     /// Range: `xs`, `ys` reduced.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool) -> usize {
-        let q = u128::from(self.words.q);
-        let chunk = lazy_terms(q * q);
+        let chunk = self.product_terms();
         let len = out.len();
         assert!(xs.iter().chain(ys).all(|row| row.len() == len), "slices of one call have equal lengths");
         let terms = xs.len().min(ys.len());
@@ -193,8 +205,7 @@ impl ElementWords {
         accumulate: bool,
         term: impl Fn(usize) -> Row,
     ) -> usize {
-        let c = Constants::new(&self.words);
-        let carry = self.pair(self.carry);
+        let (c, carry) = self.sum_constants();
         let whole = out.len() / LANES * LANES;
         let unrolled = out.len() / (UNROLL * LANES) * (UNROLL * LANES);
         for i in (0..unrolled).step_by(UNROLL * LANES) {
@@ -204,6 +215,18 @@ impl ElementWords {
             sum_block::<1, _>(&c, carry, &mut out[i..i + LANES], i, terms, chunk, accumulate, &term);
         }
         whole
+    }
+}
+
+impl Constants {
+    /// `2^52 high + low mod q` at the end of a sum of products; `carry` is `2^52 mod q` and its quotient.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    pub fn reduce_sum(&self, low: Lanes, high: Lanes, carry: (Lanes, Lanes)) -> Lanes {
+        let high = add(high, _mm512_srli_epi64::<FACTOR_BITS>(low));
+        let rest = _mm512_and_si512(self.reduce_junk(low), self.mask);
+        let sum = add(self.mul_lazy(high, carry.0, carry.1), rest);
+        self.reduce_by(self.reduce_by(sum, self.two_q), self.q)
     }
 }
 
@@ -241,10 +264,7 @@ fn sum_block<const B: usize, Row: Fn(usize) -> (Lanes, Lanes)>(
             }
         }
         for k in 0..B {
-            let high = add(high[k], _mm512_srli_epi64::<FACTOR_BITS>(low[k]));
-            let rest = _mm512_and_si512(c.reduce_junk(low[k]), c.mask);
-            let sum = add(c.mul_lazy(high, carry.0, carry.1), rest);
-            low[k] = c.reduce_by(c.reduce_by(sum, c.two_q), c.q);
+            low[k] = c.reduce_sum(low[k], high[k], carry);
         }
         start = end;
     }

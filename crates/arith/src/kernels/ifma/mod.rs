@@ -1,12 +1,15 @@
 //! The AVX-512 kernel with 52-bit integer fused multiply-add, for primes below 2^50.
 //!
 //! [`lanes`] holds the vector arithmetic, [`ntt`] the transform, [`passes`] and [`inner`] its register passes and innermost blocks,
-//! [`split`] its form in two parts, [`elementwise`] the rest; ranges are proved in their first lines. Short transforms, tails shorter than a vector, and base conversions from words above 52 bits are the scalar kernel's.
+//! [`split`] its form in two parts, [`packed`] what reads and writes packed residues, [`elementwise`] the rest; ranges are proved in
+//! their first lines. Short transforms, tails shorter than a vector, and base conversions from words above 52 bits are the scalar
+//! kernel's.
 
 mod elementwise;
 mod inner;
 mod lanes;
 mod ntt;
+mod packed;
 mod passes;
 mod split;
 
@@ -31,7 +34,7 @@ pub struct IfmaRow {
     transform: Option<Transform>,
 }
 
-/// Whether this machine has every instruction the kernel uses.
+/// Whether this machine has every instruction the kernel uses. Byte permutations (VBMI) came with the multiplier.
 #[must_use]
 pub fn is_available() -> bool {
     is_x86_feature_detected!("avx512f")
@@ -144,19 +147,34 @@ impl RowKernel for IfmaRow {
     }
 
     fn dot_packed(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool) {
-        self.scalar.dot_packed(out, xs, factors, accumulate);
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.dot_packed(out, xs, factors, accumulate) };
+        if out.first().is_some_and(|column| done < column.len()) {
+            let mut out: Vec<&mut [u64]> = out.iter_mut().map(|column| &mut column[done..]).collect();
+            self.scalar.dot_packed(&mut out, &tails(xs, done), factors.after(done), accumulate);
+        }
     }
 
-    fn pack_sums(&self, out: RunMut<'_>, slots: &[Vec<&[u64]>]) {
-        self.scalar.pack_sums(out, slots);
+    fn pack_sums(&self, mut out: RunMut<'_>, slots: &[Vec<&[u64]>]) {
+        // SAFETY: detected in `new`.
+        if !unsafe { self.elements.pack_sums(&mut out, slots) } {
+            self.scalar.pack_sums(out, slots);
+        }
     }
 
-    fn sum_packed(&self, out: RunMut<'_>, source: Run<'_>, slots: &[Vec<usize>], count: usize) {
-        self.scalar.sum_packed(out, source, slots, count);
+    fn sum_packed(&self, mut out: RunMut<'_>, source: Run<'_>, slots: &[Vec<usize>], count: usize) {
+        // SAFETY: detected in `new`.
+        if !unsafe { self.elements.sum_packed(&mut out, source, slots, count) } {
+            self.scalar.sum_packed(out, source, slots, count);
+        }
     }
 
     fn unpack_sum(&self, out: &mut [u64], source: Run<'_>, slots: &[usize]) {
-        self.scalar.unpack_sum(out, source, slots);
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.unpack_sum(out, source, slots) };
+        if done < out.len() {
+            self.scalar.unpack_sum(&mut out[done..], source.after(done), slots);
+        }
     }
 
     fn combine(&self, out: &mut [u64], ys: &[&[u64]], weights: &[u64], y_bits: u32) {

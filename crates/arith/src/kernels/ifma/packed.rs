@@ -1,0 +1,387 @@
+//! Packed factors on the 52-bit multiplier: eight residues of `b` bits to a vector and back, and the sums made of them.
+//!
+//! **Unpacking.** Lane `k` starts at bit `k b`: one load of 64 bytes, one permutation that gives every lane the eight bytes
+//! from `floor(k b / 8)` on, one shift by `k b mod 8`, one mask (the multiplier ignores bits above 52 only). A lane's end is at
+//! most 7 + 57 bits into its word, and the last lane's bytes end within the 64.
+//!
+//! **Packing.** The lanes, shifted to their place within a byte, go to their bytes by two permutations: what a byte has of the lane
+//! it begins in, and the lowest byte of a lane that begins inside it. Eight bits and more per lane: never a third one.
+//!
+//! Sums of products: ranges of [`super::elementwise`]. Tails shorter than a vector and narrower residues are the scalar kernel's.
+
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+use super::elementwise::ElementWords;
+use super::lanes::{Constants, LANES, Lanes, add, load, multiply_high, multiply_low, splat, store};
+use crate::packing::{Run, RunMut};
+
+/// Narrowest residues that are packed here: a byte holds parts of two lanes at most.
+const MIN_BITS: u32 = 8;
+
+/// Bytes of a load.
+const LOAD: usize = 64;
+
+/// How far ahead of its use a packed vector is fetched.
+const FETCH_BYTES: usize = 4096;
+
+/// Columns summed in one pass over the terms: two accumulators each, in registers.
+const COLUMNS: usize = 5;
+
+/// Vectors per pass where there are more columns: what they read stays in the first-level cache.
+const COLUMN_BLOCK: usize = 8;
+
+/// How eight residues of one width reach their lanes; plain words where `PACKED` is false.
+#[derive(Clone, Copy)]
+struct Unpacking<const PACKED: bool> {
+    gather: Lanes,
+    shift: Lanes,
+    mask: Lanes,
+}
+
+impl<const PACKED: bool> Unpacking<PACKED> {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    fn new(bits: u32) -> Self {
+        let starts = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), splat(u64::from(bits)));
+        let bytes = _mm512_srli_epi64::<3>(starts);
+        // The first byte's index in all eight bytes, and 0 to 7 on top.
+        let gather = add(_mm512_mullo_epi64(bytes, splat(0x0101_0101_0101_0101)), splat(0x0706_0504_0302_0100));
+        Self { gather, shift: _mm512_and_si512(starts, splat(7)), mask: splat(u64::MAX >> (64 - bits)) }
+    }
+
+    /// The eight residues at `source`.
+    ///
+    /// # Safety
+    /// `source` is valid for reading [`LOAD`] bytes.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    unsafe fn load(&self, source: *const u8) -> Lanes {
+        // SAFETY: the caller's.
+        let bytes = unsafe { load(source.cast()) };
+        if !PACKED {
+            return bytes;
+        }
+        _mm512_and_si512(_mm512_srlv_epi64(_mm512_permutexvar_epi8(self.gather, bytes), self.shift), self.mask)
+    }
+}
+
+/// How eight lanes become packed bytes; plain words where `PACKED` is false.
+#[derive(Clone, Copy)]
+struct Packing<const PACKED: bool> {
+    shift: Lanes,
+    begins: Lanes,
+    enters: Lanes,
+    /// Bytes in which a lane begins after their first bit.
+    entered: __mmask64,
+    /// Bytes of a packed vector.
+    used: __mmask64,
+}
+
+impl<const PACKED: bool> Packing<PACKED> {
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    fn new(bits: u32) -> Self {
+        let bits = bits as usize;
+        let (mut begins, mut enters, mut entered) = ([0u8; LOAD], [0u8; LOAD], 0u64);
+        for byte in 0..bits {
+            let lane = 8 * byte / bits;
+            begins[byte] = (8 * lane + byte - lane * bits / 8) as u8;
+            if (lane + 1) * bits < 8 * (byte + 1) {
+                enters[byte] = (8 * (lane + 1)) as u8;
+                entered |= 1 << byte;
+            }
+        }
+        let starts = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), splat(bits as u64));
+        Self {
+            shift: _mm512_and_si512(starts, splat(7)),
+            // SAFETY: 64 bytes each.
+            begins: unsafe { load(begins.as_ptr().cast()) },
+            // SAFETY: as above.
+            enters: unsafe { load(enters.as_ptr().cast()) },
+            entered,
+            used: u64::MAX >> (64 - bits),
+        }
+    }
+
+    /// Writes eight residues below `1 << bits` to the `bits` bytes at `target`.
+    ///
+    /// # Safety
+    /// `target` is valid for writing as many bytes.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    unsafe fn store(&self, target: *mut u8, x: Lanes) {
+        if !PACKED {
+            // SAFETY: the caller's.
+            return unsafe { store(target.cast(), x) };
+        }
+        let x = _mm512_sllv_epi64(x, self.shift);
+        let bytes = _mm512_or_si512(_mm512_permutexvar_epi8(self.begins, x), _mm512_maskz_permutexvar_epi8(self.entered, self.enters, x));
+        // SAFETY: the caller's.
+        unsafe { _mm512_mask_storeu_epi8(target.cast(), self.used, bytes) };
+    }
+}
+
+/// Refuses runs that end before what will be read of them: `vectors` vectors, slots up to `slots`.
+fn check_source(source: &Run<'_>, vectors: usize, slots: usize) {
+    let end = (vectors.max(1) - 1) * source.stride + (slots.max(1) - 1) * source.bits as usize + LOAD;
+    assert!(vectors == 0 || slots == 0 || end <= source.bytes.len(), "a run ends {LOAD} bytes after its last slot begins, or later");
+}
+
+/// The same for runs that are written.
+fn check_target(target: &RunMut<'_>, vectors: usize, slots: usize) {
+    let end = (vectors.max(1) - 1) * target.stride + slots * target.bits as usize;
+    assert!(vectors == 0 || slots == 0 || end <= target.bytes.len(), "a run has all its slots");
+}
+
+/// One past the largest slot named.
+fn slots_named<'a>(slots: impl IntoIterator<Item = &'a usize>) -> usize {
+    slots.into_iter().max().map_or(0, |slot| slot + 1)
+}
+
+/// The two sides of sums of products, and which of the columns are summed.
+struct Product<'a> {
+    xs: &'a [&'a [u64]],
+    factors: Run<'a>,
+    /// The first of the columns that are summed.
+    first: usize,
+    /// Columns of the factors.
+    columns: usize,
+    accumulate: bool,
+}
+
+impl ElementWords {
+    /// As [`crate::kernels::RowKernel::dot_packed`], whole vectors only; returns how many words it did.
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    pub fn dot_packed(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool) -> usize {
+        let Some(length) = out.first().map(|column| column.len()) else { return 0 };
+        assert!(out.iter().all(|column| column.len() == length), "columns of one call have equal lengths");
+        assert!(xs.iter().all(|x| x.len() == length), "rows of one call have equal lengths");
+        let vectors = length / LANES;
+        check_source(&factors, vectors, xs.len() * out.len());
+        match factors.bits {
+            64 => self.dot_unpacked(Unpacking::<false>::new(64), out, xs, factors, accumulate),
+            bits => self.dot_unpacked(Unpacking::<true>::new(bits), out, xs, factors, accumulate),
+        }
+        vectors * LANES
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    fn dot_unpacked<const PACKED: bool>(
+        &self,
+        unpacking: Unpacking<PACKED>,
+        out: &mut [&mut [u64]],
+        xs: &[&[u64]],
+        factors: Run<'_>,
+        accumulate: bool,
+    ) {
+        let columns = out.len();
+        let vectors = out.first().map_or(0, |column| column.len()) / LANES;
+        let step = if columns <= COLUMNS { vectors } else { COLUMN_BLOCK };
+        for start in (0..vectors).step_by(step.max(1)) {
+            let range = start..vectors.min(start + step);
+            for (chunk, out) in out.chunks_mut(COLUMNS).enumerate() {
+                let product = Product { xs, factors, first: chunk * COLUMNS, columns, accumulate };
+                // Accumulators enough that a sum does not wait for itself.
+                match out.len() {
+                    1 => self.dot_columns::<PACKED, 1, 4>(unpacking, out, &product, range.clone()),
+                    2 => self.dot_columns::<PACKED, 2, 2>(unpacking, out, &product, range.clone()),
+                    3 => self.dot_columns::<PACKED, 3, 2>(unpacking, out, &product, range.clone()),
+                    4 => self.dot_columns::<PACKED, 4, 1>(unpacking, out, &product, range.clone()),
+                    _ => self.dot_columns::<PACKED, COLUMNS, 1>(unpacking, out, &product, range.clone()),
+                }
+            }
+        }
+    }
+
+    /// The sums of `C` columns, in `S` separate sums over every `S`th term. The bounds of `check_source` hold, rows and columns have
+    /// all `vectors`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    fn dot_columns<const PACKED: bool, const C: usize, const S: usize>(
+        &self,
+        unpacking: Unpacking<PACKED>,
+        out: &mut [&mut [u64]],
+        product: &Product<'_>,
+        vectors: Range<usize>,
+    ) {
+        let Product { xs, factors: Run { bytes, bits, stride }, first, columns, accumulate } = *product;
+        assert!(out.len() == C && first + C <= columns);
+        let out: [*mut u64; C] = std::array::from_fn(|p| out[p].as_mut_ptr());
+        let (c, carry) = self.sum_constants();
+        let chunk = self.product_terms();
+        let (slot, term) = (bits as usize, columns * bits as usize);
+        for vector in vectors {
+            let at = bytes.as_ptr().wrapping_add(vector * stride + first * slot);
+            let fetch = at.wrapping_add(FETCH_BYTES);
+            let word = vector * LANES;
+            let mut sums = [c.zero; C];
+            if accumulate {
+                for p in 0..C {
+                    // SAFETY: every column has this vector.
+                    sums[p] = unsafe { load(out[p].add(word)) };
+                }
+            }
+            let mut start = 0;
+            while start < xs.len() {
+                let end = xs.len().min(start + chunk);
+                let mut low = [[c.zero; C]; S];
+                let mut high = [[c.zero; C]; S];
+                low[0] = sums;
+                let step = |j: usize, low: &mut [Lanes; C], high: &mut [Lanes; C]| {
+                    // SAFETY: every row has this vector; the run has this term's slots, with 64 bytes from the last one's start on. A
+                    // prefetch reads nothing, wherever it points.
+                    unsafe {
+                        let x = load(xs.get_unchecked(j).as_ptr().add(word));
+                        for p in 0..C {
+                            let offset = j * term + p * slot;
+                            _mm_prefetch::<_MM_HINT_T0>(fetch.wrapping_add(offset).cast());
+                            let y = unpacking.load(at.add(offset));
+                            low[p] = multiply_low(low[p], x, y);
+                            high[p] = multiply_high(high[p], x, y);
+                        }
+                    }
+                };
+                let mut j = start;
+                while j + S <= end {
+                    for s in 0..S {
+                        step(j + s, &mut low[s], &mut high[s]);
+                    }
+                    j += S;
+                }
+                while j < end {
+                    step(j, &mut low[0], &mut high[0]);
+                    j += 1;
+                }
+                for p in 0..C {
+                    let total = |parts: &[[Lanes; C]; S]| parts[1..].iter().fold(parts[0][p], |sum, part| add(sum, part[p]));
+                    sums[p] = c.reduce_sum(total(&low), total(&high), carry);
+                }
+                start = end;
+            }
+            for p in 0..C {
+                // SAFETY: every column has this vector.
+                unsafe { store(out[p].add(word), sums[p]) };
+            }
+        }
+    }
+
+    /// As [`crate::kernels::RowKernel::pack_sums`]; returns false, with nothing done, where the scalar kernel must do it.
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    pub fn pack_sums(&self, out: &mut RunMut<'_>, slots: &[Vec<&[u64]>]) -> bool {
+        let length = slots.iter().flatten().next().map_or(0, |row| row.len());
+        if !length.is_multiple_of(LANES) || out.bits < MIN_BITS {
+            return false;
+        }
+        assert!(slots.iter().flatten().all(|row| row.len() == length), "rows of one call have equal lengths");
+        check_target(out, length / LANES, slots.len());
+        match out.bits {
+            64 => self.pack_rows(Packing::<false>::new(64), out, slots, length),
+            bits => self.pack_rows(Packing::<true>::new(bits), out, slots, length),
+        }
+        true
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    fn pack_rows<const PACKED: bool>(&self, packing: Packing<PACKED>, out: &mut RunMut<'_>, slots: &[Vec<&[u64]>], length: usize) {
+        let (c, _) = self.sum_constants();
+        for vector in 0..length / LANES {
+            let target = out.bytes.as_mut_ptr().wrapping_add(vector * out.stride);
+            for (slot, rows) in slots.iter().enumerate() {
+                let mut sum = c.zero;
+                for row in rows {
+                    // SAFETY: every row has this vector.
+                    sum = c.reduce_by(add(sum, unsafe { load(row.as_ptr().add(vector * LANES)) }), c.q);
+                }
+                // SAFETY: the run has this slot.
+                unsafe { packing.store(target.add(slot * out.bits as usize), sum) };
+            }
+        }
+    }
+
+    /// As [`crate::kernels::RowKernel::sum_packed`]; returns false, with nothing done, where the scalar kernel must do it.
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    pub fn sum_packed(&self, out: &mut RunMut<'_>, source: Run<'_>, slots: &[Vec<usize>], count: usize) -> bool {
+        if out.bits != source.bits || out.bits < MIN_BITS {
+            return false;
+        }
+        check_source(&source, count, slots_named(slots.iter().flatten()));
+        check_target(out, count, slots.len());
+        match out.bits {
+            64 => self.sum_slots(Unpacking::<false>::new(64), Packing::<false>::new(64), out, source, slots, count),
+            bits => self.sum_slots(Unpacking::<true>::new(bits), Packing::<true>::new(bits), out, source, slots, count),
+        }
+        true
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    fn sum_slots<const PACKED: bool>(
+        &self,
+        unpacking: Unpacking<PACKED>,
+        packing: Packing<PACKED>,
+        out: &mut RunMut<'_>,
+        source: Run<'_>,
+        slots: &[Vec<usize>],
+        count: usize,
+    ) {
+        let (c, _) = self.sum_constants();
+        let bits = source.bits as usize;
+        for vector in 0..count {
+            let from = source.bytes.as_ptr().wrapping_add(vector * source.stride);
+            let target = out.bytes.as_mut_ptr().wrapping_add(vector * out.stride);
+            for (slot, parts) in slots.iter().enumerate() {
+                // SAFETY: both runs have these slots.
+                unsafe { packing.store(target.add(slot * bits), sum_named(&c, &unpacking, from, bits, parts)) };
+            }
+        }
+    }
+
+    /// As [`crate::kernels::RowKernel::unpack_sum`], whole vectors only; returns how many words it did.
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    pub fn unpack_sum(&self, out: &mut [u64], source: Run<'_>, slots: &[usize]) -> usize {
+        check_source(&source, out.len() / LANES, slots_named(slots));
+        match source.bits {
+            64 => self.unpack_row(Unpacking::<false>::new(64), out, source, slots),
+            bits => self.unpack_row(Unpacking::<true>::new(bits), out, source, slots),
+        }
+        out.len() / LANES * LANES
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+    fn unpack_row<const PACKED: bool>(&self, unpacking: Unpacking<PACKED>, out: &mut [u64], source: Run<'_>, slots: &[usize]) {
+        let (c, _) = self.sum_constants();
+        for (vector, out) in out.chunks_exact_mut(LANES).enumerate() {
+            let from = source.bytes.as_ptr().wrapping_add(vector * source.stride);
+            // SAFETY: the run has these slots, a chunk has eight words.
+            unsafe { store(out.as_mut_ptr(), sum_named(&c, &unpacking, from, source.bits as usize, slots)) };
+        }
+    }
+}
+
+/// The sum of the named slots of the vector at `from`.
+///
+/// # Safety
+/// From the start of each of these slots on, [`LOAD`] bytes are valid for reading.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+unsafe fn sum_named<const PACKED: bool>(
+    c: &Constants,
+    unpacking: &Unpacking<PACKED>,
+    from: *const u8,
+    bits: usize,
+    slots: &[usize],
+) -> Lanes {
+    let mut sum = c.zero;
+    for slot in slots {
+        // SAFETY: the caller's; a prefetch reads nothing, wherever it points.
+        unsafe {
+            let at = from.add(slot * bits);
+            _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(FETCH_BYTES).cast());
+            sum = c.reduce_by(add(sum, unpacking.load(at)), c.q);
+        }
+    }
+    sum
+}
