@@ -55,7 +55,7 @@ pub unsafe fn broadcast(table: *const u64) -> (Lanes, Lanes) {
 /// Stage `S` of a register pass on `R` vectors. One flat loop, which the compiler unrolls whole.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn forward_stage<const S: usize, const R: usize, const WIDE: bool>(c: &Constants, v: &mut [Lanes; R], table: *const u64) {
+pub unsafe fn forward_stage<const S: usize, const R: usize, const WIDE: bool>(c: &Constants, v: &mut [Lanes; R], table: *const u64) {
     let half = R >> (S + 1);
     for butterfly in 0..R / 2 {
         let (group, i) = (butterfly / half, butterfly % half);
@@ -63,22 +63,6 @@ unsafe fn forward_stage<const S: usize, const R: usize, const WIDE: bool>(c: &Co
         let (w, quotient) = unsafe { broadcast(table.add(2 * ((1 << S) - 1 + group))) };
         let k = 2 * half * group + i;
         (v[k], v[k + half]) = forward_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient);
-    }
-}
-
-/// The four stages of a pass of radix 16.
-///
-/// # Safety
-/// `table` holds its 15 pairs.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub unsafe fn forward_sixteen<const WIDE: bool>(c: &Constants, v: &mut [Lanes; 16], table: *const u64) {
-    // SAFETY: the caller's.
-    unsafe {
-        forward_stage::<0, 16, WIDE>(c, v, table);
-        forward_stage::<1, 16, WIDE>(c, v, table);
-        forward_stage::<2, 16, WIDE>(c, v, table);
-        forward_stage::<3, 16, WIDE>(c, v, table);
     }
 }
 

@@ -19,7 +19,7 @@ use std::ops::Range;
 use super::inner::{INNER, INNER_TABLE, forward_inner};
 use super::lanes::{Constants, FACTOR_BITS, LANES, Lanes, add, load, multiply_high, multiply_low, splat, store};
 use super::ntt::Transform;
-use super::passes::forward_sixteen;
+use super::passes::forward_stage;
 use crate::kernels::split::{DigitShape, HALF, RADIX, SplitTransform};
 use crate::modulus::Multiplier;
 
@@ -77,6 +77,84 @@ impl Unpacker {
     }
 }
 
+/// How one modulus reads a digit's columns.
+struct Columns<'a> {
+    unpacker: Unpacker,
+    /// Words per packed vector.
+    width: usize,
+    weights: &'a [Multiplier],
+    /// The weight of `z` and its quotient, where `z` is multiplied.
+    count_weight: Option<[u64; 2]>,
+    /// Else the products of `z = 0, .., 7`.
+    products: Option<Lanes>,
+    /// What a digit of one prime gets added.
+    constant: Lanes,
+}
+
+/// The multiplier's operands of one weight.
+fn operands(weight: &Multiplier) -> [u64; 2] {
+    // floor(floor(w 2^64 / q) / 2^12) = floor(w 2^52 / q).
+    [weight.value, weight.quotient >> (64 - FACTOR_BITS)]
+}
+
+impl<'a> Columns<'a> {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
+    fn new(c: &Constants, shape: &DigitShape, weights: &'a [Multiplier]) -> Self {
+        let (weights, counts) = weights.split_at(shape.sources);
+        let count_weight = counts.first().map(operands);
+        let products = count_weight.filter(|_| shape.sources <= TABLE_SOURCES).map(|[w, quotient]| {
+            c.mul_lazy(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), splat(w), splat(quotient))
+        });
+        Self {
+            unpacker: Unpacker::new(shape.width()),
+            width: shape.width(),
+            weights,
+            count_weight: if products.is_some() { None } else { count_weight },
+            products,
+            constant: splat(count_weight.map_or(0, |[w, _]| w)),
+        }
+    }
+
+    /// The sums of eight vectors on top of `start`, with junk.
+    ///
+    /// # Safety
+    /// `digit` is one half of a vector's columns.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
+    unsafe fn sum(&self, c: &Constants, digit: *const u64, start: Lanes) -> [Lanes; HALF] {
+        let (mut low, mut high) = ([start; HALF], [c.zero; HALF]);
+        let mut column = digit;
+        for weight in self.weights {
+            let [w, quotient] = operands(weight);
+            let (w, quotient) = (splat(w), splat(quotient));
+            for k in 0..HALF {
+                // SAFETY: the caller's.
+                let y = unsafe { self.unpacker.load(column.add(k * self.width)) };
+                low[k] = multiply_low(low[k], y, w);
+                high[k] = multiply_high(high[k], y, quotient);
+            }
+            column = column.wrapping_add(HALF * self.width);
+        }
+        // SAFETY: the caller's.
+        let counts = |k: usize| unsafe { _mm512_cvtepu8_epi64(_mm_loadl_epi64(column.add(k).cast())) };
+        if let Some(products) = self.products {
+            for k in 0..HALF {
+                low[k] = add(low[k], _mm512_permutexvar_epi64(counts(k), products));
+            }
+        } else if let Some([w, quotient]) = self.count_weight {
+            for k in 0..HALF {
+                low[k] = multiply_low(low[k], counts(k), splat(w));
+                high[k] = multiply_high(high[k], counts(k), splat(quotient));
+            }
+        }
+        for k in 0..HALF {
+            low[k] = multiply_low(low[k], high[k], c.negative_q);
+        }
+        low
+    }
+}
+
 impl Transform {
     /// Whether the degree is large enough.
     pub fn has_split(&self) -> bool {
@@ -101,88 +179,67 @@ impl Transform {
         }
     }
 
-    /// The multiplier's operands of one weight.
-    fn weight(weight: Multiplier) -> [u64; 2] {
-        // floor(floor(w 2^64 / q) / 2^12) = floor(w 2^52 / q).
-        [weight.value, weight.quotient >> (64 - FACTOR_BITS)]
-    }
-
     /// [`SplitTransform::digit_head`].
     ///
     /// # Safety
     /// The machine has AVX-512 F, DQ, BW, VL, IFMA and VBMI; `x` is a row, `digit` one of this shape and the row's degree, `vectors` below
     /// a sixteenth of it, `weights` one per column.
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
-    unsafe fn extend<const ENTRY: usize>(&self, x: *mut u64, digit: *const u64, shape: &DigitShape, vectors: Range<usize>, weights: &[Multiplier]) {
+    unsafe fn extend<const ENTRY: usize, const SINGLE: bool>(
+        &self,
+        x: *mut u64,
+        digit: *const u64,
+        shape: &DigitShape,
+        vectors: Range<usize>,
+        weights: &[Multiplier],
+    ) {
         let c = Constants::new(&self.words);
-        let unpacker = Unpacker::new(shape.width());
-        let (width, stride) = (shape.width(), self.degree / RADIX);
+        let (width, half_words, stride) = (shape.width(), shape.half_words(), self.degree / RADIX);
         let offset = splat(2 * self.words.q * u64::from(self.degree.trailing_zeros()));
         let table = self.forward[self.split[0].twiddles..].as_ptr();
-        let (weights, counts) = weights.split_at(shape.sources);
-        let negative = counts.first().map_or([0, 0], |&w| Self::weight(w));
-        let (w, quotient) = (splat(negative[0]), splat(negative[1]));
-        // The products of z = 0, .., 7.
-        let products = c.mul_lazy(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), w, quotient);
+        let columns = Columns::new(&c, shape, weights);
         for i in vectors {
-            let mut v = [c.zero; RADIX];
-            for half in 0..2 {
-                let start = if half == 0 && ENTRY == ROOMY { offset } else { c.zero };
-                // SAFETY: within the digit and the row.
-                unsafe {
-                    let digit = digit.add(shape.place(i, half * HALF, 0));
-                    let v = &mut v[half * HALF..(half + 1) * HALF];
-                    if shape.is_single() {
-                        let constant = add(start, w);
-                        for k in 0..HALF {
-                            v[k] = add(unpacker.load(digit.add(k * width)), constant);
-                        }
-                    } else {
-                        let (mut low, mut high) = ([start; HALF], [c.zero; HALF]);
-                        for (j, &weight) in weights.iter().enumerate() {
-                            let weight = Self::weight(weight);
-                            let (w, quotient) = (splat(weight[0]), splat(weight[1]));
-                            for k in 0..HALF {
-                                let y = unpacker.load(digit.add((j * HALF + k) * width));
-                                low[k] = multiply_low(low[k], y, w);
-                                high[k] = multiply_high(high[k], y, quotient);
-                            }
-                        }
-                        let counts = digit.add(shape.sources * HALF * width);
-                        if shape.centred && shape.sources <= TABLE_SOURCES {
-                            for k in 0..HALF {
-                                let z = _mm512_cvtepu8_epi64(_mm_loadl_epi64(counts.add(k).cast()));
-                                low[k] = add(low[k], _mm512_permutexvar_epi64(z, products));
-                            }
-                        } else if shape.centred {
-                            for k in 0..HALF {
-                                let z = _mm512_cvtepu8_epi64(_mm_loadl_epi64(counts.add(k).cast()));
-                                low[k] = multiply_low(low[k], z, w);
-                                high[k] = multiply_high(high[k], z, quotient);
-                            }
-                        }
-                        for k in 0..HALF {
-                            v[k] = multiply_low(low[k], high[k], c.negative_q);
-                        }
-                    }
-                    // The second half meets a multiplication first, which takes all words.
-                    if half == 0 && ENTRY == NARROW {
-                        v.iter_mut().for_each(|word| *word = add(c.reduce_junk(*word), offset));
-                    }
-                    if half == 0 && ENTRY == WIDE {
-                        v.iter_mut().for_each(|word| *word = c.reduce(*word));
-                    }
-                }
-            }
-            // SAFETY: as above; the table has the head's factors.
+            // SAFETY: within the digit and the row; the table has the head's factors.
             unsafe {
-                if ENTRY == WIDE {
-                    forward_sixteen::<true>(&c, &mut v, table);
+                let digit = digit.add(2 * i * half_words);
+                let mut v = [c.zero; RADIX];
+                if SINGLE {
+                    let constant = [add(columns.constant, if ENTRY == ROOMY { offset } else { c.zero }), columns.constant];
+                    for k in 0..RADIX {
+                        v[k] = add(columns.unpacker.load(digit.add(k * width)), constant[k / HALF]);
+                    }
                 } else {
-                    forward_sixteen::<false>(&c, &mut v, table);
+                    let first = columns.sum(&c, digit, if ENTRY == ROOMY { offset } else { c.zero });
+                    for k in 0..HALF {
+                        v[k] = first[k];
+                    }
+                    let second = columns.sum(&c, digit.add(half_words), c.zero);
+                    for k in 0..HALF {
+                        v[HALF + k] = second[k];
+                    }
                 }
-                for (k, v) in v.into_iter().enumerate() {
-                    store(x.add(i * LANES + k * stride), v);
+                // The second half meets a multiplication first, which takes all words.
+                for k in 0..HALF {
+                    if ENTRY == NARROW {
+                        v[k] = add(c.reduce_junk(v[k]), offset);
+                    } else if ENTRY == WIDE {
+                        v[k] = c.reduce(v[k]);
+                    }
+                }
+                // Written out, so that the words stay in registers.
+                if ENTRY == WIDE {
+                    forward_stage::<0, RADIX, true>(&c, &mut v, table);
+                    forward_stage::<1, RADIX, true>(&c, &mut v, table);
+                    forward_stage::<2, RADIX, true>(&c, &mut v, table);
+                    forward_stage::<3, RADIX, true>(&c, &mut v, table);
+                } else {
+                    forward_stage::<0, RADIX, false>(&c, &mut v, table);
+                    forward_stage::<1, RADIX, false>(&c, &mut v, table);
+                    forward_stage::<2, RADIX, false>(&c, &mut v, table);
+                    forward_stage::<3, RADIX, false>(&c, &mut v, table);
+                }
+                for k in 0..RADIX {
+                    store(x.add(i * LANES + k * stride), v[k]);
                 }
             }
         }
@@ -273,10 +330,13 @@ impl SplitTransform for Transform {
         let (x, digit) = (x.as_mut_ptr(), digit.as_ptr());
         // SAFETY: see above.
         unsafe {
-            match self.entry(shape) {
-                Entry::Roomy => self.extend::<ROOMY>(x, digit, shape, vectors, weights),
-                Entry::Narrow => self.extend::<NARROW>(x, digit, shape, vectors, weights),
-                Entry::Wide => self.extend::<WIDE>(x, digit, shape, vectors, weights),
+            match (self.entry(shape), shape.is_single()) {
+                (Entry::Roomy, false) => self.extend::<ROOMY, false>(x, digit, shape, vectors, weights),
+                (Entry::Roomy, true) => self.extend::<ROOMY, true>(x, digit, shape, vectors, weights),
+                (Entry::Narrow, false) => self.extend::<NARROW, false>(x, digit, shape, vectors, weights),
+                (Entry::Narrow, true) => self.extend::<NARROW, true>(x, digit, shape, vectors, weights),
+                (Entry::Wide, false) => self.extend::<WIDE, false>(x, digit, shape, vectors, weights),
+                (Entry::Wide, true) => self.extend::<WIDE, true>(x, digit, shape, vectors, weights),
             }
         }
     }
