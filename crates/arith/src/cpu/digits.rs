@@ -2,19 +2,19 @@
 
 use super::{CONVERSION_BLOCK, CpuEngine};
 use crate::buffer::Buffer;
-use crate::conversion::{BaseConversion, Rounding};
+use crate::conversion::BaseConversion;
 use crate::engine::Engine;
 use crate::extension::DigitExtension;
-use crate::kernels::split::{DigitShape, RADIX, SplitTransform, VECTOR};
+use crate::kernels::split::{RADIX, SplitTransform, VECTOR, digit_words};
+use crate::limbs::LimbForm;
 
 /// Words of a row that are prepared at once where sixteen rows are: what is written stays in the second-level cache.
 const PIECE: usize = 128;
 
 /// The left side of one digit's conversion, in the forms that the rows of this call read.
 pub(super) struct PreparedDigit {
-    shape: DigitShape,
-    /// For transforms in two parts.
-    interleaved: Option<Buffer>,
+    /// In limbs, for transforms in two parts.
+    limbs: Option<Buffer>,
     /// One row per column, for all others.
     columns: Option<Buffer>,
 }
@@ -23,25 +23,23 @@ impl PreparedDigit {
     /// Prepares digit `digit` of `x` for rows of the given moduli.
     pub(super) fn new(engine: &CpuEngine, x: &Buffer, digit: &DigitExtension, moduli: &[usize]) -> Self {
         let conversion = digit.conversion();
-        let shape = DigitShape {
-            sources: conversion.sources.len(),
-            centred: conversion.rounding == Rounding::Centred,
-            bits: conversion.y_bits,
-            modulus: engine.moduli[conversion.sources[0]].value(),
-        };
-        let targets = (0..moduli.len()).filter(|&row| digit.target(row).is_some());
-        let (split, other): (Vec<_>, Vec<_>) = targets.map(|row| engine.split(moduli[row], &shape)).partition(Option::is_some);
+        let form = conversion.limbs.as_ref().map(|(form, _)| form);
+        let (mut split, mut other) = (None, false);
+        for (_, &modulus) in moduli.iter().enumerate().filter(|&(row, _)| digit.target(row).is_some()) {
+            match form.and_then(|form| Some((engine.split(modulus, form)?, form))) {
+                Some(found) => split = Some(found),
+                None => other = true,
+            }
+        }
         Self {
-            shape,
-            interleaved: split.first().copied().flatten().map(|split| engine.interleave(split, &shape, conversion, x, digit.source())),
-            columns: (!other.is_empty()).then(|| engine.prepare(conversion, x, digit.source())),
+            limbs: split.map(|(split, form)| engine.interleave(split, form, conversion, x, digit.source())),
+            columns: other.then(|| engine.prepare(conversion, x, digit.source())),
         }
     }
 
     /// What the transform of `modulus` in two parts reads; `None` where [`PreparedDigit::columns`] serves.
-    pub(super) fn interleaved<'a>(&'a self, engine: &'a CpuEngine, modulus: usize) -> Option<(&'a dyn SplitTransform, &'a DigitShape, &'a [u64])> {
-        let digit = self.interleaved.as_ref()?;
-        Some((engine.split(modulus, &self.shape)?, &self.shape, digit.host()))
+    pub(super) fn limbs<'a>(&'a self, engine: &'a CpuEngine, modulus: usize, form: &LimbForm) -> Option<(&'a dyn SplitTransform, &'a [u64])> {
+        Some((engine.split(modulus, form)?, self.limbs.as_ref()?.host()))
     }
 
     /// One row per column.
@@ -51,9 +49,9 @@ impl PreparedDigit {
 }
 
 impl CpuEngine {
-    /// The transform in two parts of `modulus`, where it takes digits of this shape.
-    fn split(&self, modulus: usize, shape: &DigitShape) -> Option<&dyn SplitTransform> {
-        self.tables[modulus].kernel().split().filter(|split| split.takes(shape))
+    /// The transform in two parts of `modulus`, where it takes digits of this form.
+    fn split(&self, modulus: usize, form: &LimbForm) -> Option<&dyn SplitTransform> {
+        self.tables[modulus].kernel().split().filter(|split| split.takes(form))
     }
 
     /// The left side of a base conversion for all coefficients: one row per column of its matrix.
@@ -69,9 +67,9 @@ impl CpuEngine {
         scaled
     }
 
-    /// The same in the order of [`crate::kernels::split`].
-    fn interleave(&self, split: &dyn SplitTransform, shape: &DigitShape, conversion: &BaseConversion, x: &Buffer, first: usize) -> Buffer {
-        let mut digit = self.scratch(shape.words(self.degree).div_ceil(self.degree));
+    /// The same as integers in limbs, in the order of [`crate::kernels::split`].
+    fn interleave(&self, split: &dyn SplitTransform, form: &LimbForm, conversion: &BaseConversion, x: &Buffer, first: usize) -> Buffer {
+        let mut digit = self.scratch(digit_words(form, self.degree).div_ceil(self.degree));
         let stride = self.degree / RADIX;
         let piece = PIECE.min(stride);
         let mut fraction = vec![0f64; piece];
@@ -81,7 +79,7 @@ impl CpuEngine {
                 let mut targets: Vec<&mut [u64]> = columns.chunks_exact_mut(piece).collect();
                 self.prepare_block(conversion, x, first, row * stride + start, &mut targets, &mut fraction);
                 let columns: Vec<&[u64]> = columns.chunks_exact(piece).collect();
-                split.write_digit(digit.host_mut(), shape, row, start / VECTOR, &columns);
+                split.write_digit(digit.host_mut(), form, row, start / VECTOR, &columns);
             }
         }
         digit

@@ -54,13 +54,14 @@ impl Pass<'_> {
         let mut shared = Vec::with_capacity(outputs.len());
         for (row, out) in (first..).zip(outputs) {
             let (modulus, kernel) = (self.moduli[row], self.engine.tables[self.moduli[row]].kernel());
+            let limbs = digit.conversion().limbs.as_ref();
             states.push(match (digit.target(row), input.values, kernel.split()) {
-                (Some(target), _, split) => match (prepared.interleaved(self.engine, modulus), split) {
-                    (Some((split, shape, columns)), _) => {
-                        shared.push((split, shape, columns, &digit.conversion().multipliers[target], out));
+                (Some(target), _, split) => match limbs.and_then(|(form, weights)| Some((form, &weights[target], prepared.limbs(self.engine, modulus, form)?))) {
+                    Some((form, weights, (split, limbs))) => {
+                        shared.push((split, form, limbs, weights, out));
                         State::Head
                     }
-                    (None, split) => {
+                    None => {
                         let conversion = digit.conversion();
                         kernel.combine(out, &prepared.columns(), &conversion.weights[target], conversion.y_bits);
                         match split {
@@ -94,8 +95,8 @@ impl Pass<'_> {
         }
         let vectors = self.engine.degree / (RADIX * VECTOR);
         for start in (0..vectors).step_by(TILE) {
-            for (split, shape, columns, weights, out) in &mut shared {
-                split.digit_head(out, columns, shape, start..(start + TILE).min(vectors), weights);
+            for (split, form, limbs, weights, out) in &mut shared {
+                split.digit_head(out, limbs, form, start..(start + TILE).min(vectors), weights);
             }
         }
         states

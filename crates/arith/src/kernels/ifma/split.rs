@@ -1,26 +1,30 @@
 //! The forward transform in two parts, and a digit's extension as the first step of its head.
 //!
 //! # Ranges
-//! A digit's value modulo `q` is a sum of `y_j w_j` and of `z [-D]`. With `w'_j = floor(w_j 2^52 / q)` and `y_j < 2^52`,
-//! `y_j w_j - floor(y_j w'_j / 2^52) q` lies in `[0, 2q)` ([`super::ntt`]), so `sum_j y_j w_j - (sum_j floor(y_j w'_j / 2^52)) q`
-//! over `t` columns lies in `[0, 2 t q)`: two multiplier instructions a column and one at the end, no reduction. Where that bound is
-//! `B`, a transform of `L` stages that starts from it stays below `B + 4 L q`, by the proof there. Thus
+//! A digit's residue is `u_0 + sum_l u_l w_l` and a constant below `q`. With `w'_l = floor(w_l 2^52 / q)` and `u_l < 2^52`,
+//! `u_l w_l - floor(u_l w'_l / 2^52) q` lies in `[0, 2q)` ([`super::ntt`]), so the sum of the first and `m - 1` products, less
+//! `(sum_l floor(u_l w'_l / 2^52)) q`, lies below `B = 2^b + 2 (m - 1) q + q` for a first limb of `b` bits: two multiplier
+//! instructions a limb and one at the end, no reduction. A transform of `L` stages that starts below `B` stays below `B + 4 L q`,
+//! by the proof there. Thus
 //! - **roomy**: `B + 4 L q <= 2^52`, the sum is taken as it is, junk above bit 52 and all;
 //! - **narrow**: `B <= 2^52`, and one more reduction to `[0, 2q)` comes before the offset of the first stage, as
 //!   `(4 L + 2) q <= 2^52`;
 //! - **wide**: `B <= 2^52`, and the sum is reduced to `[0, q)`, exact.
 //!
-//! Up to seven sources, `z < 8` picks its product `[0, 2q)` from a register. A digit of one prime `q_s` is stored as
-//! `u = y + (1 - z) q_s < 2^(bits + 1)`; its value is `u + [-q_s]`, below `2^(bits + 1) + q`.
+//! **Making limbs.** With `c_jl < 2^48` the limbs of `D/q_j` (the highest `< 2^51`), the low halves of `y_j c_jl` count at limb `l`, the high
+//! halves, times 16, at limb `l + 1`. Over 64 sources `y_j < 2^52` the former are below `2^58`, the latter below `2^6 2^48 2^4 = 2^58` too;
+//! `z D_l` with `z <= 64` stays below `2^57`. So a limb's sum is a signed word, whose carry is an arithmetic shift. The whole is
+//! not negative and fits its limbs, so the highest is what the form says; its own high halves are zero for that reason.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::inner::{INNER, INNER_TABLE, forward_inner};
-use super::lanes::{Constants, FACTOR_BITS, LANES, Lanes, add, load, multiply_high, multiply_low, splat, store};
+use super::lanes::{Constants, FACTOR_BITS, LANES, Lanes, add, load, multiply_high, multiply_low, splat, store, sub};
 use super::ntt::Transform;
 use super::passes::forward_stage;
-use crate::kernels::split::{DigitShape, HALF, RADIX, SplitTransform};
+use crate::kernels::split::{HALF, RADIX, SplitTransform, digit_words, half_words};
+use crate::limbs::{LIMB_BITS, LIMB_BYTES, LimbForm, LimbWeights};
 use crate::modulus::Multiplier;
 
 /// Stages of a head.
@@ -28,9 +32,6 @@ pub const HEAD_STAGES: u32 = 4;
 
 /// The smallest degree with a split: the innermost blocks come in pairs.
 pub const MIN_DEGREE: usize = 2 * INNER * RADIX;
-
-/// Most sources whose `z` picks its product from a register.
-const TABLE_SOURCES: usize = LANES - 1;
 
 /// How a digit's sum enters the transform; see the module's proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,18 +78,58 @@ impl Unpacker {
     }
 }
 
-/// How one modulus reads a digit's columns.
-struct Columns<'a> {
-    unpacker: Unpacker,
-    /// Words per packed vector.
-    width: usize,
-    weights: &'a [Multiplier],
-    /// The weight of `z` and its quotient, where `z` is multiplied.
-    count_weight: Option<[u64; 2]>,
-    /// Else the products of `z = 0, .., 7`.
-    products: Option<Lanes>,
-    /// What a digit of one prime gets added.
+/// How one modulus reads a digit's limbs.
+struct Limbs<'a> {
+    /// Of all but the highest.
+    limb: Unpacker,
+    top: Unpacker,
+    /// Bytes of the highest, and words of its packed vector.
+    top_bytes: usize,
+    powers: &'a [Multiplier],
     constant: Lanes,
+}
+
+impl<'a> Limbs<'a> {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
+    fn new(form: &LimbForm, weights: &'a LimbWeights) -> Self {
+        let top_bytes = form.top_bytes();
+        Self {
+            limb: Unpacker::new(LIMB_BYTES),
+            top: Unpacker::new(top_bytes),
+            top_bytes,
+            powers: &weights.powers,
+            constant: splat(weights.constant),
+        }
+    }
+
+    /// The residues of row `k` of a half on top of `start`, with junk; `M` limbs, or as many as there are where it is 0.
+    ///
+    /// # Safety
+    /// `digit` is one half of a vector's limbs.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
+    unsafe fn residue<const M: usize>(&self, c: &Constants, digit: *const u64, k: usize, start: Lanes) -> Lanes {
+        let products = if M == 0 { self.powers.len() } else { M - 1 };
+        // SAFETY: the caller's; `powers` has `products` entries.
+        unsafe {
+            let top = self.top.load(digit.add(products * HALF * LIMB_BYTES + k * self.top_bytes));
+            if products == 0 {
+                return add(top, start);
+            }
+            let (mut low, mut high) = (add(self.limb.load(digit.add(k * LIMB_BYTES)), start), c.zero);
+            for l in 1..products {
+                let u = self.limb.load(digit.add((l * HALF + k) * LIMB_BYTES));
+                let [w, quotient] = operands(self.powers.get_unchecked(l - 1));
+                low = multiply_low(low, u, splat(w));
+                high = multiply_high(high, u, splat(quotient));
+            }
+            let [w, quotient] = operands(self.powers.get_unchecked(products - 1));
+            low = multiply_low(low, top, splat(w));
+            high = multiply_high(high, top, splat(quotient));
+            multiply_low(low, high, c.negative_q)
+        }
+    }
 }
 
 /// The multiplier's operands of one weight.
@@ -97,61 +138,32 @@ fn operands(weight: &Multiplier) -> [u64; 2] {
     [weight.value, weight.quotient >> (64 - FACTOR_BITS)]
 }
 
-impl<'a> Columns<'a> {
+/// Eight words to packed bytes.
+#[derive(Clone, Copy)]
+struct Packer {
+    order: Lanes,
+    words: __mmask8,
+}
+
+impl Packer {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
-    fn new(c: &Constants, shape: &DigitShape, weights: &'a [Multiplier]) -> Self {
-        let (weights, counts) = weights.split_at(shape.sources);
-        let count_weight = counts.first().map(operands);
-        let products = count_weight.filter(|_| shape.sources <= TABLE_SOURCES).map(|[w, quotient]| {
-            c.mul_lazy(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), splat(w), splat(quotient))
-        });
-        Self {
-            unpacker: Unpacker::new(shape.width()),
-            width: shape.width(),
-            weights,
-            count_weight: if products.is_some() { None } else { count_weight },
-            products,
-            constant: splat(count_weight.map_or(0, |[w, _]| w)),
+    fn new(width: usize) -> Self {
+        let mut order = [0u8; 64];
+        for byte in 0..LANES * width {
+            order[byte] = (byte / width * 8 + byte % width) as u8;
         }
+        // SAFETY: 64 bytes.
+        Self { order: unsafe { _mm512_loadu_si512(order.as_ptr().cast()) }, words: ((1u32 << width) - 1) as u8 }
     }
 
-    /// The sums of eight vectors on top of `start`, with junk.
-    ///
-    /// # Safety
-    /// `digit` is one half of a vector's columns.
+    /// Writes as many words as a packed word has bytes.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
-    unsafe fn sum(&self, c: &Constants, digit: *const u64, start: Lanes) -> [Lanes; HALF] {
-        let (mut low, mut high) = ([start; HALF], [c.zero; HALF]);
-        let mut column = digit;
-        for weight in self.weights {
-            let [w, quotient] = operands(weight);
-            let (w, quotient) = (splat(w), splat(quotient));
-            for k in 0..HALF {
-                // SAFETY: the caller's.
-                let y = unsafe { self.unpacker.load(column.add(k * self.width)) };
-                low[k] = multiply_low(low[k], y, w);
-                high[k] = multiply_high(high[k], y, quotient);
-            }
-            column = column.wrapping_add(HALF * self.width);
-        }
-        // SAFETY: the caller's.
-        let counts = |k: usize| unsafe { _mm512_cvtepu8_epi64(_mm_loadl_epi64(column.add(k).cast())) };
-        if let Some(products) = self.products {
-            for k in 0..HALF {
-                low[k] = add(low[k], _mm512_permutexvar_epi64(counts(k), products));
-            }
-        } else if let Some([w, quotient]) = self.count_weight {
-            for k in 0..HALF {
-                low[k] = multiply_low(low[k], counts(k), splat(w));
-                high[k] = multiply_high(high[k], counts(k), splat(quotient));
-            }
-        }
-        for k in 0..HALF {
-            low[k] = multiply_low(low[k], high[k], c.negative_q);
-        }
-        low
+    fn store(&self, target: &mut [u64], x: Lanes) {
+        assert!(target.len() == self.words.count_ones() as usize, "a packed vector has as many words as a packed word bytes");
+        // SAFETY: the mask names no more words than `target` has.
+        unsafe { _mm512_mask_storeu_epi64(target.as_mut_ptr().cast(), self.words, _mm512_permutexvar_epi8(self.order, x)) };
     }
 }
 
@@ -161,20 +173,15 @@ impl Transform {
         !self.split.is_empty()
     }
 
-    fn bound(&self, shape: &DigitShape) -> u128 {
-        let q = u128::from(self.words.q);
-        if shape.is_single() {
-            (1 << (shape.bits + u32::from(shape.centred))) + q
-        } else {
-            2 * q * (shape.sources + usize::from(shape.centred)) as u128
-        }
+    fn bound(&self, form: &LimbForm) -> u128 {
+        (1 << form.first_bits()) + (2 * form.count() as u128 - 1) * u128::from(self.words.q)
     }
 
-    fn entry(&self, shape: &DigitShape) -> Entry {
+    fn entry(&self, form: &LimbForm) -> Entry {
         let room = (1u128 << FACTOR_BITS) - u128::from(4 * self.degree.trailing_zeros()) * u128::from(self.words.q);
         match self.narrow {
             false => Entry::Wide,
-            true if self.bound(shape) <= room => Entry::Roomy,
+            true if self.bound(form) <= room => Entry::Roomy,
             true => Entry::Narrow,
         }
     }
@@ -182,41 +189,26 @@ impl Transform {
     /// [`SplitTransform::digit_head`].
     ///
     /// # Safety
-    /// The machine has AVX-512 F, DQ, BW, VL, IFMA and VBMI; `x` is a row, `digit` one of this shape and the row's degree, `vectors` below
-    /// a sixteenth of it, `weights` one per column.
+    /// The machine has AVX-512 F, DQ, BW, VL, IFMA and VBMI; `x` is a row, `digit` one of this form and the row's degree, `vectors` below
+    /// a sixteenth of it, `weights` the form's.
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
-    unsafe fn extend<const ENTRY: usize, const SINGLE: bool>(
-        &self,
-        x: *mut u64,
-        digit: *const u64,
-        shape: &DigitShape,
-        vectors: Range<usize>,
-        weights: &[Multiplier],
-    ) {
+    unsafe fn extend<const ENTRY: usize, const M: usize>(&self, x: *mut u64, digit: *const u64, form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights) {
         let c = Constants::new(&self.words);
-        let (width, half_words, stride) = (shape.width(), shape.half_words(), self.degree / RADIX);
+        let (half_words, stride) = (half_words(form), self.degree / RADIX);
         let offset = splat(2 * self.words.q * u64::from(self.degree.trailing_zeros()));
         let table = self.forward[self.split[0].twiddles..].as_ptr();
-        let columns = Columns::new(&c, shape, weights);
+        let limbs = Limbs::new(form, weights);
+        let first = if ENTRY == ROOMY { add(limbs.constant, offset) } else { limbs.constant };
         for i in vectors {
             // SAFETY: within the digit and the row; the table has the head's factors.
             unsafe {
                 let digit = digit.add(2 * i * half_words);
                 let mut v = [c.zero; RADIX];
-                if SINGLE {
-                    let constant = [add(columns.constant, if ENTRY == ROOMY { offset } else { c.zero }), columns.constant];
-                    for k in 0..RADIX {
-                        v[k] = add(columns.unpacker.load(digit.add(k * width)), constant[k / HALF]);
-                    }
-                } else {
-                    let first = columns.sum(&c, digit, if ENTRY == ROOMY { offset } else { c.zero });
-                    for k in 0..HALF {
-                        v[k] = first[k];
-                    }
-                    let second = columns.sum(&c, digit.add(half_words), c.zero);
-                    for k in 0..HALF {
-                        v[HALF + k] = second[k];
-                    }
+                for k in 0..HALF {
+                    v[k] = limbs.residue::<M>(&c, digit, k, first);
+                }
+                for k in 0..HALF {
+                    v[HALF + k] = limbs.residue::<M>(&c, digit.add(half_words), k, limbs.constant);
                 }
                 // The second half meets a multiplication first, which takes all words.
                 for k in 0..HALF {
@@ -250,35 +242,35 @@ impl Transform {
     /// # Safety
     /// As [`Transform::extend`]; `columns` are whole vectors, and inside the row of a sixteenth of the degree.
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
-    unsafe fn pack(digit: &mut [u64], shape: &DigitShape, row: usize, i: usize, columns: &[&[u64]]) {
-        let width = shape.width();
-        let mut order = [0u8; 64];
-        for byte in 0..LANES * width {
-            order[byte] = (byte / width * 8 + byte % width) as u8;
-        }
-        // SAFETY: 64 bytes.
-        let order = unsafe { _mm512_loadu_si512(order.as_ptr().cast()) };
-        let words = _cvtu32_mask8((1u32 << width) - 1);
-        let source = splat(shape.modulus);
+    unsafe fn pack(digit: &mut [u64], form: &LimbForm, row: usize, i: usize, columns: &[&[u64]]) {
+        let (half_words, count) = (half_words(form), form.count());
+        let (limb, top) = (Packer::new(LIMB_BYTES), Packer::new(form.top_bytes()));
+        let zero = _mm512_setzero_si512();
+        let mask = splat((1 << LIMB_BITS) - 1);
+        let (sources, counts) = columns.split_at(form.sources.len());
         for vector in 0..columns[0].len() / LANES {
-            let at = |column: &[u64]| {
-                let column = &column[vector * LANES..(vector + 1) * LANES];
-                // SAFETY: eight words.
-                unsafe { load(column.as_ptr()) }
-            };
-            for (j, column) in columns[..shape.sources].iter().enumerate() {
-                let mut y = at(column);
-                if shape.is_single() && shape.centred {
-                    let none = _mm512_testn_epi64_mask(at(columns[1]), splat(1));
-                    y = _mm512_mask_add_epi64(y, none, y, source);
+            // SAFETY: eight words.
+            let at = |column: &[u64]| unsafe { load(column[vector * LANES..(vector + 1) * LANES].as_ptr()) };
+            let mut place = (2 * (i + vector) + row / HALF) * half_words + row % HALF * if count > 1 { LIMB_BYTES } else { form.top_bytes() };
+            let (mut carry, mut above) = (zero, zero);
+            for l in 0..count {
+                let (mut low, mut high) = (add(add(carry, splat(form.offset[l])), _mm512_slli_epi64::<{ FACTOR_BITS - LIMB_BITS }>(above)), zero);
+                for (column, factor) in sources.iter().zip(&form.sources) {
+                    let (y, factor) = (at(column), splat(factor[l]));
+                    low = multiply_low(low, y, factor);
+                    high = multiply_high(high, y, factor);
                 }
-                let target = &mut digit[shape.place(i + vector, row, j)..][..width];
-                // SAFETY: `width` words are stored.
-                unsafe { _mm512_mask_storeu_epi64(target.as_mut_ptr().cast(), words, _mm512_permutexvar_epi8(order, y)) };
-            }
-            if shape.has_counts() {
-                let counts = _mm512_cvtepi64_epi8(at(columns[shape.sources]));
-                digit[shape.place(i + vector, row, shape.sources)] = _mm_cvtsi128_si64(counts).cast_unsigned();
+                if let (Some(modulus), Some(z)) = (&form.modulus, counts.first()) {
+                    low = sub(low, _mm512_mullo_epi64(at(z), splat(modulus[l])));
+                }
+                above = high;
+                if l + 1 < count {
+                    limb.store(&mut digit[place..place + LIMB_BYTES], _mm512_and_si512(low, mask));
+                    place += if l + 2 < count { HALF * LIMB_BYTES } else { HALF * LIMB_BYTES - row % HALF * LIMB_BYTES + row % HALF * form.top_bytes() };
+                    carry = _mm512_srai_epi64::<LIMB_BITS>(low);
+                } else {
+                    top.store(&mut digit[place..place + form.top_bytes()], low);
+                }
             }
         }
     }
@@ -310,33 +302,38 @@ impl Transform {
 // SAFETY, for every block below: a `Transform` is made only where the kernel's instructions were found, and lends itself as a
 // `SplitTransform` only where its degree has a split.
 impl SplitTransform for Transform {
-    fn takes(&self, shape: &DigitShape) -> bool {
-        // One bit more where a digit of one prime is stored with its offset.
-        shape.bits < FACTOR_BITS && shape.sources > 0 && shape.sources < 256 && self.bound(shape) <= 1 << FACTOR_BITS
+    fn takes(&self, form: &LimbForm) -> bool {
+        self.bound(form) <= 1 << FACTOR_BITS
     }
 
-    fn write_digit(&self, digit: &mut [u64], shape: &DigitShape, row: usize, i: usize, columns: &[&[u64]]) {
-        assert!(columns.len() == shape.sources + usize::from(shape.centred), "one column per source and z");
+    fn write_digit(&self, digit: &mut [u64], form: &LimbForm, row: usize, i: usize, columns: &[&[u64]]) {
+        assert!(columns.len() == form.sources.len() + usize::from(form.modulus.is_some()), "one column per source and z");
         assert!(columns.iter().all(|column| column.len() == columns[0].len() && column.len() % LANES == 0), "columns of whole vectors");
-        assert!(digit.len() >= shape.words(self.degree) && row < RADIX && i + columns[0].len() / LANES <= self.degree / RADIX / LANES);
+        assert!(digit.len() >= digit_words(form, self.degree), "a digit of this degree");
+        assert!(row < RADIX && i + columns[0].len() / LANES <= self.degree / RADIX / LANES, "words of a sixteenth");
         // SAFETY: see above.
-        unsafe { Self::pack(digit, shape, row, i, columns) };
+        unsafe { Self::pack(digit, form, row, i, columns) };
     }
 
-    fn digit_head(&self, x: &mut [u64], digit: &[u64], shape: &DigitShape, vectors: Range<usize>, weights: &[Multiplier]) {
-        assert!(x.len() == self.degree && digit.len() >= shape.words(self.degree), "a row and a digit of its degree");
-        assert!(weights.len() == shape.sources + usize::from(shape.centred), "one weight per column");
-        assert!(vectors.end <= self.degree / RADIX / LANES && self.takes(shape), "vectors of a sixteenth, and a shape that is taken");
+    fn digit_head(&self, x: &mut [u64], digit: &[u64], form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights) {
+        assert!(x.len() == self.degree && digit.len() >= digit_words(form, self.degree), "a row and a digit of its degree");
+        assert!(weights.powers.len() + 1 == form.count(), "one weight per limb");
+        assert!(vectors.end <= self.degree / RADIX / LANES && self.takes(form), "vectors of a sixteenth, and a form that is taken");
         let (x, digit) = (x.as_mut_ptr(), digit.as_ptr());
         // SAFETY: see above.
         unsafe {
-            match (self.entry(shape), shape.is_single()) {
-                (Entry::Roomy, false) => self.extend::<ROOMY, false>(x, digit, shape, vectors, weights),
-                (Entry::Roomy, true) => self.extend::<ROOMY, true>(x, digit, shape, vectors, weights),
-                (Entry::Narrow, false) => self.extend::<NARROW, false>(x, digit, shape, vectors, weights),
-                (Entry::Narrow, true) => self.extend::<NARROW, true>(x, digit, shape, vectors, weights),
-                (Entry::Wide, false) => self.extend::<WIDE, false>(x, digit, shape, vectors, weights),
-                (Entry::Wide, true) => self.extend::<WIDE, true>(x, digit, shape, vectors, weights),
+            match (self.entry(form), form.count()) {
+                (Entry::Roomy, 1) => self.extend::<ROOMY, 1>(x, digit, form, vectors, weights),
+                (Entry::Roomy, 2) => self.extend::<ROOMY, 2>(x, digit, form, vectors, weights),
+                (Entry::Roomy, 3) => self.extend::<ROOMY, 3>(x, digit, form, vectors, weights),
+                (Entry::Roomy, 4) => self.extend::<ROOMY, 4>(x, digit, form, vectors, weights),
+                (Entry::Roomy, _) => self.extend::<ROOMY, 0>(x, digit, form, vectors, weights),
+                (Entry::Narrow, 1) => self.extend::<NARROW, 1>(x, digit, form, vectors, weights),
+                (Entry::Narrow, 2) => self.extend::<NARROW, 2>(x, digit, form, vectors, weights),
+                (Entry::Narrow, 3) => self.extend::<NARROW, 3>(x, digit, form, vectors, weights),
+                (Entry::Narrow, 4) => self.extend::<NARROW, 4>(x, digit, form, vectors, weights),
+                (Entry::Narrow, _) => self.extend::<NARROW, 0>(x, digit, form, vectors, weights),
+                (Entry::Wide, _) => self.extend::<WIDE, 0>(x, digit, form, vectors, weights),
             }
         }
     }
