@@ -11,7 +11,9 @@ use crate::buffer::Buffer;
 use crate::engine::{Engine, GadgetInput};
 use crate::extension::DigitExtension;
 use crate::factors::Factors;
-use crate::kernels::split::{RADIX, VECTOR};
+use crate::kernels::RowKernel;
+use crate::kernels::split::{RADIX, VECTOR, head_words};
+use crate::modulus::Multiplier;
 
 /// Rows extended side by side from one reading of a digit.
 const ROWS: usize = 2;
@@ -37,7 +39,7 @@ struct Pass<'a> {
 /// How far a row of a digit is when the heads are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In Eval form.
+    /// In Eval form, where the head would be.
     Done,
     /// Its tails remain.
     Head,
@@ -45,97 +47,104 @@ enum State {
     Values,
 }
 
-impl Pass<'_> {
-    /// The heads of one term for the rows from `first` on; `outputs` are their words.
-    fn heads(&self, outputs: &mut [&mut [u64]], first: usize, term: usize) -> Vec<State> {
-        let (digit, input) = (&self.digits[term / self.inputs.len()], self.inputs[term % self.inputs.len()]);
-        let prepared = &self.prepared[term];
-        let mut states = Vec::with_capacity(outputs.len());
-        let mut shared = Vec::with_capacity(outputs.len());
-        for (row, out) in (first..).zip(outputs) {
-            let (modulus, kernel) = (self.moduli[row], self.engine.tables[self.moduli[row]].kernel());
-            let limbs = digit.conversion().limbs.as_ref();
-            states.push(match (digit.target(row), input.values, kernel.split()) {
-                (Some(target), _, split) => match limbs.and_then(|(form, weights)| Some((form, &weights[target], prepared.limbs(self.engine, modulus, form)?))) {
-                    Some((form, weights, (split, limbs))) => {
-                        shared.push((split, form, limbs, weights, out));
-                        State::Head
-                    }
-                    None => {
-                        let conversion = digit.conversion();
-                        kernel.combine(out, &prepared.columns(), &conversion.weights[target], conversion.y_bits);
-                        match split {
-                            Some(split) => {
-                                split.head(out);
-                                State::Head
-                            }
-                            None => {
-                                kernel.forward(out);
-                                State::Done
-                            }
-                        }
-                    }
-                },
-                (None, Some(_), _) => State::Values,
-                (None, None, split) => {
-                    out.copy_from_slice(input.coefficients.row(row));
-                    kernel.mul_constant_assign(out, self.engine.moduli[modulus].multiplier(digit.constants()[row - digit.own().start]));
-                    match split {
-                        Some(split) => {
-                            split.head(out);
-                            State::Head
-                        }
-                        None => {
-                            kernel.forward(out);
-                            State::Done
-                        }
-                    }
+impl<'a> Pass<'a> {
+    fn kernel(&self, row: usize) -> &'a dyn RowKernel {
+        self.engine.tables[self.moduli[row]].kernel()
+    }
+
+    fn term(&self, term: usize) -> (&'a DigitExtension, GadgetInput<'a>) {
+        (&self.digits[term / self.inputs.len()], self.inputs[term % self.inputs.len()])
+    }
+
+    /// The factor of an own row of a digit.
+    fn constant(&self, digit: &DigitExtension, row: usize) -> Multiplier {
+        self.engine.moduli[self.moduli[row]].multiplier(digit.constants()[row - digit.own().start])
+    }
+
+    /// The heads of one term for the rows from `first` on, into `outs`.
+    fn heads(&self, outs: &mut [&mut [u64]], first: usize, term: usize) -> Vec<State> {
+        let (digit, input) = self.term(term);
+        let (conversion, prepared) = (digit.conversion(), &self.prepared[term]);
+        let mut states = Vec::with_capacity(outs.len());
+        let mut shared = Vec::with_capacity(outs.len());
+        for (row, out) in (first..).zip(outs) {
+            let kernel = self.kernel(row);
+            let extended = |x: &mut [u64]| match digit.target(row) {
+                Some(target) => kernel.combine(x, &prepared.columns(), &conversion.weights[target], conversion.y_bits),
+                None => {
+                    x.copy_from_slice(input.coefficients.row(row));
+                    kernel.mul_constant_assign(x, self.constant(digit, row));
+                }
+            };
+            let limbs = digit.target(row).zip(conversion.limbs.as_ref());
+            let limbs = limbs.and_then(|(target, (form, weights))| {
+                let (split, limbs) = prepared.limbs(self.engine, self.moduli[row], form)?;
+                Some((split, limbs, form, &weights[target]))
+            });
+            states.push(match (limbs, kernel.split()) {
+                (Some((split, limbs, form, weights)), _) => {
+                    shared.push((split, limbs, form, weights, out));
+                    State::Head
+                }
+                _ if digit.target(row).is_none() && input.values.is_some() => State::Values,
+                (None, Some(split)) => {
+                    let mut x = self.engine.scratch(1);
+                    extended(x.host_mut());
+                    split.head(out, x.host());
+                    State::Head
+                }
+                (None, None) => {
+                    let out = &mut out[..self.engine.degree];
+                    extended(out);
+                    kernel.forward(out);
+                    State::Done
                 }
             });
         }
         let vectors = self.engine.degree / (RADIX * VECTOR);
         for start in (0..vectors).step_by(TILE) {
-            for (split, form, limbs, weights, out) in &mut shared {
+            for (split, limbs, form, weights, out) in &mut shared {
                 split.digit_head(out, limbs, form, start..(start + TILE).min(vectors), weights);
             }
         }
         states
     }
 
-    /// Finishes the words from `start` on of row `row` of a term.
-    fn finish(&self, x: &mut [u64], start: usize, row: usize, term: usize, state: State) {
-        let (modulus, kernel) = (self.moduli[row], self.engine.tables[self.moduli[row]].kernel());
-        let (digit, input) = (&self.digits[term / self.inputs.len()], self.inputs[term % self.inputs.len()]);
+    /// The words from `start` on of row `row` of a term in Eval form, where its head left them or in `block`.
+    fn finish<'b>(&self, block: &'b mut [u64], head: &'b [u64], start: usize, row: usize, term: usize, state: State) -> &'b [u64] {
+        let kernel = self.kernel(row);
+        let (digit, input) = self.term(term);
         match (state, kernel.split(), input.values) {
-            (State::Head, Some(split), _) => split.tail(x, start),
+            (State::Head, Some(split), _) => split.tail(block, head, start),
             (State::Values, _, Some(values)) => {
-                x.copy_from_slice(&values.row(row)[start..start + x.len()]);
-                kernel.mul_constant_assign(x, self.engine.moduli[modulus].multiplier(digit.constants()[row - digit.own().start]));
+                block.copy_from_slice(&values.row(row)[start..start + block.len()]);
+                kernel.mul_constant_assign(block, self.constant(digit, row));
             }
-            _ => {}
+            _ => return &head[start..start + block.len()],
         }
+        block
     }
 
     /// All of the rows from `first` on; `outputs[row - first]` are that row's words of each result.
     fn rows(&self, outputs: &mut [Vec<&mut [u64]>], first: usize) {
         let (degree, columns, block) = (self.engine.degree, self.factors.shape().columns, self.factors.block());
-        let terms = self.prepared.len();
+        let (terms, rows) = (self.prepared.len(), outputs.len());
         let together = terms.div_ceil(terms.div_ceil(TERMS).max(1)).max(1);
-        let mut scratch = self.engine.scratch(outputs.len() * together);
+        // The heads of all rows term by term, then the blocks of one row.
+        let head = head_words(degree).max(degree);
+        let mut scratch = self.engine.scratch((together * (rows * head + block)).div_ceil(degree));
+        let (heads, rest) = scratch.host_mut().split_at_mut(together * rows * head);
+        let blocks = &mut rest[..together * block];
         for term in (0..terms).step_by(together) {
             let count = together.min(terms - term);
-            // Words `(slot * rows + row)`, so that the rows of a term are neighbours.
-            let mut words: Vec<&mut [u64]> = scratch.host_mut().chunks_exact_mut(degree).collect();
-            let states: Vec<Vec<State>> =
-                words.chunks_mut(outputs.len()).take(count).enumerate().map(|(slot, words)| self.heads(words, first, term + slot)).collect();
-            let stride = outputs.len();
+            let mut outs: Vec<&mut [u64]> = heads.chunks_exact_mut(head).take(count * rows).collect();
+            let states: Vec<Vec<State>> = outs.chunks_mut(rows).zip(term..).map(|(outs, term)| self.heads(outs, first, term)).collect();
             for (index, outputs) in outputs.iter_mut().enumerate() {
-                let (row, kernel) = (first + index, self.engine.tables[self.moduli[first + index]].kernel());
+                let (row, kernel) = (first + index, self.kernel(first + index));
                 for start in (0..degree).step_by(block) {
-                    for slot in 0..count {
-                        self.finish(&mut words[slot * stride + index][start..start + block], start, row, term + slot, states[slot][index]);
-                    }
-                    let left: Vec<&[u64]> = (0..count).map(|slot| &words[slot * stride + index][start..start + block]).collect();
+                    let slots = blocks.chunks_exact_mut(block).zip(outs.iter().skip(index).step_by(rows)).zip(&states);
+                    let left: Vec<&[u64]> =
+                        slots.zip(term..).map(|(((block, head), states), term)| self.finish(block, head, start, row, term, states[index])).collect();
                     for (outputs, &group) in outputs.chunks_mut(columns).zip(self.groups) {
                         let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
                         kernel.dot_packed(&mut targets, &left, self.factors.run(self.rows[row], start, group, term), term > 0);

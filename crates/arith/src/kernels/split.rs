@@ -23,6 +23,22 @@ pub const VECTOR: usize = 8;
 /// Rows per half.
 pub const HALF: usize = RADIX / 2;
 
+/// Words between the sixteen rows that a head writes. A power of two between them, they would share one set of the first-level
+/// cache, which has fewer places.
+#[must_use]
+pub fn head_stride(degree: usize) -> usize {
+    degree / RADIX + if degree >= PADDED_DEGREE { VECTOR } else { 0 }
+}
+
+/// The degrees from which on the rows are 4 KiB apart.
+const PADDED_DEGREE: usize = RADIX * 512;
+
+/// Words that a head writes.
+#[must_use]
+pub fn head_words(degree: usize) -> usize {
+    RADIX * head_stride(degree)
+}
+
 /// Words of one half of one vector: eight words of some bytes each are as many words.
 #[must_use]
 pub fn half_words(form: &LimbForm) -> usize {
@@ -37,7 +53,7 @@ pub fn digit_words(form: &LimbForm, degree: usize) -> usize {
 
 /// The forward transform of one modulus and degree in two parts; [`super::RowKernel::split`].
 ///
-/// Between head and tails, words are the kernel's own lazy form.
+/// Between head and tails, words are the kernel's own lazy form, sixteen rows [`head_stride`] apart.
 pub trait SplitTransform: Send + Sync + Debug {
     /// Whether [`SplitTransform::digit_head`] takes digits of this form.
     fn takes(&self, form: &LimbForm) -> bool;
@@ -48,12 +64,12 @@ pub trait SplitTransform: Send + Sync + Debug {
 
     /// The head of a digit's extension to this modulus, for the vectors in `vectors` of each of the sixteen rows: its residues,
     /// then [`SplitTransform::head`].
-    fn digit_head(&self, x: &mut [u64], digit: &[u64], form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights);
+    fn digit_head(&self, out: &mut [u64], digit: &[u64], form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights);
 
-    /// The head of a row of reduced residues.
-    fn head(&self, x: &mut [u64]);
+    /// The head of a row `x` of reduced residues.
+    fn head(&self, out: &mut [u64], x: &[u64]);
 
-    /// What remains of the transform for the words `x`, the first of which is word `start` of the row; both are multiples of a
-    /// sixteenth of the degree. The result is that of [`super::RowKernel::forward`].
-    fn tail(&self, x: &mut [u64], start: usize);
+    /// What remains of the transform for the words of `out`, the first of which is word `start` of the row; both are multiples of a
+    /// sixteenth of the degree. `x` is what the head wrote. The result is that of [`super::RowKernel::forward`].
+    fn tail(&self, out: &mut [u64], x: &[u64], start: usize);
 }

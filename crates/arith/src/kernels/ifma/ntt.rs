@@ -49,7 +49,7 @@
 
 use super::inner::{FORWARD, INNER, INNER_STAGES, INNER_TABLE, INVERSE, Layout, fill_inner, forward_inner, inverse_inner};
 use super::lanes::{Constants, LANES, Words, quotient52, splat};
-use super::passes::{forward_radix, inverse_radix};
+use super::passes::{Places, forward_radix, inverse_radix};
 use super::split;
 use crate::aligned::AlignedWords;
 use crate::kernels::scalar::RootPowers;
@@ -271,7 +271,19 @@ impl Transform {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub(super) unsafe fn forward_pass<const WIDE: bool>(&self, c: &Constants, x: *mut u64, pass: &Pass, first: usize, count: usize) {
-        let stride = self.degree >> (pass.stages_before + pass.log_radix);
+        // SAFETY: the caller's.
+        unsafe { self.forward_pass_between::<WIDE>(c, Places::same(x, self.stride(pass)), pass, first, count) }
+    }
+
+    /// Words between the rows of a pass.
+    pub(super) fn stride(&self, pass: &Pass) -> usize {
+        self.degree >> (pass.stages_before + pass.log_radix)
+    }
+
+    /// The same from one place to another.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    pub(super) unsafe fn forward_pass_between<const WIDE: bool>(&self, c: &Constants, places: Places, pass: &Pass, first: usize, count: usize) {
         let table = &self.forward[pass.twiddles + first * 2 * ((1 << pass.log_radix) - 1)..];
         let table = table.as_ptr();
         // SAFETY: the caller's block lies in the row, its table in `forward`.
@@ -279,17 +291,17 @@ impl Transform {
             if pass.stages_before == 0 {
                 let offset = splat(2 * self.words.q * u64::from(self.degree.trailing_zeros()));
                 match pass.log_radix {
-                    1 => forward_radix::<1, 2, WIDE, true>(c, x, table, count, stride, offset),
-                    2 => forward_radix::<2, 4, WIDE, true>(c, x, table, count, stride, offset),
-                    3 => forward_radix::<3, 8, WIDE, true>(c, x, table, count, stride, offset),
-                    _ => forward_radix::<4, 16, WIDE, true>(c, x, table, count, stride, offset),
+                    1 => forward_radix::<1, 2, WIDE, true>(c, places, table, count, offset),
+                    2 => forward_radix::<2, 4, WIDE, true>(c, places, table, count, offset),
+                    3 => forward_radix::<3, 8, WIDE, true>(c, places, table, count, offset),
+                    _ => forward_radix::<4, 16, WIDE, true>(c, places, table, count, offset),
                 }
             } else {
                 match pass.log_radix {
-                    1 => forward_radix::<1, 2, WIDE, false>(c, x, table, count, stride, c.zero),
-                    2 => forward_radix::<2, 4, WIDE, false>(c, x, table, count, stride, c.zero),
-                    3 => forward_radix::<3, 8, WIDE, false>(c, x, table, count, stride, c.zero),
-                    _ => forward_radix::<4, 16, WIDE, false>(c, x, table, count, stride, c.zero),
+                    1 => forward_radix::<1, 2, WIDE, false>(c, places, table, count, c.zero),
+                    2 => forward_radix::<2, 4, WIDE, false>(c, places, table, count, c.zero),
+                    3 => forward_radix::<3, 8, WIDE, false>(c, places, table, count, c.zero),
+                    _ => forward_radix::<4, 16, WIDE, false>(c, places, table, count, c.zero),
                 }
             }
         }

@@ -99,23 +99,41 @@ unsafe fn inverse_last_stage<const R: usize>(c: &Constants, v: &mut [Lanes; R], 
     }
 }
 
-/// One register pass over `count` blocks of `R` strides.
+/// Where a pass reads and where it writes: words `stride` and `out_stride` apart.
+#[derive(Clone, Copy)]
+pub struct Places {
+    pub x: *const u64,
+    pub stride: usize,
+    pub out: *mut u64,
+    pub out_stride: usize,
+}
+
+impl Places {
+    /// In place.
+    pub fn same(x: *mut u64, stride: usize) -> Self {
+        Self { x, stride, out: x, out_stride: stride }
+    }
+}
+
+/// One register pass over `count` blocks of `R` strides of `stride` words.
 ///
 /// # Safety
-/// `x` holds `count * R * stride` words and `table` `count * 2 (R - 1)`; 8 divides `stride`.
+/// `x` holds `count * R * stride` words, `out` `count * R * out_stride`, which is not less, and `table` `count * 2 (R - 1)`;
+/// 8 divides `stride`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 pub unsafe fn forward_radix<const K: usize, const R: usize, const WIDE: bool, const FIRST: bool>(
     c: &Constants,
-    x: *mut u64,
+    places: Places,
     table: *const u64,
     count: usize,
-    stride: usize,
     offset: Lanes,
 ) {
+    let Places { x, stride, out, out_stride } = places;
     for block in 0..count {
         // SAFETY: within the caller's words.
         unsafe {
             let x = x.add(block * R * stride);
+            let out = out.add(block * R * out_stride);
             let table = table.add(block * 2 * (R - 1));
             for i in (0..stride).step_by(LANES) {
                 let mut v = [c.zero; R];
@@ -136,7 +154,7 @@ pub unsafe fn forward_radix<const K: usize, const R: usize, const WIDE: bool, co
                     forward_stage::<3, R, WIDE>(c, &mut v, table);
                 }
                 for k in 0..R {
-                    store(x.add(i + k * stride), v[k]);
+                    store(out.add(i + k * out_stride), v[k]);
                 }
             }
         }

@@ -22,8 +22,8 @@ use std::ops::Range;
 use super::inner::{INNER, INNER_TABLE, forward_inner};
 use super::lanes::{Constants, FACTOR_BITS, LANES, Lanes, add, load, multiply_high, multiply_low, splat, store, sub};
 use super::ntt::Transform;
-use super::passes::forward_stage;
-use crate::kernels::split::{HALF, RADIX, SplitTransform, digit_words, half_words};
+use super::passes::{Places, forward_stage};
+use crate::kernels::split::{HALF, RADIX, SplitTransform, digit_words, half_words, head_stride, head_words};
 use crate::limbs::{LIMB_BITS, LIMB_BYTES, LimbForm, LimbWeights};
 use crate::modulus::Multiplier;
 
@@ -189,12 +189,12 @@ impl Transform {
     /// [`SplitTransform::digit_head`].
     ///
     /// # Safety
-    /// The machine has AVX-512 F, DQ, BW, VL, IFMA and VBMI; `x` is a row, `digit` one of this form and the row's degree, `vectors` below
+    /// The machine has AVX-512 F, DQ, BW, VL, IFMA and VBMI; `out` is a head's, `digit` one of this form and degree, `vectors` below
     /// a sixteenth of it, `weights` the form's.
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
-    unsafe fn extend<const ENTRY: usize, const M: usize>(&self, x: *mut u64, digit: *const u64, form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights) {
+    unsafe fn extend<const ENTRY: usize, const M: usize>(&self, out: *mut u64, digit: *const u64, form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights) {
         let c = Constants::new(&self.words);
-        let (half_words, stride) = (half_words(form), self.degree / RADIX);
+        let (half_words, stride) = (half_words(form), head_stride(self.degree));
         let offset = splat(2 * self.words.q * u64::from(self.degree.trailing_zeros()));
         let table = self.forward[self.split[0].twiddles..].as_ptr();
         let limbs = Limbs::new(form, weights);
@@ -231,7 +231,7 @@ impl Transform {
                     forward_stage::<3, RADIX, false>(&c, &mut v, table);
                 }
                 for k in 0..RADIX {
-                    store(x.add(i * LANES + k * stride), v[k]);
+                    store(out.add(i * LANES + k * stride), v[k]);
                 }
             }
         }
@@ -280,20 +280,23 @@ impl Transform {
     /// # Safety
     /// The machine has AVX-512 F, DQ, VL and IFMA.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    unsafe fn finish<const WIDE: bool>(&self, x: &mut [u64], start: usize) {
+    unsafe fn finish<const WIDE: bool>(&self, out: &mut [u64], x: &[u64], start: usize) {
         let c = Constants::new(&self.words);
-        let words = self.degree / RADIX;
-        for (index, x) in x.chunks_exact_mut(words).enumerate() {
-            let block = start / words + index;
-            // SAFETY: `x` is block number `block` after the head's stages.
+        let (words, stride) = (self.degree / RADIX, head_stride(self.degree));
+        for (block, out) in (start / words..).zip(out.chunks_exact_mut(words)) {
+            let x = &x[block * stride..block * stride + words];
+            let (x, out) = (x.as_ptr(), out.as_mut_ptr());
+            // SAFETY: `x` is block number `block` after the head's stages; a second pass there is at every degree with a split.
             unsafe {
-                for pass in &self.split[1..] {
+                for (number, pass) in self.split[1..].iter().enumerate() {
                     let log_count = pass.stages_before - HEAD_STAGES;
-                    self.forward_pass::<WIDE>(&c, x.as_mut_ptr(), pass, block << log_count, 1 << log_count);
+                    let stride = self.stride(pass);
+                    let places = if number == 0 { Places { x, stride, out, out_stride: stride } } else { Places::same(out, stride) };
+                    self.forward_pass_between::<WIDE>(&c, places, pass, block << log_count, 1 << log_count);
                 }
                 let count = words / INNER;
                 let table = self.forward.as_ptr().add(self.inner_twiddles + block * count * INNER_TABLE);
-                forward_inner::<WIDE>(&c, x.as_mut_ptr(), table, count);
+                forward_inner::<WIDE>(&c, out, table, count);
             }
         }
     }
@@ -315,61 +318,53 @@ impl SplitTransform for Transform {
         unsafe { Self::pack(digit, form, row, i, columns) };
     }
 
-    fn digit_head(&self, x: &mut [u64], digit: &[u64], form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights) {
-        assert!(x.len() == self.degree && digit.len() >= digit_words(form, self.degree), "a row and a digit of its degree");
+    fn digit_head(&self, out: &mut [u64], digit: &[u64], form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights) {
+        assert!(out.len() >= head_words(self.degree) && digit.len() >= digit_words(form, self.degree), "a head and a digit of this degree");
         assert!(weights.powers.len() + 1 == form.count(), "one weight per limb");
         assert!(vectors.end <= self.degree / RADIX / LANES && self.takes(form), "vectors of a sixteenth, and a form that is taken");
-        let (x, digit) = (x.as_mut_ptr(), digit.as_ptr());
+        let (out, digit) = (out.as_mut_ptr(), digit.as_ptr());
         // SAFETY: see above.
         unsafe {
             match (self.entry(form), form.count()) {
-                (Entry::Roomy, 1) => self.extend::<ROOMY, 1>(x, digit, form, vectors, weights),
-                (Entry::Roomy, 2) => self.extend::<ROOMY, 2>(x, digit, form, vectors, weights),
-                (Entry::Roomy, 3) => self.extend::<ROOMY, 3>(x, digit, form, vectors, weights),
-                (Entry::Roomy, 4) => self.extend::<ROOMY, 4>(x, digit, form, vectors, weights),
-                (Entry::Roomy, _) => self.extend::<ROOMY, 0>(x, digit, form, vectors, weights),
-                (Entry::Narrow, 1) => self.extend::<NARROW, 1>(x, digit, form, vectors, weights),
-                (Entry::Narrow, 2) => self.extend::<NARROW, 2>(x, digit, form, vectors, weights),
-                (Entry::Narrow, 3) => self.extend::<NARROW, 3>(x, digit, form, vectors, weights),
-                (Entry::Narrow, 4) => self.extend::<NARROW, 4>(x, digit, form, vectors, weights),
-                (Entry::Narrow, _) => self.extend::<NARROW, 0>(x, digit, form, vectors, weights),
-                (Entry::Wide, _) => self.extend::<WIDE, 0>(x, digit, form, vectors, weights),
+                (Entry::Roomy, 1) => self.extend::<ROOMY, 1>(out, digit, form, vectors, weights),
+                (Entry::Roomy, 2) => self.extend::<ROOMY, 2>(out, digit, form, vectors, weights),
+                (Entry::Roomy, 3) => self.extend::<ROOMY, 3>(out, digit, form, vectors, weights),
+                (Entry::Roomy, 4) => self.extend::<ROOMY, 4>(out, digit, form, vectors, weights),
+                (Entry::Roomy, _) => self.extend::<ROOMY, 0>(out, digit, form, vectors, weights),
+                (Entry::Narrow, 1) => self.extend::<NARROW, 1>(out, digit, form, vectors, weights),
+                (Entry::Narrow, 2) => self.extend::<NARROW, 2>(out, digit, form, vectors, weights),
+                (Entry::Narrow, 3) => self.extend::<NARROW, 3>(out, digit, form, vectors, weights),
+                (Entry::Narrow, 4) => self.extend::<NARROW, 4>(out, digit, form, vectors, weights),
+                (Entry::Narrow, _) => self.extend::<NARROW, 0>(out, digit, form, vectors, weights),
+                (Entry::Wide, _) => self.extend::<WIDE, 0>(out, digit, form, vectors, weights),
             }
         }
     }
 
-    fn head(&self, x: &mut [u64]) {
-        assert_eq!(x.len(), self.degree, "a row has `degree` words");
+    fn head(&self, out: &mut [u64], x: &[u64]) {
+        assert!(x.len() == self.degree && out.len() >= head_words(self.degree), "a row has `degree` words, a head its own");
+        let places = Places { x: x.as_ptr(), stride: self.degree / RADIX, out: out.as_mut_ptr(), out_stride: head_stride(self.degree) };
         // SAFETY: see above.
-        unsafe { self.forward_head(x) };
+        unsafe {
+            let c = Constants::new(&self.words);
+            if self.narrow {
+                self.forward_pass_between::<false>(&c, places, &self.split[0], 0, 1);
+            } else {
+                self.forward_pass_between::<true>(&c, places, &self.split[0], 0, 1);
+            }
+        }
     }
 
-    fn tail(&self, x: &mut [u64], start: usize) {
+    fn tail(&self, out: &mut [u64], x: &[u64], start: usize) {
         let words = self.degree / RADIX;
-        assert!(x.len() % words == 0 && start % words == 0 && start + x.len() <= self.degree, "whole blocks of the row");
+        assert!(out.len() % words == 0 && start % words == 0 && start + out.len() <= self.degree, "whole blocks of the row");
+        assert!(x.len() >= head_words(self.degree), "what a head wrote");
         // SAFETY: see above.
         unsafe {
             if self.narrow {
-                self.finish::<false>(x, start);
+                self.finish::<false>(out, x, start);
             } else {
-                self.finish::<true>(x, start);
-            }
-        }
-    }
-}
-
-impl Transform {
-    /// # Safety
-    /// `x` is a row; the machine has AVX-512 F, DQ, VL and IFMA.
-    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    unsafe fn forward_head(&self, x: &mut [u64]) {
-        let c = Constants::new(&self.words);
-        // SAFETY: the caller's.
-        unsafe {
-            if self.narrow {
-                self.forward_pass::<false>(&c, x.as_mut_ptr(), &self.split[0], 0, 1);
-            } else {
-                self.forward_pass::<true>(&c, x.as_mut_ptr(), &self.split[0], 0, 1);
+                self.finish::<true>(out, x, start);
             }
         }
     }
