@@ -45,6 +45,9 @@ const ROOMY: usize = 0;
 const NARROW: usize = 1;
 const WIDE: usize = 2;
 
+/// A byte repeated: what it is multiplied by.
+const EVERY_BYTE: u64 = 0x0101_0101_0101_0101;
+
 /// Packed residues, eight at a time.
 #[derive(Clone, Copy)]
 struct Unpacker {
@@ -56,16 +59,10 @@ impl Unpacker {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
     fn new(width: usize) -> Self {
-        let mut order = [0u8; 64];
-        let mut mask = 0;
-        for lane in 0..LANES {
-            for byte in 0..width.min(8) {
-                order[8 * lane + byte] = (lane * width + byte) as u8;
-                mask |= 1 << (8 * lane + byte);
-            }
-        }
-        // SAFETY: 64 bytes.
-        Self { order: unsafe { _mm512_loadu_si512(order.as_ptr().cast()) }, mask }
+        // Byte b of lane l comes from byte l * width + b.
+        let starts = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), splat(width as u64 * EVERY_BYTE));
+        let used = u64::MAX >> (64 - 8 * width);
+        Self { order: add(starts, splat(0x0706_0504_0302_0100)), mask: _mm512_test_epi8_mask(splat(used), splat(used)) }
     }
 
     /// # Safety
