@@ -22,8 +22,14 @@ const MIN_BITS: u32 = 8;
 /// Bytes of a load.
 const LOAD: usize = 64;
 
-/// How far ahead of its use a packed vector is fetched.
-const FETCH_BYTES: usize = 4096;
+/// Bytes to be read before those that are fetched. Eight residues of 36 bits are used up within two cycles: the processor's own
+/// fetching, which sees no more than the lines touched, gets half the memory's speed out of that.
+const FETCH_BYTES: usize = 8192;
+
+/// How far ahead that is in a run of which each vector is read for `used` bytes: whole vectors.
+fn fetch_distance(run: &Run<'_>, used: usize) -> usize {
+    FETCH_BYTES.div_ceil(used.max(1)) * run.stride
+}
 
 /// Columns summed in one pass over the terms: two accumulators each, in registers.
 const COLUMNS: usize = 5;
@@ -211,9 +217,10 @@ impl ElementWords {
         let (c, carry) = self.sum_constants();
         let chunk = self.product_terms();
         let (slot, term) = (bits as usize, columns * bits as usize);
+        let ahead = fetch_distance(&product.factors, xs.len() * term);
         for vector in vectors {
             let at = bytes.as_ptr().wrapping_add(vector * stride + first * slot);
-            let fetch = at.wrapping_add(FETCH_BYTES);
+            let fetch = at.wrapping_add(ahead);
             let word = vector * LANES;
             let mut sums = [c.zero; C];
             if accumulate {
@@ -328,12 +335,13 @@ impl ElementWords {
     ) {
         let (c, _) = self.sum_constants();
         let bits = source.bits as usize;
+        let ahead = fetch_distance(&source, slots.iter().map(Vec::len).sum::<usize>() * bits);
         for vector in 0..count {
             let from = source.bytes.as_ptr().wrapping_add(vector * source.stride);
             let target = out.bytes.as_mut_ptr().wrapping_add(vector * out.stride);
             for (slot, parts) in slots.iter().enumerate() {
                 // SAFETY: both runs have these slots.
-                unsafe { packing.store(target.add(slot * bits), sum_named(&c, &unpacking, from, bits, parts)) };
+                unsafe { packing.store(target.add(slot * bits), sum_named(&c, &unpacking, from, bits, parts, ahead)) };
             }
         }
     }
@@ -353,15 +361,17 @@ impl ElementWords {
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     fn unpack_row<const PACKED: bool>(&self, unpacking: Unpacking<PACKED>, out: &mut [u64], source: Run<'_>, slots: &[usize]) {
         let (c, _) = self.sum_constants();
+        let bits = source.bits as usize;
+        let ahead = fetch_distance(&source, slots.len() * bits);
         for (vector, out) in out.chunks_exact_mut(LANES).enumerate() {
             let from = source.bytes.as_ptr().wrapping_add(vector * source.stride);
             // SAFETY: the run has these slots, a chunk has eight words.
-            unsafe { store(out.as_mut_ptr(), sum_named(&c, &unpacking, from, source.bits as usize, slots)) };
+            unsafe { store(out.as_mut_ptr(), sum_named(&c, &unpacking, from, bits, slots, ahead)) };
         }
     }
 }
 
-/// The sum of the named slots of the vector at `from`.
+/// The sum of the named slots of the vector at `from`; those `ahead` bytes on are fetched.
 ///
 /// # Safety
 /// From the start of each of these slots on, [`LOAD`] bytes are valid for reading.
@@ -373,13 +383,14 @@ unsafe fn sum_named<const PACKED: bool>(
     from: *const u8,
     bits: usize,
     slots: &[usize],
+    ahead: usize,
 ) -> Lanes {
     let mut sum = c.zero;
     for slot in slots {
         // SAFETY: the caller's; a prefetch reads nothing, wherever it points.
         unsafe {
             let at = from.add(slot * bits);
-            _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(FETCH_BYTES).cast());
+            _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(ahead).cast());
             sum = c.reduce_by(add(sum, unpacking.load(at)), c.q);
         }
     }
