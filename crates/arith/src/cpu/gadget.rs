@@ -5,21 +5,25 @@
 //! what they leave in the second is multiplied by the factors at once: a transformed row is never written back to far
 //! memory.
 
-use super::digits::PreparedDigit;
+use super::digits::PreparedDigits;
 use super::{CpuEngine, factors, rows_of_all};
 use crate::buffer::Buffer;
 use crate::engine::{Engine, GadgetInput};
 use crate::extension::DigitExtension;
 use crate::factors::Factors;
 use crate::kernels::RowKernel;
-use crate::kernels::split::{RADIX, VECTOR, head_words};
+use crate::kernels::split::{Ahead, RADIX, VECTOR, head_words};
 use crate::modulus::Multiplier;
+use crate::packing::Run;
 
 /// Rows extended side by side from one reading of a digit.
 const ROWS: usize = 2;
 
 /// Most terms that wait for one pass over the keys.
 const TERMS: usize = 12;
+
+/// Most bytes of factors fetched ahead: a quarter of the second-level cache.
+const AHEAD: usize = 1 << 18;
 
 /// Vectors of a sixteenth row whose columns stay in the first-level cache while the next row reads them again.
 const TILE: usize = 8;
@@ -29,7 +33,7 @@ struct Pass<'a> {
     engine: &'a CpuEngine,
     inputs: &'a [GadgetInput<'a>],
     digits: &'a [DigitExtension],
-    prepared: Vec<PreparedDigit>,
+    prepared: PreparedDigits,
     factors: &'a Factors,
     groups: &'a [usize],
     rows: &'a [usize],
@@ -64,13 +68,13 @@ impl<'a> Pass<'a> {
     /// The heads of one term for the rows from `first` on, into `outs`.
     fn heads(&self, outs: &mut [&mut [u64]], first: usize, term: usize) -> Vec<State> {
         let (digit, input) = self.term(term);
-        let (conversion, prepared) = (digit.conversion(), &self.prepared[term]);
+        let conversion = digit.conversion();
         let mut states = Vec::with_capacity(outs.len());
         let mut shared = Vec::with_capacity(outs.len());
         for (row, out) in (first..).zip(outs) {
             let kernel = self.kernel(row);
             let extended = |x: &mut [u64]| match digit.target(row) {
-                Some(target) => kernel.combine(x, &prepared.columns(), &conversion.weights[target], conversion.y_bits),
+                Some(target) => kernel.combine(x, &self.prepared.columns(term), &conversion.weights[target], conversion.y_bits),
                 None => {
                     x.copy_from_slice(input.coefficients.row(row));
                     kernel.mul_constant_assign(x, self.constant(digit, row));
@@ -78,7 +82,7 @@ impl<'a> Pass<'a> {
             };
             let limbs = digit.target(row).zip(conversion.limbs.as_ref());
             let limbs = limbs.and_then(|(target, (form, weights))| {
-                let (split, limbs) = prepared.limbs(self.engine, self.moduli[row], form)?;
+                let (split, limbs) = self.prepared.limbs(self.engine, term, self.moduli[row], form)?;
                 Some((split, limbs, form, &weights[target]))
             });
             states.push(match (limbs, kernel.split()) {
@@ -111,11 +115,20 @@ impl<'a> Pass<'a> {
     }
 
     /// The words from `start` on of row `row` of a term in Eval form, where its head left them or in `block`.
-    fn finish<'b>(&self, block: &'b mut [u64], head: &'b [u64], start: usize, row: usize, term: usize, state: State) -> &'b [u64] {
+    fn finish<'b>(
+        &self,
+        block: &'b mut [u64],
+        head: &'b [u64],
+        start: usize,
+        row: usize,
+        term: usize,
+        state: State,
+        ahead: Ahead<'_>,
+    ) -> &'b [u64] {
         let kernel = self.kernel(row);
         let (digit, input) = self.term(term);
         match (state, kernel.split(), input.values) {
-            (State::Head, Some(split), _) => split.tail(block, head, start),
+            (State::Head, Some(split), _) => split.tail(block, head, start, ahead),
             (State::Values, _, Some(values)) => {
                 block.copy_from_slice(&values.row(row)[start..start + block.len()]);
                 kernel.mul_constant_assign(block, self.constant(digit, row));
@@ -125,10 +138,20 @@ impl<'a> Pass<'a> {
         block
     }
 
+    /// The factors that the block from `start` on of row `row` meets first, for `count` terms from `term` on.
+    fn ahead(&self, row: usize, start: usize, term: usize, count: usize) -> Ahead<'_> {
+        let Some(&group) = self.groups.first() else { return Ahead::default() };
+        let Run { bytes, bits, stride } = self.factors.run(self.rows[row], start, group, term);
+        let run = count * self.factors.shape().columns * bits as usize;
+        let vectors = self.factors.block().div_ceil(VECTOR);
+        let all = if run == stride { self.groups.len() * vectors } else { vectors };
+        Ahead { bytes, run, stride, runs: all.min(AHEAD / run) }
+    }
+
     /// All of the rows from `first` on; `outputs[row - first]` are that row's words of each result.
     fn rows(&self, outputs: &mut [Vec<&mut [u64]>], first: usize) {
         let (degree, columns, block) = (self.engine.degree, self.factors.shape().columns, self.factors.block());
-        let (terms, rows) = (self.prepared.len(), outputs.len());
+        let (terms, rows) = (self.inputs.len() * self.digits.len(), outputs.len());
         let together = terms.div_ceil(terms.div_ceil(TERMS).max(1)).max(1);
         // The heads of all rows term by term, then the blocks of one row.
         let head = head_words(degree).max(degree);
@@ -142,9 +165,14 @@ impl<'a> Pass<'a> {
             for (index, outputs) in outputs.iter_mut().enumerate() {
                 let (row, kernel) = (first + index, self.kernel(first + index));
                 for start in (0..degree).step_by(block) {
+                    let ahead = self.ahead(row, start, term, count);
                     let slots = blocks.chunks_exact_mut(block).zip(outs.iter().skip(index).step_by(rows)).zip(&states);
-                    let left: Vec<&[u64]> =
-                        slots.zip(term..).map(|(((block, head), states), term)| self.finish(block, head, start, row, term, states[index])).collect();
+                    let left: Vec<&[u64]> = slots
+                        .enumerate()
+                        .map(|(slot, ((block, head), states))| {
+                            self.finish(block, head, start, row, term + slot, states[index], ahead.part(slot, count))
+                        })
+                        .collect();
                     for (outputs, &group) in outputs.chunks_mut(columns).zip(self.groups) {
                         let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
                         kernel.dot_packed(&mut targets, &left, self.factors.run(self.rows[row], start, group, term), term > 0);
@@ -168,11 +196,8 @@ pub(super) fn products(
     let terms = inputs.len() * digits.len();
     factors::check(out, terms, factors, groups, rows, moduli);
     assert!(digits.iter().all(|digit| digit.rows() == moduli.len()), "digits extend to all rows");
-    let mut prepared: Vec<Option<PreparedDigit>> = (0..terms).map(|_| None).collect();
-    engine.each(&mut prepared, |t, prepared| {
-        *prepared = Some(PreparedDigit::new(engine, inputs[t % inputs.len()].coefficients, &digits[t / inputs.len()], moduli));
-    });
-    let pass = Pass { engine, inputs, digits, prepared: prepared.into_iter().flatten().collect(), factors, groups, rows, moduli };
+    let prepared = PreparedDigits::new(engine, inputs, digits, moduli);
+    let pass = Pass { engine, inputs, digits, prepared, factors, groups, rows, moduli };
     let mut by_row = rows_of_all(out, engine.degree);
     let mut tasks: Vec<&mut [Vec<&mut [u64]>]> = by_row.chunks_mut(ROWS).collect();
     engine.each(&mut tasks, |index, outputs| pass.rows(outputs, index * ROWS));

@@ -51,6 +51,28 @@ pub fn digit_words(form: &LimbForm, degree: usize) -> usize {
     degree / (RADIX * VECTOR) * 2 * half_words(form) + VECTOR
 }
 
+/// Bytes that will be read soon, in runs some bytes apart, as packed factors of some of their terms are.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ahead<'a> {
+    /// From the first run on.
+    pub bytes: &'a [u8],
+    /// Bytes per run.
+    pub run: usize,
+    /// Bytes from one run to the next.
+    pub stride: usize,
+    /// Number of runs.
+    pub runs: usize,
+}
+
+impl<'a> Ahead<'a> {
+    /// The runs of part `part` of `parts`.
+    #[must_use]
+    pub fn part(self, part: usize, parts: usize) -> Self {
+        let (first, end) = (self.runs * part / parts, self.runs * (part + 1) / parts);
+        Self { bytes: &self.bytes[(first * self.stride).min(self.bytes.len())..], runs: end - first, ..self }
+    }
+}
+
 /// The forward transform of one modulus and degree in two parts; [`super::RowKernel::split`].
 ///
 /// Between head and tails, words are the kernel's own lazy form, sixteen rows [`head_stride`] apart.
@@ -71,5 +93,7 @@ pub trait SplitTransform: Send + Sync + Debug {
 
     /// What remains of the transform for the words of `out`, the first of which is word `start` of the row; both are multiples of a
     /// sixteenth of the degree. `x` is what the head wrote. The result is that of [`super::RowKernel::forward`].
-    fn tail(&self, out: &mut [u64], x: &[u64], start: usize);
+    ///
+    /// Meanwhile what is `ahead` comes near: arithmetic leaves the memory idle.
+    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, ahead: Ahead<'_>);
 }

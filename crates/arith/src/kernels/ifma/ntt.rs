@@ -47,7 +47,7 @@
 //!
 //! The last inverse stage multiplies sums by `1/n` and differences by `w/n`, so both end below `2q`.
 
-use super::inner::{FORWARD, INNER, INNER_STAGES, INNER_TABLE, INVERSE, Layout, fill_inner, forward_inner, inverse_inner};
+use super::inner::{FORWARD, Fetch, INNER, INNER_STAGES, INNER_TABLE, INVERSE, Layout, fill_inner, forward_inner, inverse_inner};
 use super::lanes::{Constants, LANES, Words, quotient52, splat};
 use super::passes::{Places, forward_radix, inverse_radix};
 use super::split;
@@ -234,7 +234,7 @@ impl Transform {
                 }
                 let count = (self.degree >> stages) / INNER;
                 let table = self.forward.as_ptr().add(self.inner_twiddles + block * count * INNER_TABLE);
-                forward_inner::<WIDE>(c, x, table, count);
+                forward_inner::<WIDE>(c, x, table, count, &mut { Fetch::NONE });
             }
         }
     }

@@ -19,11 +19,11 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::inner::{INNER, INNER_TABLE, forward_inner};
+use super::inner::{Fetch, INNER, INNER_TABLE, forward_inner, inner_steps};
 use super::lanes::{Constants, FACTOR_BITS, LANES, Lanes, add, load, multiply_high, multiply_low, splat, store, sub};
 use super::ntt::Transform;
 use super::passes::{Places, forward_stage};
-use crate::kernels::split::{HALF, RADIX, SplitTransform, digit_words, half_words, head_stride, head_words};
+use crate::kernels::split::{Ahead, HALF, RADIX, SplitTransform, digit_words, half_words, head_stride, head_words};
 use crate::limbs::{LIMB_BITS, LIMB_BYTES, LimbForm, LimbWeights};
 use crate::modulus::Multiplier;
 
@@ -277,9 +277,10 @@ impl Transform {
     /// # Safety
     /// The machine has AVX-512 F, DQ, VL and IFMA.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    unsafe fn finish<const WIDE: bool>(&self, out: &mut [u64], x: &[u64], start: usize) {
+    unsafe fn finish<const WIDE: bool>(&self, out: &mut [u64], x: &[u64], start: usize, ahead: Ahead<'_>) {
         let c = Constants::new(&self.words);
         let (words, stride) = (self.degree / RADIX, head_stride(self.degree));
+        let mut fetch = Fetch::new(&ahead, inner_steps(out.len() / INNER));
         for (block, out) in (start / words..).zip(out.chunks_exact_mut(words)) {
             let x = &x[block * stride..block * stride + words];
             let (x, out) = (x.as_ptr(), out.as_mut_ptr());
@@ -293,7 +294,7 @@ impl Transform {
                 }
                 let count = words / INNER;
                 let table = self.forward.as_ptr().add(self.inner_twiddles + block * count * INNER_TABLE);
-                forward_inner::<WIDE>(&c, out, table, count);
+                forward_inner::<WIDE>(&c, out, table, count, &mut fetch);
             }
         }
     }
@@ -352,16 +353,16 @@ impl SplitTransform for Transform {
         }
     }
 
-    fn tail(&self, out: &mut [u64], x: &[u64], start: usize) {
+    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, ahead: Ahead<'_>) {
         let words = self.degree / RADIX;
         assert!(out.len() % words == 0 && start % words == 0 && start + out.len() <= self.degree, "whole blocks of the row");
         assert!(x.len() >= head_words(self.degree), "what a head wrote");
         // SAFETY: see above.
         unsafe {
             if self.narrow {
-                self.finish::<false>(out, x, start);
+                self.finish::<false>(out, x, start, ahead);
             } else {
-                self.finish::<true>(out, x, start);
+                self.finish::<true>(out, x, start, ahead);
             }
         }
     }
