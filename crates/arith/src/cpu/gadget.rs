@@ -12,7 +12,7 @@ use crate::engine::{Engine, GadgetInput};
 use crate::extension::DigitExtension;
 use crate::factors::Factors;
 use crate::kernels::RowKernel;
-use crate::kernels::split::{Ahead, RADIX, VECTOR, head_words};
+use crate::kernels::split::{Ahead, RADIX, VECTOR, head_place, head_words};
 use crate::modulus::Multiplier;
 use crate::packing::Run;
 
@@ -24,6 +24,9 @@ const TERMS: usize = 12;
 
 /// Most bytes of factors fetched ahead: a quarter of the second-level cache.
 const AHEAD: usize = 1 << 18;
+
+/// Words of heads that go around the caches: they, the digits and the factors would drive one another out.
+const FAR_WORDS: usize = 1 << 18;
 
 /// Vectors of a sixteenth row whose columns stay in the first-level cache while the next row reads them again.
 const TILE: usize = 8;
@@ -65,8 +68,8 @@ impl<'a> Pass<'a> {
         self.engine.moduli[self.moduli[row]].multiplier(digit.constants()[row - digit.own().start])
     }
 
-    /// The heads of one term for the rows from `first` on, into `outs`.
-    fn heads(&self, outs: &mut [&mut [u64]], first: usize, term: usize) -> Vec<State> {
+    /// The heads of one term for the rows from `first` on, into `outs`, which are `far` where they outgrow the caches.
+    fn heads(&self, outs: &mut [&mut [u64]], first: usize, term: usize, far: bool) -> Vec<State> {
         let (digit, input) = self.term(term);
         let conversion = digit.conversion();
         let mut states = Vec::with_capacity(outs.len());
@@ -108,7 +111,7 @@ impl<'a> Pass<'a> {
         let vectors = self.engine.degree / (RADIX * VECTOR);
         for start in (0..vectors).step_by(TILE) {
             for (split, limbs, form, weights, out) in &mut shared {
-                split.digit_head(out, limbs, form, start..(start + TILE).min(vectors), weights);
+                split.digit_head(out, limbs, form, start..(start + TILE).min(vectors), weights, far);
             }
         }
         states
@@ -123,7 +126,7 @@ impl<'a> Pass<'a> {
         row: usize,
         term: usize,
         state: State,
-        ahead: Ahead<'_>,
+        ahead: [Ahead<'_>; 2],
     ) -> &'b [u64] {
         let kernel = self.kernel(row);
         let (digit, input) = self.term(term);
@@ -161,16 +164,23 @@ impl<'a> Pass<'a> {
         for term in (0..terms).step_by(together) {
             let count = together.min(terms - term);
             let mut outs: Vec<&mut [u64]> = heads.chunks_exact_mut(head).take(count * rows).collect();
-            let states: Vec<Vec<State>> = outs.chunks_mut(rows).zip(term..).map(|(outs, term)| self.heads(outs, first, term)).collect();
+            let far = count * rows * head >= FAR_WORDS;
+            let states: Vec<Vec<State>> = outs.chunks_mut(rows).zip(term..).map(|(outs, term)| self.heads(outs, first, term, far)).collect();
             for (index, outputs) in outputs.iter_mut().enumerate() {
                 let (row, kernel) = (first + index, self.kernel(first + index));
                 for start in (0..degree).step_by(block) {
                     let ahead = self.ahead(row, start, term, count);
+                    // What comes after this term: the next one's part of this block, and the first one's of the next block.
+                    let next = |slot: usize| {
+                        let (slot, start) = if slot + 1 < count { (slot + 1, start) } else { (0, start + block) };
+                        let words = outs[slot * rows + index].get(head_place(degree, start)..head_place(degree, start + block));
+                        words.map_or(Ahead::default(), Ahead::words)
+                    };
                     let slots = blocks.chunks_exact_mut(block).zip(outs.iter().skip(index).step_by(rows)).zip(&states);
                     let left: Vec<&[u64]> = slots
                         .enumerate()
                         .map(|(slot, ((block, head), states))| {
-                            self.finish(block, head, start, row, term + slot, states[index], ahead.part(slot, count))
+                            self.finish(block, head, start, row, term + slot, states[index], [ahead.part(slot, count), next(slot)])
                         })
                         .collect();
                     for (outputs, &group) in outputs.chunks_mut(columns).zip(self.groups) {

@@ -39,6 +39,12 @@ pub fn head_words(degree: usize) -> usize {
     RADIX * head_stride(degree)
 }
 
+/// Where a head leaves the words from `start` on; `start` is a multiple of a sixteenth of the degree.
+#[must_use]
+pub fn head_place(degree: usize, start: usize) -> usize {
+    start * RADIX / degree * head_stride(degree)
+}
+
 /// Words of one half of one vector: eight words of some bytes each are as many words.
 #[must_use]
 pub fn half_words(form: &LimbForm) -> usize {
@@ -65,6 +71,13 @@ pub struct Ahead<'a> {
 }
 
 impl<'a> Ahead<'a> {
+    /// One run of words.
+    #[must_use]
+    pub fn words(words: &'a [u64]) -> Self {
+        let bytes = bytemuck::cast_slice(words);
+        Self { bytes, run: bytes.len(), stride: bytes.len(), runs: 1 }
+    }
+
     /// The runs of part `part` of `parts`.
     #[must_use]
     pub fn part(self, part: usize, parts: usize) -> Self {
@@ -85,8 +98,8 @@ pub trait SplitTransform: Send + Sync + Debug {
     fn write_digit(&self, digit: &mut [u64], form: &LimbForm, row: usize, i: usize, columns: &[&[u64]]);
 
     /// The head of a digit's extension to this modulus, for the vectors in `vectors` of each of the sixteen rows: its residues,
-    /// then [`SplitTransform::head`].
-    fn digit_head(&self, out: &mut [u64], digit: &[u64], form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights);
+    /// then [`SplitTransform::head`]. Where it is `far`, what is written stays out of the caches, as far as it can.
+    fn digit_head(&self, out: &mut [u64], digit: &[u64], form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights, far: bool);
 
     /// The head of a row `x` of reduced residues.
     fn head(&self, out: &mut [u64], x: &[u64]);
@@ -95,5 +108,5 @@ pub trait SplitTransform: Send + Sync + Debug {
     /// sixteenth of the degree. `x` is what the head wrote. The result is that of [`super::RowKernel::forward`].
     ///
     /// Meanwhile what is `ahead` comes near: arithmetic leaves the memory idle.
-    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, ahead: Ahead<'_>);
+    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, ahead: [Ahead<'_>; 2]);
 }

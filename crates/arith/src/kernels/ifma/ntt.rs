@@ -234,7 +234,7 @@ impl Transform {
                 }
                 let count = (self.degree >> stages) / INNER;
                 let table = self.forward.as_ptr().add(self.inner_twiddles + block * count * INNER_TABLE);
-                forward_inner::<WIDE>(c, x, table, count, &mut { Fetch::NONE });
+                forward_inner::<WIDE>(c, x, table, count, &mut [Fetch::NONE; 2]);
             }
         }
     }

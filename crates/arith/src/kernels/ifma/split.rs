@@ -187,9 +187,17 @@ impl Transform {
     ///
     /// # Safety
     /// The machine has AVX-512 F, DQ, BW, VL, IFMA and VBMI; `out` is a head's, `digit` one of this form and degree, `vectors` below
-    /// a sixteenth of it, `weights` the form's.
+    /// a sixteenth of it, `weights` the form's; `out` is aligned to a line where it is `far`.
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
-    unsafe fn extend<const ENTRY: usize, const M: usize>(&self, out: *mut u64, digit: *const u64, form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights) {
+    unsafe fn extend<const ENTRY: usize, const M: usize>(
+        &self,
+        out: *mut u64,
+        digit: *const u64,
+        form: &LimbForm,
+        vectors: Range<usize>,
+        weights: &LimbWeights,
+        far: bool,
+    ) {
         let c = Constants::new(&self.words);
         let (half_words, stride) = (half_words(form), head_stride(self.degree));
         let offset = splat(2 * self.words.q * u64::from(self.degree.trailing_zeros()));
@@ -227,10 +235,20 @@ impl Transform {
                     forward_stage::<2, RADIX, false>(&c, &mut v, table);
                     forward_stage::<3, RADIX, false>(&c, &mut v, table);
                 }
-                for k in 0..RADIX {
-                    store(out.add(i * LANES + k * stride), v[k]);
+                if far {
+                    for k in 0..RADIX {
+                        _mm512_stream_si512(out.add(i * LANES + k * stride).cast(), v[k]);
+                    }
+                } else {
+                    for k in 0..RADIX {
+                        store(out.add(i * LANES + k * stride), v[k]);
+                    }
                 }
             }
+        }
+        if far {
+            // What went around the caches is in order with what comes now.
+            _mm_sfence();
         }
     }
 
@@ -277,10 +295,10 @@ impl Transform {
     /// # Safety
     /// The machine has AVX-512 F, DQ, VL and IFMA.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    unsafe fn finish<const WIDE: bool>(&self, out: &mut [u64], x: &[u64], start: usize, ahead: Ahead<'_>) {
+    unsafe fn finish<const WIDE: bool>(&self, out: &mut [u64], x: &[u64], start: usize, ahead: [Ahead<'_>; 2]) {
         let c = Constants::new(&self.words);
         let (words, stride) = (self.degree / RADIX, head_stride(self.degree));
-        let mut fetch = Fetch::new(&ahead, inner_steps(out.len() / INNER));
+        let mut fetch = ahead.map(|ahead| Fetch::new(&ahead, inner_steps(out.len() / INNER)));
         for (block, out) in (start / words..).zip(out.chunks_exact_mut(words)) {
             let x = &x[block * stride..block * stride + words];
             let (x, out) = (x.as_ptr(), out.as_mut_ptr());
@@ -316,25 +334,27 @@ impl SplitTransform for Transform {
         unsafe { Self::pack(digit, form, row, i, columns) };
     }
 
-    fn digit_head(&self, out: &mut [u64], digit: &[u64], form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights) {
+    fn digit_head(&self, out: &mut [u64], digit: &[u64], form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights, far: bool) {
         assert!(out.len() >= head_words(self.degree) && digit.len() >= digit_words(form, self.degree), "a head and a digit of this degree");
         assert!(weights.powers.len() + 1 == form.count(), "one weight per limb");
         assert!(vectors.end <= self.degree / RADIX / LANES && self.takes(form), "vectors of a sixteenth, and a form that is taken");
         let (out, digit) = (out.as_mut_ptr(), digit.as_ptr());
+        // Whole lines only; rows are whole lines apart.
+        let far = far && out.cast::<Lanes>().is_aligned();
         // SAFETY: see above.
         unsafe {
             match (self.entry(form), form.count()) {
-                (Entry::Roomy, 1) => self.extend::<ROOMY, 1>(out, digit, form, vectors, weights),
-                (Entry::Roomy, 2) => self.extend::<ROOMY, 2>(out, digit, form, vectors, weights),
-                (Entry::Roomy, 3) => self.extend::<ROOMY, 3>(out, digit, form, vectors, weights),
-                (Entry::Roomy, 4) => self.extend::<ROOMY, 4>(out, digit, form, vectors, weights),
-                (Entry::Roomy, _) => self.extend::<ROOMY, 0>(out, digit, form, vectors, weights),
-                (Entry::Narrow, 1) => self.extend::<NARROW, 1>(out, digit, form, vectors, weights),
-                (Entry::Narrow, 2) => self.extend::<NARROW, 2>(out, digit, form, vectors, weights),
-                (Entry::Narrow, 3) => self.extend::<NARROW, 3>(out, digit, form, vectors, weights),
-                (Entry::Narrow, 4) => self.extend::<NARROW, 4>(out, digit, form, vectors, weights),
-                (Entry::Narrow, _) => self.extend::<NARROW, 0>(out, digit, form, vectors, weights),
-                (Entry::Wide, _) => self.extend::<WIDE, 0>(out, digit, form, vectors, weights),
+                (Entry::Roomy, 1) => self.extend::<ROOMY, 1>(out, digit, form, vectors, weights, far),
+                (Entry::Roomy, 2) => self.extend::<ROOMY, 2>(out, digit, form, vectors, weights, far),
+                (Entry::Roomy, 3) => self.extend::<ROOMY, 3>(out, digit, form, vectors, weights, far),
+                (Entry::Roomy, 4) => self.extend::<ROOMY, 4>(out, digit, form, vectors, weights, far),
+                (Entry::Roomy, _) => self.extend::<ROOMY, 0>(out, digit, form, vectors, weights, far),
+                (Entry::Narrow, 1) => self.extend::<NARROW, 1>(out, digit, form, vectors, weights, far),
+                (Entry::Narrow, 2) => self.extend::<NARROW, 2>(out, digit, form, vectors, weights, far),
+                (Entry::Narrow, 3) => self.extend::<NARROW, 3>(out, digit, form, vectors, weights, far),
+                (Entry::Narrow, 4) => self.extend::<NARROW, 4>(out, digit, form, vectors, weights, far),
+                (Entry::Narrow, _) => self.extend::<NARROW, 0>(out, digit, form, vectors, weights, far),
+                (Entry::Wide, _) => self.extend::<WIDE, 0>(out, digit, form, vectors, weights, far),
             }
         }
     }
@@ -353,7 +373,7 @@ impl SplitTransform for Transform {
         }
     }
 
-    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, ahead: Ahead<'_>) {
+    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, ahead: [Ahead<'_>; 2]) {
         let words = self.degree / RADIX;
         assert!(out.len() % words == 0 && start % words == 0 && start + out.len() <= self.degree, "whole blocks of the row");
         assert!(x.len() >= head_words(self.degree), "what a head wrote");
