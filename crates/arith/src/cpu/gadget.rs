@@ -26,10 +26,10 @@ const TERMS: usize = 12;
 const AHEAD: usize = 1 << 18;
 
 /// Words of heads that go around the caches: they, the digits and the factors would drive one another out.
-const FAR_WORDS: usize = 1 << 18;
+const FAR_WORDS: usize = 1 << 19;
 
-/// Vectors of a sixteenth row whose columns stay in the first-level cache while the next row reads them again.
-const TILE: usize = 8;
+/// Vectors of a sixteenth row whose limbs stay in the second-level cache while the next row reads them again.
+const TILE: usize = 32;
 
 /// What a task works on: the inputs of the call and the digits prepared from them.
 struct Pass<'a> {

@@ -175,7 +175,7 @@ impl Transform {
     }
 
     fn entry(&self, form: &LimbForm) -> Entry {
-        let room = (1u128 << FACTOR_BITS) - u128::from(4 * self.degree.trailing_zeros()) * u128::from(self.words.q);
+        let room = (1u128 << FACTOR_BITS).saturating_sub(u128::from(4 * self.degree.trailing_zeros()) * u128::from(self.words.q));
         match self.narrow {
             false => Entry::Wide,
             true if self.bound(form) <= room => Entry::Roomy,
