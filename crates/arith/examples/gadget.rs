@@ -141,7 +141,9 @@ fn run(set: &Set, rounds: usize, threads: usize) -> Result<(), Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let only = std::env::var("ONLY").unwrap_or_default();
-    println!("| set | best ms | median ms | processor ms | transforms | per ms | factors MB | GB/s | checksum |\n|---|---|---|---|---|---|---|---|---|");
+    println!(
+        "| set | best ms | median ms | processor ms | transforms | per ms | factors MB | GB/s | checksum |\n|---|---|---|---|---|---|---|---|---|"
+    );
     for set in SETS.iter().filter(|set| set.name.contains(&only)) {
         run(set, number("ROUNDS", 7), number("THREADS", 1))?;
     }

@@ -106,7 +106,8 @@ impl LimbForm {
         if moduli.is_empty() || moduli.len() > MAX_SOURCES || moduli.iter().any(|q| q >> SOURCE_BITS > 0) {
             return None;
         }
-        let product = |skip: usize| moduli.iter().enumerate().filter(|&(i, _)| i != skip).fold(vec![1], |product, (_, &q)| times(&product, q));
+        let product =
+            |skip: usize| moduli.iter().enumerate().filter(|&(i, _)| i != skip).fold(vec![1], |product, (_, &q)| times(&product, q));
         let whole = product(usize::MAX);
         // H = D/2 + D/2^32 + 1, and then 0 <= x + H < D + D/2^31 + 2; else 0 <= x < r D.
         let (offset, bound) = if centred {
@@ -146,7 +147,8 @@ impl LimbForm {
     #[must_use]
     pub fn weights(&self, modulus: &Modulus) -> LimbWeights {
         let powers: Vec<u64> = (0..self.count() as u64).map(|l| modulus.pow(modulus.reduce(2), l * u64::from(LIMB_BITS))).collect();
-        let offset = self.offset.iter().zip(&powers).fold(0, |sum, (&limb, &power)| modulus.add(sum, modulus.mul(modulus.reduce(limb), power)));
+        let offset =
+            self.offset.iter().zip(&powers).fold(0, |sum, (&limb, &power)| modulus.add(sum, modulus.mul(modulus.reduce(limb), power)));
         LimbWeights { powers: powers[1..].iter().map(|&power| modulus.multiplier(power)).collect(), constant: modulus.neg(offset) }
     }
 }
@@ -170,7 +172,9 @@ mod tests {
 
     #[test]
     fn forms_hold_their_integers() {
-        for moduli in [vec![97], vec![(1 << 36) - 5], vec![(1 << 51) - 1], vec![97, 193], vec![(1 << 36) - 5, (1 << 36) - 17, (1 << 40) + 15]] {
+        for moduli in
+            [vec![97], vec![(1 << 36) - 5], vec![(1 << 51) - 1], vec![97, 193], vec![(1 << 36) - 5, (1 << 36) - 17, (1 << 40) + 15]]
+        {
             let whole: u128 = moduli.iter().map(|&q| u128::from(q)).product();
             for centred in [false, true] {
                 let form = LimbForm::new(&moduli, centred).expect("small enough");

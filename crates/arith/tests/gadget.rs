@@ -112,9 +112,8 @@ impl Case {
             .collect();
         let terms = extensions.len() * self.inputs;
         // One term more than there are.
-        let slots: Vec<Vec<Buffer>> = (0..self.groups)
-            .map(|_| (0..(terms + 1) * self.columns).map(|_| self.random(&scalar, &basis, &mut words)).collect())
-            .collect();
+        let slots: Vec<Vec<Buffer>> =
+            (0..self.groups).map(|_| (0..(terms + 1) * self.columns).map(|_| self.random(&scalar, &basis, &mut words)).collect()).collect();
         let rows: Vec<usize> = (0..basis.len()).collect();
         let picked: Vec<usize> = (0..self.groups).rev().collect();
         let xs: Vec<Buffer> =
@@ -150,8 +149,8 @@ impl Case {
 
 #[test]
 fn gadget_products_are_their_steps_at_degrees_in_two_parts() {
-    // The smallest; the smallest with padded heads; several blocks of factors. Fourteen terms are more than one group.
-    for (degree, inputs) in [(2048, 2), (4096, 1), (8192, 1)] {
+    // The smallest; the smallest with padded heads; several blocks of factors. Seventy terms are more than one group.
+    for (degree, inputs) in [(2048, 10), (4096, 1), (8192, 1)] {
         let case = Case {
             degree,
             moduli: Case::basis(&WIDTHS, degree),

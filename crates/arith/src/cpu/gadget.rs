@@ -16,11 +16,14 @@ use crate::kernels::split::{Ahead, RADIX, VECTOR, head_place, head_words};
 use crate::modulus::Multiplier;
 use crate::packing::Run;
 
-/// Rows extended side by side from one reading of a digit.
+/// Most rows extended side by side from one reading of a digit.
 const ROWS: usize = 2;
 
-/// Most terms that wait for one pass over the keys.
-const TERMS: usize = 12;
+/// Most rows of all terms that wait, which bounds a thread's memory, where one row of each is not more already.
+const WAITING: usize = 48;
+
+/// Most terms that wait for one pass over the keys. A pass over some of the terms reads pieces of the keys, and results again.
+const TERMS: usize = 64;
 
 /// Most bytes of factors fetched ahead: a quarter of the second-level cache.
 const AHEAD: usize = 1 << 18;
@@ -165,7 +168,8 @@ impl<'a> Pass<'a> {
             let count = together.min(terms - term);
             let mut outs: Vec<&mut [u64]> = heads.chunks_exact_mut(head).take(count * rows).collect();
             let far = count * rows * head >= FAR_WORDS;
-            let states: Vec<Vec<State>> = outs.chunks_mut(rows).zip(term..).map(|(outs, term)| self.heads(outs, first, term, far)).collect();
+            let states: Vec<Vec<State>> =
+                outs.chunks_mut(rows).zip(term..).map(|(outs, term)| self.heads(outs, first, term, far)).collect();
             for (index, outputs) in outputs.iter_mut().enumerate() {
                 let (row, kernel) = (first + index, self.kernel(first + index));
                 for start in (0..degree).step_by(block) {
@@ -209,6 +213,7 @@ pub(super) fn products(
     let prepared = PreparedDigits::new(engine, inputs, digits, moduli);
     let pass = Pass { engine, inputs, digits, prepared, factors, groups, rows, moduli };
     let mut by_row = rows_of_all(out, engine.degree);
-    let mut tasks: Vec<&mut [Vec<&mut [u64]>]> = by_row.chunks_mut(ROWS).collect();
-    engine.each(&mut tasks, |index, outputs| pass.rows(outputs, index * ROWS));
+    let side_by_side = (WAITING / terms.max(1)).clamp(1, ROWS);
+    let mut tasks: Vec<&mut [Vec<&mut [u64]>]> = by_row.chunks_mut(side_by_side).collect();
+    engine.each(&mut tasks, |index, outputs| pass.rows(outputs, index * side_by_side));
 }

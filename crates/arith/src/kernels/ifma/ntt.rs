@@ -283,7 +283,14 @@ impl Transform {
     /// The same from one place to another.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub(super) unsafe fn forward_pass_between<const WIDE: bool>(&self, c: &Constants, places: Places, pass: &Pass, first: usize, count: usize) {
+    pub(super) unsafe fn forward_pass_between<const WIDE: bool>(
+        &self,
+        c: &Constants,
+        places: Places,
+        pass: &Pass,
+        first: usize,
+        count: usize,
+    ) {
         let table = &self.forward[pass.twiddles + first * 2 * ((1 << pass.log_radix) - 1)..];
         let table = table.as_ptr();
         // SAFETY: the caller's block lies in the row, its table in `forward`.

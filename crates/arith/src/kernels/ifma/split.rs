@@ -266,10 +266,12 @@ impl Transform {
         for vector in 0..columns[0].len() / LANES {
             // SAFETY: eight words.
             let at = |column: &[u64]| unsafe { load(column[vector * LANES..(vector + 1) * LANES].as_ptr()) };
-            let mut place = (2 * (i + vector) + row / HALF) * half_words + row % HALF * if count > 1 { LIMB_BYTES } else { form.top_bytes() };
+            let mut place =
+                (2 * (i + vector) + row / HALF) * half_words + row % HALF * if count > 1 { LIMB_BYTES } else { form.top_bytes() };
             let (mut carry, mut above) = (zero, zero);
             for l in 0..count {
-                let (mut low, mut high) = (add(add(carry, splat(form.offset[l])), _mm512_slli_epi64::<{ FACTOR_BITS - LIMB_BITS }>(above)), zero);
+                let (mut low, mut high) =
+                    (add(add(carry, splat(form.offset[l])), _mm512_slli_epi64::<{ FACTOR_BITS - LIMB_BITS }>(above)), zero);
                 for (column, factor) in sources.iter().zip(&form.sources) {
                     let (y, factor) = (at(column), splat(factor[l]));
                     low = multiply_low(low, y, factor);
@@ -281,7 +283,11 @@ impl Transform {
                 above = high;
                 if l + 1 < count {
                     limb.store(&mut digit[place..place + LIMB_BYTES], _mm512_and_si512(low, mask));
-                    place += if l + 2 < count { HALF * LIMB_BYTES } else { HALF * LIMB_BYTES - row % HALF * LIMB_BYTES + row % HALF * form.top_bytes() };
+                    place += if l + 2 < count {
+                        HALF * LIMB_BYTES
+                    } else {
+                        HALF * LIMB_BYTES - row % HALF * LIMB_BYTES + row % HALF * form.top_bytes()
+                    };
                     carry = _mm512_srai_epi64::<LIMB_BITS>(low);
                 } else {
                     top.store(&mut digit[place..place + form.top_bytes()], low);
@@ -327,7 +333,10 @@ impl SplitTransform for Transform {
 
     fn write_digit(&self, digit: &mut [u64], form: &LimbForm, row: usize, i: usize, columns: &[&[u64]]) {
         assert!(columns.len() == form.sources.len() + usize::from(form.modulus.is_some()), "one column per source and z");
-        assert!(columns.iter().all(|column| column.len() == columns[0].len() && column.len() % LANES == 0), "columns of whole vectors");
+        assert!(
+            columns.iter().all(|column| column.len() == columns[0].len() && column.len().is_multiple_of(LANES)),
+            "columns of whole vectors"
+        );
         assert!(digit.len() >= digit_words(form, self.degree), "a digit of this degree");
         assert!(row < RADIX && i + columns[0].len() / LANES <= self.degree / RADIX / LANES, "words of a sixteenth");
         // SAFETY: see above.
@@ -375,7 +384,10 @@ impl SplitTransform for Transform {
 
     fn tail(&self, out: &mut [u64], x: &[u64], start: usize, ahead: [Ahead<'_>; 2]) {
         let words = self.degree / RADIX;
-        assert!(out.len() % words == 0 && start % words == 0 && start + out.len() <= self.degree, "whole blocks of the row");
+        assert!(
+            out.len().is_multiple_of(words) && start.is_multiple_of(words) && start + out.len() <= self.degree,
+            "whole blocks of the row"
+        );
         assert!(x.len() >= head_words(self.degree), "what a head wrote");
         // SAFETY: see above.
         unsafe {
