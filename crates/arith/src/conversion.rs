@@ -10,6 +10,7 @@
 //! The constants `c_i` are the caller's: a gadget's inverse factors cost nothing here.
 //! Source: [klss, sec. 2.2, Eqs. (3), (4)]; differs: the representative is centred, in `[-D/2, D/2]`.
 
+use crate::limbs::{LimbForm, LimbWeights};
 use crate::modulus::{Modulus, Multiplier};
 
 /// Which integer stands for the residues.
@@ -35,6 +36,9 @@ pub struct BaseConversion {
     pub(crate) inverse_moduli: Vec<f64>,
     /// Per target: `[D/q_i]_p` for each source, then `[-D]_p` when centred.
     pub(crate) weights: Vec<Vec<u64>>,
+    /// The integer that the sources stand for, in limbs, and per target what they meet there; `None` where the sources are too wide
+    /// or too many.
+    pub(crate) limbs: Option<(LimbForm, Vec<LimbWeights>)>,
     /// Bits that bound every `y_i` and `z`.
     pub(crate) y_bits: u32,
 }
@@ -70,12 +74,18 @@ impl BaseConversion {
                 row
             })
             .collect();
+        let values: Vec<u64> = sources.iter().map(|&s| moduli[s].value()).collect();
+        let limbs = LimbForm::new(&values, rounding == Rounding::Centred).map(|form| {
+            let weights = targets.iter().map(|&t| form.weights(&moduli[t])).collect();
+            (form, weights)
+        });
         Some(Self {
             rounding,
             sources: sources.to_vec(),
             targets: targets.to_vec(),
             prepare,
             inverse_moduli: sources.iter().map(|&s| 1.0 / moduli[s].value() as f64).collect(),
+            limbs,
             weights,
             y_bits: sources.iter().map(|&s| moduli[s].bits()).max().unwrap_or(1).max(8),
         })

@@ -3,7 +3,7 @@
 //! Everything above this crate is `forbid(unsafe_code)`; what `unsafe` the CPU needs is here, in [`kernels`], [`aligned`], [`mapped`]
 //! and [`product`]. The crate knows nothing of ciphertexts: it works on rows of residues, each row with its own modulus.
 //!
-//! The layers, lowest first: [`modulus`], [`packing`] -> [`kernels`] -> [`ntt`] -> [`factors`] -> [`conversion`], [`automorphism`] -> [`engine`].
+//! The layers, lowest first: [`modulus`], [`packing`], [`limbs`] -> [`kernels`] -> [`ntt`] -> [`factors`] -> [`conversion`], [`automorphism`] -> [`engine`].
 
 pub mod aligned;
 pub mod automorphism;
@@ -15,6 +15,7 @@ pub mod error;
 pub mod extension;
 pub mod factors;
 pub mod kernels;
+pub mod limbs;
 pub mod mapped;
 pub mod modulus;
 pub mod ntt;

@@ -22,6 +22,7 @@ const CRATES: [Layers; 3] = [
             "error",
             "modulus",
             "packing",
+            "limbs",
             "primes",
             "aligned",
             "factors",

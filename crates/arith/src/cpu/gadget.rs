@@ -1,46 +1,196 @@
-//! The fused pass of a switch on the CPU: extend, transform and multiply, one row of the result after the other.
+//! The fused pass of a switch on the CPU: extend, transform and multiply, some rows of the result after the others.
+//!
+//! For a few rows at a time, all digits of a group of terms are extended and brought through the head of their transforms, which
+//! writes each word once. Then, block by block of the factors' order, the tails of all terms run in the first-level cache, and
+//! what they leave in the second is multiplied by the factors at once: a transformed row is never written back to far
+//! memory.
 
-use rayon::prelude::*;
-
-use super::{CONVERSION_BLOCK, CpuEngine, factors, rows_of_all};
+use super::digits::PreparedDigits;
+use super::{CpuEngine, factors, rows_of_all};
 use crate::buffer::Buffer;
-use crate::conversion::BaseConversion;
 use crate::engine::{Engine, GadgetInput};
 use crate::extension::DigitExtension;
 use crate::factors::Factors;
+use crate::kernels::RowKernel;
+use crate::kernels::split::{Ahead, RADIX, VECTOR, head_place, head_words};
+use crate::modulus::Multiplier;
+use crate::packing::Run;
 
-/// Words of extended digits that wait for one pass over the keys: a few rows, near the size of the second-level cache.
-const GROUP_WORDS: usize = 1 << 18;
+/// Most rows extended side by side from one reading of a digit.
+const ROWS: usize = 2;
 
-impl CpuEngine {
-    /// The left side of a base conversion for all coefficients: one row per column of its matrix.
-    fn prepare(&self, conversion: &BaseConversion, x: &Buffer, first: usize) -> Buffer {
-        let mut scaled = self.scratch(conversion.columns());
-        let block = CONVERSION_BLOCK.min(self.degree);
-        let mut fraction = vec![0f64; block];
-        let mut rows: Vec<&mut [u64]> = scaled.host_mut().chunks_exact_mut(self.degree).collect();
-        for start in (0..self.degree).step_by(block) {
-            let mut columns: Vec<&mut [u64]> = rows.iter_mut().map(|row| &mut row[start..start + block]).collect();
-            self.prepare_block(conversion, x, first, start, &mut columns, &mut fraction);
-        }
-        scaled
+/// Most rows of all terms that wait, which bounds a thread's memory, where one row of each is not more already.
+const WAITING: usize = 48;
+
+/// Most terms that wait for one pass over the keys. A pass over some of the terms reads pieces of the keys, and results again.
+const TERMS: usize = 64;
+
+/// Most bytes of factors fetched ahead: a quarter of the second-level cache.
+const AHEAD: usize = 1 << 18;
+
+/// Words of heads that go around the caches: they, the digits and the factors would drive one another out.
+const FAR_WORDS: usize = 1 << 19;
+
+/// Vectors of a sixteenth row whose limbs stay in the second-level cache while the next row reads them again.
+const TILE: usize = 32;
+
+/// What a task works on: the inputs of the call and the digits prepared from them.
+struct Pass<'a> {
+    engine: &'a CpuEngine,
+    inputs: &'a [GadgetInput<'a>],
+    digits: &'a [DigitExtension],
+    prepared: PreparedDigits,
+    factors: &'a Factors,
+    groups: &'a [usize],
+    rows: &'a [usize],
+    moduli: &'a [usize],
+}
+
+/// How far a row of a digit is when the heads are done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In Eval form, where the head would be.
+    Done,
+    /// Its tails remain.
+    Head,
+    /// It is the input's own row in Eval form, and not yet scaled.
+    Values,
+}
+
+impl<'a> Pass<'a> {
+    fn kernel(&self, row: usize) -> &'a dyn RowKernel {
+        self.engine.tables[self.moduli[row]].kernel()
     }
 
-    /// Row `row` of a digit in Eval form.
-    fn digit_row(&self, out: &mut [u64], row: usize, modulus: usize, input: GadgetInput<'_>, digit: &DigitExtension, prepared: &Buffer) {
-        let kernel = self.tables[modulus].kernel();
-        match (digit.target(row), input.values) {
-            (Some(target), _) => {
-                let conversion = digit.conversion();
-                let columns: Vec<&[u64]> = (0..prepared.rows()).map(|i| prepared.row(i)).collect();
-                kernel.combine(out, &columns, &conversion.weights[target], conversion.y_bits);
-                kernel.forward(out);
-            }
-            (None, values) => {
-                out.copy_from_slice(values.unwrap_or(input.coefficients).row(row));
-                kernel.mul_constant_assign(out, self.moduli[modulus].multiplier(digit.constants()[row - digit.own().start]));
-                if values.is_none() {
+    fn term(&self, term: usize) -> (&'a DigitExtension, GadgetInput<'a>) {
+        (&self.digits[term / self.inputs.len()], self.inputs[term % self.inputs.len()])
+    }
+
+    /// The factor of an own row of a digit.
+    fn constant(&self, digit: &DigitExtension, row: usize) -> Multiplier {
+        self.engine.moduli[self.moduli[row]].multiplier(digit.constants()[row - digit.own().start])
+    }
+
+    /// The heads of one term for the rows from `first` on, into `outs`, which are `far` where they outgrow the caches.
+    fn heads(&self, outs: &mut [&mut [u64]], first: usize, term: usize, far: bool) -> Vec<State> {
+        let (digit, input) = self.term(term);
+        let conversion = digit.conversion();
+        let mut states = Vec::with_capacity(outs.len());
+        let mut shared = Vec::with_capacity(outs.len());
+        for (row, out) in (first..).zip(outs) {
+            let kernel = self.kernel(row);
+            let extended = |x: &mut [u64]| match digit.target(row) {
+                Some(target) => kernel.combine(x, &self.prepared.columns(term), &conversion.weights[target], conversion.y_bits),
+                None => {
+                    x.copy_from_slice(input.coefficients.row(row));
+                    kernel.mul_constant_assign(x, self.constant(digit, row));
+                }
+            };
+            let limbs = digit.target(row).zip(conversion.limbs.as_ref());
+            let limbs = limbs.and_then(|(target, (form, weights))| {
+                let (split, limbs) = self.prepared.limbs(self.engine, term, self.moduli[row], form)?;
+                Some((split, limbs, form, &weights[target]))
+            });
+            states.push(match (limbs, kernel.split()) {
+                (Some((split, limbs, form, weights)), _) => {
+                    shared.push((split, limbs, form, weights, out));
+                    State::Head
+                }
+                _ if digit.target(row).is_none() && input.values.is_some() => State::Values,
+                (None, Some(split)) => {
+                    let mut x = self.engine.scratch(1);
+                    extended(x.host_mut());
+                    split.head(out, x.host());
+                    State::Head
+                }
+                (None, None) => {
+                    let out = &mut out[..self.engine.degree];
+                    extended(out);
                     kernel.forward(out);
+                    State::Done
+                }
+            });
+        }
+        let vectors = self.engine.degree / (RADIX * VECTOR);
+        for start in (0..vectors).step_by(TILE) {
+            for (split, limbs, form, weights, out) in &mut shared {
+                split.digit_head(out, limbs, form, start..(start + TILE).min(vectors), weights, far);
+            }
+        }
+        states
+    }
+
+    /// The words from `start` on of row `row` of a term in Eval form, where its head left them or in `block`.
+    fn finish<'b>(
+        &self,
+        block: &'b mut [u64],
+        head: &'b [u64],
+        start: usize,
+        row: usize,
+        term: usize,
+        state: State,
+        ahead: [Ahead<'_>; 2],
+    ) -> &'b [u64] {
+        let kernel = self.kernel(row);
+        let (digit, input) = self.term(term);
+        match (state, kernel.split(), input.values) {
+            (State::Head, Some(split), _) => split.tail(block, head, start, ahead),
+            (State::Values, _, Some(values)) => {
+                block.copy_from_slice(&values.row(row)[start..start + block.len()]);
+                kernel.mul_constant_assign(block, self.constant(digit, row));
+            }
+            _ => return &head[start..start + block.len()],
+        }
+        block
+    }
+
+    /// The factors that the block from `start` on of row `row` meets first, for `count` terms from `term` on.
+    fn ahead(&self, row: usize, start: usize, term: usize, count: usize) -> Ahead<'_> {
+        let Some(&group) = self.groups.first() else { return Ahead::default() };
+        let Run { bytes, bits, stride } = self.factors.run(self.rows[row], start, group, term);
+        let run = count * self.factors.shape().columns * bits as usize;
+        let vectors = self.factors.block().div_ceil(VECTOR);
+        let all = if run == stride { self.groups.len() * vectors } else { vectors };
+        Ahead { bytes, run, stride, runs: all.min(AHEAD / run) }
+    }
+
+    /// All of the rows from `first` on; `outputs[row - first]` are that row's words of each result.
+    fn rows(&self, outputs: &mut [Vec<&mut [u64]>], first: usize) {
+        let (degree, columns, block) = (self.engine.degree, self.factors.shape().columns, self.factors.block());
+        let (terms, rows) = (self.inputs.len() * self.digits.len(), outputs.len());
+        let together = terms.div_ceil(terms.div_ceil(TERMS).max(1)).max(1);
+        // The heads of all rows term by term, then the blocks of one row.
+        let head = head_words(degree).max(degree);
+        let mut scratch = self.engine.scratch((together * (rows * head + block)).div_ceil(degree));
+        let (heads, rest) = scratch.host_mut().split_at_mut(together * rows * head);
+        let blocks = &mut rest[..together * block];
+        for term in (0..terms).step_by(together) {
+            let count = together.min(terms - term);
+            let mut outs: Vec<&mut [u64]> = heads.chunks_exact_mut(head).take(count * rows).collect();
+            let far = count * rows * head >= FAR_WORDS;
+            let states: Vec<Vec<State>> =
+                outs.chunks_mut(rows).zip(term..).map(|(outs, term)| self.heads(outs, first, term, far)).collect();
+            for (index, outputs) in outputs.iter_mut().enumerate() {
+                let (row, kernel) = (first + index, self.kernel(first + index));
+                for start in (0..degree).step_by(block) {
+                    let ahead = self.ahead(row, start, term, count);
+                    // What comes after this term: the next one's part of this block, and the first one's of the next block.
+                    let next = |slot: usize| {
+                        let (slot, start) = if slot + 1 < count { (slot + 1, start) } else { (0, start + block) };
+                        let words = outs[slot * rows + index].get(head_place(degree, start)..head_place(degree, start + block));
+                        words.map_or(Ahead::default(), Ahead::words)
+                    };
+                    let slots = blocks.chunks_exact_mut(block).zip(outs.iter().skip(index).step_by(rows)).zip(&states);
+                    let left: Vec<&[u64]> = slots
+                        .enumerate()
+                        .map(|(slot, ((block, head), states))| {
+                            self.finish(block, head, start, row, term + slot, states[index], [ahead.part(slot, count), next(slot)])
+                        })
+                        .collect();
+                    for (outputs, &group) in outputs.chunks_mut(columns).zip(self.groups) {
+                        let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
+                        kernel.dot_packed(&mut targets, &left, self.factors.run(self.rows[row], start, group, term), term > 0);
+                    }
                 }
             }
         }
@@ -60,32 +210,10 @@ pub(super) fn products(
     let terms = inputs.len() * digits.len();
     factors::check(out, terms, factors, groups, rows, moduli);
     assert!(digits.iter().all(|digit| digit.rows() == moduli.len()), "digits extend to all rows");
-    let prepare = |t: usize| {
-        let digit = &digits[t / inputs.len()];
-        engine.prepare(digit.conversion(), inputs[t % inputs.len()].coefficients, digit.source())
-    };
-    let prepared: Vec<Buffer> = match &engine.threads {
-        None => (0..terms).map(prepare).collect(),
-        Some(pool) => pool.install(|| (0..terms).into_par_iter().map(prepare).collect()),
-    };
-    let (columns, block) = (factors.shape().columns, factors.block());
-    let group_terms = (GROUP_WORDS / engine.degree).clamp(2, 32).min(terms);
+    let prepared = PreparedDigits::new(engine, inputs, digits, moduli);
+    let pass = Pass { engine, inputs, digits, prepared, factors, groups, rows, moduli };
     let mut by_row = rows_of_all(out, engine.degree);
-    engine.each(&mut by_row, |row, outputs| {
-        let kernel = engine.tables[moduli[row]].kernel();
-        let mut extended = engine.scratch(group_terms);
-        for first in (0..terms).step_by(group_terms) {
-            let now = first..(first + group_terms).min(terms);
-            for (slot, t) in extended.host_mut().chunks_exact_mut(engine.degree).zip(now.clone()) {
-                engine.digit_row(slot, row, moduli[row], inputs[t % inputs.len()], &digits[t / inputs.len()], &prepared[t]);
-            }
-            for start in (0..engine.degree).step_by(block) {
-                let left: Vec<&[u64]> = (0..now.len()).map(|slot| &extended.row(slot)[start..start + block]).collect();
-                for (outputs, &group) in outputs.chunks_mut(columns).zip(groups) {
-                    let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
-                    kernel.dot_packed(&mut targets, &left, factors.run(rows[row], start, group, first), first > 0);
-                }
-            }
-        }
-    });
+    let side_by_side = (WAITING / terms.max(1)).clamp(1, ROWS);
+    let mut tasks: Vec<&mut [Vec<&mut [u64]>]> = by_row.chunks_mut(side_by_side).collect();
+    engine.each(&mut tasks, |index, outputs| pass.rows(outputs, index * side_by_side));
 }

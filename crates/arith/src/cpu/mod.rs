@@ -1,6 +1,6 @@
 //! The CPU engine: kernels per modulus, rows spread over an explicit thread pool.
 //!
-//! [`factors`] holds what it does with packed factors, [`gadget`] the one fused pass of a switch.
+//! [`factors`] holds what it does with packed factors, [`digits`] a switch's digits as they wait for it, [`gadget`] its one fused pass.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use crate::kernels::{Isa, RowKernel};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
 
+mod digits;
 mod factors;
 mod gadget;
 

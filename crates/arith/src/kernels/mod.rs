@@ -9,6 +9,7 @@ use std::fmt::Debug;
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
 use crate::packing::{Run, RunMut};
+use split::SplitTransform;
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
@@ -16,6 +17,7 @@ pub mod blocks;
 #[cfg(target_arch = "x86_64")]
 pub mod ifma;
 pub mod scalar;
+pub mod split;
 pub mod stream;
 
 /// Environment variable that forces an instruction set (`scalar`, `avx2`, `ifma`).
@@ -98,6 +100,11 @@ pub trait RowKernel: Send + Sync + Debug {
     /// Negacyclic forward transform in place, natural order in, bit-reversed order out:
     /// `x[brv(i)] <- sum_t x[t] psi^{(2i + 1) t}`.
     fn forward(&self, x: &mut [u64]);
+
+    /// The same transform in two parts, where the kernel has one.
+    fn split(&self) -> Option<&dyn SplitTransform> {
+        None
+    }
 
     /// The inverse of [`RowKernel::forward`], including the factor 1/n.
     fn inverse(&self, x: &mut [u64]);

@@ -4,7 +4,8 @@
 use std::arch::x86_64::*;
 
 use super::lanes::{Constants, LANES, Lanes, add, load, multiply_high, splat, store};
-use super::ntt::{broadcast, forward_butterfly, inverse_butterfly};
+use super::passes::{broadcast, forward_butterfly, inverse_butterfly};
+use crate::kernels::split::Ahead;
 
 /// Words of the innermost block, whose six last stages are one pass.
 pub const INNER: usize = 64;
@@ -174,15 +175,72 @@ unsafe fn one_apart(layout: Layout, table: *const u64, pair: usize) -> Lanes {
 /// Innermost blocks worked on side by side: one block's chain of dependent instructions is longer than the machine looks ahead.
 const SIDE_BY_SIDE: usize = 2;
 
-/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`.
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// What a pass fetches on the way: runs of lines, some per step.
+#[derive(Debug, Clone, Copy)]
+pub struct Fetch {
+    at: *const u8,
+    /// Lines left in the run.
+    left: usize,
+    /// Lines per run, and bytes from the end of one to the next.
+    run: usize,
+    skip: usize,
+    /// Lines per step.
+    lines: usize,
+}
+
+impl Fetch {
+    /// Nothing.
+    pub const NONE: Self = Self { at: std::ptr::null(), left: 0, run: 0, skip: 0, lines: 0 };
+
+    /// All of `ahead` in `steps` steps.
+    pub fn new(ahead: &Ahead<'_>, steps: usize) -> Self {
+        // Runs that follow one another are one.
+        let (bytes, runs) = if ahead.run == ahead.stride { (ahead.run * ahead.runs, 1) } else { (ahead.run, ahead.runs) };
+        if bytes * runs == 0 || steps == 0 {
+            return Self::NONE;
+        }
+        // A run may begin inside a line.
+        let run = if runs == 1 { bytes.div_ceil(LINE) } else { bytes.div_ceil(LINE) + 1 };
+        let skip = ahead.stride.wrapping_sub(run * LINE);
+        Self { at: ahead.bytes.as_ptr(), left: run, run, skip, lines: (run * runs).div_ceil(steps) }
+    }
+
+    /// The next step's lines, to the second-level cache.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    fn step(&mut self) {
+        for _ in 0..self.lines {
+            // A fetch reads nothing, wherever it points.
+            _mm_prefetch::<_MM_HINT_T1>(self.at.cast());
+            self.at = self.at.wrapping_add(LINE);
+            self.left -= 1;
+            if self.left == 0 {
+                self.at = self.at.wrapping_add(self.skip);
+                self.left = self.run;
+            }
+        }
+    }
+}
+
+/// Steps of [`forward_inner`] over `count` blocks.
+pub fn inner_steps(count: usize) -> usize {
+    count / SIDE_BY_SIDE
+}
+
+/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`; meanwhile `fetch`.
 ///
 /// # Safety
 /// `x` holds `64 count` words and `table` `INNER_TABLE count`; `count` is even.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
-pub unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize) {
+pub unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize, fetch: &mut [Fetch; 2]) {
     let orders = Orders::new();
     for block in (0..count).step_by(SIDE_BY_SIDE) {
+        fetch[0].step();
+        fetch[1].step();
         // SAFETY: within the caller's words.
         unsafe {
             let x = x.add(block * INNER);

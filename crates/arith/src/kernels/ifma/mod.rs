@@ -1,16 +1,20 @@
 //! The AVX-512 kernel with 52-bit integer fused multiply-add, for primes below 2^50.
 //!
-//! [`lanes`] holds the vector arithmetic, [`ntt`] the transform and [`inner`] its innermost blocks, [`packed`] what reads and
-//! writes packed residues, [`elementwise`] the rest; ranges are proved in their first lines. Short transforms, tails shorter than a
-//! vector, and base conversions from words above 52 bits are the scalar kernel's.
+//! [`lanes`] holds the vector arithmetic, [`ntt`] the transform, [`passes`] and [`inner`] its register passes and innermost blocks,
+//! [`split`] its form in two parts, [`packed`] what reads and writes packed residues, [`elementwise`] the rest; ranges are proved in
+//! their first lines. Short transforms, tails shorter than a vector, and base conversions from words above 52 bits are the scalar
+//! kernel's.
 
 mod elementwise;
 mod inner;
 mod lanes;
 mod ntt;
 mod packed;
+mod passes;
+mod split;
 
 use super::scalar::{RootPowers, ScalarRow};
+use super::split::SplitTransform;
 use super::{Isa, RowKernel, tails};
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
@@ -35,9 +39,9 @@ pub struct IfmaRow {
 pub fn is_available() -> bool {
     is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512ifma")
-        && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vbmi")
 }
 
@@ -78,6 +82,10 @@ impl RowKernel for IfmaRow {
             Some(transform) => unsafe { transform.forward(x) },
             None => self.scalar.forward(x),
         }
+    }
+
+    fn split(&self) -> Option<&dyn SplitTransform> {
+        self.transform.as_ref().filter(|transform| transform.has_split()).map(|transform| transform as &dyn SplitTransform)
     }
 
     fn inverse(&self, x: &mut [u64]) {

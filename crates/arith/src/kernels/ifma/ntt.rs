@@ -11,12 +11,13 @@
 //! `y w / q - y / 2^52 - 1 < floor(y w' / 2^52) <= y w / q`, so `0 <= r < (1 + y / 2^52) q < 2q < 2^52`.
 //! Three multiplier instructions give a word whose low 52 bits are `r`; bit 52 is junk.
 //!
-//! **Narrow** (`max(4 L + 1, 64) q < 2^52`). Words stand for their low 52 bits; whatever lies above is junk that neither
+//! **Narrow** (`max(4 L + 2, 64) q < 2^52`). Words stand for their low 52 bits; whatever lies above is junk that neither
 //! additions nor the multiplier carry down.
 //! - Forward, `(x, y) <- (x + r, x - r)`. The operands `x` of the first stage get `2 q L` added; a later `x` is an earlier
 //!   output. By induction the true value after stage `s` lies in `[2q (L - s), q + 2q (L + s))`: the first stage starts from
 //!   `x` in `[2qL, 2qL + q)`, each stage moves a value by less than `2q` either way. After `L` stages it lies in
-//!   `[0, (4L + 1) q)`, below 2^52, so no value ever left the 52 bits. One reduction ends the transform.
+//!   `[0, (4L + 1) q)`, below 2^52, so no value ever left the 52 bits. One reduction ends the transform. An `x` that starts below a
+//!   bound `B` other than `q` ends below `B + 4 L q` likewise; how the `y` of the first stage starts does not matter.
 //! - Inverse, `(x, y) <- (x + y, r(x - y))`, where `x - y` must not be negative. Products span `2q`; only sums grow, twofold a
 //!   stage. Register passes add a bound `b` of `y` to the difference. The block pass mostly does without:
 //!   - A product may start from any multiple of `q` at no cost, as its multiplier instructions add to it. Where `m` stages
@@ -46,10 +47,10 @@
 //!
 //! The last inverse stage multiplies sums by `1/n` and differences by `w/n`, so both end below `2q`.
 
-use std::arch::x86_64::*;
-
-use super::inner::{FORWARD, INNER, INNER_STAGES, INNER_TABLE, INVERSE, Layout, fill_inner, forward_inner, inverse_inner};
-use super::lanes::{Constants, LANES, Lanes, Words, add, load, multiply_high, multiply_low, quotient52, splat, store, sub};
+use super::inner::{FORWARD, Fetch, INNER, INNER_STAGES, INNER_TABLE, INVERSE, Layout, fill_inner, forward_inner, inverse_inner};
+use super::lanes::{Constants, LANES, Words, quotient52, splat};
+use super::passes::{Places, forward_radix, inverse_radix};
+use super::split;
 use crate::aligned::AlignedWords;
 use crate::kernels::scalar::RootPowers;
 use crate::modulus::Modulus;
@@ -63,26 +64,28 @@ pub const MIN_DEGREE: usize = 128;
 
 /// One register pass: `log_radix` stages on blocks that many strides long.
 #[derive(Debug, Clone, Copy)]
-struct Pass {
+pub(super) struct Pass {
     log_radix: u32,
     /// Stages before it, in the forward order.
-    stages_before: u32,
+    pub(super) stages_before: u32,
     /// Its first twiddle word.
-    twiddles: usize,
+    pub(super) twiddles: usize,
 }
 
 /// Tables and plan of one modulus and degree.
 #[derive(Debug)]
 pub struct Transform {
-    words: Words,
-    narrow: bool,
-    degree: usize,
+    pub(super) words: Words,
+    pub(super) narrow: bool,
+    pub(super) degree: usize,
     passes: Vec<Pass>,
     /// Passes that finish a block before its parts are visited one by one; the others run over small blocks at once.
     whole_block_passes: usize,
+    /// The same stages for a transform in two parts, the head first; empty where the degree is too small for it.
+    pub(super) split: Vec<Pass>,
     /// First word of the innermost blocks' tables.
-    inner_twiddles: usize,
-    forward: AlignedWords,
+    pub(super) inner_twiddles: usize,
+    pub(super) forward: AlignedWords,
     inverse: AlignedWords,
     /// `1/n` and its quotient.
     inverse_degree: [u64; 2],
@@ -90,7 +93,7 @@ pub struct Transform {
 
 /// Whether `q` keeps `stages` stages unreduced inside 52 bits; see the module's proof.
 pub fn is_narrow(q: u64, stages: u32) -> bool {
-    u128::from(q) * u128::from((4 * stages + 1).max(64)) < 1 << 52
+    u128::from(q) * u128::from((4 * stages + 2).max(64)) < 1 << 52
 }
 
 /// Radices (as logarithms) of the register passes for `stages` stages, by measurement. Sixteen rows a multiple of 4 KiB apart
@@ -108,19 +111,37 @@ fn radices(stages: u32) -> Vec<u32> {
     }
 }
 
+/// Radices of a transform in two parts: the head, then what its blocks need before their last six stages.
+fn split_radices(stages: u32) -> Vec<u32> {
+    let mut radices = vec![split::HEAD_STAGES];
+    match stages - INNER_STAGES - split::HEAD_STAGES {
+        0 => {}
+        rest @ 1..=4 => radices.push(rest),
+        5 => radices.extend([2, 3]),
+        6 => radices.extend([2, 4]),
+        _ => radices.extend([3, 4]),
+    }
+    radices
+}
+
 impl Transform {
     /// Range: `q < 2^50`, degree at least [`MIN_DEGREE`].
     pub fn new(modulus: &Modulus, degree: usize, roots: &RootPowers) -> Self {
         let q = modulus.value();
         let stages = degree.trailing_zeros();
-        let log_radices = radices(stages);
-        let mut passes = Vec::with_capacity(log_radices.len());
-        let (mut stages_before, mut words) = (0, 0);
-        for log_radix in log_radices {
-            passes.push(Pass { log_radix, stages_before, twiddles: words });
-            words += (2 * ((1 << log_radix) - 1)) << stages_before;
-            stages_before += log_radix;
-        }
+        let mut words = 0;
+        let mut plan = |log_radices: Vec<u32>| {
+            let mut stages_before = 0;
+            let pass = |log_radix| {
+                let pass = Pass { log_radix, stages_before, twiddles: words };
+                words += (2 * ((1 << log_radix) - 1)) << stages_before;
+                stages_before += log_radix;
+                pass
+            };
+            log_radices.into_iter().map(pass).collect::<Vec<Pass>>()
+        };
+        let passes = plan(radices(stages));
+        let split = plan(if degree >= split::MIN_DEGREE { split_radices(stages) } else { Vec::new() });
         // A block's last pass never recurses, so that the innermost blocks come in even numbers.
         let small = |pass: &Pass| stages - pass.stages_before <= BLOCK_STAGES;
         let whole_block_passes = passes.iter().position(small).unwrap_or(passes.len() - 1);
@@ -129,7 +150,7 @@ impl Transform {
         let inverse_power = |node: usize| if node == 1 { scaled } else { roots.inverse[node] };
         let table = |layout: &Layout, power: &dyn Fn(usize) -> u64| {
             let mut table = AlignedWords::zeroed(inner_twiddles + degree / INNER * INNER_TABLE);
-            for pass in &passes {
+            for pass in passes.iter().chain(&split) {
                 fill_pass(&mut table[pass.twiddles..], pass, &|node| [power(node), quotient52(power(node), q)]);
             }
             for block in 0..degree / INNER {
@@ -150,6 +171,7 @@ impl Transform {
             inverse: table(&INVERSE, &inverse_power),
             inverse_degree: [roots.inverse_degree, quotient52(roots.inverse_degree, q)],
             passes,
+            split,
         }
     }
 
@@ -212,7 +234,7 @@ impl Transform {
                 }
                 let count = (self.degree >> stages) / INNER;
                 let table = self.forward.as_ptr().add(self.inner_twiddles + block * count * INNER_TABLE);
-                forward_inner::<WIDE>(c, x, table, count);
+                forward_inner::<WIDE>(c, x, table, count, &mut [Fetch::NONE; 2]);
             }
         }
     }
@@ -248,8 +270,27 @@ impl Transform {
     /// Runs `count` blocks of `pass` from its block number `first` on; `x` points to that block.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    unsafe fn forward_pass<const WIDE: bool>(&self, c: &Constants, x: *mut u64, pass: &Pass, first: usize, count: usize) {
-        let stride = self.degree >> (pass.stages_before + pass.log_radix);
+    pub(super) unsafe fn forward_pass<const WIDE: bool>(&self, c: &Constants, x: *mut u64, pass: &Pass, first: usize, count: usize) {
+        // SAFETY: the caller's.
+        unsafe { self.forward_pass_between::<WIDE>(c, Places::same(x, self.stride(pass)), pass, first, count) }
+    }
+
+    /// Words between the rows of a pass.
+    pub(super) fn stride(&self, pass: &Pass) -> usize {
+        self.degree >> (pass.stages_before + pass.log_radix)
+    }
+
+    /// The same from one place to another.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    pub(super) unsafe fn forward_pass_between<const WIDE: bool>(
+        &self,
+        c: &Constants,
+        places: Places,
+        pass: &Pass,
+        first: usize,
+        count: usize,
+    ) {
         let table = &self.forward[pass.twiddles + first * 2 * ((1 << pass.log_radix) - 1)..];
         let table = table.as_ptr();
         // SAFETY: the caller's block lies in the row, its table in `forward`.
@@ -257,17 +298,17 @@ impl Transform {
             if pass.stages_before == 0 {
                 let offset = splat(2 * self.words.q * u64::from(self.degree.trailing_zeros()));
                 match pass.log_radix {
-                    1 => forward_radix::<1, 2, WIDE, true>(c, x, table, count, stride, offset),
-                    2 => forward_radix::<2, 4, WIDE, true>(c, x, table, count, stride, offset),
-                    3 => forward_radix::<3, 8, WIDE, true>(c, x, table, count, stride, offset),
-                    _ => forward_radix::<4, 16, WIDE, true>(c, x, table, count, stride, offset),
+                    1 => forward_radix::<1, 2, WIDE, true>(c, places, table, count, offset),
+                    2 => forward_radix::<2, 4, WIDE, true>(c, places, table, count, offset),
+                    3 => forward_radix::<3, 8, WIDE, true>(c, places, table, count, offset),
+                    _ => forward_radix::<4, 16, WIDE, true>(c, places, table, count, offset),
                 }
             } else {
                 match pass.log_radix {
-                    1 => forward_radix::<1, 2, WIDE, false>(c, x, table, count, stride, c.zero),
-                    2 => forward_radix::<2, 4, WIDE, false>(c, x, table, count, stride, c.zero),
-                    3 => forward_radix::<3, 8, WIDE, false>(c, x, table, count, stride, c.zero),
-                    _ => forward_radix::<4, 16, WIDE, false>(c, x, table, count, stride, c.zero),
+                    1 => forward_radix::<1, 2, WIDE, false>(c, places, table, count, c.zero),
+                    2 => forward_radix::<2, 4, WIDE, false>(c, places, table, count, c.zero),
+                    3 => forward_radix::<3, 8, WIDE, false>(c, places, table, count, c.zero),
+                    _ => forward_radix::<4, 16, WIDE, false>(c, places, table, count, c.zero),
                 }
             }
         }
@@ -311,210 +352,6 @@ fn fill_pass(table: &mut [u64], pass: &Pass, factor: &dyn Fn(usize) -> [u64; 2])
             for i in 0..1 << stage {
                 for (value, word) in factor((node << stage) + i).into_iter().zip(words.by_ref()) {
                     *word = value;
-                }
-            }
-        }
-    }
-}
-
-/// `(x, y) <- (x + w y, x - w y)`; ranges in the module's proof.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn forward_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w: Lanes, w_quotient: Lanes) -> (Lanes, Lanes) {
-    if WIDE {
-        let t = c.mul_lazy(y, w, w_quotient);
-        let x = c.reduce_by(x, c.two_q);
-        (add(x, t), sub(add(x, c.two_q), t))
-    } else {
-        // Accumulating on x saves an addition; x - r = 2 x - (x + r).
-        let h = multiply_high(c.zero, y, w_quotient);
-        let sum = multiply_low(multiply_low(x, y, w), h, c.negative_q);
-        (sum, sub(add(x, x), sum))
-    }
-}
-
-/// `(x, y) <- (x + y, w (x - y))`; `bound` is a multiple of `q` above `y - x`, added to the difference where there is one;
-/// `bias`, another multiple, is added to the product. Wide words need neither.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn inverse_butterfly<const WIDE: bool>(
-    c: &Constants,
-    x: Lanes,
-    y: Lanes,
-    w: Lanes,
-    w_quotient: Lanes,
-    bound: Option<Lanes>,
-    bias: Lanes,
-) -> (Lanes, Lanes) {
-    let sum = add(x, y);
-    if WIDE {
-        (c.reduce_by(sum, c.two_q), c.mul_lazy(sub(add(x, c.two_q), y), w, w_quotient))
-    } else {
-        let difference = bound.map_or(sub(x, y), |bound| sub(add(x, bound), y));
-        let h = multiply_high(c.zero, difference, w_quotient);
-        (sum, multiply_low(multiply_low(bias, difference, w), h, c.negative_q))
-    }
-}
-
-/// The factor at `table` and its quotient, each in every lane.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub unsafe fn broadcast(table: *const u64) -> (Lanes, Lanes) {
-    // SAFETY: the caller's table holds the pair.
-    unsafe { (splat(*table), splat(*table.add(1))) }
-}
-
-/// Stage `S` of a register pass on `R` vectors. One flat loop, which the compiler unrolls whole.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn forward_stage<const S: usize, const R: usize, const WIDE: bool>(c: &Constants, v: &mut [Lanes; R], table: *const u64) {
-    let half = R >> (S + 1);
-    for butterfly in 0..R / 2 {
-        let (group, i) = (butterfly / half, butterfly % half);
-        // SAFETY: the table holds R - 1 pairs.
-        let (w, quotient) = unsafe { broadcast(table.add(2 * ((1 << S) - 1 + group))) };
-        let k = 2 * half * group + i;
-        (v[k], v[k + half]) = forward_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient);
-    }
-}
-
-/// Stage `S` of an inverse pass on `R` vectors, finest first.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn inverse_stage<const S: usize, const R: usize, const WIDE: bool>(
-    c: &Constants,
-    v: &mut [Lanes; R],
-    table: *const u64,
-    bound: Lanes,
-) {
-    let half = 1 << S;
-    for butterfly in 0..R / 2 {
-        let (group, i) = (butterfly / half, butterfly % half);
-        // SAFETY: the table holds R - 1 pairs.
-        let (w, quotient) = unsafe { broadcast(table.add(2 * ((R >> (S + 1)) - 1 + group))) };
-        let k = 2 * half * group + i;
-        (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, Some(bound), c.zero);
-    }
-}
-
-/// The inverse's last stage: sums times `1/n`, differences times the table's `w/n`, all reduced to `[0, q)`.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn inverse_last_stage<const R: usize>(c: &Constants, v: &mut [Lanes; R], table: *const u64, bound: Lanes, scale: &[u64; 2]) {
-    // SAFETY: the table holds at least one pair.
-    let (w, quotient) = unsafe { broadcast(table) };
-    let (scale, scale_quotient) = (splat(scale[0]), splat(scale[1]));
-    for k in 0..R / 2 {
-        let (x, y) = (v[k], v[k + R / 2]);
-        v[k] = c.reduce_by(c.mul_lazy(add(x, y), scale, scale_quotient), c.q);
-        v[k + R / 2] = c.reduce_by(c.mul_lazy(sub(add(x, bound), y), w, quotient), c.q);
-    }
-}
-
-/// One register pass over `count` blocks of `R` strides.
-///
-/// # Safety
-/// `x` holds `count * R * stride` words and `table` `count * 2 (R - 1)`; 8 divides `stride`.
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn forward_radix<const K: usize, const R: usize, const WIDE: bool, const FIRST: bool>(
-    c: &Constants,
-    x: *mut u64,
-    table: *const u64,
-    count: usize,
-    stride: usize,
-    offset: Lanes,
-) {
-    for block in 0..count {
-        // SAFETY: within the caller's words.
-        unsafe {
-            let x = x.add(block * R * stride);
-            let table = table.add(block * 2 * (R - 1));
-            for i in (0..stride).step_by(LANES) {
-                let mut v = [c.zero; R];
-                for k in 0..R {
-                    v[k] = load(x.add(i + k * stride));
-                    if FIRST && !WIDE && k < R / 2 {
-                        v[k] = add(v[k], offset);
-                    }
-                }
-                forward_stage::<0, R, WIDE>(c, &mut v, table);
-                if K > 1 {
-                    forward_stage::<1, R, WIDE>(c, &mut v, table);
-                }
-                if K > 2 {
-                    forward_stage::<2, R, WIDE>(c, &mut v, table);
-                }
-                if K > 3 {
-                    forward_stage::<3, R, WIDE>(c, &mut v, table);
-                }
-                for k in 0..R {
-                    store(x.add(i + k * stride), v[k]);
-                }
-            }
-        }
-    }
-}
-
-/// One register pass of the inverse over `count` blocks of `R` strides, `COLUMNS` vectors of each row at a time; `LAST` ends
-/// the transform.
-///
-/// # Safety
-/// As [`forward_radix`]; `8 COLUMNS` divides `stride`.
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn inverse_radix<const K: usize, const R: usize, const COLUMNS: usize, const WIDE: bool, const LAST: bool>(
-    c: &Constants,
-    x: *mut u64,
-    table: *const u64,
-    count: usize,
-    stride: usize,
-    scale: &[u64; 2],
-) {
-    let bounds = [_mm512_slli_epi64(c.q, 3), _mm512_slli_epi64(c.q, 4), _mm512_slli_epi64(c.q, 5), _mm512_slli_epi64(c.q, 3)];
-    for block in 0..count {
-        // SAFETY: within the caller's words.
-        unsafe {
-            let x = x.add(block * R * stride);
-            let table = table.add(block * 2 * (R - 1));
-            for i in (0..stride).step_by(COLUMNS * LANES) {
-                let mut columns = [[c.zero; R]; COLUMNS];
-                for (column, v) in columns.iter_mut().enumerate() {
-                    for k in 0..R {
-                        v[k] = load(x.add(i + column * LANES + k * stride));
-                    }
-                }
-                let inner_stages = if LAST { K - 1 } else { K };
-                if inner_stages > 0 {
-                    columns.iter_mut().for_each(|v| inverse_stage::<0, R, WIDE>(c, v, table, bounds[0]));
-                }
-                if inner_stages > 1 {
-                    columns.iter_mut().for_each(|v| inverse_stage::<1, R, WIDE>(c, v, table, bounds[1]));
-                }
-                if inner_stages > 2 {
-                    columns.iter_mut().for_each(|v| inverse_stage::<2, R, WIDE>(c, v, table, bounds[2]));
-                }
-                for v in &mut columns {
-                    if !WIDE && K > 3 {
-                        v[0] = c.reduce_junk(v[0]);
-                        v[R / 2] = c.reduce_junk(v[R / 2]);
-                    }
-                    if inner_stages > 3 {
-                        inverse_stage::<3, R, WIDE>(c, v, table, bounds[3]);
-                    }
-                    if LAST {
-                        inverse_last_stage::<R>(c, v, table, if WIDE { c.two_q } else { bounds[K - 1] }, scale);
-                    }
-                    if !WIDE && !LAST {
-                        if K <= 3 {
-                            v[0] = c.reduce_junk(v[0]);
-                        } else {
-                            v[1] = c.reduce_junk(v[1]);
-                        }
-                    }
-                }
-                for (column, v) in columns.iter().enumerate() {
-                    for k in 0..R {
-                        store(x.add(i + column * LANES + k * stride), v[k]);
-                    }
                 }
             }
         }
