@@ -213,3 +213,28 @@ fn more_inputs_than_the_switcher_was_made_for_switch_all_the_same() {
     }
     assert!(refused > 0, "no length of key digits is tight");
 }
+
+#[test]
+fn threads_that_derive_from_several_keys_at_once_stay_within_the_budget_together() {
+    let one = {
+        let case = Case::new(512, 1);
+        let switcher = case.switcher(1 << 30);
+        case.switch(&switcher, CHOICES[2], 0);
+        switcher.forms().bytes()
+    };
+    for _ in 0..4 {
+        let case = Case::new(512, 2);
+        let switcher = case.switcher(one + one / 2);
+        let barrier = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            for key in 0..2 {
+                let (case, switcher, barrier) = (&case, &switcher, &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    case.switch(switcher, CHOICES[2], key);
+                });
+            }
+        });
+        assert!(switcher.forms().bytes() <= one + one / 2, "{} bytes, {one} each", switcher.forms().bytes());
+    }
+}
