@@ -57,8 +57,11 @@ impl Case {
 fn results_are_the_same_bits_under_every_budget_and_after_every_drop() {
     let case = Case::new(32, 3);
     let plenty = case.switcher(1 << 30);
-    let expected: Vec<Bundle<Eval>> =
-        CHOICES.iter().flat_map(|&choice| (0..3).map(move |key| (choice, key))).map(|(choice, key)| case.switch(&plenty, choice, key)).collect();
+    let expected: Vec<Bundle<Eval>> = CHOICES
+        .iter()
+        .flat_map(|&choice| (0..3).map(move |key| (choice, key)))
+        .map(|(choice, key)| case.switch(&plenty, choice, key))
+        .collect();
     let all = plenty.forms().bytes();
     // Each key has its own forms, so others' switchers see what one has derived: fresh keys, the same bits.
     for budget in [0, 1, all / 12, all / 3, all - 1, all, usize::MAX / 2] {

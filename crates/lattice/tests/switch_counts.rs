@@ -179,7 +179,8 @@ fn hoisted_digits_and_shared_mod_downs_are_counted_once() {
         assert_eq!((decomposition.inverse, decomposition.forward, decomposition.hadamard), (l, forward, 0));
         let mut sum = switcher.inner_product(&[&digits], &counted.key).expect("product");
         let product = counted.engine.take();
-        let (products, inverse) = plan.key_digits().map_or((2 * d * tilde, 0), |(groups, primes)| (2 * d * groups * primes, 2 * groups * primes));
+        let (products, inverse) =
+            plan.key_digits().map_or((2 * d * tilde, 0), |(groups, primes)| (2 * d * groups * primes, 2 * groups * primes));
         assert_eq!((product.hadamard, product.forward, product.inverse), (products, 0, inverse));
         for _ in 0..3 {
             sum.add_assign(&switcher.inner_product(&[&digits], &counted.key).expect("product")).expect("same plan");
