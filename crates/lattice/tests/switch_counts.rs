@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{CpuEngine, Isa};
-use clathrate_lattice::switch::SwitchChoice;
+use clathrate_lattice::noise::NoiseModel;
+use clathrate_lattice::switch::{MachineProfile, Planner, SwitchChoice, SwitchPolicy};
 use clathrate_lattice::{Basis, Bundle, Chain, Coeff, Gadget, Level, Poly, Ring, SwitchKey, Switcher};
 use clathrate_testkit::{CountingEngine, Counts, oracle};
 use common::*;
@@ -200,4 +201,52 @@ fn bases_of_the_counted_chain_are_the_papers() {
     let counted = Counted::new(1, 1);
     assert_eq!(counted.chain.special_basis(), Basis::new([STEPS]));
     assert_eq!(counted.switcher.gadget().digits().len(), STEPS);
+}
+
+/// The cost model speaks of what happens: a planned map's transforms and products are those that its switches take, from and to Eval form.
+#[test]
+fn planned_maps_count_the_transforms_and_products_that_their_switches_take() {
+    let counted = Counted::new(1, 1);
+    let mut seen = std::collections::BTreeSet::new();
+    // Plentiful and scarce memory for derived keys, and machines whose transforms are cheap or dear.
+    for (expansion, transform) in [(10.0, 1.0), (10.0, 10.0), (10.0, 0.02), (1.0, 1.0), (0.0, 1.0)] {
+        let mut profile = MachineProfile::built_in();
+        profile.kernels.iter_mut().for_each(|times| times.transform = times.transform.map(|time| time * transform));
+        let policy = SwitchPolicy::Planned(Planner::new(profile, 2, expansion));
+        let gadget = Arc::new(counted.switcher.gadget().clone());
+        let switcher = Switcher::with_policy(counted.chain.clone(), gadget, policy, 1, 1 << 30).expect("switcher");
+        let top = counted.chain.max_level();
+        let map = switcher.map(top).expect("planned");
+        assert_eq!(map.rows.len(), STEPS);
+        assert!(map.derived_bytes as f64 <= expansion * map.key_bytes as f64, "{} of {}", map.derived_bytes, map.key_bytes);
+        // Keys of this switcher alone.
+        let s = secret(&counted.chain, 1, 1, &mut rng(11));
+        let key = SwitchKey::change_of_secret(&counted.chain, switcher.gadget(), top, &s, &s, &mut rng(12)).expect("key");
+        for row in &map.rows {
+            seen.insert(row.choice);
+            let plan = switcher.plan(row.level).expect("as the map says");
+            assert_eq!((plan.choice(), plan.digit_count()), (row.choice, row.digits));
+            let u = counted.inputs(row.level).swap_remove(0).into_eval();
+            let switched = switcher.switch(&[&u], &key).expect("switch");
+            counted.engine.take();
+            assert_eq!(switcher.switch(&[&u], &key).expect("switch"), switched);
+            let counts = counted.engine.take();
+            // Levels below the highest of a key-decomposed form may use more auxiliary primes than they would need alone.
+            let shared =
+                row.choice.key_digit.is_some() && map.rows.iter().any(|other| other.choice == row.choice && other.level > row.level);
+            let told = (row.counts.transforms.iter().sum::<f64>(), row.counts.products);
+            let taken = (counts.ntt() as f64, counts.hadamard as f64);
+            let say = format!("{row:?}");
+            assert!(if shared { told.0 <= taken.0 && told.1 <= taken.1 } else { told == taken }, "{taken:?} taken: {say}");
+            let secrets = s.eval(u.ring(), u.basis(), 0);
+            let expected = Poly::inner_product(&[&u], &[secrets[0].get()]).expect("same basis");
+            let model = NoiseModel { degree: DEGREE, rank: 1, secret_variance: s.coefficient_variance() };
+            let limit = model.switch_limit(1, &plan.noise_digits(), plan.log2_special());
+            assert!(errors(&switched, &s, 0, &expected).iter().all(|e| e.abs() <= limit), "{say}");
+        }
+        assert!(switcher.forms().bytes() <= map.derived_bytes + key.bytes() / 8, "{} of {}", switcher.forms().bytes(), map.derived_bytes);
+    }
+    let engines =
+        [seen.iter().any(|choice| choice.key_digit.is_some()), seen.iter().any(|choice| choice.coalesced && choice.key_digit.is_none())];
+    assert_eq!(engines, [true, true], "{seen:?}");
 }
