@@ -69,7 +69,7 @@ fn runtime(py: Python<'_>, threads: Option<Whole>, isa: Option<String>) -> PyRes
         Some(threads @ 1..=4096) => Some(threads as usize),
         Some(threads) => return Err(out_of_range(py, "`threads`", threads, "use 1 to 4096")),
     };
-    Ok(Runtime { threads, isa })
+    Ok(Runtime { threads, isa, ..Runtime::default() })
 }
 
 impl PyParams {

@@ -9,8 +9,6 @@
 //! with magnitudes bounded by 1 for powers and by their largest value on the interval for parts. A bound, not an estimate: errors
 //! of different origin rarely add up in one slot.
 
-use clathrate_lattice::Level;
-
 use super::plan::{PolynomialPlan, Product, Step};
 
 impl PolynomialPlan {
@@ -56,18 +54,10 @@ impl PolynomialPlan {
     fn added_variance(&self, step: &Step) -> f64 {
         let (params, model) = (self.params(), self.params().noise_model());
         let rounding = if step.rescales() { model.rounding() } else { 0.0 };
-        let Some(digits) = (!step.products.is_empty()).then(|| self.log2_digits(step.working_level())) else { return rounding };
+        let plan = (!step.products.is_empty()).then(|| params.switcher().and_then(|switcher| Ok(switcher.plan(step.working_level())?)));
+        let Some(Ok(plan)) = plan else { return rounding };
         let inputs = params.rank() * (params.rank() + 1) / 2;
-        let divisor = params.chain().special_basis().log2(params.chain().ring()) + params.step_product(step.working_level()).log2();
-        model.switch_products(inputs, &digits) * (-2.0 * divisor).exp2() + rounding
-    }
-
-    /// Bits of each digit at `level`.
-    fn log2_digits(&self, level: Level) -> Vec<f64> {
-        let chain = self.params().chain();
-        let (ring, here) = (chain.ring(), chain.basis(level));
-        let bits = |i: usize| (ring.moduli()[i].value() as f64).log2();
-        let digits = self.params().gadget().map(|gadget| &gadget.digits()[..gadget.digit_count(chain, level)]).unwrap_or_default();
-        digits.iter().map(|digit| digit.indices().iter().filter(|i| here.indices().contains(i)).map(|&i| bits(i)).sum()).collect()
+        let divisor = plan.log2_special() + params.step_product(step.working_level()).log2();
+        model.coalesced_products(inputs, &plan.noise_digits()) * (-2.0 * divisor).exp2() + rounding
     }
 }

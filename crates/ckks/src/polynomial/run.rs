@@ -48,7 +48,7 @@ impl Evaluator {
             // Each level of a product is asked for: a dry run writes it down.
             key = self.relinearisation_key(&x, step.working_level())?;
         }
-        let run = Run { params: self.params(), plan, key, ones: ones(self.params(), plan)? };
+        let run = Run { params: self.params(), plan, key };
         let layout = x.layout()?;
         let mut bundles = Vec::with_capacity(x.bundles.len());
         for (index, bundle) in x.bundles.iter().enumerate() {
@@ -69,21 +69,6 @@ struct Run<'r> {
     plan: &'r PolynomialPlan,
     /// Nothing where no step has products, and on dry runs, which have no bundles.
     key: Option<&'r SwitchKey>,
-    /// For each step that sums products and multiples, what takes multiples among the products: a bundle of phase 1.
-    ones: Vec<Option<Bundle<Eval>>>,
-}
-
-/// The bundle `(0, 1)` at the working level of each step that has both products and multiples.
-fn ones(params: &Params, plan: &PolynomialPlan) -> Result<Vec<Option<Bundle<Eval>>>, CkksError> {
-    let one = |step: &Step| -> Result<_, CkksError> {
-        if step.products.is_empty() || step.linear.is_empty() {
-            return Ok(None);
-        }
-        let mut one = zero(params, step.working_level())?;
-        add_integer(&mut one, 1)?;
-        Ok(Some(one))
-    };
-    plan.steps.iter().map(one).collect()
 }
 
 fn zero(params: &Params, level: Level) -> Result<Bundle<Eval>, CkksError> {
@@ -118,14 +103,14 @@ impl Run<'_> {
         }
         let mut values: Vec<Option<Cow<'_, Bundle<Eval>>>> = vec![Some(Cow::Borrowed(x))];
         for (index, step) in steps.iter().enumerate() {
-            let value = self.step(index, step, &values)?;
+            let value = self.step(step, &values)?;
             values.push(Some(Cow::Owned(value)));
             step.operands().filter(|&operand| last_use[operand] == index).for_each(|operand| values[operand] = None);
         }
         Ok(values.pop().flatten().map_or_else(|| x.clone(), Cow::into_owned))
     }
 
-    fn step(&self, index: usize, step: &Step, values: &[Option<Cow<'_, Bundle<Eval>>>]) -> Result<Bundle<Eval>, CkksError> {
+    fn step(&self, step: &Step, values: &[Option<Cow<'_, Bundle<Eval>>>]) -> Result<Bundle<Eval>, CkksError> {
         let level = step.working_level();
         let chain = self.params.chain();
         let basis = chain.basis(level);
@@ -158,11 +143,11 @@ impl Run<'_> {
         }
         let mut value = match (tensor, multiples) {
             (Some(mut tensor), multiples) => {
-                if let (Some(multiples), Some(one)) = (multiples, &self.ones[index]) {
-                    tensor.add_assign(&multiples.tensor(one)?)?;
+                if let Some(multiples) = multiples {
+                    tensor.add_bundle(&multiples)?;
                 }
                 let key = self.key.ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
-                tensor.relinearise_rescale(level, self.params.switcher()?, key)?
+                tensor.relinearise_rescale(self.params.switcher()?, key)?
             }
             (None, Some(sum)) if step.rescales() => sum.divide(&chain.rescale_division(level)?)?,
             (None, Some(sum)) => sum,
