@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use clathrate_arith::primes::largest_primes;
+use clathrate_arith::primes::{largest_primes, primes_near};
 use clathrate_arith::{CpuEngine, Isa};
 use clathrate_lattice::switch::{Extended, SwitchChoice, SwitchPlan};
 use clathrate_lattice::{Bundle, Chain, Coeff, Eval, Gadget, LatticeError, Level, Poly, Ring, SecretRng, SwitchKey, Switcher};
@@ -308,5 +308,65 @@ fn switches_equal_the_papers_definition_in_big_integers() {
             }
         }
         assert!(checked > 20, "{bits} bits: {checked} ways");
+    }
+}
+
+/// Eq. (5) of klss to the brim: every digit of the input and every key digit at its extreme, so that one coefficient is the largest sum there can
+/// be, under an auxiliary modulus just large enough; one a hair smaller is refused.
+#[test]
+fn extreme_inputs_and_keys_fill_the_smallest_auxiliary_modulus_without_overflow() {
+    const DEGREE: usize = 32;
+    const STEPS: usize = 5;
+    const LENGTH: usize = 2;
+    let step = 2 * DEGREE as u64;
+    let mut moduli = largest_primes(36, step, STEPS + 1, &[]).expect("primes");
+    let log2 = |q: &u64| (*q as f64).log2();
+    // 2 d N B B~ with B and B~ half the largest digits; primes come largest first, but the first of each pair is in the largest pair too.
+    let largest = moduli.iter().map(log2).fold(0.0, f64::max);
+    let largest_pair = moduli.chunks(LENGTH).map(|pair| pair.iter().map(log2).sum()).fold(0.0, f64::max);
+    let needed = ((STEPS * DEGREE) as f64).log2() + largest + largest_pair - 1.0;
+    moduli.extend(largest_primes(45, step, 2, &moduli).expect("primes"));
+    let rest = needed - moduli[STEPS + 1..].iter().map(log2).sum::<f64>();
+    for (slack, fits) in [(0.0105, true), (0.0, false), (-0.01, false)] {
+        let last = primes_near((rest + slack).exp2(), step, &moduli).next().expect("a prime");
+        let ring = Ring::new(DEGREE, &[&moduli[..], &[last]].concat()).expect("ring");
+        let chain = Arc::new(Chain::with_auxiliary(ring.clone(), &[1; STEPS], 3).expect("chain"));
+        let gadget = Arc::new(Gadget::by_bits(&chain, 36.0));
+        let switcher = any_choice(&chain, &gadget, 1);
+        let choice = |key_digit| SwitchChoice { special: 1, coalesced: false, key_digit };
+        let top = chain.max_level();
+        let plan = switcher.plan_of_choice(choice(Some(LENGTH)), top, top);
+        if !fits {
+            let Err(LatticeError::FewAuxiliaryPrimes { needed: asked, available, .. }) = plan else { panic!("{plan:?}") };
+            assert!((asked - needed).abs() < 0.02 && available < asked, "{asked} for {needed}, {available} there are");
+            continue;
+        }
+        let plan = plan.expect("large enough");
+        let product = |primes: &[usize]| oracle::product(&primes.iter().map(|&i| ring.moduli()[i]).collect::<Vec<_>>());
+        // Key digits that are all (D~ - 1) / 2: as they are centred, the extreme.
+        let mut body = Poly::<Coeff>::zero(&ring, &chain.key_basis(top));
+        let rows: Vec<usize> = (0..=STEPS).collect();
+        for digit in rows.chunks(LENGTH) {
+            let extreme = (product(digit) - 1) / 2;
+            digit.iter().for_each(|&i| body.data_mut().row_mut(i).fill(oracle::residue(&extreme, &ring.moduli()[i])));
+        }
+        let bodies = vec![vec![body.into_eval()]; STEPS];
+        let key = SwitchKey::from_bodies(&chain, &gadget, top, 1, 1, rng(71).mask_seed(), bodies).expect("key");
+        // And digits of the input that are all (D - 1) / 2, or all its negative: u = +-(D - 1) / 2 * Q / (P D) modulo each.
+        for sign in [1, -1] {
+            let mut u = Poly::<Coeff>::zero(&ring, plan.basis());
+            for i in 0..STEPS {
+                let q = &ring.moduli()[i];
+                let cofactor = product(&rows[..STEPS]) / q.value();
+                u.data_mut().row_mut(i).fill(oracle::residue(&(sign * cofactor * (q.value() - 1) / 2), q));
+            }
+            let extreme = (BigInt::from(ring.moduli()[0].value()) - 1) / 2;
+            let digits = switcher.decompose_by(&plan, &u.clone().into_eval()).expect("digits");
+            assert!(integers(&digits.polys()[0]).iter().all(|d| *d == sign * &extreme), "digits are extreme");
+            let hybrid = switcher.plan_of_choice(choice(None), top, top).expect("plan");
+            let u = u.into_eval();
+            let by = |plan: &Arc<SwitchPlan>| eval(&switcher.product_by(plan, &[&u], &key).expect("product"));
+            assert_eq!(by(&plan), by(&hybrid), "sign {sign}");
+        }
     }
 }

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use clathrate_lattice::noise::{NoiseModel, bound};
 use clathrate_lattice::security::estimated_bits;
+use clathrate_lattice::switch::SwitchChoice;
 use clathrate_lattice::{Basis, Bundle, Eval, Gadget, Level, Poly, SecretDistribution, SecretKey, SwitchKey, Switcher};
-use common::{Shape, chain, encrypt, integers, message, rng, secret};
+use common::{Shape, any_choice, chain, chain_with_auxiliary, encrypt, integers, message, rng, secret};
 use num_traits::ToPrimitive;
 
 const LOG2_FAILURE: f64 = 40.0;
@@ -93,5 +94,54 @@ fn switch_and_product_at_degree_2_to_13_and_ranks_2_to_4_stay_under_their_bounds
 fn switch_and_product_at_degree_2_to_14_and_ranks_2_to_4_stay_under_their_bounds() {
     for rank in 2..=4 {
         switch_and_multiply(1 << 14, rank, 12, 4);
+    }
+}
+
+/// Every engine and digit length, by keys with base digits of one prime: the same bits from both engines, noise by the closed form.
+fn switch_by_every_engine(degree: usize, rank: usize, steps: usize) {
+    let chain = chain_with_auxiliary(&Shape { degree, bits: 36, steps, special_bits: 36, special: 1 }, 16);
+    let gadget = Arc::new(Gadget::by_bits(&chain, 36.5));
+    let switcher = any_choice(&chain, &gadget, rank);
+    let log2_qp = chain.key_basis(chain.max_level()).log2(chain.ring());
+    let security = estimated_bits(degree * rank, log2_qp, SecretDistribution::UniformTernary);
+    assert!(security >= 128.0, "degree {degree}, rank {rank}, log QP {log2_qp:.0}: {security:.0} bits of security");
+    let mut rng = rng((degree.trailing_zeros() as usize * 8 + rank) as u8);
+    let (from, s) = (secret(&chain, rank, 1, &mut rng), secret(&chain, rank, 1, &mut rng));
+    let model = NoiseModel { degree, rank, secret_variance: s.coefficient_variance() };
+    let top = chain.max_level();
+    let key = SwitchKey::change_of_secret(&chain, &gadget, top, &from, &s, &mut rng).expect("key");
+    for special in 1..=4 {
+        for level in [Level(1), Level(top.0 + 1 - special)] {
+            let (m, _) = message(&chain, level, 40, &mut rng);
+            let ct = encrypt(&chain, &from, &m, &mut rng);
+            let inputs: Vec<&Poly<Eval>> = ct.mask().iter().collect();
+            let switched = |choice| {
+                let plan = switcher.plan_of_choice(choice, level, top).expect("plan");
+                let mut switched = switcher.mod_down(&switcher.product_by(&plan, &inputs, &key).expect("product")).expect("mod-down");
+                switched.bodies_mut()[0].add_assign(&ct.bodies()[0]).expect("same basis");
+                (switched, model.fresh_secret() + model.coalesced_switch(rank, &plan.noise_digits(), plan.log2_special()))
+            };
+            let (hybrid, predicted) = switched(SwitchChoice::hybrid(special));
+            let what = format!("degree {degree}, rank {rank}, r = {special}, level {level}");
+            check(&what, &errors(&hybrid, &s, &m), predicted);
+            for length in [3, 5, 7] {
+                assert_eq!(switched(SwitchChoice::decomposed(special, length)).0, hybrid, "{what}, r~ = {length}");
+            }
+            switcher.forms().clear();
+        }
+    }
+}
+
+#[test]
+#[ignore = "full size: make test-full"]
+fn every_engine_at_degree_2_to_15_gives_the_same_bits_with_the_predicted_noise() {
+    switch_by_every_engine(1 << 15, 1, 20);
+}
+
+#[test]
+#[ignore = "full size: make test-full"]
+fn every_engine_at_degree_2_to_13_and_ranks_2_and_3_gives_the_same_bits_with_the_predicted_noise() {
+    for rank in 2..=3 {
+        switch_by_every_engine(1 << 13, rank, 5 * rank - 2);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use clathrate_arith::aligned::ALIGNMENT;
 use clathrate_arith::packing::{VECTOR, packed_bits};
 
 use super::key::SwitchKey;
@@ -122,7 +123,8 @@ impl KeyShape {
         }
         let groups = self.decomposed.as_ref().map_or(1, |key| key.digits.len());
         let rows = self.decomposed.as_ref().map_or(&self.basis, |key| &key.auxiliary);
-        packed_bytes(ring, rows) * groups * self.runs.len() * inputs * columns
+        let slots = groups * self.runs.len() * inputs * columns;
+        rows.indices().iter().map(|&i| (packed_bytes(ring, &Basis::new([i])) * slots).next_multiple_of(ALIGNMENT)).sum()
     }
 }
 

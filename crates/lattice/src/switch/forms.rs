@@ -58,8 +58,7 @@ impl FormCache {
     /// Bytes of derived keys now.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let keys: Vec<Arc<KeyForms>> = lock(&self.state).keys.iter().filter_map(Weak::upgrade).collect();
-        keys.iter().map(|key| key.bytes()).sum()
+        lock(&self.state).bytes()
     }
 
     /// Drops everything derived; it is derived again when needed.
@@ -119,17 +118,24 @@ impl FormCache {
         if !known {
             state.keys.push(Arc::downgrade(key.forms()));
         }
+        // Meanwhile other threads may have spent the room that there was, or derived the same.
+        let fits = state.bytes() + factors.bytes() <= self.budget;
         let mut forms = lock(&key.forms().0);
-        forms.retain(|form| form.shape != *shape);
-        forms.push(Form { shape: shape.clone(), factors: factors.clone(), used: now });
+        if fits && forms.iter().all(|form| form.shape != *shape) {
+            forms.push(Form { shape: shape.clone(), factors: factors.clone(), used: now });
+        }
     }
 }
 
 impl State {
+    fn bytes(&self) -> usize {
+        self.keys.iter().filter_map(Weak::upgrade).map(|key| key.bytes()).sum()
+    }
+
     /// Drops forms out of use until `bytes` more fit the budget; tells whether they do.
     fn make_room(&mut self, budget: usize, bytes: usize) -> bool {
         let keys: Vec<Arc<KeyForms>> = self.keys.iter().filter_map(Weak::upgrade).collect();
-        let mut total: usize = keys.iter().map(|key| key.bytes()).sum();
+        let mut total = self.bytes();
         let rounds = STALE_ROUNDS * keys.iter().map(|key| lock(&key.0).len() as u64).sum::<u64>().max(1);
         while total + bytes > budget {
             let oldest = keys.iter().filter_map(|key| key.oldest().map(|used| (used, key))).min_by_key(|(used, _)| *used);

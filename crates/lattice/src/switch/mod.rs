@@ -143,11 +143,7 @@ impl Switcher {
     /// # Errors
     /// As [`Switcher::plan`]; [`LatticeError::KeyLevelTooLow`].
     pub fn plan_for(&self, level: Level, reach: Level) -> Result<Arc<SwitchPlan>, LatticeError> {
-        self.chain.check_level(level)?;
-        self.chain.check_level(reach)?;
-        if level > reach {
-            return Err(LatticeError::KeyLevelTooLow { key_level: reach.0, level: level.0 });
-        }
+        self.check_levels(level, reach)?;
         let choice = self.policy.choose(&self.chain, &self.gadget, level, reach, self.inputs);
         self.plan_of_choice(choice, level, reach)
     }
@@ -157,26 +153,34 @@ impl Switcher {
     /// # Errors
     /// As [`Switcher::plan_for`].
     pub fn plan_of_choice(&self, choice: SwitchChoice, level: Level, reach: Level) -> Result<Arc<SwitchPlan>, LatticeError> {
+        self.check_levels(level, reach)?;
         let id = (level, choice, reach);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(plan) = plans.get(&id) {
             return Ok(plan.clone());
         }
-        let top = self.shape_level(choice, level, reach);
-        let shape = KeyShape::new(&self.chain, &self.gadget, choice, top, reach, self.inputs)?;
+        let shape = self.shape(choice, level, reach)?;
         let plan = Arc::new(SwitchPlan::new(&self.chain, &self.gadget, level, &Arc::new(shape))?);
         plans.insert(id, plan.clone());
         Ok(plan)
     }
 
-    /// The highest level that shares key forms with `level`.
-    fn shape_level(&self, choice: SwitchChoice, level: Level, reach: Level) -> Level {
+    fn check_levels(&self, level: Level, reach: Level) -> Result<(), LatticeError> {
+        self.chain.check_level(level)?;
+        self.chain.check_level(reach)?;
+        if level > reach {
+            return Err(LatticeError::KeyLevelTooLow { key_level: reach.0, level: level.0 });
+        }
+        Ok(())
+    }
+
+    /// The shape of keys for `choice` at `level`: that of the highest level which can make the choice and does, so that all below share it.
+    fn shape(&self, choice: SwitchChoice, level: Level, reach: Level) -> Result<KeyShape, LatticeError> {
         let fixed = matches!(self.policy, SwitchPolicy::Fixed(_));
-        let serves = |&l: &usize| {
-            let fits = self.gadget.free_primes(&self.chain, Level(l), reach).len() >= choice.special;
-            fits && (fixed || self.policy.choose(&self.chain, &self.gadget, Level(l), reach, self.inputs) == choice)
-        };
-        (level.0..=reach.0).rev().find(serves).map_or(level, Level)
+        let chosen = |l: Level| fixed || self.policy.choose(&self.chain, &self.gadget, l, reach, self.inputs) == choice;
+        let at = |l: Level| KeyShape::new(&self.chain, &self.gadget, choice, l, reach, self.inputs);
+        let above = (level.0 + 1..=reach.0).rev().map(Level).filter(|&l| chosen(l)).find_map(|l| at(l).ok());
+        above.map_or_else(|| at(level), Ok)
     }
 
     /// The level that `x` is at.
