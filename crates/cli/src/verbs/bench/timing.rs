@@ -131,13 +131,7 @@ impl<'a> Timer<'a> {
     }
 
     /// Times `f` and prints a row; one run does `parts` parts, and times are per part. One run goes before the timed ones.
-    pub fn time<T>(
-        &self,
-        names: (&str, &str),
-        parts: usize,
-        extra: &Extra,
-        f: impl FnMut() -> Result<T, Failure>,
-    ) -> Result<(), Failure> {
+    pub fn time<T>(&self, names: (&str, &str), parts: usize, extra: &Extra, f: impl FnMut() -> Result<T, Failure>) -> Result<(), Failure> {
         let mut times = self.measure(f)?;
         times.sorted.iter_mut().for_each(|time| *time /= parts as f64);
         self.print(names, &times, extra)

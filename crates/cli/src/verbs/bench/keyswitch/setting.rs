@@ -5,7 +5,9 @@ use std::sync::Arc;
 use clathrate_arith::packing::{VECTOR, packed_bits};
 use clathrate_ckks::{Params, Runtime};
 use clathrate_lattice::switch::{Planner, SwitchChoice, SwitchMap, SwitchPlan, SwitchPolicy};
-use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher};
+use clathrate_lattice::{
+    Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
+};
 use serde_json::json;
 
 use crate::failure::Failure;
