@@ -3,7 +3,7 @@
 //! Large allocations come fresh from the operating system and cost a page fault every 4 KiB; a switch that allocates its
 //! scratch anew spends more time faulting than computing. So buffers return to a [`Pool`] when dropped.
 
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -16,15 +16,72 @@ pub const ALIGNMENT: usize = 64;
 /// a translation buffer of 4 KiB pages holds.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Asks for huge pages before the first touch; a refusal costs speed only.
+/// Large allocations, fresh from the operating system: it hands out zeros, so they need no second pass, and the pages come when they
+/// are first touched, on the thread that does.
 #[cfg(target_os = "linux")]
-fn advise_huge_pages(pointer: NonNull<u64>, bytes: usize) {
-    // SAFETY: advice on memory that this module has just allocated; it changes no content.
-    unsafe { libc::madvise(pointer.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+mod large {
+    use std::alloc::Layout;
+    use std::ptr::NonNull;
+
+    /// A multiple of the system's page; the alignment is a multiple of it.
+    const PAGE: usize = 1 << 16;
+
+    /// Zero memory of this layout.
+    pub fn zeroed(layout: Layout) -> Option<NonNull<u64>> {
+        let kept = layout.size().checked_next_multiple_of(PAGE)?;
+        let reserved = kept.checked_add(layout.align())?;
+        // SAFETY: a new private mapping touches no other memory.
+        let start = unsafe {
+            libc::mmap(std::ptr::null_mut(), reserved, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        };
+        if start == libc::MAP_FAILED {
+            return None;
+        }
+        let before = start.align_offset(layout.align());
+        // SAFETY: all within the mapping, as `before` is less than the alignment: what lies before it and after the last page is given
+        // back, the rest advised.
+        unsafe {
+            let pointer = start.add(before);
+            if before > 0 {
+                libc::munmap(start, before);
+            }
+            libc::munmap(pointer.add(kept), reserved - before - kept);
+            // A refusal costs speed only.
+            libc::madvise(pointer, kept, libc::MADV_HUGEPAGE);
+            NonNull::new(pointer.cast())
+        }
+    }
+
+    /// Gives it back.
+    ///
+    /// # Safety
+    /// `pointer` is from [`zeroed`] with the same layout.
+    pub unsafe fn free(pointer: NonNull<u64>, layout: Layout) {
+        // SAFETY: the caller's.
+        unsafe { libc::munmap(pointer.as_ptr().cast(), layout.size().next_multiple_of(PAGE)) };
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise_huge_pages(_pointer: NonNull<u64>, _bytes: usize) {}
+mod large {
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+    use std::ptr::NonNull;
+
+    /// Zero memory of this layout, whose size is not zero.
+    pub fn zeroed(layout: Layout) -> Option<NonNull<u64>> {
+        // SAFETY: the layout has non-zero size.
+        NonNull::new(unsafe { alloc_zeroed(layout) }.cast())
+    }
+
+    /// Gives it back.
+    ///
+    /// # Safety
+    /// `pointer` is from [`zeroed`] with the same layout.
+    pub unsafe fn free(pointer: NonNull<u64>, layout: Layout) {
+        // SAFETY: the caller's.
+        unsafe { dealloc(pointer.as_ptr().cast(), layout) }
+    }
+}
 
 /// A fixed-length run of words aligned to [`ALIGNMENT`] bytes.
 pub struct AlignedWords {
@@ -45,14 +102,13 @@ impl AlignedWords {
             return Self { pointer: NonNull::dangling(), len };
         }
         let layout = Self::layout(len);
-        // SAFETY: the layout has non-zero size.
-        let raw = unsafe { if layout.align() == HUGE_PAGE { alloc(layout) } else { alloc_zeroed(layout) } }.cast::<u64>();
-        let Some(pointer) = NonNull::new(raw) else { handle_alloc_error(layout) };
-        if layout.align() == HUGE_PAGE {
-            advise_huge_pages(pointer, layout.size());
-            // SAFETY: the allocation has `len` words.
-            unsafe { pointer.write_bytes(0, len) };
-        }
+        let pointer = if layout.align() == HUGE_PAGE {
+            large::zeroed(layout)
+        } else {
+            // SAFETY: the layout has non-zero size.
+            NonNull::new(unsafe { alloc_zeroed(layout) }.cast::<u64>())
+        };
+        let Some(pointer) = pointer else { handle_alloc_error(layout) };
         Self { pointer, len }
     }
 
@@ -66,8 +122,11 @@ impl AlignedWords {
 impl Drop for AlignedWords {
     fn drop(&mut self) {
         if self.len > 0 {
-            // SAFETY: allocated in `zeroed` with the same layout.
-            unsafe { dealloc(self.pointer.as_ptr().cast(), Self::layout(self.len)) }
+            let layout = Self::layout(self.len);
+            // SAFETY: allocated in `zeroed`, the same way, with the same layout.
+            unsafe {
+                if layout.align() == HUGE_PAGE { large::free(self.pointer, layout) } else { dealloc(self.pointer.as_ptr().cast(), layout) }
+            }
         }
     }
 }
@@ -177,6 +236,19 @@ mod tests {
             assert!(words.iter().all(|&w| w == 0));
             words.fill(3);
             assert_eq!(words.iter().sum::<u64>(), 3 * len as u64);
+        }
+    }
+
+    #[test]
+    fn large_words_are_zeroed_again_after_others_were_freed() {
+        for len in [HUGE_PAGE / 8, HUGE_PAGE / 8 + 1, 3 * HUGE_PAGE / 8 - 1] {
+            for round in 0..3 {
+                let mut words = AlignedWords::zeroed(len);
+                assert_eq!(words.as_ptr() as usize % HUGE_PAGE, 0);
+                assert!(words.iter().all(|&w| w == 0), "{len} words, round {round}");
+                words.fill(u64::MAX);
+                assert_eq!(words[len - 1], u64::MAX);
+            }
         }
     }
 

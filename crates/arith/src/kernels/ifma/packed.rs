@@ -22,8 +22,14 @@ const MIN_BITS: u32 = 8;
 /// Bytes of a load.
 const LOAD: usize = 64;
 
-/// How far ahead of its use a packed vector is fetched.
-const FETCH_BYTES: usize = 4096;
+/// Bytes to be read before those that are fetched. Eight residues of 36 bits are used up within two cycles: the processor's own
+/// fetching, which sees no more than the lines touched, gets half the memory's speed out of that.
+const FETCH_BYTES: usize = 8192;
+
+/// How far ahead that is in a run of which each vector is read for `used` bytes: whole vectors.
+fn fetch_distance(run: &Run<'_>, used: usize) -> usize {
+    FETCH_BYTES.div_ceil(used.max(1)) * run.stride
+}
 
 /// Columns summed in one pass over the terms: two accumulators each, in registers.
 const COLUMNS: usize = 5;
@@ -121,6 +127,15 @@ impl<const PACKED: bool> Packing<PACKED> {
     }
 }
 
+/// Fetches the line of `address`.
+#[inline]
+#[allow(unused_unsafe, reason = "later standard libraries call it safe")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+fn prefetch(address: *const u8) {
+    // SAFETY: a prefetch reads nothing, wherever it points.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+}
+
 /// Refuses runs that end before what will be read of them: `vectors` vectors, slots up to `slots`.
 fn check_source(source: &Run<'_>, vectors: usize, slots: usize) {
     let end = (vectors.max(1) - 1) * source.stride + (slots.max(1) - 1) * source.bits as usize + LOAD;
@@ -211,9 +226,12 @@ impl ElementWords {
         let (c, carry) = self.sum_constants();
         let chunk = self.product_terms();
         let (slot, term) = (bits as usize, columns * bits as usize);
+        let ahead = fetch_distance(&product.factors, xs.len() * term);
         for vector in vectors {
             let at = bytes.as_ptr().wrapping_add(vector * stride + first * slot);
-            let fetch = at.wrapping_add(FETCH_BYTES);
+            let fetch = at.wrapping_add(ahead);
+            // Each load's last byte is fetched, so the first one's first line is left.
+            prefetch(fetch);
             let word = vector * LANES;
             let mut sums = [c.zero; C];
             if accumulate {
@@ -229,13 +247,12 @@ impl ElementWords {
                 let mut high = [[c.zero; C]; S];
                 low[0] = sums;
                 let step = |j: usize, low: &mut [Lanes; C], high: &mut [Lanes; C]| {
-                    // SAFETY: every row has this vector; the run has this term's slots, with 64 bytes from the last one's start on. A
-                    // prefetch reads nothing, wherever it points.
+                    // SAFETY: every row has this vector; the run has this term's slots, with 64 bytes from the last one's start on.
                     unsafe {
                         let x = load(xs.get_unchecked(j).as_ptr().add(word));
                         for p in 0..C {
                             let offset = j * term + p * slot;
-                            _mm_prefetch::<_MM_HINT_T0>(fetch.wrapping_add(offset).cast());
+                            prefetch(fetch.wrapping_add(offset + LOAD - 1));
                             let y = unpacking.load(at.add(offset));
                             low[p] = multiply_low(low[p], x, y);
                             high[p] = multiply_high(high[p], x, y);
@@ -328,12 +345,13 @@ impl ElementWords {
     ) {
         let (c, _) = self.sum_constants();
         let bits = source.bits as usize;
+        let ahead = fetch_distance(&source, slots.iter().map(Vec::len).sum::<usize>() * bits);
         for vector in 0..count {
             let from = source.bytes.as_ptr().wrapping_add(vector * source.stride);
             let target = out.bytes.as_mut_ptr().wrapping_add(vector * out.stride);
             for (slot, parts) in slots.iter().enumerate() {
                 // SAFETY: both runs have these slots.
-                unsafe { packing.store(target.add(slot * bits), sum_named(&c, &unpacking, from, bits, parts)) };
+                unsafe { packing.store(target.add(slot * bits), sum_named(&c, &unpacking, from, bits, parts, ahead)) };
             }
         }
     }
@@ -353,15 +371,17 @@ impl ElementWords {
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     fn unpack_row<const PACKED: bool>(&self, unpacking: Unpacking<PACKED>, out: &mut [u64], source: Run<'_>, slots: &[usize]) {
         let (c, _) = self.sum_constants();
+        let bits = source.bits as usize;
+        let ahead = fetch_distance(&source, slots.len() * bits);
         for (vector, out) in out.chunks_exact_mut(LANES).enumerate() {
             let from = source.bytes.as_ptr().wrapping_add(vector * source.stride);
             // SAFETY: the run has these slots, a chunk has eight words.
-            unsafe { store(out.as_mut_ptr(), sum_named(&c, &unpacking, from, source.bits as usize, slots)) };
+            unsafe { store(out.as_mut_ptr(), sum_named(&c, &unpacking, from, bits, slots, ahead)) };
         }
     }
 }
 
-/// The sum of the named slots of the vector at `from`.
+/// The sum of the named slots of the vector at `from`; those `ahead` bytes on are fetched.
 ///
 /// # Safety
 /// From the start of each of these slots on, [`LOAD`] bytes are valid for reading.
@@ -373,13 +393,15 @@ unsafe fn sum_named<const PACKED: bool>(
     from: *const u8,
     bits: usize,
     slots: &[usize],
+    ahead: usize,
 ) -> Lanes {
     let mut sum = c.zero;
     for slot in slots {
-        // SAFETY: the caller's; a prefetch reads nothing, wherever it points.
+        // SAFETY: the caller's.
         unsafe {
             let at = from.add(slot * bits);
-            _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(FETCH_BYTES).cast());
+            prefetch(at.wrapping_add(ahead));
+            prefetch(at.wrapping_add(ahead + LOAD - 1));
             sum = c.reduce_by(add(sum, unpacking.load(at)), c.q);
         }
     }
