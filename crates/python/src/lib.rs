@@ -15,6 +15,7 @@ mod keys;
 mod needs;
 mod operand;
 mod params;
+mod polynomial;
 mod run;
 mod trace;
 
@@ -30,6 +31,8 @@ mod _native {
     use crate::needs::PyNeeds;
     #[pymodule_export]
     use crate::params::{PyExplanation, PyParams, doctor, preset_names};
+    #[pymodule_export]
+    use crate::polynomial::{PyPolynomial, PyPolynomialExplanation, PyPolynomialPlan};
     #[pymodule_export]
     use crate::trace::PyRecorder;
 

@@ -78,6 +78,7 @@ const CRATES: [Layers; 3] = [
             "plaintext",
             "evaluator",
             "matrix",
+            "polynomial",
             "store",
         ],
         tolerated: &[],
