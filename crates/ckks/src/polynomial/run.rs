@@ -162,7 +162,7 @@ impl Run<'_> {
                     tensor.add_assign(&multiples.tensor(one)?)?;
                 }
                 let key = self.key.ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
-                tensor.relinearise_rescale(level, self.params.switcher()?, key)?
+                tensor.relinearise_rescale(self.params.switcher()?, key)?
             }
             (None, Some(sum)) if step.rescales() => sum.divide(&chain.rescale_division(level)?)?,
             (None, Some(sum)) => sum,
