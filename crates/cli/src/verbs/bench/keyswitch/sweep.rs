@@ -115,9 +115,9 @@ impl<'a> Sweep<'a> {
             extra.insert("derive_ms".to_owned(), json!((first - times.median()).max(0.0)));
         }
         if with_split {
-            let (parts, steps) = split::measure(setting, &self.switcher, &plan, &input.poly)?;
-            extra.insert("split_ms".to_owned(), parts);
-            extra.insert("steps_ms".to_owned(), steps);
+            // The parts have a key of their own: two at once may not fit.
+            self.switcher.forms().clear();
+            extra.insert("split_ms".to_owned(), split::measure(setting, &plan)?);
         }
         self.medians.insert((primes, canonical(choice)), times.median());
         if setting.timer.wants(SWITCH) {
