@@ -230,6 +230,49 @@ fn bench_of_memory_gives_the_rate_of_its_median() {
 }
 
 #[test]
+fn bench_of_switches_checks_every_way_and_plans_every_level() {
+    let run = Desk::new().ok("bench --set keyswitch --quick --preset klss_n15 --only switch,switch_planned");
+    let rows: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
+    let of = |work: &str| rows.iter().filter(|row| row["work"] == work).map(|row| &row["extra"]).collect::<Vec<_>>();
+    let (fixed, planned) = (of("switch"), of("switch_planned"));
+    // 36-bit primes at degree 2^10: noise far below them, and never none.
+    for extra in fixed.iter().chain(&planned) {
+        let noise = extra["noise_bits"].as_f64().expect("checked");
+        assert!((1.0..20.0).contains(&noise) && extra["key_bytes"].as_u64() > Some(0), "{extra}");
+    }
+    // The cells of the paper's table: l = 24 - 3, r = 3, under both engines; only 24 primes in all have a split.
+    let cell = |engine: &str| {
+        fixed
+            .iter()
+            .filter(|extra| (&extra["primes"], &extra["digit"], &extra["engine"]) == (&21.into(), &3.into(), &engine.into()))
+            .count()
+    };
+    assert_eq!(cell("hybrid"), 1);
+    assert!(cell("decomposed") >= 10);
+    assert!(fixed.iter().all(|extra| extra["split_ms"].is_null() || extra["primes"].as_u64() >= Some(21)));
+    // One plan per level, beside a rival that was timed in turns with it.
+    assert_eq!(planned.len(), 12);
+    assert!(planned.iter().all(|extra| extra["best_fixed"]["median_ms"].as_f64() > Some(0.0)));
+    assert!(planned.iter().zip(planned.iter().skip(1)).all(|(a, b)| a["primes"].as_u64() > b["primes"].as_u64()));
+}
+
+#[test]
+fn bench_of_derived_keys_tells_their_sizes() {
+    let run = Desk::new().ok("bench --set keyswitch --quick --preset level_aware --only expand");
+    let rows: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
+    assert_eq!(rows.len(), 4, "{}", run.stdout);
+    let size = |row: &Value, name: &str| row["extra"][name].as_u64().expect("bytes");
+    for row in &rows {
+        // Digits of r primes: a key of about 40 / r digits, of residues in 44 bits instead of 64.
+        let words = 8 * 2048 * 2 * 40 * size(row, "digits");
+        assert_eq!(size(row, "key_bytes_as_words"), words);
+        let packed = size(row, "key_bytes") as f64 / words as f64;
+        assert!((0.68..0.7).contains(&packed), "{row}");
+        assert!(size(row, "base_key_bytes") > size(row, "key_bytes"));
+    }
+}
+
+#[test]
 fn quiet_says_nothing_and_json_keeps_stderr_empty() {
     let desk = Desk::new();
     let run = desk.ok(&format!("keygen --quiet --params {PARAMS} --secret sk.clt"));

@@ -274,6 +274,7 @@ fn command_lines_that_make_no_sense_are_usage_errors() {
         "encrypt --params x --key k --input i --output o --level -1",
         "bench --set n99",
         "bench --only dance",
+        "bench --set keyswitch --preset toy",
     ] {
         desk.refuses(line, 2, "usage");
     }

@@ -42,6 +42,9 @@ pub const PRESETS: [&str; 3] = ["klss_n15", "klss_n16", "level_aware"];
 /// Long enough for a median at most levels of the largest sets, and short enough for some hundred of them.
 const LIMITS: Limits = Limits { budget: Duration::from_millis(200), least: 5, most: 11 };
 
+/// The parts of a switch.
+const SPLIT_LIMITS: Limits = Limits { budget: Duration::from_millis(60), least: 3, most: 5 };
+
 /// Quick runs.
 const QUICK_LIMITS: Limits = Limits { budget: Duration::from_millis(10), least: 3, most: 5 };
 

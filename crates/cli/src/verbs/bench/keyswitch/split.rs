@@ -1,70 +1,40 @@
-//! Where the time of one switch goes: transforms, inner product, conversions, each run apart.
+//! Where the time of one switch goes: its transforms, its inner product, its conversions, each run apart. [klss, Figure 2]
 //!
-//! The steps of a switch (decomposition, inner product, mod-down) are timed whole, and so are all transforms and the recombination's conversions
-//! that they hold, on buffers of the same size; what is left of a step is its other part. A switch proper does its steps row by row in the
-//! cache, so that the parts add up to a little more than it takes. [klss, Figure 2]
+//! Each part does the operations of the switch, as many and of the same sizes, on buffers of its own and a key of its own. A switch proper does them row
+//! by row, so that more stays in the cache: the parts add up to about what it takes, not exactly.
 
-use std::sync::Arc;
-
-use clathrate_arith::{BaseConversion, Buffer, Engine, Rounding};
+use clathrate_arith::{BaseConversion, Buffer, Engine, FactorShape, Rounding};
 use clathrate_lattice::switch::SwitchPlan;
-use clathrate_lattice::{Eval, Poly, Switcher};
 use serde_json::{Value, json};
 
+use super::SPLIT_LIMITS;
 use super::setting::Setting;
 use crate::failure::Failure;
+use crate::verbs::bench::timing::Timer;
 
 /// Polynomials of a result.
 const COLUMNS: usize = 2;
 
-/// Milliseconds of the parts, and of the steps that they were found from.
-pub fn measure(setting: &Setting<'_>, switcher: &Switcher, plan: &Arc<SwitchPlan>, poly: &Poly<Eval>) -> Result<(Value, Value), Failure> {
-    let timer = setting.timer;
-    let engine = setting.chain().ring().engine();
-    let digits = switcher.decompose_by(plan, poly)?;
-    let product = switcher.inner_product(&[&digits], &setting.key)?;
-    let decompose = timer.measure(|| Ok(switcher.decompose_by(plan, poly)?))?.median();
-    let inner_product = timer.measure(|| Ok(switcher.inner_product(&[&digits], &setting.key)?))?.median();
-    let mod_down = timer.measure(|| Ok(switcher.mod_down(&product)?))?.median();
-    drop(product);
-    let (level, special) = (plan.basis().indices(), plan.special().indices());
-    let transforms = |lists: &[(usize, &[usize])]| -> Result<f64, Failure> {
-        let mut total = 0.0;
-        for &(count, indices) in lists.iter().filter(|(count, indices)| *count > 0 && !indices.is_empty()) {
-            let mut rows = filled(engine, indices);
-            let times = timer.measure(|| {
-                engine.forward_ntt(&mut rows, 0..indices.len(), indices);
-                Ok(())
-            })?;
-            total += count as f64 * times.median();
-        }
-        Ok(total)
+/// The sizes of one switch.
+struct Parts<'p> {
+    timer: Timer<'p>,
+    engine: &'p dyn Engine,
+    plan: &'p SwitchPlan,
+    /// Moduli that digits and keys are multiplied over.
+    moduli: Vec<usize>,
+    /// Key digits; one for the hybrid engine.
+    groups: usize,
+}
+
+/// Milliseconds of the parts of a switch by `plan`.
+pub fn measure(setting: &Setting<'_>, plan: &SwitchPlan) -> Result<Value, Failure> {
+    let (groups, moduli) = match plan.key_digits() {
+        None => (1, plan.extended().indices().to_vec()),
+        Some((groups, primes)) => (groups, setting.chain().auxiliary_basis().indices()[..primes].to_vec()),
     };
-    let (d, extended) = (plan.digit_count(), plan.extended().indices());
-    let (in_decompose, in_inner_product, in_mod_down, recombination) = match plan.key_digits() {
-        // A digit's own primes are not transformed: all of them together are the level's, once.
-        None => (
-            transforms(&[(1, level), (d, extended)])? - transforms(&[(1, level)])?,
-            0.0,
-            transforms(&[(COLUMNS, special), (COLUMNS, level)])?,
-            0.0,
-        ),
-        Some((groups, primes)) => {
-            let auxiliary = &setting.chain().auxiliary_basis().indices()[..primes].to_vec();
-            let conversions = COLUMNS as f64 * recombination(setting, auxiliary, extended, groups)?;
-            let once = transforms(&[(1, auxiliary)])?;
-            let results = transforms(&[(1, level)])?;
-            (results + d as f64 * once, (COLUMNS * groups) as f64 * once, COLUMNS as f64 * results, conversions)
-        }
-    };
-    let products = (inner_product - in_inner_product - recombination).max(0.0);
-    let conversion = recombination + (decompose - in_decompose).max(0.0) + (mod_down - in_mod_down).max(0.0);
-    let parts = json!({
-        "ntt": in_decompose + in_inner_product + in_mod_down,
-        "inner_product": products,
-        "conversion": conversion,
-    });
-    Ok((parts, json!({ "decompose": decompose, "inner_product": inner_product, "mod_down": mod_down })))
+    let timer = setting.timer.with_limits(SPLIT_LIMITS);
+    let parts = Parts { timer, engine: setting.chain().ring().engine(), plan, moduli, groups };
+    Ok(json!({ "ntt": parts.transforms()?, "inner_product": parts.inner_product()?, "conversion": parts.conversions()? }))
 }
 
 /// Rows of small residues.
@@ -76,23 +46,83 @@ fn filled(engine: &dyn Engine, indices: &[usize]) -> Buffer {
     rows
 }
 
-/// Milliseconds of the conversions of one result polynomial from the auxiliary primes, by key digits of about equal length.
-fn recombination(setting: &Setting<'_>, auxiliary: &[usize], extended: &[usize], groups: usize) -> Result<f64, Failure> {
-    let ring = setting.chain().ring();
-    let engine = ring.engine();
-    let ones = vec![1; auxiliary.len()];
-    let length = extended.len().div_ceil(groups.max(1));
-    let make = |part: &[usize]| BaseConversion::new(ring.moduli(), auxiliary, part, &ones, Rounding::Centred);
-    let conversions: Vec<(usize, BaseConversion)> =
-        extended.chunks(length).enumerate().filter_map(|(i, part)| Some((i * length, make(part)?))).collect();
-    let sums = filled(engine, auxiliary);
-    let mut out = engine.zeroed(extended.len());
-    let times = setting.timer.measure(|| {
-        for (first, conversion) in &conversions {
-            let rows: Vec<usize> = (*first..*first + conversion.targets().len()).collect();
-            engine.convert(conversion, &sums, 0, &mut out, &rows);
+impl Parts<'_> {
+    fn is_hybrid(&self) -> bool {
+        self.plan.key_digits().is_none()
+    }
+
+    /// The input's, the digits', the sums' and the results' transforms.
+    fn transforms(&self) -> Result<f64, Failure> {
+        let of = |indices: &[usize]| -> Result<f64, Failure> {
+            let mut rows = filled(self.engine, indices);
+            let times = self.timer.measure(|| {
+                self.engine.forward_ntt(&mut rows, 0..indices.len(), indices);
+                Ok(())
+            })?;
+            Ok(times.median())
+        };
+        let (digits, level) = (self.plan.digit_count() as f64, of(self.plan.basis().indices())?);
+        let products = of(&self.moduli)?;
+        let columns = COLUMNS as f64;
+        // Of the hybrid engine's digits, those primes that they are made of need no transform: together, the level's.
+        let (digits, sums) = if self.is_hybrid() {
+            (digits * products - level, columns * of(self.plan.special().indices())?)
+        } else {
+            (digits * products, columns * self.groups as f64 * products)
+        };
+        Ok(level + digits + sums + columns * level)
+    }
+
+    /// The products of digits, which stay in the cache as far as they fit, with a key that does not.
+    fn inner_product(&self) -> Result<f64, Failure> {
+        let (engine, digits) = (self.engine, self.plan.digit_count());
+        let shape = FactorShape { groups: self.groups, terms: digits, columns: COLUMNS, packed: true };
+        let digit = filled(engine, &self.moduli);
+        let rows: Vec<usize> = (0..self.moduli.len()).collect();
+        let mut factors = engine.zeroed_factors(shape, &self.moduli);
+        let groups: Vec<usize> = (0..self.groups).collect();
+        let sources = vec![vec![&digit]; digits * COLUMNS];
+        groups.iter().for_each(|&group| engine.pack_factors(&mut factors, group, &sources, &rows));
+        let xs = vec![&digit; digits];
+        let mut out: Vec<Buffer> = (0..self.groups * COLUMNS).map(|_| engine.zeroed(rows.len())).collect();
+        let times = self.timer.measure(|| {
+            engine.factor_products(&mut out, &xs, &factors, &groups, &rows, &self.moduli);
+            Ok(())
+        })?;
+        Ok(times.median())
+    }
+
+    /// Conversions of the input's digits, of the sums over auxiliary primes, and of the mod-down.
+    fn conversions(&self) -> Result<f64, Failure> {
+        let (level, extended) = (self.plan.basis().indices(), self.plan.extended().indices());
+        let own: Vec<&[usize]> = level.chunks(level.len().div_ceil(self.plan.digit_count().max(1))).collect();
+        let digits = own.iter().map(|own| (own.to_vec(), self.moduli.iter().copied().filter(|i| !own.contains(i)).collect::<Vec<_>>()));
+        let mut total = self.conversion_of(&digits.collect::<Vec<_>>())?;
+        if !self.is_hybrid() {
+            let length = extended.len().div_ceil(self.groups);
+            let sums: Vec<_> = extended.chunks(length).map(|part| (self.moduli.clone(), part.to_vec())).collect();
+            total += COLUMNS as f64 * self.conversion_of(&sums)?;
         }
-        Ok(())
-    })?;
-    Ok(times.median())
+        total += COLUMNS as f64 * self.conversion_of(&[(self.plan.special().indices().to_vec(), level.to_vec())])?;
+        Ok(total)
+    }
+
+    /// Conversions one after the other, from sources to targets.
+    fn conversion_of(&self, pairs: &[(Vec<usize>, Vec<usize>)]) -> Result<f64, Failure> {
+        let make = |(sources, targets): &(Vec<usize>, Vec<usize>)| {
+            BaseConversion::new(self.engine.moduli(), sources, targets, &vec![1; sources.len()], Rounding::Centred)
+        };
+        let conversions: Vec<BaseConversion> = pairs.iter().filter_map(make).collect();
+        let most = |count: fn(&BaseConversion) -> usize| conversions.iter().map(count).max().unwrap_or(1);
+        let mut out = self.engine.zeroed(most(|conversion| conversion.targets().len()));
+        let input = filled(self.engine, &vec![0; most(|conversion| conversion.sources().len())]);
+        let times = self.timer.measure(|| {
+            for conversion in &conversions {
+                let rows: Vec<usize> = (0..conversion.targets().len()).collect();
+                self.engine.convert(conversion, &input, 0, &mut out, &rows);
+            }
+            Ok(())
+        })?;
+        Ok(times.median())
+    }
 }

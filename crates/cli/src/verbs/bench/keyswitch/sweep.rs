@@ -1,5 +1,6 @@
 //! Switches by fixed choices: the cells of the papers' tables, and at every level what may be the best.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
@@ -95,10 +96,10 @@ impl<'a> Sweep<'a> {
         if let Some(reason) = setting.lacking_form(setting.key_bytes(&plan)) {
             return setting.timer.absent(SWITCH, &label, &reason);
         }
-        if !self.inputs.contains_key(&level) {
-            self.inputs.insert(level, setting.input(level)?);
-        }
-        let Some(input) = self.inputs.get(&level) else { return Ok(()) };
+        let input = match self.inputs.entry(level) {
+            Entry::Occupied(known) => &*known.into_mut(),
+            Entry::Vacant(place) => &*place.insert(setting.input(level)?),
+        };
         let derived_before = self.switcher.forms().bytes();
         let start = Instant::now();
         let switched = switch(&self.switcher, &plan, input, &setting.key)?;
@@ -114,9 +115,9 @@ impl<'a> Sweep<'a> {
             extra.insert("derive_ms".to_owned(), json!((first - times.median()).max(0.0)));
         }
         if with_split {
-            let (parts, steps) = split::measure(setting, &self.switcher, &plan, &input.poly)?;
-            extra.insert("split_ms".to_owned(), parts);
-            extra.insert("steps_ms".to_owned(), steps);
+            // The parts have a key of their own: two at once may not fit.
+            self.switcher.forms().clear();
+            extra.insert("split_ms".to_owned(), split::measure(setting, &plan)?);
         }
         self.medians.insert((primes, canonical(choice)), times.median());
         if setting.timer.wants(SWITCH) {
