@@ -374,7 +374,7 @@ fn specifications_out_of_range_are_refused() {
     assert_refused!(with(|s| s.digit_bits = Some(500.0)), CkksError::Lattice(LatticeError::DigitTooLarge { .. }), "40");
     assert_refused!(with(|s| s.special = vec![20]), CkksError::Lattice(LatticeError::DigitTooLarge { .. }), "30");
     assert_refused!(Params::preset("no such", &Runtime::default()), CkksError::UnknownPreset { .. }, "no such", "n14", "matmul");
-    let isa = Runtime { isa: Some("abacus".to_owned()), threads: None };
+    let isa = Runtime { isa: Some("abacus".to_owned()), ..Runtime::default() };
     assert_refused!(Params::preset("insecure_tiny", &isa), CkksError::Arith(_), "abacus");
 }
 

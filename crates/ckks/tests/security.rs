@@ -194,7 +194,7 @@ fn masks_never_repeat_within_an_array_or_a_key() {
         let (first, second) = (keys.relinearisation().expect("made"), again.relinearisation().expect("made"));
         assert_eq!(first.entries().len(), first.inputs() * first.digit_count());
         assert!(first.entries().len() > 1, "{name} at rank {}", params.rank());
-        assert_all_differ(&masks(first.entries().iter().chain(second.entries())));
+        assert_all_differ(&masks(first.entries().iter().chain(&second.entries())));
     }
 }
 

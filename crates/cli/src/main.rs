@@ -53,7 +53,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     let console = Console::new(&arguments.global);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = arguments.global.threads.map_or_else(cores, usize::from);
-    let runtime = Runtime { threads: Some(threads), isa: None };
+    let runtime = Runtime { threads: Some(threads), ..Runtime::default() };
     match &arguments.verb {
         Verb::Params { action } => verbs::params::run(action, &console, &runtime),
         Verb::Keygen(arguments) => verbs::keygen::run(arguments, &console, &runtime),
@@ -62,6 +62,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Verb::Decrypt(arguments) => verbs::decrypt::run(arguments, &console, &runtime),
         Verb::Inspect(arguments) => verbs::inspect::run(arguments, &console),
         Verb::Doctor => verbs::doctor::run(&console, &runtime),
+        Verb::Tune(arguments) => verbs::tune::run(arguments, &console),
         Verb::Bench(arguments) => verbs::bench::run(arguments, &console),
     }
 }

@@ -75,6 +75,7 @@ const CRATES: [Layers; 3] = [
             "ciphertext",
             "share",
             "keys",
+            "derived",
             "plaintext",
             "evaluator",
             "matrix",

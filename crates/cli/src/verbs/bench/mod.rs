@@ -59,7 +59,7 @@ pub fn run(arguments: &Bench, console: &Console) -> Result<(), Failure> {
     if cfg!(debug_assertions) {
         console.warn("this is a debug build: its times say nothing");
     }
-    let runtime = Runtime { threads: Some(1), isa: None };
+    let runtime = Runtime { threads: Some(1), ..Runtime::default() };
     let quick = arguments.quick || std::env::var(QUICK_VARIABLE).is_ok_and(|value| !matches!(value.as_str(), "" | "0"));
     let timer = Timer::new(console, quick, &arguments.only);
     let sets = match (arguments.set.is_empty(), quick) {

@@ -1,7 +1,5 @@
-//! What this machine's kernels take: measured in seconds, kept in the user's cache directory, used by every plan.
+//! Measuring the kernels that switching is made of, as a switch uses them.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clathrate_arith::primes::largest_primes;
@@ -9,7 +7,6 @@ use clathrate_arith::{BaseConversion, Buffer, CpuEngine, Engine, FactorShape, Is
 use clathrate_lattice::switch::{KernelTimes, MachineProfile};
 
 use crate::error::CkksError;
-use crate::file::FileError;
 
 /// Degrees that are measured; others are scaled from the nearest.
 const LOG_DEGREES: std::ops::RangeInclusive<u32> = 12..=16;
@@ -22,58 +19,6 @@ const MEMORY_BYTES: usize = 256 << 20;
 
 /// Runs of each measurement; the median counts.
 const RUNS: usize = 5;
-
-/// Where the profile is kept: `clathrate/profile.toml` in the user's cache directory; none where the system names no such directory.
-#[must_use]
-pub fn profile_path() -> Option<PathBuf> {
-    dirs::cache_dir().map(|directory| directory.join("clathrate").join("profile.toml"))
-}
-
-/// The stored profile, if there is one that can be read.
-#[must_use]
-pub fn stored() -> Option<MachineProfile> {
-    let text = std::fs::read_to_string(profile_path()?).ok()?;
-    let profile: MachineProfile = toml::from_str(&text).ok()?;
-    is_sound(&profile).then_some(profile)
-}
-
-/// The stored profile, or the built-in one.
-#[must_use]
-pub fn stored_or_built_in() -> MachineProfile {
-    stored().unwrap_or_else(MachineProfile::built_in)
-}
-
-/// Whether every time is a positive number.
-fn is_sound(profile: &MachineProfile) -> bool {
-    let positive = |x: f64| x.is_finite() && x > 0.0;
-    let kernels = profile
-        .kernels
-        .iter()
-        .all(|times| times.degree.is_power_of_two() && times.transform.into_iter().chain([times.convert, times.product]).all(positive));
-    kernels && !profile.kernels.is_empty() && positive(profile.read_ns_per_byte) && profile.cache_bytes >= 0.0
-}
-
-/// Writes `profile` where [`stored`] looks for it; tells where that is.
-///
-/// # Errors
-/// [`CkksError::File`] where the directory cannot be made or written.
-pub fn store(profile: &MachineProfile) -> Result<PathBuf, CkksError> {
-    let path =
-        profile_path().ok_or_else(|| CkksError::InvalidParams { reason: "this system names no cache directory for users".to_owned() })?;
-    let text = toml::to_string(profile).map_err(|error| CkksError::InvalidParams { reason: error.to_string() })?;
-    write_atomically(&path, &text).map_err(|error| FileError::io(&path, "write", error))?;
-    Ok(path)
-}
-
-/// Makes the directory, writes beside the target and renames: a reader sees the old profile or the new one.
-fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(directory)?;
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path).map_err(|failure| failure.error)?;
-    Ok(())
-}
 
 /// The median time of `work` in nanoseconds.
 fn median(mut work: impl FnMut()) -> f64 {
@@ -89,20 +34,23 @@ fn median(mut work: impl FnMut()) -> f64 {
     times[RUNS / 2]
 }
 
-/// Measures this machine's kernels, one thread; about five seconds. `progress` hears each step's number and how many there are.
+/// Measures this machine's kernels, one thread; a few seconds. `progress` hears (done, total) and answers whether to go on.
 ///
 /// # Errors
-/// [`CkksError::Arith`] where primes run out (they do not at these degrees).
-pub fn measure(isa: Isa, progress: &mut dyn FnMut(usize, usize)) -> Result<MachineProfile, CkksError> {
-    let steps = LOG_DEGREES.count() + 1;
+/// [`CkksError::Cancelled`]; [`CkksError::Arith`] where this machine lacks `isa`.
+pub fn measure(isa: Isa, progress: &mut dyn FnMut(usize, usize) -> bool) -> Result<MachineProfile, CkksError> {
+    let total = LOG_DEGREES.count() + 1;
+    let mut tick = |done| if progress(done, total) { Ok(()) } else { Err(CkksError::Cancelled) };
     let mut kernels = Vec::new();
-    for (step, log_degree) in LOG_DEGREES.enumerate() {
-        progress(step, steps);
+    for (done, log_degree) in LOG_DEGREES.enumerate() {
+        tick(done)?;
         kernels.push(measure_degree(isa, 1 << log_degree)?);
     }
-    progress(steps - 1, steps);
+    tick(total - 1)?;
     let read_ns_per_byte = measure_reading(isa)?;
-    Ok(MachineProfile { source: format!("measured with {} kernels", isa.name()), kernels, read_ns_per_byte, cache_bytes: 16e6 })
+    progress(total, total);
+    let source = format!("measured with {} kernels", isa.name());
+    Ok(MachineProfile { source, isa: Some(isa.name().to_owned()), kernels, read_ns_per_byte, cache_bytes: 16e6 })
 }
 
 fn filled(engine: &CpuEngine, moduli: &[usize]) -> Buffer {
