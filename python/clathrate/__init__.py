@@ -17,12 +17,14 @@ from ._native import (
     Params,
     PublicKey,
     SecretKey,
+    SwitchingPlan,
     __version__,
     doctor,
     from_bytes,
     inspect,
     load,
     preset_names,
+    tune,
 )
 from ._trace import Trace, trace
 from .errors import (
@@ -66,6 +68,7 @@ __all__ = [
     "SecretKey",
     "SecurityError",
     "ShapeError",
+    "SwitchingPlan",
     "Trace",
     "WrongParamsError",
     "WrongSecretError",
@@ -77,4 +80,5 @@ __all__ = [
     "load",
     "preset_names",
     "trace",
+    "tune",
 ]

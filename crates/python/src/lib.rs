@@ -16,6 +16,8 @@ mod needs;
 mod operand;
 mod params;
 mod run;
+mod runtime;
+mod switching;
 mod trace;
 
 #[pymodule]
@@ -30,6 +32,8 @@ mod _native {
     use crate::needs::PyNeeds;
     #[pymodule_export]
     use crate::params::{PyExplanation, PyParams, doctor, preset_names};
+    #[pymodule_export]
+    use crate::switching::{PySwitchingPlan, tune};
     #[pymodule_export]
     use crate::trace::PyRecorder;
 

@@ -69,7 +69,9 @@ impl Params {
         let words = self.degree() as f64 * 8.0 / MIB;
         let primes = chain.basis(top).len() as f64;
         let rank = self.rank() as f64;
-        let key = |inputs: usize| self.gadget().map_or(0.0, |gadget| switch_key_bytes(chain, gadget, (inputs, self.rank() + 1), top) as f64 / MIB);
+        let key = |inputs: usize| {
+            self.gadget().map_or(0.0, |gadget| switch_key_bytes(chain, gadget, (inputs, self.rank() + 1), top) as f64 / MIB)
+        };
         let model = self.noise_model();
         let half_degree = self.degree() as f64 / 2.0;
         let precision = |variance: f64, scale: f64| -(variance.sqrt() / scale).log2();

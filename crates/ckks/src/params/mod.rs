@@ -311,7 +311,8 @@ fn check_choice(switcher: &Switcher, choice: SwitchChoice) -> Result<(), CkksErr
         }
         Some(_) if chain.auxiliary_basis().is_empty() => {
             let primes = chain.key_basis(chain.max_level()).len();
-            let reason = format!("key-decomposed switching needs a chain of {least} primes or more, this one has {primes}: use the hybrid engine");
+            let reason =
+                format!("key-decomposed switching needs a chain of {least} primes or more, this one has {primes}: use the hybrid engine");
             return Err(CkksError::InvalidParams { reason });
         }
         _ => {}

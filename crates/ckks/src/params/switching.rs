@@ -193,7 +193,11 @@ impl fmt::Display for SwitchingRow {
 
 impl fmt::Display for SwitchingPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: switching at degree {}, rank {}, with keys of level {} ({})", self.name, self.degree, self.rank, self.key_level, self.policy)?;
+        writeln!(
+            f,
+            "{}: switching at degree {}, rank {}, with keys of level {} ({})",
+            self.name, self.degree, self.rank, self.key_level, self.policy
+        )?;
         writeln!(f, "  level  engine          r   r~    d   d~   r'         ms   MiB read  MiB derived")?;
         self.rows.iter().rev().try_for_each(|row| writeln!(f, "{row}"))?;
         if self.rows.iter().any(|row| row.as_made) {

@@ -17,11 +17,11 @@ const ROWS: usize = 12;
 /// Bytes of factors that certainly come from memory.
 const MEMORY_BYTES: usize = 256 << 20;
 
-/// Runs of each measurement; the median counts.
-const RUNS: usize = 5;
+/// Runs of each measurement.
+const RUNS: usize = 21;
 
-/// The median time of `work` in nanoseconds.
-fn median(mut work: impl FnMut()) -> f64 {
+/// The time of `work` in nanoseconds: the lower quartile of its runs, for whatever else the machine does only ever adds to them.
+fn time(mut work: impl FnMut()) -> f64 {
     work();
     let mut times: Vec<f64> = (0..RUNS)
         .map(|_| {
@@ -31,7 +31,7 @@ fn median(mut work: impl FnMut()) -> f64 {
         })
         .collect();
     times.sort_by(f64::total_cmp);
-    times[RUNS / 2]
+    times[RUNS / 4]
 }
 
 /// Measures this machine's kernels, one thread; a few seconds. `progress` hears (done, total) and answers whether to go on.
@@ -72,10 +72,10 @@ fn measure_degree(isa: Isa, degree: usize) -> Result<KernelTimes, CkksError> {
     }
     let engine = CpuEngine::new(degree, &moduli, isa)?;
     let mut transform = [0.0; 3];
-    for (time, rows) in transform.iter_mut().zip([0..ROWS, ROWS..ROWS + 4, ROWS + 4..ROWS + 6]) {
+    for (nanoseconds, rows) in transform.iter_mut().zip([0..ROWS, ROWS..ROWS + 4, ROWS + 4..ROWS + 6]) {
         let rows: Vec<usize> = rows.collect();
         let mut x = filled(&engine, &rows);
-        *time = median(|| engine.forward_ntt(&mut x, 0..rows.len(), &rows)) / rows.len() as f64;
+        *nanoseconds = time(|| engine.forward_ntt(&mut x, 0..rows.len(), &rows)) / rows.len() as f64;
     }
     let (sources, targets): (Vec<usize>, Vec<usize>) = ((0..4).collect(), (4..ROWS).collect());
     let conversion = BaseConversion::new(engine.moduli(), &sources, &targets, &[1; 4], Rounding::Centred);
@@ -83,7 +83,7 @@ fn measure_degree(isa: Isa, degree: usize) -> Result<KernelTimes, CkksError> {
     let mut out = engine.zeroed(targets.len());
     let places: Vec<usize> = (0..targets.len()).collect();
     let convert = conversion.map_or(1.0, |conversion| {
-        median(|| engine.convert(&conversion, &x, 0, &mut out, &places)) / (conversion.columns() * targets.len()) as f64
+        time(|| engine.convert(&conversion, &x, 0, &mut out, &places)) / (conversion.columns() * targets.len()) as f64
     });
     // Few enough terms to stay in the cache.
     let rows = [0];
@@ -92,7 +92,7 @@ fn measure_degree(isa: Isa, degree: usize) -> Result<KernelTimes, CkksError> {
     let mut factors = engine.zeroed_factors(FactorShape { groups: 1, terms, columns, packed: true }, &rows);
     engine.pack_factors(&mut factors, 0, &vec![vec![&x]; terms * columns], &rows);
     let mut out: Vec<Buffer> = (0..columns).map(|_| engine.zeroed(1)).collect();
-    let product = median(|| engine.factor_products(&mut out, &vec![&x; terms], &factors, &[0], &rows, &rows)) / (terms * columns) as f64;
+    let product = time(|| engine.factor_products(&mut out, &vec![&x; terms], &factors, &[0], &rows, &rows)) / (terms * columns) as f64;
     Ok(KernelTimes { degree, transform, convert, product })
 }
 
@@ -108,5 +108,5 @@ fn measure_reading(isa: Isa) -> Result<f64, CkksError> {
     engine.pack_factors(&mut factors, 0, &vec![vec![&x]; terms * columns], &rows);
     let mut out: Vec<Buffer> = (0..columns).map(|_| engine.zeroed(1)).collect();
     let xs = vec![&x; terms];
-    Ok(median(|| engine.factor_products(&mut out, &xs, &factors, &[0], &rows, &rows)) / factors.bytes() as f64)
+    Ok(time(|| engine.factor_products(&mut out, &xs, &factors, &[0], &rows, &rows)) / factors.bytes() as f64)
 }

@@ -91,7 +91,9 @@ impl fmt::Display for StoredProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Absent { path: None } => write!(f, "none: this system names no cache directory for users; the built-in model serves"),
-            Self::Absent { path: Some(_) } => write!(f, "none stored; the built-in model serves: run `clathrate tune` to measure this machine"),
+            Self::Absent { path: Some(_) } => {
+                write!(f, "none stored; the built-in model serves: run `clathrate tune` to measure this machine")
+            }
             Self::Broken { path, reason } => {
                 let path = path.display();
                 write!(f, "{path} is no machine profile ({reason}); the built-in model serves: run `clathrate tune` to measure anew")
@@ -179,7 +181,11 @@ fn check(profile: &MachineProfile) -> Result<(), String> {
     }
     positive("read_ns_per_byte".to_owned(), profile.read_ns_per_byte)?;
     // Without a cache every key comes from memory: 0 is a machine.
-    if profile.cache_bytes.is_finite() && profile.cache_bytes >= 0.0 { Ok(()) } else { Err(format!("cache_bytes is {}", profile.cache_bytes)) }
+    if profile.cache_bytes.is_finite() && profile.cache_bytes >= 0.0 {
+        Ok(())
+    } else {
+        Err(format!("cache_bytes is {}", profile.cache_bytes))
+    }
 }
 
 /// Writes `profile` where [`stored`] looks for it; tells where that is.
