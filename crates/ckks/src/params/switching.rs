@@ -8,7 +8,7 @@ use clathrate_lattice::Level;
 use clathrate_lattice::switch::{MachineProfile, SwitchChoice};
 use serde::Serialize;
 
-use super::Params;
+use super::{Params, Switching};
 use crate::error::CkksError;
 
 /// Bytes per mebibyte.
@@ -64,7 +64,7 @@ pub struct SwitchingPlan {
     pub key_bytes: usize,
     /// Bytes derived from one key when all levels are in use.
     pub derived_bytes: usize,
-    /// Most bytes that may be derived from one key, in multiples of `key_bytes`; none for any number.
+    /// Most bytes that may be derived from one key, in multiples of `key_bytes`; none for any number, and where the choice is fixed.
     pub key_expansion: Option<f64>,
     /// Most bytes of derived keys that are kept, of all keys together.
     pub key_cache_bytes: usize,
@@ -165,7 +165,8 @@ impl Params {
             refused,
             key_bytes: super::explain::switch_key_bytes(chain, gadget, (inputs, columns), reach),
             derived_bytes: derived.values().sum(),
-            key_expansion: Some(planning.expansion).filter(|factor| factor.is_finite()),
+            // A fixed choice is the caller's word, whatever it takes.
+            key_expansion: (self.runtime().switching == Switching::Fastest && planning.expansion.is_finite()).then_some(planning.expansion),
             key_cache_bytes: switcher.forms().budget(),
             profile: planning.profile.source.clone(),
             origin: planning.origin.clone(),
