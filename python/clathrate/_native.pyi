@@ -35,9 +35,7 @@ _Encoding: TypeAlias = Literal["slots", "coefficients"]
 _Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _Isa: TypeAlias = Literal["scalar", "avx2", "ifma"]
 _Switching: TypeAlias = (
-    Literal["fastest", "as_made"]
-    | tuple[Literal["hybrid"], SupportsIndex]
-    | tuple[Literal["decomposed"], SupportsIndex, SupportsIndex]
+    Literal["fastest", "as_made"] | tuple[Literal["hybrid"], SupportsIndex] | tuple[Literal["decomposed"], SupportsIndex, SupportsIndex]
 )
 
 @final

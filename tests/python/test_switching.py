@@ -164,7 +164,9 @@ def test_plans_for_no_level_or_no_keys_are_refused():
 
 
 def test_plans_without_derived_keys_are_never_faster():
-    free, bound = (cl.Params(**SPEC, **options).switching_plan().rows for options in ({"key_expansion": math.inf}, {"switching": "as_made"}))
+    free, bound = (
+        cl.Params(**SPEC, **options).switching_plan().rows for options in ({"key_expansion": math.inf}, {"switching": "as_made"})
+    )
     assert all(row["as_made"] for row in bound)
     assert all(row["milliseconds"] <= other["milliseconds"] for row, other in zip(free, bound, strict=True))
     assert any(row["milliseconds"] < other["milliseconds"] for row, other in zip(free, bound, strict=True))
