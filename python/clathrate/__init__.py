@@ -20,12 +20,14 @@ from ._native import (
     PolynomialPlan,
     PublicKey,
     SecretKey,
+    SwitchingPlan,
     __version__,
     doctor,
     from_bytes,
     inspect,
     load,
     preset_names,
+    tune,
 )
 from ._trace import Trace, trace
 from .errors import (
@@ -72,6 +74,7 @@ __all__ = [
     "SecretKey",
     "SecurityError",
     "ShapeError",
+    "SwitchingPlan",
     "Trace",
     "WrongParamsError",
     "WrongSecretError",
@@ -83,4 +86,5 @@ __all__ = [
     "load",
     "preset_names",
     "trace",
+    "tune",
 ]

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
@@ -20,12 +21,14 @@ __all__ = [
     "PublicKey",
     "Recorder",
     "SecretKey",
+    "SwitchingPlan",
     "__version__",
     "doctor",
     "from_bytes",
     "inspect",
     "load",
     "preset_names",
+    "tune",
 ]
 
 __version__: str
@@ -34,6 +37,9 @@ _Path: TypeAlias = str | os.PathLike[str]
 _Encoding: TypeAlias = Literal["slots", "coefficients"]
 _Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _Isa: TypeAlias = Literal["scalar", "avx2", "ifma"]
+_Switching: TypeAlias = (
+    Literal["fastest", "as_made"] | tuple[Literal["hybrid"], SupportsIndex] | tuple[Literal["decomposed"], SupportsIndex, SupportsIndex]
+)
 
 @final
 class Params:
@@ -52,17 +58,49 @@ class Params:
         name: str = "custom",
         threads: SupportsIndex | None = None,
         isa: _Isa | None = None,
+        switching: _Switching = "fastest",
+        key_expansion: float | None = None,
+        key_cache_mib: float | None = None,
     ) -> Params: ...
     @staticmethod
-    def preset(name: str, threads: SupportsIndex | None = None, isa: _Isa | None = None) -> Params: ...
+    def preset(
+        name: str,
+        threads: SupportsIndex | None = None,
+        isa: _Isa | None = None,
+        switching: _Switching = "fastest",
+        key_expansion: float | None = None,
+        key_cache_mib: float | None = None,
+    ) -> Params: ...
     @staticmethod
-    def from_toml(text: str, threads: SupportsIndex | None = None, isa: _Isa | None = None) -> Params: ...
+    def from_toml(
+        text: str,
+        threads: SupportsIndex | None = None,
+        isa: _Isa | None = None,
+        switching: _Switching = "fastest",
+        key_expansion: float | None = None,
+        key_cache_mib: float | None = None,
+    ) -> Params: ...
     @staticmethod
-    def from_file(path: _Path, threads: SupportsIndex | None = None, isa: _Isa | None = None) -> Params: ...
+    def from_file(
+        path: _Path,
+        threads: SupportsIndex | None = None,
+        isa: _Isa | None = None,
+        switching: _Switching = "fastest",
+        key_expansion: float | None = None,
+        key_cache_mib: float | None = None,
+    ) -> Params: ...
     @staticmethod
-    def load(path: _Path, threads: SupportsIndex | None = None, isa: _Isa | None = None) -> Params: ...
+    def load(
+        path: _Path,
+        threads: SupportsIndex | None = None,
+        isa: _Isa | None = None,
+        switching: _Switching = "fastest",
+        key_expansion: float | None = None,
+        key_cache_mib: float | None = None,
+    ) -> Params: ...
     def save(self, path: _Path) -> int: ...
     def explain(self) -> Explanation: ...
+    def switching_plan(self, level: SupportsIndex | None = None) -> SwitchingPlan: ...
     def scale(self, level: SupportsIndex | None = None) -> float: ...
     def log2_q(self, level: SupportsIndex | None = None) -> float: ...
     def to_toml(self) -> str: ...
@@ -86,6 +124,8 @@ class Params:
     def digest(self) -> str: ...
     @property
     def threads(self) -> int: ...
+    @property
+    def switching(self) -> _Switching: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __copy__(self) -> Params: ...
@@ -94,6 +134,13 @@ class Params:
 
 @final
 class Explanation:
+    def to_dict(self) -> dict[str, Any]: ...
+
+@final
+class SwitchingPlan:
+    def explain(self) -> str: ...
+    @property
+    def rows(self) -> list[dict[str, Any]]: ...
     def to_dict(self) -> dict[str, Any]: ...
 
 @final
@@ -181,6 +228,10 @@ class EvaluationKeys:
     def has_conjugation(self) -> bool: ...
     @property
     def nbytes(self) -> int: ...
+    @property
+    def derived_bytes(self) -> int: ...
+    def prepare(self, levels: Sequence[SupportsIndex] | None = None, progress: _Progress = None) -> int: ...
+    def drop_derived(self) -> None: ...
     @property
     def params(self) -> Params: ...
     @property
@@ -304,6 +355,7 @@ class PolynomialExplanation:
     def to_dict(self) -> dict[str, Any]: ...
 
 def preset_names() -> list[str]: ...
+def tune(progress: _Progress = None, dry_run: bool = False) -> Path | None: ...
 def doctor() -> dict[str, Any]: ...
 def load(path: _Path, params: Params | None = None) -> Any: ...
 def from_bytes(data: ReadableBuffer, params: Params | None = None) -> Any: ...

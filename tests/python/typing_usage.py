@@ -32,6 +32,9 @@ def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) 
     assert_type(polynomial(ct), cl.Ciphertext)
     assert_type(polynomial.plan(params, level=3).depth, int)
     assert_type(cl.trace(lambda x: x * x, (8,), params=params).needs, cl.Needs)
+    cl.Params.preset("n14", switching=("decomposed", 2, 3), key_expansion=1.5, key_cache_mib=100)
+    assert_type(params.switching_plan(), cl.SwitchingPlan)
+    assert_type(keys.prepare([1, 2], progress=True), int)
     try:
         ct.rotate(5)
     except cl.MissingKeyError as error:
@@ -47,4 +50,5 @@ def refused(ct: cl.Ciphertext, key: cl.SecretKey) -> None:
     ct.rotate(1.5)  # type: ignore[arg-type]
     key.evaluation_keys({"relinearise": True})  # type: ignore[arg-type]
     float(ct)  # type: ignore[arg-type]
+    cl.Params.preset("n14", switching=("hybrid", 1, 2))  # type: ignore[arg-type]
     cl.Ciphertext.load("a")  # type: ignore[call-arg]

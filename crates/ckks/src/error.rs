@@ -266,7 +266,11 @@ fn lattice_kind(error: &LatticeError) -> ErrorKind {
     match error {
         LatticeError::LevelOutOfRange { .. } | LatticeError::NoLevelLeft | LatticeError::KeyLevelTooLow { .. } => ErrorKind::Level,
         LatticeError::KeyInputs { .. } | LatticeError::KeyGadget { .. } => ErrorKind::WrongParams,
-        LatticeError::NoSpecialPrimes | LatticeError::DigitTooLarge { .. } | LatticeError::Arith(_) => ErrorKind::Params,
+        LatticeError::NoSpecialPrimes
+        | LatticeError::DigitTooLarge { .. }
+        | LatticeError::FewFreePrimes { .. }
+        | LatticeError::FewAuxiliaryPrimes { .. }
+        | LatticeError::Arith(_) => ErrorKind::Params,
         LatticeError::Sampling(_) => ErrorKind::Random,
         _ => ErrorKind::Shape,
     }

@@ -490,9 +490,14 @@ impl EvaluationKeys {
         if steps.is_empty() { "none".to_owned() } else { steps.join(", ") }
     }
 
+    /// All of them.
+    pub(crate) fn switch_keys(&self) -> impl Iterator<Item = &SwitchKey> {
+        self.relinearisation.iter().chain(self.galois.values().map(|galois| &galois.key))
+    }
+
     /// Bytes in memory, masks expanded.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.relinearisation.iter().chain(self.galois.values().map(|galois| &galois.key)).map(SwitchKey::bytes).sum()
+        self.switch_keys().map(SwitchKey::bytes).sum()
     }
 }

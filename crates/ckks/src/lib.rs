@@ -7,6 +7,7 @@
 
 pub mod ciphertext;
 pub mod decode;
+pub mod derived;
 pub mod encoder;
 pub mod error;
 pub mod evaluator;

@@ -348,12 +348,6 @@ fn key_section(index: usize) -> String {
     format!("key{index}")
 }
 
-impl EvaluationKeys {
-    fn switch_keys(&self) -> impl Iterator<Item = &SwitchKey> {
-        self.relinearisation.iter().chain(self.galois.values().map(|galois| &galois.key))
-    }
-}
-
 impl Stored for EvaluationKeys {
     type Metadata = EvaluationKeysMetadata;
 

@@ -54,6 +54,8 @@ pub enum Verb {
     Inspect(Inspect),
     /// Say what this machine runs, and test it
     Doctor,
+    /// Measure this machine's kernels, a few seconds, so that switching is planned for it
+    Tune(Tune),
     /// Time the operations, one JSON object per line; single-threaded
     Bench(Bench),
 }
@@ -68,6 +70,9 @@ pub enum ParamsAction {
         /// A preset, a specification (.toml) or a parameter file
         #[arg(value_name = "NAME|FILE")]
         source: String,
+        /// How each level switches instead: engine, digits, predicted times, bytes
+        #[arg(long)]
+        plan: bool,
     },
     /// Write a set to a parameter file
     Save {
@@ -207,6 +212,14 @@ pub struct Decrypt {
 pub struct Inspect {
     /// Any Clathrate file
     pub file: PathBuf,
+}
+
+/// Arguments of `tune`.
+#[derive(Debug, Args)]
+pub struct Tune {
+    /// Print what was measured, and store nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Arguments of `bench`.

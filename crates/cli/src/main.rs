@@ -62,6 +62,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Verb::Decrypt(arguments) => verbs::decrypt::run(arguments, &console, &runtime),
         Verb::Inspect(arguments) => verbs::inspect::run(arguments, &console),
         Verb::Doctor => verbs::doctor::run(&console, &runtime),
+        Verb::Tune(arguments) => verbs::tune::run(arguments, &console),
         Verb::Bench(arguments) => verbs::bench::run(arguments, &console),
     }
 }

@@ -309,10 +309,37 @@ impl PyEvaluationKeys {
         self.keys.conjugation().is_ok()
     }
 
-    /// Bytes in memory.
+    /// Bytes in memory, without what is derived.
     #[getter]
     fn nbytes(&self) -> usize {
         self.keys.bytes()
+    }
+
+    /// Bytes derived from these keys so far: what faster switching makes of them, on first use or by `prepare`.
+    #[getter]
+    fn derived_bytes(&self) -> usize {
+        self.keys.derived_bytes()
+    }
+
+    /// Derives now what the first uses would derive, so that they take no longer than the later ones. Returns `derived_bytes`.
+    ///
+    /// levels : the levels of ciphertexts to prepare for; all if None. Levels above a key's own are left out.
+    /// progress : True for a bar, or a function of (derivations done, total) that may return False to stop.
+    ///
+    /// What does not fit `key_cache_mib` is left out: switching uses the keys as they were made there.
+    ///
+    /// Errors: `LevelError`; `CancelledError`, with what was derived so far kept.
+    #[pyo3(signature = (levels=None, progress=None))]
+    fn prepare(&self, py: Python<'_>, levels: Option<Vec<Whole>>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+        let params = self.params.get();
+        let levels =
+            levels.map(|levels| levels.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>()).transpose()?;
+        with_progress(py, progress, "prepare keys", |error| raise(py, error), |tick| self.keys.prepare(levels.as_deref(), tick))
+    }
+
+    /// Drops what is derived; it is derived again when needed.
+    fn drop_derived(&self) {
+        self.keys.drop_derived();
     }
 
     /// The parameters.

@@ -17,6 +17,8 @@ mod operand;
 mod params;
 mod polynomial;
 mod run;
+mod runtime;
+mod switching;
 mod trace;
 
 #[pymodule]
@@ -33,6 +35,8 @@ mod _native {
     use crate::params::{PyExplanation, PyParams, doctor, preset_names};
     #[pymodule_export]
     use crate::polynomial::{PyPolynomial, PyPolynomialExplanation, PyPolynomialPlan};
+    #[pymodule_export]
+    use crate::switching::{PySwitchingPlan, tune};
     #[pymodule_export]
     use crate::trace::PyRecorder;
 

@@ -5,17 +5,23 @@ use std::path::PathBuf;
 use clathrate_arith::Isa;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::params::Explanation;
+use clathrate_ckks::tune;
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 use clathrate_lattice::Level;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{exception, out_of_range, raise};
+use crate::errors::{exception, raise};
 use crate::operand::Whole;
 use crate::run::detached;
+use crate::runtime::{MIB, Options, SwitchingOption};
+use crate::switching::PySwitchingPlan;
 
 /// Largest specification read from a text file, in bytes.
 const TEXT_LIMIT_BYTES: u64 = 1 << 20;
+
+/// What a pickle of parameters calls `rebuild_params` with: TOML, threads, switching, key expansion, key cache in MiB.
+type RuntimeArguments<'py> = (String, usize, Bound<'py, PyAny>, Option<f64>, Option<f64>);
 
 /// A checked, immutable parameter set: ring, modulus chain, scale, and how to compute with them.
 ///
@@ -34,8 +40,12 @@ const TEXT_LIMIT_BYTES: u64 = 1 << 20;
 /// below_128 : accept a published set a little below 128 bits.
 /// name : a name for people.
 /// threads : worker threads, 1 if None. isa : a forced instruction set ("scalar", "avx2", "ifma"), the fastest if None.
+/// switching : how levels switch: "fastest" (planned for this machine), "as_made" (nothing is derived from keys), or one way at every level:
+///     ("hybrid", r) or ("decomposed", r, r_tilde), with r special primes and key digits of r_tilde primes. Results agree up to noise.
+/// key_expansion : bytes that may be derived from one key, in multiples of its own, inf for any; 2.5 if None.
+/// key_cache_mib : MiB of derived keys kept in all, of all keys together; 4096 if None.
 ///
-/// Errors: `ParamsError`; `SecurityError` below 128 bits.
+/// Errors: `ParamsError`, also for a way of switching that fits no level; `SecurityError` below 128 bits; `DataError` for options out of range.
 #[pyclass(frozen, module = "clathrate", name = "Params")]
 pub struct PyParams {
     pub params: Params,
@@ -62,16 +72,6 @@ fn bits(py: Python<'_>, value: Whole) -> PyResult<u32> {
     })
 }
 
-fn runtime(py: Python<'_>, threads: Option<Whole>, isa: Option<String>) -> PyResult<Runtime> {
-    // More threads than this is a slip of the keyboard, and the system would refuse them one by one.
-    let threads = match threads.map(|threads| threads.0) {
-        None => None,
-        Some(threads @ 1..=4096) => Some(threads as usize),
-        Some(threads) => return Err(out_of_range(py, "`threads`", threads, "use 1 to 4096")),
-    };
-    Ok(Runtime { threads, isa, ..Runtime::default() })
-}
-
 impl PyParams {
     pub fn build(py: Python<'_>, spec: ParamsSpec, runtime: Runtime) -> PyResult<Self> {
         detached(py, move || Params::new(spec, &runtime)).map(|params| Self { params })
@@ -96,8 +96,8 @@ impl PyParams {
 #[pymethods]
 impl PyParams {
     #[new]
-    #[pyo3(signature = (*, degree, steps, log2_scale, special=Vec::new(), rank=Whole(1), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), threads=None, isa=None),
-           text_signature = "(*, degree, steps, log2_scale, special=(), rank=1, secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', threads=None, isa=None)")]
+    #[pyo3(signature = (*, degree, steps, log2_scale, special=Vec::new(), rank=Whole(1), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
+           text_signature = "(*, degree, steps, log2_scale, special=(), rank=1, secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
     fn new(
         py: Python<'_>,
         degree: Whole,
@@ -112,6 +112,9 @@ impl PyParams {
         name: String,
         threads: Option<Whole>,
         isa: Option<String>,
+        switching: SwitchingOption,
+        key_expansion: Option<f64>,
+        key_cache_mib: Option<f64>,
     ) -> PyResult<Self> {
         let step = |step: Step| match step {
             Step::One(one) => Ok(vec![bits(py, one)?]),
@@ -129,49 +132,85 @@ impl PyParams {
             insecure,
             below_128,
         };
-        Self::build(py, spec, runtime(py, threads, isa)?)
+        Self::build(py, spec, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
     }
 
     /// The preset called `name`; `preset_names()` lists them.
     ///
-    /// `threads`: worker threads, 1 if None. `isa`: a forced instruction set, the fastest if None.
+    /// The other arguments are those of the constructor: how to run, not what to compute.
     ///
-    /// Errors: `ParamsError` for unknown names.
+    /// Errors: `ParamsError` for unknown names; those of the constructor.
     #[staticmethod]
-    #[pyo3(signature = (name, threads=None, isa=None))]
-    fn preset(py: Python<'_>, name: &str, threads: Option<Whole>, isa: Option<String>) -> PyResult<Self> {
+    #[pyo3(signature = (name, threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
+           text_signature = "(name, threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
+    fn preset(
+        py: Python<'_>,
+        name: &str,
+        threads: Option<Whole>,
+        isa: Option<String>,
+        switching: SwitchingOption,
+        key_expansion: Option<f64>,
+        key_cache_mib: Option<f64>,
+    ) -> PyResult<Self> {
         let spec = clathrate_ckks::params::preset(name).map_err(|error| raise(py, error))?;
-        Self::build(py, spec, runtime(py, threads, isa)?)
+        Self::build(py, spec, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
     }
 
     /// Parameters from TOML text with the fields of the constructor.
     ///
     /// Errors: `ParamsError`, `SecurityError`.
     #[staticmethod]
-    #[pyo3(signature = (text, threads=None, isa=None))]
-    fn from_toml(py: Python<'_>, text: &str, threads: Option<Whole>, isa: Option<String>) -> PyResult<Self> {
-        Self::parse(py, text, runtime(py, threads, isa)?)
+    #[pyo3(signature = (text, threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
+           text_signature = "(text, threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
+    fn from_toml(
+        py: Python<'_>,
+        text: &str,
+        threads: Option<Whole>,
+        isa: Option<String>,
+        switching: SwitchingOption,
+        key_expansion: Option<f64>,
+        key_cache_mib: Option<f64>,
+    ) -> PyResult<Self> {
+        Self::parse(py, text, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
     }
 
     /// Parameters from a TOML file of at most 1 MiB.
     ///
     /// Errors: `FileAccessError`, `ParamsError`, `SecurityError`.
     #[staticmethod]
-    #[pyo3(signature = (path, threads=None, isa=None))]
-    fn from_file(py: Python<'_>, path: PathBuf, threads: Option<Whole>, isa: Option<String>) -> PyResult<Self> {
+    #[pyo3(signature = (path, threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
+           text_signature = "(path, threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
+    fn from_file(
+        py: Python<'_>,
+        path: PathBuf,
+        threads: Option<Whole>,
+        isa: Option<String>,
+        switching: SwitchingOption,
+        key_expansion: Option<f64>,
+        key_cache_mib: Option<f64>,
+    ) -> PyResult<Self> {
         let text = read_text(&path).map_err(|source| {
             raise(py, CkksError::File(clathrate_ckks::file::FileError::Io { path: path.clone(), action: "read", source }))
         })?;
-        Self::parse(py, &text, runtime(py, threads, isa)?)
+        Self::parse(py, &text, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
     }
 
     /// Parameters from a file that `save` wrote.
     ///
     /// Errors: `FileFormatError`, `FileAccessError`.
     #[staticmethod]
-    #[pyo3(signature = (path, threads=None, isa=None))]
-    fn load(py: Python<'_>, path: PathBuf, threads: Option<Whole>, isa: Option<String>) -> PyResult<Self> {
-        let runtime = runtime(py, threads, isa)?;
+    #[pyo3(signature = (path, threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
+           text_signature = "(path, threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        threads: Option<Whole>,
+        isa: Option<String>,
+        switching: SwitchingOption,
+        key_expansion: Option<f64>,
+        key_cache_mib: Option<f64>,
+    ) -> PyResult<Self> {
+        let runtime = Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?;
         let params = detached(py, move || Params::from_reader(&FileReader::open(&path)?, &runtime))?;
         Ok(Self { params })
     }
@@ -186,6 +225,15 @@ impl PyParams {
     /// Degree, chain, security, sizes and expected precision; print it, or take its `to_dict()`.
     fn explain(&self) -> PyExplanation {
         PyExplanation { explanation: self.params.explain() }
+    }
+
+    /// How each level switches with keys of `level` (the top if None): engine, digits, predicted times, bytes. Print it, or read its `rows`.
+    ///
+    /// Errors: `ParamsError` where there are no special primes; `LevelError`.
+    #[pyo3(signature = (level=None))]
+    fn switching_plan(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<PySwitchingPlan> {
+        let reach = self.level(py, level)?;
+        detached(py, || self.params.switching_plan(Some(reach))).map(|plan| PySwitchingPlan { plan })
     }
 
     /// The canonical scale of a level: fresh ciphertexts there have it, and rescaled products of the level above.
@@ -269,6 +317,12 @@ impl PyParams {
         self.params.threads()
     }
 
+    /// How levels switch, as it was asked for.
+    #[getter]
+    fn switching<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        SwitchingOption(self.params.runtime().switching).to_python(py)
+    }
+
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| other.get().params == self.params)
     }
@@ -299,10 +353,12 @@ impl PyParams {
         slf
     }
 
-    /// Pickles the specification and the thread count; a forced instruction set stays with this machine.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, usize))> {
+    /// Pickles the specification, the thread count and the options of switching; a forced instruction set stays with this machine.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, RuntimeArguments<'py>)> {
         let rebuild = py.import("clathrate._pickle")?.getattr("rebuild_params")?;
-        Ok((rebuild, (self.to_toml(py)?, self.threads())))
+        let runtime = self.params.runtime();
+        let cache_mib = runtime.key_cache_bytes.map(|bytes| bytes as f64 / MIB);
+        Ok((rebuild, (self.to_toml(py)?, self.threads(), self.switching(py)?, runtime.key_expansion, cache_mib)))
     }
 }
 
@@ -356,7 +412,8 @@ pub fn preset_names() -> Vec<String> {
 }
 
 /// What this machine runs: `version`, `kernels` (name to whether it runs here), `fastest`, `chosen` (after the environment
-/// variable `CLATHRATE_ISA`), `cpus`, `engine` (what a small parameter set gets).
+/// variable `CLATHRATE_ISA`), `cpus`, `engine` (what a small parameter set gets), `profile` (`state`, `path` and `message` of the machine
+/// profile that `tune` stores; the state is "ready", "absent", "broken" or "foreign": of another instruction set).
 ///
 /// Errors: `ParamsError` where `CLATHRATE_ISA` names an instruction set this machine lacks.
 #[pyfunction]
@@ -375,5 +432,11 @@ pub fn doctor(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     report.set_item("chosen", chosen.name())?;
     report.set_item("cpus", std::thread::available_parallelism().map_or(1, usize::from))?;
     report.set_item("engine", sample.explain().engine)?;
+    let stored = tune::stored(chosen);
+    let profile = PyDict::new(py);
+    profile.set_item("state", stored.state())?;
+    profile.set_item("path", stored.path())?;
+    profile.set_item("message", stored.to_string())?;
+    report.set_item("profile", profile)?;
     Ok(report)
 }

@@ -76,6 +76,7 @@ const CRATES: [Layers; 3] = [
             "ciphertext",
             "share",
             "keys",
+            "derived",
             "plaintext",
             "evaluator",
             "matrix",

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use clathrate_arith::packing::packed_bits;
-use clathrate_lattice::Level;
+use clathrate_arith::packing::{VECTOR, packed_bits};
+use clathrate_lattice::{Chain, Gadget, Level};
 use serde::Serialize;
 
 use super::{Params, SECURITY_BITS};
@@ -69,7 +69,9 @@ impl Params {
         let words = self.degree() as f64 * 8.0 / MIB;
         let primes = chain.basis(top).len() as f64;
         let rank = self.rank() as f64;
-        let key = |inputs: usize| if chain.special_basis().is_empty() { 0.0 } else { switch_key_bytes(self, inputs, top) as f64 / MIB };
+        let key = |inputs: usize| {
+            self.gadget().map_or(0.0, |gadget| switch_key_bytes(chain, gadget, (inputs, self.rank() + 1), top) as f64 / MIB)
+        };
         let model = self.noise_model();
         let half_degree = self.degree() as f64 / 2.0;
         let precision = |variance: f64, scale: f64| -(variance.sqrt() / scale).log2();
@@ -143,10 +145,9 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Bytes in memory of a switching key with `inputs` inputs that serves levels up to `level`: residues packed to their width.
-fn switch_key_bytes(params: &Params, inputs: usize, level: Level) -> usize {
-    let (chain, moduli) = (params.chain(), params.chain().ring().moduli());
-    let digits = params.gadget().map_or(0, |gadget| gadget.digit_count(chain, level));
+/// Bytes in memory of a switching key of `inputs` times `columns` polynomials that serves levels up to `level`: residues packed to their width.
+pub(super) fn switch_key_bytes(chain: &Chain, gadget: &Gadget, (inputs, columns): (usize, usize), level: Level) -> usize {
+    let moduli = chain.ring().moduli();
     let bits: usize = chain.key_basis(level).indices().iter().map(|&i| packed_bits(moduli[i].bits()) as usize).sum();
-    inputs * digits * (params.rank() + 1) * bits * params.degree() / 8
+    inputs * gadget.digit_count(chain, level) * columns * bits * chain.ring().degree().div_ceil(VECTOR)
 }

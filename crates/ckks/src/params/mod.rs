@@ -7,21 +7,27 @@ use clathrate_arith::{CpuEngine, Isa};
 use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::security::estimated_bits;
-use clathrate_lattice::switch::{DEFAULT_FORM_BYTES, Planner, SwitchPolicy};
+use clathrate_lattice::switch::{DEFAULT_FORM_BYTES, MachineProfile, Planner, SwitchChoice, SwitchPolicy};
 use clathrate_lattice::{Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
 
 use crate::encoder::Encoder;
 use crate::error::CkksError;
-use crate::tune;
+use crate::tune::{self, StoredProfile};
 
 mod explain;
 mod presets;
 mod primes;
+mod runtime;
 mod spec;
+mod switching;
 
 pub use explain::Explanation;
 pub use presets::{preset, preset_names};
-pub use spec::{DEFAULT_KEY_EXPANSION, ParamsSpec, Runtime};
+pub use runtime::{DEFAULT_KEY_EXPANSION, Runtime, Switching};
+pub use spec::ParamsSpec;
+pub use switching::{ProfileOrigin, RefusedLevel, SwitchingPlan, SwitchingRow};
+
+use switching::Planning;
 
 /// Least bits of security without an explicit mark in the specification.
 pub const SECURITY_BITS: f64 = 128.0;
@@ -41,6 +47,10 @@ struct Inner {
     security_bits: f64,
     digest: [u8; 32],
     threads: usize,
+    /// As it was given.
+    runtime: Runtime,
+    /// Where there are switching keys.
+    planning: Option<Planning>,
 }
 
 impl fmt::Debug for Params {
@@ -85,11 +95,16 @@ impl Params {
             gadget.check(&chain, special_bits + DIGIT_SLACK_BITS)?;
             Some(Arc::new(gadget))
         };
-        let switcher = gadget.as_ref().map(|gadget| switcher(&spec, &chain, gadget, runtime)).transpose()?;
+        let planning = gadget.is_some().then(|| planning(isa, runtime)).transpose()?;
+        let switcher = match (&gadget, &planning) {
+            (Some(gadget), Some(planning)) => Some(switcher(&spec, &chain, gadget, runtime, planning)?),
+            _ => None,
+        };
         let scales = primes::canonical_scales(&chain, spec.log2_scale);
         let digest = digest(&spec, &primes, gadget.as_deref());
         let encoder = Encoder::new(spec.degree);
-        Ok(Self(Arc::new(Inner { spec, chain, gadget, switcher, encoder, scales, security_bits, digest, threads })))
+        let runtime = runtime.clone();
+        Ok(Self(Arc::new(Inner { spec, chain, gadget, switcher, encoder, scales, security_bits, digest, threads, runtime, planning })))
     }
 
     /// The preset called `name`.
@@ -206,6 +221,16 @@ impl Params {
         self.0.threads
     }
 
+    /// How they run, as it was asked for.
+    #[must_use]
+    pub fn runtime(&self) -> &Runtime {
+        &self.0.runtime
+    }
+
+    fn planning(&self) -> Option<&Planning> {
+        self.0.planning.as_ref()
+    }
+
     /// Refuses scales below 1, and those that leave no bit for a message.
     ///
     /// # Errors
@@ -241,18 +266,60 @@ impl Params {
     }
 }
 
+/// The machine model and the memory limit to plan by.
+fn planning(isa: Isa, runtime: &Runtime) -> Result<Planning, CkksError> {
+    let expansion = runtime.expansion()?;
+    if let Some(profile) = &runtime.profile {
+        return Ok(Planning { profile: profile.clone(), origin: ProfileOrigin::Given, expansion });
+    }
+    Ok(match tune::stored(isa) {
+        StoredProfile::Ready { path, profile } => Planning { profile, origin: ProfileOrigin::Measured { path }, expansion },
+        other => Planning { profile: MachineProfile::built_in(), origin: ProfileOrigin::BuiltIn { note: other.to_string() }, expansion },
+    })
+}
+
 /// The switcher that `runtime` asks for.
-fn switcher(spec: &ParamsSpec, chain: &Arc<Chain>, gadget: &Arc<Gadget>, runtime: &Runtime) -> Result<Switcher, CkksError> {
+fn switcher(
+    spec: &ParamsSpec,
+    chain: &Arc<Chain>,
+    gadget: &Arc<Gadget>,
+    runtime: &Runtime,
+    planning: &Planning,
+) -> Result<Switcher, CkksError> {
     let policy = match runtime.switching {
-        Some(choice) => SwitchPolicy::Fixed(choice),
-        None => {
-            let profile = runtime.profile.clone().unwrap_or_else(tune::stored_or_built_in);
-            SwitchPolicy::Planned(Planner::new(profile, spec.rank + 1, runtime.key_expansion.unwrap_or(DEFAULT_KEY_EXPANSION)))
-        }
+        Switching::Fixed(choice) => SwitchPolicy::Fixed(choice),
+        Switching::AsMade => SwitchPolicy::Fixed(SwitchChoice::as_made(chain)),
+        Switching::Fastest => SwitchPolicy::Planned(Planner::new(planning.profile.clone(), spec.rank + 1, planning.expansion)),
     };
     let inputs = spec.rank * (spec.rank + 1) / 2;
     let form_bytes = runtime.key_cache_bytes.unwrap_or(DEFAULT_FORM_BYTES);
-    Ok(Switcher::with_policy(chain.clone(), gadget.clone(), policy, inputs, form_bytes)?)
+    let switcher = Switcher::with_policy(chain.clone(), gadget.clone(), policy, inputs, form_bytes)?;
+    if let Switching::Fixed(choice) = runtime.switching {
+        check_choice(&switcher, choice)?;
+    }
+    Ok(switcher)
+}
+
+/// Refuses a choice that fits no level; one that fits some is refused where it does not, when it is used.
+fn check_choice(switcher: &Switcher, choice: SwitchChoice) -> Result<(), CkksError> {
+    let chain = switcher.chain();
+    let least = primes::LEAST_PRIMES;
+    match choice.key_digit {
+        Some(0) => {
+            let remedy = "key digits have 1 prime or more".to_owned();
+            return Err(CkksError::OutOfRange { what: "the length of key digits", value: 0.to_string(), remedy });
+        }
+        Some(_) if chain.auxiliary_basis().is_empty() => {
+            let primes = chain.key_basis(chain.max_level()).len();
+            let reason =
+                format!("key-decomposed switching needs a chain of {least} primes or more, this one has {primes}: use the hybrid engine");
+            return Err(CkksError::InvalidParams { reason });
+        }
+        _ => {}
+    }
+    // The lowest level has most primes free; its plan is made for the highest level that has enough.
+    switcher.plan_of_choice(choice, Level(0), chain.max_level())?;
+    Ok(())
 }
 
 fn check_security(spec: &ParamsSpec, bits: f64, log2_qp: f64) -> Result<(), CkksError> {

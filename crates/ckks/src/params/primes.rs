@@ -64,7 +64,7 @@ pub(super) fn choose(spec: &ParamsSpec) -> Result<Primes, CkksError> {
 }
 
 /// Chains of fewer primes switch fastest without key digits: no auxiliary primes for them.
-const LEAST_PRIMES: usize = 12;
+pub(super) const LEAST_PRIMES: usize = 12;
 
 /// Most auxiliary primes: they hold digits and key digits of 16 primes together.
 const MOST_AUXILIARY: usize = 16;

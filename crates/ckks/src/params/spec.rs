@@ -1,7 +1,6 @@
 //! The specification of a parameter set: plain data, as files and users write it.
 
 use clathrate_lattice::SecretDistribution;
-use clathrate_lattice::switch::{MachineProfile, SwitchChoice};
 use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
@@ -60,26 +59,6 @@ fn one() -> usize {
 fn is_false(value: &bool) -> bool {
     !*value
 }
-
-/// How to run, as opposed to what to compute: never part of a parameter set.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Runtime {
-    /// Worker threads; absent for one.
-    pub threads: Option<usize>,
-    /// A forced instruction set; absent for the fastest.
-    pub isa: Option<String>,
-    /// How every level switches; absent for the fastest way at each.
-    pub switching: Option<SwitchChoice>,
-    /// What the planner knows of the machine; absent for the profile that `clathrate tune` stored, or else the built-in one.
-    pub profile: Option<MachineProfile>,
-    /// Bytes that may be derived from one key, in multiples of its own; absent for [`DEFAULT_KEY_EXPANSION`].
-    pub key_expansion: Option<f64>,
-    /// Bytes of derived keys kept in all; absent for [`clathrate_lattice::switch::DEFAULT_FORM_BYTES`].
-    pub key_cache_bytes: Option<usize>,
-}
-
-/// Bytes that may be derived from one key, in multiples of its own: room for each halving of the number of digits, and a key-decomposed form.
-pub const DEFAULT_KEY_EXPANSION: f64 = 2.5;
 
 impl ParamsSpec {
     /// How the secret is drawn.

@@ -2,7 +2,7 @@
 
 use clathrate_arith::Isa;
 use clathrate_arith::kernels::FORCE_VARIABLE;
-use clathrate_ckks::{CkksError, Runtime};
+use clathrate_ckks::{CkksError, Runtime, tune};
 use serde_json::json;
 
 use super::{machine, selftest, size};
@@ -15,6 +15,7 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let forced = std::env::var(FORCE_VARIABLE).ok().filter(|name| !name.is_empty());
     // An impossible wish is an error of its own, before anything is tested with it.
     let chosen = Isa::detect().map_err(CkksError::from)?;
+    let profile = tune::stored(chosen);
     let threads = runtime.threads.unwrap_or(1);
     let (processor, features, memory) = (machine::processor(), machine::features(), machine::memory());
     let outcomes = selftest::run(&kernels, runtime);
@@ -31,6 +32,7 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
             Some(name) => format!("           forced by {FORCE_VARIABLE}={name}"),
             None => format!("           (to force one, set {FORCE_VARIABLE})"),
         },
+        format!("profile    {profile}"),
         format!("threads    {threads}"),
         match memory {
             Some((total, free)) => format!("memory     {} of {} free", size(free), size(total)),
@@ -56,6 +58,7 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
         "chosen": chosen.name(),
         "force_variable": FORCE_VARIABLE,
         "forced": forced,
+        "profile": { "state": profile.state(), "path": profile.path(), "message": profile.to_string() },
         "threads": threads,
         "memory_bytes": memory.map(|memory| memory.0),
         "memory_free_bytes": memory.map(|memory| memory.1),

@@ -11,6 +11,7 @@ pub mod matmul;
 pub mod params;
 pub mod selftest;
 pub mod sequence;
+pub mod tune;
 
 use std::path::Path;
 

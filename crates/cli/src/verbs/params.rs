@@ -14,7 +14,12 @@ use crate::files;
 pub fn run(action: &ParamsAction, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     match action {
         ParamsAction::List => list(console),
-        ParamsAction::Show { source } => {
+        ParamsAction::Show { source, plan: true } => {
+            let params = files::params(source, runtime)?;
+            let plan = params.switching_plan(None)?;
+            console.result(&plan, &json!({ "plan": plan, "digest": hex(params.digest()), "insecure": params.is_insecure() }))
+        }
+        ParamsAction::Show { source, plan: false } => {
             let params = files::params(source, runtime)?;
             let explanation = params.explain();
             let digest = hex(params.digest());

@@ -5,3 +5,4 @@ mod flow;
 mod interrupted;
 mod refusals;
 mod support;
+mod switching;

@@ -64,6 +64,8 @@ impl Desk {
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clathrate"));
         command.args(line.split_whitespace()).current_dir(self.folder.path()).env_remove("CLATHRATE_ISA");
+        // The user's own machine profile has no part in tests.
+        command.env("XDG_CACHE_HOME", self.path("cache"));
         command
     }
 

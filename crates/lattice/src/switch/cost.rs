@@ -16,6 +16,9 @@ const CLASS_BITS: [f64; 2] = [45.9, 50.0];
 pub struct MachineProfile {
     /// Where the numbers come from, in words.
     pub source: String,
+    /// Instruction set whose kernels were measured; none in the built-in model, which stands for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isa: Option<String>,
     /// Per degree, in ascending order.
     pub kernels: Vec<KernelTimes>,
     /// Nanoseconds per byte of key that comes from memory.
@@ -67,6 +70,7 @@ impl MachineProfile {
         };
         Self {
             source: "built in".to_owned(),
+            isa: None,
             kernels: vec![at(12, 2_000.0), at(13, 4_300.0), at(14, 9_500.0), at(15, 21_000.0), at(16, 48_000.0)],
             read_ns_per_byte: 0.035,
             cache_bytes: 16e6,

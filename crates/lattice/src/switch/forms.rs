@@ -155,6 +155,11 @@ impl KeyForms {
         lock(&self.0).iter().map(|form| form.factors.bytes()).sum()
     }
 
+    /// Drops what is derived; it is derived again when needed.
+    pub fn clear(&self) {
+        lock(&self.0).clear();
+    }
+
     fn oldest(&self) -> Option<u64> {
         lock(&self.0).iter().map(|form| form.used).min()
     }

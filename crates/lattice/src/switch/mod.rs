@@ -45,7 +45,7 @@ pub use choice::{KeyShape, SwitchChoice};
 pub use cost::{KernelTimes, MachineProfile, SwitchCounts};
 pub use engine::Digits;
 pub use extended::Extended;
-pub use forms::FormCache;
+pub use forms::{FormCache, KeyForms};
 pub use key::{SecretMatrix, SwitchKey};
 pub use plan::SwitchPlan;
 pub use policy::{MapRow, Planner, SwitchMap, SwitchPolicy};
@@ -190,6 +190,12 @@ impl Switcher {
         }
         let (basis, max) = (x.basis(), self.chain.max_level());
         self.chain.level_of(basis).ok_or(LatticeError::BasisMismatch { left: basis.len(), right: self.chain.basis(max).len() })
+    }
+
+    /// Unit operations of one switch by `plan`, of `inputs` polynomials to `columns` (rank and bodies): what a planner's times come from.
+    #[must_use]
+    pub fn counts(&self, plan: &SwitchPlan, inputs: usize, columns: usize) -> SwitchCounts {
+        cost::counts(&self.chain, &self.gadget, &plan.shape, plan.level, inputs, columns)
     }
 
     /// Decomposes `u` for keys of the chain's highest level; reuse the digits under as many keys as there are.

@@ -111,6 +111,12 @@ impl SwitchPlan {
         self.recombination.as_ref().map(|recombination| (recombination.groups().len(), self.product_basis.len()))
     }
 
+    /// Bytes that are derived for this plan from a key of `inputs` inputs and `columns` polynomials each; 0 where keys serve as they are.
+    #[must_use]
+    pub fn derived_bytes(&self, inputs: usize, columns: usize) -> usize {
+        self.shape.bytes_for(&self.ring, inputs, columns)
+    }
+
     /// The ring.
     #[must_use]
     pub fn ring(&self) -> &Ring {

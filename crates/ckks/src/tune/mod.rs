@@ -1,0 +1,221 @@
+//! What this machine's kernels take: measured in seconds, kept in the user's cache directory, used by every plan.
+//!
+//! A stored profile is advice: one that is missing, broken or of another instruction set never stops a computation. The built-in model serves
+//! then, and [`StoredProfile`] says why.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clathrate_arith::Isa;
+use clathrate_lattice::switch::MachineProfile;
+
+use crate::error::CkksError;
+use crate::file::FileError;
+
+mod measure;
+
+pub use measure::measure;
+
+/// Largest profile that is read, in bytes.
+const TEXT_LIMIT_BYTES: u64 = 1 << 20;
+
+/// Largest binary logarithm of a degree that a profile may have.
+const MOST_LOG_DEGREE: u32 = 20;
+
+/// What lies where a profile is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StoredProfile {
+    /// Nothing; no path either where the system names no cache directory.
+    Absent {
+        /// Where one would be.
+        path: Option<PathBuf>,
+    },
+    /// Something that is no profile.
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A profile of kernels that are not in use.
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The instruction set it was measured with.
+        isa: String,
+        /// The one in use.
+        in_use: Isa,
+    },
+    /// A profile to plan by.
+    Ready {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        profile: MachineProfile,
+    },
+}
+
+impl StoredProfile {
+    /// The profile, where there is one to plan by.
+    #[must_use]
+    pub fn profile(&self) -> Option<&MachineProfile> {
+        match self {
+            Self::Ready { profile, .. } => Some(profile),
+            _ => None,
+        }
+    }
+
+    /// The state in one word, for programs.
+    #[must_use]
+    pub fn state(&self) -> &'static str {
+        match self {
+            Self::Absent { .. } => "absent",
+            Self::Broken { .. } => "broken",
+            Self::Foreign { .. } => "foreign",
+            Self::Ready { .. } => "ready",
+        }
+    }
+
+    /// Where it is, or would be.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Absent { path } => path.as_deref(),
+            Self::Broken { path, .. } | Self::Foreign { path, .. } | Self::Ready { path, .. } => Some(path),
+        }
+    }
+}
+
+impl fmt::Display for StoredProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent { path: None } => write!(f, "none: this system names no cache directory for users; the built-in model serves"),
+            Self::Absent { path: Some(_) } => {
+                write!(f, "none stored; the built-in model serves: run `clathrate tune` to measure this machine")
+            }
+            Self::Broken { path, reason } => {
+                let path = path.display();
+                write!(f, "{path} is no machine profile ({reason}); the built-in model serves: run `clathrate tune` to measure anew")
+            }
+            Self::Foreign { path, isa, in_use } => {
+                let (path, in_use) = (path.display(), in_use.name());
+                write!(
+                    f,
+                    "{path} was measured with {isa} kernels, and {in_use} ones are in use; the built-in model serves: run `clathrate tune` to measure anew"
+                )
+            }
+            Self::Ready { path, profile } => write!(f, "{}, {}", path.display(), profile.source),
+        }
+    }
+}
+
+/// Where the profile is kept: `clathrate/profile.toml` in the user's cache directory; none where the system names no such directory.
+#[must_use]
+pub fn profile_path() -> Option<PathBuf> {
+    dirs::cache_dir().map(|directory| directory.join("clathrate").join("profile.toml"))
+}
+
+/// The user's profile, for the kernels of `isa`.
+#[must_use]
+pub fn stored(isa: Isa) -> StoredProfile {
+    profile_path().map_or(StoredProfile::Absent { path: None }, |path| stored_at(&path, isa))
+}
+
+/// The profile at `path`, for the kernels of `isa`.
+#[must_use]
+pub fn stored_at(path: &Path, isa: Isa) -> StoredProfile {
+    let path = path.to_owned();
+    let broken = |reason: String| StoredProfile::Broken { path: path.clone(), reason };
+    let text = match read_text(&path) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return StoredProfile::Absent { path: Some(path) };
+        }
+        Err(error) => return broken(error.to_string()),
+    };
+    let profile: MachineProfile = match toml::from_str(&text) {
+        Ok(profile) => profile,
+        // The first line says what; the others draw the place.
+        Err(error) => return broken(error.message().lines().next().unwrap_or_default().to_owned()),
+    };
+    if let Err(reason) = check(&profile) {
+        return broken(reason);
+    }
+    match &profile.isa {
+        Some(name) if name == isa.name() => StoredProfile::Ready { path, profile },
+        Some(name) => StoredProfile::Foreign { path, isa: name.clone(), in_use: isa },
+        None => broken("it does not say which kernels were measured".to_owned()),
+    }
+}
+
+/// The stored profile where there is one for the kernels of `isa`, or else the built-in one.
+#[must_use]
+pub fn stored_or_built_in(isa: Isa) -> MachineProfile {
+    stored(isa).profile().cloned().unwrap_or_else(MachineProfile::built_in)
+}
+
+fn read_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(TEXT_LIMIT_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > TEXT_LIMIT_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 MiB"));
+    }
+    Ok(text)
+}
+
+/// Refuses numbers that no machine has, naming them.
+fn check(profile: &MachineProfile) -> Result<(), String> {
+    let positive = |what: String, x: f64| if x.is_finite() && x > 0.0 { Ok(()) } else { Err(format!("{what} is {x}")) };
+    if profile.kernels.is_empty() {
+        return Err("it has no kernels".to_owned());
+    }
+    for times in &profile.kernels {
+        let degree = times.degree;
+        if !degree.is_power_of_two() || degree > 1 << MOST_LOG_DEGREE {
+            return Err(format!("degree {degree} is no power of two up to 2^{MOST_LOG_DEGREE}"));
+        }
+        times.transform.into_iter().try_for_each(|time| positive(format!("a transform at degree {degree}"), time))?;
+        positive(format!("a conversion at degree {degree}"), times.convert)?;
+        positive(format!("a product at degree {degree}"), times.product)?;
+    }
+    positive("read_ns_per_byte".to_owned(), profile.read_ns_per_byte)?;
+    // Without a cache every key comes from memory: 0 is a machine.
+    if profile.cache_bytes.is_finite() && profile.cache_bytes >= 0.0 {
+        Ok(())
+    } else {
+        Err(format!("cache_bytes is {}", profile.cache_bytes))
+    }
+}
+
+/// Writes `profile` where [`stored`] looks for it; tells where that is.
+///
+/// # Errors
+/// [`CkksError::File`] where the directory cannot be made or written; [`CkksError::OutOfRange`] for numbers that no machine has.
+pub fn store(profile: &MachineProfile) -> Result<PathBuf, CkksError> {
+    let path =
+        profile_path().ok_or_else(|| CkksError::InvalidParams { reason: "this system names no cache directory for users".to_owned() })?;
+    store_at(&path, profile)?;
+    Ok(path)
+}
+
+/// Writes `profile` to `path`, whole or not at all, and makes the directories above it.
+///
+/// # Errors
+/// As [`store`].
+pub fn store_at(path: &Path, profile: &MachineProfile) -> Result<(), CkksError> {
+    let remedy = "measure anew".to_owned();
+    check(profile).map_err(|value| CkksError::OutOfRange { what: "the machine profile", value, remedy })?;
+    let text = toml::to_string(profile).map_err(|error| CkksError::InvalidParams { reason: error.to_string() })?;
+    Ok(write_atomically(path, &text).map_err(|error| FileError::io(path, "write", error))?)
+}
+
+/// Makes the directory, writes beside the target and renames: a reader sees the old profile or the new one.
+fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map_err(|failure| failure.error)?;
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Machine profiles: measured, stored, read back, and refused with a reason where they are not what they should be.
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+
+use clathrate_arith::Isa;
+use clathrate_ckks::CkksError;
+use clathrate_ckks::tune::{StoredProfile, measure, store_at, stored_at};
+use clathrate_lattice::switch::MachineProfile;
+use common::quiet;
+use tempfile::TempDir;
+
+fn place() -> (TempDir, PathBuf) {
+    let folder = TempDir::new().expect("folder");
+    let path = folder.path().join("deep").join("profile.toml");
+    (folder, path)
+}
+
+fn sample(isa: Isa) -> MachineProfile {
+    MachineProfile { source: "a test \"quoted\"\nline".to_owned(), isa: Some(isa.name().to_owned()), ..MachineProfile::built_in() }
+}
+
+/// The reason why `text` is no profile.
+fn reason(text: &str) -> String {
+    let (_folder, path) = place();
+    fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+    fs::write(&path, text).expect("write");
+    let stored = stored_at(&path, Isa::Scalar);
+    assert!(stored.profile().is_none() && stored.state() == "broken", "{stored:?}");
+    let message = stored.to_string();
+    assert!(message.contains("clathrate tune") && message.contains(&path.display().to_string()), "{message}");
+    match stored {
+        StoredProfile::Broken { reason, .. } => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The sample as text, with one replacement that must apply.
+fn changed(from: &str, to: &str) -> String {
+    let text = toml::to_string(&sample(Isa::Scalar)).expect("text");
+    assert!(text.contains(from), "{from} in {text}");
+    text.replacen(from, to, 1)
+}
+
+#[test]
+fn profile_absent_is_absent_and_names_the_remedy() {
+    let (_folder, path) = place();
+    let stored = stored_at(&path, Isa::Scalar);
+    assert_eq!(stored, StoredProfile::Absent { path: Some(path.clone()) });
+    assert!(stored.to_string().contains("clathrate tune"));
+    // A file where a directory should be: there is no profile there either.
+    fs::write(path.parent().expect("parent"), "").expect("write");
+    assert_eq!(stored_at(&path, Isa::Scalar).state(), "absent");
+}
+
+#[test]
+fn profile_stored_comes_back_number_for_number() {
+    let (_folder, path) = place();
+    for isa in [Isa::Scalar, Isa::Avx2, Isa::Ifma] {
+        let mut profile = sample(isa);
+        profile.read_ns_per_byte = 0.1 + 0.2;
+        profile.cache_bytes = 0.0;
+        store_at(&path, &profile).expect("stored");
+        assert_eq!(stored_at(&path, isa), StoredProfile::Ready { path: path.clone(), profile });
+    }
+    let beside = fs::read_dir(path.parent().expect("parent")).expect("folder").count();
+    assert_eq!(beside, 1, "nothing but the profile is left");
+}
+
+#[test]
+fn profile_of_other_kernels_is_foreign_and_names_both() {
+    let (_folder, path) = place();
+    store_at(&path, &sample(Isa::Ifma)).expect("stored");
+    let stored = stored_at(&path, Isa::Scalar);
+    assert!(stored.profile().is_none());
+    let message = stored.to_string();
+    assert_eq!(stored.state(), "foreign");
+    assert!(message.contains("ifma kernels") && message.contains("scalar ones") && message.contains("clathrate tune"), "{message}");
+    fs::write(&path, changed("scalar", "quantum")).expect("write");
+    assert_eq!(stored_at(&path, Isa::Scalar).state(), "foreign");
+}
+
+#[test]
+fn profile_broken_says_what_is_wrong() {
+    reason("");
+    reason("\0\0\0\0");
+    reason("[[[[");
+    let whole = toml::to_string(&sample(Isa::Scalar)).expect("text");
+    reason(&whole[..whole.len() / 2]);
+    assert!(reason(&format!("surprise = 1\n{whole}")).contains("surprise"));
+    assert!(reason(&changed("isa = \"scalar\"\n", "")).contains("which kernels"));
+    assert!(reason(&"#".repeat(1 << 21)).contains("1 MiB"));
+    let no_kernels = MachineProfile { kernels: Vec::new(), ..sample(Isa::Scalar) };
+    assert!(reason(&toml::to_string(&no_kernels).expect("text")).contains("no kernels"));
+}
+
+#[test]
+fn profile_with_impossible_numbers_is_broken_and_names_them() {
+    for bad in ["0.0", "-1.0", "nan", "inf", "-inf"] {
+        assert!(reason(&changed("read_ns_per_byte = 0.035", &format!("read_ns_per_byte = {bad}"))).contains("read_ns_per_byte is"));
+        assert!(reason(&changed("convert = 368.64", &format!("convert = {bad}"))).contains("conversion at degree 4096"));
+    }
+    assert!(reason(&changed("cache_bytes = 16000000.0", "cache_bytes = -1.0")).contains("cache_bytes is -1"));
+    for degree in ["0", "3", "4097", "2097152"] {
+        assert!(reason(&changed("degree = 4096", &format!("degree = {degree}"))).contains(&format!("degree {degree} is no power")));
+    }
+    reason(&changed("degree = 4096", "degree = -4096"));
+}
+
+#[test]
+fn profile_unsound_is_not_stored_over_a_sound_one() {
+    let (_folder, path) = place();
+    store_at(&path, &sample(Isa::Scalar)).expect("stored");
+    let before = fs::read(&path).expect("read");
+    let mut bad = sample(Isa::Scalar);
+    bad.kernels[0].product = f64::NAN;
+    assert!(matches!(store_at(&path, &bad), Err(CkksError::OutOfRange { .. })));
+    assert_eq!(fs::read(&path).expect("read"), before);
+}
+
+#[test]
+fn profile_in_an_unwritable_place_is_an_error_with_the_path() {
+    let (_folder, path) = place();
+    fs::write(path.parent().expect("parent"), "a file").expect("write");
+    let error = store_at(&path, &sample(Isa::Scalar)).expect_err("refused").to_string();
+    assert!(error.contains(&path.display().to_string()), "{error}");
+    let (folder, _) = place();
+    assert!(store_at(folder.path(), &sample(Isa::Scalar)).is_err(), "a directory is not replaced");
+    assert_eq!(stored_at(folder.path(), Isa::Scalar).state(), "broken");
+}
+
+#[test]
+fn measure_gives_what_can_be_stored_and_tells_each_step() {
+    let (_folder, path) = place();
+    for isa in Isa::available() {
+        let mut seen = Vec::new();
+        let profile = measure(isa, &mut |done, total| {
+            seen.push((done, total));
+            true
+        })
+        .expect("measured");
+        let total = seen.len() - 1;
+        assert_eq!(seen, (0..=total).map(|done| (done, total)).collect::<Vec<_>>());
+        store_at(&path, &profile).expect("sound");
+        assert_eq!(stored_at(&path, isa).profile(), Some(&profile));
+        // Sixteen times the words take longer, whatever the noise.
+        let (first, last) = (profile.kernels[0], profile.kernels[profile.kernels.len() - 1]);
+        assert!(last.degree == 16 * first.degree && last.transform[0] > 4.0 * first.transform[0], "{first:?} {last:?}");
+    }
+}
+
+#[test]
+fn measure_stops_when_told() {
+    for at in [0, 1] {
+        let stopped = measure(Isa::Scalar, &mut |done, _| done < at);
+        assert!(matches!(stopped, Err(CkksError::Cancelled)));
+    }
+    assert!(measure(Isa::Scalar, &mut quiet()).is_ok());
+}

@@ -1,0 +1,43 @@
+//! `clathrate tune`: measures this machine's kernels and stores what every later plan goes by.
+
+use clathrate_arith::Isa;
+use clathrate_ckks::CkksError;
+use clathrate_ckks::tune;
+use clathrate_lattice::switch::MachineProfile;
+use serde_json::json;
+
+use crate::arguments::Tune;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Runs the verb.
+pub fn run(arguments: &Tune, console: &Console) -> Result<(), Failure> {
+    let isa = Isa::detect().map_err(CkksError::from)?;
+    if cfg!(debug_assertions) {
+        console.warn("this is a debug build: its times are not those of a release build");
+    }
+    let mut bar = console.progress("tune");
+    let profile = tune::measure(isa, &mut bar.callback())?;
+    drop(bar);
+    let path = if arguments.dry_run { None } else { Some(tune::store(&profile)?) };
+    let last = match &path {
+        Some(path) => format!("wrote {}: plans for {} kernels go by it from now on", path.display(), isa.name()),
+        None => "dry run: nothing written".to_owned(),
+    };
+    console.result(format!("{}\n{last}", table(&profile)), &json!({ "output": path, "profile": profile }))
+}
+
+/// The profile for people.
+fn table(profile: &MachineProfile) -> String {
+    let mut lines = vec![
+        format!("{}, one thread; microseconds per row of residues", profile.source),
+        "  degree  transform: 46 bits     50 bits      any  convert  product".to_owned(),
+    ];
+    lines.extend(profile.kernels.iter().map(|times| {
+        let [small, middle, any] = times.transform.map(|time| time / 1e3);
+        let (convert, product) = (times.convert / 1e3, times.product / 1e3);
+        format!("{:>8}  {small:>18.2}  {middle:>10.2}  {any:>7.1}  {convert:>7.2}  {product:>7.2}", times.degree)
+    }));
+    lines.push(format!("keys from memory: {:.1} GB/s", 1.0 / profile.read_ns_per_byte));
+    lines.join("\n")
+}

@@ -1,0 +1,289 @@
+"""Switching: options, plans, the machine's profile, keys prepared ahead of use."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import signal
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+# Long enough for auxiliary primes, small enough for milliseconds.
+SPEC = {"degree": 512, "steps": [[30, 30]] + [40] * 10, "special": [42, 42], "log2_scale": 40, "insecure": True}
+NEEDS = cl.Needs(relinearise=True, rotations=[1, -2], conjugate=True)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch) -> Path:
+    """A cache directory of this test's own: neither the user's profile nor a change to it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "clathrate" / "profile.toml"
+
+
+@pytest.fixture(scope="module")
+def owner() -> tuple[cl.Params, cl.SecretKey]:
+    params = cl.Params(**SPEC)
+    return params, cl.SecretKey.generate(params)
+
+
+def keys_under(owner, needs: cl.Needs = NEEDS, **options) -> tuple[cl.Params, cl.EvaluationKeys]:
+    """The owner's keys, used under parameters with other options."""
+    params = cl.Params(**SPEC, **options)
+    return params, cl.from_bytes(owner[1].evaluation_keys(needs).to_bytes(), params)
+
+
+@pytest.mark.parametrize(
+    ("switching", "error", "message"),
+    [
+        ("", cl.DataError, "fastest"),
+        ("Fastest", cl.DataError, "fastest"),
+        ("hybrid", cl.DataError, r"\(\"hybrid\", r\)"),
+        ((), cl.DataError, "fastest"),
+        (("hybrid",), cl.DataError, "fastest"),
+        (("hybrid", 1, 2), cl.DataError, "fastest"),
+        (("decomposed", 1), cl.DataError, "r_tilde"),
+        (("decomposed", 1, 2, 3), cl.DataError, "r_tilde"),
+        (("fastest", 1), cl.DataError, "fastest"),
+        ((1, "hybrid"), cl.DataError, "fastest"),
+        (("hybrid", 0), cl.DataError, "is 0: use 1 to 256"),
+        (("hybrid", -3), cl.DataError, "is -3"),
+        (("hybrid", 10**40), cl.DataError, "use 1 to 256"),
+        (("decomposed", 2, 0), cl.DataError, "is 0"),
+        (("hybrid", 1.5), TypeError, "float"),
+        (("hybrid", "2"), TypeError, "str"),
+        (["hybrid", 2], TypeError, "switching"),
+        (None, TypeError, "switching"),
+        (3, TypeError, "switching"),
+    ],
+)
+def test_ways_of_switching_that_do_not_exist_are_refused_with_those_that_do(switching, error, message):
+    for make in (lambda: cl.Params(**SPEC, switching=switching), lambda: cl.Params.preset("insecure_tiny", switching=switching)):
+        with pytest.raises(error, match=message):
+            make()
+
+
+def test_digits_too_long_for_every_level_are_refused_with_both_numbers():
+    with pytest.raises(cl.ParamsError, match=r"50 special primes: 12 primes are free there .* ask for 1 to 12"):
+        cl.Params(**SPEC, switching=("hybrid", 50))
+    with pytest.raises(cl.ParamsError, match=r"needs a chain of 12 primes or more, this one has 9"):
+        cl.Params.preset("insecure_small", switching=("decomposed", 2, 2))
+    with pytest.raises(cl.ParamsError, match=r"auxiliary modulus of \d+ bits, the chain's has \d+: use shorter"):
+        cl.Params(**SPEC, switching=("decomposed", 6, 16))
+
+
+def test_digits_too_long_for_one_level_are_refused_there_and_serve_below(owner):
+    params, keys = keys_under(owner, switching=("hybrid", 4))
+    refused = params.switching_plan().to_dict()["refused"]
+    assert [row["level"] for row in refused] == [9, 10]
+    data = np.linspace(-1, 1, 256)
+    high, low = (cl.from_bytes(owner[1].encrypt(data, level=level).to_bytes(), params).with_keys(keys) for level in (9, 8))
+    with pytest.raises(cl.ParamsError, match=r"level 9 with 4 special primes: \d+ primes are free"):
+        high.rotate(1)
+    assert np.max(np.abs(owner[1].decrypt(low.rotate(1)) - np.roll(data, -1))) < 1e-6
+
+
+@pytest.mark.parametrize("option", ["key_expansion", "key_cache_mib"])
+@pytest.mark.parametrize("value", [-1, -1e300, -math.inf, math.nan])
+def test_memory_limits_below_nothing_are_refused(option, value):
+    with pytest.raises(cl.DataError, match=option):
+        cl.Params(**SPEC, **{option: value})
+
+
+@pytest.mark.parametrize("value", [0, 1e-300, 1e300, math.inf])
+def test_memory_limits_may_be_nothing_or_anything(value):
+    plan = cl.Params(**SPEC, key_expansion=value, key_cache_mib=value).switching_plan().to_dict()
+    assert plan["derived_bytes"] <= value * plan["key_bytes"]
+    assert len(plan["rows"]) == 11
+
+
+ALL_OPTIONS = [
+    {},
+    {"switching": "fastest", "key_expansion": math.inf},
+    {"switching": "as_made"},
+    {"key_expansion": 0},
+    {"key_cache_mib": 0},
+    {"switching": ("hybrid", 2)},
+    {"switching": ("hybrid", 2), "key_cache_mib": 0},
+    {"switching": ("decomposed", 2, 3)},
+    {"switching": ("decomposed", 2, 3), "key_cache_mib": 0},
+    {"switching": ("decomposed", 2, 1), "threads": 2},
+]
+
+
+@pytest.mark.parametrize("options", ALL_OPTIONS, ids=str)
+def test_results_agree_whatever_the_way_of_switching(owner, rng, options):
+    params, keys = keys_under(owner, **options)
+    x, y = rng.normal(size=256), rng.normal(size=256)
+    for level in (10, 7, 3):
+        left, right = (cl.from_bytes(owner[1].encrypt(data, level=level).to_bytes(), params).with_keys(keys) for data in (x, y))
+        product = (left * right).rescale().rotate(-2) + left.conj().rotate_many([1])[0]
+        assert np.max(np.abs(owner[1].decrypt(product) - (np.roll(x * y, 2) + np.roll(x, -1)))) < 1e-5
+
+
+def test_a_budget_of_nothing_derives_nothing(owner):
+    params, keys = keys_under(owner, switching=("hybrid", 4), key_cache_mib=0)
+    ct = cl.from_bytes(owner[1].encrypt([1.0, 2.0], level=5).to_bytes(), params).with_keys(keys)
+    ct.rotate(1)
+    assert keys.derived_bytes == 0
+    assert keys.prepare() == 0
+
+
+def test_plans_have_a_row_per_level_and_figures_that_add_up():
+    params = cl.Params(**SPEC)
+    plan = params.switching_plan()
+    figures = plan.to_dict()
+    assert [row["level"] for row in plan.rows] == list(range(11))
+    for row in plan.rows:
+        assert row["milliseconds"] > 0
+        assert row["read_bytes"] > 0
+        assert (row["engine"] == "decomposed") == (row["r_tilde"] is not None) == (row["key_digits"] is not None)
+        assert not (row["as_made"] and row["derived_bytes"])
+    forms = {(row["engine"], row["r"], row["r_tilde"], row["as_made"]): row["derived_bytes"] for row in plan.rows}
+    assert figures["derived_bytes"] == sum(forms.values()) <= figures["key_expansion"] * figures["key_bytes"]
+    assert plan.explain() == str(plan) == repr(plan)
+    assert "clathrate tune" in plan.explain()
+    low = params.switching_plan(level=4)
+    assert [row["level"] for row in low.rows] == list(range(5))
+    assert low.to_dict()["key_level"] == 4
+    assert low.to_dict()["key_bytes"] < figures["key_bytes"]
+
+
+def test_plans_for_no_level_or_no_keys_are_refused():
+    with pytest.raises(cl.LevelError, match="0 to 10"):
+        cl.Params(**SPEC).switching_plan(11)
+    with pytest.raises(cl.LevelError):
+        cl.Params(**SPEC).switching_plan(-1)
+    with pytest.raises(cl.ParamsError, match="special"):
+        cl.Params(degree=64, steps=[[30, 30], 40], log2_scale=40, insecure=True).switching_plan()
+
+
+def test_plans_without_derived_keys_are_never_faster():
+    free, bound = (
+        cl.Params(**SPEC, **options).switching_plan().rows for options in ({"key_expansion": math.inf}, {"switching": "as_made"})
+    )
+    assert all(row["as_made"] for row in bound)
+    assert all(row["milliseconds"] <= other["milliseconds"] for row, other in zip(free, bound, strict=True))
+    assert any(row["milliseconds"] < other["milliseconds"] for row, other in zip(free, bound, strict=True))
+
+
+def test_options_travel_with_pickled_params():
+    for options in ALL_OPTIONS:
+        params = cl.Params(**SPEC, **options)
+        again = pickle.loads(pickle.dumps(params))
+        assert again == params
+        assert again.switching == params.switching == options.get("switching", "fastest")
+        assert again.switching_plan().to_dict() == params.switching_plan().to_dict()
+
+
+def test_prepared_keys_derive_nothing_more_in_use(owner):
+    params, keys = keys_under(owner)
+    assert keys.derived_bytes == 0
+    seen: list[tuple[int, int]] = []
+    total = keys.prepare(progress=lambda done, total: seen.append((done, total)))
+    assert total == keys.derived_bytes > 0
+    assert seen == [(done, len(seen) - 1) for done in range(len(seen))]
+    # Relinearisation, conjugation, two rotations: at rank 1 each derives what the plan says.
+    assert total == 4 * params.switching_plan().to_dict()["derived_bytes"]
+    ct = cl.from_bytes(owner[1].encrypt([1.0, 2.0]).to_bytes(), params).with_keys(keys)
+    for level in range(10, 0, -1):
+        ct.drop_to_level(level).rotate_many([1, -2])
+        (ct.drop_to_level(level) * ct.drop_to_level(level)).conj()
+    assert keys.derived_bytes == total
+    keys.drop_derived()
+    assert keys.derived_bytes == 0
+    assert np.max(np.abs(owner[1].decrypt(ct.drop_to_level(4).rotate(1))[:1] - 2.0)) < 1e-5
+    assert 0 < keys.derived_bytes < total
+
+
+def test_prepare_takes_levels_and_refuses_those_there_are_not(owner):
+    params, keys = keys_under(owner, cl.Needs(rotations=[1]))
+    derived = {row["level"]: row["derived_bytes"] for row in params.switching_plan().rows}
+    level = next(level for level, size in derived.items() if size)
+    assert keys.prepare(levels=[]) == 0
+    assert keys.prepare([level]) == derived[level]
+    assert keys.prepare([level, level]) == derived[level]
+    for levels in ([11], [-1], [10**40]):
+        with pytest.raises(cl.LevelError, match="0 to 10"):
+            keys.prepare(levels)
+    with pytest.raises(TypeError):
+        keys.prepare(["1"])
+    # Levels above the keys' own are left out.
+    low = cl.from_bytes(owner[1].evaluation_keys(cl.Needs(rotations=[1], level=2)).to_bytes(), params)
+    assert low.prepare([5, 10]) == 0
+
+
+def test_prepare_stops_when_told_and_keeps_what_it_has(owner):
+    _, keys = keys_under(owner)
+    with pytest.raises(cl.CancelledError):
+        keys.prepare(progress=lambda done, total: done < 2)
+    some = keys.derived_bytes
+    assert 0 < some < keys.prepare()
+    with pytest.raises(ZeroDivisionError):
+        keys.prepare(progress=lambda done, total: 1 // 0)
+
+
+def test_no_keys_prepare_to_nothing(owner):
+    keys = owner[1].evaluation_keys(cl.Needs())
+    assert keys.prepare() == keys.derived_bytes == 0
+    keys.drop_derived()
+
+
+def test_tune_stores_a_profile_that_plans_go_by(cache):
+    assert cl.doctor()["profile"]["state"] == "absent"
+    assert cl.tune(dry_run=True) is None
+    assert not cache.exists()
+    seen: list[tuple[int, int]] = []
+    assert cl.tune(progress=lambda done, total: seen.append((done, total))) == cache
+    assert seen == [(done, len(seen) - 1) for done in range(len(seen))]
+    profile = cl.doctor()["profile"]
+    assert (profile["state"], profile["path"]) == ("ready", cache)
+    plan = cl.Params(**SPEC).switching_plan()
+    assert plan.to_dict()["origin"] == "measured"
+    assert str(cache) in plan.explain()
+
+
+def test_tune_stops_when_told_and_stores_nothing(cache):
+    with pytest.raises(cl.CancelledError):
+        cl.tune(progress=lambda done, total: done < 1)
+    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        [cl.tune(dry_run=True) for _ in range(1000)]
+    timer.join()
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize("text", [b"", b"\xff\xfe", b"not toml [", b"source = 3", b"kernels = []", b"# " + b"x" * (1 << 20)])
+def test_broken_profiles_are_told_with_path_and_remedy_and_stop_nothing(cache, text):
+    cache.parent.mkdir(parents=True)
+    cache.write_bytes(text)
+    profile = cl.doctor()["profile"]
+    assert profile["state"] == "broken"
+    for told in (profile["message"], cl.Params(**SPEC).switching_plan().explain()):
+        assert str(cache) in told
+        assert "clathrate tune" in told
+
+
+def test_profiles_of_other_kernels_are_left_alone(cache):
+    cl.tune()
+    name = cl.doctor()["chosen"]
+    other = "scalar" if name != "scalar" else "avx2"
+    cache.write_text(cache.read_text().replace(f'isa = "{name}"', f'isa = "{other}"'))
+    profile = cl.doctor()["profile"]
+    assert profile["state"] == "foreign"
+    assert f"with {other} kernels, and {name} ones" in profile["message"]
+    plan = cl.Params(**SPEC).switching_plan()
+    assert plan.to_dict()["origin"] == "built-in"
+    assert "clathrate tune" in plan.explain()
+
+
+def test_a_cache_directory_that_cannot_be_written_is_an_os_error(cache):
+    cache.parent.parent.write_text("a file")
+    with pytest.raises(cl.FileAccessError, match="cannot write"):
+        cl.tune()
