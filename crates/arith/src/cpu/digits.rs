@@ -11,6 +11,7 @@ use crate::kernels::split::{RADIX, SplitTransform, VECTOR, digit_words};
 use crate::limbs::LimbForm;
 
 /// Words of a row that are prepared at once where sixteen rows are: long enough to be fetched as streams, short enough that
+/// what is written stays in the second-level cache.
 const PIECE: usize = 512;
 
 /// The left sides of all conversions of a call, term by term, in the forms that its rows read.
