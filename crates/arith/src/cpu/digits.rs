@@ -10,8 +10,9 @@ use crate::extension::DigitExtension;
 use crate::kernels::split::{RADIX, SplitTransform, VECTOR, digit_words};
 use crate::limbs::LimbForm;
 
-/// Words of a row that are prepared at once where sixteen rows are: what is written stays in the second-level cache.
-const PIECE: usize = 128;
+/// Words of a row that are prepared at once where sixteen rows are: long enough to be fetched as streams, short enough that
+/// what is written stays in the second-level cache.
+const PIECE: usize = 512;
 
 /// The left sides of all conversions of a call, term by term, in the forms that its rows read.
 pub(super) struct PreparedDigits {

@@ -25,8 +25,8 @@ const WAITING: usize = 48;
 /// Most terms that wait for one pass over the keys. A pass over some of the terms reads pieces of the keys, and results again.
 const TERMS: usize = 64;
 
-/// Most bytes of factors fetched ahead: a quarter of the second-level cache.
-const AHEAD: usize = 1 << 18;
+/// Most bytes of factors fetched ahead: what a product reads before its own fetching runs. More of it delays the tails as much.
+const AHEAD: usize = 1 << 16;
 
 /// Words of heads that go around the caches: they, the digits and the factors would drive one another out.
 const FAR_WORDS: usize = 1 << 19;
