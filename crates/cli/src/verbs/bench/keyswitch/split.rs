@@ -1,7 +1,7 @@
 //! Where the time of one switch goes: its transforms, its inner product, its conversions, each run apart. [klss, Figure 2]
 //!
-//! Each part does the operations of the switch, as many and of the same sizes, on buffers of its own and a key of its own. A switch proper does them row
-//! by row, so that more stays in the cache: the parts add up to about what it takes, not exactly.
+//! Each part does the operations of the switch, as many and of the same sizes, on warm buffers of its own and a key of its own. The parts are a lower
+//! bound: what a switch takes beyond their sum belongs to none of them.
 
 use clathrate_arith::{BaseConversion, Buffer, Engine, FactorShape, Rounding};
 use clathrate_lattice::switch::SwitchPlan;
