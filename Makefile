@@ -7,13 +7,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: demo test test-rust test-python test-full bench lint build clean help
+.PHONY: demo test test-rust test-python test-full bench bench-keyswitch lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
 	@echo "make test       all tests"
 	@echo "make test-full  the same at secure, full-size parameters"
 	@echo "make bench      ours and other libraries, one table (QUICK=1: two minutes)"
+	@echo "make bench-keyswitch  every way to switch keys at every level, beside the papers' numbers (QUICK=1: half a minute, small degrees)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
 
 $(BIN)/pip:
@@ -54,6 +55,13 @@ bench:
 	$(PYTHON) bench/tables.py product bench/results/product.json
 	$(PYTHON) bench/peers/run.py install
 	$(PYTHON) bench/run.py ckks --print --part clathrate 200 "target/release/clathrate bench" --part peers 560 "$(PYTHON) bench/peers/run.py run"
+
+# Key switching at the papers' parameters: about 12 minutes and 10 GB of memory, on a quiet machine. A quick run has results of its own.
+KEYSWITCH_RESULTS := keyswitch$(if $(filter-out 0,$(QUICK)),-quick)
+bench-keyswitch:
+	$(CARGO) build --release --locked -p clathrate-cli
+	$(PYTHON) bench/run.py $(KEYSWITCH_RESULTS) --total 1500 --part clathrate 1500 "target/release/clathrate bench --set stream,keyswitch"
+	$(PYTHON) bench/keyswitch.py bench/results/$(KEYSWITCH_RESULTS).json
 
 lint: build
 	$(CARGO) fmt --all --check

@@ -7,6 +7,7 @@ keyswitch.md by the layout of the papers' tables. bench/README.md describes the 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,13 +28,16 @@ CHOICE = (*CHAIN, "special_primes", "engine", "digit", "key_bytes")
 NEEDED = {
     "switch": CHOICE,
     "switch_planned": CHOICE,
+    "switch_unlimited": CHOICE,
     "multiply": CHOICE,
     "automorphism": CHOICE,
     "expand": ("preset", "digit", "key_bytes", "base_key_bytes"),
     "polynomial": (*CHAIN, "degree", "basis", "keys"),
     "stream_read": ("bytes",),
 }
-# What tells rows of one work apart.
+# A planned choice may differ from run to run: there is one per level.
+ONE_PER_LEVEL = ("switch_planned", "switch_unlimited")
+# What tells rows of other works apart.
 IDENTITY = ("preset", "primes", "engine", "digit", "key_digit", "degree", "basis", "keys")
 
 # The goals: one switch at N = 2^16, l~ = 48, r = 4; the plan against the best fixed choice; the papers' programs against ours.
@@ -64,8 +68,7 @@ class Results:
             if missing:
                 raise ValueError(f"row {row['work']} at {row['params']} lacks {', '.join(missing)} in extra")
             identity = (row["work"], row["who"], *(extra.get(field) for field in IDENTITY))
-            # A planned choice may differ from run to run: there is one per level.
-            identity = identity[:4] if row["work"] == "switch_planned" else identity
+            identity = identity[:4] if row["work"] in ONE_PER_LEVEL else identity
             if identity in seen:
                 raise ValueError(f"two rows for {row['work']} at {row['params']}")
             seen.add(identity)
@@ -111,6 +114,20 @@ def choice(row: Row | None) -> str:
     return f"{extra['engine']} r={extra['digit']}{tail}"
 
 
+def with_choice(row: Row | None) -> str:
+    """Milliseconds and choice."""
+    return NONE if row is None else f"{text(ms(row))} ({choice(row)})"
+
+
+def rival(results: Results, planned: Row | None) -> float | None:
+    """Milliseconds of the best fixed choice at the level of a planned one: timed in turns with it, where the row has that."""
+    if planned is None:
+        return None
+    extra = planned["extra"]
+    in_turns = (extra.get("best_fixed") or {}).get("median_ms")
+    return in_turns or ms(results.fastest("switch", preset=extra["preset"], primes=extra["primes"]))
+
+
 def stream_share(results: Results, key_bytes: float, milliseconds: float | None) -> str:
     """The part of the stream bandwidth at which a key was read."""
     if not results.stream_gb_per_s or not milliseconds:
@@ -134,7 +151,7 @@ def klss_switch(results: Results, log_degree: int) -> list[str]:
         swept = [results.fastest("switch", engine=DECOMPOSED, key_digit=key_digit, **at) for key_digit in key_digits]
         here = papers.measured_switch(log_degree, row["all_primes"], row["digit"])
         cells = [str(row["all_primes"]), f"({row['primes']}, {row['digit']})", text(ms(hybrid)), *(text(ms(cell)) for cell in swept)]
-        cells += [f"{text(ms(best))} ({choice(best)})", quotient(ms(hybrid), ms(decomposed)), f"{row['speedup']:.1f}x"]
+        cells += [with_choice(best), quotient(ms(hybrid), ms(decomposed)), f"{row['speedup']:.1f}x"]
         cells += [quotient(papers.best_key_digit(row)[1] * 1e3, ms(best)), quotient(here and here["fast_ksw_decomposed_ms"], ms(best))]
         body.append(cells)
     return grid(heads, body) if body else []
@@ -185,7 +202,7 @@ def klss_split(results: Results) -> list[str]:
 def level_switch(results: Results) -> list[str]:
     """The layout of level-aware Table 3: fixed digit lengths against the plan."""
     table = papers.load("level_aware")["switch"]
-    heads = ["l", *(f"r={digit}" for digit in table["digit"]), "planned", "plan", "planned / best fixed"]
+    heads = ["l", *(f"r={digit}" for digit in table["digit"]), "planned", "plan", "planned / best fixed", "plan with all memory it wants"]
     heads += ["paper's", "paper / planned", "level-aware-ksw (similar machine) / planned"]
     body = []
     for row in table["rows"]:
@@ -199,7 +216,8 @@ def level_switch(results: Results) -> list[str]:
             *(text(ms(cell)) for cell in fixed),
             text(ms(planned)),
             choice(planned),
-            quotient(ms(planned), ms(best)),
+            quotient(ms(planned), rival(results, planned) or ms(best)),
+            with_choice(results.fastest("switch_unlimited", **at)),
         ]
         cells += [text(row["ours_ms"]), quotient(row["ours_ms"], ms(planned)), quotient(papers.measured_level(row["primes"]), ms(planned))]
         body.append(cells)
@@ -223,20 +241,26 @@ def level_polynomials(results: Results) -> list[str]:
     return grid(heads, body) if body else []
 
 
+def key_sizes(extra: dict[str, Any], prefix: str) -> list[str]:
+    """10^9 bytes of a key as it is held, and with a word for each residue."""
+    words = extra.get(f"{prefix}key_bytes_as_words")
+    return [text(extra[f"{prefix}key_bytes"] / 1e9), text(words and words / 1e9)]
+
+
 def level_expansion(results: Results) -> list[str]:
     """The layout of level-aware Table 5: time to derive a key and its size."""
-    heads = ["r", "ms", "key GB", "paper's ms", "paper's GB", "paper / ours", "level-aware-ksw (similar machine) / ours"]
+    heads = ["r", "ms", "key GB", "as 8-byte words, GB", "paper's ms", "paper's GB", "paper / ours", "level-aware-ksw (similar machine) / ours"]
     body, base = [], None
     for row in papers.load("level_aware")["expansion"]["rows"]:
         ours = results.fastest("expand", preset=LEVEL_PRESET, digit=row["digit"])
         if ours is not None:
-            base = ours["extra"]["base_key_bytes"]
-            cells = [str(row["digit"]), text(ms(ours)), text(ours["extra"]["key_bytes"] / 1e9), text(row["time_ms"]), str(row["key_gb"])]
+            base = ours["extra"]
+            cells = [str(row["digit"]), text(ms(ours)), *key_sizes(base, ""), text(row["time_ms"]), str(row["key_gb"])]
             body.append([*cells, quotient(row["time_ms"], ms(ours)), quotient(papers.measured_expansion(row["digit"]), ms(ours))])
     if base is None:
         return []
     paper = papers.load("level_aware")["expansion"]["rows"][0]
-    return grid(heads, [[str(paper["digit"]), NONE, text(base / 1e9), NONE, str(paper["key_gb"]), NONE, NONE], *body])
+    return grid(heads, [[str(paper["digit"]), NONE, *key_sizes(base, "base_"), NONE, str(paper["key_gb"]), NONE, NONE], *body])
 
 
 def paper_best(preset: str, primes: int) -> tuple[str, float | None, float | None]:
@@ -270,6 +294,9 @@ def best_per_level(results: Results, preset: str) -> list[str]:
         "key MB",
         "GB/s",
         "of stream",
+        "planned",
+        "planned / best fixed",
+        "plan with all memory it wants",
     ]
     body = []
     for primes in sorted({row["extra"]["primes"] for row in results.all("switch", preset=preset)}, reverse=True):
@@ -277,7 +304,9 @@ def best_per_level(results: Results, preset: str) -> list[str]:
         theirs, paper_ms, here_ms = paper_best(preset, primes)
         key_bytes, time = best["extra"]["key_bytes"], median(best)
         cells = [str(primes), choice(best), text(time), theirs, text(paper_ms), quotient(paper_ms, time), quotient(here_ms, time)]
-        body.append([*cells, text(key_bytes / 1e6), text(key_bytes / time / 1e6), stream_share(results, key_bytes, time)])
+        cells += [text(key_bytes / 1e6), text(key_bytes / time / 1e6), stream_share(results, key_bytes, time)]
+        planned, unlimited = (results.fastest(work, preset=preset, primes=primes) for work in ONE_PER_LEVEL)
+        body.append([*cells, with_choice(planned), quotient(ms(planned), rival(results, planned)), with_choice(unlimited)])
     return grid(heads, body) if body else []
 
 
@@ -289,9 +318,9 @@ def goals(results: Results) -> list[str]:
         body.append(["N = 2^16, l~ = 48, r = 4", f"at most {GOAL_MS:.0f} ms", f"{text(ms(best))} ms", verdict(median(best) <= GOAL_MS)])
     worst = []
     for planned in results.all("switch_planned"):
-        fixed = results.fastest("switch", preset=planned["extra"]["preset"], primes=planned["extra"]["primes"])
-        if fixed is not None:
-            worst.append((median(planned) / median(fixed), planned["extra"]["preset"], planned["extra"]["primes"]))
+        fixed = rival(results, planned)
+        if fixed:
+            worst.append((median(planned) / fixed, planned["extra"]["preset"], planned["extra"]["primes"]))
     if worst:
         ratio, preset, primes = max(worst)
         wanted, found = f"at most {PLAN_SLACK:.2f}x at every level measured", f"{ratio:.2f}x at {preset}, l = {primes}"
@@ -324,6 +353,8 @@ def markdown(about: dict[str, Any], rows: list[Row], plots: Iterable[str] = ()) 
         f"{papers.load('klss')['machine']} (klss), {papers.load('level_aware')['machine']} (level-aware). `similar machine` is the",
         "papers' programs on a machine of the kind of ours, in another run. `l` counts ciphertext primes, `l~` all of them.",
     ]
+    if any(row["extra"].get("quick") for row in results.rows):
+        lines += ["", "**A quick run: degrees are 2^10 and 2^11, far below the sets'. Compare nothing here with anything.**"]
     if results.stream_gb_per_s:
         lines += ["", f"One thread reads {number(results.stream_gb_per_s)} GB/s of memory in one stream."]
     sections = [
@@ -361,7 +392,9 @@ def main() -> int:
         print(f"{options.file} says nothing of its machine: let bench/run.py write it", file=sys.stderr)
         return 2
     plots: list[Path] = []
-    if not options.no_plots:
+    if not options.no_plots and importlib.util.find_spec("matplotlib") is None:
+        print("no plots: matplotlib is not installed", file=sys.stderr)
+    elif not options.no_plots:
         from keyswitch_plots import draw
 
         plots = draw(Results(rows), options.file.with_suffix(""))

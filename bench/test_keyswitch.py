@@ -84,6 +84,19 @@ class Tables(unittest.TestCase):
         row = cells(level_switch(self.results), "36")
         assert (row["planned / best fixed"], row["level-aware-ksw (similar machine) / planned"]) == ("1.25x", "8.58x")
 
+    def test_plan_is_compared_with_the_rival_of_its_own_row_where_there_is_one(self) -> None:
+        planned = next(row for row in self.rows if row["work"] == "switch_planned" and row["extra"]["primes"] == 36)
+        planned["extra"]["best_fixed"] = {"engine": "hybrid", "digit": 4, "median_ms": 48.0}
+        results = Results(self.rows)
+        assert cells(level_switch(results), "36")["planned / best fixed"] == "1.04x"
+        assert cells(best_per_level(results, "level_aware"), "36")["planned / best fixed"] == "1.04x"
+        assert cells(goals(results), "plan against the best fixed choice")["measured"] == "1.04x at level_aware, l = 36"
+
+    def test_quick_run_says_that_it_is_one(self) -> None:
+        assert "A quick run" not in markdown(self.about, self.rows)
+        self.rows[1]["extra"]["quick"] = True
+        assert "A quick run" in markdown(self.about, self.rows)
+
     def test_polynomials_and_expansion_stand_beside_the_papers(self) -> None:
         row = cells(level_polynomials(self.results), "8 | power")
         assert (row["fixed r=1, s"], row["planned, s"], row["speedup"], row["paper's"]) == ("3.00", "1.00", "3.00x", "1.37x")

@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def snippets() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+def snippets(page: str = "README.md") -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
 
 
 def test_readme_snippets_run_and_the_matrix_product_is_right(capsys):
@@ -23,6 +23,14 @@ def test_readme_snippets_run_and_the_matrix_product_is_right(capsys):
     for snippet in found:
         exec(snippet, names)
     assert float(capsys.readouterr().out.split()[0]) < 1e-4
+
+
+def test_polynomials_page_runs_and_its_sigmoid_is_right(capsys):
+    (snippet,) = snippets("docs/polynomials.md")
+    exec(snippet, {})
+    printed = capsys.readouterr().out.split()
+    assert printed[:4] == ["polynomial", "of", "degree", "23"]
+    assert float(printed[-1]) < 7e-5
 
 
 def test_digits_demo_agrees_with_the_clear_model(tmp_path):

@@ -43,9 +43,9 @@ impl<'a> Key<'a> {
         Self { engine, factors, moduli, xs, out: vec![vec![0; PIECE]; COLUMNS], times }
     }
 
-    /// All products of the key, row by row.
-    fn products(&mut self, counts: bool) {
-        let left: Vec<&[u64]> = self.xs.iter().map(Vec::as_slice).collect();
+    /// The products over the first `used` terms, row by row.
+    fn products(&mut self, used: usize, counts: bool) {
+        let left: Vec<&[u64]> = self.xs[..used].iter().map(Vec::as_slice).collect();
         for (row, times) in self.times.iter_mut().enumerate() {
             let clock = Instant::now();
             let kernel = self.engine.table(self.moduli[row]).kernel();
@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let isas: Vec<Isa> = Isa::available();
     println!("Medians, sums of each row's; sums of least times in brackets.\n");
     println!(
-        "| kernel | key | bits | terms | packed ms | GB/s | words ms | GB/s | packed / words |\n|---|---|---|---|---|---|---|---|---|"
+        "| kernel | key | bits | terms used / all | packed ms | GB/s | words ms | GB/s | packed / words |\n|---|---|---|---|---|---|---|---|---|"
     );
     for &isa in isas.iter().rev() {
         for megabytes in [1usize, 4, 10, 24, 64, 320] {
@@ -88,7 +88,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 continue;
             }
             for bits in [36, 44, 46, 50] {
-                for terms in [11, 40] {
+                // The last is a key at a level of few digits.
+                for (terms, used) in [(11, 11), (40, 40), (40, 8)] {
                     let rows = ((megabytes << 20) / (DEGREE / VECTOR * terms * COLUMNS * bits as usize)).max(1);
                     let q = largest_primes(bits, 2 * DEGREE as u64, 1, &[])?[0];
                     let engine = CpuEngine::new(DEGREE, &vec![q; rows], isa)?;
@@ -97,11 +98,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                         for key in &mut keys {
                             // The first pass of a turn finds in the caches what the other key left there.
                             for pass in 0..3 {
-                                key.products(pass > 0);
+                                key.products(used, pass > 0);
                             }
                         }
                     }
-                    let sizes = [0, 1].map(|i: usize| keys[i].factors.bytes() as f64);
+                    let sizes = [0, 1].map(|i: usize| (keys[i].factors.bytes() * used / terms) as f64);
                     let times = [0, 1].map(|i: usize| keys[i].summary());
                     let show = |i: usize| {
                         let [least, median] = times[i];
@@ -110,7 +111,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let ratios = [1, 0].map(|i: usize| times[0][i] / times[1][i]);
                     let (packed, words) = (show(0), show(1));
                     println!(
-                        "| {} | {megabytes} MB | {bits} | {terms} | {packed} | {words} | {:.2} ({:.2}) |",
+                        "| {} | {megabytes} MB | {bits} | {used} / {terms} | {packed} | {words} | {:.2} ({:.2}) |",
                         isa.name(),
                         ratios[0],
                         ratios[1]

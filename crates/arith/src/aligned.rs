@@ -16,49 +16,49 @@ pub const ALIGNMENT: usize = 64;
 /// a translation buffer of 4 KiB pages holds.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Large allocations straight from the system, where it hands out zeroes: an allocator's would be zeroed a second time.
+/// Large allocations, fresh from the operating system: it hands out zeros, so they need no second pass, and the pages come when they
+/// are first touched, on the thread that does.
 #[cfg(target_os = "linux")]
 mod large {
+    use std::alloc::Layout;
     use std::ptr::NonNull;
 
-    use super::HUGE_PAGE;
+    /// A multiple of the system's page; the alignment is a multiple of it.
+    const PAGE: usize = 1 << 16;
 
-    /// `bytes` zero bytes aligned to [`HUGE_PAGE`], asked to lie in huge pages (a refusal costs speed only); `None` where there is no memory.
-    pub fn allocate(bytes: usize) -> Option<NonNull<u8>> {
-        let length = round_up(bytes)?;
-        let wide = length.checked_add(HUGE_PAGE)?;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new private mapping; it touches no memory that exists.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), wide, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0) };
-        if base == libc::MAP_FAILED {
+    /// Zero memory of this layout.
+    pub fn zeroed(layout: Layout) -> Option<NonNull<u64>> {
+        let kept = layout.size().checked_next_multiple_of(PAGE)?;
+        let reserved = kept.checked_add(layout.align())?;
+        // SAFETY: a new private mapping touches no other memory.
+        let start = unsafe {
+            libc::mmap(std::ptr::null_mut(), reserved, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        };
+        if start == libc::MAP_FAILED {
             return None;
         }
-        let before = base.align_offset(HUGE_PAGE);
-        // SAFETY: what is unmapped lies within the new mapping, before and after the part that is kept; so does the advice.
+        let before = start.align_offset(layout.align());
+        // SAFETY: all within the mapping, as `before` is less than the alignment: what lies before it and after the last page is given
+        // back, the rest advised.
         unsafe {
-            let start = base.cast::<u8>().add(before);
+            let pointer = start.add(before);
             if before > 0 {
-                libc::munmap(base, before);
+                libc::munmap(start, before);
             }
-            libc::munmap(start.add(length).cast(), HUGE_PAGE - before);
-            libc::madvise(start.cast(), length, libc::MADV_HUGEPAGE);
-            NonNull::new(start)
+            libc::munmap(pointer.add(kept), reserved - before - kept);
+            // A refusal costs speed only.
+            libc::madvise(pointer, kept, libc::MADV_HUGEPAGE);
+            NonNull::new(pointer.cast())
         }
     }
 
-    /// Gives back what [`allocate`] gave for `bytes`.
+    /// Gives it back.
     ///
     /// # Safety
-    /// `pointer` is from `allocate(bytes)` and not used again.
-    pub unsafe fn free(pointer: NonNull<u8>, bytes: usize) {
-        if let Some(length) = round_up(bytes) {
-            // SAFETY: the caller's mapping, whole.
-            unsafe { libc::munmap(pointer.as_ptr().cast(), length) };
-        }
-    }
-
-    fn round_up(bytes: usize) -> Option<usize> {
-        bytes.checked_next_multiple_of(HUGE_PAGE)
+    /// `pointer` is from [`zeroed`] with the same layout.
+    pub unsafe fn free(pointer: NonNull<u64>, layout: Layout) {
+        // SAFETY: the caller's.
+        unsafe { libc::munmap(pointer.as_ptr().cast(), layout.size().next_multiple_of(PAGE)) };
     }
 }
 
@@ -67,25 +67,19 @@ mod large {
     use std::alloc::{Layout, alloc_zeroed, dealloc};
     use std::ptr::NonNull;
 
-    fn layout(bytes: usize) -> Option<Layout> {
-        Layout::from_size_align(bytes, super::HUGE_PAGE).ok()
+    /// Zero memory of this layout, whose size is not zero.
+    pub fn zeroed(layout: Layout) -> Option<NonNull<u64>> {
+        // SAFETY: the layout has non-zero size.
+        NonNull::new(unsafe { alloc_zeroed(layout) }.cast())
     }
 
-    /// `bytes` zero bytes; `None` where there is no memory.
-    pub fn allocate(bytes: usize) -> Option<NonNull<u8>> {
-        // SAFETY: large allocations are not empty.
-        NonNull::new(unsafe { alloc_zeroed(layout(bytes)?) })
-    }
-
-    /// Gives back what [`allocate`] gave for `bytes`.
+    /// Gives it back.
     ///
     /// # Safety
-    /// `pointer` is from `allocate(bytes)` and not used again.
-    pub unsafe fn free(pointer: NonNull<u8>, bytes: usize) {
-        if let Some(layout) = layout(bytes) {
-            // SAFETY: the caller's allocation, with its layout.
-            unsafe { dealloc(pointer.as_ptr(), layout) };
-        }
+    /// `pointer` is from [`zeroed`] with the same layout.
+    pub unsafe fn free(pointer: NonNull<u64>, layout: Layout) {
+        // SAFETY: the caller's.
+        unsafe { dealloc(pointer.as_ptr().cast(), layout) }
     }
 }
 
@@ -108,34 +102,30 @@ impl AlignedWords {
             return Self { pointer: NonNull::dangling(), len };
         }
         let layout = Self::layout(len);
-        let memory = if layout.size() >= HUGE_PAGE {
-            large::allocate(layout.size())
+        let pointer = if layout.align() == HUGE_PAGE {
+            large::zeroed(layout)
         } else {
             // SAFETY: the layout has non-zero size.
-            NonNull::new(unsafe { alloc_zeroed(layout) })
+            NonNull::new(unsafe { alloc_zeroed(layout) }.cast::<u64>())
         };
-        let Some(pointer) = memory else { handle_alloc_error(layout) };
-        Self { pointer: pointer.cast(), len }
+        let Some(pointer) = pointer else { handle_alloc_error(layout) };
+        Self { pointer, len }
     }
 
     fn layout(len: usize) -> Layout {
+        let alignment = if len * 8 >= HUGE_PAGE { HUGE_PAGE } else { ALIGNMENT };
         // A length whose byte size overflows cannot be allocated on any machine; the standard library panics likewise.
-        Layout::array::<u64>(len).and_then(|l| l.align_to(ALIGNMENT)).expect("buffer size overflows the address space")
+        Layout::array::<u64>(len).and_then(|l| l.align_to(alignment)).expect("buffer size overflows the address space")
     }
 }
 
 impl Drop for AlignedWords {
     fn drop(&mut self) {
-        if self.len == 0 {
-            return;
-        }
-        let layout = Self::layout(self.len);
-        // SAFETY: allocated in `zeroed`, by the same rule.
-        unsafe {
-            if layout.size() >= HUGE_PAGE {
-                large::free(self.pointer.cast(), layout.size());
-            } else {
-                dealloc(self.pointer.as_ptr().cast(), layout);
+        if self.len > 0 {
+            let layout = Self::layout(self.len);
+            // SAFETY: allocated in `zeroed`, the same way, with the same layout.
+            unsafe {
+                if layout.align() == HUGE_PAGE { large::free(self.pointer, layout) } else { dealloc(self.pointer.as_ptr().cast(), layout) }
             }
         }
     }
@@ -240,12 +230,25 @@ mod tests {
 
     #[test]
     fn words_are_aligned_zeroed_and_writable() {
-        for len in [0usize, 1, 7, 8, 1000, HUGE_PAGE / 8, HUGE_PAGE / 8 + 1, 3 * HUGE_PAGE / 8 - 1] {
+        for len in [0usize, 1, 7, 8, 1000] {
             let mut words = AlignedWords::zeroed(len);
             assert_eq!(words.as_ptr() as usize % if len == 0 { 8 } else { ALIGNMENT }, 0);
             assert!(words.iter().all(|&w| w == 0));
             words.fill(3);
             assert_eq!(words.iter().sum::<u64>(), 3 * len as u64);
+        }
+    }
+
+    #[test]
+    fn large_words_are_zeroed_again_after_others_were_freed() {
+        for len in [HUGE_PAGE / 8, HUGE_PAGE / 8 + 1, 3 * HUGE_PAGE / 8 - 1] {
+            for round in 0..3 {
+                let mut words = AlignedWords::zeroed(len);
+                assert_eq!(words.as_ptr() as usize % HUGE_PAGE, 0);
+                assert!(words.iter().all(|&w| w == 0), "{len} words, round {round}");
+                words.fill(u64::MAX);
+                assert_eq!(words[len - 1], u64::MAX);
+            }
         }
     }
 

@@ -53,30 +53,34 @@ pub fn packed_bits(bits: u32) -> u32 {
 #[must_use]
 pub fn unpack(bytes: &[u8], bits: u32) -> [u64; VECTOR] {
     let mask = u64::MAX >> (64 - bits);
+    // Eight bytes of every lane are there, except at the end of a slice that was cut short.
+    let word = |at: usize| match bytes[at..].first_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => bytes[at..].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    };
     std::array::from_fn(|lane| {
         let at = lane * bits as usize;
-        let mut word = [0; 8];
-        let available = (bytes.len() - at / 8).min(8);
-        word[..available].copy_from_slice(&bytes[at / 8..at / 8 + available]);
-        (u64::from_le_bytes(word) >> (at % 8)) & mask
+        (word(at / 8) >> (at % 8)) & mask
     })
 }
 
 /// Writes eight residues, each below `1 << bits`, as one packed vector of `bits` bytes.
 pub fn pack(bytes: &mut [u8], bits: u32, lanes: &[u64; VECTOR]) {
     let bytes = &mut bytes[..bits as usize];
-    // 57 bits and an offset of 7 fit a word; what is left of a lane waits in `rest`.
+    // Whole words are written; what is left of a lane waits in `rest`, below the next one.
     let (mut rest, mut held, mut at) = (0u128, 0, 0);
     for &lane in lanes {
         rest |= u128::from(lane) << held;
         held += bits;
-        while held >= 8 {
-            bytes[at] = rest as u8;
-            rest >>= 8;
-            held -= 8;
-            at += 1;
+        if held >= 64 {
+            bytes[at..at + 8].copy_from_slice(&(rest as u64).to_le_bytes());
+            rest >>= 64;
+            held -= 64;
+            at += 8;
         }
     }
+    let end = bytes.len() - at;
+    bytes[at..].copy_from_slice(&(rest as u64).to_le_bytes()[..end]);
 }
 
 #[cfg(test)]

@@ -150,6 +150,20 @@ pub enum CkksError {
         /// The level there is.
         level: usize,
     },
+    /// Too low a level for a polynomial.
+    #[error(
+        "a polynomial of degree {degree} takes {depth} levels here, the ciphertext is at level {level}: start from level {depth} or higher (these parameters have levels up to {max_level}), lower the degree, or use parameters with more levels"
+    )]
+    PolynomialDepth {
+        /// The degree.
+        degree: usize,
+        /// Levels it takes.
+        depth: usize,
+        /// The level there is.
+        level: usize,
+        /// The highest level of the parameters.
+        max_level: usize,
+    },
     /// A level above where the ciphertext is.
     #[error("cannot drop from level {from} to level {to}: levels only go down")]
     LevelUp {
@@ -236,7 +250,7 @@ impl CkksError {
             | Self::Symbol { .. } => ErrorKind::Value,
             Self::Shape { .. } | Self::Encoding { .. } => ErrorKind::Shape,
             Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,
-            Self::LevelTooLow { .. } | Self::LevelUp { .. } => ErrorKind::Level,
+            Self::LevelTooLow { .. } | Self::PolynomialDepth { .. } | Self::LevelUp { .. } => ErrorKind::Level,
             Self::NoKeys { .. } | Self::NoRelinearisationKey | Self::NoConjugationKey | Self::NoRotationKey { .. } => ErrorKind::MissingKey,
             Self::WrongParams { .. } => ErrorKind::WrongParams,
             Self::WrongSecret { .. } => ErrorKind::WrongSecret,

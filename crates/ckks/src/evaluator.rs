@@ -44,7 +44,8 @@ enum Keys {
     Recorded(Arc<Mutex<KeyNeeds>>),
 }
 
-fn same_scale(x: f64, y: f64) -> bool {
+/// Whether two scales are one.
+pub(crate) fn same_scale(x: f64, y: f64) -> bool {
     (x / y - 1.0).abs() < SCALE_TOLERANCE
 }
 
@@ -63,7 +64,7 @@ fn with_each<K, I: IntoIterator>(key: Option<&K>, items: I) -> impl Iterator<Ite
 const ELEMENT_WISE: &str = "an element-wise product";
 
 /// Refuses coefficient encoding, whose ring product is no product of the entries.
-fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+pub(crate) fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     if x.encoding == Encoding::Slots {
         return Ok(());
     }
@@ -134,7 +135,7 @@ impl Evaluator {
     }
 
     /// The relinearisation key for a product at `level`.
-    fn relinearisation_key(&self, x: &Ciphertext, level: Level) -> Result<Option<&SwitchKey>, CkksError> {
+    pub(crate) fn relinearisation_key(&self, x: &Ciphertext, level: Level) -> Result<Option<&SwitchKey>, CkksError> {
         let keys = self.keys_for(x, PRODUCT, |needs| needs.relinearise(Reach::Level(level.0)))?;
         keys.map(EvaluationKeys::relinearisation).transpose()
     }
@@ -233,7 +234,7 @@ impl Evaluator {
     }
 
     /// `x` at a level not above its own, with that level's canonical scale where it has its own level's.
-    fn at_level<'c>(&self, x: &'c Ciphertext, level: Level) -> Result<Cow<'c, Ciphertext>, CkksError> {
+    pub(crate) fn at_level<'c>(&self, x: &'c Ciphertext, level: Level) -> Result<Cow<'c, Ciphertext>, CkksError> {
         if level == x.level {
             return Ok(Cow::Borrowed(x));
         }

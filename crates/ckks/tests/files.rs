@@ -145,7 +145,12 @@ fn loaded_evaluation_keys_compute_the_same_bits() {
         let needs = KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Level(2)).rotations([1, -2], Reach::Level(3));
         let keys = sk.evaluation_keys(&needs, &mut quiet()).expect("keys");
         let bytes = keys.to_file_bytes().expect("file");
-        assert!(bytes.len() <= keys.bytes() / (params.rank() + 1) + 2048, "masks are seeds: {} of {}", bytes.len(), keys.bytes());
+        // One body per entry, as words; masks are seeds.
+        let (chain, gadget, rank) = (params.chain(), params.gadget().expect("special primes"), params.rank());
+        let body_words =
+            |inputs: usize, level: Level| inputs * gadget.digit_count(chain, level) * chain.key_basis(level).len() * params.degree();
+        let words = body_words(rank * (rank + 1) / 2, chain.max_level()) + body_words(rank, Level(2)) + 2 * body_words(rank, Level(3));
+        assert!(bytes.len() <= 8 * words + 2048, "masks are seeds: {} bytes for {words} words of bodies", bytes.len());
         let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params).expect("keys");
         assert_eq!((again.id(), again.rotation_steps(), again.bytes()), (keys.id(), keys.rotation_steps(), keys.bytes()));
         assert_eq!(again.to_file_bytes().expect("file"), bytes);

@@ -30,8 +30,8 @@ fn every_unmarked_preset_has_128_bits_and_every_mark_is_needed() {
         let spec = preset(&name).expect("listed");
         let (nominal, mut bits) = nominal_bits(&spec);
         let mut log2_qp = nominal;
-        // Built sets say for themselves; the large ones are built in the full-size tests.
-        if spec.degree <= 1 << 13 {
+        // Built sets say for themselves; the large ones are built in the full-size tests, unless the thousandth of a bit decides.
+        if spec.degree <= 1 << 13 || (bits - 128.0).abs() < 1e-3 {
             let params = Params::new(spec.clone(), &Runtime::default()).expect("preset");
             assert_eq!(params.is_insecure(), spec.insecure || spec.below_128, "{name}");
             assert!(params.log2_qp() <= nominal && params.log2_qp() > nominal - 1.0, "{name}: {} for {nominal}", params.log2_qp());
@@ -194,7 +194,8 @@ fn masks_never_repeat_within_an_array_or_a_key() {
         let (first, second) = (keys.relinearisation().expect("made"), again.relinearisation().expect("made"));
         assert_eq!(first.entries().len(), first.inputs() * first.digit_count());
         assert!(first.entries().len() > 1, "{name} at rank {}", params.rank());
-        assert_all_differ(&masks(first.entries().iter().chain(&second.entries())));
+        let entries = [first.entries(), second.entries()].concat();
+        assert_all_differ(&masks(&entries));
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clathrate_ckks::CkksError;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::FileError;
+use clathrate_lattice::LatticeError;
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -86,6 +87,12 @@ pub enum Failure {
         /// All of them.
         total: usize,
     },
+}
+
+impl From<LatticeError> for Failure {
+    fn from(source: LatticeError) -> Self {
+        Self::Core(source.into())
+    }
 }
 
 impl Failure {

@@ -44,6 +44,21 @@ impl Tensor {
         self.quadratic.iter_mut().zip(&other.quadratic).try_for_each(|(x, y)| x.add_assign(y))
     }
 
+    /// `self <- self + bundle`: a term that needs no relinearisation joins a sum of products.
+    ///
+    /// # Errors
+    /// [`LatticeError::RankMismatch`], [`LatticeError::ManyBodies`], [`LatticeError::BasisMismatch`] where it does not fit.
+    pub fn add_bundle(&mut self, bundle: &Bundle<Eval>) -> Result<(), LatticeError> {
+        if self.linear.len() != bundle.rank() {
+            return Err(LatticeError::RankMismatch { left: self.linear.len(), right: bundle.rank() });
+        }
+        if bundle.body_count() != 1 {
+            return Err(LatticeError::ManyBodies { operation: "a product of ciphertexts", bodies: bundle.body_count() });
+        }
+        self.body.add_assign(&bundle.bodies()[0])?;
+        self.linear.iter_mut().zip(bundle.mask()).try_for_each(|(x, y)| x.add_assign(y))
+    }
+
     /// Refuses keys whose result is of another shape than the terms it joins.
     fn check_key(&self, key: &SwitchKey) -> Result<(), LatticeError> {
         if key.rank() != self.linear.len() {

@@ -4,7 +4,7 @@
 //! *variance* of one coefficient of the phase error, in units of the plaintext's integers. [`bound`] turns a variance into a bound
 //! that holds for all coefficients with a stated probability. Tests measure every operation against these.
 
-use crate::sampling::ERROR_STANDARD_DEVIATION;
+use crate::sampling::{ERROR_BOUND, ERROR_STANDARD_DEVIATION};
 
 /// What a formula needs to know of a shape and its secret.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,15 +67,49 @@ impl NoiseModel {
     /// `sigma^2 R n sum_j D_j^2 / 12` for digits of the given sizes.
     #[must_use]
     pub fn switch_products(&self, inputs: usize, log2_digits: &[f64]) -> f64 {
-        let digits: f64 = log2_digits.iter().map(|bits| (2.0 * bits).exp2()).sum();
+        self.coalesced_products(inputs, &single(log2_digits))
+    }
+
+    /// The same for digits that meet a sum of several components of the key each, `(log2 D_j, len_j)`: `sigma^2 R n sum_j len_j D_j^2 / 12`.
+    /// A sum of components has the sum of their errors. Source: [level-aware, sec. 4.3, Noise Analysis]; differs: variances, not maxima.
+    #[must_use]
+    pub fn coalesced_products(&self, inputs: usize, digits: &[(f64, usize)]) -> f64 {
+        let digits: f64 = digits.iter().map(|&(bits, components)| components as f64 * (2.0 * bits).exp2()).sum();
         ERROR_STANDARD_DEVIATION.powi(2) * (inputs * self.degree) as f64 * digits / 12.0
     }
 
     /// What a whole switch adds: its products over `P^2`, plus the rounding of the mod-down.
     #[must_use]
     pub fn switch(&self, inputs: usize, log2_digits: &[f64], log2_special: f64) -> f64 {
-        self.switch_products(inputs, log2_digits) * (-2.0 * log2_special).exp2() + self.rounding()
+        self.coalesced_switch(inputs, &single(log2_digits), log2_special)
     }
+
+    /// What a whole switch adds with digits as in [`NoiseModel::coalesced_products`].
+    #[must_use]
+    pub fn coalesced_switch(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
+        self.coalesced_products(inputs, digits) * (-2.0 * log2_special).exp2() + self.rounding()
+    }
+
+    /// What no coefficient of a switch's error exceeds, whatever the randomness, for ternary secrets:
+    ///
+    /// ```text
+    /// (1 + k n) / 2  +  R n ||e|| sum_j len_j D_j / (2 P)
+    /// ```
+    ///
+    /// the roundings of body and mask, and digits of at most `D_j / 2` times `len_j` errors of at most `||e||`, [`ERROR_BOUND`].
+    /// Source: [level-aware, sec. 4.3, Noise Analysis]; differs: any rank and number of inputs, each digit with its own size, no slack of 1
+    /// (the division rounds to the nearest).
+    #[must_use]
+    pub fn switch_limit(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
+        let rounding = (1.0 + (self.rank * self.degree) as f64) / 2.0;
+        let digits: f64 = digits.iter().map(|&(bits, components)| components as f64 * (bits - log2_special).exp2()).sum();
+        rounding + (inputs * self.degree) as f64 * ERROR_BOUND as f64 * digits / 2.0
+    }
+}
+
+/// Digits that meet one component each.
+fn single(log2_digits: &[f64]) -> Vec<(f64, usize)> {
+    log2_digits.iter().map(|&bits| (bits, 1)).collect()
 }
 
 /// A bound for `count` centred near-Gaussian coefficients of the given variance that fails with probability at most

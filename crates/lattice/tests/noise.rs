@@ -11,6 +11,7 @@ mod common;
 use std::sync::Arc;
 
 use clathrate_lattice::noise::{NoiseModel, bound};
+use clathrate_lattice::switch::Extended;
 use clathrate_lattice::{
     Basis, Bundle, Chain, Eval, Gadget, Level, Poly, PublicKey, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
 };
@@ -247,7 +248,7 @@ fn sums_with_one_mod_down_round_once() {
         let mut to_model = None;
         for _ in 0..rounds(DEGREE) {
             let to = secret(2, 1, SecretDistribution::UniformTernary, &mut rng);
-            let (mut extended, mut sum): (Option<Bundle<Eval>>, Option<Bundle<Eval>>) = (None, None);
+            let (mut extended, mut sum): (Option<Extended>, Option<Bundle<Eval>>) = (None, None);
             // What the terms would be without noise: u s for a uniform u that nobody encrypted.
             let mut expected = Poly::zero(chain.ring(), &chain.basis(level));
             for _ in 0..TERMS {
@@ -257,7 +258,7 @@ fn sums_with_one_mod_down_round_once() {
                 let s = from.eval(chain.ring(), &chain.basis(level), 0);
                 expected.add_assign(&Poly::inner_product(&[&u], &[s[0].get()]).expect("same basis")).expect("same basis");
                 let product = switcher.inner_product(&[&switcher.decompose(&u).expect("digits")], &key).expect("product");
-                let one = switcher.mod_down(level, &product).expect("mod-down");
+                let one = switcher.mod_down(&product).expect("mod-down");
                 match (&mut extended, &mut sum) {
                     (Some(extended), Some(sum)) => {
                         extended.add_assign(&product).expect("same shape");
@@ -266,7 +267,7 @@ fn sums_with_one_mod_down_round_once() {
                     _ => (extended, sum) = (Some(product), Some(one)),
                 }
             }
-            together.add(&switcher.mod_down(level, &extended.expect("terms")).expect("mod-down"), &to, 0, Some(&expected));
+            together.add(&switcher.mod_down(&extended.expect("terms")).expect("mod-down"), &to, 0, Some(&expected));
             apart.add(&sum.expect("terms"), &to, 0, Some(&expected));
             to_model = Some(model(&to));
         }
@@ -300,7 +301,7 @@ fn products_of_ciphertexts_have_the_predicted_noise_with_and_without_rescale() {
             let mut scaled = x.clone();
             scaled.mul_integer_assign(i128::from(step[0].value()) - 1);
             wide.add_message(0, &scaled).expect("same basis");
-            let product = wide.tensor(&cy).expect("tensor").relinearise_rescale(top, &switcher, &key).expect("product");
+            let product = wide.tensor(&cy).expect("tensor").relinearise_rescale(&switcher, &key).expect("product");
             rescaled.add(&product, &s, 0, Some(&expected.restrict(product.basis()).expect("fewer primes")));
             s_model = Some(model(&s));
         }

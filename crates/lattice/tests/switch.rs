@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::noise::{NoiseModel, bound};
 use clathrate_lattice::switch::SecretMatrix;
-use clathrate_lattice::{Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher};
+use clathrate_lattice::{Bundle, Chain, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher};
 use clathrate_testkit::oracle;
 use common::*;
 use num_bigint::BigInt;
@@ -200,7 +200,7 @@ fn rotation_by_hoisted_digits_equals_plain_rotation() {
         let s = secret(&chain, rank, 1, &mut rng);
         let (m, _) = message(&chain, Level(3), 30, &mut rng);
         let ct = encrypt(&chain, &s, &m, &mut rng);
-        let digits = ct.decompose_mask(&switcher).expect("digits");
+        let digits = ct.decompose_mask(&switcher, &switcher.plan(Level(3)).expect("plan")).expect("digits");
         for steps in [1i64, 3, -1, 64] {
             let phi = Automorphism::new(GaloisElement::rotation(steps, 128), 128);
             let key = SwitchKey::automorphism(&chain, switcher.gadget(), Level(3), &s, &phi, &mut rng).expect("key");
@@ -241,7 +241,7 @@ fn switch_counts_equal_klss_table_1() {
             let sum = switcher.inner_product(&[&digits], &key).expect("product");
             let product = engine.take();
             assert_eq!((product.hadamard, product.ntt()), (2 * d * tilde, 0));
-            let coeff = sum.into_coeff().divide(&switcher.mod_down_division(level).expect("division")).expect("mod-down");
+            let coeff = sum.to_coeff().expect("one part").divide(&switcher.mod_down_division(level).expect("division")).expect("mod-down");
             assert_eq!(engine.take().ntt(), 2 * tilde);
             // The whole call is the sum of its steps.
             assert_eq!(switcher.switch_coeff(&[&mask], &key).expect("switch"), coeff);
@@ -285,7 +285,7 @@ fn multiply_counts_equal_dpad_table_1() {
             );
             let sum = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), &key).expect("product");
             assert_eq!(engine.take().hadamard, (rank + 1) * inputs * d * tilde, "inner product: r (r+1)^2 d l~' / 2");
-            switcher.mod_down(top, &sum).expect("mod-down");
+            switcher.mod_down(&sum).expect("mod-down");
             let counts = engine.take();
             let saved_kept_rows = (rank + 1) * l;
             assert_eq!(counts.ntt() + saved_kept_rows, (rank + 1) * (l + tilde), "mod-down");
@@ -300,14 +300,19 @@ fn fused_mod_down_and_rescale_is_one_exact_division() {
     let mut rng = rng(31);
     let s = secret(&chain, 1, 1, &mut rng);
     let level = Level(3);
-    let x = Bundle::encrypt_zero(&s, chain.ring(), &chain.key_basis(level), &mut rng).expect("uniform").mask()[0].clone();
-    let divided = switcher.mod_down_rescale(level, &Bundle::new(vec![x.clone()], vec![x.clone()]).expect("bundle")).expect("divided");
+    let x = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng).expect("uniform").mask()[0].clone();
+    let key = key(&switcher, level, &s, &s, &mut rng);
+    let product = switcher.product(&[&x], &key).expect("product");
+    let divided = switcher.mod_down_rescale(&product).expect("divided");
+    let sum = product.to_eval().expect("one part");
     let moduli = chain.ring().moduli();
     let divisor: BigInt =
         oracle::product(&chain.special_basis().indices().iter().chain(&[chain.step(level).start]).map(|&i| moduli[i]).collect::<Vec<_>>());
     let kept = oracle::product(&common::moduli(&divided.bodies()[0]));
-    for (x, y) in integers(&x).iter().zip(integers(&divided.bodies()[0])) {
-        assert_eq!(oracle::centre(&oracle::round_div(x, &divisor), &kept), y);
+    for (x, y) in sum.polys().zip(divided.polys()) {
+        for (x, y) in integers(x).iter().zip(integers(y)) {
+            assert_eq!(oracle::centre(&oracle::round_div(x, &divisor), &kept), y);
+        }
     }
 }
 
@@ -316,10 +321,21 @@ fn lifted_terms_join_a_sum_before_its_mod_down() {
     let chain = chain(&Shape { degree: 64, bits: 36, steps: 3, special_bits: 37, special: 2 });
     let switcher = switcher(&chain);
     let (m, _) = message(&chain, Level(2), 30, &mut rng(3));
-    let mut lifted = Poly::zero(chain.ring(), switcher.plan(Level(2)).expect("plan").extended());
-    switcher.add_lifted(&mut lifted, &m).expect("lift");
-    let back: Poly<Eval> = switcher.mod_down_division(Level(2)).expect("division").divide_eval(&lifted).expect("divide");
-    assert_eq!(back, m);
+    let s = secret(&chain, 1, 1, &mut rng(4));
+    let key = key(&switcher, Level(3), &s, &s, &mut rng(5));
+    // A product of nothing: what comes back is the term itself, exactly.
+    let nothing = Poly::zero(chain.ring(), &chain.basis(Level(2)));
+    let mut sum = switcher.product(&[&nothing], &key).expect("product");
+    sum.add_lifted([&nothing, &m]).expect("lift");
+    let back = switcher.mod_down(&sum).expect("mod-down");
+    assert_eq!((&back.mask()[0], &back.bodies()[0]), (&nothing, &m));
+    // And with a product it is that product's switch plus the term, exactly: P x divides without a remainder.
+    let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(2)), &mut rng(6)).expect("zero").mask()[0].clone();
+    let mut sum = switcher.product(&[&u], &key).expect("product");
+    let mut expected = switcher.mod_down(&sum).expect("mod-down");
+    expected.add_message(0, &m).expect("same basis");
+    sum.add_lifted([&nothing, &m]).expect("lift");
+    assert_eq!(switcher.mod_down(&sum).expect("mod-down"), expected);
 }
 
 #[test]
@@ -361,9 +377,9 @@ fn fused_product_equals_decomposition_then_inner_product_at_every_level_and_thre
         for level in (0..=chain.max_level().0).map(Level) {
             let ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng).expect("zero");
             let inputs: Vec<_> = ct.mask().iter().collect();
-            let digits = ct.decompose_mask(&switcher).expect("digits");
-            let stepwise = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), &key).expect("product");
-            assert_eq!(switcher.product(&inputs, &key).expect("fused"), stepwise);
+            let digits = ct.decompose_mask(&switcher, &switcher.plan(level).expect("plan")).expect("digits");
+            let stepwise = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), &key).expect("product").to_eval().expect("one part");
+            assert_eq!(switcher.product(&inputs, &key).expect("fused").to_eval().expect("one part"), stepwise);
             results.push((level, stepwise));
         }
     }

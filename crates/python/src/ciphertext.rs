@@ -121,7 +121,11 @@ impl PyCiphertext {
     }
 
     /// Runs a computation on this ciphertext alone.
-    fn map(&self, py: Python<'_>, work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError> + Send) -> PyResult<Self> {
+    pub fn map(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
+    ) -> PyResult<Self> {
         let (evaluator, data) = (self.evaluator(), &*self.data);
         let result = detached(py, || work(&evaluator, data))?;
         Ok(self.beside(py, result))

@@ -15,6 +15,7 @@ mod keys;
 mod needs;
 mod operand;
 mod params;
+mod polynomial;
 mod run;
 mod runtime;
 mod switching;
@@ -32,6 +33,8 @@ mod _native {
     use crate::needs::PyNeeds;
     #[pymodule_export]
     use crate::params::{PyExplanation, PyParams, doctor, preset_names};
+    #[pymodule_export]
+    use crate::polynomial::{PyPolynomial, PyPolynomialExplanation, PyPolynomialPlan};
     #[pymodule_export]
     use crate::switching::{PySwitchingPlan, tune};
     #[pymodule_export]

@@ -79,6 +79,7 @@ const CRATES: [Layers; 3] = [
             "plaintext",
             "evaluator",
             "matrix",
+            "polynomial",
             "store",
         ],
         tolerated: &[],

@@ -17,7 +17,10 @@
 //! - Inverse: sums are reduced at every stage to `|x| <= q/2 + 1`, products are at most `q`: differences stay within `2q`.
 //!
 //! Sums of products split factors below 2^50 into halves of 25 bits, whose products are summed unreduced, up to 4096 terms.
-//! Primes above 2^50, short transforms and tails are the scalar kernel's.
+//! Primes above 2^50, short transforms, tails, and what
+//! makes packed factors are the scalar kernel's; [`packed`] multiplies by them.
+
+mod packed;
 
 use std::arch::x86_64::*;
 
@@ -662,7 +665,12 @@ impl RowKernel for Avx2Row {
     }
 
     fn dot_packed(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool) {
-        self.scalar.dot_packed(out, xs, factors, accumulate);
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.dot_packed_vectors(out, xs, factors, accumulate) };
+        if out.first().is_some_and(|column| done < column.len()) {
+            let mut out: Vec<&mut [u64]> = out.iter_mut().map(|column| &mut column[done..]).collect();
+            self.scalar.dot_packed(&mut out, &tails(xs, done), factors.after(done), accumulate);
+        }
     }
 
     fn pack_sums(&self, out: RunMut<'_>, slots: &[Vec<&[u64]>]) {

@@ -59,16 +59,8 @@ pub fn slot_bits(params: &Params, variance: f64, scale: f64) -> f64 {
 
 /// Variance that one rotation, or the relinearisation with `inputs` inputs, adds at `level`.
 pub fn switch_variance(params: &Params, inputs: usize, level: Level) -> f64 {
-    let (chain, gadget) = (params.chain(), params.gadget().expect("special primes"));
-    let here = chain.basis(level);
-    let digits: Vec<f64> = gadget.digits()[..gadget.digit_count(chain, level)]
-        .iter()
-        .map(|digit| {
-            let present = digit.indices().iter().filter(|index| here.indices().contains(index));
-            present.map(|&i| (chain.ring().moduli()[i].value() as f64).log2()).sum()
-        })
-        .collect();
-    params.noise_model().switch(inputs, &digits, chain.special_basis().log2(chain.ring()))
+    let plan = params.switcher().and_then(|switcher| Ok(switcher.plan(level)?)).expect("special primes");
+    params.noise_model().coalesced_switch(inputs, &plan.noise_digits(), plan.log2_special())
 }
 
 /// Checks the chain: primes distinct, congruent and below `limit_bits`; scales canonical and near the nominal one. Answers the largest

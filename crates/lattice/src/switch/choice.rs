@@ -66,6 +66,10 @@ pub struct KeyShape {
 pub struct KeyDigits {
     pub(super) digits: Vec<Basis>,
     pub(super) auxiliary: Basis,
+    /// Bits of the longest key digit, and of the auxiliary modulus: what one input needs, and what there is.
+    bits: f64,
+    needed: f64,
+    available: f64,
 }
 
 impl KeyShape {
@@ -101,6 +105,11 @@ impl KeyShape {
         self.decomposed.is_none() && self.runs.iter().all(|run| run.len() == 1)
     }
 
+    /// Refuses more inputs than an auxiliary modulus holds the sums of.
+    pub(super) fn check_room(&self, inputs: usize) -> Result<(), LatticeError> {
+        self.decomposed.as_ref().map_or(Ok(()), |digits| digits.check_room(inputs))
+    }
+
     /// Bytes that `key` takes in this shape.
     pub(super) fn bytes(&self, key: &SwitchKey) -> usize {
         self.bytes_for(key.ring(), key.inputs(), key.rank() + key.body_count())
@@ -134,6 +143,9 @@ impl KeyDigits {
         length: usize,
         inputs: usize,
     ) -> Result<Self, LatticeError> {
+        if length == 0 {
+            return Err(LatticeError::EmptyShape { what: "the length of key digits", got: 0 });
+        }
         let ring = chain.ring();
         let bits_of = |index: usize| (ring.moduli()[index].value() as f64).log2();
         let largest = basis.indices().iter().map(|&i| bits_of(i)).fold(0.0, f64::max);
@@ -155,20 +167,27 @@ impl KeyDigits {
         let key_bits = digits.iter().fold(0.0, most);
         let run_bits = |run: &Range<usize>| gadget.digits()[run.clone()].iter().map(|digit| digit.log2(ring)).sum::<f64>();
         let digit_bits = runs.iter().map(run_bits).fold(0.0, f64::max);
-        let terms = (runs.len() * inputs * ring.degree()) as f64;
+        let terms = (runs.len() * ring.degree()) as f64;
         // The rounding that recombines a sum is exact up to 2^-40 of B' from the boundary; a hundredth of a bit is far beyond that.
         let needed = terms.log2() + digit_bits + key_bits - 1.0 + 0.01;
-        let (mut auxiliary, mut available) = (Vec::new(), 0.0);
+        let (mut auxiliary, mut available, enough) = (Vec::new(), 0.0, needed + (inputs as f64).log2());
         for &index in chain.auxiliary_basis().indices() {
-            if available >= needed {
+            if available >= enough {
                 break;
             }
             available += bits_of(index);
             auxiliary.push(index);
         }
-        if available < needed {
-            return Err(LatticeError::FewAuxiliaryPrimes { bits: key_bits, needed, available });
+        let made = Self { digits, auxiliary: Basis::new(auxiliary), bits: key_bits, needed, available };
+        made.check_room(inputs).map(|()| made)
+    }
+
+    /// Refuses more inputs than the auxiliary modulus holds the sums of.
+    fn check_room(&self, inputs: usize) -> Result<(), LatticeError> {
+        let needed = self.needed + (inputs as f64).log2();
+        if self.available < needed {
+            return Err(LatticeError::FewAuxiliaryPrimes { bits: self.bits, needed, available: self.available });
         }
-        Ok(Self { digits, auxiliary: Basis::new(auxiliary) })
+        Ok(())
     }
 }

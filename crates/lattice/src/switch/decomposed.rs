@@ -68,7 +68,7 @@ pub(super) fn derive(shape: &KeyShape, key: &SwitchKey) -> Result<Factors, Latti
     // Terms digit by digit, as keys are laid out.
     let terms: Vec<Vec<usize>> =
         shape.runs.iter().flat_map(|run| (0..inputs).map(move |input| run.clone().map(|digit| digit * inputs + input).collect())).collect();
-    let Some(KeyDigits { digits, auxiliary }) = &shape.decomposed else {
+    let Some(KeyDigits { digits, auxiliary, .. }) = &shape.decomposed else {
         return Ok(engine.sum_factors(key.factors(), &terms, &rows));
     };
     let columns = key.rank() + key.body_count();

@@ -100,7 +100,10 @@ pub(super) fn check_key(plan: &SwitchPlan, inputs: usize, key: &SwitchKey) -> Re
     if plan.level > key.level() {
         return Err(LatticeError::KeyLevelTooLow { key_level: key.level().0, level: plan.level.0 });
     }
-    if !plan.ring.same_as(key.ring()) || plan.gadget != *key.gadget() || key.basis().rows_of(plan.extended.indices()).is_none() {
+    // The last special prime is the end of the modulus that the gadget divides: the key's must be the plan's.
+    let same_end = key.basis().indices().last() == plan.extended.indices().last();
+    let fits = same_end && plan.gadget == *key.gadget() && key.basis().rows_of(plan.extended.indices()).is_some();
+    if !plan.ring.same_as(key.ring()) || !fits {
         return Err(LatticeError::KeyGadget { key_digits: key.digit_count(), digits: plan.digits.len() });
     }
     Ok(())

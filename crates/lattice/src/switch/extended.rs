@@ -48,8 +48,18 @@ impl Extended {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where the two were made by different plans; shape errors.
     pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
+        if !self.plan.ring().same_as(other.plan.ring()) {
+            return Err(LatticeError::RingMismatch { left: self.plan.ring().degree(), right: other.plan.ring().degree() });
+        }
         if self.plan.extended() != other.plan.extended() || self.plan.level() != other.plan.level() {
             return Err(LatticeError::BasisMismatch { left: self.plan.extended().len(), right: other.plan.extended().len() });
+        }
+        let ((rank, bodies), (other_rank, other_bodies)) = (self.shape(), other.shape());
+        if rank != other_rank {
+            return Err(LatticeError::RankMismatch { left: rank, right: other_rank });
+        }
+        if bodies != other_bodies {
+            return Err(LatticeError::BodiesMismatch { left: bodies, right: other_bodies });
         }
         self.widen(other.eval.as_ref())?;
         let wide = other.eval.as_ref().map(|eval| other.plan.widen(eval)).transpose()?;
@@ -70,12 +80,16 @@ impl Extended {
     /// `self <- self + P terms`: terms over the level's modulus that need no switch, mask first.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where a term is not over the level's basis; [`LatticeError::EmptyShape`] and its like where they are not as many.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where a term is not over the level's basis;
+    /// [`LatticeError::BodiesMismatch`] where they are not as many.
     pub fn add_lifted<'a>(&mut self, terms: impl IntoIterator<Item = &'a Poly<Eval>>) -> Result<(), LatticeError> {
         let terms: Vec<&Poly<Eval>> = terms.into_iter().collect();
         let (rank, bodies) = self.shape();
         if terms.len() != rank + bodies {
             return Err(LatticeError::BodiesMismatch { left: rank + bodies, right: terms.len() });
+        }
+        if let Some(bad) = terms.iter().find(|term| !self.plan.ring().same_as(term.ring())) {
+            return Err(LatticeError::RingMismatch { left: bad.ring().degree(), right: self.plan.ring().degree() });
         }
         if let Some(bad) = terms.iter().find(|term| term.basis() != self.plan.basis()) {
             return Err(LatticeError::BasisMismatch { left: bad.basis().len(), right: self.plan.basis().len() });

@@ -29,7 +29,7 @@ use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
 use crate::modulus::Division;
-use crate::poly::{Coeff, Domain, Eval, Poly};
+use crate::poly::{Basis, Coeff, Domain, Eval, Poly};
 
 pub mod choice;
 pub mod cost;
@@ -231,18 +231,21 @@ impl Switcher {
     pub fn inner_product(&self, inputs: &[&Digits], key: &SwitchKey) -> Result<Extended, LatticeError> {
         let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
         let plan = first.plan();
-        if let Some(other) = inputs.iter().find(|digits| digits.level() != plan.level) {
-            return Err(LatticeError::BasisMismatch { left: plan.extended.len(), right: other.plan.extended.len() });
-        }
-        let foreign = |digits: &Digits| !Arc::ptr_eq(&digits.plan, plan) && digits.plan.shape != plan.shape;
-        if let Some(other) = inputs.iter().find(|digits| foreign(digits)).filter(|_| self.chain.ring().same_as(&plan.ring)) {
-            return Err(LatticeError::KeyGadget { key_digits: other.polys.len(), digits: plan.digits.len() });
+        for digits in inputs {
+            self.check_plan(&digits.plan)?;
+            if digits.level() != plan.level {
+                return Err(LatticeError::BasisMismatch { left: plan.extended.len(), right: digits.plan.extended.len() });
+            }
+            if digits.plan.shape != plan.shape {
+                return Err(LatticeError::KeyGadget { key_digits: digits.polys.len(), digits: plan.digits.len() });
+            }
         }
         engine::inner_product(plan, inputs, &self.reading(plan, inputs.len(), key)?)
     }
 
     fn reading(&self, plan: &Arc<SwitchPlan>, inputs: usize, key: &SwitchKey) -> Result<engine::Reading, LatticeError> {
         engine::check_key(plan, inputs, key)?;
+        plan.shape.check_room(inputs)?;
         engine::reading(plan, inputs, key, self.forms.get(&plan.shape, key)?)
     }
 
@@ -279,7 +282,23 @@ impl Switcher {
         engine::product(plan, &forms, &reading)
     }
 
+    /// Refuses plans of another chain or gadget.
+    fn check_plan(&self, plan: &SwitchPlan) -> Result<(), LatticeError> {
+        if !self.chain.ring().same_as(&plan.ring) {
+            return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: plan.ring.degree() });
+        }
+        let level = plan.level.min(self.chain.max_level());
+        // The whole modulus ends with the special primes, and every plan has the last of them.
+        let end = |basis: &Basis| basis.indices().last().copied();
+        let same_chain = self.chain.basis(level) == plan.basis && end(&self.chain.special_basis()) == end(&plan.extended);
+        if !same_chain || plan.gadget != *self.gadget {
+            return Err(LatticeError::KeyGadget { key_digits: plan.digits.len(), digits: self.gadget.digit_count(&self.chain, level) });
+        }
+        Ok(())
+    }
+
     fn check_inputs<D: Domain>(&self, plan: &SwitchPlan, inputs: &[&Poly<D>]) -> Result<(), LatticeError> {
+        self.check_plan(plan)?;
         for input in inputs {
             let level = self.level_of(input)?;
             if level != plan.level {
@@ -293,7 +312,11 @@ impl Switcher {
     fn plan_of<D: Domain>(&self, inputs: &[&Poly<D>], key: &SwitchKey) -> Result<Arc<SwitchPlan>, LatticeError> {
         let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
         inputs.iter().try_for_each(|u| first.check_same_basis(u))?;
-        self.plan_for_keys(self.level_of(first)?, &[key])
+        let level = self.level_of(first)?;
+        if inputs.len() != key.inputs() {
+            return Err(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: inputs.len() });
+        }
+        self.plan_for_keys(level, &[key])
     }
 
     /// The plan of `level` that all `keys` serve: the policy's, or, where keys derived for it would not fit the budget or have more
@@ -306,8 +329,7 @@ impl Switcher {
         let plan = self.plan_for(level, reach)?;
         for key in keys {
             engine::check_key(&plan, key.inputs(), key)?;
-            let fits = plan.recombination.is_none() || key.inputs() <= self.inputs;
-            if !fits || self.forms.admit(&plan.shape, key)?.is_none() {
+            if plan.shape.check_room(key.inputs()).is_err() || self.forms.admit(&plan.shape, key)?.is_none() {
                 return self.plan_of_choice(SwitchChoice::as_made(&self.chain), level, reach);
             }
         }

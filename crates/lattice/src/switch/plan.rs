@@ -147,6 +147,19 @@ impl SwitchPlan {
         self.digits.iter().map(|digit| Basis::new(digit.conversion().sources().iter().copied()).log2(&self.ring)).collect()
     }
 
+    /// What noise formulas need of the digits: bits, truncated to the level's primes, and how many components of the key each one meets the sum of.
+    /// All of a run's, those above the level included: their errors are in the sum although what they encrypt vanishes here.
+    #[must_use]
+    pub fn noise_digits(&self) -> Vec<(f64, usize)> {
+        self.log2_digits().into_iter().zip(self.shape.runs.iter().map(ExactSizeIterator::len)).collect()
+    }
+
+    /// Bits of the special modulus.
+    #[must_use]
+    pub fn log2_special(&self) -> f64 {
+        self.special().log2(&self.ring)
+    }
+
     /// Division by the special modulus.
     #[must_use]
     pub fn mod_down(&self) -> &Division {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{CpuEngine, Isa, Modulus};
-use clathrate_lattice::{Bundle, Chain, Eval, Level, Poly, Ring, SecretDistribution, SecretKey, SecretRng};
+use clathrate_lattice::switch::{SwitchChoice, SwitchPolicy};
+use clathrate_lattice::{Bundle, Chain, Eval, Gadget, Level, Poly, Ring, SecretDistribution, SecretKey, SecretRng, Switcher};
 use clathrate_testkit::{CountingEngine, oracle};
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -85,4 +86,34 @@ pub fn errors(bundle: &Bundle<Eval>, secret: &SecretKey, body: usize, expected: 
 
 pub fn variance(errors: &[f64]) -> f64 {
     errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64
+}
+
+/// As [`chain`], with `auxiliary` 45-bit primes for key digits.
+pub fn chain_with_auxiliary(shape: &Shape, auxiliary: usize) -> Arc<Chain> {
+    let (mut moduli, lengths) = primes(shape);
+    moduli.extend(largest_primes(45, 2 * shape.degree as u64, auxiliary, &moduli).expect("auxiliary primes"));
+    Arc::new(Chain::with_auxiliary(Ring::new(shape.degree, &moduli).expect("ring"), &lengths, auxiliary).expect("chain"))
+}
+
+/// Steps of a pair of 30-bit primes, 36 bits, 40 bits, 36 bits, a pair of 30 bits, 40 bits, 36 bits; special primes of 45 bits, two of them; then
+/// auxiliary primes.
+pub fn mixed_chain(degree: usize, auxiliary: usize) -> Arc<Chain> {
+    let step = 2 * degree as u64;
+    let mut moduli = Vec::new();
+    for (bits, count) in [(30, 2), (36, 1), (40, 1), (36, 1), (30, 2), (40, 1), (36, 1), (45, 2), (45, auxiliary)] {
+        moduli.extend(largest_primes(bits, step, count, &moduli).expect("primes"));
+    }
+    let ring = Ring::new(degree, &moduli).expect("ring");
+    Arc::new(Chain::with_auxiliary(ring, &[2, 1, 1, 1, 2, 1, 1], auxiliary).expect("chain"))
+}
+
+/// A switcher that switches by `choice` at all levels.
+pub fn fixed(chain: &Arc<Chain>, gadget: &Arc<Gadget>, choice: SwitchChoice, inputs: usize) -> Switcher {
+    let policy = SwitchPolicy::Fixed(choice);
+    Switcher::with_policy(chain.clone(), gadget.clone(), policy, inputs, 1 << 30).expect("switcher")
+}
+
+/// A switcher for plans that the caller chooses.
+pub fn any_choice(chain: &Arc<Chain>, gadget: &Arc<Gadget>, inputs: usize) -> Switcher {
+    fixed(chain, gadget, SwitchChoice::as_made(chain), inputs)
 }

@@ -1,7 +1,8 @@
 //! The AVX-512 kernel with 52-bit integer fused multiply-add, for primes below 2^50.
 //!
 //! [`lanes`] holds the vector arithmetic, [`ntt`] the transform and [`inner`] its innermost blocks, [`packed`] what reads and
-//! writes packed residues, [`elementwise`] the rest; ranges are proved in their first lines. Short transforms, tails shorter than a vector, and base conversions from words above 52 bits are the scalar kernel's.
+//! writes packed residues, [`elementwise`] the rest; ranges are proved in their first lines. Short transforms, tails shorter than a
+//! vector, and base conversions from words above 52 bits are the scalar kernel's.
 
 mod elementwise;
 mod inner;

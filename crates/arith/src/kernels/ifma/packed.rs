@@ -127,6 +127,15 @@ impl<const PACKED: bool> Packing<PACKED> {
     }
 }
 
+/// Fetches the line of `address`.
+#[inline]
+#[allow(unused_unsafe, reason = "later standard libraries call it safe")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
+fn prefetch(address: *const u8) {
+    // SAFETY: a prefetch reads nothing, wherever it points.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+}
+
 /// Refuses runs that end before what will be read of them: `vectors` vectors, slots up to `slots`.
 fn check_source(source: &Run<'_>, vectors: usize, slots: usize) {
     let end = (vectors.max(1) - 1) * source.stride + (slots.max(1) - 1) * source.bits as usize + LOAD;
@@ -221,6 +230,8 @@ impl ElementWords {
         for vector in vectors {
             let at = bytes.as_ptr().wrapping_add(vector * stride + first * slot);
             let fetch = at.wrapping_add(ahead);
+            // Each load's last byte is fetched, so the first one's first line is left.
+            prefetch(fetch);
             let word = vector * LANES;
             let mut sums = [c.zero; C];
             if accumulate {
@@ -236,13 +247,12 @@ impl ElementWords {
                 let mut high = [[c.zero; C]; S];
                 low[0] = sums;
                 let step = |j: usize, low: &mut [Lanes; C], high: &mut [Lanes; C]| {
-                    // SAFETY: every row has this vector; the run has this term's slots, with 64 bytes from the last one's start on. A
-                    // prefetch reads nothing, wherever it points.
+                    // SAFETY: every row has this vector; the run has this term's slots, with 64 bytes from the last one's start on.
                     unsafe {
                         let x = load(xs.get_unchecked(j).as_ptr().add(word));
                         for p in 0..C {
                             let offset = j * term + p * slot;
-                            _mm_prefetch::<_MM_HINT_T0>(fetch.wrapping_add(offset).cast());
+                            prefetch(fetch.wrapping_add(offset + LOAD - 1));
                             let y = unpacking.load(at.add(offset));
                             low[p] = multiply_low(low[p], x, y);
                             high[p] = multiply_high(high[p], x, y);
@@ -387,10 +397,11 @@ unsafe fn sum_named<const PACKED: bool>(
 ) -> Lanes {
     let mut sum = c.zero;
     for slot in slots {
-        // SAFETY: the caller's; a prefetch reads nothing, wherever it points.
+        // SAFETY: the caller's.
         unsafe {
             let at = from.add(slot * bits);
-            _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(ahead).cast());
+            prefetch(at.wrapping_add(ahead));
+            prefetch(at.wrapping_add(ahead + LOAD - 1));
             sum = c.reduce_by(add(sum, unpacking.load(at)), c.q);
         }
     }

@@ -3,6 +3,7 @@
 //! Every operation's result is checked before it is timed: a row's `max_error` is the largest distance of a decrypted slot from
 //! its true value.
 
+mod keyswitch;
 mod scheme;
 mod stream;
 mod timing;
@@ -17,7 +18,7 @@ use crate::failure::Failure;
 use timing::Timer;
 
 /// The operations, in the order they are timed.
-pub const WORKS: [&str; 12] = [
+pub const WORKS: [&str; 19] = [
     stream::WORK,
     "ntt_forward",
     "ntt_inverse",
@@ -30,9 +31,16 @@ pub const WORKS: [&str; 12] = [
     "multiply_relinearise_rescale",
     "rotate",
     "hoisted_rotations_8",
+    keyswitch::SWITCH,
+    keyswitch::SWITCH_PLANNED,
+    keyswitch::SWITCH_UNLIMITED,
+    keyswitch::MULTIPLY,
+    keyswitch::AUTOMORPHISM,
+    keyswitch::EXPAND,
+    keyswitch::POLYNOMIAL,
 ];
 
-/// All sets, cheapest first.
+/// The sets of `make bench`, cheapest first; key switching is a benchmark of its own.
 const ALL: [BenchSet; 6] = [BenchSet::Stream, BenchSet::Ntt, BenchSet::N14, BenchSet::N15, BenchSet::Ranks, BenchSet::N16];
 
 /// What a quick run times unless told.
@@ -43,7 +51,7 @@ const QUICK_VARIABLE: &str = "QUICK";
 
 const fn presets(set: BenchSet) -> &'static [&'static str] {
     match set {
-        BenchSet::Stream | BenchSet::Ntt => &[],
+        BenchSet::Stream | BenchSet::Ntt | BenchSet::Keyswitch => &[],
         BenchSet::N14 => &["bench_n14"],
         BenchSet::N15 => &["bench_n15_one", "bench_n15_mid", "bench_n15_low"],
         BenchSet::N16 => &["bench_n16_mid", "bench_n16_one"],
@@ -55,6 +63,9 @@ const fn presets(set: BenchSet) -> &'static [&'static str] {
 pub fn run(arguments: &Bench, console: &Console) -> Result<(), Failure> {
     if let Some(unknown) = arguments.only.iter().find(|work| !WORKS.contains(&work.as_str())) {
         return Err(Failure::Usage(format!("there is no operation \"{unknown}\"; there are: {}", WORKS.join(", "))));
+    }
+    if let Some(unknown) = arguments.preset.iter().find(|name| !keyswitch::PRESETS.contains(&name.as_str())) {
+        return Err(Failure::Usage(format!("keyswitch has no parameter set \"{unknown}\"; it has: {}", keyswitch::PRESETS.join(", "))));
     }
     if cfg!(debug_assertions) {
         console.warn("this is a debug build: its times say nothing");
@@ -73,6 +84,9 @@ pub fn run(arguments: &Bench, console: &Console) -> Result<(), Failure> {
         }
         if set == BenchSet::Ntt {
             transform::run(&timer, Isa::detect().map_err(CkksError::from)?)?;
+        }
+        if set == BenchSet::Keyswitch {
+            keyswitch::run(&timer, &arguments.preset, &runtime)?;
         }
         for preset in presets(set) {
             scheme::run(&timer, preset, &runtime)?;

@@ -1,0 +1,245 @@
+//! Polynomials of encrypted arrays: the numbers, the plan of a circuit, and carrying it out.
+//!
+//! ```text
+//! p(x) = sum_i c_i B_i(y),    y = (2 x - a - b) / (b - a),    B_i(y) = y^i  or  T_i(y)
+//! ```
+//!
+//! As in `numpy.polynomial`: coefficients from the lowest degree up, and the domain `[a, b]` is mapped to `[-1, 1]`; on the default
+//! domain `[-1, 1]` nothing is mapped. [`Polynomial::plan`] turns numbers and parameters into a [`PolynomialPlan`] before any
+//! ciphertext exists; [`Evaluator::evaluate_polynomial`](crate::Evaluator::evaluate_polynomial) carries it out.
+
+use std::f64::consts::PI;
+use std::ops::{Add, Mul, Sub};
+
+use rustfft::num_complex::Complex64;
+use serde::{Deserialize, Serialize};
+
+use crate::error::CkksError;
+
+mod noise;
+mod plan;
+mod powers;
+mod run;
+mod split;
+
+pub use plan::{PolynomialExplanation, PolynomialPlan, Step, StepRow, Value};
+
+/// Highest degree: planning beyond it takes too long to be of use, and double precision has run out before.
+pub const MAX_DEGREE: usize = 511;
+
+/// What the coefficients multiply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PolynomialBasis {
+    /// `y^i`.
+    Power,
+    /// `T_i(y) = cos(i arccos y)`: the basis for approximations, in which high degrees stay accurate.
+    Chebyshev,
+}
+
+impl PolynomialBasis {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Power => "power",
+            Self::Chebyshev => "chebyshev",
+        }
+    }
+
+    /// The basis called `name`.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`].
+    pub fn named(name: &str) -> Result<Self, CkksError> {
+        [Self::Power, Self::Chebyshev].into_iter().find(|basis| basis.name() == name).ok_or_else(|| CkksError::OutOfRange {
+            what: "the basis of a polynomial",
+            value: format!("\"{name}\""),
+            remedy: "use \"power\" or \"chebyshev\"".to_owned(),
+        })
+    }
+}
+
+/// A real polynomial on an interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Polynomial {
+    coefficients: Vec<f64>,
+    basis: PolynomialBasis,
+    domain: (f64, f64),
+}
+
+/// The domain that is not mapped.
+pub const UNIT_DOMAIN: (f64, f64) = (-1.0, 1.0);
+
+impl Polynomial {
+    /// A polynomial of `coefficients`, lowest degree first; `domain` is mapped to `[-1, 1]`.
+    ///
+    /// Range: at most [`MAX_DEGREE`]` + 1` finite coefficients; a finite, proper interval.
+    ///
+    /// # Errors
+    /// [`CkksError::Empty`] without coefficients; [`CkksError::NotFinite`]; [`CkksError::OutOfRange`].
+    pub fn new(coefficients: Vec<f64>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
+        if coefficients.is_empty() {
+            return Err(CkksError::Empty { shape: vec![0] });
+        }
+        if let Some(index) = coefficients.iter().position(|c| !c.is_finite()) {
+            return Err(CkksError::NotFinite { index, value: coefficients[index] });
+        }
+        check_degree(coefficients.len() - 1)?;
+        check_domain(domain)?;
+        Ok(Self { coefficients, basis, domain })
+    }
+
+    /// The Chebyshev interpolant of `function`: equal to it at the `degree + 1` points `cos(pi (j + 1/2) / (degree + 1))`, mapped to the
+    /// domain; near the best approximation of that degree where the function is smooth.
+    ///
+    /// # Errors
+    /// As [`Polynomial::new`]; [`CkksError::NotFinite`] where the function has no finite value at a point (the index counts the points).
+    pub fn fit(function: impl Fn(f64) -> f64, degree: usize, domain: (f64, f64)) -> Result<Self, CkksError> {
+        let values: Vec<f64> = Self::fit_points(degree, domain)?.into_iter().map(function).collect();
+        Self::from_fit_values(&values, domain)
+    }
+
+    /// The points at which [`Polynomial::fit`] calls its function.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`].
+    pub fn fit_points(degree: usize, domain: (f64, f64)) -> Result<Vec<f64>, CkksError> {
+        check_degree(degree)?;
+        check_domain(domain)?;
+        let (a, b) = domain;
+        // Halved first: the ends may be near the largest numbers there are.
+        let (centre, radius) = (a / 2.0 + b / 2.0, b / 2.0 - a / 2.0);
+        Ok((0..=degree).map(|j| centre + radius * (PI * (j as f64 + 0.5) / (degree + 1) as f64).cos()).collect())
+    }
+
+    /// The Chebyshev interpolant with these values at [`Polynomial::fit_points`]: `c_i = 2/m sum_j f_j cos(pi i (j + 1/2) / m)`, `c_0` half of it.
+    ///
+    /// # Errors
+    /// As [`Polynomial::fit`].
+    pub fn from_fit_values(values: &[f64], domain: (f64, f64)) -> Result<Self, CkksError> {
+        if let Some(index) = values.iter().position(|v| !v.is_finite()) {
+            return Err(CkksError::NotFinite { index, value: values[index] });
+        }
+        let count = values.len();
+        check_degree(count.saturating_sub(1))?;
+        // The angles repeat with the period 4 m: an integer reduction keeps them exact.
+        let cosine = |numerator: usize| (PI * (numerator % (4 * count)) as f64 / (2 * count) as f64).cos();
+        let coefficient = |i: usize| {
+            let sum: f64 = values.iter().enumerate().map(|(j, v)| v * cosine(i * (2 * j + 1))).sum();
+            sum * if i == 0 { 1.0 } else { 2.0 } / count as f64
+        };
+        Self::new((0..count).map(coefficient).collect(), PolynomialBasis::Chebyshev, domain)
+    }
+
+    /// The coefficients, lowest degree first, as given.
+    #[must_use]
+    pub fn coefficients(&self) -> &[f64] {
+        &self.coefficients
+    }
+
+    /// The basis.
+    #[must_use]
+    pub fn basis(&self) -> PolynomialBasis {
+        self.basis
+    }
+
+    /// The interval that is mapped to `[-1, 1]`.
+    #[must_use]
+    pub fn domain(&self) -> (f64, f64) {
+        self.domain
+    }
+
+    /// The degree: index of the last coefficient that is not zero, 0 for constants.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.coefficients.iter().rposition(|&c| c != 0.0).unwrap_or(0)
+    }
+
+    /// `(alpha, beta)` of the map `y = alpha x + beta` that takes the domain to `[-1, 1]`.
+    #[must_use]
+    pub fn map(&self) -> (f64, f64) {
+        let (a, b) = self.domain;
+        let radius = b / 2.0 - a / 2.0;
+        (1.0 / radius, -(a / 2.0 + b / 2.0) / radius)
+    }
+
+    /// `p(x)` in the clear, at any real number.
+    #[must_use]
+    pub fn evaluate(&self, x: f64) -> f64 {
+        self.evaluate_as(x)
+    }
+
+    /// `p(x)` in the clear, at a complex number.
+    #[must_use]
+    pub fn evaluate_complex(&self, x: Complex64) -> Complex64 {
+        self.evaluate_as(x)
+    }
+
+    fn evaluate_as<T: Number>(&self, x: T) -> T {
+        let (alpha, beta) = self.map();
+        self.basis.evaluate(&self.coefficients, if self.domain == UNIT_DOMAIN { x } else { x * alpha + beta })
+    }
+}
+
+/// What polynomials are evaluated at.
+trait Number:
+    Copy + Add<Self, Output = Self> + Sub<Self, Output = Self> + Mul<Self, Output = Self> + Add<f64, Output = Self> + Mul<f64, Output = Self>
+{
+}
+
+impl Number for f64 {}
+impl Number for Complex64 {}
+
+impl PolynomialBasis {
+    /// `sum_i c_i B_i(y)` by Horner's rule, or Clenshaw's; at least one coefficient.
+    fn evaluate<T: Number>(self, coefficients: &[f64], y: T) -> T {
+        let zero = y * 0f64;
+        match self {
+            Self::Power => coefficients.iter().rev().fold(zero, |sum, &c| sum * y + c),
+            Self::Chebyshev => {
+                let (last, before) =
+                    coefficients[1..].iter().rev().fold((zero, zero), |(last, before), &c| (y * last * 2f64 - before + c, last));
+                y * last - before + coefficients[0]
+            }
+        }
+    }
+}
+
+/// How many points a bound takes per degree.
+const POINTS_PER_DEGREE: usize = 4;
+
+/// A bound on `|p(y)|` for `y` in `[-1, 1]`: the sum of magnitudes, or less where the terms cancel.
+///
+/// A polynomial of degree `d` exceeds its largest value at the `m > d` points `cos(pi (j + 1/2) / m)` by a factor of at most
+/// `1 / cos(pi d / (2 m))`; rounding errors of the evaluation are bounded by the sum.
+fn bound_on_interval(coefficients: &[f64], basis: PolynomialBasis) -> f64 {
+    let sum: f64 = coefficients.iter().map(|c| c.abs()).sum();
+    let degree = coefficients.len().saturating_sub(1);
+    if degree == 0 || !sum.is_finite() {
+        return sum;
+    }
+    let count = POINTS_PER_DEGREE * degree;
+    let values = (0..count).map(|j| basis.evaluate(coefficients, (PI * (j as f64 + 0.5) / count as f64).cos()).abs());
+    let excess = (PI / 2.0 * degree as f64 / count as f64).cos().recip();
+    let rounding = sum * f64::EPSILON * (degree * degree) as f64;
+    sum.min(values.fold(0.0, f64::max) * excess + rounding)
+}
+
+fn check_degree(degree: usize) -> Result<(), CkksError> {
+    if degree <= MAX_DEGREE {
+        return Ok(());
+    }
+    let remedy = format!("use at most {MAX_DEGREE}, or compose polynomials of lower degree");
+    Err(CkksError::OutOfRange { what: "the degree of a polynomial", value: degree.to_string(), remedy })
+}
+
+fn check_domain(domain: (f64, f64)) -> Result<(), CkksError> {
+    let (a, b) = domain;
+    let radius = b / 2.0 - a / 2.0;
+    if a.is_finite() && b.is_finite() && a < b && radius.recip().is_finite() {
+        return Ok(());
+    }
+    let remedy = "use two finite numbers, the lower one first".to_owned();
+    Err(CkksError::OutOfRange { what: "the domain of a polynomial", value: format!("({a}, {b})"), remedy })
+}

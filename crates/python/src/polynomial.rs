@@ -1,0 +1,291 @@
+//! Polynomials of encrypted arrays: numbers in NumPy's conventions, plans, and the call.
+
+use clathrate_ckks::keys::Values;
+use clathrate_ckks::polynomial::{PolynomialExplanation, UNIT_DOMAIN};
+use clathrate_ckks::{Polynomial, PolynomialBasis, PolynomialPlan};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::arrays::{array, to_numpy};
+use crate::ciphertext::PyCiphertext;
+use crate::errors::{exception, out_of_range, raise};
+use crate::needs::PyNeeds;
+use crate::operand::Whole;
+use crate::params::{PyParams, from_json};
+use crate::run::detached;
+
+/// A real polynomial, of numbers and of encrypted arrays: `p(x)`.
+///
+/// As in `numpy.polynomial`: coefficients from the lowest degree up; the domain is mapped to [-1, 1], and the default domain is not mapped.
+///
+/// >>> p = cl.Polynomial.fit(lambda x: 1 / (1 + np.exp(-x)), 23, domain=(-8, 8))
+/// >>> p(ct)                                 # encrypted, slots
+/// >>> p(np.linspace(-8, 8))                 # in the clear
+/// >>> print(p.plan(params).explain())       # levels, products, keys, precision
+///
+/// Parameters
+/// ----------
+/// coefficients : one axis, real, at most 512.
+/// basis : "power" (y^i) or "chebyshev" (T_i(y)); approximations of high degree need the latter.
+/// domain : the interval (a, b) with y = (2 x - a - b) / (b - a). One more level than without, unless it is [-1/k, 1/k], [0, 2/k] or alike
+///     for a whole number k, or the degree is 1.
+///
+/// Encrypted numbers must lie in the domain: outside it values grow fast and wrap around unnoticed.
+///
+/// Errors: `DataError` (empty, not finite, too many, no interval, another basis), `ShapeError` (more axes).
+#[pyclass(frozen, module = "clathrate", name = "Polynomial")]
+pub struct PyPolynomial {
+    polynomial: Polynomial,
+}
+
+/// Numbers of one axis.
+fn real_vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
+    let array = array(data)?;
+    if array.shape.len() > 1 {
+        let message = format!("{what} have shape {:?}: give them along one axis", array.shape);
+        return Err(exception(data.py(), "ShapeError", message));
+    }
+    match array.values {
+        Values::Real(values) => Ok(values),
+        Values::Complex(_) => {
+            Err(PyTypeError::new_err(format!("{what} are real: take real and imaginary part as polynomials of their own")))
+        }
+    }
+}
+
+#[pymethods]
+impl PyPolynomial {
+    #[new]
+    #[pyo3(signature = (coefficients, basis="power", domain=UNIT_DOMAIN),
+           text_signature = "(coefficients, basis='power', domain=(-1.0, 1.0))")]
+    fn new(coefficients: &Bound<'_, PyAny>, basis: &str, domain: (f64, f64)) -> PyResult<Self> {
+        let py = coefficients.py();
+        let values = real_vector(coefficients, "coefficients")?;
+        let basis = PolynomialBasis::named(basis).map_err(|error| raise(py, error))?;
+        let polynomial = Polynomial::new(values, basis, domain).map_err(|error| raise(py, error))?;
+        Ok(Self { polynomial })
+    }
+
+    /// The Chebyshev interpolant of a function on an interval: near its best approximation of that degree where it is smooth.
+    ///
+    /// Parameters
+    /// ----------
+    /// function : of an array of points, or of one number at a time.
+    /// degree : at most 511.
+    /// domain : the interval.
+    ///
+    /// Errors: `DataError` where the function has no finite value; whatever the function raises.
+    #[staticmethod]
+    #[pyo3(signature = (function, degree, domain=UNIT_DOMAIN), text_signature = "(function, degree, domain=(-1.0, 1.0))")]
+    fn fit(py: Python<'_>, function: &Bound<'_, PyAny>, degree: Whole, domain: (f64, f64)) -> PyResult<Self> {
+        let degree = usize::try_from(degree.0).map_err(|_| out_of_range(py, "`degree`", degree.0, "use 0 or more"))?;
+        let points = Polynomial::fit_points(degree, domain).map_err(|error| raise(py, error))?;
+        let count = points.len();
+        let whole = to_numpy(py, Values::Real(points.clone()), &[count])?;
+        let values = match function.call1((whole,)) {
+            Ok(values) => real_vector(&values, "the function's values")?,
+            // A function of numbers does not take arrays: `math.exp`, or one with an `if`.
+            Err(error) if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) => {
+                let values: PyResult<Vec<f64>> = points.iter().map(|&point| function.call1((point,))?.extract::<f64>()).collect();
+                values.inspect_err(|second| second.set_cause(py, Some(error)))?
+            }
+            Err(error) => return Err(error),
+        };
+        // A constant function may answer with one number.
+        let values = if values.len() == 1 { vec![values[0]; count] } else { values };
+        if values.len() != count {
+            let message = format!("the function gave {} values for {count} points: give one for each", values.len());
+            return Err(exception(py, "ShapeError", message));
+        }
+        Ok(Self { polynomial: Polynomial::from_fit_values(&values, domain).map_err(|error| raise(py, error))? })
+    }
+
+    /// `p(x)`: of a ciphertext (slots; with keys attached from degree 2 on) a ciphertext at the scale of its level, of numbers an array.
+    ///
+    /// Errors: `LevelError` with the levels it takes, `MissingKeyError`, `ShapeError` unless slots, `DataError` where coefficients are too large.
+    fn __call__<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(ciphertext) = x.cast::<PyCiphertext>() {
+            let result = ciphertext.get().map(py, |evaluator, x| evaluator.evaluate_polynomial(x, &self.polynomial))?;
+            return Ok(Bound::new(py, result)?.into_any());
+        }
+        let array = array(x)?;
+        let values = match array.values {
+            Values::Real(values) => Values::Real(values.into_iter().map(|x| self.polynomial.evaluate(x)).collect()),
+            Values::Complex(values) => Values::Complex(values.into_iter().map(|x| self.polynomial.evaluate_complex(x)).collect()),
+        };
+        let result = to_numpy(py, values, &array.shape)?;
+        if array.shape.is_empty() { result.get_item(PyTuple::empty(py)) } else { Ok(result) }
+    }
+
+    /// The circuit for fresh ciphertexts at a level: counts, levels and keys before there is any ciphertext.
+    ///
+    /// Parameters
+    /// ----------
+    /// params : the parameters.
+    /// level : of the input; the top if None.
+    /// scale : of the input; the level's own if None.
+    ///
+    /// Errors: `LevelError` with the levels it takes; `ScaleError`; `DataError` where coefficients are too large.
+    #[pyo3(signature = (params, level=None, scale=None))]
+    fn plan(&self, py: Python<'_>, params: &PyParams, level: Option<Whole>, scale: Option<f64>) -> PyResult<PyPolynomialPlan> {
+        let level = params.level(py, level)?;
+        let scale = scale.unwrap_or_else(|| params.params.scale(level));
+        Ok(PyPolynomialPlan { plan: detached(py, || self.polynomial.plan_at(&params.params, level, scale))? })
+    }
+
+    /// The coefficients, lowest degree first.
+    #[getter]
+    fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let values = self.polynomial.coefficients().to_vec();
+        let count = values.len();
+        to_numpy(py, Values::Real(values), &[count])
+    }
+
+    /// The degree: the last coefficient that is not zero; 0 for constants.
+    #[getter]
+    fn degree(&self) -> usize {
+        self.polynomial.degree()
+    }
+
+    /// "power" or "chebyshev".
+    #[getter]
+    fn basis(&self) -> &'static str {
+        self.polynomial.basis().name()
+    }
+
+    /// The interval that is mapped to [-1, 1].
+    #[getter]
+    fn domain(&self) -> (f64, f64) {
+        self.polynomial.domain()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().polynomial == self.polynomial)
+    }
+
+    fn __hash__(&self) -> isize {
+        // Equal polynomials have equal coefficients; 0.0 and -0.0 are equal, too.
+        let word = |hash: u64, c: &f64| hash.wrapping_mul(31).wrapping_add((c + 0.0).to_bits());
+        self.polynomial.coefficients().iter().fold(self.polynomial.degree() as u64, word) as isize
+    }
+
+    fn __repr__(&self) -> String {
+        let (a, b) = self.polynomial.domain();
+        format!("Polynomial(degree {}, {} basis on [{a}, {b}])", self.polynomial.degree(), self.polynomial.basis().name())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let arguments = (self.coefficients(py)?, self.basis(), self.domain()).into_pyobject(py)?;
+        Ok((py.get_type::<Self>().into_any(), arguments))
+    }
+}
+
+/// The circuit of a polynomial for inputs of one level and scale: `plan(ct)` carries it out.
+#[pyclass(frozen, module = "clathrate", name = "PolynomialPlan")]
+pub struct PyPolynomialPlan {
+    plan: PolynomialPlan,
+}
+
+#[pymethods]
+impl PyPolynomialPlan {
+    /// Carries it out; a ciphertext above the plan's level is lowered to it.
+    ///
+    /// Errors: `LevelError`, `ScaleError` for a ciphertext of a lower level or another scale; `MissingKeyError`; `ShapeError` unless slots.
+    fn __call__(&self, py: Python<'_>, ciphertext: &PyCiphertext) -> PyResult<PyCiphertext> {
+        ciphertext.map(py, |evaluator, x| evaluator.run_polynomial(x, &self.plan))
+    }
+
+    /// What it will do: print it, or take its `to_dict()`.
+    fn explain(&self) -> PyPolynomialExplanation {
+        PyPolynomialExplanation { explanation: self.plan.explain() }
+    }
+
+    /// Levels it takes.
+    #[getter]
+    fn depth(&self) -> usize {
+        self.plan.depth()
+    }
+
+    /// Products of ciphertexts.
+    #[getter]
+    fn products(&self) -> usize {
+        self.plan.products()
+    }
+
+    /// Relinearisations: products that are summed share one, and each includes a rescale.
+    #[getter]
+    fn relinearisations(&self) -> usize {
+        self.plan.relinearisations()
+    }
+
+    /// Other rescales.
+    #[getter]
+    fn rescales(&self) -> usize {
+        self.plan.rescales()
+    }
+
+    /// Powers, or Chebyshev polynomials, that are computed.
+    #[getter]
+    fn powers(&self) -> Vec<usize> {
+        self.plan.powers()
+    }
+
+    /// Level of the input.
+    #[getter]
+    fn input_level(&self) -> usize {
+        self.plan.input_level().0
+    }
+
+    /// Level of the result, which has the canonical scale there.
+    #[getter]
+    fn output_level(&self) -> usize {
+        self.plan.output_level().0
+    }
+
+    /// The keys it needs.
+    #[getter]
+    fn needs(&self) -> PyNeeds {
+        PyNeeds { needs: self.plan.needs() }
+    }
+
+    /// A bound on the error's root mean square for a fresh input in the domain.
+    #[getter]
+    fn error(&self) -> f64 {
+        self.plan.error(self.plan.fresh_error())
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "PolynomialPlan(degree {}, levels {} to {}, {} products, {} relinearisations)",
+            self.plan.polynomial().degree(),
+            self.plan.input_level(),
+            self.plan.output_level(),
+            self.plan.products(),
+            self.plan.relinearisations()
+        )
+    }
+}
+
+/// What a polynomial's plan will do: `print(plan.explain())`, or `plan.explain().to_dict()`.
+#[pyclass(frozen, module = "clathrate", name = "PolynomialExplanation")]
+pub struct PyPolynomialExplanation {
+    explanation: PolynomialExplanation,
+}
+
+#[pymethods]
+impl PyPolynomialExplanation {
+    /// The figures by name.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = serde_json::to_string(&self.explanation).map_err(|error| exception(py, "InternalError", error.to_string()))?;
+        from_json(py, &text)
+    }
+
+    fn __str__(&self) -> String {
+        self.explanation.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        self.explanation.to_string()
+    }
+}
