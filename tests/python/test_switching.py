@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import re
 import signal
 import threading
 from pathlib import Path
@@ -73,8 +74,13 @@ def test_digits_too_long_for_every_level_are_refused_with_both_numbers():
         cl.Params(**SPEC, switching=("hybrid", 50))
     with pytest.raises(cl.ParamsError, match=r"needs a chain of 12 primes or more, this one has 9"):
         cl.Params.preset("insecure_small", switching=("decomposed", 2, 2))
-    with pytest.raises(cl.ParamsError, match=r"auxiliary modulus of \d+ bits, the chain's has \d+: use shorter"):
-        cl.Params(**SPEC, switching=("decomposed", 6, 16))
+
+
+def test_key_digits_too_long_for_a_level_are_refused_there_with_both_numbers():
+    # Below, where the whole modulus is shorter than such a key digit, it serves.
+    plan = cl.Params(**SPEC, switching=("decomposed", 6, 16)).switching_plan().to_dict()
+    reasons = [row["reason"] for row in plan["refused"]]
+    assert any(re.search(r"auxiliary modulus of \d+ bits, the chain's has \d+: use shorter", reason) for reason in reasons), reasons
 
 
 def test_digits_too_long_for_one_level_are_refused_there_and_serve_below(owner):

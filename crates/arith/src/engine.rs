@@ -26,6 +26,15 @@ pub struct GadgetInput<'a> {
     pub values: Option<&'a Buffer>,
 }
 
+/// A polynomial over more moduli than a division leaves, in the forms it has: which rows of it the division's targets are.
+#[derive(Debug, Clone, Copy)]
+pub struct Dividend<'a> {
+    /// The residues.
+    pub residues: &'a Buffer,
+    /// The row of each target.
+    pub rows: &'a [usize],
+}
+
 /// A machine that computes with rows of residues.
 pub trait Engine: Send + Sync + Debug {
     /// Ring degree: words per row.
@@ -112,6 +121,27 @@ pub trait Engine: Send + Sync + Debug {
     /// Base conversion in Coeff form: the conversion's sources are the rows of `x` from `first` on, its target `t` goes to row
     /// `out_rows[t]` of `out`.
     fn convert(&self, conversion: &BaseConversion, x: &Buffer, first: usize, out: &mut Buffer, out_rows: &[usize]);
+
+    /// The end of a division by a modulus: with `remainder` the conversion of the rows of `x` from 0 on,
+    ///
+    /// ```text
+    /// Eval form    (NTT(remainder - coeff) - eval) * w        Coeff form    (remainder - coeff) * w
+    /// ```
+    ///
+    /// row by row, `w` one constant per target; a part that is missing is zero. The result is in Eval form where `transform`, and has an Eval part
+    /// only there. Bit for bit what the single operations give.
+    fn divide(
+        &self,
+        conversion: &BaseConversion,
+        x: &Buffer,
+        coeff: Option<Dividend<'_>>,
+        eval: Option<Dividend<'_>>,
+        constants: &[u64],
+        transform: bool,
+    ) -> Buffer;
+
+    /// Negacyclic inverse transform of a copy: the rows of `x`.
+    fn inverse_ntt_of(&self, x: &Buffer, moduli: &[usize]) -> Buffer;
 
     /// `phi(x)` in Eval form.
     fn automorphism_eval(&self, automorphism: &Automorphism, x: &Buffer) -> Buffer;

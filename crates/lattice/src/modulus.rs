@@ -7,7 +7,7 @@
 //! round(x / D) = (x - [x]_D) / D mod Q',     [x]_D centred in [-D/2, D/2]
 //! ```
 
-use clathrate_arith::{BaseConversion, Buffer, Rounding};
+use clathrate_arith::{BaseConversion, Buffer, Dividend, Rounding};
 
 use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
@@ -77,23 +77,15 @@ impl Division {
         Ok((kept, x.data().select(&divisors)))
     }
 
-    /// `[x]_D` modulo the kept primes, from the divisors' rows in Coeff form.
-    fn remainder(&self, divisors: &Buffer) -> Buffer {
-        let engine = self.ring.engine();
-        let mut remainder = engine.scratch(self.kept.len());
-        engine.convert(&self.conversion, divisors, 0, &mut remainder, &(0..self.kept.len()).collect::<Vec<_>>());
-        remainder
-    }
-
     /// `round(x / D)` in Coeff form. Cost: no transforms.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide_coeff(&self, x: &Poly<Coeff>) -> Result<Poly<Coeff>, LatticeError> {
         let (kept, divisors) = self.split(x)?;
-        let mut remainder = self.remainder(&divisors);
-        self.ring.engine().sub_mul_constants_assign(&mut remainder, x.data(), &kept, &self.negative_inverse, self.kept.indices());
-        Ok(Poly::from_buffer(&self.ring, &self.kept, remainder))
+        let x = Dividend { residues: x.data(), rows: &kept };
+        let quotient = self.ring.engine().divide(&self.conversion, &divisors, Some(x), None, &self.negative_inverse, false);
+        Ok(Poly::from_buffer(&self.ring, &self.kept, quotient))
     }
 
     /// `round(x / D)` in Eval form. Cost: one inverse transform per divisor, one forward transform per kept prime.
@@ -104,10 +96,9 @@ impl Division {
         let (kept, mut divisors) = self.split(x)?;
         let engine = self.ring.engine();
         engine.inverse_ntt(&mut divisors, 0..self.divisors.len(), self.divisors.indices());
-        let mut remainder = self.remainder(&divisors);
-        engine.forward_ntt(&mut remainder, 0..self.kept.len(), self.kept.indices());
-        engine.sub_mul_constants_assign(&mut remainder, x.data(), &kept, &self.negative_inverse, self.kept.indices());
-        Ok(Poly::from_buffer(&self.ring, &self.kept, remainder))
+        let x = Dividend { residues: x.data(), rows: &kept };
+        let quotient = engine.divide(&self.conversion, &divisors, None, Some(x), &self.negative_inverse, true);
+        Ok(Poly::from_buffer(&self.ring, &self.kept, quotient))
     }
 
     /// `round((x + y) / D)` in Eval form, from a part in Coeff and a part in Eval form; `y` is zero modulo the divisors it lacks. Cost:
@@ -135,15 +126,13 @@ impl Division {
                 divisors.row_mut(row).copy_from_slice(sums.row(i));
             }
         }
-        let mut quotient = self.remainder(&divisors);
-        engine.sub_mul_constants_assign(&mut quotient, x.data(), &kept, &self.negative_inverse, self.kept.indices());
-        engine.forward_ntt(&mut quotient, 0..self.kept.len(), self.kept.indices());
-        if let Some(y) = y {
-            let rows = y.basis().rows_of(self.kept.indices()).ok_or_else(|| self.mismatch(y.basis()))?;
-            let moduli = self.ring.moduli();
-            let inverse: Vec<u64> = self.kept.indices().iter().zip(&self.negative_inverse).map(|(&i, &c)| moduli[i].neg(c)).collect();
-            engine.add_mul_constants_assign(&mut quotient, &y.data().select(&rows), &inverse, self.kept.indices());
-        }
+        let rows = match y {
+            None => Vec::new(),
+            Some(y) => y.basis().rows_of(self.kept.indices()).ok_or_else(|| self.mismatch(y.basis()))?,
+        };
+        let x = Dividend { residues: x.data(), rows: &kept };
+        let y = y.map(|y| Dividend { residues: y.data(), rows: &rows });
+        let quotient = engine.divide(&self.conversion, &divisors, Some(x), y, &self.negative_inverse, true);
         Ok(Poly::from_buffer(&self.ring, &self.kept, quotient))
     }
 }

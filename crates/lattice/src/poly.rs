@@ -263,6 +263,13 @@ impl Poly<Eval> {
         Poly { ring: self.ring, basis: self.basis, data: self.data, domain: PhantomData }
     }
 
+    /// A copy in Coeff form: one pass, where a clone and its transform would be two.
+    #[must_use]
+    pub fn to_coeff(&self) -> Poly<Coeff> {
+        let data = self.ring.engine().inverse_ntt_of(&self.data, self.basis.indices());
+        Poly { ring: self.ring.clone(), basis: self.basis.clone(), data, domain: PhantomData }
+    }
+
     /// `self <- self * other`, the ring product.
     ///
     /// # Errors

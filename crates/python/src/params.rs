@@ -42,8 +42,8 @@ type RuntimeArguments<'py> = (String, usize, Bound<'py, PyAny>, Option<f64>, Opt
 /// threads : worker threads, 1 if None. isa : a forced instruction set ("scalar", "avx2", "ifma"), the fastest if None.
 /// switching : how levels switch: "fastest" (planned for this machine), "as_made" (nothing is derived from keys), or one way at every level:
 ///     ("hybrid", r) or ("decomposed", r, r_tilde), with r special primes and key digits of r_tilde primes. Results agree up to noise.
-/// key_expansion : bytes that may be derived from one key, in multiples of its own, inf for any; 2.5 if None.
-/// key_cache_mib : MiB of derived keys kept in all, of all keys together; 4096 if None.
+/// key_expansion : bytes that may be derived from one key, in multiples of its own, inf for any; 4 if None.
+/// key_cache_mib : MiB of derived keys kept in all, of all keys together; 6144 if None.
 ///
 /// Errors: `ParamsError`, also for a way of switching that fits no level; `SecurityError` below 128 bits; `DataError` for options out of range.
 #[pyclass(frozen, module = "clathrate", name = "Params")]

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clathrate_arith::{
-    Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, Modulus,
+    Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Dividend, Engine, FactorShape, Factors, GadgetInput, Modulus,
 };
 
 /// Unit operations: one row of one polynomial each. [klss, sec. 4]
@@ -171,6 +171,26 @@ impl Engine for CountingEngine {
             self.conversion.fetch_add(sources * conversion.targets().len(), Ordering::Relaxed);
         }
         self.inner.convert(conversion, x, first, out, out_rows);
+    }
+
+    fn divide(
+        &self,
+        conversion: &BaseConversion,
+        x: &Buffer,
+        coeff: Option<Dividend<'_>>,
+        eval: Option<Dividend<'_>>,
+        constants: &[u64],
+        transform: bool,
+    ) -> Buffer {
+        let (sources, targets) = (conversion.sources().len(), conversion.targets().len());
+        self.conversion.fetch_add(if sources > 1 { sources * targets } else { 0 }, Ordering::Relaxed);
+        self.forward.fetch_add(if transform { targets } else { 0 }, Ordering::Relaxed);
+        self.inner.divide(conversion, x, coeff, eval, constants, transform)
+    }
+
+    fn inverse_ntt_of(&self, x: &Buffer, moduli: &[usize]) -> Buffer {
+        self.inverse.fetch_add(x.rows(), Ordering::Relaxed);
+        self.inner.inverse_ntt_of(x, moduli)
     }
 
     fn automorphism_eval(&self, automorphism: &Automorphism, x: &Buffer) -> Buffer {

@@ -99,7 +99,7 @@ impl CpuEngine {
     }
 
     /// The left side of a base conversion for all coefficients: one row per column of its matrix.
-    fn prepare(&self, conversion: &BaseConversion, x: &Buffer, first: usize) -> Buffer {
+    pub(super) fn prepare(&self, conversion: &BaseConversion, x: &Buffer, first: usize) -> Buffer {
         let mut scaled = self.scratch(conversion.columns());
         let block = CONVERSION_BLOCK.min(self.degree);
         let mut fraction = vec![0f64; block];

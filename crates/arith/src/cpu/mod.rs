@@ -11,7 +11,7 @@ use crate::aligned::{AlignedWords, Pool};
 use crate::automorphism::Automorphism;
 use crate::buffer::Buffer;
 use crate::conversion::{BaseConversion, Rounding};
-use crate::engine::{Engine, GadgetInput};
+use crate::engine::{Dividend, Engine, GadgetInput};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
@@ -20,6 +20,7 @@ use crate::modulus::Modulus;
 use crate::ntt::NttTable;
 
 mod digits;
+mod divide;
 mod factors;
 mod gadget;
 
@@ -317,6 +318,27 @@ impl Engine for CpuEngine {
                 pool.install(|| targets.par_chunks_mut(size).for_each(work));
             }
         }
+    }
+
+    fn divide(
+        &self,
+        conversion: &BaseConversion,
+        x: &Buffer,
+        coeff: Option<Dividend<'_>>,
+        eval: Option<Dividend<'_>>,
+        constants: &[u64],
+        transform: bool,
+    ) -> Buffer {
+        divide::divide(self, conversion, x, coeff, eval, constants, transform)
+    }
+
+    fn inverse_ntt_of(&self, x: &Buffer, moduli: &[usize]) -> Buffer {
+        let mut out = self.scratch(x.rows());
+        self.each_row(out.host_mut(), |i, row| {
+            row.copy_from_slice(x.row(i));
+            self.kernel(moduli, i).inverse(row);
+        });
+        out
     }
 
     fn automorphism_eval(&self, automorphism: &Automorphism, x: &Buffer) -> Buffer {

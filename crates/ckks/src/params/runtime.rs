@@ -4,8 +4,9 @@ use clathrate_lattice::switch::{MachineProfile, SwitchChoice};
 
 use crate::error::CkksError;
 
-/// Bytes that may be derived from one key, in multiples of its own: room for each halving of the number of digits, and a key-decomposed form.
-pub const DEFAULT_KEY_EXPANSION: f64 = 2.5;
+/// Bytes that may be derived from one key, in multiples of its own: room for each halving of the number of digits, and for key-decomposed
+/// forms of the top levels.
+pub const DEFAULT_KEY_EXPANSION: f64 = 4.0;
 
 /// How levels switch. Results agree up to noise, whichever it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

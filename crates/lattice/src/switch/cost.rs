@@ -66,13 +66,13 @@ impl MachineProfile {
         let at = |log_degree: u32, transform: f64| {
             let degree = 1usize << log_degree;
             let words = degree as f64;
-            KernelTimes { degree, transform: [transform, 1.4 * transform, 9.0 * transform], convert: 0.09 * words, product: 0.16 * words }
+            KernelTimes { degree, transform: [transform, 1.4 * transform, 9.0 * transform], convert: 0.1 * words, product: 0.16 * words }
         };
         Self {
             source: "built in".to_owned(),
             isa: None,
-            kernels: vec![at(12, 2_000.0), at(13, 4_300.0), at(14, 9_500.0), at(15, 21_000.0), at(16, 48_000.0)],
-            read_ns_per_byte: 0.035,
+            kernels: vec![at(12, 2_100.0), at(13, 4_600.0), at(14, 10_500.0), at(15, 24_000.0), at(16, 56_000.0)],
+            read_ns_per_byte: 0.038,
             cache_bytes: 16e6,
         }
     }

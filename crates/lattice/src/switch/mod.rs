@@ -51,7 +51,7 @@ pub use plan::SwitchPlan;
 pub use policy::{MapRow, Planner, SwitchMap, SwitchPolicy};
 
 /// Bytes of derived keys that a switcher keeps unless told otherwise.
-pub const DEFAULT_FORM_BYTES: usize = 4 << 30;
+pub const DEFAULT_FORM_BYTES: usize = 6 << 30;
 
 /// Switches bundles of one chain; holds what each level precomputes.
 #[derive(Debug)]
@@ -215,7 +215,7 @@ impl Switcher {
     /// As [`Switcher::decompose`].
     pub fn decompose_by(&self, plan: &Arc<SwitchPlan>, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
         self.check_inputs(plan, &[u])?;
-        let coefficients = u.clone().into_coeff();
+        let coefficients = u.to_coeff();
         Ok(engine::decompose(plan, coefficients.data(), Some(u.data())))
     }
 
@@ -280,7 +280,7 @@ impl Switcher {
     pub fn product_by(&self, plan: &Arc<SwitchPlan>, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Extended, LatticeError> {
         self.check_inputs(plan, inputs)?;
         let reading = self.reading(plan, inputs.len(), key)?;
-        let coefficients: Vec<Poly<Coeff>> = inputs.iter().map(|&u| u.clone().into_coeff()).collect();
+        let coefficients: Vec<Poly<Coeff>> = inputs.iter().map(|&u| u.to_coeff()).collect();
         let forms: Vec<GadgetInput<'_>> =
             coefficients.iter().zip(inputs).map(|(c, u)| GadgetInput { coefficients: c.data(), values: Some(u.data()) }).collect();
         engine::product(plan, &forms, &reading)
