@@ -6,8 +6,8 @@ mod common;
 
 use clathrate_arith::automorphism::{mul_monomial, subring_embed, subring_extract};
 use clathrate_arith::{
-    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, GaloisElement,
-    Isa, Modulus, Rounding,
+    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Dividend, Engine, FactorShape, Factors, GadgetInput,
+    GaloisElement, Isa, Modulus, Rounding,
 };
 use clathrate_testkit::oracle;
 use common::{Words, engines, mixed_primes};
@@ -564,5 +564,61 @@ fn unusable_degrees_and_moduli_are_errors_with_their_numbers() {
         assert_eq!(new(8, 7), ArithError::NoRootOfUnity { modulus: 7, order: 16 });
         // 97 = 1 mod 32, not mod 64.
         assert_eq!(new(32, 97), ArithError::NoRootOfUnity { modulus: 97, order: 64 });
+    }
+}
+
+#[test]
+fn divisions_equal_their_single_operations_for_every_part_and_form() {
+    for case in DEGREES.into_iter().chain([8192]).flat_map(cases) {
+        let mut words = Words::new(31);
+        let (sources, targets) = (&BASIS[..2], &BASIS[2..]);
+        let x = case.random(BASIS.len(), &mut words);
+        let y = case.random(BASIS.len(), &mut words);
+        let conversion = BaseConversion::new(case.engine.moduli(), sources, targets, &[1, 1], Rounding::Centred).expect("distinct");
+        let constants: Vec<u64> = (2..BASIS.len()).map(|row| words.residue(case.modulus(row))).collect();
+        let rows: Vec<usize> = (2..BASIS.len()).collect();
+        let mut remainder = case.engine.zeroed(targets.len());
+        case.engine.convert(&conversion, &x, 0, &mut remainder, &(0..targets.len()).collect::<Vec<_>>());
+        let part = |of: &Buffer, row: usize, i: usize| of.row(rows[row])[i];
+        for (with_coeff, with_eval, transform) in [
+            (false, false, false),
+            (true, false, false),
+            (false, false, true),
+            (true, false, true),
+            (false, true, true),
+            (true, true, true),
+        ] {
+            let (coeff, eval) = (Dividend { residues: &x, rows: &rows }, Dividend { residues: &y, rows: &rows });
+            let got = case.engine.divide(&conversion, &x, with_coeff.then_some(coeff), with_eval.then_some(eval), &constants, transform);
+            let mut difference = remainder.clone();
+            for row in 0..targets.len() {
+                let q = case.modulus(row + 2);
+                for i in 0..case.degree {
+                    let taken = if with_coeff { part(&x, row, i) } else { 0 };
+                    difference.row_mut(row)[i] = (difference.row(row)[i] + q - taken) % q;
+                }
+            }
+            if transform {
+                case.engine.forward_ntt(&mut difference, 0..targets.len(), targets);
+            }
+            for row in 0..targets.len() {
+                let q = case.modulus(row + 2);
+                for i in 0..case.degree {
+                    let taken = if with_eval { part(&y, row, i) } else { 0 };
+                    let expected = mulmod((difference.row(row)[i] + q - taken) % q, constants[row], q);
+                    assert_eq!(got.row(row)[i], expected, "{}: {with_coeff} {with_eval} {transform}, row {row}, word {i}", case.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn inverse_transforms_of_copies_equal_those_in_place() {
+    for case in DEGREES.into_iter().flat_map(cases) {
+        let mut x = case.random(2 * BASIS.len(), &mut Words::new(32));
+        let copy = case.engine.inverse_ntt_of(&x, &BASIS);
+        case.engine.inverse_ntt(&mut x, 0..2 * BASIS.len(), &BASIS);
+        assert!(copy == x, "{}", case.name);
     }
 }
