@@ -1,5 +1,6 @@
 //! What a switch costs on a machine, from its counts: transforms, conversions, products, bytes of key.
 
+use clathrate_arith::Isa;
 use serde::{Deserialize, Serialize};
 
 use super::choice::{KeyShape, packed_bytes};
@@ -9,6 +10,15 @@ use crate::poly::Basis;
 
 /// Bits below which a prime has the fastest transform, and the next faster one.
 const CLASS_BITS: [f64; 2] = [45.9, 50.0];
+
+/// Bits of a limb.
+const LIMB_BITS: f64 = clathrate_arith::limbs::LIMB_BITS as f64;
+
+/// What a conversion costs within a switch, where its rows come from far, in times of one in the cache.
+const FAR_CONVERSION: f64 = 1.4;
+
+/// What a limb of a digit costs, in sources of a conversion: its unpacking and two products, inside a transform.
+const LIMB_SOURCES: f64 = 1.6;
 
 /// Times of one machine's kernels, one thread. Measured, or the built-in ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +58,10 @@ pub struct SwitchCounts {
     pub transforms: [f64; 3],
     /// Sources times targets of base conversions, the correction included.
     pub conversions: f64,
+    /// Those of them that extend digits.
+    pub digit_conversions: f64,
+    /// Limbs times targets of the digits, where they are extended as integers.
+    pub digit_limbs: f64,
     /// Terms of sums.
     pub products: f64,
     /// Bytes of key read.
@@ -100,7 +114,11 @@ impl MachineProfile {
         let times = self.at(degree);
         let transforms: f64 = counts.transforms.iter().zip(times.transform).map(|(count, time)| count * time).sum();
         let reading = if counts.key_bytes > self.cache_bytes { counts.key_bytes * self.read_ns_per_byte } else { 0.0 };
-        transforms + counts.conversions * times.convert + (counts.products * times.product).max(reading)
+        // The kernels of 512-bit multipliers extend digits by limbs, all others by residues.
+        let by_limbs = self.isa.as_deref().is_none_or(|isa| isa == Isa::Ifma.name());
+        let digits = if by_limbs { LIMB_SOURCES * counts.digit_limbs } else { counts.digit_conversions };
+        let conversions = FAR_CONVERSION * (counts.conversions - counts.digit_conversions) + digits;
+        transforms + conversions * times.convert + (counts.products * times.product).max(reading)
     }
 }
 
@@ -119,6 +137,8 @@ pub(super) fn counts(chain: &Chain, gadget: &Gadget, shape: &KeyShape, level: Le
         members.filter(|&i| i < primes).collect()
     };
     let digits: Vec<Vec<usize>> = shape.runs.iter().map(own).filter(|digit| !digit.is_empty()).collect();
+    // The lowest limb has no factor to meet: half a limb.
+    let limbs = |digit: &Vec<usize>| (digit.iter().map(|&index| bits_of(index)).sum::<f64>() / LIMB_BITS).ceil() - 0.5;
     let (inputs, columns) = (inputs as f64, columns as f64);
     let mut transform = |index: usize, count: f64| counts.transforms[class(bits_of(index))] += count;
     // The inputs' coefficients, and the mod-down's results.
@@ -130,7 +150,10 @@ pub(super) fn counts(chain: &Chain, gadget: &Gadget, shape: &KeyShape, level: Le
     for &index in products {
         let foreign = digits.iter().filter(|digit| !digit.contains(&index));
         transform(index, inputs * foreign.clone().count() as f64);
-        counts.conversions += inputs * foreign.map(|digit| digit.len() + 1).sum::<usize>() as f64;
+        let extended = inputs * foreign.clone().map(|digit| digit.len() + 1).sum::<usize>() as f64;
+        counts.conversions += extended;
+        counts.digit_conversions += extended;
+        counts.digit_limbs += inputs * foreign.map(limbs).sum::<f64>();
         counts.products += inputs * columns * (digits.len() * groups) as f64;
         counts.key_bytes += inputs * columns * (digits.len() * groups * packed_bytes(chain.ring(), &Basis::new([index]))) as f64;
     }
