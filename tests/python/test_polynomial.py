@@ -174,3 +174,14 @@ def test_they_compare_hash_print_and_pickle():
     assert hash(p) == hash(pickle.loads(pickle.dumps(p)))
     assert p != cl.Polynomial([1, 2, 3])
     assert repr(p) == "Polynomial(degree 2, chebyshev basis on [0, 4])"
+
+
+@pytest.mark.parametrize("domain", [(1e4, 1e4 + 1), (-1000.0, 1000.0), (0.0, 1e5)])
+def test_errors_stay_below_their_bound_far_from_zero(domain):
+    params = cl.Params.preset("insecure_deep")
+    sk = cl.SecretKey.generate(params)
+    keys = sk.evaluation_keys(cl.Needs(relinearise=True))
+    x = np.random.default_rng(5).uniform(*domain, params.slot_count)
+    for polynomial in (cl.Polynomial([1e-3, 1e-3], domain=domain), cl.Polynomial([0.1, 0.2, 0.7], "chebyshev", domain)):
+        error = sk.decrypt(polynomial(sk.encrypt(x).with_keys(keys))) - polynomial(x)
+        assert np.max(np.abs(error)) < 6 * polynomial.plan(params).error

@@ -164,3 +164,11 @@ fn measure_stops_when_told() {
     }
     assert!(measure(Isa::Scalar, &mut quiet()).is_ok());
 }
+
+#[test]
+fn profile_that_is_no_regular_file_is_broken_and_says_so() {
+    let (_folder, path) = place();
+    fs::create_dir_all(&path).expect("folder");
+    let stored = stored_at(&path, Isa::Scalar);
+    assert!(stored.state() == "broken" && stored.to_string().contains("no regular file"), "{stored}");
+}

@@ -21,7 +21,8 @@ impl PolynomialPlan {
     /// Bound on the root mean square of a slot's error in the result, for inputs in the domain with an error of this root mean square.
     #[must_use]
     pub fn error(&self, input_error: f64) -> f64 {
-        let mut values = vec![(1.0, input_error)];
+        let (a, b) = self.polynomial().domain();
+        let mut values = vec![(a.abs().max(b.abs()).max(1.0), input_error)];
         for step in &self.steps {
             let error = self.step_error(step, &values);
             values.push((step.magnitude.max(f64::MIN_POSITIVE), error));
