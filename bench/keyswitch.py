@@ -249,7 +249,16 @@ def key_sizes(extra: dict[str, Any], prefix: str) -> list[str]:
 
 def level_expansion(results: Results) -> list[str]:
     """The layout of level-aware Table 5: time to derive a key and its size."""
-    heads = ["r", "ms", "key GB", "as 8-byte words, GB", "paper's ms", "paper's GB", "paper / ours", "level-aware-ksw (similar machine) / ours"]
+    heads = [
+        "r",
+        "ms",
+        "key GB",
+        "as 8-byte words, GB",
+        "paper's ms",
+        "paper's GB",
+        "paper / ours",
+        "level-aware-ksw (similar machine) / ours",
+    ]
     body, base = [], None
     for row in papers.load("level_aware")["expansion"]["rows"]:
         ours = results.fastest("expand", preset=LEVEL_PRESET, digit=row["digit"])
