@@ -16,8 +16,8 @@ import pytest
 import clathrate as cl
 
 
-def spin_during(call) -> tuple[int, float]:
-    """How often a Python thread gets to run between a call's start and end, and the call's seconds."""
+def spin_during(call) -> tuple[int, float, int]:
+    """How often a Python thread gets to run while a call is repeated for 0.15 s, the seconds, and how often it was called."""
     stop, laps = threading.Event(), [0]
 
     def spin() -> None:
@@ -32,14 +32,17 @@ def spin_during(call) -> tuple[int, float]:
     try:
         thread.start()
         time.sleep(0.01)
-        start, first = time.perf_counter(), laps[0]
-        call()
-        seconds, made = time.perf_counter() - start, laps[0] - first
+        start, first, calls, seconds = time.perf_counter(), laps[0], 0, 0.0
+        while seconds < 0.15:
+            call()
+            calls += 1
+            seconds = time.perf_counter() - start
+        made = laps[0] - first
     finally:
         stop.set()
         thread.join()
         sys.setswitchinterval(before)
-    return made, seconds
+    return made, seconds, calls
 
 
 def long_calls(small, rng):
@@ -65,10 +68,11 @@ def long_calls(small, rng):
     "name", ["encrypt", "decrypt", "matmul", "evaluation_keys", "multiply", "rotate", "add_plain", "to_bytes", "from_bytes"]
 )
 def test_long_calls_release_the_lock(small, rng, name):
-    made, seconds = spin_during(long_calls(small, rng)[name])
-    assert seconds > 0.02, "too short to tell"
-    # The thread sleeps half a millisecond per lap; a tenth of that rate is enough to show that it ran all the while.
+    made, seconds, calls = spin_during(long_calls(small, rng)[name])
+    # The thread sleeps half a millisecond per lap; a tenth of that rate is enough to show that it ran all the while. Calls that
+    # kept the lock would let it in twice each, at their ends.
     assert made > seconds / 0.005
+    assert made > 2 * calls
 
 
 def test_threads_share_objects(small, rng):
@@ -163,7 +167,7 @@ def test_progress_may_call_back_into_the_library(small):
 
 def test_interrupt_stops_a_long_call_without_a_callback(small, rng):
     data = rng.normal(size=(6000, 1024))
-    timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
