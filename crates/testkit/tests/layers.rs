@@ -57,6 +57,7 @@ const CRATES: [Layers; 3] = [
             "bodies",
             "switch",
             "multiply",
+            "crossing",
             "noise",
             "security",
         ],
