@@ -3,9 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{
-    Avx2Row, Constants, LANES, Twiddles, exchange_halves, exchange_neighbours, forward_butterfly, inverse_butterfly, load, store,
-};
+use super::{Avx2Row, Constants, LANES, Twiddles, exchange_halves, exchange_neighbours, forward_butterfly, inverse_butterfly, load, store};
 use crate::kernels::assert_component_shape;
 use crate::kernels::components::{Twist, inverse_of_parts};
 
