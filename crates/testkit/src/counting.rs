@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clathrate_arith::{
-    Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Dividend, Engine, FactorShape, Factors, GadgetInput, Modulus,
+    Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Dividend, Engine, FactorShape, Factors, GadgetInput, Modulus, Twist,
 };
 
 /// Unit operations: one row of one polynomial each. [klss, sec. 4]
@@ -204,6 +204,22 @@ impl Engine for CountingEngine {
 
     fn automorphism_coeff(&self, automorphism: &Automorphism, x: &Buffer, moduli: &[usize]) -> Buffer {
         self.inner.automorphism_coeff(automorphism, x, moduli)
+    }
+
+    fn join_components(&self, parts: &[&Buffer], twist: Twist, moduli: &[usize]) -> Buffer {
+        self.inner.join_components(parts, twist, moduli)
+    }
+
+    fn split_components(&self, out: &mut [Buffer], x: &Buffer, twist: Twist, moduli: &[usize]) {
+        self.inner.split_components(out, x, twist, moduli);
+    }
+
+    fn repeat_values(&self, x: &Buffer) -> Buffer {
+        self.inner.repeat_values(x)
+    }
+
+    fn mean_of_neighbours(&self, out: &mut Buffer, x: &Buffer, moduli: &[usize]) {
+        self.inner.mean_of_neighbours(out, x, moduli);
     }
 
     fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {

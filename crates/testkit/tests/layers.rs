@@ -67,6 +67,7 @@ const CRATES: [Layers; 3] = [
         name: "ckks",
         order: &[
             "file",
+            "shape",
             "error",
             "key_id",
             "encoder",
@@ -80,6 +81,7 @@ const CRATES: [Layers; 3] = [
             "derived",
             "plaintext",
             "evaluator",
+            "moves",
             "matrix",
             "polynomial",
             "store",

@@ -65,7 +65,7 @@ pub struct Switcher {
     policy: SwitchPolicy,
     /// Inputs that one key has at most: the key-decomposed engine's auxiliary modulus is made for them.
     inputs: usize,
-    forms: FormCache,
+    forms: Arc<FormCache>,
     plans: Mutex<HashMap<PlanId, Arc<SwitchPlan>>>,
 }
 
@@ -98,7 +98,13 @@ impl Switcher {
             return Err(LatticeError::NoSpecialPrimes);
         }
         gadget.check_chain(&chain)?;
-        Ok(Self { chain, gadget, policy, inputs: inputs.max(1), forms: FormCache::new(form_bytes), plans: Mutex::default() })
+        Ok(Self { chain, gadget, policy, inputs: inputs.max(1), forms: Arc::new(FormCache::new(form_bytes)), plans: Mutex::default() })
+    }
+
+    /// The same, keeping derived keys in `forms` together with other switchers.
+    #[must_use]
+    pub fn sharing(self, forms: Arc<FormCache>) -> Self {
+        Self { forms, ..self }
     }
 
     /// The chain.
