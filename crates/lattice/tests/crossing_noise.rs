@@ -88,6 +88,34 @@ fn canonical_bounds_are_the_lemmas_of_the_paper() {
     }
 }
 
+/// Special moduli of the paper's sets have up to 775 bits: their squares are beyond doubles, what is left after the division is not.
+#[test]
+fn noise_over_special_moduli_of_any_size_is_a_number_and_depends_on_the_quotient_alone() {
+    let model = NoiseModel { degree: 1 << 15, rank: 2, secret_variance: 2.0 / 3.0 };
+    let figures = |bits: f64| {
+        let digits = [(bits, 1), (bits - 3.0, 2)];
+        let side = (&digits[..], bits + 1.0);
+        [
+            model.coalesced_switch(3, side.0, side.1),
+            model.switch(3, &[bits, bits - 3.0], side.1),
+            model.switch_limit(3, side.0, side.1),
+            model.crossing(3, side, 1, side),
+            model.crossing_limit(3, side, 1, side),
+            model.crossing_rotation(2, side, 1, side),
+            model.crossing_rotation_limit(2, side, 1, side),
+            model.canonical_switch(3, side.0, side.1),
+            model.canonical_crossing(3, side, 1, side),
+        ]
+    };
+    let small = figures(30.0);
+    for bits in [300.0, 511.0, 600.0, 835.0, 5000.0] {
+        for (found, expected) in figures(bits).into_iter().zip(small) {
+            assert!((found / expected - 1.0).abs() < 1e-9, "{bits} bits: {found} and {expected}");
+        }
+    }
+    assert_eq!(model.crossing_rotation(0, (&[(30.0, 1)], 31.0), 1, (&[(30.0, 1)], 31.0)), 0.0);
+}
+
 /// The difference as the paper prints it, in units of `n`: without the rank-down's products.
 fn printed_gain((rank, high): (usize, usize), d: usize, mu: usize) -> f64 {
     4.0 / 3.0 * (3f64.sqrt() * (d as f64 - mu as f64) * (rank * (rank + 1)) as f64 - 2.0 * 2f64.sqrt() * high as f64)
