@@ -54,10 +54,10 @@ impl Frame {
         Self::with_step(&self.ring, self.level, self.basis.clone(), Basis::new(special), self.step.clone())
     }
 
-    /// Whether all special primes of `other` are among this one's, at the same level.
+    /// Whether all special primes of `other` are among this one's, at the same level of the same ring.
     #[must_use]
     pub fn holds(&self, other: &Self) -> bool {
-        self.basis == other.basis && self.special.rows_of(other.special.indices()).is_some()
+        self.ring.same_as(&other.ring) && self.basis == other.basis && self.special.rows_of(other.special.indices()).is_some()
     }
 
     /// The ring.
