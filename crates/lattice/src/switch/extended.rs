@@ -109,7 +109,7 @@ impl Extended {
     /// `self + other`, over the special primes of both: products of other special moduli share one mod-down.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where they are of two levels; shape errors.
+    /// [`LatticeError::RingMismatch`]; [`LatticeError::BasisMismatch`] where they are of two levels; shape errors.
     pub fn join(self, other: Self) -> Result<Self, LatticeError> {
         let frame = if self.frame.holds(&other.frame) { self.frame.clone() } else { Arc::new(self.frame.join(&other.frame)?) };
         let mut sum = self.lift(&frame)?;
@@ -131,11 +131,11 @@ impl Extended {
     /// transforms there and back are saved. [dpad-he, Fig. 2]
     ///
     /// # Errors
-    /// [`LatticeError::RankUp`] where there are none, or nothing would be left.
+    /// [`LatticeError::NothingBeyondRank`] where there are none, or nothing would be left.
     pub fn take_mask(&mut self, rank: usize) -> Result<Vec<Poly<Coeff>>, LatticeError> {
         let (high, _) = self.shape();
         if rank == 0 || rank >= high {
-            return Err(LatticeError::RankUp { from: high, to: rank });
+            return Err(LatticeError::NothingBeyondRank { rank: high, at: rank });
         }
         fn cut<D: Domain>(bundle: Bundle<D>, rank: usize) -> Result<(Bundle<D>, Vec<Poly<D>>), LatticeError> {
             let (mut mask, bodies) = bundle.into_parts();
