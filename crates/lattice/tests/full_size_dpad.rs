@@ -125,12 +125,14 @@ fn relinearise_both_ways(set: Set) {
         let lemma = model.canonical_crossing(pairs, to, beyond, from);
         let what = format!("crossing, degree {}, ranks {rank}, {high}, level {level}, {} digits", set.degree, wide.digit_count());
         let found = errors(&relinearised, &secrets, &secrets.product(&pair));
-        (check(&what, &found, predicted, model.crossing_limit(pairs, to, beyond, from), lemma), lemma)
+        (check(&what, &found, predicted, model.crossing_limit(pairs, to, beyond, from), lemma), lemma, predicted)
     };
     let (up, down) = (secrets.up(&sides, own, rng), secrets.down(&sides, own, rng));
-    measure(own, own, &up, &down, rng);
     let common = own.min(plain_reach);
-    let (crossing, crossing_lemma) = measure(common, own, &up, &down, rng);
+    if own > common {
+        measure(own, own, &up, &down, rng);
+    }
+    let (crossing, crossing_lemma, crossing_predicted) = measure(common, own, &up, &down, rng);
     drop((up, down));
     let plain = secrets.plain(&sides, common, rng);
     let pair = secrets.pair(&sides, common, rng);
@@ -147,9 +149,12 @@ fn relinearise_both_ways(set: Set) {
         (crossing.0 / plain.0).sqrt(),
         crossing_lemma / lemma
     );
-    // The lemmas say that the crossing has less at all of these sets; so does the measurement.
+    // The lemmas say that the crossing has less at all of these sets. They take every digit to be as large as the largest; one alone of 60 bits fills P, the
+    // others are 2^-20 of it, and where one of 280 bits fills P^ the crossing has a little more. The closed forms know, and the measurement agrees.
     assert!(crossing_lemma < lemma, "{set:?}: {crossing_lemma} over {lemma}");
-    assert!(crossing.0 <= plain.0 && crossing.1 <= plain.1, "{set:?}: {crossing:?} over {plain:?}");
+    let (ratio, expected) = (crossing.0 / plain.0, crossing_predicted / predicted);
+    assert!((ratio / expected - 1.0).abs() < 0.15, "{set:?}: {ratio} for {expected}");
+    assert!((0.9..1.1).contains(&expected) || (ratio < 1.0) == (expected < 1.0), "{set:?}: {ratio} for {expected}");
 }
 
 #[test]
@@ -204,5 +209,6 @@ fn rotations_at_rank_3_of_table_3_are_the_plain_ones_in_turn_with_the_predicted_
         2.0 * model.canonical_switch(set.rank, down.0, down.1),
     );
     println!("rotation: crossing over plain {:.3}, predicted {:.3}", (crossing.0 / plain.0).sqrt(), (predicted / in_turn).sqrt());
-    assert!(predicted < in_turn && crossing.0 < plain.0, "{crossing:?} and {plain:?}");
+    // More here, as predicted: what fills P is one digit of fourteen, and a digit of 280 bits fills P^. With digits of one size it is less, at small degrees.
+    assert!(predicted > in_turn && crossing.0 > plain.0, "{crossing:?} and {plain:?}");
 }
