@@ -281,6 +281,28 @@ fn crossing_counts_by_every_pair_of_engines_follow_from_their_plans_at_every_lev
     }
 }
 
+/// One stage by either engine, with digits of any length: from its plan in the same way.
+#[test]
+fn relinearisation_counts_by_either_engine_follow_from_its_plan_at_every_level() {
+    let (r, r_hat) = (3, 4);
+    for choice in [SwitchChoice::hybrid(1), SwitchChoice::hybrid(3), SwitchChoice::decomposed(1, 3), SwitchChoice::decomposed(2, 2)] {
+        let counted = Counted::new((r, r_hat, 1, 1), STEPS, Some((SwitchChoice::hybrid(2), choice)));
+        for level in (0..=STEPS - choice.special).map(Level) {
+            let (l, say) = (level.0 + 1, format!("{choice:?}, level {level}"));
+            let [x, y] = counted.pair(level);
+            let tensor = x.tensor(&y).expect("tensor");
+            let plan = counted.sides.base.plan(level).expect("plan");
+            let product = product_counts(&plan, r * (r + 1) / 2, r + 1, true);
+            let whole = counted.count(|| tensor.relinearise(&counted.sides.base, &counted.plain).expect("relinearised"));
+            let back = if plan.key_digits().is_none() { (r + 1) * choice.special } else { 0 };
+            assert_eq!((whole.inverse, whole.forward), (product[0] + back, product[1] + (r + 1) * l), "{say}");
+            assert_eq!(whole.hadamard, product[2], "{say}");
+            let division = ((r + 1) * conversion(choice.special, l), (r + 1) * l);
+            assert_eq!((whole.conversion, whole.division), (product[3] + division.0, division.1), "{say}");
+        }
+    }
+}
+
 #[test]
 fn rank_reduction_counts_are_the_tables_for_its_inputs_and_columns() {
     for (rank, to, k) in [(2, 1, 1), (4, 2, 1), (4, 2, 2), (5, 4, 1), (3, 1, 3)] {

@@ -8,6 +8,7 @@ use clathrate_arith::primes::largest_primes;
 use clathrate_lattice::switch::{Extended, SwitchChoice};
 use clathrate_lattice::{Basis, Bundle, Chain, Coeff, Domain, Eval, Gadget, Level, Poly, Ring, SwitchKey, Switcher};
 use clathrate_testkit::oracle;
+use common::crossing::{Primes, Secrets, Sides, rotations};
 use common::*;
 use num_bigint::BigInt;
 
@@ -137,4 +138,38 @@ fn joined_products_of_any_special_primes_round_their_exact_sum_once() {
     }
     // Equal special primes, either's among the other's, and neither's: primes borrowed on one side, temporary ones on the other.
     assert!(shapes.len() == 4 && joined > 300, "{joined}, {shapes:?}");
+}
+
+/// Digits and special primes decide the bits, not the engine on either side.
+#[test]
+fn crossings_by_every_pair_of_engines_are_the_same_bits() {
+    let chain = Primes::equal(DEGREE, 6, 1, 3, 12).chain();
+    let (hybrid, decomposed) = (SwitchChoice::hybrid, SwitchChoice::decomposed);
+    let top = chain.max_level();
+    let keys = |sides: &Sides, secrets: &Secrets| {
+        let rng = &mut rng(11);
+        let phi = rotations(DEGREE, &[1]).swap_remove(0);
+        let turn = SwitchKey::automorphism(sides.wide.chain(), sides.wide.gadget(), top, &secrets.high, &phi, rng).expect("key");
+        (secrets.up(sides, top, rng), secrets.down(sides, top, rng), phi, turn)
+    };
+    // Special primes of either side, and the levels that leave so many free.
+    for (special, base_special, levels) in [(4, 1, 6), (4, 2, 5), (5, 1, 4)] {
+        let reference = Sides::new(&chain, Some((hybrid(special), hybrid(base_special))), 6);
+        let secrets = Secrets::new(&chain, 2, 3, &mut rng(10));
+        let (up, down, phi, turn) = keys(&reference, &secrets);
+        for engines in [(true, false), (false, true), (true, true)] {
+            let side = |other: bool, special: usize, length: usize| if other { decomposed(special, length) } else { hybrid(special) };
+            let sides = Sides::new(&chain, Some((side(engines.0, special, 3), side(engines.1, base_special, 2))), 6);
+            for level in (0..levels).map(Level) {
+                let [x, y] = secrets.pair(&reference, level, &mut rng(12));
+                let tensor = x.tensor(&y).expect("tensor");
+                let say = format!("{special} and {base_special} special primes, engines {engines:?}, level {level}");
+                let both = [&reference, &sides].map(|sides| tensor.cross_relinearise(sides.crossing(&down), &up).expect("relinearised"));
+                assert_eq!(both[0], both[1], "{say}");
+                let turns = [(&phi, &turn)];
+                let both = [&reference, &sides].map(|sides| x.rotate_crossing(&turns, sides.crossing(&down)).expect("rotated"));
+                assert_eq!(both[0], both[1], "{say}");
+            }
+        }
+    }
 }

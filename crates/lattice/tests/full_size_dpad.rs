@@ -4,7 +4,7 @@
 //! Chains and special moduli are the tables' whole ones. Keys are too large for that at the higher ranks (24 GB in one stage at rank 8), so each is made for
 //! the highest level at which it takes at most [`KEY_BYTES`] unpacked, and used at that level: what a switch adds depends on the level's digits, not on
 //! the primes above it. Both ways are compared at the highest level that all keys reach; through the temporary rank also at its own highest, which is the top
-//! for all sets but those of ranks 5 and more. The sets of one table take turns: a test has at most about 5 GB.
+//! up to rank 6, level 29 of 35 at rank 7, 23 of 41 at rank 8. The sets of one table take turns: a test has at most about 5.5 GB.
 
 mod common;
 
@@ -50,12 +50,12 @@ const TABLE_3: [Set; 7] = [
     set(1 << 13, 8, 10, 41, 8, (127.1, 127.5)),
 ];
 
-/// [dpad-he, Table 5], II, III, V, VI.
+/// [dpad-he, Table 5], II, III, V, VI. Of VI the table prints 133 bits at the temporary rank: those of six temporary primes, not of the nine it prints.
 const TABLE_5: [Set; 4] = [
     set(1 << 14, 2, 3, 19, 6, (126.2, 138.9)),
     set(1 << 13, 4, 5, 19, 4, (126.2, 126.5)),
     set(1 << 15, 2, 3, 41, 13, (127.1, 136.6)),
-    set(1 << 14, 4, 5, 41, 9, (127.1, 133.0)),
+    set(1 << 14, 4, 5, 41, 9, (127.1, 123.3)),
 ];
 
 impl Set {
@@ -111,7 +111,8 @@ fn relinearise_both_ways(set: Set) {
     let plain_reach = set.reach(pairs, rank + 1, 1, base_digits);
     let down_reach = set.reach(beyond, rank + 1, 1, base_digits);
     let own = set.reach(pairs, high + 1, 1 + set.temporary, wide_digits).min(down_reach);
-    assert!(own == top || rank >= 5 || set.degree * rank >= 1 << 16, "{set:?}: {own}");
+    println!("{set:?}: keys of the crossing reach {own}, of one stage {plain_reach}");
+    assert!(own == top || rank >= 7, "{set:?}: {own}");
     let rng = &mut rng(rank as u8);
     let secrets = Secrets::new(&chain, rank, high, rng);
     let model = secrets.model();
@@ -144,15 +145,13 @@ fn relinearise_both_ways(set: Set) {
     let predicted = model.switch(pairs, &base.log2_digits(), special);
     let found = errors(&relinearised, &secrets, &secrets.product(&pair));
     let plain = check(&what, &found, predicted, model.switch_limit(pairs, &digits, special), lemma);
-    println!(
-        "{set:?}, level {common}: crossing over plain {:.3}, of the lemmas' {:.3}",
-        (crossing.0 / plain.0).sqrt(),
-        crossing_lemma / lemma
-    );
-    // The lemmas say that the crossing has less at all of these sets. They take every digit to be as large as the largest; one alone of 60 bits fills P, the
-    // others are 2^-20 of it, and where one of 280 bits fills P^ the crossing has a little more. The closed forms know, and the measurement agrees.
+    let [ratio, expected] = [crossing.0 / plain.0, crossing_predicted / predicted];
+    let deviations = [ratio, expected].map(f64::sqrt);
+    println!("{set:?}, level {common}: crossing over plain {deviations:.3?}, of the lemmas {:.3}", crossing_lemma / lemma);
+    // The lemmas say that the crossing has less at all of these sets. They take every digit to be as large as the largest; but one of 60 bits alone fills P,
+    // the others are 2^-20 of it, and where digits of 280 bits fill P^ the crossing has more: 1.4 times the deviation at rank 4. The closed forms know, and the
+    // measurement agrees.
     assert!(crossing_lemma < lemma, "{set:?}: {crossing_lemma} over {lemma}");
-    let (ratio, expected) = (crossing.0 / plain.0, crossing_predicted / predicted);
     assert!((ratio / expected - 1.0).abs() < 0.15, "{set:?}: {ratio} for {expected}");
     assert!((0.9..1.1).contains(&expected) || (ratio < 1.0) == (expected < 1.0), "{set:?}: {ratio} for {expected}");
 }
@@ -161,6 +160,16 @@ fn relinearise_both_ways(set: Set) {
 #[ignore = "full size: make test-full"]
 fn relinearisations_at_the_sets_of_table_3_stay_under_the_lemmas_and_the_crossing_below() {
     TABLE_3.into_iter().for_each(relinearise_both_ways);
+}
+
+/// What the table prints for VI is what six temporary primes would give.
+#[test]
+fn printed_security_of_set_vi_is_that_of_six_temporary_primes() {
+    let at = |temporary: u32| {
+        let log2_qp = f64::from(60 + 41 * 40 + 60 + 55 * temporary);
+        estimated_bits(5 << 14, log2_qp, SecretDistribution::UniformTernary)
+    };
+    assert!((at(6) - 133.0).abs() < 1.0 && at(9) < 125.0, "{} and {}", at(6), at(9));
 }
 
 #[test]
