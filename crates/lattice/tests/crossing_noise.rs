@@ -186,17 +186,19 @@ fn relinearisations_have_the_predicted_noise_under_the_lemmas_and_the_crossing_l
 }
 
 /// Rank, temporary rank, steps, temporary primes, steps of the rotation in turn; whether the crossing has less noise.
-const ROTATIONS: [(usize, usize, usize, usize, &[i64], bool); 5] = [
-    (1, 2, 6, 5, &[4, -1], true),
-    (2, 3, 6, 2, &[16, -4, 1], true),
-    (3, 5, 6, 5, &[8], true),
-    (3, 4, 4, 3, &[1, 1], true),
-    (2, 4, 2, 1, &[-2], false),
+struct Turns(usize, usize, usize, usize, &'static [i64], bool);
+
+const ROTATIONS: [Turns; 5] = [
+    Turns(1, 2, 6, 5, &[4, -1], true),
+    Turns(2, 3, 6, 2, &[16, -4, 1], true),
+    Turns(3, 5, 6, 5, &[8], true),
+    Turns(3, 4, 4, 3, &[1, 1], true),
+    Turns(2, 4, 2, 1, &[-2], false),
 ];
 
 #[test]
 fn rotations_have_the_predicted_noise_and_the_crossing_less_than_plain_ones_in_turn_where_predicted() {
-    for (rank, high, count, temporary, steps, less) in ROTATIONS {
+    for Turns(rank, high, count, temporary, steps, less) in ROTATIONS {
         let rng = &mut rng(22);
         let sides = Sides::new(&Primes::equal(DEGREE, count, 1, temporary, 0).chain(), None, 1);
         let level = sides.chain.max_level();
