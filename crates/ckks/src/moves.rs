@@ -16,6 +16,7 @@ use crate::evaluator::{Evaluator, check_slots, with_each};
 use crate::keys::EvaluationKeys;
 use crate::needs::{KeyNeeds, Reach};
 use crate::params::Params;
+use crate::schedule::RankSchedule;
 use crate::shape::ModuleShape;
 
 /// How errors call them.
@@ -60,6 +61,21 @@ fn path(keys: &EvaluationKeys, rank: usize) -> Option<Vec<usize>> {
     })
 }
 
+/// A bundle at a lower rank, by the keys there are.
+pub(crate) fn reduce(keys: &EvaluationKeys, bundle: &Bundle<Eval>, rank: usize) -> Result<Bundle<Eval>, CkksError> {
+    // Without a way there, the error names the keys there are.
+    let steps = path(keys, rank).unwrap_or_else(|| vec![rank]);
+    let (mut reduced, mut keys) = (bundle.clone(), keys);
+    for rank in steps {
+        let (lower, key) = keys.reduction(rank)?;
+        reduced = reduced.reduce_rank(rank, lower.switcher()?, key)?;
+        if let Ok(next) = keys.relative(lower.shape()) {
+            keys = next;
+        }
+    }
+    Ok(reduced)
+}
+
 impl Evaluator {
     /// The same array at rank `rank`: lower, by reduction keys, or higher, by zeros, up to the rank of the parameters.
     ///
@@ -88,19 +104,16 @@ impl Evaluator {
         }
         let keys = self.keys_for(x, REDUCTION, |needs| needs.reduce_to(rank, Reach::Level(x.level.0)).single_steps())?;
         let Some(keys) = keys else { return Ok(Ciphertext { params: target, ..x.clone() }) };
-        // Without a way there, the error names the keys there are.
-        let steps = path(keys, rank).unwrap_or_else(|| vec![rank]);
-        let (mut reduced, mut keys) = (x.clone(), keys);
-        for rank in steps {
-            let (lower, key) = keys.reduction(rank)?;
-            let switcher = lower.switcher()?;
-            let bundles = reduced.bundles.iter().map(|bundle| bundle.reduce_rank(rank, switcher, key)).collect::<Result<_, _>>()?;
-            reduced = Ciphertext { params: lower.clone(), bundles, ..reduced };
-            if let Ok(next) = keys.relative(lower.shape()) {
-                keys = next;
-            }
-        }
-        Ok(reduced)
+        let bundles = x.bundles.iter().map(|bundle| reduce(keys, bundle, rank)).collect::<Result<_, _>>()?;
+        Ok(Ciphertext { params: target, bundles, ..x.clone() })
+    }
+
+    /// `x` at the rank that `schedule` has for its level, where that is lower than its own.
+    ///
+    /// # Errors
+    /// As [`Evaluator::to_rank`].
+    pub fn follow(&self, x: &Ciphertext, schedule: &RankSchedule) -> Result<Ciphertext, CkksError> {
+        self.to_rank(x, schedule.rank_at(x.level).min(x.params.rank()))
     }
 
     /// The same array at rank 1 and the degree that has the same dimension; where the rank is not a power of two, its odd part remains.

@@ -202,14 +202,16 @@ impl Family {
         self.security_bits.min(SECURITY_BITS)
     }
 
-    /// The highest level at which keys of `shape` have the family's security.
+    /// The highest level at which keys of `shape` have the family's security; relatives of sets without any keep the ratio of modulus to dimension.
     fn highest_level(&self, chain: &Chain, shape: ModuleShape) -> Result<Level, CkksError> {
         if shape.dimension() == self.root_shape().dimension() {
             return Ok(chain.max_level());
         }
         let (wanted, distribution) = (self.wanted_bits(), self.distribution(shape));
         let log2 = |level: usize| chain.key_basis(Level(level)).log2(chain.ring());
-        let secure = |&level: &usize| estimated_bits(shape.dimension(), log2(level), distribution) >= wanted;
+        let root = chain.key_basis(chain.max_level()).log2(chain.ring()) * shape.dimension() as f64 / self.root_shape().dimension() as f64;
+        let most = if self.spec.insecure { root } else { f64::INFINITY };
+        let secure = |&level: &usize| log2(level) <= most && estimated_bits(shape.dimension(), log2(level), distribution) >= wanted;
         (0..=chain.max_level().0).rev().find(secure).map(Level).ok_or_else(|| CkksError::InvalidParams {
             reason: format!(
                 "no level is secure at degree {}, rank {}: level 0 with its special primes has log2 QP = {:.1}, {:.0} bits of security allow {}",
