@@ -103,9 +103,9 @@ impl Evaluator {
             });
         }
         let keys = self.keys_for(x, REDUCTION, |needs| needs.reduce_to(rank, Reach::Level(x.level.0)).single_steps())?;
-        let Some(keys) = keys else { return Ok(Ciphertext { params: target, ..x.clone() }) };
+        let Some(keys) = keys else { return Ok(x.moved(&target, Vec::new())) };
         let bundles = x.bundles.iter().map(|bundle| reduce(keys, bundle, rank)).collect::<Result<_, _>>()?;
-        Ok(Ciphertext { params: target, bundles, ..x.clone() })
+        Ok(x.moved(&target, bundles))
     }
 
     /// `x` at the rank that `schedule` has for its level, where that is lower than its own.
@@ -133,9 +133,7 @@ impl Evaluator {
         }
         check_convertible(x, from.degree, TO_RLWE)?;
         let steps: Vec<i64> = trace_steps(from.degree, target.degree()).collect();
-        let symbol = Ciphertext { params: target.clone(), bundles: Vec::new(), ..x.clone() };
-        let asked = if x.is_symbol() { &symbol } else { &Ciphertext { params: target.clone(), ..x.clone() } };
-        let keys = self.keys_for(asked, TO_RLWE, |needs| needs.rotations(steps.iter().copied(), Reach::Level(x.level.0)))?;
+        let keys = self.keys_at(&target, x, TO_RLWE, |needs| needs.rotations(steps.iter().copied(), Reach::Level(x.level.0)))?;
         let convert = |(keys, bundle): (&EvaluationKeys, &Bundle<Eval>)| {
             let ring = target.chain().ring();
             let mut embedded = bundle.embed(ring)?;
@@ -156,7 +154,7 @@ impl Evaluator {
             Ok(embedded)
         };
         let bundles = with_each(keys, &x.bundles).map(convert).collect::<Result<_, CkksError>>()?;
-        Ok(Ciphertext { bundles, ..symbol })
+        Ok(x.moved(&target, bundles))
     }
 
     /// The same array at rank `rank` and the degree that has the same dimension. No key: it is a rearrangement. Noise of the other coefficients is
@@ -180,7 +178,7 @@ impl Evaluator {
         check_convertible(x, target.degree(), TO_MLWE)?;
         let ring = target.chain().ring();
         let bundles = x.bundles.iter().map(|bundle| bundle.extract(ring)).collect::<Result<_, _>>()?;
-        Ok(Ciphertext { params: target, bundles, ..x.clone() })
+        Ok(x.moved(&target, bundles))
     }
 }
 

@@ -51,6 +51,8 @@ pub struct ScheduleRow {
 #[derive(Debug, Clone)]
 pub struct RankSchedule {
     params: Params,
+    /// Of the ranks it comes to: made once.
+    relatives: Vec<Params>,
     steps: RankSteps,
     rows: Vec<ScheduleRow>,
     /// What the same work is predicted to take at the parameters' own rank throughout.
@@ -111,7 +113,9 @@ impl RankSchedule {
             at = source;
         }
         rows.reverse();
-        Ok(Self { params: params.clone(), steps, rows, unreduced_milliseconds })
+        let used = |rank: &Rank| rows.iter().any(|row| row.rank == rank.params.rank());
+        let relatives = ranks.into_iter().filter(used).map(|rank| rank.params).collect();
+        Ok(Self { params: params.clone(), relatives, steps, rows, unreduced_milliseconds })
     }
 
     /// The schedule of `x <- x^2` at every level from `level` down to 1. [dpad-he, RQ4]
@@ -128,6 +132,12 @@ impl RankSchedule {
     #[must_use]
     pub fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// The parameters at the ranks it comes to, highest first.
+    #[must_use]
+    pub fn relatives(&self) -> &[Params] {
+        &self.relatives
     }
 
     /// The rows, highest level first.

@@ -176,10 +176,16 @@ impl Params {
 }
 
 impl Params {
-    /// Predicted nanoseconds of a switch, by keys of these parameters' highest level.
-    fn switch_nanoseconds(&self, switcher: &Switcher, level: Level, inputs: usize, columns: usize) -> Result<f64, CkksError> {
+    /// Predicted nanoseconds of a switch, by keys of level `reach`.
+    fn switch_nanoseconds(
+        &self,
+        switcher: &Switcher,
+        (level, reach): (Level, Level),
+        inputs: usize,
+        columns: usize,
+    ) -> Result<f64, CkksError> {
         let planning = self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?;
-        let plan = switcher.plan_for(level, self.max_level())?;
+        let plan = switcher.plan_for(level, reach)?;
         Ok(planning.profile.nanoseconds(self.degree(), &switcher.counts(&plan, inputs, columns)))
     }
 
@@ -188,11 +194,14 @@ impl Params {
     /// # Errors
     /// `NoSpecialPrimes` where these parameters cannot switch; level errors.
     pub fn relinearisation_nanoseconds(&self, level: Level) -> Result<f64, CkksError> {
-        let (base, rank) = (self.switcher()?, self.rank());
+        let (base, rank, at) = (self.switcher()?, self.rank(), (level, self.max_level()));
         let quadratic = rank * (rank + 1) / 2;
-        let Some(temporary) = self.crossing() else { return self.switch_nanoseconds(base, level, quadratic, rank + 1) };
-        let up = self.switch_nanoseconds(&temporary.switcher, level, quadratic, temporary.rank + 1)?;
-        Ok(up + self.switch_nanoseconds(base, level, temporary.rank - rank, rank + 1)?)
+        if let Some((temporary, most)) = self.direct(level).and_then(|temporary| Some((temporary, temporary.direct_level?))) {
+            return self.switch_nanoseconds(&temporary.switcher, (level, most), quadratic, rank + 1);
+        }
+        let Some(temporary) = self.crossing() else { return self.switch_nanoseconds(base, at, quadratic, rank + 1) };
+        let up = self.switch_nanoseconds(&temporary.switcher, at, quadratic, temporary.rank + 1)?;
+        Ok(up + self.switch_nanoseconds(base, at, temporary.rank - rank, rank + 1)?)
     }
 
     /// Predicted nanoseconds of a product of two ciphertexts before its relinearisation: `(k + 1)^2` products of polynomials. [dpad-he, Table 1]
@@ -210,7 +219,7 @@ impl Params {
     /// # Errors
     /// `NoSpecialPrimes` where these parameters cannot switch; level errors.
     pub fn reduction_nanoseconds(&self, high: usize, level: Level) -> Result<f64, CkksError> {
-        self.switch_nanoseconds(self.switcher()?, level, high.saturating_sub(self.rank()), self.rank() + 1)
+        self.switch_nanoseconds(self.switcher()?, (level, self.max_level()), high.saturating_sub(self.rank()), self.rank() + 1)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Carrying out a polynomial's plan with an evaluator.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use clathrate_lattice::{Bundle, Eval, Level, Poly};
 
@@ -44,25 +45,17 @@ impl Evaluator {
         if !same_scale(x.scale, plan.input_scale()) {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.input_scale().log2() });
         }
-        let own = Ciphertext { bundles: Vec::new(), ..x.clone().into_owned() };
-        let mut ranks: Vec<Rank<'_>> = Vec::new();
-        for step in &plan.steps {
-            let rank = plan.rank_at(step.working_level());
-            let at = Ciphertext {
-                params: x.params.at_rank(rank)?,
-                bundles: if x.is_symbol() { Vec::new() } else { x.bundles.clone() },
-                ..own.clone()
-            };
+        let mut relinearisers = BTreeMap::new();
+        for step in plan.steps.iter().filter(|step| !step.products.is_empty()) {
             // Each level of a product is asked for: a dry run writes it down.
-            let key = if step.products.is_empty() { None } else { self.relineariser(&at, step.working_level())? };
-            match ranks.iter_mut().find(|known| known.params.rank() == rank) {
-                Some(known) => known.key = known.key.or(key),
-                None => ranks.push(Rank { params: at.params.clone(), key }),
+            let level = step.working_level();
+            if let Some(key) = self.relineariser(&x.params.at_rank(plan.rank_at(level))?, &x, level)? {
+                relinearisers.insert(level, key);
             }
         }
-        let reduces = ranks.iter().any(|rank| rank.params.rank() < x.params.rank());
+        let reduces = plan.output_rank() < x.params.rank();
         let keys = if reduces { self.keys_for(&x, POLYNOMIAL, |needs| needs.merge(&plan.needs()))? } else { None };
-        let run = Run { params: plan.params(), plan, ranks, keys };
+        let run = Run { params: plan.params(), plan, relinearisers, keys };
         let layout = x.layout()?;
         let mut bundles = Vec::with_capacity(x.bundles.len());
         for (index, bundle) in x.bundles.iter().enumerate() {
@@ -81,18 +74,12 @@ impl Evaluator {
 /// A value of a circuit, while it is needed.
 type Value<'v> = Option<Cow<'v, Bundle<Eval>>>;
 
-/// One rank that a plan's steps are at.
-struct Rank<'r> {
-    params: Params,
-    /// Nothing where no step there has products, and on dry runs, which have no bundles.
-    key: Option<Relineariser<'r>>,
-}
-
 /// One plan on one array's bundles.
 struct Run<'r> {
     params: &'r Params,
     plan: &'r PolynomialPlan,
-    ranks: Vec<Rank<'r>>,
+    /// By the level of the product; none on dry runs, which have no bundles.
+    relinearisers: BTreeMap<Level, Relineariser<'r>>,
     /// Of the input's shape, where ranks are reduced.
     keys: Option<&'r EvaluationKeys>,
 }
@@ -194,8 +181,7 @@ impl Run<'_> {
                 if let Some(multiples) = multiples {
                     tensor.add_bundle(&multiples)?;
                 }
-                let known = self.ranks.iter().find(|known| known.params.rank() == rank);
-                let key = known.and_then(|known| known.key).ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
+                let key = self.relinearisers.get(&level).ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
                 key.relinearise_rescale(&tensor)?
             }
             (None, Some(sum)) if step.rescales() => sum.divide(&chain.rescale_division(level)?)?,
