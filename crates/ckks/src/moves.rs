@@ -88,11 +88,7 @@ impl Evaluator {
         }
         let target = x.params.at_rank(rank)?;
         if rank > x.params.rank() {
-            return Ok(Ciphertext {
-                params: target,
-                bundles: x.bundles.iter().map(|b| b.rank_up(rank)).collect::<Result<_, _>>()?,
-                ..x.clone()
-            });
+            return Ok(x.moved(&target, x.bundles.iter().map(|bundle| bundle.rank_up(rank)).collect::<Result<_, _>>()?));
         }
         if x.level > target.max_level() {
             return Err(CkksError::LevelTooHigh {
