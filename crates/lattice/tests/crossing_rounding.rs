@@ -140,6 +140,55 @@ fn joined_products_of_any_special_primes_round_their_exact_sum_once() {
     assert!(shapes.len() == 4 && joined > 300, "{joined}, {shapes:?}");
 }
 
+/// Terms that need no switch before products join, and three products in turn: parts that are zero modulo some of the special primes meet others that are not.
+#[test]
+fn sums_of_three_products_and_terms_round_once_in_any_order() {
+    let chain = mixed_temporary_chain();
+    let (hybrid, decomposed) = (SwitchChoice::hybrid, SwitchChoice::decomposed);
+    let wide = Arc::new(chain.widened(3).expect("widened"));
+    let sides = [side(&chain, 1, &[hybrid(3), decomposed(2, 2)]), side(&wide, 3, &[hybrid(6), decomposed(5, 3)])];
+    let level = Level(1);
+    let (inputs, terms) = (uniform(&chain, level, 2, 6), uniform(&chain, level, 4, 7));
+    let products: Vec<Extended> = sides
+        .iter()
+        .flat_map(|side| side.choices.iter().map(move |&choice| (side, choice)))
+        .enumerate()
+        .map(|(number, (side, choice))| {
+            let plan = side.switcher.plan_of_choice(choice, level, chain.max_level()).expect("plan");
+            side.switcher.product_by(&plan, &[&inputs[number % 2]], &side.key).expect("product")
+        })
+        .collect();
+    let plain: Vec<Vec<BigInt>> = terms.iter().map(|term| integers_of(&term.to_coeff())).collect();
+    for (i, first) in products.iter().enumerate() {
+        for (j, second) in products.iter().enumerate() {
+            for (k, third) in products.iter().enumerate() {
+                let say = format!("{i}, {j}, {k}");
+                let mut early = first.clone();
+                early.add_lifted(&terms).expect("terms");
+                let early = early.join(second.clone()).and_then(|sum| sum.join(third.clone())).expect("one level");
+                let mut late = second.clone().join(third.clone()).and_then(|sum| first.clone().join(sum)).expect("one level");
+                late.add_lifted(&terms).expect("terms");
+                assert_eq!(early.to_coeff().expect("sum"), late.to_coeff().expect("sum"), "{say}");
+                assert_eq!(early.to_eval().expect("sum"), late.to_eval().expect("sum"), "{say}");
+                let all = product_of(early.frame().special(), &terms[0]);
+                let mut exact: Vec<Vec<BigInt>> = plain.iter().map(|term| term.iter().map(|t| t * &all).collect()).collect();
+                for part in [first, second, third] {
+                    let lift = &all / product_of(part.frame().special(), &terms[0]);
+                    for (sum, poly) in exact.iter_mut().zip(part.to_coeff().expect("product").polys()) {
+                        sum.iter_mut().zip(integers_of(poly)).for_each(|(sum, x)| *sum += x * &lift);
+                    }
+                }
+                for mut sum in [early, late] {
+                    let found = sides[0].switcher.mod_down(&sum).expect("mod-down").into_coeff();
+                    found.polys().zip(&exact).for_each(|(found, exact)| assert_is_rounding(found, exact, &all, &say));
+                    let columns = sum.take_mask(2).expect("one of three");
+                    assert_is_rounding(&columns[0], &exact[2], &all, &say);
+                }
+            }
+        }
+    }
+}
+
 /// Digits and special primes decide the bits, not the engine on either side.
 #[test]
 fn crossings_by_every_pair_of_engines_are_the_same_bits() {
