@@ -59,8 +59,8 @@ fn main() -> Result<(), LatticeError> {
     for gap in [2, 4, 8] {
         let small = Ring::new(DEGREE / gap, &moduli)?;
         let parts = bundle(&small, &basis, gap, 3)?;
-        // Mask and body, at either degree; an eighth of the table's words per word joined, as a move by 2 reads, more by 4 and 8.
-        let moved = polynomial * (2.0 + 1.0 + 1.0 / gap as f64);
+        // Mask and body at the large degree, mask and 1/gap of a body at the small one, and 1 - 1/gap of a polynomial of quotients from the tables.
+        let moved = 4.0 * polynomial;
         let embed = || {
             black_box(parts.embed(&large)?);
             Ok(())
@@ -111,4 +111,3 @@ fn main() -> Result<(), LatticeError> {
     }
     Ok(())
 }
-
