@@ -1,5 +1,5 @@
 //! Joining and splitting of components on 256-bit vectors: two, four or eight vectors, one of each component, run up to three of the
-//! transform's last stages between registers. One pass over memory. Ranges are the transforms' wide ones.
+//! transform's last stages between registers. One pass over memory. Ranges are the transforms' wide ones; so are those of means.
 
 use std::arch::x86_64::*;
 
