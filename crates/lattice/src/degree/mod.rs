@@ -11,8 +11,9 @@
 //! masks                a = sum_p X^-brv(p) a_p(Y)
 //! ```
 //!
-//! ([`SecretKey::split_degree`], [`Poly::split_components`]; [`Poly::split_mask`]), so that the component 0 of `a s` is `sum_p a_p s_p`. In this order moves nest: splitting by 2 and by 2 again is splitting by 4. And they commute with halving
-//! the rank: of the `2^t` components of one polynomial the first half are the components of its half of even powers.
+//! ([`SecretKey::split_degree`], [`Poly::split_components`]; [`Poly::split_mask`]), so that the component 0 of `a s` is `sum_p a_p s_p`. In this order
+//! moves nest: splitting by 2 and by 2 again is splitting by 4. And they commute with halving the rank: of the `2^t` components of one polynomial the
+//! first half are the components of its half of even powers.
 //!
 //! # Forms
 //! [`coeff`] moves coefficients, [`eval`] runs the transform's last stages on values: no transform to the other form. Both give the same polynomials,
