@@ -118,7 +118,7 @@ impl Ciphertext {
             let (expected, got) = (Encoding::Slots.name().to_owned(), encoding.name().to_owned());
             return Err(CkksError::Encoding { operation: "complex data", expected, got });
         }
-        params.chain().check_level(level)?;
+        params.check_level(level)?;
         params.check_scale(scale, level)?;
         let key_id = KeyId([0; 16]);
         Ok(Self { params: params.clone(), key_id, shape: shape.to_vec(), encoding, complex, level, scale, bundles: Vec::new() })
@@ -203,6 +203,11 @@ impl Ciphertext {
     /// The same array with other bundles, level and scale.
     pub(crate) fn with(&self, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Self {
         Self { params: self.params.clone(), shape: self.shape.clone(), bundles, level, scale, ..*self }
+    }
+
+    /// The same array at the shape of `params`.
+    pub(crate) fn moved(&self, params: &Params, bundles: Vec<Bundle<Eval>>) -> Self {
+        Self { params: params.clone(), ..self.with(bundles, self.level, self.scale) }
     }
 
     /// A ciphertext with every bundle mapped by `f`.

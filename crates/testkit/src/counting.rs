@@ -18,6 +18,8 @@ pub struct Counts {
     pub hadamard: usize,
     /// Hadamard products of base conversions with more than one source (a single prime needs none, as the papers count).
     pub conversion: usize,
+    /// Hadamard products by the inverse of what a division divides by: one per row of the quotient.
+    pub division: usize,
 }
 
 impl Counts {
@@ -36,6 +38,7 @@ pub struct CountingEngine {
     inverse: AtomicUsize,
     hadamard: AtomicUsize,
     conversion: AtomicUsize,
+    division: AtomicUsize,
 }
 
 impl CountingEngine {
@@ -43,7 +46,7 @@ impl CountingEngine {
     #[must_use]
     pub fn new(inner: CpuEngine) -> Self {
         let zero = || AtomicUsize::new(0);
-        Self { inner, forward: zero(), inverse: zero(), hadamard: zero(), conversion: zero() }
+        Self { inner, forward: zero(), inverse: zero(), hadamard: zero(), conversion: zero(), division: zero() }
     }
 
     /// The counts since the last call, which starts them anew.
@@ -54,6 +57,7 @@ impl CountingEngine {
             inverse: take(&self.inverse),
             hadamard: take(&self.hadamard),
             conversion: take(&self.conversion),
+            division: take(&self.division),
         }
     }
 }
@@ -184,6 +188,7 @@ impl Engine for CountingEngine {
     ) -> Buffer {
         let (sources, targets) = (conversion.sources().len(), conversion.targets().len());
         self.conversion.fetch_add(if sources > 1 { sources * targets } else { 0 }, Ordering::Relaxed);
+        self.division.fetch_add(targets, Ordering::Relaxed);
         self.forward.fetch_add(if transform { targets } else { 0 }, Ordering::Relaxed);
         self.inner.divide(conversion, x, coeff, eval, constants, transform)
     }
