@@ -11,7 +11,7 @@ use crate::aligned::{AlignedWords, Pool};
 use crate::automorphism::Automorphism;
 use crate::buffer::Buffer;
 use crate::conversion::{BaseConversion, Rounding};
-use crate::engine::{Dividend, Engine, GadgetInput};
+use crate::engine::{DivisionInput, Engine, GadgetInput};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
@@ -21,6 +21,7 @@ use crate::ntt::NttTable;
 
 mod digits;
 mod divide;
+mod divide_old;
 mod factors;
 mod gadget;
 
@@ -88,6 +89,10 @@ impl CpuEngine {
             .build()
             .map(|pool| Some(Arc::new(pool)))
             .map_err(|error| ArithError::ThreadPool { threads, reason: error.to_string() })
+    }
+
+    pub fn divide_old(&self, conversion: &BaseConversion, x: &Buffer, coeff: Option<crate::engine::Dividend<'_>>, eval: Option<crate::engine::Dividend<'_>>, constants: &[u64], transform: bool) -> Buffer {
+        divide_old::divide(self, conversion, x, coeff, eval, constants, transform)
     }
 
     /// The table of modulus `index`.
@@ -320,16 +325,8 @@ impl Engine for CpuEngine {
         }
     }
 
-    fn divide(
-        &self,
-        conversion: &BaseConversion,
-        x: &Buffer,
-        coeff: Option<Dividend<'_>>,
-        eval: Option<Dividend<'_>>,
-        constants: &[u64],
-        transform: bool,
-    ) -> Buffer {
-        divide::divide(self, conversion, x, coeff, eval, constants, transform)
+    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Vec<Buffer> {
+        divide::divide(self, conversion, inputs, constants, transform)
     }
 
     fn inverse_ntt_of(&self, x: &Buffer, moduli: &[usize]) -> Buffer {
