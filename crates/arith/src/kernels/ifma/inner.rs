@@ -178,6 +178,12 @@ const SIDE_BY_SIDE: usize = 2;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
+/// Lines of table per step.
+const TABLE_LINES: usize = SIDE_BY_SIDE * INNER_TABLE * 8 / LINE;
+
+/// Blocks ahead of which a table is fetched.
+const TABLE_AHEAD: usize = 16;
+
 /// What a pass fetches on the way: runs of lines, some per step.
 #[derive(Debug, Clone, Copy)]
 pub struct Fetch {
@@ -236,11 +242,15 @@ pub fn inner_steps(count: usize) -> usize {
 /// `x` holds `64 count` words and `table` `INNER_TABLE count`; `count` is even.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
-pub unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize, fetch: &mut [Fetch; 2]) {
+pub unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize, far: bool, fetch: &mut [Fetch; 2]) {
     let orders = Orders::new();
     for block in (0..count).step_by(SIDE_BY_SIDE) {
         fetch[0].step();
         fetch[1].step();
+        for line in 0..if far { TABLE_LINES } else { 0 } {
+            // A fetch reads nothing, wherever it points.
+            _mm_prefetch::<_MM_HINT_T0>(table.wrapping_add((block + TABLE_AHEAD) * INNER_TABLE + line * LINE / 8).cast());
+        }
         // SAFETY: within the caller's words.
         unsafe {
             let x = x.add(block * INNER);
@@ -351,13 +361,17 @@ impl LaneBiases {
 /// As [`forward_inner`].
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
-pub unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize, q: u64) {
+pub unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize, far: bool, q: u64) {
     let orders = Orders::new();
     // `m q` for `m` from -2 to 2, modulo 2^64.
     let biases = [-2, -1, 0, 1, 2].map(|m| _mm512_set1_epi64(m * q.cast_signed()));
     let lane_biases = LaneBiases::new(q);
     let bounds = [_mm512_slli_epi64(c.q, 3), _mm512_slli_epi64(c.q, 4), _mm512_slli_epi64(c.q, 5)];
     for block in (0..count).step_by(SIDE_BY_SIDE) {
+        for line in 0..if WIDE && far { TABLE_LINES } else { 0 } {
+            // A fetch reads nothing, wherever it points.
+            _mm_prefetch::<_MM_HINT_T0>(table.wrapping_add((block + TABLE_AHEAD / 2) * INNER_TABLE + line * LINE / 8).cast());
+        }
         // SAFETY: within the caller's words.
         unsafe {
             let x = x.add(block * INNER);

@@ -318,7 +318,7 @@ impl Transform {
                 }
                 let count = words / INNER;
                 let table = self.forward.as_ptr().add(self.inner_twiddles + block * count * INNER_TABLE);
-                forward_inner::<WIDE>(&c, out, table, count, &mut fetch);
+                forward_inner::<WIDE>(&c, out, table, count, self.far_tables(), &mut fetch);
             }
         }
     }
