@@ -35,6 +35,14 @@ pub struct Dividend<'a> {
     pub rows: &'a [usize],
 }
 
+impl<'a> Dividend<'a> {
+    /// The row of target `target`.
+    #[must_use]
+    pub fn row(&self, target: usize) -> &'a [u64] {
+        self.residues.row(self.rows[target])
+    }
+}
+
 /// A polynomial to be divided: the sum of the parts that are there.
 #[derive(Debug, Clone, Copy)]
 pub struct DivisionInput<'a> {

@@ -10,17 +10,25 @@ use crate::buffer::Buffer;
 use crate::conversion::BaseConversion;
 use crate::engine::{DivisionInput, Engine};
 use crate::kernels::RowKernel;
-use crate::kernels::split::{Ahead, RADIX, SplitTransform, VECTOR, head_place, head_words};
+use crate::kernels::split::{Ahead, RADIX, SplitTransform, VECTOR, head_words};
 use crate::limbs::{LimbForm, LimbWeights};
+use crate::modulus::Multiplier;
 
-/// Rows of one polynomial that share one reading of its remainder.
-const ROWS: usize = 4;
+/// Targets whose rows are made from one reading of a remainder in limbs, and of its columns.
+const ROWS: [usize; 2] = [2, 4];
 
-/// Words of a block of the conversion, and at most of a tail where a sixteenth of a row is less.
+/// Words of a block of the conversion, and of a tail where a sixteenth of a row is less.
 const BLOCK: usize = 4096;
 
 /// Vectors of a sixteenth row whose limbs stay in the second-level cache while the next row reads them again.
 const TILE: usize = 32;
+
+/// Words of quotients that go around the caches: they and the dividends would drive one another out. Fewer stay whole in the caches,
+/// where a transform is as fast in one part.
+const FAR_WORDS: usize = 1 << 19;
+
+/// Targets per source from which on limbs are worth their making.
+const LIMB_TARGETS: usize = 3;
 
 /// What a task works on.
 struct Pass<'a> {
@@ -32,10 +40,10 @@ struct Pass<'a> {
     transform: bool,
 }
 
-/// A remainder in limbs and how one target reads it.
+/// A remainder in limbs, and how one target reads it.
 struct Limbs<'a> {
     split: &'a dyn SplitTransform,
-    limbs: &'a [u64],
+    words: &'a [u64],
     form: &'a LimbForm,
     weights: &'a LimbWeights,
 }
@@ -45,82 +53,97 @@ impl<'a> Pass<'a> {
         self.engine.tables[self.conversion.targets[target]].kernel()
     }
 
-    /// How the remainder of input `index` reaches a target through a head.
-    fn limbs(&'a self, index: usize, target: usize) -> Option<Limbs<'a>> {
-        let (form, weights) = self.conversion.limbs.as_ref()?;
-        let (split, limbs) = self.prepared.limbs(self.engine, index, self.conversion.targets[target], form)?;
-        Some(Limbs { split, limbs, form, weights: &weights[target] })
+    fn constant(&self, target: usize) -> Multiplier {
+        self.engine.moduli[self.conversion.targets[target]].multiplier(self.constants[target])
     }
 
-    /// One input at one target, without a transform in two parts.
-    fn row(&self, out: &mut [u64], index: usize, target: usize) {
-        let (engine, input, kernel) = (self.engine, &self.inputs[index], self.kernel(target));
-        let modulus = &engine.moduli[self.conversion.targets[target]];
-        let w = modulus.multiplier(self.constants[target]);
-        kernel.combine(out, &self.prepared.columns(index), &self.conversion.weights[target], self.conversion.y_bits);
-        if let Some(part) = input.coeff {
-            kernel.sub_mul_constant_assign(out, part.residues.row(part.rows[target]), w);
-        }
-        if self.transform {
-            kernel.forward(out);
-        }
-        match (input.coeff, input.eval) {
-            (None, Some(part)) => kernel.sub_mul_constant_assign(out, part.residues.row(part.rows[target]), w),
-            // The remainder has met its constant.
-            (Some(_), Some(part)) => {
-                let negative = modulus.multiplier(modulus.neg(self.constants[target]));
-                kernel.add_mul_constant_assign(out, part.residues.row(part.rows[target]), negative);
+    /// Rows of the quotient of input `index`, each with its target, whole row by whole row.
+    fn whole_rows(&self, rows: &mut [(usize, &mut [u64])], index: usize) {
+        let (degree, input, columns) = (self.engine.degree, &self.inputs[index], self.prepared.columns(index));
+        for start in (0..degree).step_by(BLOCK) {
+            let span = start..(start + BLOCK).min(degree);
+            let columns: Vec<&[u64]> = columns.iter().map(|column| &column[span.clone()]).collect();
+            for (target, row) in rows.iter_mut() {
+                let weights = &self.conversion.weights[*target];
+                self.kernel(*target).combine(&mut row[span.clone()], &columns, weights, self.conversion.y_bits);
             }
-            (None, None) => kernel.mul_constant_assign(out, w),
-            (Some(_), None) => {}
+        }
+        for (target, row) in rows {
+            let (target, kernel, w) = (*target, self.kernel(*target), self.constant(*target));
+            if let Some(part) = input.coeff {
+                kernel.sub_mul_constant_assign(row, part.row(target), w);
+            }
+            if self.transform {
+                kernel.forward(row);
+            }
+            match (input.coeff, input.eval) {
+                (None, Some(part)) => kernel.sub_mul_constant_assign(row, part.row(target), w),
+                // The remainder has met its constant.
+                (Some(_), Some(part)) => {
+                    let modulus = &self.engine.moduli[self.conversion.targets[target]];
+                    kernel.add_mul_constant_assign(row, part.row(target), modulus.multiplier(modulus.neg(self.constants[target])));
+                }
+                (None, None) => kernel.mul_constant_assign(row, w),
+                (Some(_), None) => {}
+            }
+        }
+    }
+
+    /// How a target reads the remainder of input `index` in limbs, if it does: the same for all inputs.
+    fn limbs(&'a self, index: usize, target: usize) -> Option<Limbs<'a>> {
+        let (form, weights) = self.conversion.limbs.as_ref()?;
+        let (split, words) = self.prepared.limbs(self.engine, index, self.conversion.targets[target], form)?;
+        Some(Limbs { split, words, form, weights: &weights[target] })
+    }
+
+    /// Rows of all quotients for some targets that read limbs.
+    fn split_rows(&self, rows: &mut [(usize, Vec<&mut [u64]>)]) {
+        let (degree, head) = (self.engine.degree, head_words(self.engine.degree));
+        let (block, vectors) = ((degree / RADIX).max(BLOCK).min(degree), degree / (RADIX * VECTOR));
+        // The heads of all rows input by input, then a block of one.
+        let words = rows.len() * self.inputs.len() * head;
+        let mut scratch = self.engine.scratch((words + block).div_ceil(degree));
+        let (heads, rest) = scratch.host_mut().split_at_mut(words);
+        for ((index, input), heads) in self.inputs.iter().enumerate().zip(heads.chunks_exact_mut(rows.len() * head)) {
+            for start in (0..vectors).step_by(TILE) {
+                for (&(target, _), head) in rows.iter().zip(heads.chunks_exact_mut(head)) {
+                    let Some(Limbs { split, words, form, weights }) = self.limbs(index, target) else { continue };
+                    let less = input.coeff.map(|part| part.row(target));
+                    split.digit_head(head, words, form, start..(start + TILE).min(vectors), weights, less, false);
+                }
+            }
+        }
+        let count = rows.len();
+        for (row, (target, outputs)) in rows.iter_mut().enumerate() {
+            let (target, kernel, w) = (*target, self.kernel(*target), self.constant(*target));
+            for start in (0..degree).step_by(block) {
+                for (index, out) in outputs.iter_mut().enumerate() {
+                    let Some(Limbs { split, .. }) = self.limbs(index, target) else { continue };
+                    let part = self.inputs[index].eval.map(|part| &part.row(target)[start..start + block]);
+                    let ahead = part.map_or(Ahead::default(), Ahead::words);
+                    let words = &mut rest[..block];
+                    split.tail(words, &heads[(index * count + row) * head..][..head], start, [ahead, Ahead::default()]);
+                    kernel.quotient(&mut out[start..start + block], words, part, w, true);
+                }
+            }
         }
     }
 
     /// All inputs at the targets from `first` on; `outputs[target - first]` are that target's rows of the quotients.
     fn rows(&self, outputs: &mut [Vec<&mut [u64]>], first: usize) {
-        let degree = self.engine.degree;
-        let (rows, count) = (outputs.len(), self.inputs.len());
-        let head = head_words(degree).max(degree);
-        let block = (degree / RADIX).max(BLOCK).min(degree);
-        let mut scratch = self.engine.scratch((rows * count * head + block).div_ceil(degree));
-        let (heads, rest) = scratch.host_mut().split_at_mut(rows * count * head);
-        let words = &mut rest[..block];
-        for (index, heads) in heads.chunks_exact_mut(rows * head).enumerate() {
-            let mut readers: Vec<(Limbs<'_>, &mut [u64])> = (first..)
-                .zip(heads.chunks_exact_mut(head))
-                .filter_map(|(target, head)| Some((self.limbs(index, target)?, head)))
-                .collect();
-            let vectors = degree / (RADIX * VECTOR);
-            for start in (0..vectors).step_by(TILE) {
-                for (Limbs { split, limbs, form, weights }, head) in &mut readers {
-                    split.digit_head(head, limbs, form, start..(start + TILE).min(vectors), weights, false);
-                }
+        let mut whole: Vec<Vec<(usize, &mut [u64])>> = self.inputs.iter().map(|_| Vec::new()).collect();
+        let mut split: Vec<(usize, Vec<&mut [u64]>)> = Vec::new();
+        for (target, outputs) in (first..).zip(outputs) {
+            let outputs = outputs.iter_mut().map(|out| &mut **out);
+            if self.limbs(0, target).is_some() {
+                split.push((target, outputs.collect()));
+            } else {
+                whole.iter_mut().zip(outputs).for_each(|(rows, out)| rows.push((target, out)));
             }
         }
-        for (row, outputs) in outputs.iter_mut().enumerate() {
-            let target = first + row;
-            let kernel = self.kernel(target);
-            let w = self.engine.moduli[self.conversion.targets[target]].multiplier(self.constants[target]);
-            let readers: Vec<Option<Limbs<'_>>> = (0..count).map(|index| self.limbs(index, target)).collect();
-            for (index, out) in outputs.iter_mut().enumerate().filter(|&(index, _)| readers[index].is_none()) {
-                self.row(out, index, target);
-            }
-            for start in (0..degree).step_by(block) {
-                for (index, out) in outputs.iter_mut().enumerate() {
-                    let Some(Limbs { split, .. }) = readers[index] else { continue };
-                    let head = &heads[(index * rows + row) * head..][..head];
-                    let part = self.inputs[index].eval.map(|part| &part.residues.row(part.rows[target])[start..start + block]);
-                    let next = head.get(head_place(degree, start + block)..).unwrap_or_default();
-                    let next = &next[..next.len().min(block)];
-                    let out = &mut out[start..start + block];
-                    split.tail(words, head, start, [part.map_or(Ahead::default(), Ahead::words), Ahead::words(next)]);
-                    out.copy_from_slice(words);
-                    match part {
-                        Some(part) => kernel.sub_mul_constant_assign(out, part, w),
-                        None => kernel.mul_constant_assign(out, w),
-                    }
-                }
-            }
+        whole.iter_mut().enumerate().for_each(|(index, rows)| self.whole_rows(rows, index));
+        if !split.is_empty() {
+            self.split_rows(&mut split);
         }
     }
 }
@@ -132,22 +155,18 @@ pub(super) fn divide(
     constants: &[u64],
     transform: bool,
 ) -> Vec<Buffer> {
-    let targets = conversion.targets.len();
+    let (sources, targets) = (conversion.sources.len(), conversion.targets.len());
     assert!(constants.len() == targets, "one constant per target");
-    assert!(inputs.iter().all(|input| input.divisors.rows() >= conversion.sources.len()), "one row per source");
+    assert!(inputs.iter().all(|input| input.divisors.rows() >= sources), "one row per source");
     let parts = || inputs.iter().flat_map(|input| input.coeff.iter().chain(&input.eval));
     assert!(parts().all(|part| part.rows.len() == targets), "one row of each part per target");
     assert!(transform || inputs.iter().all(|input| input.eval.is_none()), "parts in Eval form meet results in Eval form");
-    // A part in Coeff form meets the remainder before its transform.
-    let terms: Vec<Term<'_>> = inputs
-        .iter()
-        .map(|input| Term { conversion, residues: input.divisors, first: 0, limbs: transform && input.coeff.is_none() })
-        .collect();
-    let prepared = PreparedTerms::new(engine, &terms);
-    let pass = Pass { engine, conversion, inputs, prepared, constants, transform };
+    let limbs = transform && targets >= LIMB_TARGETS * sources && inputs.len() * targets * engine.degree >= FAR_WORDS;
+    let terms: Vec<Term<'_>> = inputs.iter().map(|input| Term { conversion, residues: input.divisors, first: 0, limbs }).collect();
+    let pass = Pass { engine, conversion, inputs, prepared: PreparedTerms::new(engine, &terms), constants, transform };
     let mut out: Vec<Buffer> = inputs.iter().map(|_| engine.scratch(targets)).collect();
     let mut by_row = rows_of_all(&mut out, engine.degree);
-    let rows = std::env::var("DROWS").ok().and_then(|x| x.parse().ok()).unwrap_or(1);
+    let rows = ROWS[usize::from(!limbs)];
     let mut tasks: Vec<&mut [Vec<&mut [u64]>]> = by_row.chunks_mut(rows).collect();
     engine.each(&mut tasks, |index, outputs| pass.rows(outputs, index * rows));
     out

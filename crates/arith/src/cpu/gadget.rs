@@ -114,7 +114,7 @@ impl<'a> Pass<'a> {
         let vectors = self.engine.degree / (RADIX * VECTOR);
         for start in (0..vectors).step_by(TILE) {
             for (split, limbs, form, weights, out) in &mut shared {
-                split.digit_head(out, limbs, form, start..(start + TILE).min(vectors), weights, far);
+                split.digit_head(out, limbs, form, start..(start + TILE).min(vectors), weights, None, far);
             }
         }
         states

@@ -21,7 +21,6 @@ use crate::ntt::NttTable;
 
 mod digits;
 mod divide;
-mod divide_old;
 mod factors;
 mod gadget;
 
@@ -89,10 +88,6 @@ impl CpuEngine {
             .build()
             .map(|pool| Some(Arc::new(pool)))
             .map_err(|error| ArithError::ThreadPool { threads, reason: error.to_string() })
-    }
-
-    pub fn divide_old(&self, conversion: &BaseConversion, x: &Buffer, coeff: Option<crate::engine::Dividend<'_>>, eval: Option<crate::engine::Dividend<'_>>, constants: &[u64], transform: bool) -> Buffer {
-        divide_old::divide(self, conversion, x, coeff, eval, constants, transform)
     }
 
     /// The table of modulus `index`.
