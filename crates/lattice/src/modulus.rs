@@ -156,16 +156,12 @@ impl Division {
         Ok(self.ring.engine().divide_all(&self.conversion, &inputs, &self.negative_inverse, transform))
     }
 
-    fn quotient(&self, parts: Parts<'_>, transform: bool) -> Result<Buffer, LatticeError> {
-        Ok(self.quotients([parts], transform)?.swap_remove(0))
-    }
-
     /// `round(x / D)` in Coeff form. Cost: no transforms.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide_coeff(&self, x: &Poly<Coeff>) -> Result<Poly<Coeff>, LatticeError> {
-        let quotient = self.quotient(Parts { coeff: Some(x), eval: None }, false)?;
+        let quotient = self.quotients([Parts { coeff: Some(x), eval: None }], false)?.swap_remove(0);
         Ok(Poly::from_buffer(&self.ring, &self.kept, quotient))
     }
 
@@ -174,25 +170,17 @@ impl Division {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide_eval(&self, x: &Poly<Eval>) -> Result<Poly<Eval>, LatticeError> {
-        let quotient = self.quotient(Parts { coeff: None, eval: Some(x) }, true)?;
+        let quotient = self.quotients([Parts { coeff: None, eval: Some(x) }], true)?.swap_remove(0);
         Ok(Poly::from_buffer(&self.ring, &self.kept, quotient))
     }
 
-    /// `round((x + y) / D)` in Eval form, from a part in Coeff and a part in Eval form; `y` is zero modulo the divisors it lacks. Cost:
-    /// one inverse transform per divisor that `y` has, one forward transform per kept prime.
+    /// `round((x + y) / D)` in Eval form for every polynomial, from a part in Coeff and a part in Eval form; `y` is zero modulo the divisors it
+    /// lacks. Cost, each: one inverse transform per divisor that `y` has, one forward transform per kept prime.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes, or `y` a kept one; [`LatticeError::RingMismatch`].
-    pub fn divide_parts(&self, x: &Poly<Coeff>, y: Option<&Poly<Eval>>) -> Result<Poly<Eval>, LatticeError> {
-        let quotient = self.quotient(Parts { coeff: Some(x), eval: y }, true)?;
-        Ok(Poly::from_buffer(&self.ring, &self.kept, quotient))
-    }
-
-    /// [`Division::divide_parts`] of every polynomial of a bundle and of another of its shape.
-    ///
-    /// # Errors
-    /// As there; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`].
-    pub(crate) fn divide_bundles(&self, x: &Bundle<Coeff>, y: Option<&Bundle<Eval>>) -> Result<Bundle<Eval>, LatticeError> {
+    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes, or `y` a kept one; [`LatticeError::RingMismatch`];
+    /// [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the two differ in shape.
+    pub fn divide_parts(&self, x: &Bundle<Coeff>, y: Option<&Bundle<Eval>>) -> Result<Bundle<Eval>, LatticeError> {
         if let Some(y) = y.filter(|y| y.rank() != x.rank()) {
             return Err(LatticeError::RankMismatch { left: x.rank(), right: y.rank() });
         }

@@ -139,6 +139,6 @@ impl Extended {
             let eval = self.eval.as_ref().ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })?;
             return self.plan.widen(eval)?.divide(division);
         };
-        division.divide_bundles(coeff, self.eval.as_ref())
+        division.divide_parts(coeff, self.eval.as_ref())
     }
 }

@@ -242,7 +242,14 @@ pub fn inner_steps(count: usize) -> usize {
 /// `x` holds `64 count` words and `table` `INNER_TABLE count`; `count` is even.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
-pub unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize, far: bool, fetch: &mut [Fetch; 2]) {
+pub unsafe fn forward_inner<const WIDE: bool>(
+    c: &Constants,
+    x: *mut u64,
+    table: *const u64,
+    count: usize,
+    far: bool,
+    fetch: &mut [Fetch; 2],
+) {
     let orders = Orders::new();
     for block in (0..count).step_by(SIDE_BY_SIDE) {
         fetch[0].step();
