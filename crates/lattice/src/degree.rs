@@ -171,3 +171,14 @@ impl SecretKey {
         Self::from_coefficients(degree, self.rank() / gap, self.bodies(), self.distribution(), coefficients)
     }
 }
+
+impl Bundle<crate::poly::Eval> {
+    /// placeholder
+    pub fn embed(&self, large: &Ring) -> Result<Self, LatticeError> {
+        Ok(self.clone().into_coeff().embed(large)?.into_eval())
+    }
+    /// placeholder
+    pub fn extract(&self, small: &Ring) -> Result<Self, LatticeError> {
+        Ok(self.clone().into_coeff().extract_component(small, 0)?.into_eval())
+    }
+}

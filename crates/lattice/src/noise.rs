@@ -90,6 +90,16 @@ impl NoiseModel {
         self.coalesced_products(inputs, digits) * (-2.0 * log2_special).exp2() + self.rounding()
     }
 
+    /// What a cross-relinearisation adds, both stages with one mod-down: the first one's products over `P^`, the rounding of the `high` polynomials
+    /// that come down, the second one's products over `P`, the rounding of the result. Source: [dpad-he, sec. 3.4]; differs: variances, not maxima.
+    #[must_use]
+    pub fn crossing(&self, inputs: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+        let products =
+            |inputs, (digits, log2_special): (&[(f64, usize)], f64)| self.coalesced_products(inputs, digits) * (-2.0 * log2_special).exp2();
+        let high_rounding = (high * self.degree) as f64 * self.secret_variance / 12.0;
+        products(inputs, wide) + high_rounding + products(high, base) + self.rounding()
+    }
+
     /// What no coefficient of a switch's error exceeds, whatever the randomness, for ternary secrets:
     ///
     /// ```text
