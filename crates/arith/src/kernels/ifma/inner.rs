@@ -178,11 +178,21 @@ const SIDE_BY_SIDE: usize = 2;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Lines of table per step.
-const TABLE_LINES: usize = SIDE_BY_SIDE * INNER_TABLE * 8 / LINE;
+/// Blocks ahead of which the forward's tables are fetched, where they are far.
+const FORWARD_AHEAD: usize = 16;
 
-/// Blocks ahead of which a table is fetched.
-const TABLE_AHEAD: usize = 16;
+/// The same for the inverse of wide words. That of narrow ones, whose steps are shorter, is as fast without.
+const INVERSE_AHEAD: usize = 8;
+
+/// Fetches a step's table.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+fn fetch_table(table: *const u64) {
+    for word in (0..SIDE_BY_SIDE * INNER_TABLE).step_by(LANES) {
+        // A fetch reads nothing, wherever it points.
+        _mm_prefetch::<_MM_HINT_T0>(table.wrapping_add(word).cast());
+    }
+}
 
 /// What a pass fetches on the way: runs of lines, some per step.
 #[derive(Debug, Clone, Copy)]
@@ -236,7 +246,7 @@ pub fn inner_steps(count: usize) -> usize {
     count / SIDE_BY_SIDE
 }
 
-/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`; meanwhile `fetch`.
+/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`; meanwhile `fetch`, and the table where it is `far`.
 ///
 /// # Safety
 /// `x` holds `64 count` words and `table` `INNER_TABLE count`; `count` is even.
@@ -254,9 +264,8 @@ pub unsafe fn forward_inner<const WIDE: bool>(
     for block in (0..count).step_by(SIDE_BY_SIDE) {
         fetch[0].step();
         fetch[1].step();
-        for line in 0..if far { TABLE_LINES } else { 0 } {
-            // A fetch reads nothing, wherever it points.
-            _mm_prefetch::<_MM_HINT_T0>(table.wrapping_add((block + TABLE_AHEAD) * INNER_TABLE + line * LINE / 8).cast());
+        if far {
+            fetch_table(table.wrapping_add((block + FORWARD_AHEAD) * INNER_TABLE));
         }
         // SAFETY: within the caller's words.
         unsafe {
@@ -375,9 +384,8 @@ pub unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table:
     let lane_biases = LaneBiases::new(q);
     let bounds = [_mm512_slli_epi64(c.q, 3), _mm512_slli_epi64(c.q, 4), _mm512_slli_epi64(c.q, 5)];
     for block in (0..count).step_by(SIDE_BY_SIDE) {
-        for line in 0..if WIDE && far { TABLE_LINES } else { 0 } {
-            // A fetch reads nothing, wherever it points.
-            _mm_prefetch::<_MM_HINT_T0>(table.wrapping_add((block + TABLE_AHEAD / 2) * INNER_TABLE + line * LINE / 8).cast());
+        if WIDE && far {
+            fetch_table(table.wrapping_add((block + INVERSE_AHEAD) * INNER_TABLE));
         }
         // SAFETY: within the caller's words.
         unsafe {
