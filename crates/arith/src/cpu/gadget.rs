@@ -174,8 +174,12 @@ impl<'a> Pass<'a> {
                 let (row, kernel) = (first + index, self.kernel(first + index));
                 for start in (0..degree).step_by(block) {
                     let ahead = self.ahead(row, start, term, count);
-                    // What comes after this term: the next one's part of this block, and the first one's of the next block.
+                    // What comes after this term: the next one's part of this block, and the first one's of the next block. Heads that
+                    // stay in the caches come fast enough by themselves.
                     let next = |slot: usize| {
+                        if !far {
+                            return Ahead::default();
+                        }
                         let (slot, start) = if slot + 1 < count { (slot + 1, start) } else { (0, start + block) };
                         let words = outs[slot * rows + index].get(head_place(degree, start)..head_place(degree, start + block));
                         words.map_or(Ahead::default(), Ahead::words)
