@@ -21,7 +21,7 @@ struct Case {
 
 /// The parts that polynomial `index` of a call has: all kinds meet in one call.
 fn parts_of(index: usize) -> (bool, bool) {
-    (index % 3 != 0, index % 4 != 1)
+    (!index.is_multiple_of(3), index % 4 != 1)
 }
 
 impl Case {

@@ -11,7 +11,7 @@ use crate::conversion::BaseConversion;
 use crate::engine::{DivisionInput, Engine};
 use crate::kernels::RowKernel;
 use crate::kernels::split::{Ahead, RADIX, SplitTransform, VECTOR, head_words};
-use crate::limbs::{LimbForm, LimbWeights};
+use crate::limbs::{LimbForm, LimbWeights, serve_division};
 use crate::modulus::Multiplier;
 
 /// Targets whose rows are made from one reading of a remainder in limbs, and of its columns.
@@ -22,13 +22,6 @@ const BLOCK: usize = 4096;
 
 /// Vectors of a sixteenth row whose limbs stay in the second-level cache while the next row reads them again.
 const TILE: usize = 32;
-
-/// Words of quotients that go around the caches: they and the dividends would drive one another out. Fewer stay whole in the caches,
-/// where a transform is as fast in one part.
-const FAR_WORDS: usize = 1 << 19;
-
-/// Targets per source from which on limbs are worth their making.
-const LIMB_TARGETS: usize = 3;
 
 /// What a task works on.
 struct Pass<'a> {
@@ -123,6 +116,7 @@ impl<'a> Pass<'a> {
                     let ahead = part.map_or(Ahead::default(), Ahead::words);
                     let words = &mut rest[..block];
                     split.tail(words, &heads[(index * count + row) * head..][..head], start, [ahead, Ahead::default()]);
+                    // As many quotients as are made this way and their dividends would drive one another out of the caches.
                     kernel.quotient(&mut out[start..start + block], words, part, w, true);
                 }
             }
@@ -161,7 +155,7 @@ pub(super) fn divide(
     let parts = || inputs.iter().flat_map(|input| input.coeff.iter().chain(&input.eval));
     assert!(parts().all(|part| part.rows.len() == targets), "one row of each part per target");
     assert!(transform || inputs.iter().all(|input| input.eval.is_none()), "parts in Eval form meet results in Eval form");
-    let limbs = transform && targets >= LIMB_TARGETS * sources && inputs.len() * targets * engine.degree >= FAR_WORDS;
+    let limbs = transform && serve_division(sources, targets, inputs.len(), engine.degree);
     let terms: Vec<Term<'_>> = inputs.iter().map(|input| Term { conversion, residues: input.divisors, first: 0, limbs }).collect();
     let pass = Pass { engine, conversion, inputs, prepared: PreparedTerms::new(engine, &terms), constants, transform };
     let mut out: Vec<Buffer> = inputs.iter().map(|_| engine.scratch(targets)).collect();
