@@ -302,6 +302,11 @@ impl Transform {
                 (Entry::Narrow, 3) => self.extend::<NARROW, 3, LESS>(out, digit, form, vectors, weights, less, far),
                 (Entry::Narrow, 4) => self.extend::<NARROW, 4, LESS>(out, digit, form, vectors, weights, less, far),
                 (Entry::Narrow, _) => self.extend::<NARROW, 0, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Wide, 1) => self.extend::<WIDE, 1, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Wide, 2) => self.extend::<WIDE, 2, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Wide, 3) => self.extend::<WIDE, 3, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Wide, 4) => self.extend::<WIDE, 4, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Wide, 5) => self.extend::<WIDE, 5, LESS>(out, digit, form, vectors, weights, less, far),
                 (Entry::Wide, _) => self.extend::<WIDE, 0, LESS>(out, digit, form, vectors, weights, less, far),
             }
         }
