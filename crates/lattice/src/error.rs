@@ -221,4 +221,12 @@ pub enum LatticeError {
         /// What the factor must divide.
         what: &'static str,
     },
+    /// A component that a polynomial does not have.
+    #[error("there is no component {component}: the degrees differ by a factor of {gap}, so components are 0 to {}", gap - 1)]
+    ComponentOutOfRange {
+        /// Component asked for.
+        component: usize,
+        /// Components there are.
+        gap: usize,
+    },
 }

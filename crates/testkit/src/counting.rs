@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clathrate_arith::{
     Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, DivisionInput, Engine, FactorShape, Factors, GadgetInput, Modulus,
+    Twist,
 };
 
 /// Unit operations: one row of one polynomial each. [klss, sec. 4]
@@ -18,6 +19,8 @@ pub struct Counts {
     pub hadamard: usize,
     /// Hadamard products of base conversions with more than one source (a single prime needs none, as the papers count).
     pub conversion: usize,
+    /// Hadamard products by the inverse of what a division divides by: one per row of the quotient.
+    pub division: usize,
 }
 
 impl Counts {
@@ -36,6 +39,7 @@ pub struct CountingEngine {
     inverse: AtomicUsize,
     hadamard: AtomicUsize,
     conversion: AtomicUsize,
+    division: AtomicUsize,
 }
 
 impl CountingEngine {
@@ -43,7 +47,7 @@ impl CountingEngine {
     #[must_use]
     pub fn new(inner: CpuEngine) -> Self {
         let zero = || AtomicUsize::new(0);
-        Self { inner, forward: zero(), inverse: zero(), hadamard: zero(), conversion: zero() }
+        Self { inner, forward: zero(), inverse: zero(), hadamard: zero(), conversion: zero(), division: zero() }
     }
 
     /// The counts since the last call, which starts them anew.
@@ -54,6 +58,7 @@ impl CountingEngine {
             inverse: take(&self.inverse),
             hadamard: take(&self.hadamard),
             conversion: take(&self.conversion),
+            division: take(&self.division),
         }
     }
 }
@@ -174,9 +179,10 @@ impl Engine for CountingEngine {
     }
 
     fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Vec<Buffer> {
-        let (sources, targets) = (conversion.sources().len(), conversion.targets().len());
-        self.conversion.fetch_add(if sources > 1 { sources * targets * inputs.len() } else { 0 }, Ordering::Relaxed);
-        self.forward.fetch_add(if transform { targets * inputs.len() } else { 0 }, Ordering::Relaxed);
+        let (sources, quotients) = (conversion.sources().len(), conversion.targets().len() * inputs.len());
+        self.conversion.fetch_add(if sources > 1 { sources * quotients } else { 0 }, Ordering::Relaxed);
+        self.division.fetch_add(quotients, Ordering::Relaxed);
+        self.forward.fetch_add(if transform { quotients } else { 0 }, Ordering::Relaxed);
         self.inner.divide_all(conversion, inputs, constants, transform)
     }
 
@@ -191,6 +197,22 @@ impl Engine for CountingEngine {
 
     fn automorphism_coeff(&self, automorphism: &Automorphism, x: &Buffer, moduli: &[usize]) -> Buffer {
         self.inner.automorphism_coeff(automorphism, x, moduli)
+    }
+
+    fn join_components(&self, parts: &[&Buffer], twist: Twist, moduli: &[usize]) -> Buffer {
+        self.inner.join_components(parts, twist, moduli)
+    }
+
+    fn split_components(&self, out: &mut [Buffer], x: &Buffer, twist: Twist, moduli: &[usize]) {
+        self.inner.split_components(out, x, twist, moduli);
+    }
+
+    fn repeat_values(&self, x: &Buffer) -> Buffer {
+        self.inner.repeat_values(x)
+    }
+
+    fn mean_of_neighbours(&self, out: &mut Buffer, x: &Buffer, moduli: &[usize]) {
+        self.inner.mean_of_neighbours(out, x, moduli);
     }
 
     fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {
