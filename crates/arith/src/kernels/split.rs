@@ -97,9 +97,18 @@ pub trait SplitTransform: Send + Sync + Debug {
     /// of the sixteen, to their places in `digit`.
     fn write_digit(&self, digit: &mut [u64], form: &LimbForm, row: usize, i: usize, columns: &[&[u64]]);
 
-    /// The head of a digit's extension to this modulus, for the vectors in `vectors` of each of the sixteen rows: its residues,
-    /// then [`SplitTransform::head`]. Where it is `far`, what is written stays out of the caches, as far as it can.
-    fn digit_head(&self, out: &mut [u64], digit: &[u64], form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights, far: bool);
+    /// The head of a digit's extension to this modulus, for the vectors in `vectors` of each of the sixteen rows: its residues, less those
+    /// of the row `less`, if any, then [`SplitTransform::head`]. Where it is `far`, what is written stays out of the caches, as far as it can.
+    fn digit_head(
+        &self,
+        out: &mut [u64],
+        digit: &[u64],
+        form: &LimbForm,
+        vectors: Range<usize>,
+        weights: &LimbWeights,
+        less: Option<&[u64]>,
+        far: bool,
+    );
 
     /// The head of a row `x` of reduced residues.
     fn head(&self, out: &mut [u64], x: &[u64]);

@@ -188,13 +188,6 @@ impl Extended {
             let eval = self.eval.as_ref().ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })?;
             return self.frame.widen(eval)?.divide(division);
         };
-        let quotients = coeff
-            .polys()
-            .enumerate()
-            .map(|(i, poly)| division.divide_parts(poly, self.eval.as_ref().and_then(|eval| eval.polys().nth(i))))
-            .collect::<Result<Vec<_>, _>>()?;
-        let mut polys = quotients.into_iter();
-        let mask = polys.by_ref().take(coeff.rank()).collect();
-        Bundle::new(mask, polys.collect())
+        division.divide_parts(coeff, self.eval.as_ref())
     }
 }
