@@ -323,12 +323,12 @@ impl Params {
         let (model, inputs, reach) = (self.noise_model(), self.rank() * (self.rank() + 1) / 2, self.max_level());
         if let Some((temporary, most)) = self.direct(level).and_then(|temporary| Some((temporary, temporary.direct_level?))) {
             let plan = temporary.switcher.plan_for(level, most)?;
-            return Ok(model.coalesced_products(inputs, &plan.noise_digits()) * (-2.0 * plan.log2_special()).exp2());
+            return Ok(model.products_over(inputs, &plan.noise_digits(), plan.log2_special()));
         }
         let plan = self.switcher()?.plan_for(level, reach)?;
         let base = (&plan.noise_digits()[..], plan.log2_special());
         Ok(match self.crossing() {
-            None => model.coalesced_products(inputs, base.0) * (-2.0 * base.1).exp2(),
+            None => model.products_over(inputs, base.0, base.1),
             Some(temporary) => {
                 let plan = temporary.switcher.plan_for(level, reach)?;
                 model.crossing(inputs, (&plan.noise_digits(), plan.log2_special()), temporary.rank - self.rank(), base) - model.rounding()
