@@ -115,7 +115,7 @@ impl<'a> Pass<'a> {
                     let part = self.inputs[index].eval.map(|part| &part.row(target)[start..start + block]);
                     let ahead = part.map_or(Ahead::default(), Ahead::words);
                     let words = &mut rest[..block];
-                    split.tail(words, &heads[(index * count + row) * head..][..head], start, [ahead, Ahead::default()]);
+                    split.tail(words, &heads[(index * count + row) * head..][..head], start, index > 0, [ahead, Ahead::default()]);
                     // As many quotients as are made this way and their dividends would drive one another out of the caches.
                     kernel.quotient(&mut out[start..start + block], words, part, w, true);
                 }

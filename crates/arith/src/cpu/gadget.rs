@@ -129,12 +129,13 @@ impl<'a> Pass<'a> {
         row: usize,
         term: usize,
         state: State,
+        near: bool,
         ahead: [Ahead<'_>; 2],
     ) -> &'b [u64] {
         let kernel = self.kernel(row);
         let (digit, input) = self.term(term);
         match (state, kernel.split(), input.values) {
-            (State::Head, Some(split), _) => split.tail(block, head, start, ahead),
+            (State::Head, Some(split), _) => split.tail(block, head, start, near, ahead),
             (State::Values, _, Some(values)) => {
                 block.copy_from_slice(&values.row(row)[start..start + block.len()]);
                 kernel.mul_constant_assign(block, self.constant(digit, row));
@@ -172,6 +173,7 @@ impl<'a> Pass<'a> {
                 outs.chunks_mut(rows).zip(term..).map(|(outs, term)| self.heads(outs, first, term, far)).collect();
             for (index, outputs) in outputs.iter_mut().enumerate() {
                 let (row, kernel) = (first + index, self.kernel(first + index));
+                let first_tail = states.iter().position(|states| states[index] == State::Head);
                 for start in (0..degree).step_by(block) {
                     let ahead = self.ahead(row, start, term, count);
                     // What comes after this term: the next one's part of this block, and the first one's of the next block. Heads that
@@ -188,7 +190,8 @@ impl<'a> Pass<'a> {
                     let left: Vec<&[u64]> = slots
                         .enumerate()
                         .map(|(slot, ((block, head), states))| {
-                            self.finish(block, head, start, row, term + slot, states[index], [ahead.part(slot, count), next(slot)])
+                            let near = Some(slot) != first_tail;
+                            self.finish(block, head, start, row, term + slot, states[index], near, [ahead.part(slot, count), next(slot)])
                         })
                         .collect();
                     for (outputs, &group) in outputs.chunks_mut(columns).zip(self.groups) {

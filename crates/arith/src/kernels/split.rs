@@ -116,6 +116,7 @@ pub trait SplitTransform: Send + Sync + Debug {
     /// What remains of the transform for the words of `out`, the first of which is word `start` of the row; both are multiples of a
     /// sixteenth of the degree. `x` is what the head wrote. The result is that of [`super::RowKernel::forward`].
     ///
-    /// Meanwhile what is `ahead` comes near: arithmetic leaves the memory idle.
-    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, ahead: [Ahead<'_>; 2]);
+    /// Meanwhile what is `ahead` comes near: arithmetic leaves the memory idle. So do the block's factors, unless they are `near`: another
+    /// tail of the same block was just before.
+    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, near: bool, ahead: [Ahead<'_>; 2]);
 }

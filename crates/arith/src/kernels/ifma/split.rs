@@ -361,9 +361,10 @@ impl Transform {
     /// # Safety
     /// The machine has AVX-512 F, DQ, VL and IFMA.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    unsafe fn finish<const WIDE: bool>(&self, out: &mut [u64], x: &[u64], start: usize, ahead: [Ahead<'_>; 2]) {
+    unsafe fn finish<const WIDE: bool>(&self, out: &mut [u64], x: &[u64], start: usize, near: bool, ahead: [Ahead<'_>; 2]) {
         let c = Constants::new(&self.words);
         let (words, stride) = (self.degree / RADIX, head_stride(self.degree));
+        let far = self.far_tables() && !near;
         let mut fetch = ahead.map(|ahead| Fetch::new(&ahead, inner_steps(out.len() / INNER)));
         for (block, out) in (start / words..).zip(out.chunks_exact_mut(words)) {
             let x = &x[block * stride..block * stride + words];
@@ -378,7 +379,7 @@ impl Transform {
                 }
                 let count = words / INNER;
                 let table = self.forward.as_ptr().add(self.inner_twiddles + block * count * INNER_TABLE);
-                forward_inner::<WIDE>(&c, out, table, count, self.far_tables(), &mut fetch);
+                forward_inner::<WIDE>(&c, out, table, count, far, &mut fetch);
             }
         }
     }
@@ -440,7 +441,7 @@ impl SplitTransform for Transform {
         }
     }
 
-    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, ahead: [Ahead<'_>; 2]) {
+    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, near: bool, ahead: [Ahead<'_>; 2]) {
         let words = self.degree / RADIX;
         assert!(
             out.len().is_multiple_of(words) && start.is_multiple_of(words) && start + out.len() <= self.degree,
@@ -450,9 +451,9 @@ impl SplitTransform for Transform {
         // SAFETY: see above.
         unsafe {
             if self.narrow {
-                self.finish::<false>(out, x, start, ahead);
+                self.finish::<false>(out, x, start, near, ahead);
             } else {
-                self.finish::<true>(out, x, start, ahead);
+                self.finish::<true>(out, x, start, near, ahead);
             }
         }
     }
