@@ -15,6 +15,7 @@ use crate::buffer::Buffer;
 use crate::conversion::BaseConversion;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
+use crate::kernels::components::Twist;
 use crate::modulus::Modulus;
 
 /// A polynomial to be decomposed, in both forms where both are there.
@@ -148,6 +149,21 @@ pub trait Engine: Send + Sync + Debug {
 
     /// `phi(x)` in Coeff form.
     fn automorphism_coeff(&self, automorphism: &Automorphism, x: &Buffer, moduli: &[usize]) -> Buffer;
+
+    /// `sum_p X^(+-brv(p)) parts[p](X^g)` in Eval form for `g = parts.len()`, a power of two, from polynomials of degree `n = N / g` in Eval form;
+    /// `N` is this engine's degree. See [`crate::kernels::components`].
+    ///
+    /// Shapes: `parts` have as many rows as each other; `out` gets as many. Range: one pass over memory up to eight parts.
+    fn join_components(&self, parts: &[&Buffer], twist: Twist, moduli: &[usize]) -> Buffer;
+
+    /// The inverse of [`Engine::join_components`]: writes all `out.len()` components of `x`.
+    fn split_components(&self, out: &mut [Buffer], x: &Buffer, twist: Twist, moduli: &[usize]);
+
+    /// `x(X^g)` in Eval form, `g = N / n` for `x` of degree `n`: each value `g` times.
+    fn repeat_values(&self, x: &Buffer) -> Buffer;
+
+    /// The component of `x` at place 0, in Eval form, of `out`'s degree `n`: means of `g = N / n` neighbours.
+    fn mean_of_neighbours(&self, out: &mut Buffer, x: &Buffer, moduli: &[usize]);
 
     /// Residues of `degree` signed integers modulo each of `moduli`, in Coeff form.
     fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer;

@@ -32,5 +32,6 @@ pub use error::ArithError;
 pub use extension::DigitExtension;
 pub use factors::{FactorShape, Factors};
 pub use kernels::Isa;
+pub use kernels::components::Twist;
 pub use modulus::Modulus;
 pub use ntt::NttTable;

@@ -107,8 +107,16 @@ pub fn largest_primes(bits: u32, step: u64, count: usize, used: &[u64]) -> Resul
     Ok(found)
 }
 
-/// A primitive `order`-th root of unity modulo a prime, `order` a power of two: the smallest there is by search over
-/// small generators, so the same prime always gives the same root.
+/// A primitive `order`-th root of unity modulo a prime, `order` a power of two: `g^((q - 1) / order)` for the smallest quadratic non-residue `g`.
+///
+/// Whether the power has exact order is whether `g^((q - 1) / 2) = -1`, whatever the order. So the same prime always gives the same root, and the
+/// roots of all orders are powers of one another,
+///
+/// ```text
+/// root(m) = root(k m)^k    for powers of two k, m with k m | q - 1
+/// ```
+///
+/// on which moves between degrees rely.
 ///
 /// # Errors
 /// [`ArithError::NoRootOfUnity`] where `order` does not divide `q - 1`.
@@ -170,5 +178,22 @@ mod tests {
             assert_eq!(modulus.pow(root, 1 << 17), p - 1);
         }
         assert!(primitive_root(&Modulus::new(7).expect("ok"), 4).is_err());
+    }
+
+    #[test]
+    fn primitive_roots_of_all_orders_are_powers_of_one_another() {
+        let mut primes = vec![3, 5, 17, 97, 257, 65537];
+        for bits in [29, 36, 45, 50, 60, 61] {
+            primes.extend(largest_primes(bits, 1 << 18, 4, &[]).expect("enough"));
+        }
+        for p in primes {
+            let modulus = Modulus::new(p).expect("prime");
+            let orders = (0..=(p - 1).trailing_zeros().min(18)).map(|log| 1usize << log);
+            let roots: Vec<u64> = orders.map(|order| primitive_root(&modulus, order).expect("divides")).collect();
+            assert_eq!(roots[..2], [1, p - 1]);
+            for (log, pair) in roots.windows(2).enumerate() {
+                assert_eq!(modulus.mul(pair[1], pair[1]), pair[0], "prime {p}, order 2^{log}");
+            }
+        }
     }
 }

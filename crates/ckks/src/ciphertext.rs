@@ -118,7 +118,7 @@ impl Ciphertext {
             let (expected, got) = (Encoding::Slots.name().to_owned(), encoding.name().to_owned());
             return Err(CkksError::Encoding { operation: "complex data", expected, got });
         }
-        params.chain().check_level(level)?;
+        params.check_level(level)?;
         params.check_scale(scale, level)?;
         let key_id = KeyId([0; 16]);
         Ok(Self { params: params.clone(), key_id, shape: shape.to_vec(), encoding, complex, level, scale, bundles: Vec::new() })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clathrate_lattice::switch::{KeyForms, SwitchChoice, SwitchPlan};
-use clathrate_lattice::{Level, SwitchKey};
+use clathrate_lattice::{Level, SwitchKey, Switcher};
 
 use crate::error::CkksError;
 use crate::keys::{EvaluationKeys, Progress};
@@ -17,28 +17,10 @@ impl EvaluationKeys {
     /// # Errors
     /// `LevelOutOfRange`; [`CkksError::Cancelled`], with what was derived so far kept.
     pub fn prepare(&self, levels: Option<&[Level]>, progress: Progress<'_>) -> Result<usize, CkksError> {
-        let Ok(switcher) = self.params.switcher() else {
-            progress(0, 0);
-            return Ok(0); // without special primes there are no keys
-        };
-        let chain = self.params.chain();
-        let all: Vec<Level> = (0..=self.params.max_level().0).map(Level).collect();
-        let levels = levels.unwrap_or(&all);
-        levels.iter().try_for_each(|&level| chain.check_level(level))?;
-        let as_made = SwitchChoice::as_made(chain);
-        // One derivation serves all levels of one choice.
-        let mut work: Vec<(&SwitchKey, Arc<SwitchPlan>)> = Vec::new();
-        for key in self.switch_keys() {
-            let mut choices = Vec::new();
-            for &level in levels.iter().filter(|&&level| level <= key.level()) {
-                let Ok(plan) = switcher.plan_for(level, key.level()) else { continue }; // a fixed choice that does not fit: said when it is used
-                if plan.choice() != as_made && !choices.contains(&plan.choice()) {
-                    choices.push(plan.choice());
-                    work.push((key, plan));
-                }
-            }
-        }
-        for (done, (key, plan)) in work.iter().enumerate() {
+        levels.unwrap_or_default().iter().try_for_each(|&level| self.params.check_level(level))?;
+        let mut work = Vec::new();
+        self.derivations(levels, &mut work);
+        for (done, (switcher, key, plan)) in work.iter().enumerate() {
             if !progress(done, work.len()) {
                 return Err(CkksError::Cancelled);
             }
@@ -48,14 +30,31 @@ impl EvaluationKeys {
         Ok(self.derived_bytes())
     }
 
+    /// What is to be derived: one derivation serves all levels of one choice.
+    fn derivations<'k>(&'k self, levels: Option<&[Level]>, work: &mut Vec<(&'k Switcher, &'k SwitchKey, Arc<SwitchPlan>)>) {
+        for (switcher, key) in self.own_keys() {
+            let as_made = SwitchChoice::as_made(switcher.chain());
+            let all: Vec<Level> = (0..=key.level().0).map(Level).collect();
+            let mut choices = Vec::new();
+            for &level in levels.unwrap_or(&all).iter().filter(|&&level| level <= key.level()) {
+                let Ok(plan) = switcher.plan_for(level, key.level()) else { continue }; // a fixed choice that does not fit: said when it is used
+                if plan.choice() != as_made && !choices.contains(&plan.choice()) {
+                    choices.push(plan.choice());
+                    work.push((switcher, key, plan));
+                }
+            }
+        }
+        self.relatives.values().for_each(|relative| relative.derivations(levels, work));
+    }
+
     /// Bytes derived from these keys so far.
     #[must_use]
     pub fn derived_bytes(&self) -> usize {
-        self.switch_keys().map(|key| key.forms().bytes()).sum()
+        self.switch_keys().into_iter().map(|key| key.forms().bytes()).sum()
     }
 
     /// Drops what is derived; it is derived again when needed.
     pub fn drop_derived(&self) {
-        self.switch_keys().for_each(|key| KeyForms::clear(key.forms()));
+        self.switch_keys().into_iter().for_each(|key| KeyForms::clear(key.forms()));
     }
 }

@@ -6,6 +6,7 @@ use clathrate_lattice::sampling::SamplingError;
 use thiserror::Error;
 
 use crate::file::FileError;
+use crate::shape::ModuleShape;
 
 /// Errors of the CKKS layer.
 #[derive(Debug, Error)]
@@ -44,6 +45,62 @@ pub enum CkksError {
         distribution: String,
         /// What to change.
         remedy: String,
+    },
+    /// Something of a temporary rank without one.
+    #[error("{operation} needs a temporary rank: set `temporary_rank` and `temporary` in the parameters")]
+    NoTemporaryRank {
+        /// What was asked for.
+        operation: &'static str,
+    },
+    /// A reduction of the rank that keys are not made for.
+    #[error("the rank cannot be reduced from {from} to {to}: {remedy}")]
+    RankStep {
+        /// Rank now.
+        from: usize,
+        /// Rank asked for.
+        to: usize,
+        /// What to do.
+        remedy: String,
+    },
+    /// No key for a reduction of the rank.
+    #[error("a reduction from rank {from} to {to} needs a key; the key set has reductions to: {available}")]
+    NoReductionKey {
+        /// Rank now.
+        from: usize,
+        /// Rank asked for.
+        to: usize,
+        /// Those there are.
+        available: String,
+    },
+    /// No keys for a shape.
+    #[error("a ciphertext of degree and rank {shape} needs keys of that shape; the key set has: {available}")]
+    NoRelativeKeys {
+        /// The ciphertext's.
+        shape: ModuleShape,
+        /// Those there are.
+        available: String,
+    },
+    /// A level above what another shape is secure at.
+    #[error(
+        "{operation} to degree and rank {shape} is secure up to level {most}, the ciphertext is at level {level}: drop it to level {most} or below first"
+    )]
+    LevelTooHigh {
+        /// What was asked for.
+        operation: &'static str,
+        /// The shape.
+        shape: ModuleShape,
+        /// The ciphertext's level.
+        level: usize,
+        /// The highest there.
+        most: usize,
+    },
+    /// A conversion that the ciphertext does not allow.
+    #[error("{operation}: {reason}")]
+    Conversion {
+        /// What was asked for.
+        operation: &'static str,
+        /// Why not, and what to do.
+        reason: String,
     },
     /// No preset of that name.
     #[error("there is no preset \"{name}\"; there are: {known}")]
@@ -248,10 +305,16 @@ impl CkksError {
             | Self::Empty { .. }
             | Self::OutOfRange { .. }
             | Self::Symbol { .. } => ErrorKind::Value,
-            Self::Shape { .. } | Self::Encoding { .. } => ErrorKind::Shape,
+            Self::Shape { .. } | Self::Encoding { .. } | Self::Conversion { .. } => ErrorKind::Shape,
+            Self::NoTemporaryRank { .. } | Self::RankStep { .. } => ErrorKind::Params,
             Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,
-            Self::LevelTooLow { .. } | Self::PolynomialDepth { .. } | Self::LevelUp { .. } => ErrorKind::Level,
-            Self::NoKeys { .. } | Self::NoRelinearisationKey | Self::NoConjugationKey | Self::NoRotationKey { .. } => ErrorKind::MissingKey,
+            Self::LevelTooLow { .. } | Self::PolynomialDepth { .. } | Self::LevelUp { .. } | Self::LevelTooHigh { .. } => ErrorKind::Level,
+            Self::NoKeys { .. }
+            | Self::NoRelinearisationKey
+            | Self::NoConjugationKey
+            | Self::NoRotationKey { .. }
+            | Self::NoReductionKey { .. }
+            | Self::NoRelativeKeys { .. } => ErrorKind::MissingKey,
             Self::WrongParams { .. } => ErrorKind::WrongParams,
             Self::WrongSecret { .. } => ErrorKind::WrongSecret,
             Self::File(error) => file_kind(error),

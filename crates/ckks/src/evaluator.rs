@@ -7,12 +7,12 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
-use clathrate_lattice::{Bundle, Eval, Level, SwitchKey};
+use clathrate_lattice::{Bundle, Crossing, Eval, Level, SwitchKey};
 
 use crate::ciphertext::{Ciphertext, Encoding};
 use crate::decode::check_room;
 use crate::error::CkksError;
-use crate::keys::{EvaluationKeys, GaloisKey, Values};
+use crate::keys::{EvaluationKeys, GaloisKey, Relineariser, Values};
 use crate::needs::{KeyNeeds, Reach};
 use crate::params::Params;
 use crate::plaintext::Plaintext;
@@ -49,11 +49,45 @@ pub(crate) fn same_scale(x: f64, y: f64) -> bool {
     (x / y - 1.0).abs() < SCALE_TOLERANCE
 }
 
+/// How one rotation is made.
+enum Turn<'k> {
+    /// It is none; or on a dry run.
+    Nothing,
+    /// By a key of its own.
+    Own(&'k GaloisKey),
+    /// By keys of powers of two at the temporary rank.
+    Powers(Crossing<'k>, Vec<&'k GaloisKey>),
+}
+
+impl<'k> Turn<'k> {
+    fn own_key(&self) -> Option<&'k SwitchKey> {
+        match self {
+            Self::Own(galois) => Some(&galois.key),
+            Self::Nothing | Self::Powers(..) => None,
+        }
+    }
+}
+
+/// `step` as a sum of powers of two, plus and minus, no two of them neighbours: the fewest terms there can be. [dpad-he, sec. 3.5]
+pub(crate) fn non_adjacent_form(mut step: i64) -> Vec<i64> {
+    let (mut terms, mut power) = (Vec::new(), 1i64);
+    while step != 0 {
+        if step & 1 == 1 {
+            let digit = 2 - (step & 3); // 1 or -1, so that the next bit is zero
+            terms.push(digit * power);
+            step -= digit;
+        }
+        step >>= 1;
+        power = power.wrapping_mul(2);
+    }
+    terms
+}
+
 /// How errors call a product of ciphertexts.
 const PRODUCT: &str = "a product of ciphertexts";
 
 /// `key` beside every one of `items`; without a key (a dry run, on symbols, which have no items) nothing.
-fn with_each<K, I: IntoIterator>(key: Option<&K>, items: I) -> impl Iterator<Item = (&K, I::Item)> {
+pub(crate) fn with_each<K, I: IntoIterator>(key: Option<&K>, items: I) -> impl Iterator<Item = (&K, I::Item)> {
     key.into_iter().flat_map({
         let mut items = Some(items);
         move |key| items.take().into_iter().flatten().map(move |item| (key, item))
@@ -107,12 +141,12 @@ impl Evaluator {
         &self.params
     }
 
-    fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
-        self.params.check_same(&x.params, "the ciphertext")
+    pub(crate) fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
+        self.params.check_related(&x.params, "the ciphertext")
     }
 
     /// The keys for `x`; `None` on a dry run, which writes `need` down.
-    fn keys_for(
+    pub(crate) fn keys_for(
         &self,
         x: &Ciphertext,
         operation: &'static str,
@@ -122,11 +156,15 @@ impl Evaluator {
         match &self.keys {
             Keys::Held(keys) => {
                 x.key_id.check_same(keys.id(), "the evaluation key")?;
-                Ok(Some(keys))
+                keys.relative(x.params.shape()).map(Some)
             }
             Keys::Recorded(needs) if x.is_symbol() => {
                 if let Ok(mut needs) = needs.lock() {
-                    *needs = need(std::mem::take(&mut needs));
+                    *needs = if x.params == self.params {
+                        need(std::mem::take(&mut needs))
+                    } else {
+                        std::mem::take(&mut *needs).relative(x.params.shape(), &need(KeyNeeds::new()))
+                    };
                 }
                 Ok(None)
             }
@@ -134,10 +172,10 @@ impl Evaluator {
         }
     }
 
-    /// The relinearisation key for a product at `level`.
-    pub(crate) fn relinearisation_key(&self, x: &Ciphertext, level: Level) -> Result<Option<&SwitchKey>, CkksError> {
+    /// How a product at `level` is relinearised.
+    pub(crate) fn relineariser(&self, x: &Ciphertext, level: Level) -> Result<Option<Relineariser<'_>>, CkksError> {
         let keys = self.keys_for(x, PRODUCT, |needs| needs.relinearise(Reach::Level(level.0)))?;
-        keys.map(EvaluationKeys::relinearisation).transpose()
+        keys.map(EvaluationKeys::relineariser).transpose()
     }
 
     fn check_pair(&self, x: &Ciphertext, y: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
@@ -147,6 +185,12 @@ impl Evaluator {
             return Err(CkksError::Symbol { operation });
         }
         x.key_id.check_same(y.key_id, "the right operand")?;
+        if x.params != y.params {
+            let (left, right) = (x.params.shape(), y.params.shape());
+            let reason =
+                format!("the operands have degree and rank {left} and {right}: bring them to one with to_rank, to_rlwe or to_mlwe");
+            return Err(CkksError::Conversion { operation, reason });
+        }
         if x.encoding != y.encoding {
             return Err(CkksError::Encoding { operation, expected: x.encoding.name().to_owned(), got: y.encoding.name().to_owned() });
         }
@@ -193,27 +237,27 @@ impl Evaluator {
     /// A scale that the lower modulus cannot hold is refused: the message would wrap around unnoticed.
     fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
         let restrict = |scale: f64| {
-            self.params.check_scale(scale, level)?;
-            let basis = self.params.chain().basis(level);
+            x.params.check_scale(scale, level)?;
+            let basis = x.params.chain().basis(level);
             x.try_map(level, scale, |bundle| Ok(bundle.restrict(&basis)?))
         };
         if same_scale(x.scale, scale) {
             return restrict(scale);
         }
         // Also here: the canonical scale of a level need not fit a base step that is shorter than it.
-        self.params.check_scale(scale, level)?;
+        x.params.check_scale(scale, level)?;
         let above = Level(level.0 + 1);
-        let factor = (scale * self.params.step_product(above) / x.scale).round();
+        let factor = (scale * x.params.step_product(above) / x.scale).round();
         if 0.5 / factor > factor_tolerance(scale) || factor > 2f64.powi(100) {
-            let (below, rescaled) = self.rescaled(x.level, x.scale)?;
-            if !same_scale(rescaled, self.params.scale(below)) {
+            let (below, rescaled) = self.rescaled(x, x.level, x.scale)?;
+            if !same_scale(rescaled, x.params.scale(below)) {
                 return restrict(x.scale);
             }
             let x = self.rescale(x)?;
             return if below == level { Ok(x) } else { self.lower(&x, level, scale) };
         }
-        let division = self.params.chain().rescale_division(above)?;
-        let upper = self.params.chain().basis(above);
+        let division = x.params.chain().rescale_division(above)?;
+        let upper = x.params.chain().basis(above);
         x.try_map(level, scale, |bundle| {
             let mut bundle = bundle.restrict(&upper)?;
             bundle.mul_integer_assign(factor as i128);
@@ -238,7 +282,7 @@ impl Evaluator {
         if level == x.level {
             return Ok(Cow::Borrowed(x));
         }
-        let target = if same_scale(x.scale, self.params.scale(x.level)) { self.params.scale(level) } else { x.scale };
+        let target = if same_scale(x.scale, x.params.scale(x.level)) { x.params.scale(level) } else { x.scale };
         self.lower(x, level, target).map(Cow::Owned)
     }
 
@@ -293,7 +337,7 @@ impl Evaluator {
     /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
     pub fn add_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        self.add_encoded(x, &self.encode(values, &x.shape, x.encoding, x.level, x.scale)?)
+        self.add_encoded(x, &Plaintext::encode(&x.params, values, &x.shape, x.encoding, x.level, x.scale)?)
     }
 
     /// `x + plaintext`, where the two have one scale.
@@ -323,8 +367,8 @@ impl Evaluator {
 
     pub(crate) fn factor_scale_for(&self, x: &Ciphertext, operation: &'static str) -> Result<f64, CkksError> {
         let below = x.level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation, needed: 1, level: 0 })?;
-        let step = self.params.step_product(x.level);
-        let scale = self.params.scale(Level(below)) * step / x.scale;
+        let step = x.params.step_product(x.level);
+        let scale = x.params.scale(Level(below)) * step / x.scale;
         if scale >= step.sqrt() {
             return Ok(scale);
         }
@@ -334,7 +378,7 @@ impl Evaluator {
 
     fn product_scale(&self, x: &Ciphertext, factor: f64) -> Result<f64, CkksError> {
         let scale = x.scale * factor;
-        self.params.check_scale(scale, x.level)?;
+        x.params.check_scale(scale, x.level)?;
         Ok(scale)
     }
 
@@ -347,7 +391,7 @@ impl Evaluator {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
         let factor = self.factor_scale_for(x, ELEMENT_WISE)?;
-        self.multiply_encoded(x, &self.encode(values, &x.shape, x.encoding, x.level, factor)?)
+        self.multiply_encoded(x, &Plaintext::encode(&x.params, values, &x.shape, x.encoding, x.level, factor)?)
     }
 
     /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`] leads to canonical scales.
@@ -379,7 +423,7 @@ impl Evaluator {
         let whole = factor.fract() == 0.0;
         let factor_scale = if whole { 1.0 } else { self.factor_scale_for(x, "a product with a fraction")? };
         let scale = if whole { x.scale } else { self.product_scale(x, factor_scale)? };
-        check_room(&self.params, factor.abs(), scale, x.level)?;
+        check_room(&x.params, factor.abs(), scale, x.level)?;
         let integer = (factor * factor_scale).round() as i128;
         let mut product = x.clone();
         product.scale = scale;
@@ -397,7 +441,7 @@ impl Evaluator {
         let level = x.level.min(y.level);
         let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
         let scale = x.scale * y.scale;
-        self.params.check_scale(scale, level)?;
+        x.params.check_scale(scale, level)?;
         Ok((x, y, scale))
     }
 
@@ -412,11 +456,11 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; shape, encoding, level, scale and secret errors.
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let key = self.relinearisation_key(x, x.level.min(y.level))?;
-        let switcher = self.params.switcher()?;
+        let key = self.relineariser(x, x.level.min(y.level))?;
+        x.params.switcher()?; // on dry runs, too
         let (x, y, scale) = self.multiply_operands(x, y)?;
-        let product = |(key, (a, b)): (&SwitchKey, (&Bundle<Eval>, &Bundle<Eval>))| a.multiply(b, switcher, key);
-        let bundles = with_each(key, x.bundles.iter().zip(&y.bundles)).map(product).collect::<Result<_, _>>()?;
+        let product = |(key, (a, b)): (&Relineariser<'_>, (&Bundle<Eval>, &Bundle<Eval>))| key.relinearise(&a.tensor(b)?);
+        let bundles = with_each(key.as_ref(), x.bundles.iter().zip(&y.bundles)).map(product).collect::<Result<_, _>>()?;
         Ok(self.finish_product(&x, &y, bundles, x.level, scale))
     }
 
@@ -425,12 +469,12 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let key = self.relinearisation_key(x, x.level.min(y.level))?;
-        let switcher = self.params.switcher()?;
+        let key = self.relineariser(x, x.level.min(y.level))?;
+        x.params.switcher()?; // on dry runs, too
         let (x, y, scale) = self.multiply_operands(x, y)?;
-        let (level, rescaled) = self.rescaled(x.level, scale)?;
-        let product = |(key, (a, b)): (&SwitchKey, (&Bundle<Eval>, &Bundle<Eval>))| a.tensor(b)?.relinearise_rescale(switcher, key);
-        let bundles = with_each(key, x.bundles.iter().zip(&y.bundles)).map(product).collect::<Result<_, _>>()?;
+        let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
+        let product = |(key, (a, b)): (&Relineariser<'_>, (&Bundle<Eval>, &Bundle<Eval>))| key.relinearise_rescale(&a.tensor(b)?);
+        let bundles = with_each(key.as_ref(), x.bundles.iter().zip(&y.bundles)).map(product).collect::<Result<_, _>>()?;
         Ok(self.finish_product(&x, &y, bundles, level, rescaled))
     }
 
@@ -443,14 +487,14 @@ impl Evaluator {
     }
 
     /// Level and scale after a rescale from `level`; refused where nothing would be left of the message.
-    fn rescaled(&self, level: Level, scale: f64) -> Result<(Level, f64), CkksError> {
+    fn rescaled(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<(Level, f64), CkksError> {
         let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: "rescaling", needed: 1, level: 0 })?);
-        let rescaled = scale / self.params.step_product(level);
-        let canonical = self.params.scale(below);
-        self.params.check_scale(rescaled, below)?;
+        let rescaled = scale / x.params.step_product(level);
+        let canonical = x.params.scale(below);
+        x.params.check_scale(rescaled, below)?;
         // Rounding alone would exceed a message of magnitude 1.
-        if rescaled * rescaled < self.params.noise_model().rounding() {
-            return Err(CkksError::ScaleOutOfRange { log2_scale: rescaled.log2(), level: below.0, room: self.params.log2_q(below) });
+        if rescaled * rescaled < x.params.noise_model().rounding() {
+            return Err(CkksError::ScaleOutOfRange { log2_scale: rescaled.log2(), level: below.0, room: x.params.log2_q(below) });
         }
         Ok((below, if same_scale(rescaled, canonical) { canonical } else { rescaled }))
     }
@@ -461,8 +505,8 @@ impl Evaluator {
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`] where nothing would be left of the message.
     pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        let (level, scale) = self.rescaled(x.level, x.scale)?;
-        let division = self.params.chain().rescale_division(x.level)?;
+        let (level, scale) = self.rescaled(x, x.level, x.scale)?;
+        let division = x.params.chain().rescale_division(x.level)?;
         x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))
     }
 
@@ -470,7 +514,7 @@ impl Evaluator {
         let layout = x.layout()?;
         check_slots(x, "a rotation")?;
         if layout.chunks > 1 {
-            let remedy = format!("rows of at most {} entries rotate; split the array", self.params.slot_count());
+            let remedy = format!("rows of at most {} entries rotate; split the array", x.params.slot_count());
             return Err(CkksError::Shape { operation: "a rotation", left: x.shape.clone(), right: vec![], remedy });
         }
         Ok(())
@@ -493,39 +537,56 @@ impl Evaluator {
         self.check_rotation(x)?;
         let capacity = x.layout()?.capacity as i64;
         // Slots repeat with the period of the row's capacity: a multiple of it is no rotation and needs no key.
-        let keys: Vec<Option<&GaloisKey>> = steps
+        let turns: Vec<Turn<'_>> = steps
             .iter()
-            .map(|&step| if step.rem_euclid(capacity) == 0 { Ok(None) } else { self.rotation_key(x, step, capacity) })
+            .map(|&step| if step.rem_euclid(capacity) == 0 { Ok(Turn::Nothing) } else { self.turn(x, step, capacity) })
             .collect::<Result<_, _>>()?;
-        if keys.iter().all(Option::is_none) || x.is_symbol() {
+        if turns.iter().all(|turn| matches!(turn, Turn::Nothing)) || x.is_symbol() {
             return Ok(vec![x.clone(); steps.len()]);
         }
-        let switcher = self.params.switcher()?;
-        let plan = switcher.plan_for_keys(x.level, &keys.iter().flatten().map(|galois| &galois.key).collect::<Vec<_>>())?;
-        let mut rotated: Vec<Vec<Bundle<Eval>>> = keys.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
+        let switcher = x.params.switcher()?;
+        let own: Vec<&SwitchKey> = turns.iter().filter_map(Turn::own_key).collect();
+        let plan = if own.is_empty() { None } else { Some(switcher.plan_for_keys(x.level, &own)?) };
+        let mut rotated: Vec<Vec<Bundle<Eval>>> = turns.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
         for bundle in &x.bundles {
-            let digits = bundle.decompose_mask(switcher, &plan)?;
-            for (target, key) in rotated.iter_mut().zip(&keys) {
-                target.push(match key {
-                    Some(galois) => bundle.rotate_hoisted(&galois.phi, &digits, switcher, &galois.key)?,
-                    None => bundle.clone(),
+            let digits = plan.as_ref().map(|plan| bundle.decompose_mask(switcher, plan)).transpose()?.unwrap_or_default();
+            for (target, turn) in rotated.iter_mut().zip(&turns) {
+                target.push(match turn {
+                    Turn::Nothing => bundle.clone(),
+                    Turn::Own(galois) => bundle.rotate_hoisted(&galois.phi, &digits, switcher, &galois.key)?,
+                    Turn::Powers(crossing, keys) => {
+                        let steps: Vec<_> = keys.iter().map(|galois| (&galois.phi, &galois.key)).collect();
+                        bundle.rotate_crossing(&steps, *crossing)?
+                    }
                 });
             }
         }
         Ok(rotated.into_iter().map(|bundles| x.with(bundles, x.level, x.scale)).collect())
     }
 
-    /// The key of a rotation by `step` modulo `capacity`: any key of an equal rotation serves.
-    fn rotation_key(&self, x: &Ciphertext, step: i64, capacity: i64) -> Result<Option<&GaloisKey>, CkksError> {
+    /// How a rotation by `step` modulo `capacity` is made: by the key of an equal rotation, or by keys of powers of two at the temporary rank.
+    fn turn(&self, x: &Ciphertext, step: i64, capacity: i64) -> Result<Turn<'_>, CkksError> {
         let Some(keys) = self.keys_for(x, "a rotation", |needs| needs.rotations([step], Reach::Level(x.level.0)))? else {
-            return self.params.switcher().map(|_| None);
+            return x.params.switcher().map(|_| Turn::Nothing);
         };
-        let found = keys.rotation(step).or_else(|missing| {
-            let slots = self.params.slot_count() as i64;
-            let equal = (0..slots / capacity).map(|period| step.rem_euclid(capacity) + period * capacity);
-            equal.filter_map(|step| keys.rotation(step).ok()).next().ok_or(missing)
-        });
-        found.map(Some)
+        let slots = x.params.slot_count() as i64;
+        let equal = || (0..slots / capacity).map(|period| step.rem_euclid(capacity) + period * capacity);
+        let missing = match keys.rotation(step) {
+            Ok(galois) => return Ok(Turn::Own(galois)),
+            Err(missing) => missing,
+        };
+        if let Some(galois) = equal().find_map(|step| keys.rotation(step).ok()) {
+            return Ok(Turn::Own(galois));
+        }
+        if !keys.has_powers() {
+            return Err(missing);
+        }
+        // The two residues next to zero: the one of fewer terms.
+        let residue = step.rem_euclid(capacity);
+        let terms = [non_adjacent_form(residue), non_adjacent_form(residue - capacity)];
+        let terms = terms.into_iter().min_by_key(Vec::len).unwrap_or_default();
+        let found: Option<Vec<&GaloisKey>> = terms.into_iter().map(|term| keys.power(term)).collect();
+        Ok(Turn::Powers(keys.crossing()?, found.ok_or(missing)?))
     }
 
     /// The complex conjugate of every entry.
@@ -535,7 +596,7 @@ impl Evaluator {
     pub fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         check_slots(x, "conjugation")?;
         let keys = self.keys_for(x, "conjugation", |needs| needs.conjugate(Reach::Level(x.level.0)))?;
-        let (galois, switcher) = (keys.map(EvaluationKeys::conjugation).transpose()?, self.params.switcher()?);
+        let (galois, switcher) = (keys.map(EvaluationKeys::conjugation).transpose()?, x.params.switcher()?);
         let conjugated = with_each(galois, &x.bundles).map(|(galois, bundle)| bundle.rotate(&galois.phi, switcher, &galois.key));
         Ok(x.with(conjugated.collect::<Result<_, _>>()?, x.level, x.scale))
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use clathrate_arith::{Automorphism, GaloisElement};
-use clathrate_lattice::{Basis, Bundle, Coeff, Eval, Level, Poly, SecretRng, SwitchKey};
+use clathrate_lattice::multiply::Tensor;
+use clathrate_lattice::{Basis, Bundle, Coeff, Crossing, Eval, Level, Poly, SecretRng, SwitchKey, Switcher};
 use rustfft::num_complex::Complex64;
 
 use crate::ciphertext::{Ciphertext, Encoding, Layout};
@@ -12,6 +13,7 @@ use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::needs::KeyNeeds;
 use crate::params::Params;
+use crate::shape::ModuleShape;
 
 /// Called with (done, total); answers whether to go on.
 pub type Progress<'a> = &'a mut dyn FnMut(usize, usize) -> bool;
@@ -127,7 +129,7 @@ fn encrypt_with(
     let layout = Layout::new(shape, encoding, params.degree())?;
     check_values(values, shape, encoding)?;
     let level = options.level.unwrap_or(params.max_level());
-    params.chain().check_level(level)?;
+    params.check_level(level)?;
     let scale = options.scale.unwrap_or(params.scale(level));
     params.check_scale(scale, level)?;
     let basis = params.chain().basis(level);
@@ -168,10 +170,29 @@ impl SecretKey {
     /// # Errors
     /// As [`SecretKey::generate`].
     pub fn generate_with(params: &Params, rng: &mut SecretRng) -> Result<Self, CkksError> {
-        let secret = clathrate_lattice::SecretKey::generate(params.degree(), params.rank(), 1, params.spec().distribution(), rng)?;
+        let secret = clathrate_lattice::SecretKey::generate(params.degree(), params.rank(), 1, params.distribution_of(params.rank()), rng)?;
         let mut id = [0; 16];
         rng.fill_bytes(&mut id);
         Ok(Self { params: params.clone(), id: KeyId(id), secret })
+    }
+
+    /// The same secret for a relative of these parameters: split, combined or cut to its shape. A cut secret is nested in this one.
+    ///
+    /// # Errors
+    /// [`CkksError::WrongParams`] for parameters of another family, or of a larger dimension than this key's.
+    pub fn relative(&self, params: &Params) -> Result<Self, CkksError> {
+        self.params.check_related(params, "the parameters")?;
+        let (from, to) = (self.params.shape(), params.shape());
+        if to.dimension() > from.dimension() {
+            self.params.check_same(params, "the parameters")?;
+        }
+        // Components are in an order in which cutting and moving commute: cut where the degree is the smaller one.
+        let secret = if to.degree <= from.degree {
+            self.secret.split_degree(to.degree)?.truncate_rank(to.rank)?
+        } else {
+            self.secret.truncate_rank(to.dimension() / from.degree)?.combine_degree(to.degree)?
+        };
+        Ok(Self { params: params.clone(), id: self.id, secret })
     }
 
     pub(crate) fn from_parts(params: &Params, id: KeyId, secret: clathrate_lattice::SecretKey) -> Self {
@@ -239,7 +260,7 @@ impl SecretKey {
     /// most overflows, not all: a number that wrapped to less than a quarter of the modulus is like any other, every second one if they are
     /// spread evenly.
     pub fn decrypt(&self, ciphertext: &Ciphertext, progress: Progress<'_>) -> Result<Values, CkksError> {
-        self.decrypt_with(ciphertext, progress, |_| Ok(()))
+        self.decrypt_with(ciphertext, progress, &mut |_| Ok(()))
     }
 
     /// Decrypts with flooding noise: uniform in `[-2^(bits-1), 2^(bits-1))` on every coefficient of the phase, in units of the scaled integers.
@@ -256,8 +277,8 @@ impl SecretKey {
             return Err(CkksError::OutOfRange { what: "flood_bits", value: flood_bits.to_string(), remedy });
         }
         let mut rng = SecretRng::from_os()?;
-        self.decrypt_with(ciphertext, progress, |phase| {
-            let mut noise = zeroize::Zeroizing::new(vec![0i64; self.params.degree()]);
+        self.decrypt_with(ciphertext, progress, &mut |phase| {
+            let mut noise = zeroize::Zeroizing::new(vec![0i64; phase.ring().degree()]);
             rng.flooding_uniform(&mut noise, flood_bits)?;
             Ok(phase.add_assign(&Poly::from_signed(phase.ring(), phase.basis(), &noise))?)
         })
@@ -267,8 +288,11 @@ impl SecretKey {
         &self,
         ciphertext: &Ciphertext,
         progress: Progress<'_>,
-        mut flood: impl FnMut(&mut Poly<Coeff>) -> Result<(), CkksError>,
+        flood: &mut dyn FnMut(&mut Poly<Coeff>) -> Result<(), CkksError>,
     ) -> Result<Values, CkksError> {
+        if self.params != ciphertext.params && self.params.is_related(&ciphertext.params) {
+            return self.relative(&ciphertext.params)?.decrypt_with(ciphertext, progress, flood);
+        }
         self.params.check_same(&ciphertext.params, "the ciphertext")?;
         ciphertext.check_data("decryption")?;
         self.id.check_same(ciphertext.key_id, "the ciphertext")?;
@@ -343,22 +367,98 @@ impl SecretKey {
     /// # Errors
     /// As [`SecretKey::evaluation_keys`].
     pub fn evaluation_keys_rng(&self, needs: &KeyNeeds, progress: Progress<'_>, rng: &mut SecretRng) -> Result<EvaluationKeys, CkksError> {
-        let (chain, top) = (self.params.chain(), self.params.max_level());
-        let total =
-            needs.rotation_steps().count() + usize::from(needs.relinearisation().is_some()) + usize::from(needs.conjugation().is_some());
+        let total = self.key_count(needs)?;
         let mut done = 0;
         let mut tick = || {
             let go_on = progress(done, total);
             done += 1;
             if go_on { Ok(()) } else { Err(CkksError::Cancelled) }
         };
-        let mut keys = EvaluationKeys { params: self.params.clone(), id: self.id, relinearisation: None, galois: BTreeMap::new() };
+        let keys = self.make_keys(needs, &mut tick, rng)?;
+        progress(total, total);
+        Ok(keys)
+    }
+
+    /// How many keys `needs` are; refused before one is made where they cannot be.
+    fn key_count(&self, needs: &KeyNeeds) -> Result<usize, CkksError> {
+        let crossing = self.params.crossing().is_some() && needs.relinearisation().is_some();
+        if needs.powers().is_some() && self.params.temporary().is_none() {
+            return Err(CkksError::NoTemporaryRank { operation: "rotations by powers of two" });
+        }
+        let mut count =
+            needs.rotation_steps().count() + usize::from(needs.relinearisation().is_some()) + usize::from(needs.conjugation().is_some());
+        count += usize::from(crossing || needs.powers().is_some()) + needs.powers().map_or(0, |_| self.powers().len());
+        for (rank, _) in needs.reductions() {
+            let from = self.params.rank();
+            if rank == 0 || rank >= from {
+                return Err(CkksError::RankStep { from, to: rank, remedy: format!("reduce to 1 to {}", from.saturating_sub(1)) });
+            }
+            if rank > from.div_ceil(2) && !needs.allows_single_steps() {
+                let remedy = format!(
+                    "reduce to {} or less, or say `single_steps`: keys for many steps of less than half are a possible weakness",
+                    from.div_ceil(2)
+                );
+                return Err(CkksError::RankStep { from, to: rank, remedy });
+            }
+            self.params.at_rank(rank)?;
+            count += 1;
+        }
+        for (shape, relative) in needs.relatives() {
+            count += self.relative(&self.params.relative(shape)?)?.key_count(relative)?;
+        }
+        Ok(count)
+    }
+
+    /// The rotations by powers of two, left and right, up to half the slots.
+    fn powers(&self) -> Vec<GaloisElement> {
+        let (slots, degree) = (self.params.slot_count() as i64, self.params.degree());
+        let mut elements = Vec::new();
+        let mut step = 1;
+        while step < slots {
+            for element in [GaloisElement::rotation(step, degree), GaloisElement::rotation(-step, degree)] {
+                if !elements.contains(&element) {
+                    elements.push(element);
+                }
+            }
+            step *= 2;
+        }
+        elements
+    }
+
+    fn make_keys(
+        &self,
+        needs: &KeyNeeds,
+        tick: &mut dyn FnMut() -> Result<(), CkksError>,
+        rng: &mut SecretRng,
+    ) -> Result<EvaluationKeys, CkksError> {
+        let (chain, top, degree) = (self.params.chain(), self.params.max_level(), self.params.degree());
+        let mut keys = EvaluationKeys::none(&self.params, self.id);
+        // The further secret of the temporary rank lives as long as the making of these keys.
+        let temporary = match self.params.temporary() {
+            Some(temporary) if needs.powers().is_some() || (needs.relinearisation().is_some() && self.params.rank() > 1) => {
+                let rank = temporary.rank - self.params.rank();
+                let distribution = self.params.distribution_of(rank);
+                let extra = clathrate_lattice::SecretKey::generate(degree, rank, 1, distribution, rng)?;
+                Some((temporary, self.secret.join_rank(&extra)?))
+            }
+            _ => None,
+        };
+        if let Some((_, secret)) = &temporary {
+            tick()?;
+            let crossing = needs.relinearisation().filter(|_| self.params.rank() > 1);
+            let reach = crossing.max(needs.powers()).map_or(top, |reach| reach.level(top));
+            keys.rank_down = Some(SwitchKey::rank_down(chain, self.params.gadget()?, reach, secret, self.params.rank(), rng)?);
+        }
         if let Some(reach) = needs.relinearisation() {
             tick()?;
-            let key = SwitchKey::relinearisation(chain, self.params.gadget()?, reach.level(top), &self.secret, rng)?;
-            keys.relinearisation = Some(key);
+            let reach = reach.level(top);
+            keys.relinearisation = Some(match &temporary {
+                Some((temporary, secret)) if self.params.rank() > 1 => {
+                    SwitchKey::cross_relinearisation(temporary.chain(), &temporary.gadget, reach, &self.secret, secret, rng)?
+                }
+                _ => SwitchKey::relinearisation(chain, self.params.gadget()?, reach, &self.secret, rng)?,
+            });
         }
-        let degree = self.params.degree();
         let rotations = needs.rotation_steps().map(|(steps, reach)| (GaloisElement::rotation(steps, degree), reach));
         let conjugation = needs.conjugation().map(|reach| (GaloisElement::conjugation(degree), reach));
         for (element, reach) in rotations.chain(conjugation) {
@@ -370,7 +470,25 @@ impl SecretKey {
             let key = SwitchKey::automorphism(chain, self.params.gadget()?, reach.level(top), &self.secret, &phi, rng)?;
             keys.galois.insert(element, GaloisKey { phi, key });
         }
-        progress(total, total);
+        if let (Some(reach), Some((temporary, secret))) = (needs.powers(), &temporary) {
+            for element in self.powers() {
+                tick()?;
+                let phi = Automorphism::new(element, degree);
+                let key = SwitchKey::automorphism(temporary.chain(), &temporary.gadget, reach.level(top), secret, &phi, rng)?;
+                keys.powers.insert(element, GaloisKey { phi, key });
+            }
+        }
+        for (rank, reach) in needs.reductions() {
+            tick()?;
+            let lower = self.params.at_rank(rank)?;
+            let reach = reach.level(lower.max_level());
+            let key = SwitchKey::rank_down(lower.chain(), lower.gadget()?, reach, &self.secret, rank, rng)?;
+            keys.reductions.insert(rank, (lower, key));
+        }
+        for (shape, relative) in needs.relatives() {
+            let owner = self.relative(&self.params.relative(shape)?)?;
+            keys.relatives.insert(shape, owner.make_keys(relative, tick, rng)?);
+        }
         Ok(keys)
     }
 }
@@ -424,11 +542,61 @@ pub struct GaloisKey {
 pub struct EvaluationKeys {
     pub(crate) params: Params,
     pub(crate) id: KeyId,
+    /// To the temporary rank, where products go through it.
     pub(crate) relinearisation: Option<SwitchKey>,
+    /// Back from the temporary rank.
+    pub(crate) rank_down: Option<SwitchKey>,
     pub(crate) galois: BTreeMap<GaloisElement, GaloisKey>,
+    /// Of powers of two, at the temporary rank.
+    pub(crate) powers: BTreeMap<GaloisElement, GaloisKey>,
+    /// By the rank they lead to, with the parameters there.
+    pub(crate) reductions: BTreeMap<usize, (Params, SwitchKey)>,
+    /// Keys of the same secret at other shapes.
+    pub(crate) relatives: BTreeMap<ModuleShape, EvaluationKeys>,
+}
+
+/// How products of ciphertexts are relinearised.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Relineariser<'a> {
+    /// By one switch.
+    Direct(&'a Switcher, &'a SwitchKey),
+    /// Through the temporary rank.
+    Crossing(Crossing<'a>, &'a SwitchKey),
+}
+
+impl Relineariser<'_> {
+    /// Relinearised, not rescaled.
+    pub(crate) fn relinearise(self, tensor: &Tensor) -> Result<Bundle<Eval>, CkksError> {
+        Ok(match self {
+            Self::Direct(switcher, key) => tensor.relinearise(switcher, key)?,
+            Self::Crossing(crossing, key) => tensor.cross_relinearise(crossing, key)?,
+        })
+    }
+
+    /// Relinearised and rescaled by one division.
+    pub(crate) fn relinearise_rescale(self, tensor: &Tensor) -> Result<Bundle<Eval>, CkksError> {
+        Ok(match self {
+            Self::Direct(switcher, key) => tensor.relinearise_rescale(switcher, key)?,
+            Self::Crossing(crossing, key) => tensor.cross_relinearise_rescale(crossing, key)?,
+        })
+    }
 }
 
 impl EvaluationKeys {
+    /// No keys yet.
+    pub(crate) fn none(params: &Params, id: KeyId) -> Self {
+        Self {
+            params: params.clone(),
+            id,
+            relinearisation: None,
+            rank_down: None,
+            galois: BTreeMap::new(),
+            powers: BTreeMap::new(),
+            reductions: BTreeMap::new(),
+            relatives: BTreeMap::new(),
+        }
+    }
+
     /// The parameters.
     #[must_use]
     pub fn params(&self) -> &Params {
@@ -441,12 +609,63 @@ impl EvaluationKeys {
         self.id
     }
 
-    /// The relinearisation key.
+    /// The keys at `shape`, wherever in the family they are.
+    ///
+    /// # Errors
+    /// [`CkksError::NoRelativeKeys`].
+    pub fn relative(&self, shape: ModuleShape) -> Result<&Self, CkksError> {
+        self.find(shape).ok_or_else(|| CkksError::NoRelativeKeys { shape, available: self.shapes() })
+    }
+
+    fn find(&self, shape: ModuleShape) -> Option<&Self> {
+        if self.params.shape() == shape {
+            return Some(self);
+        }
+        self.relatives.values().find_map(|keys| keys.find(shape))
+    }
+
+    /// The shapes there are keys for, in words.
+    fn shapes(&self) -> String {
+        let mut shapes = vec![self.params.shape().to_string()];
+        shapes.extend(self.relatives.values().map(Self::shapes));
+        shapes.join(", ")
+    }
+
+    /// The relinearisation key: to the temporary rank, where products go through it.
     ///
     /// # Errors
     /// [`CkksError::NoRelinearisationKey`].
     pub fn relinearisation(&self) -> Result<&SwitchKey, CkksError> {
         self.relinearisation.as_ref().ok_or(CkksError::NoRelinearisationKey)
+    }
+
+    /// How products are relinearised.
+    pub(crate) fn relineariser(&self) -> Result<Relineariser<'_>, CkksError> {
+        let key = self.relinearisation()?;
+        match self.params.crossing() {
+            None => Ok(Relineariser::Direct(self.params.switcher()?, key)),
+            Some(_) => Ok(Relineariser::Crossing(self.crossing()?, key)),
+        }
+    }
+
+    /// The way to the temporary rank and back.
+    pub(crate) fn crossing(&self) -> Result<Crossing<'_>, CkksError> {
+        let temporary = self.params.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a crossing" })?;
+        let down = self.rank_down.as_ref().ok_or(CkksError::NoRelinearisationKey)?;
+        Ok(Crossing { wide: &temporary.switcher, base: self.params.switcher()?, down })
+    }
+
+    /// The key of a reduction to `rank`, and the parameters there.
+    ///
+    /// # Errors
+    /// [`CkksError::NoReductionKey`], naming those there are.
+    pub fn reduction(&self, rank: usize) -> Result<(&Params, &SwitchKey), CkksError> {
+        let found = self.reductions.get(&rank).map(|(params, key)| (params, key));
+        found.ok_or_else(|| {
+            let ranks: Vec<String> = self.reductions.keys().map(ToString::to_string).collect();
+            let available = if ranks.is_empty() { "none".to_owned() } else { ranks.join(", ") };
+            CkksError::NoReductionKey { from: self.params.rank(), to: rank, available }
+        })
     }
 
     /// The key of a rotation by `steps`.
@@ -458,6 +677,17 @@ impl EvaluationKeys {
         self.galois.get(&element).ok_or_else(|| CkksError::NoRotationKey { steps, available: self.available() })
     }
 
+    /// The key at the temporary rank of a rotation by `steps`, plus or minus a power of two.
+    pub(crate) fn power(&self, steps: i64) -> Option<&GaloisKey> {
+        self.powers.get(&GaloisElement::rotation(steps, self.params.degree()))
+    }
+
+    /// Whether every rotation can be made of rotations by powers of two.
+    #[must_use]
+    pub fn has_powers(&self) -> bool {
+        !self.powers.is_empty()
+    }
+
     /// The conjugation key.
     ///
     /// # Errors
@@ -466,7 +696,7 @@ impl EvaluationKeys {
         self.galois.get(&GaloisElement::conjugation(self.params.degree())).ok_or(CkksError::NoConjugationKey)
     }
 
-    /// The rotation steps there are keys for, in `[0, slots)`.
+    /// The rotation steps there are keys for, in `[0, slots)`; those made of powers of two not among them.
     #[must_use]
     pub fn rotation_steps(&self) -> Vec<i64> {
         let degree = self.params.degree();
@@ -490,14 +720,29 @@ impl EvaluationKeys {
         if steps.is_empty() { "none".to_owned() } else { steps.join(", ") }
     }
 
-    /// All of them.
-    pub(crate) fn switch_keys(&self) -> impl Iterator<Item = &SwitchKey> {
-        self.relinearisation.iter().chain(self.galois.values().map(|galois| &galois.key))
+    /// The switching keys of this shape, each with the switcher that reads it.
+    pub(crate) fn own_keys(&self) -> impl Iterator<Item = (&Switcher, &SwitchKey)> {
+        let (base, temporary) = (self.params.switcher().ok(), self.params.temporary().map(|temporary| &temporary.switcher));
+        let up = if self.params.crossing().is_some() { temporary } else { base };
+        let relinearisation = self.relinearisation.iter().map(move |key| (up, key));
+        let down = self.rank_down.iter().map(move |key| (base, key));
+        let galois = self.galois.values().map(move |galois| (base, &galois.key));
+        let powers = self.powers.values().map(move |galois| (temporary, &galois.key));
+        let reductions = self.reductions.values().map(|(lower, key)| (lower.switcher().ok(), key));
+        let all = relinearisation.chain(down).chain(galois).chain(powers).chain(reductions);
+        all.filter_map(|(switcher, key)| Some((switcher?, key)))
+    }
+
+    /// All switching keys, those of other shapes last.
+    pub(crate) fn switch_keys(&self) -> Vec<&SwitchKey> {
+        let mut keys: Vec<&SwitchKey> = self.own_keys().map(|(_, key)| key).collect();
+        self.relatives.values().for_each(|relative| keys.extend(relative.switch_keys()));
+        keys
     }
 
     /// Bytes in memory, masks expanded.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.switch_keys().map(SwitchKey::bytes).sum()
+        self.switch_keys().into_iter().map(SwitchKey::bytes).sum()
     }
 }

@@ -122,7 +122,8 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`], [`CkksError::Cancelled`].
     pub fn multiply_matrix(&self, weights: &Weights, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
-        self.params().check_same(x.params(), "the ciphertext")?;
+        let params = x.params();
+        self.params().check_related(params, "the ciphertext")?;
         let left = vec![weights.rows(), weights.inner()];
         if x.shape().len() != 2 {
             let remedy = "the right operand is an encrypted matrix; encrypt a vector as a matrix of one column".to_owned();
@@ -133,16 +134,16 @@ impl Evaluator {
             return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
         }
         let scale = x.scale() * weights.scale;
-        self.params().check_scale(scale, x.level())?;
+        params.check_scale(scale, x.level())?;
         let layout = x.layout()?;
         if x.is_symbol() {
             let mut product = x.with(Vec::new(), x.level(), scale);
             product.shape = vec![weights.rows(), layout.columns];
             return Ok(product);
         }
-        let ring = self.params().chain().ring();
-        let basis = self.params().chain().basis(x.level());
-        let polys = self.params().rank() + 1;
+        let ring = params.chain().ring();
+        let basis = params.chain().basis(x.level());
+        let polys = params.rank() + 1;
         let total = layout.chunks * polys * basis.len();
         let mut done = 0;
         // columns[chunk][poly][row] is that output polynomial.
@@ -160,7 +161,7 @@ impl Evaluator {
                     done += 1;
                     let right: Vec<&[u64]> = sources.iter().map(|poly| poly.data().row(row)).collect();
                     let mut out: Vec<&mut [u64]> = targets.iter_mut().map(|buffer| buffer.row_mut(row)).collect();
-                    multiply_mod(&mut out, &weights.matrix, &right, &ring.moduli()[prime], self.params().threads())?;
+                    multiply_mod(&mut out, &weights.matrix, &right, &ring.moduli()[prime], params.threads())?;
                 }
                 outputs.push(targets.into_iter().map(|data| Poly::from_buffer(ring, &basis, data)).collect::<Vec<_>>().into_iter());
             }
@@ -171,7 +172,7 @@ impl Evaluator {
         for _ in 0..weights.rows() {
             for outputs in &mut columns {
                 let mut polys: Vec<Poly<Eval>> = outputs.iter_mut().filter_map(Iterator::next).collect();
-                let bodies = polys.split_off(self.params().rank());
+                let bodies = polys.split_off(params.rank());
                 bundles.push(Bundle::new(polys, bodies)?);
             }
         }

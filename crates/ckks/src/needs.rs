@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use clathrate_lattice::Level;
 use serde::{Deserialize, Serialize};
 
+use crate::shape::ModuleShape;
+
 /// Keys by purpose, each with the highest level it must serve (absent: the top).
 ///
 /// Needs of several computations merge; key generation makes exactly what is asked.
@@ -13,6 +15,18 @@ pub struct KeyNeeds {
     relinearise: Option<Reach>,
     conjugate: Option<Reach>,
     rotations: BTreeMap<i64, Reach>,
+    /// Rotations by powers of two at the temporary rank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    powers: Option<Reach>,
+    /// Ranks to reduce to.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    reductions: BTreeMap<usize, Reach>,
+    /// Whether ranks may be reduced by less than half.
+    #[serde(default)]
+    single_steps: bool,
+    /// What is needed at other shapes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    relatives: BTreeMap<ModuleShape, KeyNeeds>,
 }
 
 /// The level a key must reach.
@@ -71,6 +85,36 @@ impl KeyNeeds {
         self
     }
 
+    /// Any rotation, from keys of the powers of two alone, left and right, at the temporary rank. [dpad-he, sec. 3.5]
+    #[must_use]
+    pub fn power_rotations(mut self, reach: Reach) -> Self {
+        Reach::merge(&mut self.powers, reach);
+        self
+    }
+
+    /// A reduction of the rank to `rank`, at most half of the present one unless [`KeyNeeds::single_steps`] is said.
+    #[must_use]
+    pub fn reduce_to(mut self, rank: usize, reach: Reach) -> Self {
+        let slot = self.reductions.entry(rank).or_insert(reach);
+        *slot = (*slot).max(reach);
+        self
+    }
+
+    /// The caller's word that ranks may go down by less than half: chains of keys `k -> k - 1 -> k - 2` are a possible weakness. [dpad-he, footnote 4]
+    #[must_use]
+    pub fn single_steps(mut self) -> Self {
+        self.single_steps = true;
+        self
+    }
+
+    /// What is needed at another shape of the same secret.
+    #[must_use]
+    pub fn relative(mut self, shape: ModuleShape, needs: &Self) -> Self {
+        let merged = self.relatives.remove(&shape).unwrap_or_default().merge(needs);
+        self.relatives.insert(shape, merged);
+        self
+    }
+
     /// The needs of both.
     #[must_use]
     pub fn merge(mut self, other: &Self) -> Self {
@@ -82,6 +126,16 @@ impl KeyNeeds {
         }
         for (&step, &reach) in &other.rotations {
             self = self.rotations([step], reach);
+        }
+        if let Some(reach) = other.powers {
+            self = self.power_rotations(reach);
+        }
+        for (&rank, &reach) in &other.reductions {
+            self = self.reduce_to(rank, reach);
+        }
+        self.single_steps |= other.single_steps;
+        for (&shape, needs) in &other.relatives {
+            self = self.relative(shape, needs);
         }
         self
     }
@@ -103,9 +157,32 @@ impl KeyNeeds {
         self.rotations.iter().map(|(&step, &reach)| (step, reach))
     }
 
+    /// Level of the keys of powers of two, if they are needed.
+    #[must_use]
+    pub fn powers(&self) -> Option<Reach> {
+        self.powers
+    }
+
+    /// Ranks to reduce to and their levels.
+    pub fn reductions(&self) -> impl DoubleEndedIterator<Item = (usize, Reach)> {
+        self.reductions.iter().map(|(&rank, &reach)| (rank, reach))
+    }
+
+    /// Whether ranks may be reduced by less than half.
+    #[must_use]
+    pub fn allows_single_steps(&self) -> bool {
+        self.single_steps
+    }
+
+    /// Needs at other shapes.
+    pub fn relatives(&self) -> impl Iterator<Item = (ModuleShape, &Self)> {
+        self.relatives.iter().map(|(&shape, needs)| (shape, needs))
+    }
+
     /// Whether nothing is needed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.relinearise.is_none() && self.conjugate.is_none() && self.rotations.is_empty()
+        let own = self.relinearise.is_none() && self.conjugate.is_none() && self.rotations.is_empty();
+        own && self.powers.is_none() && self.reductions.is_empty() && self.relatives.values().all(Self::is_empty)
     }
 }

@@ -44,7 +44,7 @@ impl Plaintext {
     ) -> Result<Self, CkksError> {
         let layout = Layout::new(shape, encoding, params.degree())?;
         check_values(values, shape, encoding)?;
-        params.chain().check_level(level)?;
+        params.check_level(level)?;
         params.check_scale(scale, level)?;
         let messages = (0..layout.bundles())
             .map(|index| {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{Seek, Write};
 
 use clathrate_arith::{Automorphism, GaloisElement};
-use clathrate_lattice::{Basis, Bundle, Eval, Level, MaskSeed, Poly, SwitchKey};
+use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, Level, MaskSeed, Poly, SwitchKey};
 use serde::{Deserialize, Serialize};
 
 use crate::ciphertext::{Ciphertext, Encoding, Layout};
@@ -16,6 +16,7 @@ use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored
 use crate::key_id::KeyId;
 use crate::keys::{EvaluationKeys, GaloisKey, PublicKey, SecretKey};
 use crate::params::{Params, ParamsSpec, Runtime};
+use crate::shape::ModuleShape;
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
     FileLabel { kind, parameter_digest: *params.digest(), insecure: params.is_insecure() }
@@ -178,12 +179,13 @@ impl SecretKey {
             return Err(inconsistent("a secret coefficient is not -1, 0 or 1"));
         }
         let weight = coefficients.iter().filter(|&&c| c != 0).count();
-        if let Some(expected) = params.spec().secret_weight
+        // A relative's secret may be a part of the root's, of any weight.
+        if let (Some(expected), None) = (params.spec().secret_weight, params.spec().relative)
             && weight != expected
         {
             return Err(inconsistent(&format!("the secret does not have the parameters' weight, {expected}")));
         }
-        let distribution = params.spec().distribution();
+        let distribution = params.distribution_of(params.rank());
         let secret = clathrate_lattice::SecretKey::from_coefficients(params.degree(), params.rank(), 1, distribution, coefficients)?;
         Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), secret))
     }
@@ -271,6 +273,9 @@ pub struct CiphertextMetadata {
     level: usize,
     scale: f64,
     seeded: bool,
+    /// Of a relative of the parameters: a converted or reduced ciphertext.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    relative: Option<ModuleShape>,
 }
 
 impl Stored for Ciphertext {
@@ -289,6 +294,7 @@ impl Stored for Ciphertext {
             level: self.level.0,
             scale: self.scale,
             seeded: seeds_of(&self.bundles).is_some(),
+            relative: self.params.spec().relative,
         }
     }
 
@@ -304,10 +310,12 @@ impl Ciphertext {
     /// # Errors
     /// [`CkksError::File`] where the file does not hold ciphertexts of these parameters, or not what its metadata says.
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
-        expect(reader, FileKind::Ciphertext, params)?;
+        reader.expect_kind(FileKind::Ciphertext)?;
         let metadata: CiphertextMetadata = reader.metadata()?;
+        let params = &params.relative(metadata.relative.unwrap_or(params.root_shape()))?;
+        expect(reader, FileKind::Ciphertext, params)?;
         let level = Level(metadata.level);
-        params.chain().check_level(level)?;
+        params.check_level(level)?;
         params.check_scale(metadata.scale, level)?;
         if metadata.complex && metadata.encoding == Encoding::Coefficients {
             return Err(inconsistent("complex numbers are encoded in slots, the file says coefficients"));
@@ -332,8 +340,23 @@ impl Ciphertext {
 #[serde(deny_unknown_fields)]
 pub struct EvaluationKeysMetadata {
     key_id: String,
+    keys: KeysMetadata,
+}
+
+/// The keys of one shape.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeysMetadata {
     relinearisation_level: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rank_down_level: Option<usize>,
     galois: Vec<GaloisMetadata>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    powers: Vec<GaloisMetadata>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reductions: Vec<ReductionMetadata>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    relatives: Vec<RelativeMetadata>,
 }
 
 /// One automorphism's key in the metadata.
@@ -342,6 +365,45 @@ pub struct EvaluationKeysMetadata {
 pub struct GaloisMetadata {
     element: usize,
     level: usize,
+}
+
+/// One reduction's key in the metadata.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReductionMetadata {
+    rank: usize,
+    level: usize,
+}
+
+/// The keys of another shape in the metadata.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RelativeMetadata {
+    shape: ModuleShape,
+    keys: KeysMetadata,
+}
+
+impl KeysMetadata {
+    fn of(keys: &EvaluationKeys) -> Self {
+        let galois = |keys: &BTreeMap<GaloisElement, GaloisKey>| {
+            keys.iter().map(|(element, galois)| GaloisMetadata { element: element.value(), level: galois.key.level().0 }).collect()
+        };
+        let reduction = |(&rank, (_, key)): (&usize, &(Params, SwitchKey))| ReductionMetadata { rank, level: key.level().0 };
+        Self {
+            relinearisation_level: keys.relinearisation.as_ref().map(|key| key.level().0),
+            rank_down_level: keys.rank_down.as_ref().map(|key| key.level().0),
+            galois: galois(&keys.galois),
+            powers: galois(&keys.powers),
+            reductions: keys.reductions.iter().map(reduction).collect(),
+            relatives: keys.relatives.iter().map(|(&shape, keys)| RelativeMetadata { shape, keys: Self::of(keys) }).collect(),
+        }
+    }
+
+    fn count(&self) -> usize {
+        let own = usize::from(self.relinearisation_level.is_some()) + usize::from(self.rank_down_level.is_some());
+        let lists = self.galois.len() + self.powers.len() + self.reductions.len();
+        own + lists + self.relatives.iter().map(|relative| relative.keys.count()).sum::<usize>()
+    }
 }
 
 fn key_section(index: usize) -> String {
@@ -356,23 +418,114 @@ impl Stored for EvaluationKeys {
     }
 
     fn file_metadata(&self) -> EvaluationKeysMetadata {
-        let entry =
-            |(element, galois): (&GaloisElement, &GaloisKey)| GaloisMetadata { element: element.value(), level: galois.key.level().0 };
-        EvaluationKeysMetadata {
-            key_id: hex(&self.id.0),
-            relinearisation_level: self.relinearisation.as_ref().map(|key| key.level().0),
-            galois: self.galois.iter().map(entry).collect(),
-        }
+        EvaluationKeysMetadata { key_id: hex(&self.id.0), keys: KeysMetadata::of(self) }
     }
 
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
-        write_seeds(writer, &self.switch_keys().map(SwitchKey::seed).collect::<Vec<_>>())?;
-        for (index, key) in self.switch_keys().enumerate() {
+        let keys = self.switch_keys();
+        write_seeds(writer, &keys.iter().map(|key| key.seed()).collect::<Vec<_>>())?;
+        for (index, key) in keys.iter().enumerate() {
             let entries = key.entries();
             let bodies: Vec<&Poly<Eval>> = entries.iter().flat_map(Bundle::bodies).collect();
             write_polys(writer, &key_section(index), key.basis().len() * key.ring().degree(), &bodies)?;
         }
         Ok(())
+    }
+}
+
+/// The shape that a switching key must have.
+struct KeyForm<'p> {
+    chain: &'p Chain,
+    gadget: &'p Gadget,
+    most: Level,
+    inputs: usize,
+    rank: usize,
+}
+
+/// Reads switching keys one after another, in the order they are written.
+struct KeySections<'r, 'f> {
+    reader: &'r FileReader<'f>,
+    id: KeyId,
+    seeds: Vec<MaskSeed>,
+    next: usize,
+}
+
+impl KeySections<'_, '_> {
+    fn key(&mut self, params: &Params, level: usize, form: &KeyForm<'_>) -> Result<SwitchKey, CkksError> {
+        let level = Level(level);
+        if level > form.most {
+            return Err(inconsistent(&format!("a key of level {level}, these parameters have levels up to {}", form.most)));
+        }
+        let entries = form.inputs * form.gadget.digit_count(form.chain, level);
+        let bodies = read_polys(self.reader, &key_section(self.next), params, &form.chain.key_basis(level), entries)?;
+        let bodies = bodies.into_iter().map(|body| vec![body]).collect();
+        let seed = self.seeds.get(self.next).copied().ok_or_else(|| inconsistent("fewer seeds than keys"))?;
+        self.next += 1;
+        Ok(SwitchKey::from_bodies(form.chain, form.gadget, level, form.inputs, form.rank, seed, bodies)?)
+    }
+
+    fn galois(
+        &mut self,
+        params: &Params,
+        entries: &[GaloisMetadata],
+        form: &KeyForm<'_>,
+    ) -> Result<BTreeMap<GaloisElement, GaloisKey>, CkksError> {
+        let mut keys = BTreeMap::new();
+        for entry in entries {
+            let element = GaloisElement::new(entry.element, params.degree())?;
+            let key = self.key(params, entry.level, form)?;
+            if keys.insert(element, GaloisKey { phi: Automorphism::new(element, params.degree()), key }).is_some() {
+                return Err(inconsistent("two keys for one automorphism"));
+            }
+        }
+        Ok(keys)
+    }
+
+    fn keys(&mut self, params: &Params, metadata: &KeysMetadata) -> Result<EvaluationKeys, CkksError> {
+        let (rank, most) = (params.rank(), params.max_level());
+        let base = |inputs: usize| Ok::<_, CkksError>(KeyForm { chain: params.chain(), gadget: params.gadget()?, most, inputs, rank });
+        let temporary = || {
+            let missing = || inconsistent("keys of a temporary rank, these parameters have none");
+            params.temporary().ok_or_else(missing)
+        };
+        let wide = |inputs: usize| {
+            let temporary = temporary()?;
+            Ok::<_, CkksError>(KeyForm { chain: temporary.chain(), gadget: &temporary.gadget, most, inputs, rank: temporary.rank })
+        };
+        let mut keys = EvaluationKeys::none(params, self.id);
+        let quadratic = rank * (rank + 1) / 2;
+        if let Some(level) = metadata.relinearisation_level {
+            let form = if params.crossing().is_some() { wide(quadratic)? } else { base(quadratic)? };
+            keys.relinearisation = Some(self.key(params, level, &form)?);
+        }
+        if let Some(level) = metadata.rank_down_level {
+            keys.rank_down = Some(self.key(params, level, &base(temporary()?.rank - rank)?)?);
+        }
+        if !metadata.galois.is_empty() {
+            keys.galois = self.galois(params, &metadata.galois, &base(rank)?)?;
+        }
+        if !metadata.powers.is_empty() {
+            keys.powers = self.galois(params, &metadata.powers, &wide(temporary()?.rank)?)?;
+        }
+        for entry in &metadata.reductions {
+            if entry.rank == 0 || entry.rank >= rank {
+                return Err(inconsistent(&format!("a reduction from rank {rank} to {}", entry.rank)));
+            }
+            let lower = params.at_rank(entry.rank)?;
+            let (inputs, most) = (rank - entry.rank, lower.max_level());
+            let form = KeyForm { chain: lower.chain(), gadget: lower.gadget()?, most, inputs, rank: entry.rank };
+            let key = self.key(params, entry.level, &form)?;
+            if keys.reductions.insert(entry.rank, (lower.clone(), key)).is_some() {
+                return Err(inconsistent("two keys for one reduction"));
+            }
+        }
+        for entry in &metadata.relatives {
+            let relative = self.keys(&params.relative(entry.shape)?, &entry.keys)?;
+            if keys.relatives.insert(entry.shape, relative).is_some() {
+                return Err(inconsistent("two sets of keys for one shape"));
+            }
+        }
+        Ok(keys)
     }
 }
 
@@ -384,29 +537,8 @@ impl EvaluationKeys {
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::EvaluationKeys, params)?;
         let metadata: EvaluationKeysMetadata = reader.metadata()?;
-        let count = metadata.galois.len() + usize::from(metadata.relinearisation_level.is_some());
-        let seeds = read_seeds(reader, count)?;
-        let mut index = 0;
-        let mut read = |level: usize, inputs: usize| -> Result<SwitchKey, CkksError> {
-            let level = Level(level);
-            params.chain().check_level(level)?;
-            let basis = params.chain().key_basis(level);
-            let entries = inputs * params.gadget()?.digit_count(params.chain(), level);
-            let bodies = read_polys(reader, &key_section(index), params, &basis, entries)?.into_iter().map(|body| vec![body]).collect();
-            let key = SwitchKey::from_bodies(params.chain(), params.gadget()?, level, inputs, params.rank(), seeds[index], bodies)?;
-            index += 1;
-            Ok(key)
-        };
-        let rank = params.rank();
-        let relinearisation = metadata.relinearisation_level.map(|level| read(level, rank * (rank + 1) / 2)).transpose()?;
-        let mut galois = BTreeMap::new();
-        for entry in &metadata.galois {
-            let element = GaloisElement::new(entry.element, params.degree())?;
-            let key = read(entry.level, rank)?;
-            if galois.insert(element, GaloisKey { phi: Automorphism::new(element, params.degree()), key }).is_some() {
-                return Err(inconsistent("two keys for one automorphism"));
-            }
-        }
-        Ok(Self { params: params.clone(), id: KeyId(unhex(&metadata.key_id)?), relinearisation, galois })
+        let seeds = read_seeds(reader, metadata.keys.count())?;
+        let mut sections = KeySections { reader, id: KeyId(unhex(&metadata.key_id)?), seeds, next: 0 };
+        sections.keys(params, &metadata.keys)
     }
 }

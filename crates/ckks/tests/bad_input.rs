@@ -415,12 +415,26 @@ fn random_specifications_never_panic_and_what_they_make_works() {
             rank: dice.pick(&[1usize, 1, 1, 2, 5]),
             steps: (0..1 + dice.below(4)).map(|_| step(&mut dice)).collect(),
             special: step(&mut dice),
+            temporary: Vec::new(),
+            temporary_rank: None,
+            relative: None,
             log2_scale: dice.pick(&[4.0, 10.5, 20.0, 30.0, 39.9, 40.0, 60.0, 80.0, 119.0]),
             secret_weight: dice.pick(&[None, None, Some(1usize), Some(8), Some(64), Some(usize::MAX)]),
             digit_bits: dice.pick(&[None, None, Some(1e-9), Some(1.0), Some(30.0), Some(80.0), Some(1e300)]),
             insecure: dice.below(8) != 0,
             below_128: dice.below(2) == 0,
         };
+        match dice.below(8) {
+            0 => (spec.temporary, spec.temporary_rank) = (vec![30; dice.below(4) as usize], Some(spec.rank + 1 + dice.below(2) as usize)),
+            1 => {
+                (spec.temporary, spec.temporary_rank) = (step(&mut dice), dice.pick(&[None, Some(0), Some(3), Some(129), Some(usize::MAX)]))
+            }
+            2 => {
+                let shapes = [(spec.degree, spec.rank), (8, 1), (spec.degree / 2, 1), (64, 0), (usize::MAX, usize::MAX)];
+                spec.relative = Some(dice.pick(&shapes)).map(|(degree, rank)| clathrate_ckks::ModuleShape { degree, rank });
+            }
+            _ => (),
+        }
         match dice.below(12) {
             0 => spec.degree = dice.pick(&[0, 1, 2, 3, 4, 7, usize::MAX, 1 << 63, 1 << 20]),
             1 => spec.rank = dice.pick(&[0, 64, 65, usize::MAX]),

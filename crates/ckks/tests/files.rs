@@ -376,7 +376,7 @@ fn metadata_that_lies_about_keys_is_refused() {
     }
     let keys = of("evaluation");
     let metadata: Value = serde_json::from_str(FileReader::from_bytes(keys).expect("readable").metadata_text()).expect("json");
-    let first = metadata["galois"][0].clone();
+    let first = metadata["keys"]["galois"][0].clone();
     let many: Vec<Value> = (0..20_000).map(|_| first.clone()).collect();
     let lies = [
         ("relinearisation_level", json!(2)),
@@ -387,7 +387,7 @@ fn metadata_that_lies_about_keys_is_refused() {
         ("galois", json!(many)),
     ];
     for (field, value) in lies {
-        assert_lie_refused("evaluation", &params, &forged(keys, set(field, value), |_, _| ()), field);
+        assert_lie_refused("evaluation", &params, &forged(keys, |metadata| metadata["keys"][field] = value.clone(), |_, _| ()), field);
     }
     for (field, value) in [
         ("element", json!(0)),
@@ -397,11 +397,11 @@ fn metadata_that_lies_about_keys_is_refused() {
         ("level", json!(4)),
         ("level", json!(u64::MAX)),
     ] {
-        let lie = forged(keys, |metadata| metadata["galois"][0][field] = value.clone(), |_, _| ());
+        let lie = forged(keys, |metadata| metadata["keys"]["galois"][0][field] = value.clone(), |_, _| ());
         assert_lie_refused("evaluation", &params, &lie, &format!("{field} = {value}"));
     }
     // A rotation relabelled as one already there.
-    let twice = forged(keys, |metadata| metadata["galois"][1]["element"] = metadata["galois"][0]["element"].clone(), |_, _| ());
+    let twice = forged(keys, |metadata| metadata["keys"]["galois"][1]["element"] = metadata["keys"]["galois"][0]["element"].clone(), |_, _| ());
     assert_lie_refused("evaluation", &params, &twice, "one automorphism twice");
 }
 

@@ -17,7 +17,8 @@ fn check(name: &str) {
     let start = Instant::now();
     let params = params(name);
     let spec = params.spec();
-    assert_eq!(params.security_bits(), estimated_bits(spec.degree * spec.rank, params.log2_qp(), spec.distribution()));
+    let own = estimated_bits(spec.degree * spec.rank, params.log2_qp(), spec.distribution());
+    assert_eq!(params.security_bits(), params.temporary().map_or(own, |temporary| own.min(temporary.security_bits)));
     assert!(params.security_bits() >= if spec.below_128 { 110.0 } else { 128.0 }, "{name}: {}", params.security_bits());
     let worst = check_chain(&params, 45.9);
     assert!(worst < largest_deviation(&params), "{name}: scales deviate by {worst:e}");
@@ -129,4 +130,19 @@ presets! {
     klss_n16_computes_to_its_precision: "klss_n16";
     level_aware_computes_to_its_precision: "level_aware";
     matmul_encrypts_to_its_precision: "matmul";
+    dpad_n13_r2_computes_to_its_precision: "dpad_n13_r2";
+    dpad_n14_r2_computes_to_its_precision: "dpad_n14_r2";
+    dpad_n13_r4_computes_to_its_precision: "dpad_n13_r4";
+    dpad_n15_r2_computes_to_its_precision: "dpad_n15_r2";
+    dpad_n14_r4_computes_to_its_precision: "dpad_n14_r4";
+    paper_dpad_n13_r2_computes_to_its_precision: "paper_dpad_n13_r2";
+    paper_dpad_n13_r3_computes_to_its_precision: "paper_dpad_n13_r3";
+    paper_dpad_n13_r4_computes_to_its_precision: "paper_dpad_n13_r4";
+    paper_dpad_n13_r5_computes_to_its_precision: "paper_dpad_n13_r5";
+    paper_dpad_n13_r6_computes_to_its_precision: "paper_dpad_n13_r6";
+    paper_dpad_n13_r7_computes_to_its_precision: "paper_dpad_n13_r7";
+    paper_dpad_n13_r8_computes_to_its_precision: "paper_dpad_n13_r8";
+    paper_dpad_n14_r2_computes_to_its_precision: "paper_dpad_n14_r2";
+    paper_dpad_n15_r2_computes_to_its_precision: "paper_dpad_n15_r2";
+    paper_dpad_n14_r4_computes_to_its_precision: "paper_dpad_n14_r4";
 }

@@ -14,12 +14,17 @@ use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::{Bundle, Eval, Poly, SecretRng};
 use common::*;
 
-/// Bits of `spec` from its nominal sizes: an upper bound of log QP that needs no tables.
+/// Bits of `spec` from its nominal sizes: an upper bound of log QP that needs no tables; the least of its ranks.
 fn nominal_bits(spec: &clathrate_ckks::ParamsSpec) -> (f64, f64) {
     let log2_qp: u32 = spec.steps.iter().flatten().chain(&spec.special).sum();
     // A prime near 2^b may exceed it; one thousandth of a bit in all is far more than that.
     let log2_qp = f64::from(log2_qp) + 1e-3;
-    (log2_qp, estimated_bits(spec.degree * spec.rank, log2_qp, spec.distribution()))
+    let bits = estimated_bits(spec.degree * spec.rank, log2_qp, spec.distribution());
+    let temporary = spec.temporary_rank.map(|rank| {
+        let longer = log2_qp + f64::from(spec.temporary.iter().sum::<u32>());
+        estimated_bits(spec.degree * rank, longer, spec.distribution())
+    });
+    (log2_qp, temporary.map_or(bits, |temporary| bits.min(temporary)))
 }
 
 #[test]
@@ -36,7 +41,9 @@ fn every_unmarked_preset_has_128_bits_and_every_mark_is_needed() {
             assert_eq!(params.is_insecure(), spec.insecure || spec.below_128, "{name}");
             assert!(params.log2_qp() <= nominal && params.log2_qp() > nominal - 1.0, "{name}: {} for {nominal}", params.log2_qp());
             (log2_qp, bits) = (params.log2_qp(), params.security_bits());
-            assert_eq!(bits, estimated_bits(spec.degree * spec.rank, log2_qp, spec.distribution()));
+            let own = estimated_bits(spec.degree * spec.rank, log2_qp, spec.distribution());
+            let temporary = params.temporary().map_or(f64::INFINITY, |temporary| temporary.security_bits);
+            assert_eq!(bits, own.min(temporary), "{name}");
         }
         match (spec.insecure, spec.below_128) {
             (false, false) => assert!(bits >= 128.0, "{name}: {bits} bits at log2 QP = {log2_qp}"),

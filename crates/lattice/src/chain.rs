@@ -1,10 +1,11 @@
 //! The modulus chain: primes in steps, then special primes.
 //!
-//! The ring's moduli, in order: ciphertext primes in steps, special primes, auxiliary primes.
+//! The ring's moduli, in order: ciphertext primes in steps, special primes, temporary primes, auxiliary primes.
 //!
 //! A level `l` keeps steps `0..=l`. A step is one or more primes (two 29-bit primes make a 58-bit base), and is what a
 //! rescale divides by. Special primes are those that only switching uses; a plan may
-//! lend it unused steps as well. Auxiliary primes belong to no modulus of the scheme: an engine may compute integers modulo them.
+//! lend it unused steps as well. Temporary primes become special ones in a widened chain, for keys of a higher rank [dpad-he, sec. 3.2]. Auxiliary
+//! primes belong to no modulus of the scheme: an engine may compute integers modulo them.
 
 use std::fmt;
 use std::ops::Range;
@@ -29,6 +30,7 @@ pub struct Chain {
     ring: Ring,
     steps: Vec<Range<usize>>,
     special: Range<usize>,
+    temporary: Range<usize>,
 }
 
 impl Chain {
@@ -46,6 +48,14 @@ impl Chain {
     /// # Errors
     /// As [`Chain::new`].
     pub fn with_auxiliary(ring: Ring, step_lengths: &[usize], auxiliary: usize) -> Result<Self, LatticeError> {
+        Self::with_temporary(ring, step_lengths, 0, auxiliary)
+    }
+
+    /// As [`Chain::with_auxiliary`], the `temporary` moduli before the auxiliary ones being special in [`Chain::widened`] chains only.
+    ///
+    /// # Errors
+    /// As [`Chain::new`].
+    pub fn with_temporary(ring: Ring, step_lengths: &[usize], temporary: usize, auxiliary: usize) -> Result<Self, LatticeError> {
         let mut steps = Vec::with_capacity(step_lengths.len());
         let mut next = 0usize;
         for &length in step_lengths {
@@ -56,14 +66,28 @@ impl Chain {
             steps.push(next..end);
             next = end;
         }
-        let end = ring.moduli().len().checked_sub(auxiliary).filter(|&end| !steps.is_empty() && next <= end);
-        let end = end.ok_or(LatticeError::EmptyShape { what: "the number of modulus steps that fit the ring's primes", got: 0 })?;
+        let last = ring.moduli().len().checked_sub(auxiliary);
+        let ends = last.and_then(|last| Some((last.checked_sub(temporary)?, last))).filter(|&(end, _)| !steps.is_empty() && next <= end);
+        let (end, last) =
+            ends.ok_or(LatticeError::EmptyShape { what: "the number of modulus steps that fit the ring's primes", got: 0 })?;
         let moduli = ring.moduli();
         if let Some((_, q)) = moduli.iter().enumerate().find(|&(i, q)| moduli[..i].contains(q)) {
             return Err(LatticeError::RepeatedPrime { prime: q.value() });
         }
-        let special = next..end;
-        Ok(Self { ring, steps, special })
+        Ok(Self { ring, steps, special: next..end, temporary: end..last })
+    }
+
+    /// The chain of the same levels whose special modulus is `P^ = P T`, `T` the product of the first `count` temporary primes: for keys to
+    /// a secret of higher rank. Its special primes begin with this chain's. [dpad-he, sec. 3.2.2]
+    ///
+    /// # Errors
+    /// [`LatticeError::FewTemporaryPrimes`].
+    pub fn widened(&self, count: usize) -> Result<Self, LatticeError> {
+        if count > self.temporary.len() {
+            return Err(LatticeError::FewTemporaryPrimes { wanted: count, available: self.temporary.len() });
+        }
+        let end = self.special.end + count;
+        Ok(Self { special: self.special.start..end, temporary: end..self.temporary.end, ..self.clone() })
     }
 
     /// The ring.
@@ -107,10 +131,16 @@ impl Chain {
         Basis::new(self.special.clone())
     }
 
+    /// Basis of the temporary primes.
+    #[must_use]
+    pub fn temporary_basis(&self) -> Basis {
+        Basis::new(self.temporary.clone())
+    }
+
     /// Basis of the auxiliary primes.
     #[must_use]
     pub fn auxiliary_basis(&self) -> Basis {
-        Basis::new(self.special.end..self.ring.moduli().len())
+        Basis::new(self.temporary.end..self.ring.moduli().len())
     }
 
     /// Basis of the whole modulus `Q` of the gadget: all ciphertext primes, then all special primes.

@@ -181,6 +181,26 @@ pub enum LatticeError {
     /// A chain without special primes asked to switch.
     #[error("the chain has no special primes, so it has no switching keys: add special primes to the parameters")]
     NoSpecialPrimes,
+    /// More temporary primes asked for than the chain has.
+    #[error("{wanted} temporary primes were asked for, the chain has {available}")]
+    FewTemporaryPrimes {
+        /// Asked for.
+        wanted: usize,
+        /// There are.
+        available: usize,
+    },
+    /// Switchers or keys of a temporary rank that do not belong together.
+    #[error("a rank-down from rank {high} to {low} needs a key of {} inputs to rank {low}, this one has {inputs} to rank {rank}", high - low)]
+    RankDownKey {
+        /// Temporary rank.
+        high: usize,
+        /// Rank to return to.
+        low: usize,
+        /// Inputs of the key.
+        inputs: usize,
+        /// Rank of the key's result.
+        rank: usize,
+    },
     /// Ranks that a rank move cannot join.
     #[error("rank-up from {from} to {to} is impossible: the target must not be smaller")]
     RankUp {
@@ -200,5 +220,13 @@ pub enum LatticeError {
         target: usize,
         /// What the factor must divide.
         what: &'static str,
+    },
+    /// A component that a polynomial does not have.
+    #[error("there is no component {component}: the degrees differ by a factor of {gap}, so components are 0 to {}", gap - 1)]
+    ComponentOutOfRange {
+        /// Component asked for.
+        component: usize,
+        /// Components there are.
+        gap: usize,
     },
 }

@@ -59,6 +59,17 @@ impl Tensor {
         self.linear.iter_mut().zip(bundle.mask()).try_for_each(|(x, y)| x.add_assign(y))
     }
 
+    /// The terms that need no switch: those that meet `s_i`, then the body.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = &Poly<Eval>> {
+        self.linear.iter().chain([&self.body])
+    }
+
+    /// The rank of the factors.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.linear.len()
+    }
+
     /// Refuses keys whose result is of another shape than the terms it joins.
     fn check_key(&self, key: &SwitchKey) -> Result<(), LatticeError> {
         if key.rank() != self.linear.len() {
@@ -74,7 +85,7 @@ impl Tensor {
     fn relinearise_extended(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Extended, LatticeError> {
         self.check_key(key)?;
         let mut sum = switcher.product(&self.quadratic.iter().collect::<Vec<_>>(), key)?;
-        sum.add_lifted(self.linear.iter().chain([&self.body]))?;
+        sum.add_lifted(self.terms())?;
         Ok(sum)
     }
 
@@ -86,8 +97,7 @@ impl Tensor {
     pub fn relinearise(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
         self.check_key(key)?;
         let mut switched = switcher.switch(&self.quadratic.iter().collect::<Vec<_>>(), key)?;
-        let terms = self.linear.iter().chain([&self.body]);
-        switched.polys_mut().zip(terms).try_for_each(|(target, term)| target.add_assign(term))?;
+        switched.polys_mut().zip(self.terms()).try_for_each(|(target, term)| target.add_assign(term))?;
         Ok(switched)
     }
 
@@ -141,7 +151,7 @@ impl Bundle<Eval> {
     }
 
     /// Adds this bundle's bodies to the switch of its mask: the end of every linear switch.
-    fn finish(&self, mut switched: Self) -> Result<Self, LatticeError> {
+    pub(crate) fn finish(&self, mut switched: Self) -> Result<Self, LatticeError> {
         if switched.body_count() != self.body_count() {
             return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: switched.body_count() });
         }
@@ -238,7 +248,7 @@ impl SwitchKey {
     }
 }
 
-fn check_automorphism(phi: &Automorphism, ring: &Ring) -> Result<(), LatticeError> {
+pub(crate) fn check_automorphism(phi: &Automorphism, ring: &Ring) -> Result<(), LatticeError> {
     if phi.degree() == ring.degree() {
         return Ok(());
     }
@@ -246,7 +256,7 @@ fn check_automorphism(phi: &Automorphism, ring: &Ring) -> Result<(), LatticeErro
 }
 
 /// `phi^-1`: the automorphism of `g^-1` modulo `2n`.
-fn inverse_automorphism(phi: &Automorphism) -> Result<Automorphism, LatticeError> {
+pub(crate) fn inverse_automorphism(phi: &Automorphism) -> Result<Automorphism, LatticeError> {
     let mask = 2 * phi.degree() - 1;
     let element = phi.element().value();
     // Newton: each step doubles the bits that are right; g g = 1 mod 8 starts with three.

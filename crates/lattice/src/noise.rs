@@ -3,6 +3,10 @@
 //! Model: error coefficients are independent and centred; residues modulo a large number are uniform. Every figure is the
 //! *variance* of one coefficient of the phase error, in units of the plaintext's integers. [`bound`] turns a variance into a bound
 //! that holds for all coefficients with a stated probability. Tests measure every operation against these.
+//!
+//! The `canonical_` figures are bounds of another kind, from the literature: of the canonical embedding norm, the largest `|e(zeta)|` over the roots `zeta` of
+//! `X^n + 1`. There `e(zeta)` has `n` times a coefficient's variance; six deviations bound one such value, four times four a product of two, and bounds
+//! of sums are sums of bounds. [dpad-he, sec. A.1]
 
 use crate::sampling::{ERROR_BOUND, ERROR_STANDARD_DEVIATION};
 
@@ -90,6 +94,27 @@ impl NoiseModel {
         self.coalesced_products(inputs, digits) * (-2.0 * log2_special).exp2() + self.rounding()
     }
 
+    /// What a cross-relinearisation adds, both stages with one mod-down: the first one's products over `P^`, the rounding of the `high` polynomials
+    /// that come down, the second one's products over `P`, the rounding of the result. Source: [dpad-he, sec. 3.4]; differs: variances, not maxima.
+    #[must_use]
+    pub fn crossing(&self, inputs: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+        let products =
+            |inputs, (digits, log2_special): (&[(f64, usize)], f64)| self.coalesced_products(inputs, digits) * (-2.0 * log2_special).exp2();
+        let high_rounding = (high * self.degree) as f64 * self.secret_variance / 12.0;
+        products(inputs, wide) + high_rounding + products(high, base) + self.rounding()
+    }
+
+    /// What `count` rotations at a temporary rank and the way back add: for each one the products of a switch over `P^` and the rounding at rank
+    /// `k^ = k + high`, then the second stage as a switch over `P`. The first rotation has `k` inputs that are not zero, the others `k^`. Source: [dpad-he,
+    /// Algorithm 2]
+    #[must_use]
+    pub fn crossing_rotation(&self, count: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+        let Some(further) = count.checked_sub(1) else { return 0.0 };
+        let at_high = Self { rank: self.rank + high, ..*self };
+        let products = self.coalesced_products(self.rank + further * at_high.rank, wide.0) * (-2.0 * wide.1).exp2();
+        products + count as f64 * at_high.rounding() + self.coalesced_switch(high, base.0, base.1)
+    }
+
     /// What no coefficient of a switch's error exceeds, whatever the randomness, for ternary secrets:
     ///
     /// ```text
@@ -102,9 +127,87 @@ impl NoiseModel {
     #[must_use]
     pub fn switch_limit(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
         let rounding = (1.0 + (self.rank * self.degree) as f64) / 2.0;
-        let digits: f64 = digits.iter().map(|&(bits, components)| components as f64 * (bits - log2_special).exp2()).sum();
-        rounding + (inputs * self.degree) as f64 * ERROR_BOUND as f64 * digits / 2.0
+        rounding + self.products_limit(inputs, digits, log2_special)
     }
+
+    fn products_limit(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
+        let digits: f64 = digits.iter().map(|&(bits, components)| components as f64 * (bits - log2_special).exp2()).sum();
+        (inputs * self.degree) as f64 * ERROR_BOUND as f64 * digits / 2.0
+    }
+
+    /// As [`NoiseModel::switch_limit`], of a cross-relinearisation with one mod-down: the first stage's products, the rounding of what comes down, and the
+    /// second stage as a switch.
+    #[must_use]
+    pub fn crossing_limit(&self, inputs: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+        let high_rounding = (high * self.degree) as f64 / 2.0;
+        self.products_limit(inputs, wide.0, wide.1) + high_rounding + self.switch_limit(high, base.0, base.1)
+    }
+
+    /// As [`NoiseModel::switch_limit`], of [`NoiseModel::crossing_rotation`].
+    #[must_use]
+    pub fn crossing_rotation_limit(&self, count: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+        let at_high = Self { rank: self.rank + high, ..*self };
+        count as f64 * at_high.switch_limit(at_high.rank, wide.0, wide.1) + self.switch_limit(high, base.0, base.1)
+    }
+
+    /// The heuristic bound of a switch's error in the canonical embedding norm:
+    ///
+    /// ```text
+    /// 8 d sigma R n max_j D_j / (sqrt(3) P)  +  sqrt(3 n)  +  16 k n sqrt(E[s^2] / 12)
+    /// ```
+    ///
+    /// `16 sigma n D / sqrt(12)` for each of `d R` products of a digit and an error, `6 sqrt(n / 12)` for the body's rounding, and a product for each mask
+    /// polynomial's; the last term is `8 sqrt(2) k n / 3` for ternary secrets, whose variance is 2/3. A digit that meets a sum of `len` components meets
+    /// `sqrt(len)` times the error. Source: [dpad-he, Lemma 3.1]; the lemma as derived: its proof prints the bound of a product as
+    /// `16 sigma_1 sigma_2 n^2` and the body's rounding as `sqrt(3) n`, and goes on with `n` and `sqrt(3 n)`.
+    #[must_use]
+    pub fn canonical_switch(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
+        self.canonical_products(inputs, digits, log2_special) + self.canonical_rounding()
+    }
+
+    fn canonical_products(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
+        let largest =
+            digits.iter().map(|&(bits, components)| (components as f64).sqrt() * (bits - log2_special).exp2()).fold(0.0, f64::max);
+        let products = (digits.len() * inputs * self.degree) as f64;
+        8.0 / 3f64.sqrt() * ERROR_STANDARD_DEVIATION * products * largest
+    }
+
+    fn canonical_rounding(&self) -> f64 {
+        let (degree, mask) = (self.degree as f64, (self.rank * self.degree) as f64);
+        (3.0 * degree).sqrt() + 16.0 * mask * (self.secret_variance / 12.0).sqrt()
+    }
+
+    /// The same bound of a cross-relinearisation: a switch of `inputs` polynomials to rank `k^ = k + high`, then one of `high` polynomials to rank `k`.
+    ///
+    /// ```text
+    /// 8 mu sigma R n max_j D^_j / (sqrt(3) P^)  +  8 d sigma (k^ - k) n max_j D_j / (sqrt(3) P)  +  2 sqrt(3 n)  +  16 (k^ + k) n sqrt(E[s^2] / 12)
+    /// ```
+    ///
+    /// It counts the roundings of two mod-downs. Ours round `k^ - k` polynomials once and the `k + 1` others once: by the same rules `sqrt(3 n)` and
+    /// `16 k n sqrt(E[s^2] / 12)` less. Source: [dpad-he, Lemma 3.2].
+    #[must_use]
+    pub fn canonical_crossing(&self, inputs: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+        let at_high = Self { rank: self.rank + high, ..*self };
+        at_high.canonical_switch(inputs, wide.0, wide.1) + self.canonical_switch(high, base.0, base.1)
+    }
+}
+
+/// By how much [`NoiseModel::canonical_crossing`] is below [`NoiseModel::canonical_switch`] for a relinearisation of ternary secrets at rank `k`, where digits
+/// are as large as the special moduli that divide them away:
+///
+/// ```text
+/// (4 / sqrt(3)) sigma n ((d - mu) k (k + 1) - 2 d (k^ - k))  -  sqrt(3 n)  -  8 sqrt(2) k^ n / 3
+/// ```
+///
+/// Source: [dpad-he, sec. 3.4]; differs: the paper leaves out `sigma`, `2 d (k^ - k)` and `sqrt(3 n)`. The rank-down's products are of the order
+/// of what is gained: with `k^ = 2 k` there is no gain unless `d (k - 1) > mu (k + 1)`, and at rank 1 never.
+#[must_use]
+pub fn canonical_gain(degree: usize, ranks: (usize, usize), digits: usize, wide_digits: usize) -> f64 {
+    let ((rank, high), degree) = (ranks, degree as f64);
+    let products = (digits as f64 - wide_digits as f64) * (rank * (rank + 1)) as f64 - 2.0 * (digits * (high - rank)) as f64;
+    4.0 / 3f64.sqrt() * ERROR_STANDARD_DEVIATION * degree * products
+        - (3.0 * degree).sqrt()
+        - 8.0 * 2f64.sqrt() / 3.0 * high as f64 * degree
 }
 
 /// Digits that meet one component each.

@@ -203,6 +203,52 @@ impl SecretKey {
         Ok(Self { coefficients, rank, distribution, ..*self })
     }
 
+    /// `s || s'`: this secret with further polynomials, of which `extra` has one vector per body.
+    ///
+    /// # Errors
+    /// [`LatticeError::BodiesMismatch`], [`LatticeError::DegreeChange`] where the two do not fit.
+    pub fn join_rank(&self, extra: &Self) -> Result<Self, LatticeError> {
+        if self.bodies() != extra.bodies() {
+            return Err(LatticeError::BodiesMismatch { left: self.bodies(), right: extra.bodies() });
+        }
+        if self.degree() != extra.degree() {
+            return Err(LatticeError::DegreeChange { degree: extra.degree(), rank: extra.rank(), target: self.degree(), what: "degree" });
+        }
+        let mut coefficients = Zeroizing::new(Vec::with_capacity(self.all_coefficients().len() + extra.all_coefficients().len()));
+        for body in 0..self.bodies() {
+            (0..self.rank()).for_each(|i| coefficients.extend_from_slice(self.coefficients(body, i)));
+            (0..extra.rank()).for_each(|i| coefficients.extend_from_slice(extra.coefficients(body, i)));
+        }
+        let distribution = match (self.distribution(), extra.distribution()) {
+            (SecretDistribution::FixedWeight(x), SecretDistribution::FixedWeight(y)) => SecretDistribution::FixedWeight(x + y),
+            _ => SecretDistribution::UniformTernary,
+        };
+        Self::from_coefficients(self.degree(), self.rank() + extra.rank(), self.bodies(), distribution, coefficients)
+    }
+
+    /// The secret of the polynomials from `rank` on.
+    ///
+    /// # Errors
+    /// [`LatticeError::RankUp`] where there are none; [`LatticeError::EmptyShape`] for rank 0.
+    pub fn beyond_rank(&self, rank: usize) -> Result<Self, LatticeError> {
+        if rank == 0 {
+            return Err(LatticeError::EmptyShape { what: "the rank", got: rank });
+        }
+        if rank >= self.rank() {
+            return Err(LatticeError::RankUp { from: rank, to: self.rank() });
+        }
+        let mut coefficients = Zeroizing::new(Vec::with_capacity(self.bodies() * (self.rank() - rank) * self.degree()));
+        for body in 0..self.bodies() {
+            (rank..self.rank()).for_each(|i| coefficients.extend_from_slice(self.coefficients(body, i)));
+        }
+        let part = self.rank() - rank;
+        let distribution = match self.distribution() {
+            SecretDistribution::FixedWeight(weight) => SecretDistribution::FixedWeight(weight * part / self.rank()),
+            uniform => uniform,
+        };
+        Self::from_coefficients(self.degree(), part, self.bodies(), distribution, coefficients)
+    }
+
     /// Expected square of one coefficient.
     #[must_use]
     pub fn coefficient_variance(&self) -> f64 {

@@ -372,9 +372,10 @@ fn rescale_divides_by_the_last_step_and_walks_down_the_chain() {
     assert_eq!(chain.rescale_division(Level(3)).expect_err("no such level"), LatticeError::LevelOutOfRange { level: 3, max: 2 });
 }
 
-/// Component `c` of integer coefficients: every `gap`-th from `c`.
+/// Component `c` of integer coefficients: every `gap`-th from the reversal of `c` in `log gap` bits.
 fn component(values: &[BigInt], gap: usize, c: usize) -> Vec<BigInt> {
-    values[c..].iter().step_by(gap).cloned().collect()
+    let power = (0..gap.trailing_zeros()).fold(0, |out, bit| out << 1 | (c >> bit & 1));
+    values[power..].iter().step_by(gap).cloned().collect()
 }
 
 #[test]

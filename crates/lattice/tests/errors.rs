@@ -9,7 +9,8 @@ use clathrate_lattice::modulus::Division;
 use clathrate_lattice::sampling::SamplingError;
 use clathrate_lattice::switch::SecretMatrix;
 use clathrate_lattice::{
-    Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, PublicKey, Ring, SecretDistribution, SecretKey, SwitchKey, Switcher,
+    Basis, Bundle, Chain, Coeff, Eval, Gadget, LatticeError, Level, Poly, PublicKey, Ring, SecretDistribution, SecretKey, SwitchKey,
+    Switcher,
 };
 use common::{Shape, chain, primes, rng, secret};
 use zeroize::Zeroizing;
@@ -236,12 +237,20 @@ fn degree_moves_between_rings_that_do_not_fit_are_refused_with_their_numbers() {
     let ct = bundle(16, 3);
     assert_eq!(error(ct.extract_component(&ring(32), 0)), change(16, 3, 32, "degree"));
     for c in [4, 5, usize::MAX] {
-        assert_eq!(error(ct.extract_component(&ring(4), c)), change(16, 1, 4, "component"));
-        assert_eq!(error(ct.bodies()[0].split_component(&ring(4), c)), change(16, 1, 4, "component"));
+        let missing = LatticeError::ComponentOutOfRange { component: c, gap: 4 };
+        assert_eq!(error(ct.extract_component(&ring(4), c)), missing);
+        assert_eq!(error(ct.clone().into_eval().extract_component(&ring(4), c)), missing);
+        assert_eq!(error(ct.bodies()[0].split_component(&ring(4), c)), missing);
     }
+    assert_eq!(error(ct.extract(&ring(32))), change(16, 3, 32, "degree"));
     // Rank 3 does not double its degree: 2 does not divide it.
     assert_eq!(error(ct.embed(&ring(32))), change(16, 3, 32, "rank"));
+    assert_eq!(error(ct.clone().into_eval().embed(&ring(32))), change(16, 3, 32, "rank"));
     assert_eq!(error(ct.embed(&ring(8))), change(16, 3, 8, "rank"));
+    // 2 divides rank 6, 4 does not.
+    assert_eq!(error(bundle(16, 6).embed(&ring(64))), change(16, 6, 64, "rank"));
+    assert_eq!(error(s(16, 6).combine_degree(64)), change(16, 6, 64, "rank"));
+    assert_eq!(bundle(16, 6).embed(&ring(32)).expect("divides").rank(), 3);
     assert_eq!(error(s(16, 3).combine_degree(32)), change(16, 3, 32, "rank"));
     assert_eq!(error(s(16, 3).combine_degree(8)), change(16, 3, 8, "rank"));
     for target in [0, 3, 12, 32] {
@@ -252,10 +261,25 @@ fn degree_moves_between_rings_that_do_not_fit_are_refused_with_their_numbers() {
     }
     let parts = [ct.bodies()[0].clone(), ct.bodies()[0].clone(), ct.bodies()[0].clone()];
     assert_eq!(error(Poly::combine_components(&ring(32), &parts)), change(16, 3, 32, "rank"));
-    assert_eq!(error(Poly::combine_components(&ring(32), &[])), empty("the number of components"));
+    assert_eq!(error(Poly::combine_mask(&ring(32), &parts)), change(16, 3, 32, "rank"));
+    assert_eq!(error(Poly::combine_components(&ring(64), &parts[..2])), change(16, 2, 64, "rank"));
+    assert_eq!(error(Poly::<Coeff>::combine_components(&ring(32), &[])), empty("the number of components"));
+    assert_eq!(error(Poly::<Eval>::combine_mask(&ring(32), &[])), empty("the number of components"));
+    let fewer = ct.bodies()[0].restrict(&Basis::new([2])).expect("subset");
+    let uneven = [ct.bodies()[0].clone(), fewer];
+    assert_eq!(error(Poly::combine_components(&ring(32), &uneven)), LatticeError::BasisMismatch { left: 2, right: 1 });
+    let body = &ct.bodies()[0];
+    assert_eq!(error(body.iota(&ring(8))), change(16, 1, 8, "degree"));
+    for refused in [body.epsilon(&ring(32)).map(|x| vec![x]), body.split_components(&ring(32)), body.split_mask(&ring(32))] {
+        assert_eq!(refused.expect_err("degrees do not fit"), change(16, 1, 32, "degree"));
+    }
     // The same indices would name other primes.
     assert_eq!(error(ct.extract_component(&foreign, 0)), LatticeError::RingMismatch { left: 16, right: 8 });
     assert_eq!(error(ct.bodies()[0].split_component(&foreign, 0)), LatticeError::RingMismatch { left: 16, right: 8 });
+    assert_eq!(error(bundle(4, 2).bodies()[0].iota(&foreign)), LatticeError::RingMismatch { left: 4, right: 8 });
+    let alike = Ring::new(16, &moduli[1..]).expect("ring");
+    assert_eq!(error(ct.extract(&alike)), LatticeError::RingMismatch { left: 16, right: 16 });
+    assert_eq!(error(ct.embed(&alike)), LatticeError::RingMismatch { left: 16, right: 16 });
     assert_eq!(error(bundle(4, 2).embed(&foreign)), LatticeError::RingMismatch { left: 4, right: 8 });
 }
 

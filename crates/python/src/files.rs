@@ -39,7 +39,7 @@ pub fn reduce<'py>(bytes: Bound<'py, PyAny>, params: &Py<PyParams>, protocol: Wh
 enum Loaded {
     Params(Params),
     PublicKey(PublicKey),
-    EvaluationKeys(EvaluationKeys),
+    EvaluationKeys(Arc<EvaluationKeys>),
     Ciphertext(Ciphertext),
     /// A kind that needs its own function, or none yet.
     Refused(FileKind),
@@ -52,7 +52,7 @@ fn read(reader: &FileReader<'_>, params: Option<&Params>) -> Result<Loaded, Ckks
     Ok(match (kind, params) {
         (FileKind::Params, _) => Loaded::Params(Params::from_reader(reader, &Runtime::default())?),
         (FileKind::PublicKey, Some(params)) => Loaded::PublicKey(PublicKey::from_reader(reader, params)?),
-        (FileKind::EvaluationKeys, Some(params)) => Loaded::EvaluationKeys(EvaluationKeys::from_reader(reader, params)?),
+        (FileKind::EvaluationKeys, Some(params)) => Loaded::EvaluationKeys(Arc::new(EvaluationKeys::from_reader(reader, params)?)),
         (FileKind::Ciphertext, Some(params)) => Loaded::Ciphertext(Ciphertext::from_reader(reader, params)?),
         (FileKind::PublicKey | FileKind::EvaluationKeys | FileKind::Ciphertext, None) => Loaded::ParamsMissing(kind),
         (FileKind::SecretKey | FileKind::Plaintext | FileKind::Plan, _) => Loaded::Refused(kind),
@@ -65,7 +65,7 @@ impl Loaded {
         Ok(match self {
             Self::Params(params) => Bound::new(py, PyParams { params })?.into_any(),
             Self::PublicKey(key) => Bound::new(py, PyPublicKey { key: Arc::new(key), params: given()? })?.into_any(),
-            Self::EvaluationKeys(keys) => Bound::new(py, PyEvaluationKeys { keys: Arc::new(keys), params: given()? })?.into_any(),
+            Self::EvaluationKeys(keys) => Bound::new(py, PyEvaluationKeys { keys, params: given()? })?.into_any(),
             Self::Ciphertext(data) => Bound::new(py, PyCiphertext::new(data, given()?))?.into_any(),
             Self::ParamsMissing(kind) => {
                 return Err(PyTypeError::new_err(format!("the file holds {kind}: pass the parameters too, `load(path, params)`")));

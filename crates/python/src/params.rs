@@ -96,8 +96,8 @@ impl PyParams {
 #[pymethods]
 impl PyParams {
     #[new]
-    #[pyo3(signature = (*, degree, steps, log2_scale, special=Vec::new(), rank=Whole(1), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
-           text_signature = "(*, degree, steps, log2_scale, special=(), rank=1, secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
+    #[pyo3(signature = (*, degree, steps, log2_scale, special=Vec::new(), rank=Whole(1), temporary_rank=None, temporary=Vec::new(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
+           text_signature = "(*, degree, steps, log2_scale, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
     fn new(
         py: Python<'_>,
         degree: Whole,
@@ -105,6 +105,8 @@ impl PyParams {
         log2_scale: f64,
         special: Vec<Whole>,
         rank: Whole,
+        temporary_rank: Option<Whole>,
+        temporary: Vec<Whole>,
         secret_weight: Option<Whole>,
         digit_bits: Option<f64>,
         insecure: bool,
@@ -126,6 +128,9 @@ impl PyParams {
             rank: size(py, "rank", rank)?,
             steps: steps.into_iter().map(step).collect::<PyResult<_>>()?,
             special: special.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
+            temporary: temporary.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
+            temporary_rank: temporary_rank.map(|rank| size(py, "temporary_rank", rank)).transpose()?,
+            relative: None,
             log2_scale,
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
             digit_bits,

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clathrate_arith::{
-    Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Dividend, Engine, FactorShape, Factors, GadgetInput, Modulus,
+    Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Dividend, Engine, FactorShape, Factors, GadgetInput, Modulus, Twist,
 };
 
 /// Unit operations: one row of one polynomial each. [klss, sec. 4]
@@ -18,6 +18,8 @@ pub struct Counts {
     pub hadamard: usize,
     /// Hadamard products of base conversions with more than one source (a single prime needs none, as the papers count).
     pub conversion: usize,
+    /// Hadamard products by the inverse of what a division divides by: one per row of the quotient.
+    pub division: usize,
 }
 
 impl Counts {
@@ -36,6 +38,7 @@ pub struct CountingEngine {
     inverse: AtomicUsize,
     hadamard: AtomicUsize,
     conversion: AtomicUsize,
+    division: AtomicUsize,
 }
 
 impl CountingEngine {
@@ -43,7 +46,7 @@ impl CountingEngine {
     #[must_use]
     pub fn new(inner: CpuEngine) -> Self {
         let zero = || AtomicUsize::new(0);
-        Self { inner, forward: zero(), inverse: zero(), hadamard: zero(), conversion: zero() }
+        Self { inner, forward: zero(), inverse: zero(), hadamard: zero(), conversion: zero(), division: zero() }
     }
 
     /// The counts since the last call, which starts them anew.
@@ -54,6 +57,7 @@ impl CountingEngine {
             inverse: take(&self.inverse),
             hadamard: take(&self.hadamard),
             conversion: take(&self.conversion),
+            division: take(&self.division),
         }
     }
 }
@@ -184,6 +188,7 @@ impl Engine for CountingEngine {
     ) -> Buffer {
         let (sources, targets) = (conversion.sources().len(), conversion.targets().len());
         self.conversion.fetch_add(if sources > 1 { sources * targets } else { 0 }, Ordering::Relaxed);
+        self.division.fetch_add(targets, Ordering::Relaxed);
         self.forward.fetch_add(if transform { targets } else { 0 }, Ordering::Relaxed);
         self.inner.divide(conversion, x, coeff, eval, constants, transform)
     }
@@ -199,6 +204,22 @@ impl Engine for CountingEngine {
 
     fn automorphism_coeff(&self, automorphism: &Automorphism, x: &Buffer, moduli: &[usize]) -> Buffer {
         self.inner.automorphism_coeff(automorphism, x, moduli)
+    }
+
+    fn join_components(&self, parts: &[&Buffer], twist: Twist, moduli: &[usize]) -> Buffer {
+        self.inner.join_components(parts, twist, moduli)
+    }
+
+    fn split_components(&self, out: &mut [Buffer], x: &Buffer, twist: Twist, moduli: &[usize]) {
+        self.inner.split_components(out, x, twist, moduli);
+    }
+
+    fn repeat_values(&self, x: &Buffer) -> Buffer {
+        self.inner.repeat_values(x)
+    }
+
+    fn mean_of_neighbours(&self, out: &mut Buffer, x: &Buffer, moduli: &[usize]) {
+        self.inner.mean_of_neighbours(out, x, moduli);
     }
 
     fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {

@@ -57,6 +57,7 @@ const CRATES: [Layers; 3] = [
             "bodies",
             "switch",
             "multiply",
+            "crossing",
             "noise",
             "security",
         ],
@@ -66,6 +67,7 @@ const CRATES: [Layers; 3] = [
         name: "ckks",
         order: &[
             "file",
+            "shape",
             "error",
             "key_id",
             "encoder",
@@ -79,6 +81,7 @@ const CRATES: [Layers; 3] = [
             "derived",
             "plaintext",
             "evaluator",
+            "moves",
             "matrix",
             "polynomial",
             "store",

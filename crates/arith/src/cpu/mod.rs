@@ -1,6 +1,7 @@
 //! The CPU engine: kernels per modulus, rows spread over an explicit thread pool.
 //!
-//! [`factors`] holds what it does with packed factors, [`digits`] a switch's digits as they wait for it, [`gadget`] its one fused pass.
+//! [`factors`] holds what it does with packed factors, [`digits`] a switch's digits as they wait for it, [`gadget`] its one fused pass,
+//! [`divide`] the end of a division, [`components`] moves of the degree.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,10 +16,12 @@ use crate::engine::{Dividend, Engine, GadgetInput};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
+use crate::kernels::components::Twist;
 use crate::kernels::{Isa, RowKernel};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
 
+mod components;
 mod digits;
 mod divide;
 mod factors;
@@ -353,6 +356,22 @@ impl Engine for CpuEngine {
         let mut out = self.scratch(x.rows());
         self.each_row(out.host_mut(), |i, row| automorphism.apply_coeff(row, x.row(i), &self.moduli[moduli[i % moduli.len()]]));
         out
+    }
+
+    fn join_components(&self, parts: &[&Buffer], twist: Twist, moduli: &[usize]) -> Buffer {
+        components::join(self, parts, twist, moduli)
+    }
+
+    fn split_components(&self, out: &mut [Buffer], x: &Buffer, twist: Twist, moduli: &[usize]) {
+        components::split(self, out, x, twist, moduli);
+    }
+
+    fn repeat_values(&self, x: &Buffer) -> Buffer {
+        components::repeat(self, x)
+    }
+
+    fn mean_of_neighbours(&self, out: &mut Buffer, x: &Buffer, moduli: &[usize]) {
+        components::mean(self, out, x, moduli);
     }
 
     fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {

@@ -20,10 +20,12 @@
 //! Primes above 2^50, short transforms, tails, and what
 //! makes packed factors are the scalar kernel's; [`packed`] multiplies by them.
 
+mod components;
 mod packed;
 
 use std::arch::x86_64::*;
 
+use super::components::Twist;
 use super::scalar::{RootPowers, ScalarRow};
 use super::{Isa, RowKernel, tails};
 use crate::error::ArithError;
@@ -705,5 +707,32 @@ impl RowKernel for Avx2Row {
         // SAFETY: detected in `new`.
         let done = unsafe { self.reduce_signed_vectors(x, values) };
         self.scalar.reduce_signed(&mut x[done..], &values[done..]);
+    }
+
+    fn join_components(&self, out: &mut [u64], parts: &[&[u64]], twist: Twist) {
+        if self.degree < MIN_DEGREE {
+            self.scalar.join_components(out, parts, twist);
+        } else {
+            // SAFETY: detected in `new`.
+            unsafe { self.join_vectors(out, parts, twist) };
+        }
+    }
+
+    fn split_components(&self, parts: &mut [&mut [u64]], x: &[u64], twist: Twist) {
+        if self.degree < MIN_DEGREE {
+            self.scalar.split_components(parts, x, twist);
+        } else {
+            // SAFETY: detected in `new`.
+            unsafe { self.split_vectors(parts, x, twist) };
+        }
+    }
+
+    fn mean_of_neighbours(&self, out: &mut [u64], x: &[u64]) {
+        if self.degree < MIN_DEGREE {
+            self.scalar.mean_of_neighbours(out, x);
+        } else {
+            // SAFETY: detected in `new`.
+            unsafe { self.mean_vectors(out, x) };
+        }
     }
 }

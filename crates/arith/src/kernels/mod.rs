@@ -9,11 +9,13 @@ use std::fmt::Debug;
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
 use crate::packing::{Run, RunMut};
+use components::Twist;
 use split::SplitTransform;
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 pub mod blocks;
+pub mod components;
 #[cfg(target_arch = "x86_64")]
 pub mod ifma;
 pub mod scalar;
@@ -162,6 +164,19 @@ pub trait RowKernel: Send + Sync + Debug {
 
     /// `x <- value mod q` for values held as signed words: how samples and plaintexts enter a row.
     fn reduce_signed(&self, x: &mut [u64], values: &[i64]);
+
+    /// `out <- sum_p X^(+-brv(p)) parts[p](X^g)` in Eval form, for `g = parts.len()` in 2, 4, 8; see [`components`].
+    ///
+    /// Shapes: `out` has `degree` words, every part `degree / g`.
+    fn join_components(&self, out: &mut [u64], parts: &[&[u64]], twist: Twist);
+
+    /// The inverse of [`RowKernel::join_components`].
+    fn split_components(&self, parts: &mut [&mut [u64]], x: &[u64], twist: Twist);
+
+    /// `out[j] <- (x[g j] + .. + x[g j + g - 1]) / g` for `g = x.len() / out.len()` in 2, 4, 8: the component at place 0.
+    ///
+    /// Shapes: `x` has `degree` words.
+    fn mean_of_neighbours(&self, out: &mut [u64], x: &[u64]);
 }
 
 /// Builds the kernel of `isa` (or the next slower one that takes this modulus and degree) for one modulus.
@@ -184,6 +199,14 @@ pub fn build(isa: Isa, modulus: Modulus, degree: usize) -> Result<Box<dyn RowKer
     // Elsewhere every choice ends here.
     let _ = isa;
     Ok(Box::new(scalar::ScalarRow::new(modulus, degree)?))
+}
+
+/// Asserts the shape of a move of the degree between `whole` words and `parts` rows of `part` words.
+fn assert_component_shape(degree: usize, whole: usize, mut lengths: impl ExactSizeIterator<Item = usize>) {
+    let parts = lengths.len();
+    assert!(whole == degree, "a row has `degree` words");
+    assert!(parts.is_power_of_two() && (2..=components::MAX_PARTS).contains(&parts), "two, four or eight components in one pass");
+    assert!(lengths.all(|length| length * parts == whole), "components share the words of the whole");
 }
 
 /// The rows from word `start` on: what a vector kernel leaves to the scalar one.

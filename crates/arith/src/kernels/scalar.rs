@@ -2,7 +2,8 @@
 //!
 //! Range of the transforms inside: `[0, 4q)` forward, `[0, 2q)` inverse; `q < 2^61` keeps `4q` in a word.
 
-use super::{Isa, RowKernel};
+use super::components::{Twist, inverse_of_parts};
+use super::{Isa, RowKernel, assert_component_shape};
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
 use crate::packing::{Run, RunMut, VECTOR, pack, unpack};
@@ -97,6 +98,53 @@ impl ScalarRow {
 }
 
 impl ScalarRow {
+    /// The forward transform's stages from that of `first_blocks` blocks on, reduced at the end.
+    fn forward_stages(&self, x: &mut [u64], factors: &[Multiplier], first_blocks: usize) {
+        let q = self.modulus;
+        let two_q = 2 * q.value();
+        let mut blocks = first_blocks;
+        let mut half = x.len() / (2 * blocks);
+        while half > 0 {
+            for (block, w) in x.chunks_exact_mut(2 * half).zip(&factors[blocks..2 * blocks]) {
+                let (lower, upper) = block.split_at_mut(half);
+                for (a, b) in lower.iter_mut().zip(upper) {
+                    // a, b in [0, 4q)
+                    let u = (*a).min(a.wrapping_sub(two_q)); // [0, 2q)
+                    let v = q.mul_prepared_lazy(*b, *w); // [0, 2q)
+                    *a = u + v;
+                    *b = u + two_q - v;
+                }
+            }
+            half /= 2;
+            blocks *= 2;
+        }
+        for a in x {
+            *a = q.reduce_once((*a).min(a.wrapping_sub(two_q)));
+        }
+    }
+
+    /// The inverse transform's stages up to that of `last_blocks` blocks; leaves `[0, 2q)`.
+    fn inverse_stages(&self, x: &mut [u64], factors: &[Multiplier], last_blocks: usize) {
+        let q = self.modulus;
+        let two_q = 2 * q.value();
+        let mut half = 1;
+        let mut blocks = x.len() / 2;
+        while blocks >= last_blocks {
+            for (block, w) in x.chunks_exact_mut(2 * half).zip(&factors[blocks..2 * blocks]) {
+                let (lower, upper) = block.split_at_mut(half);
+                for (a, b) in lower.iter_mut().zip(upper) {
+                    // a, b in [0, 2q)
+                    let sum = *a + *b;
+                    let difference = *a + two_q - *b;
+                    *a = sum.min(sum.wrapping_sub(two_q));
+                    *b = q.mul_prepared_lazy(difference, *w);
+                }
+            }
+            half *= 2;
+            blocks /= 2;
+        }
+    }
+
     /// The sum of some slots of one vector.
     fn sum_of_slots(&self, bytes: &[u8], bits: u32, slots: &[usize]) -> [u64; VECTOR] {
         slots.iter().fold([0; VECTOR], |mut sum, &slot| {
@@ -115,51 +163,14 @@ impl RowKernel for ScalarRow {
 
     fn forward(&self, x: &mut [u64]) {
         assert_eq!(x.len(), self.degree, "a row has `degree` words");
-        let q = self.modulus;
-        let two_q = 2 * q.value();
-        let mut half = self.degree / 2;
-        let mut blocks = 1;
-        while half > 0 {
-            for (block, w) in x.chunks_exact_mut(2 * half).zip(&self.forward[blocks..2 * blocks]) {
-                let (lower, upper) = block.split_at_mut(half);
-                for (a, b) in lower.iter_mut().zip(upper) {
-                    // a, b in [0, 4q)
-                    let u = (*a).min(a.wrapping_sub(two_q)); // [0, 2q)
-                    let v = q.mul_prepared_lazy(*b, *w); // [0, 2q)
-                    *a = u + v;
-                    *b = u + two_q - v;
-                }
-            }
-            half /= 2;
-            blocks *= 2;
-        }
-        for a in x {
-            *a = q.reduce_once((*a).min(a.wrapping_sub(two_q)));
-        }
+        self.forward_stages(x, &self.forward, 1);
     }
 
     fn inverse(&self, x: &mut [u64]) {
         assert_eq!(x.len(), self.degree, "a row has `degree` words");
-        let q = self.modulus;
-        let two_q = 2 * q.value();
-        let mut half = 1;
-        let mut blocks = self.degree / 2;
-        while blocks > 0 {
-            for (block, w) in x.chunks_exact_mut(2 * half).zip(&self.inverse[blocks..2 * blocks]) {
-                let (lower, upper) = block.split_at_mut(half);
-                for (a, b) in lower.iter_mut().zip(upper) {
-                    // a, b in [0, 2q)
-                    let sum = *a + *b;
-                    let difference = *a + two_q - *b;
-                    *a = sum.min(sum.wrapping_sub(two_q));
-                    *b = q.mul_prepared_lazy(difference, *w);
-                }
-            }
-            half *= 2;
-            blocks /= 2;
-        }
+        self.inverse_stages(x, &self.inverse, 1);
         for a in x {
-            *a = q.mul_prepared(*a, self.inverse_degree);
+            *a = self.modulus.mul_prepared(*a, self.inverse_degree);
         }
     }
 
@@ -301,6 +312,47 @@ impl RowKernel for ScalarRow {
     fn reduce_signed(&self, x: &mut [u64], values: &[i64]) {
         for (target, &value) in x.iter_mut().zip(values) {
             *target = self.modulus.reduce_i64(value);
+        }
+    }
+
+    fn join_components(&self, out: &mut [u64], parts: &[&[u64]], twist: Twist) {
+        assert_component_shape(self.degree, out.len(), parts.iter().map(|part| part.len()));
+        let bits = parts.len().trailing_zeros();
+        for (p, part) in parts.iter().enumerate() {
+            for (target, &value) in out[bit_reverse(p, bits)..].iter_mut().step_by(parts.len()).zip(*part) {
+                *target = value;
+            }
+        }
+        let factors = match twist {
+            Twist::Positive => &self.forward,
+            Twist::Negative => &self.inverse,
+        };
+        self.forward_stages(out, factors, self.degree / parts.len());
+    }
+
+    fn split_components(&self, parts: &mut [&mut [u64]], x: &[u64], twist: Twist) {
+        assert_component_shape(self.degree, x.len(), parts.iter().map(|part| part.len()));
+        let (count, bits) = (parts.len(), parts.len().trailing_zeros());
+        let factors = match twist {
+            Twist::Positive => &self.inverse,
+            Twist::Negative => &self.forward,
+        };
+        let mut work = x.to_vec();
+        self.inverse_stages(&mut work, factors, self.degree / count);
+        let scale = inverse_of_parts(&self.modulus, count);
+        for (p, part) in parts.iter_mut().enumerate() {
+            for (target, &value) in part.iter_mut().zip(work[bit_reverse(p, bits)..].iter().step_by(count)) {
+                *target = self.modulus.mul_prepared(value, scale);
+            }
+        }
+    }
+
+    fn mean_of_neighbours(&self, out: &mut [u64], x: &[u64]) {
+        let count = x.len() / out.len();
+        let scale = inverse_of_parts(&self.modulus, count);
+        for (target, group) in out.iter_mut().zip(x.chunks_exact(count)) {
+            let sum = group.iter().fold(0, |sum, &value| self.modulus.add(sum, value));
+            *target = self.modulus.mul_prepared(sum, scale);
         }
     }
 }

@@ -3,18 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use clathrate_arith::{CpuEngine, Isa};
-use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
 use clathrate_lattice::noise::NoiseModel;
-use clathrate_lattice::security::estimated_bits;
-use clathrate_lattice::switch::{DEFAULT_FORM_BYTES, MachineProfile, Planner, SwitchChoice, SwitchPolicy};
-use clathrate_lattice::{Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
+use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution, Switcher};
 
 use crate::encoder::Encoder;
 use crate::error::CkksError;
-use crate::tune::{self, StoredProfile};
+use crate::shape::ModuleShape;
 
 mod explain;
+mod family;
 mod presets;
 mod primes;
 mod runtime;
@@ -22,11 +19,13 @@ mod spec;
 mod switching;
 
 pub use explain::Explanation;
+pub use family::Temporary;
 pub use presets::{preset, preset_names};
 pub use runtime::{DEFAULT_KEY_EXPANSION, Runtime, Switching};
 pub use spec::ParamsSpec;
 pub use switching::{ProfileOrigin, RefusedLevel, SwitchingPlan, SwitchingRow};
 
+use family::Family;
 use switching::Planning;
 
 /// Least bits of security without an explicit mark in the specification.
@@ -37,20 +36,18 @@ pub const SECURITY_BITS: f64 = 128.0;
 pub struct Params(Arc<Inner>);
 
 struct Inner {
+    family: Arc<Family>,
+    /// The family's specification, and which relative of it this is.
     spec: ParamsSpec,
+    shape: ModuleShape,
+    max_level: Level,
     chain: Arc<Chain>,
     gadget: Option<Arc<Gadget>>,
     switcher: Option<Switcher>,
+    temporary: Option<Temporary>,
     encoder: Encoder,
-    /// Canonical scale of each level.
-    scales: Vec<f64>,
     security_bits: f64,
     digest: [u8; 32],
-    threads: usize,
-    /// As it was given.
-    runtime: Runtime,
-    /// Where there are switching keys.
-    planning: Option<Planning>,
 }
 
 impl fmt::Debug for Params {
@@ -70,41 +67,10 @@ impl Params {
     ///
     /// # Errors
     /// [`CkksError::InvalidParams`], [`CkksError::Insecure`]; [`CkksError::Arith`] where primes run out.
-    pub fn new(spec: ParamsSpec, runtime: &Runtime) -> Result<Self, CkksError> {
-        spec.check()?;
-        let primes = primes::choose(&spec)?;
-        let dimension = spec.degree * spec.rank;
-        let log2_qp: f64 = primes.moduli.iter().map(|&q| (q as f64).log2()).sum();
-        let security_bits = estimated_bits(dimension, log2_qp, spec.distribution());
-        check_security(&spec, security_bits, log2_qp)?;
-        let isa = match &runtime.isa {
-            Some(name) => Isa::named(name)?,
-            None => Isa::detect()?,
-        };
-        let threads = runtime.threads.unwrap_or(1).max(1);
-        let auxiliary = primes::auxiliary(&spec, &primes)?;
-        let moduli: Vec<u64> = primes.moduli.iter().chain(&auxiliary).copied().collect();
-        let engine = CpuEngine::new(spec.degree, &moduli, isa)?.with_threads(CpuEngine::thread_pool(threads)?);
-        let ring = Ring::with_engine(Arc::new(engine));
-        let chain = Arc::new(Chain::with_auxiliary(ring, &primes.step_lengths, auxiliary.len())?);
-        let gadget = if chain.special_basis().is_empty() {
-            None
-        } else {
-            let special_bits = chain.special_basis().log2(chain.ring());
-            let gadget = Gadget::by_bits(&chain, spec.digit_bits.unwrap_or(special_bits + DIGIT_SLACK_BITS));
-            gadget.check(&chain, special_bits + DIGIT_SLACK_BITS)?;
-            Some(Arc::new(gadget))
-        };
-        let planning = gadget.is_some().then(|| planning(isa, runtime)).transpose()?;
-        let switcher = match (&gadget, &planning) {
-            (Some(gadget), Some(planning)) => Some(switcher(&spec, &chain, gadget, runtime, planning)?),
-            _ => None,
-        };
-        let scales = primes::canonical_scales(&chain, spec.log2_scale);
-        let digest = digest(&spec, &primes, gadget.as_deref());
-        let encoder = Encoder::new(spec.degree);
-        let runtime = runtime.clone();
-        Ok(Self(Arc::new(Inner { spec, chain, gadget, switcher, encoder, scales, security_bits, digest, threads, runtime, planning })))
+    pub fn new(mut spec: ParamsSpec, runtime: &Runtime) -> Result<Self, CkksError> {
+        let relative = spec.relative.take();
+        let root = spec.shape();
+        Family::new(spec, runtime)?.member(relative.unwrap_or(root))
     }
 
     /// The preset called `name`.
@@ -124,13 +90,19 @@ impl Params {
     /// Ring degree `n`.
     #[must_use]
     pub fn degree(&self) -> usize {
-        self.0.spec.degree
+        self.0.shape.degree
     }
 
     /// Rank `k`.
     #[must_use]
     pub fn rank(&self) -> usize {
-        self.0.spec.rank
+        self.0.shape.rank
+    }
+
+    /// Degree and rank.
+    #[must_use]
+    pub fn shape(&self) -> ModuleShape {
+        self.0.shape
     }
 
     /// Complex slots of a ciphertext: `n / 2`.
@@ -161,6 +133,75 @@ impl Params {
         self.0.switcher.as_ref().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes.into())
     }
 
+    /// The temporary rank: keys and switcher of the higher rank, where there is one.
+    #[must_use]
+    pub fn temporary(&self) -> Option<&Temporary> {
+        self.0.temporary.as_ref()
+    }
+
+    /// The temporary rank, where products of ciphertexts go through it: at rank 1 a product has one input, and the way back would be as long as
+    /// the direct one; there it serves rotations alone.
+    #[must_use]
+    pub fn crossing(&self) -> Option<&Temporary> {
+        self.0.temporary.as_ref().filter(|_| self.rank() > 1)
+    }
+
+    /// Parameters of another shape with the same moduli, scales and secret: what conversions and rank reductions lead to. Where the dimension is
+    /// smaller, the levels end where keys are as secure as these parameters ask for.
+    ///
+    /// # Errors
+    /// [`CkksError::InvalidParams`] where the shape cannot be reached, or no level is secure there.
+    pub fn relative(&self, shape: ModuleShape) -> Result<Self, CkksError> {
+        if shape == self.shape() {
+            return Ok(self.clone());
+        }
+        self.0.family.member(shape)
+    }
+
+    /// Parameters of the same degree at rank `rank`.
+    ///
+    /// # Errors
+    /// As [`Params::relative`].
+    pub fn at_rank(&self, rank: usize) -> Result<Self, CkksError> {
+        self.relative(ModuleShape { degree: self.degree(), rank })
+    }
+
+    /// The parameters that this is a relative of, or these themselves.
+    ///
+    /// # Errors
+    /// None: they were made before.
+    pub fn root(&self) -> Result<Self, CkksError> {
+        self.relative(self.root_shape())
+    }
+
+    /// The root's degree and rank.
+    #[must_use]
+    pub fn root_shape(&self) -> ModuleShape {
+        self.0.family.root_shape()
+    }
+
+    /// Whether both are of one family: one root.
+    #[must_use]
+    pub fn is_related(&self, other: &Self) -> bool {
+        self.0.family.digest() == other.0.family.digest()
+    }
+
+    /// Refuses objects of another family.
+    ///
+    /// # Errors
+    /// [`CkksError::WrongParams`].
+    pub fn check_related(&self, other: &Self, what: &'static str) -> Result<(), CkksError> {
+        if self.is_related(other) {
+            return Ok(());
+        }
+        self.check_same(other, what)
+    }
+
+    /// How a secret of `rank` polynomials of this degree is distributed.
+    pub(crate) fn distribution_of(&self, rank: usize) -> SecretDistribution {
+        self.0.family.distribution(ModuleShape { degree: self.degree(), rank })
+    }
+
     /// The encoder.
     #[must_use]
     pub fn encoder(&self) -> &Encoder {
@@ -170,13 +211,24 @@ impl Params {
     /// Highest level.
     #[must_use]
     pub fn max_level(&self) -> Level {
-        self.0.chain.max_level()
+        self.0.max_level
+    }
+
+    /// Refuses levels above the highest.
+    ///
+    /// # Errors
+    /// `LevelOutOfRange`.
+    pub fn check_level(&self, level: Level) -> Result<(), CkksError> {
+        if level > self.0.max_level {
+            return Err(clathrate_lattice::LatticeError::LevelOutOfRange { level: level.0, max: self.0.max_level.0 }.into());
+        }
+        Ok(())
     }
 
     /// The canonical scale of a level: a fresh ciphertext there has it, and a product of two such, rescaled, has the next level's.
     #[must_use]
     pub fn scale(&self, level: Level) -> f64 {
-        self.0.scales[level.0]
+        self.0.family.scale(level)
     }
 
     /// Product of the step that a rescale from `level` divides by.
@@ -197,7 +249,7 @@ impl Params {
         self.0.chain.key_basis(self.max_level()).log2(self.0.chain.ring())
     }
 
-    /// Estimated bits of security.
+    /// Estimated bits of security: the least of all keys, those of the temporary rank included.
     #[must_use]
     pub fn security_bits(&self) -> f64 {
         self.0.security_bits
@@ -218,17 +270,17 @@ impl Params {
     /// Threads the engine uses.
     #[must_use]
     pub fn threads(&self) -> usize {
-        self.0.threads
+        self.0.family.threads()
     }
 
     /// How they run, as it was asked for.
     #[must_use]
     pub fn runtime(&self) -> &Runtime {
-        &self.0.runtime
+        self.0.family.runtime()
     }
 
     fn planning(&self) -> Option<&Planning> {
-        self.0.planning.as_ref()
+        self.0.switcher.as_ref().map(|_| self.0.family.planning())
     }
 
     /// Refuses scales below 1, and those that leave no bit for a message.
@@ -255,106 +307,30 @@ impl Params {
         Err(CkksError::WrongParams { what, found: short(&other.0.digest), expected: short(&self.0.digest) })
     }
 
+    /// The variance that the products of a relinearisation at `level` add, without the rounding that ends it; by keys of the highest level.
+    ///
+    /// # Errors
+    /// `NoSpecialPrimes` where these parameters cannot switch; level errors.
+    pub fn switch_variance(&self, level: Level) -> Result<f64, CkksError> {
+        let (model, inputs, reach) = (self.noise_model(), self.rank() * (self.rank() + 1) / 2, self.max_level());
+        let plan = self.switcher()?.plan_for(level, reach)?;
+        let base = (&plan.noise_digits()[..], plan.log2_special());
+        Ok(match self.crossing() {
+            None => model.coalesced_products(inputs, base.0) * (-2.0 * base.1).exp2(),
+            Some(temporary) => {
+                let plan = temporary.switcher.plan_for(level, reach)?;
+                model.crossing(inputs, (&plan.noise_digits(), plan.log2_special()), temporary.rank - self.rank(), base) - model.rounding()
+            }
+        })
+    }
+
     /// The noise model of these parameters.
     #[must_use]
     pub fn noise_model(&self) -> NoiseModel {
-        let secret_variance = match self.0.spec.distribution() {
+        let secret_variance = match self.0.family.distribution(self.shape()) {
             SecretDistribution::UniformTernary => 2.0 / 3.0,
             SecretDistribution::FixedWeight(weight) => weight as f64 / (self.degree() * self.rank()) as f64,
         };
         NoiseModel { degree: self.degree(), rank: self.rank(), secret_variance }
     }
-}
-
-/// The machine model and the memory limit to plan by.
-fn planning(isa: Isa, runtime: &Runtime) -> Result<Planning, CkksError> {
-    let expansion = runtime.expansion()?;
-    if let Some(profile) = &runtime.profile {
-        return Ok(Planning { profile: profile.clone(), origin: ProfileOrigin::Given, expansion });
-    }
-    Ok(match tune::stored(isa) {
-        StoredProfile::Ready { path, profile } => Planning { profile, origin: ProfileOrigin::Measured { path }, expansion },
-        other => Planning { profile: MachineProfile::built_in(), origin: ProfileOrigin::BuiltIn { note: other.to_string() }, expansion },
-    })
-}
-
-/// The switcher that `runtime` asks for.
-fn switcher(
-    spec: &ParamsSpec,
-    chain: &Arc<Chain>,
-    gadget: &Arc<Gadget>,
-    runtime: &Runtime,
-    planning: &Planning,
-) -> Result<Switcher, CkksError> {
-    let policy = match runtime.switching {
-        Switching::Fixed(choice) => SwitchPolicy::Fixed(choice),
-        Switching::AsMade => SwitchPolicy::Fixed(SwitchChoice::as_made(chain)),
-        Switching::Fastest => SwitchPolicy::Planned(Planner::new(planning.profile.clone(), spec.rank + 1, planning.expansion)),
-    };
-    let inputs = spec.rank * (spec.rank + 1) / 2;
-    let form_bytes = runtime.key_cache_bytes.unwrap_or(DEFAULT_FORM_BYTES);
-    let switcher = Switcher::with_policy(chain.clone(), gadget.clone(), policy, inputs, form_bytes)?;
-    if let Switching::Fixed(choice) = runtime.switching {
-        check_choice(&switcher, choice)?;
-    }
-    Ok(switcher)
-}
-
-/// Refuses a choice that fits no level; one that fits some is refused where it does not, when it is used.
-fn check_choice(switcher: &Switcher, choice: SwitchChoice) -> Result<(), CkksError> {
-    let chain = switcher.chain();
-    let least = primes::LEAST_PRIMES;
-    match choice.key_digit {
-        Some(0) => {
-            let remedy = "key digits have 1 prime or more".to_owned();
-            return Err(CkksError::OutOfRange { what: "the length of key digits", value: 0.to_string(), remedy });
-        }
-        Some(_) if chain.auxiliary_basis().is_empty() => {
-            let primes = chain.key_basis(chain.max_level()).len();
-            let reason =
-                format!("key-decomposed switching needs a chain of {least} primes or more, this one has {primes}: use the hybrid engine");
-            return Err(CkksError::InvalidParams { reason });
-        }
-        _ => {}
-    }
-    // The lowest level has most primes free; its plan is made for the highest level that has enough.
-    switcher.plan_of_choice(choice, Level(0), chain.max_level())?;
-    Ok(())
-}
-
-fn check_security(spec: &ParamsSpec, bits: f64, log2_qp: f64) -> Result<(), CkksError> {
-    if bits >= SECURITY_BITS || spec.insecure || (spec.below_128 && bits >= spec::PAPER_SECURITY_BITS) {
-        return Ok(());
-    }
-    let dimension = spec.degree * spec.rank;
-    let distribution = spec.distribution();
-    let room = clathrate_lattice::security::max_log2_qp(dimension, 128, distribution);
-    let remedy = match room {
-        Some(room) => format!("shorten the chain to log2 QP <= {room:.0}, raise degree or rank, or, for tests only, set insecure = true"),
-        None => "raise degree or rank, or, for tests only, set insecure = true".to_owned(),
-    };
-    let distribution = match distribution {
-        SecretDistribution::UniformTernary => "uniform ternary secret".to_owned(),
-        SecretDistribution::FixedWeight(weight) => format!("secret of weight {weight}"),
-    };
-    Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy })
-}
-
-fn digest(spec: &ParamsSpec, primes: &primes::Primes, gadget: Option<&Gadget>) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new_derive_key("clathrate parameters v1");
-    let mut word = |x: u64| {
-        hasher.update(&x.to_le_bytes());
-    };
-    word(spec.degree as u64);
-    word(spec.rank as u64);
-    word(spec.secret_weight.map_or(0, |weight| weight as u64));
-    word(spec.log2_scale.to_bits());
-    word(primes.step_lengths.len() as u64);
-    primes.step_lengths.iter().for_each(|&length| word(length as u64));
-    word(primes.moduli.len() as u64);
-    primes.moduli.iter().for_each(|&q| word(q));
-    for digit in gadget.map_or(&[][..], Gadget::digits) {
-        word(digit.len() as u64);
-    }
-    *hasher.finalize().as_bytes()
 }

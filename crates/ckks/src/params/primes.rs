@@ -12,8 +12,10 @@ use crate::error::CkksError;
 
 /// The primes of a specification.
 pub(super) struct Primes {
-    /// Steps from level 0 up, then special primes.
+    /// Steps from level 0 up, then special primes, then temporary ones.
     pub moduli: Vec<u64>,
+    /// How many of them are temporary.
+    pub temporary: usize,
     /// Primes per step.
     pub step_lengths: Vec<usize>,
 }
@@ -21,14 +23,19 @@ pub(super) struct Primes {
 /// Steps whose size is within this many bits of the scale follow it.
 const FOLLOW_BITS: f64 = 1.0;
 
-/// Chooses primes congruent to 1 mod `2 * degree`, distinct and reproducible.
+/// The order of the roots of unity that every prime has: transforms at every degree that moves lead to.
+fn root_order(spec: &ParamsSpec) -> u64 {
+    2 * spec.largest_degree() as u64
+}
+
+/// Chooses primes congruent to 1 mod twice the largest degree that the rank can be moved to, distinct and reproducible.
 pub(super) fn choose(spec: &ParamsSpec) -> Result<Primes, CkksError> {
-    let step = 2 * spec.degree as u64;
+    let step = root_order(spec);
     let mut used: Vec<u64> = Vec::new();
     let mut steps: Vec<Vec<u64>> = vec![Vec::new(); spec.steps.len()];
     // Special and base primes first: they want to be large, the scaling primes near their target.
-    let mut special = Vec::with_capacity(spec.special.len());
-    for &bits in &spec.special {
+    let mut special = Vec::with_capacity(spec.special.len() + spec.temporary.len());
+    for &bits in spec.special.iter().chain(&spec.temporary) {
         let prime = largest_primes(bits, step, 1, &used)?[0];
         used.push(prime);
         special.push(prime);
@@ -51,7 +58,8 @@ pub(super) fn choose(spec: &ParamsSpec) -> Result<Primes, CkksError> {
             } else {
                 Some(largest_primes(bits, step, 1, &used)?[0])
             };
-            let missing = || CkksError::InvalidParams { reason: format!("no prime of {bits} bits is left at degree {}", spec.degree) };
+            let missing =
+                || CkksError::InvalidParams { reason: format!("no prime of {bits} bits is left at degree {}", spec.largest_degree()) };
             let prime = prime.ok_or_else(missing)?;
             used.push(prime);
             product *= prime as f64;
@@ -60,7 +68,7 @@ pub(super) fn choose(spec: &ParamsSpec) -> Result<Primes, CkksError> {
         scale = next_scale(scale, product, spec.log2_scale);
     }
     let step_lengths = steps.iter().map(Vec::len).collect();
-    Ok(Primes { moduli: steps.into_iter().flatten().chain(special).collect(), step_lengths })
+    Ok(Primes { moduli: steps.into_iter().flatten().chain(special).collect(), temporary: spec.temporary.len(), step_lengths })
 }
 
 /// Chains of fewer primes switch fastest without key digits: no auxiliary primes for them.
@@ -77,7 +85,7 @@ pub(super) fn auxiliary(spec: &ParamsSpec, primes: &Primes) -> Result<Vec<u64>, 
     if spec.special.is_empty() || primes.moduli.len() < LEAST_PRIMES {
         return Ok(Vec::new());
     }
-    Ok(largest_primes(AUXILIARY_BITS, 2 * spec.degree as u64, MOST_AUXILIARY, &primes.moduli)?)
+    Ok(largest_primes(AUXILIARY_BITS, root_order(spec), MOST_AUXILIARY, &primes.moduli)?)
 }
 
 /// The canonical scale below a level of scale `scale` and step product `product`; where the step is of another size

@@ -4,6 +4,11 @@ use clathrate_lattice::SecretDistribution;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
+use crate::shape::ModuleShape;
+
+/// Degrees that there are.
+pub(super) const LEAST_DEGREE: usize = 8;
+pub(super) const LARGEST_DEGREE: usize = 1 << 17;
 
 /// Least bits that `below_128` accepts: the papers' own sets.
 pub(super) const PAPER_SECURITY_BITS: f64 = 110.0;
@@ -35,6 +40,15 @@ pub struct ParamsSpec {
     /// Bits of each special prime; without any there are no switching keys.
     #[serde(default)]
     pub special: Vec<u32>,
+    /// Bits of each temporary prime: at the temporary rank the special modulus is the product of these and the special primes. [dpad-he, sec. 3.2]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub temporary: Vec<u32>,
+    /// Rank `k^ > k` of relinearisation and rank-hoisted rotations on the way; needs `temporary`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temporary_rank: Option<usize>,
+    /// Another shape of the same moduli, and the same secret: what conversions and rank reductions lead to. See [`Params::relative`](super::Params::relative).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative: Option<ModuleShape>,
     /// Binary logarithm of the scale at the top level.
     pub log2_scale: f64,
     /// Non-zero coefficients of the secret; absent for uniform ternary.
@@ -67,13 +81,25 @@ impl ParamsSpec {
         self.secret_weight.map_or(SecretDistribution::UniformTernary, SecretDistribution::FixedWeight)
     }
 
+    /// Degree and rank.
+    #[must_use]
+    pub fn shape(&self) -> ModuleShape {
+        ModuleShape { degree: self.degree, rank: self.rank }
+    }
+
+    /// The largest degree that the rank can be moved to: primes are chosen for it.
+    #[must_use]
+    pub fn largest_degree(&self) -> usize {
+        (self.degree << self.rank.trailing_zeros()).min(LARGEST_DEGREE).max(self.degree)
+    }
+
     /// Refuses what no parameter set can be.
     ///
     /// # Errors
     /// [`CkksError::InvalidParams`].
     pub fn check(&self) -> Result<(), CkksError> {
         let refuse = |reason: String| Err(CkksError::InvalidParams { reason });
-        if !self.degree.is_power_of_two() || !(8..=1 << 17).contains(&self.degree) {
+        if !self.degree.is_power_of_two() || !(LEAST_DEGREE..=LARGEST_DEGREE).contains(&self.degree) {
             return refuse(format!("degree {} is not a power of two from 2^3 to 2^17", self.degree));
         }
         if !(1..=64).contains(&self.rank) {
@@ -82,10 +108,29 @@ impl ParamsSpec {
         if self.steps.is_empty() || self.steps.iter().any(Vec::is_empty) {
             return refuse("`steps` needs at least one step and each step at least one prime, e.g. [[29, 29], [40]]".to_owned());
         }
-        let sizes = || self.steps.iter().flatten().chain(&self.special);
-        let least = self.degree.ilog2() + 2;
+        let sizes = || self.steps.iter().flatten().chain(&self.special).chain(&self.temporary);
+        let largest = self.largest_degree();
+        let least = largest.ilog2() + 2;
         if let Some(bits) = sizes().find(|&&bits| bits < least || bits > 60) {
-            return refuse(format!("a prime of {bits} bits: at degree {} primes have {least} to 60 bits", self.degree));
+            return refuse(format!("a prime of {bits} bits: at degree {largest} primes have {least} to 60 bits"));
+        }
+        match (self.temporary_rank, self.temporary.len()) {
+            (None, 0) => {}
+            (None, count) => {
+                return refuse(format!("`temporary` has {count} primes and there is no `temporary_rank`: set it, e.g. {}", self.rank + 1));
+            }
+            (Some(rank), 0) => {
+                return refuse(format!(
+                    "temporary_rank {rank} needs `temporary`, bits of the primes that lengthen the special modulus there"
+                ));
+            }
+            (Some(_), _) if self.special.is_empty() => {
+                return refuse("temporary_rank needs `special`, the modulus of the way back".to_owned());
+            }
+            (Some(rank), _) if rank <= self.rank || rank > 128 => {
+                return refuse(format!("temporary_rank {rank} is out of range: use {} to 128", self.rank + 1));
+            }
+            (Some(_), _) => {}
         }
         if sizes().count() > 256 {
             return refuse(format!("{} primes: at most 256", sizes().count()));

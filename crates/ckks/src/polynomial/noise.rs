@@ -55,10 +55,11 @@ impl PolynomialPlan {
     fn added_variance(&self, step: &Step) -> f64 {
         let (params, model) = (self.params(), self.params().noise_model());
         let rounding = if step.rescales() { model.rounding() } else { 0.0 };
-        let plan = (!step.products.is_empty()).then(|| params.switcher().and_then(|switcher| Ok(switcher.plan(step.working_level())?)));
-        let Some(Ok(plan)) = plan else { return rounding };
-        let inputs = params.rank() * (params.rank() + 1) / 2;
-        let divisor = plan.log2_special() + params.step_product(step.working_level()).log2();
-        model.coalesced_products(inputs, &plan.noise_digits()) * (-2.0 * divisor).exp2() + rounding
+        if step.products.is_empty() {
+            return rounding;
+        }
+        let level = step.working_level();
+        let divisor = params.step_product(level).log2();
+        params.switch_variance(level).map_or(rounding, |variance| variance * (-2.0 * divisor).exp2() + rounding)
     }
 }

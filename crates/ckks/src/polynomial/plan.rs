@@ -153,7 +153,7 @@ impl Polynomial {
     /// # Errors
     /// As [`Polynomial::plan_at`].
     pub fn plan(&self, params: &Params, level: Level) -> Result<PolynomialPlan, CkksError> {
-        params.chain().check_level(level)?;
+        params.check_level(level)?;
         self.plan_at(params, level, params.scale(level))
     }
 
@@ -163,7 +163,7 @@ impl Polynomial {
     /// [`CkksError::PolynomialDepth`] with the levels it takes; [`CkksError::ValueTooLarge`] where the coefficients leave the modulus no room;
     /// [`CkksError::ScaleOutOfRange`], [`CkksError::OutOfRange`] where scales and steps do not fit together; level errors.
     pub fn plan_at(&self, params: &Params, level: Level, scale: f64) -> Result<PolynomialPlan, CkksError> {
-        params.chain().check_level(level)?;
+        params.check_level(level)?;
         params.check_scale(scale, level)?;
         let (coefficients, dropped) = significant(self.coefficients());
         let degree = coefficients.len() - 1;

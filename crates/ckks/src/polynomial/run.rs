@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use clathrate_lattice::{Bundle, Eval, Level, Poly, SwitchKey};
+use clathrate_lattice::{Bundle, Eval, Level, Poly};
 
 use super::Polynomial;
 use super::plan::{PolynomialPlan, Product, Step};
@@ -10,7 +10,7 @@ use crate::ciphertext::{Ciphertext, Encoding};
 use crate::decode::encode_coefficients;
 use crate::error::CkksError;
 use crate::evaluator::{Evaluator, check_slots, same_scale};
-use crate::keys::{Values, coefficients_of};
+use crate::keys::{Relineariser, Values, coefficients_of};
 use crate::params::Params;
 
 /// How errors call it.
@@ -24,7 +24,7 @@ impl Evaluator {
     /// # Errors
     /// As [`Polynomial::plan_at`] and [`Evaluator::run_polynomial`].
     pub fn evaluate_polynomial(&self, x: &Ciphertext, polynomial: &Polynomial) -> Result<Ciphertext, CkksError> {
-        self.run_polynomial(x, &polynomial.plan_at(self.params(), x.level, x.scale)?)
+        self.run_polynomial(x, &polynomial.plan_at(&x.params, x.level, x.scale)?)
     }
 
     /// Carries out `plan`; an `x` above its level is lowered to it.
@@ -33,8 +33,8 @@ impl Evaluator {
     /// [`CkksError::LevelTooLow`] for an `x` below the plan's level, [`CkksError::ScaleMismatch`] for another scale;
     /// [`CkksError::Encoding`] unless slots; [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; parameter and secret errors.
     pub fn run_polynomial(&self, x: &Ciphertext, plan: &PolynomialPlan) -> Result<Ciphertext, CkksError> {
-        self.params().check_same(plan.params(), "the plan")?;
-        self.params().check_same(&x.params, "the ciphertext")?;
+        self.params().check_related(&x.params, "the ciphertext")?;
+        x.params.check_same(plan.params(), "the plan")?;
         check_slots(x, POLYNOMIAL)?;
         if x.level < plan.input_level() {
             return Err(CkksError::LevelTooLow { operation: "this plan", needed: plan.input_level().0, level: x.level.0 });
@@ -46,9 +46,9 @@ impl Evaluator {
         let mut key = None;
         for step in plan.steps.iter().filter(|step| !step.products.is_empty()) {
             // Each level of a product is asked for: a dry run writes it down.
-            key = self.relinearisation_key(&x, step.working_level())?;
+            key = self.relineariser(&x, step.working_level())?;
         }
-        let run = Run { params: self.params(), plan, key };
+        let run = Run { params: plan.params(), plan, key };
         let layout = x.layout()?;
         let mut bundles = Vec::with_capacity(x.bundles.len());
         for (index, bundle) in x.bundles.iter().enumerate() {
@@ -68,7 +68,7 @@ struct Run<'r> {
     params: &'r Params,
     plan: &'r PolynomialPlan,
     /// Nothing where no step has products, and on dry runs, which have no bundles.
-    key: Option<&'r SwitchKey>,
+    key: Option<Relineariser<'r>>,
 }
 
 fn zero(params: &Params, level: Level) -> Result<Bundle<Eval>, CkksError> {
@@ -147,7 +147,7 @@ impl Run<'_> {
                     tensor.add_bundle(&multiples)?;
                 }
                 let key = self.key.ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
-                tensor.relinearise_rescale(self.params.switcher()?, key)?
+                key.relinearise_rescale(&tensor)?
             }
             (None, Some(sum)) if step.rescales() => sum.divide(&chain.rescale_division(level)?)?,
             (None, Some(sum)) => sum,

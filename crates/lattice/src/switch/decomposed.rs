@@ -48,8 +48,8 @@ impl Recombination {
 
     /// Sums in Eval form over the auxiliary primes (key digit by key digit, `columns` each) to Coeff form over the extended basis.
     pub(super) fn apply(&self, plan: &SwitchPlan, mut sums: Vec<Buffer>, columns: usize) -> Vec<Buffer> {
-        let engine = plan.ring.engine();
-        let mut out: Vec<Buffer> = (0..columns).map(|_| engine.scratch(plan.extended.len())).collect();
+        let engine = plan.ring().engine();
+        let mut out: Vec<Buffer> = (0..columns).map(|_| engine.scratch(plan.extended().len())).collect();
         for ((_, conversion, rows), sums) in self.parts.iter().zip(sums.chunks_mut(columns)) {
             for (sum, out) in sums.iter_mut().zip(&mut out) {
                 engine.inverse_ntt(sum, 0..plan.product_basis.len(), plan.product_basis.indices());

@@ -32,7 +32,7 @@ impl Digits {
     /// The level of the decomposed polynomial.
     #[must_use]
     pub fn level(&self) -> Level {
-        self.plan.level
+        self.plan.level()
     }
 
     /// How it was decomposed.
@@ -44,7 +44,7 @@ impl Digits {
 
 /// The digits of a polynomial given in Coeff form, and in Eval form where that is there.
 pub(super) fn decompose(plan: &Arc<SwitchPlan>, coefficients: &Buffer, values: Option<&Buffer>) -> Digits {
-    let (engine, moduli) = (plan.ring.engine(), plan.product_basis.indices());
+    let (engine, moduli) = (plan.ring().engine(), plan.product_basis.indices());
     let digit = |digit: &DigitExtension| {
         let mut out = engine.scratch(moduli.len());
         engine.convert(digit.conversion(), coefficients, digit.source(), &mut out, &digit.target_rows());
@@ -63,7 +63,7 @@ pub(super) fn decompose(plan: &Arc<SwitchPlan>, coefficients: &Buffer, values: O
         } else {
             engine.forward_ntt(&mut out, 0..moduli.len(), moduli);
         }
-        Poly::from_buffer(&plan.ring, &plan.product_basis, out)
+        Poly::from_buffer(plan.ring(), &plan.product_basis, out)
     };
     let polys = plan.digits.iter().map(digit).collect();
     Digits { plan: plan.clone(), polys }
@@ -86,7 +86,7 @@ pub(super) fn reading(plan: &SwitchPlan, inputs: usize, key: &SwitchKey, factors
         Some(recombination) => (recombination.groups(), (0..plan.product_basis.len()).collect()),
         None => {
             let basis = if plan.shape.is_base() { key.basis() } else { &plan.shape.basis };
-            (vec![0], basis.rows_of(plan.extended.indices()).ok_or(foreign)?)
+            (vec![0], basis.rows_of(plan.extended().indices()).ok_or(foreign)?)
         }
     };
     Ok(Reading { factors, groups, rows, rank: key.rank(), columns: key.rank() + key.body_count() })
@@ -97,20 +97,20 @@ pub(super) fn check_key(plan: &SwitchPlan, inputs: usize, key: &SwitchKey) -> Re
     if inputs == 0 || inputs != key.inputs() {
         return Err(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs });
     }
-    if plan.level > key.level() {
-        return Err(LatticeError::KeyLevelTooLow { key_level: key.level().0, level: plan.level.0 });
+    if plan.level() > key.level() {
+        return Err(LatticeError::KeyLevelTooLow { key_level: key.level().0, level: plan.level().0 });
     }
     // The last special prime is the end of the modulus that the gadget divides: the key's must be the plan's.
-    let same_end = key.basis().indices().last() == plan.extended.indices().last();
-    let fits = same_end && plan.gadget == *key.gadget() && key.basis().rows_of(plan.extended.indices()).is_some();
-    if !plan.ring.same_as(key.ring()) || !fits {
+    let same_end = key.basis().indices().last() == plan.extended().indices().last();
+    let fits = same_end && plan.gadget == *key.gadget() && key.basis().rows_of(plan.extended().indices()).is_some();
+    if !plan.ring().same_as(key.ring()) || !fits {
         return Err(LatticeError::KeyGadget { key_digits: key.digit_count(), digits: plan.digits.len() });
     }
     Ok(())
 }
 
 fn bundle_of<D: Domain>(plan: &SwitchPlan, rank: usize, out: Vec<Buffer>) -> Result<Bundle<D>, LatticeError> {
-    let mut polys = out.into_iter().map(|data| Poly::<D>::from_buffer(&plan.ring, &plan.extended, data));
+    let mut polys = out.into_iter().map(|data| Poly::<D>::from_buffer(plan.ring(), plan.extended(), data));
     let mask = polys.by_ref().take(rank).collect();
     Bundle::new(mask, polys.collect())
 }
@@ -121,12 +121,12 @@ fn finish(plan: &Arc<SwitchPlan>, reading: &Reading, sums: Vec<Buffer>) -> Resul
         None => (None, Some(bundle_of(plan, reading.rank, sums)?)),
         Some(recombination) => (Some(bundle_of(plan, reading.rank, recombination.apply(plan, sums, reading.columns))?), None),
     };
-    Ok(Extended { plan: plan.clone(), coeff, eval })
+    Ok(Extended { frame: plan.frame.clone(), coeff, eval })
 }
 
 fn scratch(plan: &SwitchPlan, reading: &Reading) -> Vec<Buffer> {
     let sums = reading.groups.len() * reading.columns;
-    (0..sums).map(|_| plan.ring.engine().scratch(plan.product_basis.len())).collect()
+    (0..sums).map(|_| plan.ring().engine().scratch(plan.product_basis.len())).collect()
 }
 
 /// The products of digits that are there.
@@ -134,7 +134,7 @@ pub(super) fn inner_product(plan: &Arc<SwitchPlan>, inputs: &[&Digits], reading:
     let xs: Vec<&Buffer> = (0..plan.digits.len()).flat_map(|digit| inputs.iter().map(move |input| input.polys[digit].data())).collect();
     let mut out = scratch(plan, reading);
     let Reading { factors, groups, rows, .. } = reading;
-    plan.ring.engine().factor_products(&mut out, &xs, factors, groups, rows, plan.product_basis.indices());
+    plan.ring().engine().factor_products(&mut out, &xs, factors, groups, rows, plan.product_basis.indices());
     finish(plan, reading, out)
 }
 
@@ -142,6 +142,6 @@ pub(super) fn inner_product(plan: &Arc<SwitchPlan>, inputs: &[&Digits], reading:
 pub(super) fn product(plan: &Arc<SwitchPlan>, inputs: &[GadgetInput<'_>], reading: &Reading) -> Result<Extended, LatticeError> {
     let mut out = scratch(plan, reading);
     let Reading { factors, groups, rows, .. } = reading;
-    plan.ring.engine().gadget_products(&mut out, inputs, &plan.digits, factors, groups, rows, plan.product_basis.indices());
+    plan.ring().engine().gadget_products(&mut out, inputs, &plan.digits, factors, groups, rows, plan.product_basis.indices());
     finish(plan, reading, out)
 }

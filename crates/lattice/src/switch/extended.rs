@@ -6,15 +6,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::plan::SwitchPlan;
+use super::frame::Frame;
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
-use crate::poly::{Coeff, Eval, Poly};
+use crate::poly::{Coeff, Domain, Eval, Poly};
 
 /// `P` times a switched bundle, to be added up with others before one mod-down.
 #[derive(Debug, Clone)]
 pub struct Extended {
-    pub(super) plan: Arc<SwitchPlan>,
+    pub(super) frame: Arc<Frame>,
     /// Over the extended basis.
     pub(super) coeff: Option<Bundle<Coeff>>,
     /// Over the extended basis, or over the level's alone: zero modulo the special primes.
@@ -37,10 +37,10 @@ where
 }
 
 impl Extended {
-    /// The plan it was made by.
+    /// The modulus it is over.
     #[must_use]
-    pub fn plan(&self) -> &Arc<SwitchPlan> {
-        &self.plan
+    pub fn frame(&self) -> &Arc<Frame> {
+        &self.frame
     }
 
     /// `self <- self + other`: products that share one mod-down. [klss, sec. 4; lazy key switching]
@@ -48,11 +48,11 @@ impl Extended {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where the two were made by different plans; shape errors.
     pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
-        if !self.plan.ring().same_as(other.plan.ring()) {
-            return Err(LatticeError::RingMismatch { left: self.plan.ring().degree(), right: other.plan.ring().degree() });
+        if !self.frame.ring().same_as(other.frame.ring()) {
+            return Err(LatticeError::RingMismatch { left: self.frame.ring().degree(), right: other.frame.ring().degree() });
         }
-        if self.plan.extended() != other.plan.extended() || self.plan.level() != other.plan.level() {
-            return Err(LatticeError::BasisMismatch { left: self.plan.extended().len(), right: other.plan.extended().len() });
+        if self.frame.extended() != other.frame.extended() || self.frame.level() != other.frame.level() {
+            return Err(LatticeError::BasisMismatch { left: self.frame.extended().len(), right: other.frame.extended().len() });
         }
         let ((rank, bodies), (other_rank, other_bodies)) = (self.shape(), other.shape());
         if rank != other_rank {
@@ -62,7 +62,7 @@ impl Extended {
             return Err(LatticeError::BodiesMismatch { left: bodies, right: other_bodies });
         }
         self.widen(other.eval.as_ref())?;
-        let wide = other.eval.as_ref().map(|eval| other.plan.widen(eval)).transpose()?;
+        let wide = other.eval.as_ref().map(|eval| other.frame.widen(eval)).transpose()?;
         add(&mut self.coeff, other.coeff.as_ref(), Bundle::add_assign)?;
         add(&mut self.eval, wide.as_deref(), Bundle::add_assign)
     }
@@ -70,9 +70,9 @@ impl Extended {
     /// Brings a part that is zero modulo the special primes to the extended basis, where it is to meet one that is not.
     fn widen(&mut self, other: Option<&Bundle<Eval>>) -> Result<(), LatticeError> {
         if let (Some(own), Some(_)) = (&self.eval, other)
-            && own.basis() != self.plan.extended()
+            && own.basis() != self.frame.extended()
         {
-            self.eval = Some(self.plan.widen(own)?.into_owned());
+            self.eval = Some(self.frame.widen(own)?.into_owned());
         }
         Ok(())
     }
@@ -88,22 +88,74 @@ impl Extended {
         if terms.len() != rank + bodies {
             return Err(LatticeError::BodiesMismatch { left: rank + bodies, right: terms.len() });
         }
-        if let Some(bad) = terms.iter().find(|term| !self.plan.ring().same_as(term.ring())) {
-            return Err(LatticeError::RingMismatch { left: bad.ring().degree(), right: self.plan.ring().degree() });
+        if let Some(bad) = terms.iter().find(|term| !self.frame.ring().same_as(term.ring())) {
+            return Err(LatticeError::RingMismatch { left: bad.ring().degree(), right: self.frame.ring().degree() });
         }
-        if let Some(bad) = terms.iter().find(|term| term.basis() != self.plan.basis()) {
-            return Err(LatticeError::BasisMismatch { left: bad.basis().len(), right: self.plan.basis().len() });
+        if let Some(bad) = terms.iter().find(|term| term.basis() != self.frame.basis()) {
+            return Err(LatticeError::BasisMismatch { left: bad.basis().len(), right: self.frame.basis().len() });
         }
         match &mut self.eval {
-            Some(eval) => eval.polys_mut().zip(terms).for_each(|(sum, term)| self.plan.add_lifted(sum, term)),
+            Some(eval) => eval.polys_mut().zip(terms).for_each(|(sum, term)| self.frame.add_lifted(sum, term)),
             None => {
-                let zero = Poly::zero(self.plan.ring(), self.plan.basis());
+                let zero = Poly::zero(self.frame.ring(), self.frame.basis());
                 let mut lifted = Bundle::new(vec![zero.clone(); rank], vec![zero; bodies])?;
-                lifted.polys_mut().zip(terms).for_each(|(sum, term)| self.plan.add_lifted(sum, term));
+                lifted.polys_mut().zip(terms).for_each(|(sum, term)| self.frame.add_lifted(sum, term));
                 self.eval = Some(lifted);
             }
         }
         Ok(())
+    }
+
+    /// `self + other`, over the special primes of both: products of other special moduli share one mod-down.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where they are of two levels; shape errors.
+    pub fn join(self, other: Self) -> Result<Self, LatticeError> {
+        let frame = if self.frame.holds(&other.frame) { self.frame.clone() } else { Arc::new(self.frame.join(&other.frame)?) };
+        let mut sum = self.lift(&frame)?;
+        sum.add_assign(&other.lift(&frame)?)?;
+        Ok(sum)
+    }
+
+    /// The same over `frame`, which has these special primes and others: times those.
+    fn lift(self, frame: &Arc<Frame>) -> Result<Self, LatticeError> {
+        if self.frame.special() == frame.special() {
+            return Ok(self);
+        }
+        let coeff = self.coeff.as_ref().map(|coeff| frame.lift(&self.frame, coeff)).transpose()?;
+        let eval = self.eval.as_ref().map(|eval| frame.lift(&self.frame, eval)).transpose()?;
+        Ok(Self { frame: frame.clone(), coeff, eval })
+    }
+
+    /// Takes the mask's polynomials from `rank` on away, divided by the special modulus, in Coeff form: a decomposition wants them so, and the
+    /// transforms there and back are saved. [dpad-he, Fig. 2]
+    ///
+    /// # Errors
+    /// [`LatticeError::RankUp`] where there are none, or nothing would be left.
+    pub fn take_mask(&mut self, rank: usize) -> Result<Vec<Poly<Coeff>>, LatticeError> {
+        let (high, _) = self.shape();
+        if rank == 0 || rank >= high {
+            return Err(LatticeError::RankUp { from: high, to: rank });
+        }
+        fn cut<D: Domain>(bundle: Bundle<D>, rank: usize) -> Result<(Bundle<D>, Vec<Poly<D>>), LatticeError> {
+            let (mut mask, bodies) = bundle.into_parts();
+            let taken = mask.split_off(rank);
+            Ok((Bundle::new(mask, bodies)?, taken))
+        }
+        let coeff = self.coeff.take().map(|coeff| cut(coeff, rank)).transpose()?;
+        let eval = self.eval.take().map(|eval| cut(eval, rank)).transpose()?;
+        let (coeff, taken_coeff) = coeff.map_or((None, Vec::new()), |(rest, taken)| (Some(rest), taken));
+        let (eval, taken_eval) = eval.map_or((None, Vec::new()), |(rest, taken)| (Some(rest), taken));
+        (self.coeff, self.eval) = (coeff, eval);
+        let mut taken: Vec<Poly<Coeff>> = taken_coeff;
+        for (i, poly) in taken_eval.into_iter().enumerate() {
+            let poly = self.frame.widen_poly(&poly).into_coeff();
+            match taken.get_mut(i) {
+                Some(sum) => sum.add_assign(&poly)?,
+                None => taken.push(poly),
+            }
+        }
+        taken.iter().map(|poly| self.frame.mod_down().divide_coeff(poly)).collect()
     }
 
     /// Rank and bodies.
@@ -118,7 +170,7 @@ impl Extended {
     /// None but those of arithmetic on bundles of one shape.
     pub fn to_eval(&self) -> Result<Bundle<Eval>, LatticeError> {
         let mut sum = self.coeff.clone().map(Bundle::into_eval);
-        let eval = self.eval.as_ref().map(|eval| self.plan.widen(eval)).transpose()?;
+        let eval = self.eval.as_ref().map(|eval| self.frame.widen(eval)).transpose()?;
         add(&mut sum, eval.as_deref(), Bundle::add_assign)?;
         sum.ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })
     }
@@ -128,7 +180,7 @@ impl Extended {
     /// # Errors
     /// As [`Extended::to_eval`].
     pub fn to_coeff(&self) -> Result<Bundle<Coeff>, LatticeError> {
-        let mut sum = self.eval.as_ref().map(|eval| self.plan.widen(eval)).transpose()?.map(Cow::into_owned).map(Bundle::into_coeff);
+        let mut sum = self.eval.as_ref().map(|eval| self.frame.widen(eval)).transpose()?.map(Cow::into_owned).map(Bundle::into_coeff);
         add(&mut sum, self.coeff.as_ref(), Bundle::add_assign)?;
         sum.ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })
     }
@@ -137,7 +189,7 @@ impl Extended {
     pub(super) fn divide(&self, division: &crate::modulus::Division) -> Result<Bundle<Eval>, LatticeError> {
         let Some(coeff) = &self.coeff else {
             let eval = self.eval.as_ref().ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })?;
-            return self.plan.widen(eval)?.divide(division);
+            return self.frame.widen(eval)?.divide(division);
         };
         let quotients = coeff
             .polys()

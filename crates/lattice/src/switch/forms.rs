@@ -28,7 +28,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Uses per derived key after which one that was not among them may give way to another: keys in steady use never chase each other out.
 const STALE_ROUNDS: u64 = 4;
 
-/// The derived keys of one switcher. When the budget is spent, those out of use give way; where all are in use, a new one is refused, and
+/// The derived keys of one switcher, or of several that share a budget. When the budget is spent, those out of use give way; where all are in use, a new one is refused, and
 /// the caller switches by the key as it was made.
 #[derive(Debug)]
 pub struct FormCache {

@@ -11,7 +11,9 @@
 //! |---|---|---|---|
 //! | relinearise at rank k | k(k+1)/2 | s_i s_j | rank k |
 //! | rotate, conjugate | k | s_i, under phi^-1(s) | rank k |
-//! | change of secret, rank-down | k | old secret | new secret |
+//! | change of secret | k | old secret | new secret |
+//! | cross-relinearise, to rank k^ > k | k(k+1)/2 | s_i s_j | s and s', of rank k^ |
+//! | rank-down, rank-reduce | k^ - k | s'_i | rank k |
 //! | many bodies | k | s_{b,i} | m bodies, one mask |
 //!
 //! Steps: decompose -> inner product -> mod-down. Each can be shared: one decomposition under many keys (hoisting), one mod-down
@@ -37,6 +39,7 @@ mod decomposed;
 mod engine;
 pub mod extended;
 pub mod forms;
+pub mod frame;
 pub mod key;
 pub mod plan;
 pub mod policy;
@@ -46,6 +49,7 @@ pub use cost::{KernelTimes, MachineProfile, SwitchCounts};
 pub use engine::Digits;
 pub use extended::Extended;
 pub use forms::{FormCache, KeyForms};
+pub use frame::Frame;
 pub use key::{SecretMatrix, SwitchKey};
 pub use plan::SwitchPlan;
 pub use policy::{MapRow, Planner, SwitchMap, SwitchPolicy};
@@ -61,7 +65,7 @@ pub struct Switcher {
     policy: SwitchPolicy,
     /// Inputs that one key has at most: the key-decomposed engine's auxiliary modulus is made for them.
     inputs: usize,
-    forms: FormCache,
+    forms: Arc<FormCache>,
     plans: Mutex<HashMap<PlanId, Arc<SwitchPlan>>>,
 }
 
@@ -94,7 +98,13 @@ impl Switcher {
             return Err(LatticeError::NoSpecialPrimes);
         }
         gadget.check_chain(&chain)?;
-        Ok(Self { chain, gadget, policy, inputs: inputs.max(1), forms: FormCache::new(form_bytes), plans: Mutex::default() })
+        Ok(Self { chain, gadget, policy, inputs: inputs.max(1), forms: Arc::new(FormCache::new(form_bytes)), plans: Mutex::default() })
+    }
+
+    /// The same, keeping derived keys in `forms` together with other switchers.
+    #[must_use]
+    pub fn sharing(self, forms: Arc<FormCache>) -> Self {
+        Self { forms, ..self }
     }
 
     /// The chain.
@@ -195,7 +205,7 @@ impl Switcher {
     /// Unit operations of one switch by `plan`, of `inputs` polynomials to `columns` (rank and bodies): what a planner's times come from.
     #[must_use]
     pub fn counts(&self, plan: &SwitchPlan, inputs: usize, columns: usize) -> SwitchCounts {
-        cost::counts(&self.chain, &self.gadget, &plan.shape, plan.level, inputs, columns)
+        cost::counts(&self.chain, &self.gadget, &plan.shape, plan.level(), inputs, columns)
     }
 
     /// Decomposes `u` for keys of the chain's highest level; reuse the digits under as many keys as there are.
@@ -237,8 +247,8 @@ impl Switcher {
         let plan = first.plan();
         for digits in inputs {
             self.check_plan(&digits.plan)?;
-            if digits.level() != plan.level {
-                return Err(LatticeError::BasisMismatch { left: plan.extended.len(), right: digits.plan.extended.len() });
+            if digits.level() != plan.level() {
+                return Err(LatticeError::BasisMismatch { left: plan.extended().len(), right: digits.plan.extended().len() });
             }
             if digits.plan.shape != plan.shape {
                 return Err(LatticeError::KeyGadget { key_digits: digits.polys.len(), digits: plan.digits.len() });
@@ -286,15 +296,35 @@ impl Switcher {
         engine::product(plan, &forms, &reading)
     }
 
+    /// As [`Switcher::product`], from Coeff form: where what is to be decomposed was just divided there. [dpad-he, sec. 3.3.1, second stage]
+    ///
+    /// # Errors
+    /// As [`Switcher::product`].
+    pub fn product_coeff(&self, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Extended, LatticeError> {
+        let plan = self.plan_of(inputs, key)?;
+        self.product_coeff_by(&plan, inputs, key)
+    }
+
+    /// As [`Switcher::product_coeff`], by a plan of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Switcher::product`].
+    pub fn product_coeff_by(&self, plan: &Arc<SwitchPlan>, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Extended, LatticeError> {
+        self.check_inputs(plan, inputs)?;
+        let reading = self.reading(plan, inputs.len(), key)?;
+        let forms: Vec<GadgetInput<'_>> = inputs.iter().map(|u| GadgetInput { coefficients: u.data(), values: None }).collect();
+        engine::product(plan, &forms, &reading)
+    }
+
     /// Refuses plans of another chain or gadget.
     fn check_plan(&self, plan: &SwitchPlan) -> Result<(), LatticeError> {
-        if !self.chain.ring().same_as(&plan.ring) {
-            return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: plan.ring.degree() });
+        if !self.chain.ring().same_as(plan.ring()) {
+            return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: plan.ring().degree() });
         }
-        let level = plan.level.min(self.chain.max_level());
+        let level = plan.level().min(self.chain.max_level());
         // The whole modulus ends with the special primes, and every plan has the last of them.
         let end = |basis: &Basis| basis.indices().last().copied();
-        let same_chain = self.chain.basis(level) == plan.basis && end(&self.chain.special_basis()) == end(&plan.extended);
+        let same_chain = self.chain.basis(level) == *plan.basis() && end(&self.chain.special_basis()) == end(plan.extended());
         if !same_chain || plan.gadget != *self.gadget {
             return Err(LatticeError::KeyGadget { key_digits: plan.digits.len(), digits: self.gadget.digit_count(&self.chain, level) });
         }
@@ -305,8 +335,8 @@ impl Switcher {
         self.check_plan(plan)?;
         for input in inputs {
             let level = self.level_of(input)?;
-            if level != plan.level {
-                return Err(LatticeError::BasisMismatch { left: plan.basis.len(), right: input.basis().len() });
+            if level != plan.level() {
+                return Err(LatticeError::BasisMismatch { left: plan.basis().len(), right: input.basis().len() });
             }
         }
         Ok(())
@@ -345,7 +375,7 @@ impl Switcher {
     /// # Errors
     /// None for what this switcher made.
     pub fn mod_down(&self, x: &Extended) -> Result<Bundle<Eval>, LatticeError> {
-        x.divide(x.plan.mod_down())
+        x.divide(x.frame.mod_down())
     }
 
     /// `round(x / (P q_l))`: mod-down and rescale by the last step in one division.
@@ -353,7 +383,7 @@ impl Switcher {
     /// # Errors
     /// [`LatticeError::NoLevelLeft`] at level 0.
     pub fn mod_down_rescale(&self, x: &Extended) -> Result<Bundle<Eval>, LatticeError> {
-        x.divide(x.plan.mod_down_rescale()?)
+        x.divide(x.frame.mod_down_rescale()?)
     }
 
     /// The whole switch in Eval form: decompose, inner product, mod-down.
@@ -379,10 +409,7 @@ impl Switcher {
     /// # Errors
     /// As [`Switcher::switch_coeff`].
     pub fn switch_coeff_by(&self, plan: &Arc<SwitchPlan>, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError> {
-        self.check_inputs(plan, inputs)?;
-        let reading = self.reading(plan, inputs.len(), key)?;
-        let forms: Vec<GadgetInput<'_>> = inputs.iter().map(|u| GadgetInput { coefficients: u.data(), values: None }).collect();
-        engine::product(plan, &forms, &reading)?.to_coeff()?.divide(plan.mod_down())
+        self.product_coeff_by(plan, inputs, key)?.to_coeff()?.divide(plan.frame.mod_down())
     }
 
     /// The division that ends a switch at `level`.
@@ -390,6 +417,6 @@ impl Switcher {
     /// # Errors
     /// [`LatticeError::LevelOutOfRange`].
     pub fn mod_down_division(&self, level: Level) -> Result<Division, LatticeError> {
-        Ok(self.plan(level)?.mod_down().clone())
+        Ok(self.plan(level)?.frame.mod_down().clone())
     }
 }

@@ -1,39 +1,30 @@
-//! What one level precomputes for switching: its digits' conversions and its divisions.
+//! What one level precomputes for switching: its digits' conversions, around a frame.
 
-use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use clathrate_arith::{BaseConversion, DigitExtension, Rounding};
 
 use super::choice::{KeyShape, SwitchChoice};
 use super::decomposed::Recombination;
-use crate::bundle::Bundle;
+use super::frame::Frame;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
-use crate::modulus::Division;
-use crate::poly::{Basis, Eval, Poly};
+use crate::poly::Basis;
 use crate::ring::Ring;
 
 /// The switch at one level: ciphertext primes, special primes, digits, engine.
 #[derive(Debug)]
 pub struct SwitchPlan {
-    pub(super) ring: Ring,
     pub(super) gadget: Gadget,
-    pub(super) level: Level,
     pub(super) shape: Arc<KeyShape>,
-    pub(super) basis: Basis,
-    pub(super) extended: Basis,
+    /// The level, its modulus and the extended one.
+    pub(super) frame: Arc<Frame>,
     /// The moduli that digits and keys are multiplied over: the extended ones, or the auxiliary ones.
     pub(super) product_basis: Basis,
     pub(super) digits: Vec<DigitExtension>,
     /// How products over the auxiliary primes become residues of the extended basis; the key-decomposed engine's.
     pub(super) recombination: Option<Recombination>,
-    /// `P` modulo the level's primes.
-    special_product: Vec<u64>,
-    mod_down: Division,
-    rescale_divisors: Option<(Basis, Basis)>,
-    mod_down_rescale: OnceLock<Result<Division, LatticeError>>,
 }
 
 impl SwitchPlan {
@@ -62,35 +53,20 @@ impl SwitchPlan {
             });
         }
         let recombination = shape.decomposed.as_ref().map(|key| Recombination::new(&ring, key, &extended)).transpose()?;
-        let special_product = basis
-            .indices()
-            .iter()
-            .map(|&i| special.indices().iter().fold(1, |product, &p| moduli[i].mul(product, moduli[p].value())))
-            .collect();
-        let mod_down = Division::new(&ring, &special, &basis)?;
-        let rescale_divisors =
-            level.0.checked_sub(1).map(|below| (Basis::new(chain.step(level)).join(&special), chain.basis(Level(below))));
-        Ok(Self {
-            ring,
-            gadget: gadget.clone(),
-            level,
-            shape: shape.clone(),
-            basis,
-            extended,
-            product_basis,
-            digits,
-            recombination,
-            special_product,
-            mod_down,
-            rescale_divisors,
-            mod_down_rescale: OnceLock::new(),
-        })
+        let frame = Arc::new(Frame::new(chain, level, special)?);
+        Ok(Self { gadget: gadget.clone(), shape: shape.clone(), frame, product_basis, digits, recombination })
+    }
+
+    /// The level, its modulus and the extended one.
+    #[must_use]
+    pub fn frame(&self) -> &Arc<Frame> {
+        &self.frame
     }
 
     /// The level.
     #[must_use]
     pub fn level(&self) -> Level {
-        self.level
+        self.frame.level()
     }
 
     /// How it switches.
@@ -114,19 +90,19 @@ impl SwitchPlan {
     /// Bytes that are derived for this plan from a key of `inputs` inputs and `columns` polynomials each; 0 where keys serve as they are.
     #[must_use]
     pub fn derived_bytes(&self, inputs: usize, columns: usize) -> usize {
-        self.shape.bytes_for(&self.ring, inputs, columns)
+        self.shape.bytes_for(self.ring(), inputs, columns)
     }
 
     /// The ring.
     #[must_use]
     pub fn ring(&self) -> &Ring {
-        &self.ring
+        self.frame.ring()
     }
 
     /// The level's ciphertext primes.
     #[must_use]
     pub fn basis(&self) -> &Basis {
-        &self.basis
+        self.frame.basis()
     }
 
     /// The special primes.
@@ -138,13 +114,13 @@ impl SwitchPlan {
     /// Ciphertext primes, then special primes.
     #[must_use]
     pub fn extended(&self) -> &Basis {
-        &self.extended
+        self.frame.extended()
     }
 
     /// Bits of each digit, truncated to the level's primes.
     #[must_use]
     pub fn log2_digits(&self) -> Vec<f64> {
-        self.digits.iter().map(|digit| Basis::new(digit.conversion().sources().iter().copied()).log2(&self.ring)).collect()
+        self.digits.iter().map(|digit| Basis::new(digit.conversion().sources().iter().copied()).log2(self.ring())).collect()
     }
 
     /// What noise formulas need of the digits: bits, truncated to the level's primes, and how many components of the key each one meets the sum of.
@@ -157,46 +133,6 @@ impl SwitchPlan {
     /// Bits of the special modulus.
     #[must_use]
     pub fn log2_special(&self) -> f64 {
-        self.special().log2(&self.ring)
-    }
-
-    /// Division by the special modulus.
-    #[must_use]
-    pub fn mod_down(&self) -> &Division {
-        &self.mod_down
-    }
-
-    /// Division by the special modulus and the last step together.
-    ///
-    /// # Errors
-    /// [`LatticeError::NoLevelLeft`] at level 0.
-    pub fn mod_down_rescale(&self) -> Result<&Division, LatticeError> {
-        let made = self.mod_down_rescale.get_or_init(|| {
-            let (divisors, kept) = self.rescale_divisors.as_ref().ok_or(LatticeError::NoLevelLeft)?;
-            Division::new(&self.ring, divisors, kept)
-        });
-        made.as_ref().map_err(Clone::clone)
-    }
-
-    /// `sum + P x`: the special rows of `P x` are zero.
-    pub(super) fn add_lifted(&self, sum: &mut Poly<Eval>, x: &Poly<Eval>) {
-        self.ring.engine().add_mul_constants_assign(sum.data_mut(), x.data(), &self.special_product, self.basis.indices());
-    }
-
-    /// A bundle over the level's basis or the extended one, over the extended one.
-    pub(super) fn widen<'a>(&self, x: &'a Bundle<Eval>) -> Result<Cow<'a, Bundle<Eval>>, LatticeError> {
-        if *x.basis() == self.extended {
-            return Ok(Cow::Borrowed(x));
-        }
-        let wide = x.try_map(|poly| {
-            let mut wide = Poly::zero(&self.ring, &self.extended);
-            for (row, &index) in self.extended.indices().iter().enumerate() {
-                if let Some(from) = poly.basis().row_of(index) {
-                    wide.data_mut().row_mut(row).copy_from_slice(poly.data().row(from));
-                }
-            }
-            Ok(wide)
-        });
-        wide.map(Cow::Owned)
+        self.special().log2(self.ring())
     }
 }

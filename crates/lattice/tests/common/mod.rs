@@ -1,6 +1,9 @@
 //! What the lattice tests share: small chains and exact phase errors.
 #![allow(dead_code)]
 
+pub mod canonical;
+pub mod crossing;
+
 use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;

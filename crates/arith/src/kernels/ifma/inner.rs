@@ -22,14 +22,17 @@ pub struct Layout {
     /// Stages between vectors: seven factors, each next to its quotient, in 16 words.
     broadcast: usize,
     /// The stage between words four apart: 2 quotients per pair of vectors.
-    four_apart: usize,
+    pub(super) four_apart: usize,
     /// The stage between words two apart: 4 quotients per pair.
-    two_apart: usize,
+    pub(super) two_apart: usize,
     /// The stage between neighbours: 8 quotients per pair.
-    one_apart: usize,
+    pub(super) one_apart: usize,
     /// That stage's lanes: whether of `A` or `B`, and which pair of neighbours there.
-    one_apart_lanes: [(usize, usize); LANES],
+    pub(super) one_apart_lanes: [(usize, usize); LANES],
 }
+
+/// Lanes of the stage between words two apart: whether of `A` or `B`, and which half of it.
+pub(super) const TWO_APART_LANES: [(usize, usize); LANES / 2] = [(0, 0), (1, 0), (0, 1), (1, 1)];
 
 pub const FORWARD: Layout = Layout {
     broadcast: 0,
@@ -64,7 +67,7 @@ pub fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn 
         let a = (node << 3) + 2 * pair;
         let b = a + 1;
         lanes(layout.four_apart + 2 * pair, &[a, b]);
-        lanes(layout.two_apart + 4 * pair, &[2 * a, 2 * b, 2 * a + 1, 2 * b + 1]);
+        lanes(layout.two_apart + 4 * pair, &TWO_APART_LANES.map(|(vector, group)| 2 * [a, b][vector] + group));
         lanes(layout.one_apart + 8 * pair, &layout.one_apart_lanes.map(|(vector, group)| 4 * [a, b][vector] + group));
     }
 }
@@ -126,7 +129,7 @@ fn permute(a: Lanes, b: Lanes, order: &[Lanes; 2]) -> (Lanes, Lanes) {
 /// halves the largest part of the table, which long rows read from far.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-fn with_factor(c: &Constants, quotient: Lanes, one: Lanes) -> (Lanes, Lanes) {
+pub fn with_factor(c: &Constants, quotient: Lanes, one: Lanes) -> (Lanes, Lanes) {
     (multiply_high(one, quotient, c.q), quotient)
 }
 

@@ -24,6 +24,7 @@ pub fn quotient52(w: u64, q: u64) -> u64 {
 /// The constants of one modulus, in plain words.
 #[derive(Debug, Clone, Copy)]
 pub struct Words {
+    pub modulus: Modulus,
     pub q: u64,
     /// `2^52 - q`: adding a product with it subtracts a product with `q`, modulo 2^52.
     pub negative_q: u64,
@@ -35,7 +36,7 @@ impl Words {
     /// Range: `q < 2^50`.
     pub fn new(modulus: Modulus) -> Self {
         let q = modulus.value();
-        Self { q, negative_q: (1 << FACTOR_BITS) - q, inverse: quotient52(1, q) }
+        Self { modulus, q, negative_q: (1 << FACTOR_BITS) - q, inverse: quotient52(1, q) }
     }
 }
 

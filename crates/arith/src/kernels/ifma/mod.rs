@@ -1,10 +1,11 @@
 //! The AVX-512 kernel with 52-bit integer fused multiply-add, for primes below 2^50.
 //!
 //! [`lanes`] holds the vector arithmetic, [`ntt`] the transform, [`passes`] and [`inner`] its register passes and innermost blocks,
-//! [`split`] its form in two parts, [`packed`] what reads and writes packed residues, [`elementwise`] the rest; ranges are proved in
+//! [`split`] its form in two parts, [`components`] its last stages as moves of the degree, [`packed`] what reads and writes packed residues, [`elementwise`] the rest; ranges are proved in
 //! their first lines. Short transforms, tails shorter than a vector, and base conversions from words above 52 bits are the scalar
 //! kernel's.
 
+mod components;
 mod elementwise;
 mod inner;
 mod lanes;
@@ -13,6 +14,7 @@ mod packed;
 mod passes;
 mod split;
 
+use super::components::Twist;
 use super::scalar::{RootPowers, ScalarRow};
 use super::split::SplitTransform;
 use super::{Isa, RowKernel, tails};
@@ -205,5 +207,29 @@ impl RowKernel for IfmaRow {
         // SAFETY: detected in `new`.
         let done = unsafe { self.elements.reduce_signed(x, values) };
         self.scalar.reduce_signed(&mut x[done..], &values[done..]);
+    }
+
+    fn join_components(&self, out: &mut [u64], parts: &[&[u64]], twist: Twist) {
+        match &self.transform {
+            // SAFETY: detected in `new`.
+            Some(transform) => unsafe { transform.join_components(out, parts, twist) },
+            None => self.scalar.join_components(out, parts, twist),
+        }
+    }
+
+    fn split_components(&self, parts: &mut [&mut [u64]], x: &[u64], twist: Twist) {
+        match &self.transform {
+            // SAFETY: detected in `new`.
+            Some(transform) => unsafe { transform.split_components(parts, x, twist) },
+            None => self.scalar.split_components(parts, x, twist),
+        }
+    }
+
+    fn mean_of_neighbours(&self, out: &mut [u64], x: &[u64]) {
+        match &self.transform {
+            // SAFETY: detected in `new`.
+            Some(transform) => unsafe { transform.mean_of_neighbours(out, x) },
+            None => self.scalar.mean_of_neighbours(out, x),
+        }
     }
 }

@@ -86,7 +86,7 @@ pub struct Transform {
     /// First word of the innermost blocks' tables.
     pub(super) inner_twiddles: usize,
     pub(super) forward: AlignedWords,
-    inverse: AlignedWords,
+    pub(super) inverse: AlignedWords,
     /// `1/n` and its quotient.
     inverse_degree: [u64; 2],
 }

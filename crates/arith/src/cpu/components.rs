@@ -1,0 +1,131 @@
+//! Moves of the degree on the CPU: the kernels' passes of up to eight components, and stage by stage what is beyond.
+
+use super::{CpuEngine, rows_of_all};
+use crate::buffer::Buffer;
+use crate::engine::Engine;
+use crate::kernels::components::{MAX_PARTS, Twist, inverse_of_parts, repeat as repeat_row};
+use crate::kernels::scalar::bit_reverse;
+use crate::ntt::NttTable;
+use crate::primes::primitive_root;
+
+pub(super) fn join(engine: &CpuEngine, parts: &[&Buffer], twist: Twist, moduli: &[usize]) -> Buffer {
+    let rows = parts.first().map_or(0, |part| part.rows());
+    assert!(parts.len().is_power_of_two() && parts.iter().all(|part| part.rows() == rows), "a power of two of components of equal rows");
+    assert!(parts.iter().all(|part| part.degree() * parts.len() == engine.degree), "components share the degree of the whole");
+    let mut out = engine.scratch(rows);
+    engine.each_row(out.host_mut(), |i, row| {
+        let parts: Vec<&[u64]> = parts.iter().map(|part| part.row(i)).collect();
+        join_row(&engine.tables[moduli[i % moduli.len()]], row, &parts, twist);
+    });
+    out
+}
+
+pub(super) fn split(engine: &CpuEngine, out: &mut [Buffer], x: &Buffer, twist: Twist, moduli: &[usize]) {
+    let small = engine.degree / out.len();
+    assert!(out.len().is_power_of_two() && out.iter().all(|part| part.rows() == x.rows()), "a power of two of components of equal rows");
+    assert!(small > 0 && out.iter().all(|part| part.degree() == small), "components share the degree of the whole");
+    let mut by_row = rows_of_all(out, small);
+    engine.each(&mut by_row, |i, parts| split_row(&engine.tables[moduli[i % moduli.len()]], parts, x.row(i), twist));
+}
+
+pub(super) fn repeat(engine: &CpuEngine, x: &Buffer) -> Buffer {
+    assert!(x.degree() > 0 && engine.degree.is_multiple_of(x.degree()), "one degree divides the other");
+    let mut out = engine.scratch(x.rows());
+    engine.each_row(out.host_mut(), |i, row| repeat_row(row, x.row(i)));
+    out
+}
+
+pub(super) fn mean(engine: &CpuEngine, out: &mut Buffer, x: &Buffer, moduli: &[usize]) {
+    let small = out.degree();
+    assert!(out.rows() == x.rows() && small > 0 && engine.degree.is_multiple_of(small), "one degree divides the other, row by row");
+    let mut rows: Vec<&mut [u64]> = out.host_mut().chunks_exact_mut(small).collect();
+    engine.each(&mut rows, |i, row| mean_row(&engine.tables[moduli[i % moduli.len()]], row, x.row(i)));
+}
+
+fn join_row(table: &NttTable, out: &mut [u64], parts: &[&[u64]], twist: Twist) {
+    match parts {
+        [only] => out.copy_from_slice(only),
+        _ if parts.len() <= MAX_PARTS => table.kernel().join_components(out, parts, twist),
+        _ => {
+            let mut rows: Vec<Vec<u64>> = parts.iter().map(|part| part.to_vec()).collect();
+            while rows.len() > MAX_PARTS {
+                let factors = stage_factors(table, rows[0].len(), twist);
+                rows = rows.chunks_exact_mut(2).map(|pair| join_pair(table, pair, &factors)).collect();
+            }
+            let rows: Vec<&[u64]> = rows.iter().map(Vec::as_slice).collect();
+            table.kernel().join_components(out, &rows, twist);
+        }
+    }
+}
+
+fn split_row(table: &NttTable, parts: &mut [&mut [u64]], x: &[u64], twist: Twist) {
+    if let [only] = parts {
+        only.copy_from_slice(x);
+    } else if parts.len() <= MAX_PARTS {
+        table.kernel().split_components(parts, x, twist);
+    } else {
+        let opposite = if twist == Twist::Positive { Twist::Negative } else { Twist::Positive };
+        let mut rows = vec![vec![0; x.len() / MAX_PARTS]; MAX_PARTS];
+        let mut views: Vec<&mut [u64]> = rows.iter_mut().map(Vec::as_mut_slice).collect();
+        table.kernel().split_components(&mut views, x, twist);
+        while rows.len() < parts.len() {
+            let factors = stage_factors(table, rows[0].len() / 2, opposite);
+            rows = rows.iter().flat_map(|row| split_pair(table, row, &factors)).collect();
+        }
+        parts.iter_mut().zip(&rows).for_each(|(part, row)| part.copy_from_slice(row));
+    }
+}
+
+fn mean_row(table: &NttTable, out: &mut [u64], x: &[u64]) {
+    let count = x.len() / out.len();
+    match count {
+        1 => out.copy_from_slice(x),
+        2 | 4 | MAX_PARTS => table.kernel().mean_of_neighbours(out, x),
+        _ => {
+            let mut means = vec![0; x.len() / MAX_PARTS];
+            table.kernel().mean_of_neighbours(&mut means, x);
+            let modulus = table.modulus();
+            let scale = inverse_of_parts(modulus, count / MAX_PARTS);
+            for (target, group) in out.iter_mut().zip(means.chunks_exact(count / MAX_PARTS)) {
+                *target = modulus.mul_prepared(group.iter().fold(0, |sum, &value| modulus.add(sum, value)), scale);
+            }
+        }
+    }
+}
+
+/// `w_j` (or `1 / w_j`) for the join of two polynomials of degree `degree`: a stage whose factors a kernel's table has in other places.
+fn stage_factors(table: &NttTable, degree: usize, twist: Twist) -> Vec<u64> {
+    let (modulus, order) = (table.modulus(), 4 * degree as u64);
+    let psi = primitive_root(modulus, 4 * degree).expect("the table's own root has a multiple of this order");
+    let first = if twist == Twist::Positive { psi } else { modulus.pow(psi, order - 1) };
+    let (step, bits) = (modulus.mul(first, first), degree.trailing_zeros());
+    let (mut factors, mut power) = (vec![0; degree], first);
+    for k in 0..degree {
+        factors[bit_reverse(k, bits)] = power;
+        power = modulus.mul(power, step);
+    }
+    factors
+}
+
+/// `e[j] + w_j o[j], e[j] - w_j o[j]`; leaves the sums in the pair.
+fn join_pair(table: &NttTable, pair: &mut [Vec<u64>], factors: &[u64]) -> Vec<u64> {
+    let [even, odd] = pair else { return Vec::new() };
+    table.kernel().mul_assign(odd, factors);
+    let mut difference = even.clone();
+    table.kernel().sub_assign(&mut difference, odd);
+    table.kernel().add_assign(even, odd);
+    even.iter().zip(&difference).flat_map(|(&sum, &difference)| [sum, difference]).collect()
+}
+
+/// `(x[2j] + x[2j + 1]) / 2, (x[2j] - x[2j + 1]) w_j / 2`.
+fn split_pair(table: &NttTable, x: &[u64], factors: &[u64]) -> [Vec<u64>; 2] {
+    let half = inverse_of_parts(table.modulus(), 2);
+    let mut even: Vec<u64> = x.iter().copied().step_by(2).collect();
+    let mut odd = even.clone();
+    let neighbours: Vec<u64> = x.iter().copied().skip(1).step_by(2).collect();
+    table.kernel().add_assign(&mut even, &neighbours);
+    table.kernel().mul_constant_assign(&mut even, half);
+    table.kernel().sub_mul_constant_assign(&mut odd, &neighbours, half);
+    table.kernel().mul_assign(&mut odd, factors);
+    [even, odd]
+}

@@ -1,0 +1,208 @@
+//! Joining and splitting of components on 256-bit vectors: two, four or eight vectors, one of each component, run up to three of the
+//! transform's last stages between registers. One pass over memory. Ranges are the transforms' wide ones.
+
+use std::arch::x86_64::*;
+
+use super::{Avx2Row, Constants, LANES, Twiddles, exchange_halves, exchange_neighbours, forward_butterfly, inverse_butterfly, load, store};
+use crate::kernels::assert_component_shape;
+use crate::kernels::components::{Twist, inverse_of_parts};
+
+/// Lane `j` of vector `i` to lane `R j + i` of them all: each step turns the `log 4R` bits of a lane's place by one.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn interleave<const R: usize>(v: &[__m256d; R]) -> [__m256d; R] {
+    let mut v = *v;
+    for _ in 0..R.trailing_zeros() {
+        let from = v;
+        for i in 0..R / 2 {
+            let (a, b) = exchange_neighbours(from[i], from[i + R / 2]);
+            (v[2 * i], v[2 * i + 1]) = exchange_halves(a, b);
+        }
+    }
+    v
+}
+
+/// The inverse of [`interleave`] on the first `count` vectors.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn separate<const R: usize>(v: &[__m256d; R], count: usize) -> [__m256d; R] {
+    let mut v = *v;
+    for _ in 0..count.trailing_zeros() {
+        let from = v;
+        for i in 0..count / 2 {
+            let (a, b) = exchange_halves(from[2 * i], from[2 * i + 1]);
+            (v[i], v[i + count / 2]) = exchange_neighbours(a, b);
+        }
+    }
+    v
+}
+
+/// Factors and quotients of the `4 width` nodes from `node` on: vector `i` has those of the nodes `i` of every `width`.
+///
+/// # Safety
+/// The table has these nodes.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn factors<const R: usize>(table: &Twiddles, node: usize, width: usize) -> ([__m256d; R], [__m256d; R]) {
+    let mut v = [[_mm256_setzero_pd(); R]; 2];
+    for i in 0..width {
+        // SAFETY: the caller's.
+        unsafe {
+            v[0][i] = _mm256_loadu_pd(table.factors.as_ptr().add(node + i * LANES));
+            v[1][i] = _mm256_loadu_pd(table.quotients.as_ptr().add(node + i * LANES));
+        }
+    }
+    (separate(&v[0], width), separate(&v[1], width))
+}
+
+impl Avx2Row {
+    /// Joins two, four or eight components; the row has a vector transform.
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) unsafe fn join_vectors(&self, out: &mut [u64], parts: &[&[u64]], twist: Twist) {
+        assert_component_shape(self.degree, out.len(), parts.iter().map(|part| part.len()));
+        let table = if twist == Twist::Positive { &self.forward } else { &self.inverse };
+        // SAFETY: shapes are checked above; a degree with a transform is a multiple of 32.
+        unsafe {
+            match parts.len() {
+                2 => self.join::<2>(out, parts, table),
+                4 => self.join::<4>(out, parts, table),
+                _ => self.join::<8>(out, parts, table),
+            }
+        }
+    }
+
+    /// Splits into two, four or eight components; the row has a vector transform.
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) unsafe fn split_vectors(&self, parts: &mut [&mut [u64]], x: &[u64], twist: Twist) {
+        assert_component_shape(self.degree, x.len(), parts.iter().map(|part| part.len()));
+        let table = if twist == Twist::Negative { &self.forward } else { &self.inverse };
+        // SAFETY: as in `join_vectors`.
+        unsafe {
+            match parts.len() {
+                2 => self.split_into::<2>(parts, x, table),
+                4 => self.split_into::<4>(parts, x, table),
+                _ => self.split_into::<8>(parts, x, table),
+            }
+        }
+    }
+
+    /// Means of two, four or eight neighbours; the row has a vector transform.
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) unsafe fn mean_vectors(&self, out: &mut [u64], x: &[u64]) {
+        let count = x.len() / out.len();
+        assert_component_shape(self.degree, x.len(), std::iter::repeat_n(out.len(), count));
+        // SAFETY: as in `join_vectors`.
+        unsafe {
+            match count {
+                2 => self.mean::<2>(out, x),
+                4 => self.mean::<4>(out, x),
+                _ => self.mean::<8>(out, x),
+            }
+        }
+    }
+
+    /// # Safety
+    /// `R` parts of an `R`-th of the degree, a multiple of four.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn join<const R: usize>(&self, out: &mut [u64], parts: &[&[u64]], table: &Twiddles) {
+        let c = Constants::new(self.modulus);
+        let small = self.degree / R;
+        for j in (0..small).step_by(LANES) {
+            // SAFETY: the caller's shapes; the nodes of a stage of b blocks are b..2b.
+            unsafe {
+                let mut v = [_mm256_setzero_pd(); R];
+                for p in 0..R {
+                    v[p] = c.to_double(load(parts[p].as_ptr().add(j)));
+                }
+                // Vector `m width + i`: word `i` of every `width` of the join number `m`.
+                let mut width = 1;
+                while width < R {
+                    let (w, quotients) = factors::<R>(table, (small + j) * width, width);
+                    let from = v;
+                    for m in 0..R / (2 * width) {
+                        for i in 0..width {
+                            let at = 2 * m * width + i;
+                            let (sum, difference) = forward_butterfly::<true>(c, from[at], from[at + width], w[i], quotients[i]);
+                            v[2 * (m * width + i)] = sum;
+                            v[2 * (m * width + i) + 1] = difference;
+                        }
+                    }
+                    width *= 2;
+                }
+                for x in &mut v {
+                    *x = c.lift(c.centre(*x));
+                }
+                let v = interleave(&v);
+                for i in 0..R {
+                    store(out.as_mut_ptr().add(j * R + i * LANES), c.to_words(v[i]));
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`Avx2Row::join`].
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn split_into<const R: usize>(&self, parts: &mut [&mut [u64]], x: &[u64], table: &Twiddles) {
+        let c = Constants::new(self.modulus);
+        let (scale, scale_quotient) = self.constant(inverse_of_parts(&self.modulus, R).value);
+        let small = self.degree / R;
+        for j in (0..small).step_by(LANES) {
+            // SAFETY: as in `join`.
+            unsafe {
+                let mut v = [_mm256_setzero_pd(); R];
+                for i in 0..R {
+                    v[i] = c.to_double(load(x.as_ptr().add(j * R + i * LANES)));
+                }
+                v = separate(&v, R);
+                let mut width = R / 2;
+                while width > 0 {
+                    let (w, quotients) = factors::<R>(table, (small + j) * width, width);
+                    let from = v;
+                    for m in 0..R / (2 * width) {
+                        for i in 0..width {
+                            let at = 2 * (m * width + i);
+                            let (even, odd) = inverse_butterfly(c, from[at], from[at + 1], w[i], quotients[i]);
+                            v[2 * m * width + i] = even;
+                            v[(2 * m + 1) * width + i] = odd;
+                        }
+                    }
+                    width /= 2;
+                }
+                for p in 0..R {
+                    store(parts[p].as_mut_ptr().add(j), c.mul_reduced(v[p], scale, scale_quotient));
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`Avx2Row::join`].
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn mean<const R: usize>(&self, out: &mut [u64], x: &[u64]) {
+        let c = Constants::new(self.modulus);
+        let (scale, scale_quotient) = self.constant(inverse_of_parts(&self.modulus, R).value);
+        for j in (0..self.degree / R).step_by(LANES) {
+            // SAFETY: as in `join`.
+            unsafe {
+                let mut v = [_mm256_setzero_pd(); R];
+                for i in 0..R {
+                    v[i] = c.to_double(load(x.as_ptr().add(j * R + i * LANES)));
+                }
+                let mut count = R / 2;
+                while count > 0 {
+                    for i in 0..count {
+                        let (a, b) = exchange_halves(v[2 * i], v[2 * i + 1]);
+                        let (even, odd) = exchange_neighbours(a, b);
+                        v[i] = c.centre(_mm256_add_pd(even, odd));
+                    }
+                    count /= 2;
+                }
+                store(out.as_mut_ptr().add(j), c.mul_reduced(v[0], scale, scale_quotient));
+            }
+        }
+    }
+}

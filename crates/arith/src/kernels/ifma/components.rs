@@ -1,0 +1,306 @@
+//! Joining and splitting of components on the 52-bit multiplier: two, four or eight vectors, one of each component, run up to three of the
+//! transform's stages inside vectors, with these stages' own table, between registers. One pass over memory.
+//!
+//! # Ranges
+//! As the transform's wide ones ([`super::ntt`]), for every modulus: words are exact, in `[0, 4q)` between the stages of a join, in `[0, 2q)` between those
+//! of a split and of a mean, and reduced at the end.
+
+use std::arch::x86_64::*;
+
+use super::inner::{FORWARD, INNER, INNER_TABLE, INVERSE, Layout, TWO_APART_LANES, with_factor};
+use super::lanes::{Constants, LANES, Lanes, add, load, quotient52, splat, store};
+use super::ntt::Transform;
+use super::passes::{forward_butterfly, inverse_butterfly};
+use crate::kernels::assert_component_shape;
+use crate::kernels::components::{Twist, inverse_of_parts};
+
+/// Orders of lanes that all passes need.
+struct Orders {
+    /// Two vectors, lane by lane in turn.
+    interleave: [Lanes; 2],
+    /// The inverse: even lanes, odd lanes.
+    separate: [Lanes; 2],
+}
+
+impl Orders {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    fn new() -> Self {
+        Self {
+            interleave: [_mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15)],
+            separate: [_mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15)],
+        }
+    }
+
+    /// Word `j` of vector `i` to word `R j + i` of them all: each step turns the `log 8R` bits of a word's place by one.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    fn interleave<const R: usize>(&self, v: &[Lanes; R]) -> [Lanes; R] {
+        let mut v = *v;
+        for _ in 0..R.trailing_zeros() {
+            let from = v;
+            for i in 0..R / 2 {
+                (v[2 * i], v[2 * i + 1]) = permute(from[i], from[i + R / 2], &self.interleave);
+            }
+        }
+        v
+    }
+
+    /// The inverse of [`Orders::interleave`] on the first `count` vectors.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    fn separate<const R: usize>(&self, v: &[Lanes; R], count: usize) -> [Lanes; R] {
+        let mut v = *v;
+        for _ in 0..count.trailing_zeros() {
+            let from = v;
+            for i in 0..count / 2 {
+                (v[i], v[i + count / 2]) = permute(from[2 * i], from[2 * i + 1], &self.separate);
+            }
+        }
+        v
+    }
+}
+
+/// Both vectors of an order, from `a` and `b`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+fn permute(a: Lanes, b: Lanes, order: &[Lanes; 2]) -> (Lanes, Lanes) {
+    (_mm512_permutex2var_epi64(a, order[0], b), _mm512_permutex2var_epi64(a, order[1], b))
+}
+
+/// One direction's factors of the stages inside vectors, in the order of their nodes.
+struct Factors {
+    /// The first innermost block's table.
+    table: *const u64,
+    layout: Layout,
+    one_apart: Lanes,
+    two_apart: Lanes,
+    one: Lanes,
+}
+
+impl Factors {
+    /// Of `transform`'s forward or inverse.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    fn new(transform: &Transform, forward: bool) -> Self {
+        let (words, layout) = if forward { (&transform.forward, FORWARD) } else { (&transform.inverse, INVERSE) };
+        let [mut one, mut two] = [[0u64; LANES]; 2];
+        for (lane, (vector, group)) in layout.one_apart_lanes.into_iter().enumerate() {
+            one[4 * vector + group] = lane as u64;
+        }
+        for (lane, (vector, group)) in TWO_APART_LANES.into_iter().enumerate() {
+            let place = 2 * vector + group;
+            (two[place], two[place + 4]) = (lane as u64, lane as u64 + 4);
+        }
+        Self {
+            table: words[transform.inner_twiddles..].as_ptr(),
+            layout,
+            // SAFETY: arrays of eight words.
+            one_apart: unsafe { load(one.as_ptr()) },
+            // SAFETY: as above.
+            two_apart: unsafe { load(two.as_ptr()) },
+            one: splat(1),
+        }
+    }
+
+    /// The quotients of the stage between words `apart`, where a pass meets `R` components: vector `i` of the first `R / 2 apart` has those of the
+    /// words `i` of every `R / apart`, for the group of `8 R` words number `group`.
+    ///
+    /// # Safety
+    /// The degree is above `8 R group`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    unsafe fn quotients<const R: usize>(&self, orders: &Orders, apart: usize, group: usize) -> [Lanes; R] {
+        let count = R / (2 * apart);
+        let (block, inside) = (group * R / LANES, group % (LANES / R));
+        let start = match apart {
+            1 => self.layout.one_apart,
+            2 => self.layout.two_apart,
+            _ => self.layout.four_apart,
+        };
+        let mut v = [self.one; R];
+        for i in 0..count {
+            // SAFETY: a block's table has 32 / apart quotients of the stage, and its group 8 count of them.
+            let words = unsafe { load(self.table.add(block * INNER_TABLE + start + (inside * count + i) * LANES)) };
+            v[i] = match apart {
+                1 => _mm512_permutexvar_epi64(self.one_apart, words),
+                2 => _mm512_permutexvar_epi64(self.two_apart, words),
+                _ => words,
+            };
+        }
+        orders.separate(&v, count)
+    }
+}
+
+impl Transform {
+    /// Joins two, four or eight components.
+    ///
+    /// # Safety
+    /// The machine has AVX-512 F, DQ, VL and IFMA.
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    pub unsafe fn join_components(&self, out: &mut [u64], parts: &[&[u64]], twist: Twist) {
+        assert_component_shape(self.degree, out.len(), parts.iter().map(|part| part.len()));
+        let factors = Factors::new(self, twist == Twist::Positive);
+        // SAFETY: shapes are checked above; a degree with a transform is a multiple of 64.
+        unsafe {
+            match parts.len() {
+                2 => self.join::<2>(out, parts, &factors),
+                4 => self.join::<4>(out, parts, &factors),
+                _ => self.join::<8>(out, parts, &factors),
+            }
+        }
+    }
+
+    /// Splits into two, four or eight components.
+    ///
+    /// # Safety
+    /// The machine has AVX-512 F, DQ, VL and IFMA.
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    pub unsafe fn split_components(&self, parts: &mut [&mut [u64]], x: &[u64], twist: Twist) {
+        assert_component_shape(self.degree, x.len(), parts.iter().map(|part| part.len()));
+        let factors = Factors::new(self, twist == Twist::Negative);
+        // SAFETY: as in `join_components`.
+        unsafe {
+            match parts.len() {
+                2 => self.split_into::<2>(parts, x, &factors),
+                4 => self.split_into::<4>(parts, x, &factors),
+                _ => self.split_into::<8>(parts, x, &factors),
+            }
+        }
+    }
+
+    /// Means of two, four or eight neighbours.
+    ///
+    /// # Safety
+    /// The machine has AVX-512 F, DQ, VL and IFMA.
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    pub unsafe fn mean_of_neighbours(&self, out: &mut [u64], x: &[u64]) {
+        let count = x.len() / out.len();
+        assert_component_shape(self.degree, x.len(), std::iter::repeat_n(out.len(), count));
+        // SAFETY: as in `join_components`.
+        unsafe {
+            match count {
+                2 => self.mean::<2>(out, x),
+                4 => self.mean::<4>(out, x),
+                _ => self.mean::<8>(out, x),
+            }
+        }
+    }
+
+    /// # Safety
+    /// `R` parts of an `R`-th of the degree, a multiple of eight.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    unsafe fn join<const R: usize>(&self, out: &mut [u64], parts: &[&[u64]], factors: &Factors) {
+        let (c, orders) = (Constants::new(&self.words), Orders::new());
+        let parts: [*const u64; R] = std::array::from_fn(|p| parts[p].as_ptr());
+        for group in 0..self.degree / (R * LANES) {
+            // SAFETY: the caller's shapes.
+            unsafe {
+                let mut v = [c.zero; R];
+                for p in 0..R {
+                    v[p] = load(parts[p].add(group * LANES));
+                }
+                // Vector `m width + i`: word `i` of every `width` of the join number `m`.
+                let mut width = 1;
+                while width < R {
+                    let quotients = factors.quotients::<R>(&orders, R / (2 * width), group);
+                    let from = v;
+                    for m in 0..R / (2 * width) {
+                        for i in 0..width {
+                            let (w, quotient) = with_factor(&c, quotients[i], factors.one);
+                            let at = 2 * m * width + i;
+                            let (sum, difference) = forward_butterfly::<true>(&c, from[at], from[at + width], w, quotient);
+                            v[2 * (m * width + i)] = sum;
+                            v[2 * (m * width + i) + 1] = difference;
+                        }
+                    }
+                    width *= 2;
+                }
+                for x in &mut v {
+                    *x = c.reduce_by(c.reduce_by(*x, c.two_q), c.q);
+                }
+                let v = orders.interleave(&v);
+                for i in 0..R {
+                    store(out.as_mut_ptr().add((group * R + i) * LANES), v[i]);
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`Transform::join`].
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    unsafe fn split_into<const R: usize>(&self, parts: &mut [&mut [u64]], x: &[u64], factors: &Factors) {
+        let (c, orders) = (Constants::new(&self.words), Orders::new());
+        let (scale, scale_quotient) = self.scale(R);
+        let parts: [*mut u64; R] = std::array::from_fn(|p| parts[p].as_mut_ptr());
+        for group in 0..self.degree / (R * LANES) {
+            // SAFETY: the caller's shapes.
+            unsafe {
+                let mut v = [c.zero; R];
+                for i in 0..R {
+                    v[i] = load(x.as_ptr().add((group * R + i) * LANES));
+                }
+                v = orders.separate(&v, R);
+                let mut width = R / 2;
+                while width > 0 {
+                    let quotients = factors.quotients::<R>(&orders, R / (2 * width), group);
+                    let from = v;
+                    for m in 0..R / (2 * width) {
+                        for i in 0..width {
+                            let (w, quotient) = with_factor(&c, quotients[i], factors.one);
+                            let at = 2 * (m * width + i);
+                            let (even, odd) = inverse_butterfly::<true>(&c, from[at], from[at + 1], w, quotient, None, c.zero);
+                            v[2 * m * width + i] = even;
+                            v[(2 * m + 1) * width + i] = odd;
+                        }
+                    }
+                    width /= 2;
+                }
+                for p in 0..R {
+                    store(parts[p].add(group * LANES), c.reduce_by(c.mul_lazy(v[p], scale, scale_quotient), c.q));
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`Transform::join`].
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    unsafe fn mean<const R: usize>(&self, out: &mut [u64], x: &[u64]) {
+        let (c, orders) = (Constants::new(&self.words), Orders::new());
+        let (scale, scale_quotient) = self.scale(R);
+        for group in 0..self.degree / (R * LANES) {
+            // SAFETY: the caller's shapes.
+            unsafe {
+                let mut v = [c.zero; R];
+                for i in 0..R {
+                    v[i] = load(x.as_ptr().add((group * R + i) * LANES));
+                }
+                let mut count = R / 2;
+                while count > 0 {
+                    for i in 0..count {
+                        let (even, odd) = permute(v[2 * i], v[2 * i + 1], &orders.separate);
+                        v[i] = c.reduce_by(add(even, odd), c.two_q);
+                    }
+                    count /= 2;
+                }
+                store(out.as_mut_ptr().add(group * LANES), c.reduce_by(c.mul_lazy(v[0], scale, scale_quotient), c.q));
+            }
+        }
+    }
+
+    /// `1 / parts` and its quotient.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    fn scale(&self, parts: usize) -> (Lanes, Lanes) {
+        let inverse = inverse_of_parts(&self.words.modulus, parts).value;
+        (splat(inverse), splat(quotient52(inverse, self.words.q)))
+    }
+}
+
+// A block's words are whole groups of every pass.
+const _: () = assert!(INNER.is_multiple_of(crate::kernels::components::MAX_PARTS * LANES));

@@ -1,0 +1,155 @@
+//! The modulus that a switch's products are over before their mod-down, and the divisions that bring them back.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use crate::bundle::Bundle;
+use crate::chain::{Chain, Level};
+use crate::error::LatticeError;
+use crate::modulus::Division;
+use crate::poly::{Basis, Domain, Eval, Poly};
+use crate::ring::Ring;
+
+/// A level's primes and some special ones: the extended modulus `P Q_l`.
+#[derive(Debug)]
+pub struct Frame {
+    ring: Ring,
+    level: Level,
+    basis: Basis,
+    special: Basis,
+    extended: Basis,
+    /// `P` modulo the level's primes.
+    special_product: Vec<u64>,
+    /// The primes of the level's last step, and of the level below it.
+    step: Option<(Basis, Basis)>,
+    mod_down: Division,
+    mod_down_rescale: OnceLock<Result<Division, LatticeError>>,
+}
+
+impl Frame {
+    /// The frame of `level` with the special primes `special`.
+    pub(super) fn new(chain: &Chain, level: Level, special: Basis) -> Result<Self, LatticeError> {
+        let step = level.0.checked_sub(1).map(|below| (Basis::new(chain.step(level)), chain.basis(Level(below))));
+        Self::with_step(chain.ring(), level, chain.basis(level), special, step)
+    }
+
+    fn with_step(ring: &Ring, level: Level, basis: Basis, special: Basis, step: Option<(Basis, Basis)>) -> Result<Self, LatticeError> {
+        let special_product = product_of(ring, &special, &basis);
+        let (extended, mod_down) = (basis.join(&special), Division::new(ring, &special, &basis)?);
+        let ring = ring.clone();
+        Ok(Self { ring, level, basis, special, extended, special_product, step, mod_down, mod_down_rescale: OnceLock::new() })
+    }
+
+    /// The frame of the same level with the special primes of both.
+    pub(super) fn join(&self, other: &Self) -> Result<Self, LatticeError> {
+        if !self.ring.same_as(&other.ring) {
+            return Err(LatticeError::RingMismatch { left: self.ring.degree(), right: other.ring.degree() });
+        }
+        if self.basis != other.basis {
+            return Err(LatticeError::BasisMismatch { left: self.basis.len(), right: other.basis.len() });
+        }
+        let mut special: Vec<usize> = self.special.indices().iter().chain(other.special.indices()).copied().collect();
+        special.sort_unstable();
+        special.dedup();
+        Self::with_step(&self.ring, self.level, self.basis.clone(), Basis::new(special), self.step.clone())
+    }
+
+    /// Whether all special primes of `other` are among this one's, at the same level.
+    #[must_use]
+    pub fn holds(&self, other: &Self) -> bool {
+        self.basis == other.basis && self.special.rows_of(other.special.indices()).is_some()
+    }
+
+    /// The ring.
+    #[must_use]
+    pub fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// The level.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The level's ciphertext primes.
+    #[must_use]
+    pub fn basis(&self) -> &Basis {
+        &self.basis
+    }
+
+    /// The special primes.
+    #[must_use]
+    pub fn special(&self) -> &Basis {
+        &self.special
+    }
+
+    /// Ciphertext primes, then special primes.
+    #[must_use]
+    pub fn extended(&self) -> &Basis {
+        &self.extended
+    }
+
+    /// Division by the special modulus.
+    #[must_use]
+    pub fn mod_down(&self) -> &Division {
+        &self.mod_down
+    }
+
+    /// Division by the special modulus and the last step together.
+    ///
+    /// # Errors
+    /// [`LatticeError::NoLevelLeft`] at level 0.
+    pub fn mod_down_rescale(&self) -> Result<&Division, LatticeError> {
+        let made = self.mod_down_rescale.get_or_init(|| {
+            let (step, kept) = self.step.as_ref().ok_or(LatticeError::NoLevelLeft)?;
+            Division::new(&self.ring, &step.join(&self.special), kept)
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+
+    /// `sum + P x`: the special rows of `P x` are zero.
+    pub(super) fn add_lifted(&self, sum: &mut Poly<Eval>, x: &Poly<Eval>) {
+        self.ring.engine().add_mul_constants_assign(sum.data_mut(), x.data(), &self.special_product, self.basis.indices());
+    }
+
+    /// A bundle over the level's basis or the extended one, over the extended one.
+    pub(super) fn widen<'a>(&self, x: &'a Bundle<Eval>) -> Result<Cow<'a, Bundle<Eval>>, LatticeError> {
+        if *x.basis() == self.extended {
+            return Ok(Cow::Borrowed(x));
+        }
+        x.try_map(|poly| Ok(self.widen_poly(poly))).map(Cow::Owned)
+    }
+
+    /// A polynomial over a part of the extended basis, over all of it: zero where it had nothing.
+    pub(super) fn widen_poly<D: Domain>(&self, poly: &Poly<D>) -> Poly<D> {
+        if *poly.basis() == self.extended {
+            return poly.clone();
+        }
+        let mut wide = Poly::zero(&self.ring, &self.extended);
+        for (row, &index) in self.extended.indices().iter().enumerate() {
+            if let Some(from) = poly.basis().row_of(index) {
+                wide.data_mut().row_mut(row).copy_from_slice(poly.data().row(from));
+            }
+        }
+        wide
+    }
+
+    /// A bundle of `narrow`, a frame of fewer special primes, times those that it lacks. A part over the level's basis alone, zero modulo the
+    /// special primes, stays one.
+    pub(super) fn lift<D: Domain>(&self, narrow: &Self, x: &Bundle<D>) -> Result<Bundle<D>, LatticeError> {
+        let lacking = Basis::new(self.special.indices().iter().copied().filter(|&i| narrow.special.row_of(i).is_none()));
+        let (factors, alone) = (product_of(&self.ring, &lacking, x.basis()), *x.basis() == self.basis);
+        x.try_map(|poly| {
+            let mut lifted = poly.clone();
+            lifted.mul_constants_assign(&factors);
+            Ok(if alone { lifted } else { self.widen_poly(&lifted) })
+        })
+    }
+}
+
+/// The product of `primes` modulo each prime of `basis`.
+fn product_of(ring: &Ring, primes: &Basis, basis: &Basis) -> Vec<u64> {
+    let moduli = ring.moduli();
+    basis.indices().iter().map(|&i| primes.indices().iter().fold(1, |product, &p| moduli[i].mul(product, moduli[p].value()))).collect()
+}
