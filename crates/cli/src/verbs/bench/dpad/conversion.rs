@@ -3,13 +3,15 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_ckks::needs::Reach;
 use clathrate_ckks::{Evaluator, Runtime, SecretKey};
+use clathrate_lattice::SwitchKey;
 use serde_json::json;
 
 use super::circuit::{deviation, encrypt, numbers};
 use super::sets::{Set, direct};
-use super::setting::{Keys, chain_extra, insert, key_bytes, lacking, peak_bytes};
+use super::setting::{Keys, chain_extra, entropy, insert, key_bytes, lacking, peak_bytes};
 use super::{CONVERSION, Work};
 use crate::failure::Failure;
 use crate::verbs::bench::timing::Timer;
@@ -25,7 +27,7 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
         let rlwe = params.relative(params.rlwe_shape())?;
         let needs = params.rlwe_needs(Reach::Top);
         let steps: Vec<i64> = needs.relatives().flat_map(|(_, needs)| needs.rotation_steps()).map(|(step, _)| step).collect();
-        let bytes = vec![key_bytes(rlwe.chain(), rlwe.gadget()?, rlwe.max_level(), 1, 2); steps.len()];
+        let bytes = vec![key_bytes(rlwe.chain(), rlwe.gadget()?, rlwe.max_level(), 1, 2); steps.len() + 1];
         if let Some(reason) = lacking(peak_bytes(&bytes)) {
             timer.absent(CONVERSION, set.name, &reason)?;
             continue;
@@ -37,16 +39,16 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
         let converted = evaluator.to_rlwe(&mlwe)?;
         let error = deviation(&owner, &converted, &values)?;
         let back = deviation(&owner, &evaluator.to_mlwe(&converted, params.rank())?, &values)?;
-        // Rows of a converted ciphertext repeat in its slots, and rotate within them: the first step of the trace is a turn by their length, so
-        // a full row is what one RLWE rotation turns.
-        let full = encrypt(&owner.relative(&rlwe)?, &numbers(rlwe.slot_count()))?;
-        let step = steps.first().copied().unwrap_or(1);
-        let (evaluator, mlwe, converted, full, rlwe) = (&evaluator, &mlwe, &converted, &full, &rlwe);
+        let (large, phi) = (owner.relative(&rlwe)?, Automorphism::new(GaloisElement::rotation(1, rlwe.degree()), rlwe.degree()));
+        let key = SwitchKey::automorphism(rlwe.chain(), rlwe.gadget()?, rlwe.max_level(), large.secret(), &phi, &mut entropy()?)?;
+        let full = encrypt(&large, &numbers(rlwe.slot_count()))?;
+        let (evaluator, mlwe, converted, full, phi, key) = (&evaluator, &mlwe, &converted, &full.bundles()[0], &phi, &key);
+        let (ring, switcher) = (rlwe.chain().ring(), rlwe.switcher()?);
         let mut works: Vec<Work<'_, Box<dyn Any>>> = vec![
             Box::new(move || Ok(Box::new(evaluator.to_rlwe(mlwe)?))),
             Box::new(move || Ok(Box::new(evaluator.to_mlwe(converted, mlwe.params().rank())?))),
-            Box::new(move || Ok(Box::new(mlwe.bundles()[0].embed(rlwe.chain().ring())?))),
-            Box::new(move || Ok(Box::new(evaluator.rotate(full, step)?))),
+            Box::new(move || Ok(Box::new(mlwe.bundles()[0].embed(ring)?))),
+            Box::new(move || Ok(Box::new(full.rotate(phi, switcher, key)?))),
         ];
         let times = timer.measure_turns(&mut works)?;
         for (operation, times) in ["mlwe_to_rlwe", "rlwe_to_mlwe", "embed", "switch"].into_iter().zip(&times) {

@@ -33,7 +33,7 @@ pub const ROTATIONS: &str = "rotations";
 type Work<'a, T> = Box<dyn FnMut() -> Result<T, Failure> + 'a>;
 
 /// Three runs even of seconds each.
-const LIMITS: Limits = Limits { budget: Duration::from_millis(500), least: 3, most: 15 };
+const LIMITS: Limits = Limits { budget: Duration::from_millis(500), least: 3, most: 31 };
 
 /// Quick runs.
 const QUICK_LIMITS: Limits = Limits { budget: Duration::from_millis(5), least: 3, most: 5 };

@@ -6,13 +6,18 @@ use clathrate_lattice::{Bundle, Crossing, Eval, LatticeError, Poly, SecretKey, S
 use serde_json::json;
 
 use super::sets::Set;
-use super::setting::{KeyBytes, Keys, Setting, entropy, insert, key_bytes, lacking, peak_bytes};
+use super::setting::{KeyBytes, Keys, Setting, announce, entropy, insert, key_bytes, lacking, peak_bytes};
 use super::{MULTIPLY, Work};
 use crate::failure::Failure;
 use crate::verbs::bench::timing::{Extra, Timer};
 
-/// Inputs per part of a key that is made in parts.
-const PART: usize = 1;
+/// Most inputs per part of a key that is made in parts.
+const LONGEST_PART: usize = 4;
+
+/// Inputs per part of a key of `inputs`: all parts are equal.
+fn part_length(inputs: usize) -> usize {
+    (1..=LONGEST_PART).rev().find(|&length| inputs.is_multiple_of(length)).unwrap_or(1)
+}
 
 /// A key as it is stored: the bodies as words, and the seed of the masks.
 fn stored_bytes(chain: &clathrate_lattice::Chain, key: &SwitchKey) -> usize {
@@ -37,7 +42,10 @@ impl Way<'_> {
             Self::Crossing(crossing, up) => tensor.cross_relinearise_rescale(*crossing, up),
             Self::Parts(switcher, keys) => {
                 let quadratic: Vec<&Poly<Eval>> = tensor.quadratic().iter().collect();
-                let mut products = quadratic.chunks(PART).zip(keys.iter().cycle()).map(|(part, key)| switcher.product(part, key));
+                let mut products = quadratic
+                    .chunks(keys.first().map_or(1, SwitchKey::inputs))
+                    .zip(keys.iter().cycle())
+                    .map(|(part, key)| switcher.product(part, key));
                 let first = products.next().ok_or(LatticeError::EmptyShape { what: "the rank", got: 0 })?;
                 let mut sum = products.try_fold(first?, |mut sum, product| sum.add_assign(&product?).map(|()| sum))?;
                 // In place of the product's own linear terms, which are as many.
@@ -145,31 +153,22 @@ fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
         return Ok(None);
     }
     let whole = key_bytes(chain, gadget, level, products, rank + 1);
-    let part = key_bytes(chain, gadget, level, PART, rank + 1);
+    let length = part_length(products);
+    let part = key_bytes(chain, gadget, level, length, rank + 1);
     let all = |own: &[KeyBytes]| peak_bytes(&[own, &crossing_bytes].concat());
-    // Of parts, as many as fit, and each as often as the others.
-    let counts = (1..=products.div_ceil(PART)).rev().filter(|count| products.div_ceil(PART).is_multiple_of(*count));
-    let parts = if lacking(all(&[whole])).is_none() {
-        0
-    } else {
-        counts.into_iter().find(|&n| lacking(all(&vec![part; n])).is_none()).unwrap_or(0)
-    };
-    let fits = parts > 0 || lacking(all(&[whole])).is_none();
-    let peak = if parts > 0 {
-        all(&vec![part; parts])
-    } else if fits {
-        all(&[whole])
-    } else {
-        all(&[])
-    };
-    timer.note(&format!("{}: keys take up to {:.1} GB while they are made", setting.name, peak as f64 / 1e9));
+    // Of parts as many as fit, each as often in use as the others.
+    let whole_fits = lacking(all(&[whole])).is_none();
+    let counts = (1..=products / length).rev().filter(|&count| (products / length).is_multiple_of(count));
+    let parts = counts.into_iter().find(|&count| !whole_fits && lacking(all(&vec![part; count])).is_none()).unwrap_or(0);
+    let peak = if whole_fits { all(&[whole]) } else { all(&vec![part; parts]) };
+    announce(timer, setting.name, peak);
     let mut rng = entropy()?;
     let (mut direct, mut froms) = (Vec::new(), Vec::new());
-    if fits && parts == 0 {
+    if whole_fits {
         direct.push(SwitchKey::relinearisation(chain, gadget, level, &setting.secret, &mut rng)?);
     }
     for _ in 0..parts {
-        let from = SecretKey::generate(setting.secret.degree(), PART, 1, setting.secret.distribution(), &mut rng)?;
+        let from = SecretKey::generate(setting.secret.degree(), length, 1, setting.secret.distribution(), &mut rng)?;
         direct.push(SwitchKey::change_of_secret(chain, gadget, level, &from, &setting.secret, &mut rng)?);
         froms.push(from);
     }
@@ -196,7 +195,7 @@ fn expected(
     match (way, parts) {
         (Way::Parts(..), Some(parts)) => {
             let tensor = x.tensor(y)?;
-            for (part, from) in tensor.quadratic().chunks(PART).zip(parts.iter().cycle()) {
+            for (part, from) in tensor.quadratic().chunks(part_length(setting.products())).zip(parts.iter().cycle()) {
                 for (poly, secret) in part.iter().zip(from.eval(x.ring(), x.basis(), 0)) {
                     let mut product = poly.clone();
                     product.mul_assign(secret.get())?;
@@ -223,7 +222,7 @@ fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Re
         // The whole key's.
         let polys = made.whole.words / (setting.rank() + 1);
         sizes = (made.whole.packed, polys + size_of_val(&parts[0].seed()));
-        insert(&mut extra, &json!({ "key_parts": setting.products().div_ceil(PART), "key_parts_in_memory": parts.len() }));
+        insert(&mut extra, &json!({ "key_parts": setting.products() / parts[0].inputs(), "key_parts_in_memory": parts.len() }));
     }
     let (transforms, hadamard) = way.counts(setting)?;
     let switcher = match way {

@@ -17,8 +17,14 @@ use crate::verbs::machine;
 /// Most bytes of keys that plans derive.
 pub const FORM_BYTES: usize = 4 << 30;
 
+/// Keys take at most this while they are made, whatever is free.
+const MOST_BYTES: usize = 15_000_000_000;
+
 /// Keys may take so much of the free memory.
 const MEMORY_SHARE: f64 = 0.85;
+
+/// Peaks above this are told.
+const WORTH_TELLING: usize = 2_000_000_000;
 
 /// What a measurement holds beside keys: ciphertexts, digits, tables.
 const OTHER_BYTES: usize = 500 << 20;
@@ -92,9 +98,21 @@ pub fn peak_bytes(keys: &[KeyBytes]) -> usize {
 
 /// Why `bytes` are not taken, where they do not fit.
 pub fn lacking(bytes: usize) -> Option<String> {
-    let (_, free) = machine::memory()?;
-    let fits = bytes as f64 <= free as f64 * MEMORY_SHARE;
-    (!fits).then(|| format!("keys would take {:.1} GB while they are made, and {:.1} GB are free", bytes as f64 / 1e9, free as f64 / 1e9))
+    let free = machine::memory().map_or(MOST_BYTES, |(_, free)| (free as f64 * MEMORY_SHARE) as usize);
+    let most = free.min(MOST_BYTES);
+    (bytes > most).then(|| format!("keys would take {:.1} GB while they are made, at most {:.1} GB are there", gb(bytes), gb(most)))
+}
+
+/// Bytes in 10^9.
+pub fn gb(bytes: usize) -> f64 {
+    bytes as f64 / 1e9
+}
+
+/// Tells people about large keys before they are made.
+pub fn announce(timer: &Timer<'_>, label: &str, peak: usize) {
+    if peak > WORTH_TELLING {
+        timer.note(&format!("{label}: keys take up to {:.1} GB while they are made", gb(peak)));
+    }
 }
 
 /// Randomness of the operating system.

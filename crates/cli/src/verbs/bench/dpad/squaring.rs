@@ -13,12 +13,15 @@ use serde_json::{Value, json};
 use super::SQUARING;
 use super::circuit::{deviation, encrypt, numbers};
 use super::sets::{Set, direct};
-use super::setting::{FORM_BYTES, KeyBytes, Keys, chain_extra, insert, key_bytes, lacking, peak_bytes};
+use super::setting::{FORM_BYTES, KeyBytes, Keys, announce, chain_extra, insert, key_bytes, lacking, peak_bytes};
 use crate::failure::Failure;
 use crate::verbs::bench::timing::{Timer, Times};
 
-/// How often each series runs; the fastest is printed.
-const RUNS: usize = 2;
+/// How often each series runs, at most and where it is long; the middle one is printed.
+const RUNS: (usize, usize) = (3, 1);
+
+/// log2 of the dimension from which series are long.
+const LONG: u32 = 16;
 
 /// How the rank goes down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,21 +72,21 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
     let schemes = if spec.rank == 1 { vec![("rns_ckks", spec)] } else { vec![("modhe", direct(spec.clone())), ("dpad", spec)] };
     for (scheme, spec) in schemes {
         for keys in Keys::ALL {
-            under(timer, set.name, scheme, keys, &keys.params(&spec, runtime)?)?;
+            under(timer, set, scheme, keys, &keys.params(&spec, runtime)?)?;
         }
     }
     Ok(())
 }
 
-fn under(timer: &Timer<'_>, set: &str, scheme: &str, keys: Keys, params: &Params) -> Result<(), Failure> {
-    let label = format!("{set} {scheme} {}", keys.name());
+fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, params: &Params) -> Result<(), Failure> {
+    let label = format!("{} {scheme} {}", set.name, keys.name());
     let (needs, bytes) = needs(params)?;
     let derived = if keys == Keys::Planned { FORM_BYTES / 2 } else { 0 };
     let peak = peak_bytes(&bytes).max(bytes.iter().map(|key| key.packed).sum::<usize>() + derived);
     if let Some(reason) = lacking(peak) {
         return timer.absent(SQUARING, &label, &reason);
     }
-    timer.note(&format!("{label}: keys take up to {:.1} GB while they are made", peak as f64 / 1e9));
+    announce(timer, &label, peak);
     let owner = SecretKey::generate(params)?;
     let evaluation = Arc::new(owner.evaluation_keys(&needs, &mut |_, _| true)?);
     evaluation.prepare(None, &mut |_, _| true)?;
@@ -93,18 +96,19 @@ fn under(timer: &Timer<'_>, set: &str, scheme: &str, keys: Keys, params: &Params
     // At rank 2 halves are single steps; at rank 1 there is nothing to reduce.
     let steps = &Steps::ALL[..params.rank().min(3)];
     let mut runs: Vec<Vec<Series>> = steps.iter().map(|_| Vec::new()).collect();
-    for _ in 0..RUNS {
+    let count = if set.log_dimension < Some(LONG) { RUNS.0 } else { RUNS.1 };
+    for _ in 0..count {
         for (runs, &steps) in runs.iter_mut().zip(&steps[..if params.rank() == 2 { 2 } else { steps.len() }]) {
             runs.push(series(&owner, &evaluator, &x, &values, steps)?);
         }
     }
     for (mut runs, steps) in runs.into_iter().zip(steps) {
         runs.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
-        let Some(fastest) = runs.first() else { continue };
-        let mut extra = chain_extra(set, params);
+        let Some(middle) = runs.get(runs.len() / 2) else { continue };
+        let mut extra = chain_extra(set.name, params);
         insert(&mut extra, &json!({ "scheme": scheme, "keys": keys.name(), "reducing": *steps != Steps::Kept, "steps": steps.name() }));
         insert(&mut extra, &sizes(&evaluation, peak));
-        insert(&mut extra, &json!({ "series": fastest.points, "max_error": fastest.error, "quick": timer.is_quick() }));
+        insert(&mut extra, &json!({ "series": middle.points, "max_error": middle.error, "quick": timer.is_quick() }));
         let times = Times::new(runs.iter().map(|run| run.seconds * 1e3).collect());
         timer.print((SQUARING, &format!("{label} {}", steps.name())), &times, &extra)?;
     }
