@@ -25,7 +25,7 @@ SETS = {15: ("I", "II", "III"), 16: ("IV", "V", "VI")}
 
 
 def squaring(axes: Axes, results: Results, log_dimension: int, keys: str) -> None:
-    """Seconds since the start over squarings done, dashed where the rank stays: Figure 3."""
+    """Seconds since the start over squarings done, dashed where the rank stays, dotted where it falls by one at a time: Figure 3."""
     for name in SETS[log_dimension]:
         rank = paper.set_named(name)["rank"]
         for row in results.all(SQUARING, set=name, keys=keys):
@@ -35,12 +35,14 @@ def squaring(axes: Axes, results: Results, log_dimension: int, keys: str) -> Non
             # A reduction is a step at the squarings done before it.
             places = [first - point["level"] + (0 if point.get("reduction") else 1) for point in series]
             reduced = extra["reducing"] and rank > 1
-            label = f"{NAMES[extra['scheme']]}, r = {rank}" + (", reduced" if reduced else "")
+            steps = ", reduced" if reduced else ""
+            single = extra.get("steps") == "single_steps"
+            label = f"{NAMES[extra['scheme']]}, r = {rank}" + (f"{steps} by one" if single else steps)
             axes.plot(
                 [0, *places],
                 [0.0, *(point["seconds"] for point in series)],
                 color=COLOURS[extra["scheme"]],
-                linestyle="-" if reduced or rank == 1 else "--",
+                linestyle=":" if single else "-" if reduced or rank == 1 else "--",
                 marker=MARKERS.get(rank, "."),
                 markersize=3,
                 linewidth=1,

@@ -28,7 +28,7 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
         let needs = params.rlwe_needs(Reach::Top);
         let steps: Vec<i64> = needs.relatives().flat_map(|(_, needs)| needs.rotation_steps()).map(|(step, _)| step).collect();
         let bytes = vec![key_bytes(rlwe.chain(), rlwe.gadget()?, rlwe.max_level(), 1, 2); steps.len() + 1];
-        if let Some(reason) = lacking(peak_bytes(&bytes)) {
+        if let Some(reason) = lacking(peak_bytes(&bytes, keys == Keys::Planned)) {
             timer.absent(CONVERSION, set.name, &reason)?;
             continue;
         }

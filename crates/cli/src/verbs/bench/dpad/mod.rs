@@ -32,18 +32,22 @@ pub const ROTATIONS: &str = "rotations";
 /// Something to be timed.
 type Work<'a, T> = Box<dyn FnMut() -> Result<T, Failure> + 'a>;
 
-/// Three runs even of seconds each.
+/// Three runs even of some hundred milliseconds.
 const LIMITS: Limits = Limits { budget: Duration::from_millis(500), least: 3, most: 31 };
+
+/// Products: three runs even of seconds.
+const PRODUCT_LIMITS: Limits = Limits { budget: Duration::from_millis(900), ..LIMITS };
 
 /// Quick runs.
 const QUICK_LIMITS: Limits = Limits { budget: Duration::from_millis(5), least: 3, most: 5 };
 
 /// Measures all sets, or those of `only`.
 pub fn run(timer: &Timer<'_>, only: &[String], runtime: &Runtime) -> Result<(), Failure> {
-    let timer = timer.with_limits(if timer.is_quick() { QUICK_LIMITS } else { LIMITS });
+    let limited = |limits| timer.with_limits(if timer.is_quick() { QUICK_LIMITS } else { limits });
+    let (timer, patient) = (limited(LIMITS), limited(PRODUCT_LIMITS));
     let wanted = |name: &str| only.is_empty() || only.iter().any(|known| known == name);
     for set in sets::SETS.iter().filter(|set| wanted(set.name) && timer.wants(MULTIPLY)) {
-        multiply::run(&timer, set, runtime)?;
+        multiply::run(&patient, set, runtime)?;
     }
     if timer.wants(ROTATIONS) {
         rotations::run(&timer, wanted, runtime)?;

@@ -148,14 +148,14 @@ fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
         crossing_bytes.push(key_bytes(temporary.chain(), &temporary.gadget, level, products, temporary.rank + 1));
         crossing_bytes.push(key_bytes(chain, gadget, level, temporary.rank - rank, rank + 1));
     }
-    if let Some(reason) = lacking(peak_bytes(&crossing_bytes)) {
+    if let Some(reason) = lacking(peak_bytes(&crossing_bytes, true)) {
         timer.absent(MULTIPLY, setting.name, &reason)?;
         return Ok(None);
     }
     let whole = key_bytes(chain, gadget, level, products, rank + 1);
     let length = part_length(products);
     let part = key_bytes(chain, gadget, level, length, rank + 1);
-    let all = |own: &[KeyBytes]| peak_bytes(&[own, &crossing_bytes].concat());
+    let all = |own: &[KeyBytes]| peak_bytes(&[own, &crossing_bytes].concat(), true);
     // Of parts as many as fit, each as often in use as the others.
     let whole_fits = lacking(all(&[whole])).is_none();
     let counts = (1..=products / length).rev().filter(|&count| (products / length).is_multiple_of(count));

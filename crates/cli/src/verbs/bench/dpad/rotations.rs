@@ -63,7 +63,7 @@ fn by_count(timer: &Timer<'_>, set: &Set, spec: &ParamsSpec, counts: &[usize], w
     let mut bytes = vec![key_bytes(temporary.chain(), &temporary.gadget, level, temporary.rank, temporary.rank + 1); most];
     bytes.push(key_bytes(chain, gadget, level, temporary.rank - rank, rank + 1));
     bytes.extend(vec![key_bytes(chain, gadget, level, rank, rank + 1); if with_plain { most } else { 0 }]);
-    if let Some(reason) = lacking(peak_bytes(&bytes)) {
+    if let Some(reason) = lacking(peak_bytes(&bytes, true)) {
         return timer.absent(ROTATIONS, set.name, &reason);
     }
     let secret = setting.temporary_secret(temporary.rank)?;

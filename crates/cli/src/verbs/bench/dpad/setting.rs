@@ -90,10 +90,12 @@ pub fn key_bytes(chain: &Chain, gadget: &Gadget, level: Level, inputs: usize, co
     KeyBytes { packed: polys * bits * degree.div_ceil(VECTOR), words: 8 * polys * basis.len() * degree }
 }
 
-/// Peak memory of making keys one after the other: all packed, and the largest as words.
-pub fn peak_bytes(keys: &[KeyBytes]) -> usize {
+/// Peak memory of keys that are made one after the other: all packed, and beside them the largest as words or, later, what plans derive of all.
+pub fn peak_bytes(keys: &[KeyBytes], planned: bool) -> usize {
     let largest = keys.iter().map(|key| key.words).max().unwrap_or(0);
-    keys.iter().map(|key| key.packed).sum::<usize>() + largest + OTHER_BYTES
+    let packed: usize = keys.iter().map(|key| key.packed).sum();
+    let derived = if planned { FORM_BYTES.min((DEFAULT_KEY_EXPANSION * packed as f64) as usize) } else { 0 };
+    packed + largest.max(derived) + OTHER_BYTES
 }
 
 /// Why `bytes` are not taken, where they do not fit.

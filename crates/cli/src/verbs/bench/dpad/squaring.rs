@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::SQUARING;
 use super::circuit::{deviation, encrypt, numbers};
 use super::sets::{Set, direct};
-use super::setting::{FORM_BYTES, KeyBytes, Keys, announce, chain_extra, insert, key_bytes, lacking, peak_bytes};
+use super::setting::{KeyBytes, Keys, announce, chain_extra, insert, key_bytes, lacking, peak_bytes};
 use crate::failure::Failure;
 use crate::verbs::bench::timing::{Timer, Times};
 
@@ -81,8 +81,7 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
 fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, params: &Params) -> Result<(), Failure> {
     let label = format!("{} {scheme} {}", set.name, keys.name());
     let (needs, bytes) = needs(params)?;
-    let derived = if keys == Keys::Planned { FORM_BYTES / 2 } else { 0 };
-    let peak = peak_bytes(&bytes).max(bytes.iter().map(|key| key.packed).sum::<usize>() + derived);
+    let peak = peak_bytes(&bytes, keys == Keys::Planned);
     if let Some(reason) = lacking(peak) {
         return timer.absent(SQUARING, &label, &reason);
     }
