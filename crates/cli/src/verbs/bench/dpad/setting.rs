@@ -15,7 +15,7 @@ use crate::verbs::bench::timing::{Extra, Timer};
 use crate::verbs::machine;
 
 /// Most bytes of keys that plans derive.
-pub const FORM_BYTES: usize = 4 << 30;
+pub const FORM_BYTES: usize = 6 << 30;
 
 /// Keys take at most this while they are made, whatever is free.
 const MOST_BYTES: usize = 15_000_000_000;
@@ -55,11 +55,17 @@ impl Keys {
 
     /// The parameters of `spec` that switch so.
     pub fn params(self, spec: &ParamsSpec, runtime: &Runtime) -> Result<Params, Failure> {
+        self.params_within(spec, DEFAULT_KEY_EXPANSION, runtime)
+    }
+
+    /// The same, deriving at most so many times a key's bytes.
+    pub fn params_within(self, spec: &ParamsSpec, expansion: f64, runtime: &Runtime) -> Result<Params, Failure> {
         let switching = match self {
             Self::AsMade => Switching::AsMade,
             Self::Planned => Switching::Fastest,
         };
-        Ok(Params::new(spec.clone(), &Runtime { switching, key_cache_bytes: Some(FORM_BYTES), ..runtime.clone() })?)
+        let limits = Runtime { key_expansion: Some(expansion), key_cache_bytes: Some(FORM_BYTES), ..runtime.clone() };
+        Ok(Params::new(spec.clone(), &Runtime { switching, ..limits })?)
     }
 }
 

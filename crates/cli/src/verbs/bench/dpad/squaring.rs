@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clathrate_ckks::needs::Reach;
-use clathrate_ckks::{Ciphertext, EvaluationKeys, Evaluator, KeyNeeds, Params, Runtime, SecretKey};
+use clathrate_ckks::params::DEFAULT_KEY_EXPANSION;
+use clathrate_ckks::{Ciphertext, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::Level;
 use serde_json::{Value, json};
 
 use super::SQUARING;
 use super::circuit::{deviation, encrypt, numbers};
 use super::sets::{Set, direct};
-use super::setting::{KeyBytes, Keys, announce, chain_extra, insert, key_bytes, lacking, peak_bytes};
+use super::setting::{FORM_BYTES, KeyBytes, Keys, announce, chain_extra, insert, key_bytes, lacking, peak_bytes};
 use crate::failure::Failure;
 use crate::verbs::bench::timing::{Timer, Times};
 
@@ -72,15 +73,19 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
     let schemes = if spec.rank == 1 { vec![("rns_ckks", spec)] } else { vec![("modhe", direct(spec.clone())), ("dpad", spec)] };
     for (scheme, spec) in schemes {
         for keys in Keys::ALL {
-            under(timer, set, scheme, keys, &keys.params(&spec, runtime)?)?;
+            under(timer, set, scheme, keys, &spec, runtime)?;
         }
     }
     Ok(())
 }
 
-fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, params: &Params) -> Result<(), Failure> {
+fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, spec: &ParamsSpec, runtime: &Runtime) -> Result<(), Failure> {
     let label = format!("{} {scheme} {}", set.name, keys.name());
-    let (needs, bytes) = needs(params)?;
+    let (needs, bytes) = needs(&Keys::AsMade.params(spec, runtime)?)?;
+    // A plan for what all keys together may derive: nothing is given up and derived again on the way.
+    let packed: usize = bytes.iter().map(|key| key.packed).sum();
+    let expansion = DEFAULT_KEY_EXPANSION.min(FORM_BYTES as f64 / packed as f64);
+    let params = &keys.params_within(spec, expansion, runtime)?;
     let peak = peak_bytes(&bytes, keys == Keys::Planned);
     if let Some(reason) = lacking(peak) {
         return timer.absent(SQUARING, &label, &reason);
@@ -106,7 +111,7 @@ fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, params: &Params
         let Some(middle) = runs.get(runs.len() / 2) else { continue };
         let mut extra = chain_extra(set.name, params);
         insert(&mut extra, &json!({ "scheme": scheme, "keys": keys.name(), "reducing": *steps != Steps::Kept, "steps": steps.name() }));
-        insert(&mut extra, &sizes(&evaluation, peak));
+        insert(&mut extra, &sizes(&evaluation, expansion, peak));
         insert(&mut extra, &json!({ "series": middle.points, "max_error": middle.error, "quick": timer.is_quick() }));
         let times = Times::new(runs.iter().map(|run| run.seconds * 1e3).collect());
         timer.print((SQUARING, &format!("{label} {}", steps.name())), &times, &extra)?;
@@ -114,8 +119,8 @@ fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, params: &Params
     Ok(())
 }
 
-fn sizes(keys: &EvaluationKeys, peak: usize) -> Value {
-    json!({ "all_key_bytes": keys.bytes(), "derived_bytes": keys.derived_bytes(), "predicted_peak_bytes": peak })
+fn sizes(keys: &EvaluationKeys, expansion: f64, peak: usize) -> Value {
+    json!({ "all_key_bytes": keys.bytes(), "key_expansion": expansion, "derived_bytes": keys.derived_bytes(), "predicted_peak_bytes": peak })
 }
 
 /// Ranks below that of `params`, each with what is needed there: the highest level where it is secure.
