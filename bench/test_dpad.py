@@ -164,6 +164,14 @@ class Tables(unittest.TestCase):
         assert (found["reduced: of ModHE"], found["paper: of ModHE"], found["reduced: of RNS-CKKS"]) == ("50%", "49%", "50%")
         assert cells(squarings(self.results), "I | 1 | as made | RNS-CKKS")["seconds, rank reduced"] == "-"
 
+    def test_squarings_by_single_steps_stand_beside_the_fastest(self) -> None:
+        series = [{"level": 19, "rank": 3, "seconds": 0.1}]
+        single = row("repeated_squaring", "n13-r4", 175.0, scheme="dpad", reducing=True, steps="single_steps", series=series)
+        found = cells(squarings(Results([*self.rows, single])), "III | 4 | as made | DPad-HE")
+        assert (found["seconds, rank reduced"], found["single steps"], found["kept / reduced"]) == ("0.150", "0.175", "1.33x")
+        with pytest.raises(ValueError, match="two rows for repeated_squaring"):
+            Results([*self.rows, single, single])
+
     def test_rotations_compare_the_plain_ones_at_every_temporary_rank(self) -> None:
         table = rotations(self.results)
         assert cells(table, "n13-r4 | 2^15 | 4 | 5 | as made | 6")["plain / rank-hoisted"] == "2.00x"
