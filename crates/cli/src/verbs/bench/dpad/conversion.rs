@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::circuit::{deviation, encrypt, numbers};
 use super::sets::{Set, direct};
-use super::setting::{Keys, chain_extra, entropy, insert, key_bytes, lacking, peak_bytes};
+use super::setting::{Keys, chain_extra, entropy, expansion, insert, key_bytes, lacking, peak_bytes};
 use super::{CONVERSION, Work};
 use crate::failure::Failure;
 use crate::verbs::bench::timing::Timer;
@@ -23,11 +23,13 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
         return Ok(());
     }
     for keys in Keys::ALL {
-        let params = keys.params(&spec, runtime)?;
-        let rlwe = params.relative(params.rlwe_shape())?;
-        let needs = params.rlwe_needs(Reach::Top);
-        let steps: Vec<i64> = needs.relatives().flat_map(|(_, needs)| needs.rotation_steps()).map(|(step, _)| step).collect();
-        let bytes = vec![key_bytes(rlwe.chain(), rlwe.gadget()?, rlwe.max_level(), 1, 2); steps.len() + 1];
+        let as_made = Keys::AsMade.params(&spec, runtime)?;
+        let rlwe = as_made.relative(as_made.rlwe_shape())?;
+        let needs = as_made.rlwe_needs(Reach::Top);
+        let rotations: usize = needs.relatives().map(|(_, needs)| needs.rotation_steps().count()).sum();
+        let bytes = vec![key_bytes(rlwe.chain(), rlwe.gadget()?, rlwe.max_level(), 1, 2); rotations + 1];
+        let params = keys.params_within(&spec, expansion(&bytes), runtime)?;
+        let rlwe = params.relative(rlwe.shape())?;
         if let Some(reason) = lacking(peak_bytes(&bytes, keys == Keys::Planned)) {
             timer.absent(CONVERSION, set.name, &reason)?;
             continue;
@@ -53,7 +55,7 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
         let times = timer.measure_turns(&mut works)?;
         for (operation, times) in ["mlwe_to_rlwe", "rlwe_to_mlwe", "embed", "switch"].into_iter().zip(&times) {
             let mut extra = chain_extra(set.name, &params);
-            insert(&mut extra, &json!({ "keys": keys.name(), "operation": operation, "rotations": steps.len() }));
+            insert(&mut extra, &json!({ "keys": keys.name(), "operation": operation, "rotations": rotations }));
             insert(&mut extra, &json!({ "max_error": error.max(back), "quick": timer.is_quick() }));
             timer.print((CONVERSION, &format!("{} {operation} {}", set.name, keys.name())), times, &extra)?;
         }

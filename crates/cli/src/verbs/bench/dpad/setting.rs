@@ -104,6 +104,12 @@ pub fn peak_bytes(keys: &[KeyBytes], planned: bool) -> usize {
     packed + largest.max(derived) + OTHER_BYTES
 }
 
+/// How much a plan may derive of these keys, in multiples of their bytes, so that nothing is given up and derived again on the way.
+pub fn expansion(keys: &[KeyBytes]) -> f64 {
+    let packed: usize = keys.iter().map(|key| key.packed).sum();
+    DEFAULT_KEY_EXPANSION.min(FORM_BYTES as f64 / packed.max(1) as f64)
+}
+
 /// Why `bytes` are not taken, where they do not fit.
 pub fn lacking(bytes: usize) -> Option<String> {
     let free = machine::memory().map_or(MOST_BYTES, |(_, free)| (free as f64 * MEMORY_SHARE) as usize);

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clathrate_ckks::needs::Reach;
-use clathrate_ckks::params::DEFAULT_KEY_EXPANSION;
 use clathrate_ckks::{Ciphertext, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::Level;
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 use super::SQUARING;
 use super::circuit::{deviation, encrypt, numbers};
 use super::sets::{Set, direct};
-use super::setting::{FORM_BYTES, KeyBytes, Keys, announce, chain_extra, insert, key_bytes, lacking, peak_bytes};
+use super::setting::{KeyBytes, Keys, announce, chain_extra, expansion, insert, key_bytes, lacking, peak_bytes};
 use crate::failure::Failure;
 use crate::verbs::bench::timing::{Timer, Times};
 
@@ -82,9 +81,7 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
 fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, spec: &ParamsSpec, runtime: &Runtime) -> Result<(), Failure> {
     let label = format!("{} {scheme} {}", set.name, keys.name());
     let (needs, bytes) = needs(&Keys::AsMade.params(spec, runtime)?)?;
-    // A plan for what all keys together may derive: nothing is given up and derived again on the way.
-    let packed: usize = bytes.iter().map(|key| key.packed).sum();
-    let expansion = DEFAULT_KEY_EXPANSION.min(FORM_BYTES as f64 / packed as f64);
+    let expansion = expansion(&bytes);
     let params = &keys.params_within(spec, expansion, runtime)?;
     let peak = peak_bytes(&bytes, keys == Keys::Planned);
     if let Some(reason) = lacking(peak) {
@@ -97,6 +94,8 @@ fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, spec: &ParamsSp
     let evaluator = Evaluator::with_keys(evaluation.clone());
     let values = numbers(params.slot_count());
     let x = encrypt(&owner, &values)?;
+    // Memory is touched before the first series, not in it.
+    deviation(&owner, &evaluator.multiply_rescale(&x, &x)?, &values.iter().map(|value| value * value).collect::<Vec<_>>())?;
     // At rank 2 halves are single steps; at rank 1 there is nothing to reduce.
     let steps = &Steps::ALL[..params.rank().min(3)];
     let mut runs: Vec<Vec<Series>> = steps.iter().map(|_| Vec::new()).collect();
