@@ -97,11 +97,11 @@ fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, spec: &ParamsSp
     // Memory is touched before the first series, not in it.
     deviation(&owner, &evaluator.multiply_rescale(&x, &x)?, &values.iter().map(|value| value * value).collect::<Vec<_>>())?;
     // At rank 2 halves are single steps; at rank 1 there is nothing to reduce.
-    let steps = &Steps::ALL[..params.rank().min(3)];
+    let steps = &Steps::ALL[..params.rank().min(Steps::ALL.len())];
     let mut runs: Vec<Vec<Series>> = steps.iter().map(|_| Vec::new()).collect();
     let count = if set.log_dimension < Some(LONG) { RUNS.0 } else { RUNS.1 };
     for _ in 0..count {
-        for (runs, &steps) in runs.iter_mut().zip(&steps[..if params.rank() == 2 { 2 } else { steps.len() }]) {
+        for (runs, &steps) in runs.iter_mut().zip(steps) {
             runs.push(series(&owner, &evaluator, &x, &values, steps)?);
         }
     }
