@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::circuit::{deviation, encrypt, numbers};
 use super::sets::{Set, direct};
-use super::setting::{Keys, chain_extra, entropy, expansion, insert, key_bytes, lacking, peak_bytes};
+use super::setting::{Keys, chain_extra, entropy, insert, key_bytes, lacking, peak_bytes};
 use super::{CONVERSION, Work};
 use crate::failure::Failure;
 use crate::verbs::bench::timing::Timer;
@@ -28,7 +28,7 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
         let needs = as_made.rlwe_needs(Reach::Top);
         let rotations: usize = needs.relatives().map(|(_, needs)| needs.rotation_steps().count()).sum();
         let bytes = vec![key_bytes(rlwe.chain(), rlwe.gadget()?, rlwe.max_level(), 1, 2); rotations + 1];
-        let params = keys.params_within(&spec, expansion(&bytes), runtime)?;
+        let params = keys.params(&spec, runtime)?;
         let rlwe = params.relative(rlwe.shape())?;
         if let Some(reason) = lacking(peak_bytes(&bytes, keys == Keys::Planned)) {
             timer.absent(CONVERSION, set.name, &reason)?;
