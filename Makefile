@@ -64,7 +64,7 @@ bench-keyswitch:
 	$(PYTHON) bench/run.py $(KEYSWITCH_RESULTS) --total 1500 --part clathrate 1500 "target/release/clathrate bench --set stream,keyswitch"
 	$(PYTHON) bench/keyswitch.py bench/results/$(KEYSWITCH_RESULTS).json
 
-# Ranks at the paper's parameters: about 12 minutes and 15 GB of memory, on a quiet machine. A quick run has results of its own.
+# Ranks at the paper's parameters: about 9 minutes and 14 GB of memory, on a quiet machine. A quick run has results of its own.
 DPAD_RESULTS := dpad$(if $(filter-out 0,$(QUICK)),-quick)
 bench-dpad:
 	$(CARGO) build --release --locked -p clathrate-cli
