@@ -225,7 +225,7 @@ pub struct Tune {
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// What to time, several separated by commas [default: all but keyswitch; with --quick ntt,n14]
+    /// What to time, several separated by commas [default: all but keyswitch and dpad; with --quick ntt,n14]
     #[arg(long, value_delimiter = ',')]
     pub set: Vec<BenchSet>,
     /// Fewer runs; QUICK=1 in the environment does the same
@@ -234,7 +234,7 @@ pub struct Bench {
     /// Only these operations, separated by commas
     #[arg(long, value_name = "WORK", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Of keyswitch, only these parameter sets, separated by commas
+    /// Of keyswitch and dpad, only these parameter sets, separated by commas
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub preset: Vec<String>,
 }
@@ -256,4 +256,6 @@ pub enum BenchSet {
     Ranks,
     /// Every way to switch at every level of klss_n15, klss_n16 and level_aware; with --quick at small, insecure degrees
     Keyswitch,
+    /// Products, rotations, conversions and repeated squaring under RNS-CKKS, ModHE and DPad-HE; with --quick at small, insecure degrees
+    Dpad,
 }

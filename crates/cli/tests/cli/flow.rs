@@ -273,6 +273,44 @@ fn bench_of_derived_keys_tells_their_sizes() {
 }
 
 #[test]
+fn bench_of_ranks_compares_schemes_of_one_set() {
+    let run = Desk::new().ok("bench --set dpad --quick --preset I,II");
+    let rows: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
+    let of = |work: &str| rows.iter().filter(|row| row["work"] == work).map(|row| &row["extra"]).collect::<Vec<_>>();
+    let products = of("multiply_rescale");
+    assert_eq!(products.len(), 2 + 4, "{}", run.stdout);
+    let product = |scheme: &str| {
+        *products.iter().find(|extra| (&extra["scheme"], &extra["keys"]) == (&scheme.into(), &"as_made".into())).expect("a row")
+    };
+    let number = |extra: &Value, name: &str| extra[name].as_f64().unwrap_or_else(|| panic!("{name} in {extra}"));
+    for extra in &products {
+        assert!((1.0..20.0).contains(&number(extra, "noise_bits")), "{extra}");
+    }
+    // Digits of one prime, 3 inputs, 2^10 2 = 2^11: the paper's formulas, with one mod-down less [dpad-he, sec. 3.3].
+    let (modhe, dpad, rlwe) = (product("modhe"), product("dpad"), product("rns_ckks"));
+    assert_eq!((number(modhe, "primes"), number(modhe, "digits"), number(modhe, "transforms")), (21.0, 20.0, 3.0 * 460.0 + 3.0 * 23.0));
+    assert_eq!((number(dpad, "wide_digits"), number(dpad, "temporary_primes")), (3.0, 10.0));
+    assert_eq!(number(dpad, "transforms"), 3.0 * 93.0 + 460.0 - 21.0 + 4.0 * 31.0);
+    assert_eq!(number(modhe, "stored_key_bytes"), 3.0 * 20.0 * 23.0 * 512.0 * 8.0 + 32.0);
+    assert!(number(dpad, "stored_key_bytes") < number(modhe, "stored_key_bytes"));
+    assert_eq!(number(dpad, "ciphertext_bytes"), 0.75 * number(rlwe, "ciphertext_bytes"));
+    // One more rotation is one more switch; both methods, both uses of keys.
+    let rotations = of("rotations");
+    assert!(rotations.len() >= 2 * 4 * 4 && rotations.iter().all(|extra| number(extra, "noise_bits") < 20.0));
+    assert_eq!(of("conversion").len(), 2 * 4);
+    // Every level once, and a reduction where the rank goes down.
+    let squarings = of("repeated_squaring");
+    assert_eq!(squarings.len(), 2 + 2 * 2 * 2);
+    for extra in squarings {
+        let series = extra["series"].as_array().expect("points");
+        let (reductions, squarings): (Vec<&Value>, Vec<&Value>) = series.iter().partition(|point| point["reduction"] == true);
+        assert_eq!(squarings.len(), 19);
+        assert_eq!(reductions.len(), usize::from(extra["reducing"] == true), "{extra}");
+        assert!(series.windows(2).all(|pair| number(&pair[0], "seconds") <= number(&pair[1], "seconds")));
+    }
+}
+
+#[test]
 fn quiet_says_nothing_and_json_keeps_stderr_empty() {
     let desk = Desk::new();
     let run = desk.ok(&format!("keygen --quiet --params {PARAMS} --secret sk.clt"));

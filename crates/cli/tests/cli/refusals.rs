@@ -275,6 +275,7 @@ fn command_lines_that_make_no_sense_are_usage_errors() {
         "bench --set n99",
         "bench --only dance",
         "bench --set keyswitch --preset toy",
+        "bench --set dpad --preset VII",
     ] {
         desk.refuses(line, 2, "usage");
     }

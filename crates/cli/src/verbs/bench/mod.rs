@@ -3,6 +3,7 @@
 //! Every operation's result is checked before it is timed: a row's `max_error` is the largest distance of a decrypted slot from
 //! its true value.
 
+mod dpad;
 mod keyswitch;
 mod scheme;
 mod stream;
@@ -18,7 +19,7 @@ use crate::failure::Failure;
 use timing::Timer;
 
 /// The operations, in the order they are timed.
-pub const WORKS: [&str; 19] = [
+pub const WORKS: [&str; 23] = [
     stream::WORK,
     "ntt_forward",
     "ntt_inverse",
@@ -38,9 +39,13 @@ pub const WORKS: [&str; 19] = [
     keyswitch::AUTOMORPHISM,
     keyswitch::EXPAND,
     keyswitch::POLYNOMIAL,
+    dpad::MULTIPLY,
+    dpad::CONVERSION,
+    dpad::SQUARING,
+    dpad::ROTATIONS,
 ];
 
-/// The sets of `make bench`, cheapest first; key switching is a benchmark of its own.
+/// The sets of `make bench`, cheapest first; key switching and ranks are benchmarks of their own.
 const ALL: [BenchSet; 6] = [BenchSet::Stream, BenchSet::Ntt, BenchSet::N14, BenchSet::N15, BenchSet::Ranks, BenchSet::N16];
 
 /// What a quick run times unless told.
@@ -51,7 +56,7 @@ const QUICK_VARIABLE: &str = "QUICK";
 
 const fn presets(set: BenchSet) -> &'static [&'static str] {
     match set {
-        BenchSet::Stream | BenchSet::Ntt | BenchSet::Keyswitch => &[],
+        BenchSet::Stream | BenchSet::Ntt | BenchSet::Keyswitch | BenchSet::Dpad => &[],
         BenchSet::N14 => &["bench_n14"],
         BenchSet::N15 => &["bench_n15_one", "bench_n15_mid", "bench_n15_low"],
         BenchSet::N16 => &["bench_n16_mid", "bench_n16_one"],
@@ -64,8 +69,10 @@ pub fn run(arguments: &Bench, console: &Console) -> Result<(), Failure> {
     if let Some(unknown) = arguments.only.iter().find(|work| !WORKS.contains(&work.as_str())) {
         return Err(Failure::Usage(format!("there is no operation \"{unknown}\"; there are: {}", WORKS.join(", "))));
     }
-    if let Some(unknown) = arguments.preset.iter().find(|name| !keyswitch::PRESETS.contains(&name.as_str())) {
-        return Err(Failure::Usage(format!("keyswitch has no parameter set \"{unknown}\"; it has: {}", keyswitch::PRESETS.join(", "))));
+    let (keyswitch, dpad) = (keyswitch::PRESETS, dpad::names());
+    if let Some(unknown) = arguments.preset.iter().find(|name| !keyswitch.iter().chain(&dpad).any(|known| known == name)) {
+        let (keyswitch, dpad) = (keyswitch.join(", "), dpad.join(", "));
+        return Err(Failure::Usage(format!("there is no parameter set \"{unknown}\"; keyswitch has: {keyswitch}; dpad has: {dpad}")));
     }
     if cfg!(debug_assertions) {
         console.warn("this is a debug build: its times say nothing");
@@ -87,6 +94,9 @@ pub fn run(arguments: &Bench, console: &Console) -> Result<(), Failure> {
         }
         if set == BenchSet::Keyswitch {
             keyswitch::run(&timer, &arguments.preset, &runtime)?;
+        }
+        if set == BenchSet::Dpad {
+            dpad::run(&timer, &arguments.preset, &runtime)?;
         }
         for preset in presets(set) {
             scheme::run(&timer, preset, &runtime)?;

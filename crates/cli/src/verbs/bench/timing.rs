@@ -38,7 +38,8 @@ pub struct Times {
 }
 
 impl Times {
-    fn new(mut times: Vec<f64>) -> Self {
+    /// Of runs in any order.
+    pub fn new(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
         Self { sorted: times }
     }
@@ -128,6 +129,27 @@ impl<'a> Timer<'a> {
             gs.push(milliseconds(took_g));
         }
         Ok((Times::new(fs), Times::new(gs)))
+    }
+
+    /// Times of several operations in turns, one run of each before them.
+    pub fn measure_turns<T>(&self, works: &mut [Box<dyn FnMut() -> Result<T, Failure> + '_>]) -> Result<Vec<Times>, Failure> {
+        works.iter_mut().try_for_each(|work| once(work).map(drop))?;
+        let (mut times, mut spent) = (vec![Vec::new(); works.len()], Duration::ZERO);
+        while times.first().is_some_and(|first| self.limits.want_more(first.len(), spent)) {
+            let mut longest = Duration::ZERO;
+            for (work, times) in works.iter_mut().zip(&mut times) {
+                let took = once(work)?;
+                longest = longest.max(took);
+                times.push(milliseconds(took));
+            }
+            spent += longest;
+        }
+        Ok(times.into_iter().map(Times::new).collect())
+    }
+
+    /// Tells people something that is no row.
+    pub fn note(&self, text: &str) {
+        self.console.warn(text);
     }
 
     /// Times `f` and prints a row; one run does `parts` parts, and times are per part. One run goes before the timed ones.
