@@ -401,7 +401,8 @@ fn metadata_that_lies_about_keys_is_refused() {
         assert_lie_refused("evaluation", &params, &lie, &format!("{field} = {value}"));
     }
     // A rotation relabelled as one already there.
-    let twice = forged(keys, |metadata| metadata["keys"]["galois"][1]["element"] = metadata["keys"]["galois"][0]["element"].clone(), |_, _| ());
+    let twice =
+        forged(keys, |metadata| metadata["keys"]["galois"][1]["element"] = metadata["keys"]["galois"][0]["element"].clone(), |_, _| ());
     assert_lie_refused("evaluation", &params, &twice, "one automorphism twice");
 }
 
