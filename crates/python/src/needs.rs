@@ -144,7 +144,7 @@ impl PyNeeds {
         let ranks = ranks.iter().map(rank).collect::<PyResult<Vec<_>>>()?;
         if let Some(pair) = ranks.windows(2).find(|pair| pair[0] <= pair[1]) {
             let remedy = "name ranks from the highest to the lowest, as in [2, 1]";
-            return Err(out_of_range(py, "the rank after", format!("{} {}", pair[0], pair[1]), remedy));
+            return Err(out_of_range(py, "the rank after another", format!("{} after {}", pair[1], pair[0]), remedy));
         }
         Ok(Self { needs: needs.along(&ranks, to_rlwe, reach) })
     }
