@@ -1,7 +1,7 @@
 """One circuit at several ranks: where rank 1 is faster, where a module of higher rank, and where it pays to change on the way.
 
-The circuit squares numbers in [-1, 1] again and again, x -> x^2 -> x^4 -> .., once per level, down to level 0. The numbers fill the slots of the
-module's ring degree n, 2^12 of them at degree 2^13. Four ways:
+The circuit squares numbers in [-1, 1] again and again, x -> x^2 -> x^4 -> .., once per level, down to level 0. The numbers fill the slots
+of the module's ring degree n: 2^12 of them at degree 2^13. Four ways:
 
     rlwe      rank 1 at degree N = n r, all the way
     mlwe      rank r at degree n, all the way
@@ -126,10 +126,11 @@ def main() -> None:
     print("  sum  " + "".join(f"{1e3 * seconds[way.name]:>22.2f}" for way in ways))
 
     fastest = min(seconds, key=seconds.__getitem__)
-    print(f"\nfor these {len(numbers)} numbers the fastest way is {fastest}: {seconds['rlwe'] / seconds[fastest]:.2f} times as fast as rlwe")
+    others = ", ".join(f"{seconds[name] / seconds[fastest]:.2f} times its time for {name}" for name in seconds if name != fastest)
+    print(f"\nfor these {len(numbers)} numbers the fastest way is {fastest}; {others}")
     higher = [level for level in range(params.max_level, 0, -1) if levels["rlwe"][level][1] < levels["reduced"][level][1]]
     if higher:
-        print(f"levels where rank 1 is faster: {', '.join(map(str, higher))}; elsewhere the module is")
+        print(f"levels where rank 1 is faster than the reduced module: {', '.join(map(str, higher))}; elsewhere the module is")
     else:
         print("the module is faster at every level")
     # Rank 1 has rank times the slots: filled, it does that much more work in its time.

@@ -108,8 +108,9 @@ def test_keys_of_a_relative_encrypt_there_and_the_roots_decrypts(family):
     assert family.error((weights @ ct).rescale(), weights @ data) < 1e-6
     public = owner.public_key().encrypt(family.numbers).with_keys(family.keys)
     assert family.error(public.to_mlwe(4), family.numbers) < 1e-6
+    assert np.abs(owner.decrypt(family.encrypt()) - family.numbers).max() < 1e-7, "the whole secret in another shape"
     with pytest.raises(cl.WrongParamsError):
-        owner.decrypt(family.encrypt())
+        family.key.relative(family.params.at_rank(2)).decrypt(family.encrypt())
     with pytest.raises(cl.WrongParamsError):
         family.key.relative(cl.Params.preset("insecure_small"))
 
@@ -152,7 +153,8 @@ def test_needs_of_ways_merge_print_and_pickle():
     (route,) = needs.to_dict()["routes"]
     assert route == {"ranks": [2, 1], "to_rlwe": True, "level": 3, "needs": {"relinearise": 3, "rotations": {}}}
     assert cl.Needs(power_rotations=True).to_dict()["power_rotations"] is None
-    assert cl.Needs(power_rotations=True, level=0) and cl.Needs(ranks=[1]) and not cl.Needs()
+    assert all([cl.Needs(power_rotations=True, level=0), cl.Needs(ranks=[1]), cl.Needs(to_rlwe=True)])
+    assert not cl.Needs()
 
 
 def test_what_is_needed_at_the_top_alone_is_made_there_alone(family):
@@ -271,7 +273,8 @@ def test_explanations_tell_temporary_ranks_packing_and_moves():
 
 def test_key_sizes_of_the_explanation_are_those_of_keys(family):
     keys = family.key.evaluation_keys(cl.Needs(relinearise=True))
-    assert keys.nbytes / 2**20 == pytest.approx(family.params.explain().to_dict()["relinearisation_key_mib"])
+    # But for the seeds of the masks, 32 bytes each.
+    assert keys.nbytes / 2**20 == pytest.approx(family.params.explain().to_dict()["relinearisation_key_mib"], abs=2**-10)
 
 
 def test_switching_plans_have_a_part_of_the_temporary_rank(family):
