@@ -33,6 +33,14 @@ def test_polynomials_page_runs_and_its_sigmoid_is_right(capsys):
     assert float(printed[-1]) < 7e-5
 
 
+def test_ranks_page_runs_and_its_product_is_right(capsys):
+    (snippet,) = snippets("docs/ranks.md")
+    exec(snippet, {})
+    rank, error = capsys.readouterr().out.split()
+    assert rank == "2"
+    assert float(error) < 1e-6
+
+
 def test_digits_demo_agrees_with_the_clear_model(tmp_path):
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")
