@@ -262,7 +262,7 @@ def test_explanations_tell_temporary_ranks_packing_and_moves():
     assert (temporary["rank"], temporary["dimension"], len(temporary["bits"])) == (5, 40960, 5)
     assert min(temporary["security_bits"], temporary["base_security_bits"]) == figures["security_bits"] >= 128
     assert temporary["log2_p"] == pytest.approx(sum(figures["special_bits"]) + sum(temporary["bits"]), abs=1e-6)
-    pair = temporary["cross_relinearisation_key_mib"] + temporary["rank_down_key_mib"]
+    pair = temporary["cross_relinearisation_key_mib"] + temporary["rank_down_key_mib"] + (temporary["direct_key_mib"] or 0)
     assert figures["relinearisation_key_mib"] == pytest.approx(pair)
     moves = {(move["degree"], move["rank"]): move["max_level"] for move in figures["moves"]}
     params = cl.Params.preset("dpad_n13_r4")

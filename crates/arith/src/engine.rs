@@ -36,6 +36,25 @@ pub struct Dividend<'a> {
     pub rows: &'a [usize],
 }
 
+impl<'a> Dividend<'a> {
+    /// The row of target `target`.
+    #[must_use]
+    pub fn row(&self, target: usize) -> &'a [u64] {
+        self.residues.row(self.rows[target])
+    }
+}
+
+/// A polynomial to be divided: the sum of the parts that are there.
+#[derive(Debug, Clone, Copy)]
+pub struct DivisionInput<'a> {
+    /// The residues modulo the divisors, in Coeff form: the sources of the remainder's conversion, from row 0 on.
+    pub divisors: &'a Buffer,
+    /// A part in Coeff form.
+    pub coeff: Option<Dividend<'a>>,
+    /// A part in Eval form.
+    pub eval: Option<Dividend<'a>>,
+}
+
 /// A machine that computes with rows of residues.
 pub trait Engine: Send + Sync + Debug {
     /// Ring degree: words per row.
@@ -139,7 +158,12 @@ pub trait Engine: Send + Sync + Debug {
         eval: Option<Dividend<'_>>,
         constants: &[u64],
         transform: bool,
-    ) -> Buffer;
+    ) -> Buffer {
+        self.divide_all(conversion, &[DivisionInput { divisors: x, coeff, eval }], constants, transform).swap_remove(0)
+    }
+
+    /// [`Engine::divide`] for several polynomials, which meet each modulus together: one quotient for each.
+    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Vec<Buffer>;
 
     /// Negacyclic inverse transform of a copy: the rows of `x`.
     fn inverse_ntt_of(&self, x: &Buffer, moduli: &[usize]) -> Buffer;

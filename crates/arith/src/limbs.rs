@@ -32,6 +32,18 @@ pub const SOURCE_BITS: u32 = 52;
 /// A centred integer may be beyond `D/2` by what a floating-point sum is wrong: the offset leaves `D` over this power of two.
 const SLACK_BITS: u32 = 32;
 
+/// Targets per source from which on a division's remainders are worth being made limbs.
+const DIVISION_TARGETS: usize = 3;
+
+/// Words of quotients likewise: fewer stay in the caches, where their steps one by one are as fast.
+const DIVISION_WORDS: usize = 1 << 19;
+
+/// Whether a division of `polys` polynomials of `degree` from `sources` moduli to `targets` reads its remainders in limbs, where the kernels can.
+#[must_use]
+pub fn serve_division(sources: usize, targets: usize, polys: usize, degree: usize) -> bool {
+    targets >= DIVISION_TARGETS * sources && polys * targets * degree >= DIVISION_WORDS
+}
+
 /// How residues of some moduli become limbs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimbForm {

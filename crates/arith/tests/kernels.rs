@@ -182,6 +182,14 @@ fn elementwise_every_tail_length_equals_scalar() {
                         same(&|kernel, x| kernel.mul_constant_assign(x, modulus.multiplier(w)), "mul_constant");
                         same(&|kernel, x| kernel.sub_mul_constant_assign(x, &y, modulus.multiplier(w)), "sub_mul_constant");
                         same(&|kernel, x| kernel.add_mul_constant_assign(x, &y, modulus.multiplier(w)), "add_mul_constant");
+                        for (far, y) in [(false, None), (true, None), (false, Some(&y)), (true, Some(&y))] {
+                            let quotient = |kernel: &dyn RowKernel, x: &mut [u64]| {
+                                let dividend = x.to_vec();
+                                x.fill(u64::MAX);
+                                kernel.quotient(x, &dividend, y.map(Vec::as_slice), modulus.multiplier(w), far);
+                            };
+                            same(&quotient, "quotient");
+                        }
                     }
                 }
             }

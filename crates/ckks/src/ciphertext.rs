@@ -205,6 +205,11 @@ impl Ciphertext {
         Self { params: self.params.clone(), shape: self.shape.clone(), bundles, level, scale, ..*self }
     }
 
+    /// The same array at the shape of `params`.
+    pub(crate) fn moved(&self, params: &Params, bundles: Vec<Bundle<Eval>>) -> Self {
+        Self { params: params.clone(), ..self.with(bundles, self.level, self.scale) }
+    }
+
     /// A ciphertext with every bundle mapped by `f`.
     pub(crate) fn try_map(
         &self,

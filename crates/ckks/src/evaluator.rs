@@ -152,18 +152,29 @@ impl Evaluator {
         operation: &'static str,
         need: impl FnOnce(KeyNeeds) -> KeyNeeds,
     ) -> Result<Option<&EvaluationKeys>, CkksError> {
+        self.keys_at(&x.params, x, operation, need)
+    }
+
+    /// The keys at the shape of `params` for what becomes of `x` there; `None` on a dry run, which writes `need` down.
+    pub(crate) fn keys_at(
+        &self,
+        params: &Params,
+        x: &Ciphertext,
+        operation: &'static str,
+        need: impl FnOnce(KeyNeeds) -> KeyNeeds,
+    ) -> Result<Option<&EvaluationKeys>, CkksError> {
         self.check(x)?;
         match &self.keys {
             Keys::Held(keys) => {
                 x.key_id.check_same(keys.id(), "the evaluation key")?;
-                keys.relative(x.params.shape()).map(Some)
+                keys.relative(params.shape()).map(Some)
             }
             Keys::Recorded(needs) if x.is_symbol() => {
                 if let Ok(mut needs) = needs.lock() {
-                    *needs = if x.params == self.params {
+                    *needs = if *params == self.params {
                         need(std::mem::take(&mut needs))
                     } else {
-                        std::mem::take(&mut *needs).relative(x.params.shape(), &need(KeyNeeds::new()))
+                        std::mem::take(&mut *needs).relative(params.shape(), &need(KeyNeeds::new()))
                     };
                 }
                 Ok(None)
@@ -172,10 +183,10 @@ impl Evaluator {
         }
     }
 
-    /// How a product at `level` is relinearised.
-    pub(crate) fn relineariser(&self, x: &Ciphertext, level: Level) -> Result<Option<Relineariser<'_>>, CkksError> {
-        let keys = self.keys_for(x, PRODUCT, |needs| needs.relinearise(Reach::Level(level.0)))?;
-        keys.map(EvaluationKeys::relineariser).transpose()
+    /// How products at `level` are relinearised, at the shape of `params`.
+    pub(crate) fn relineariser(&self, params: &Params, x: &Ciphertext, level: Level) -> Result<Option<Relineariser<'_>>, CkksError> {
+        let keys = self.keys_at(params, x, PRODUCT, |needs| needs.relinearise(Reach::Level(level.0)))?;
+        keys.map(|keys| keys.relineariser(level)).transpose()
     }
 
     fn check_pair(&self, x: &Ciphertext, y: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
@@ -456,7 +467,7 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; shape, encoding, level, scale and secret errors.
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let key = self.relineariser(x, x.level.min(y.level))?;
+        let key = self.relineariser(&x.params, x, x.level.min(y.level))?;
         x.params.switcher()?; // on dry runs, too
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let product = |(key, (a, b)): (&Relineariser<'_>, (&Bundle<Eval>, &Bundle<Eval>))| key.relinearise(&a.tensor(b)?);
@@ -469,7 +480,7 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let key = self.relineariser(x, x.level.min(y.level))?;
+        let key = self.relineariser(&x.params, x, x.level.min(y.level))?;
         x.params.switcher()?; // on dry runs, too
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;

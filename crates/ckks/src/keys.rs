@@ -388,6 +388,7 @@ impl SecretKey {
         }
         let mut count =
             needs.rotation_steps().count() + usize::from(needs.relinearisation().is_some()) + usize::from(needs.conjugation().is_some());
+        count += usize::from(needs.relinearisation().is_some() && self.params.direct(Level(0)).is_some());
         count += usize::from(crossing || needs.powers().is_some()) + needs.powers().map_or(0, |_| self.powers().len());
         for (rank, _) in needs.reductions() {
             let from = self.params.rank();
@@ -459,6 +460,11 @@ impl SecretKey {
                 }
                 _ => SwitchKey::relinearisation(chain, self.params.gadget()?, reach, &self.secret, rng)?,
             });
+            if let Some((temporary, most)) = self.params.direct(Level(0)).and_then(|temporary| Some((temporary, temporary.direct_level?))) {
+                tick()?;
+                let key = SwitchKey::relinearisation(temporary.chain(), &temporary.gadget, reach.min(most), &self.secret, rng)?;
+                keys.direct = Some(key);
+            }
         }
         let rotations = needs.rotation_steps().map(|(steps, reach)| (GaloisElement::rotation(steps, degree), reach));
         let conjugation = needs.conjugation().map(|reach| (GaloisElement::conjugation(degree), reach));
@@ -545,6 +551,8 @@ pub struct EvaluationKeys {
     pub(crate) id: KeyId,
     /// To the temporary rank, where products go through it.
     pub(crate) relinearisation: Option<SwitchKey>,
+    /// To the rank itself over the widened chain, for the levels where that is secure.
+    pub(crate) direct: Option<SwitchKey>,
     /// Back from the temporary rank.
     pub(crate) rank_down: Option<SwitchKey>,
     pub(crate) galois: BTreeMap<GaloisElement, GaloisKey>,
@@ -590,6 +598,7 @@ impl EvaluationKeys {
             params: params.clone(),
             id,
             relinearisation: None,
+            direct: None,
             rank_down: None,
             galois: BTreeMap::new(),
             powers: BTreeMap::new(),
@@ -649,10 +658,13 @@ impl EvaluationKeys {
         self.relinearisation.as_ref().ok_or(CkksError::NoRelinearisationKey)
     }
 
-    /// How products are relinearised.
-    pub(crate) fn relineariser(&self) -> Result<Relineariser<'_>, CkksError> {
+    /// How products at `level` are relinearised.
+    pub(crate) fn relineariser(&self, level: Level) -> Result<Relineariser<'_>, CkksError> {
         let key = self.relinearisation()?;
         match self.params.crossing() {
+            Some(temporary) if let Some(direct) = self.direct.as_ref().filter(|direct| level <= direct.level()) => {
+                Ok(Relineariser::Direct(&temporary.switcher, direct))
+            }
             None => Ok(Relineariser::Direct(self.params.switcher()?, key)),
             Some(_) => Ok(Relineariser::Crossing(self.crossing()?, key)),
         }
@@ -735,11 +747,12 @@ impl EvaluationKeys {
         let (base, temporary) = (self.params.switcher().ok(), self.params.temporary().map(|temporary| &temporary.switcher));
         let up = if self.params.crossing().is_some() { temporary } else { base };
         let relinearisation = self.relinearisation.iter().map(move |key| (up, key));
+        let direct = self.direct.iter().map(move |key| (temporary, key));
         let down = self.rank_down.iter().map(move |key| (base, key));
         let galois = self.galois.values().map(move |galois| (base, &galois.key));
         let powers = self.powers.values().map(move |galois| (temporary, &galois.key));
         let reductions = self.reductions.values().map(|(lower, key)| (lower.switcher().ok(), key));
-        let all = relinearisation.chain(down).chain(galois).chain(powers).chain(reductions);
+        let all = relinearisation.chain(direct).chain(down).chain(galois).chain(powers).chain(reductions);
         all.filter_map(|(switcher, key)| Some((switcher?, key)))
     }
 

@@ -16,6 +16,7 @@ use crate::evaluator::{Evaluator, check_slots, with_each};
 use crate::keys::EvaluationKeys;
 use crate::needs::{KeyNeeds, Reach, Route};
 use crate::params::Params;
+use crate::schedule::RankSchedule;
 use crate::shape::ModuleShape;
 
 /// How errors call them.
@@ -109,6 +110,21 @@ fn path(keys: &EvaluationKeys, rank: usize) -> Option<Vec<usize>> {
     })
 }
 
+/// A bundle at a lower rank, by the keys there are.
+pub(crate) fn reduce(keys: &EvaluationKeys, bundle: &Bundle<Eval>, rank: usize) -> Result<Bundle<Eval>, CkksError> {
+    // Without a way there, the error names the keys there are.
+    let steps = path(keys, rank).unwrap_or_else(|| vec![rank]);
+    let (mut reduced, mut keys) = (bundle.clone(), keys);
+    for rank in steps {
+        let (lower, key) = keys.reduction(rank)?;
+        reduced = reduced.reduce_rank(rank, lower.switcher()?, key)?;
+        if let Ok(next) = keys.relative(lower.shape()) {
+            keys = next;
+        }
+    }
+    Ok(reduced)
+}
+
 impl Evaluator {
     /// The same array at rank `rank`: lower, by reduction keys, or higher, by zeros, up to the rank of the parameters.
     ///
@@ -121,11 +137,7 @@ impl Evaluator {
         }
         let target = x.params.at_rank(rank)?;
         if rank > x.params.rank() {
-            return Ok(Ciphertext {
-                params: target,
-                bundles: x.bundles.iter().map(|b| b.rank_up(rank)).collect::<Result<_, _>>()?,
-                ..x.clone()
-            });
+            return Ok(x.moved(&target, x.bundles.iter().map(|bundle| bundle.rank_up(rank)).collect::<Result<_, _>>()?));
         }
         if x.level > target.max_level() {
             return Err(CkksError::LevelTooHigh {
@@ -136,20 +148,17 @@ impl Evaluator {
             });
         }
         let keys = self.keys_for(x, REDUCTION, |needs| needs.reduce_to(rank, Reach::Level(x.level.0)).single_steps())?;
-        let Some(keys) = keys else { return Ok(Ciphertext { params: target, ..x.clone() }) };
-        // Without a way there, the error names the keys there are.
-        let steps = path(keys, rank).unwrap_or_else(|| vec![rank]);
-        let (mut reduced, mut keys) = (x.clone(), keys);
-        for rank in steps {
-            let (lower, key) = keys.reduction(rank)?;
-            let switcher = lower.switcher()?;
-            let bundles = reduced.bundles.iter().map(|bundle| bundle.reduce_rank(rank, switcher, key)).collect::<Result<_, _>>()?;
-            reduced = Ciphertext { params: lower.clone(), bundles, ..reduced };
-            if let Ok(next) = keys.relative(lower.shape()) {
-                keys = next;
-            }
-        }
-        Ok(reduced)
+        let Some(keys) = keys else { return Ok(x.moved(&target, Vec::new())) };
+        let bundles = x.bundles.iter().map(|bundle| reduce(keys, bundle, rank)).collect::<Result<_, _>>()?;
+        Ok(x.moved(&target, bundles))
+    }
+
+    /// `x` at the rank that `schedule` has for its level, where that is lower than its own.
+    ///
+    /// # Errors
+    /// As [`Evaluator::to_rank`].
+    pub fn follow(&self, x: &Ciphertext, schedule: &RankSchedule) -> Result<Ciphertext, CkksError> {
+        self.to_rank(x, schedule.rank_at(x.level).min(x.params.rank()))
     }
 
     /// The same array at rank 1 and the degree that has the same dimension; where the rank is not a power of two, its odd part remains.
@@ -169,9 +178,7 @@ impl Evaluator {
         }
         check_convertible(x, from.degree, TO_RLWE)?;
         let steps: Vec<i64> = trace_steps(from.degree, target.degree()).collect();
-        let symbol = Ciphertext { params: target.clone(), bundles: Vec::new(), ..x.clone() };
-        let asked = if x.is_symbol() { &symbol } else { &Ciphertext { params: target.clone(), ..x.clone() } };
-        let keys = self.keys_for(asked, TO_RLWE, |needs| needs.rotations(steps.iter().copied(), Reach::Level(x.level.0)))?;
+        let keys = self.keys_at(&target, x, TO_RLWE, |needs| needs.rotations(steps.iter().copied(), Reach::Level(x.level.0)))?;
         let convert = |(keys, bundle): (&EvaluationKeys, &Bundle<Eval>)| {
             let ring = target.chain().ring();
             let mut embedded = bundle.embed(ring)?;
@@ -192,7 +199,7 @@ impl Evaluator {
             Ok(embedded)
         };
         let bundles = with_each(keys, &x.bundles).map(convert).collect::<Result<_, CkksError>>()?;
-        Ok(Ciphertext { bundles, ..symbol })
+        Ok(x.moved(&target, bundles))
     }
 
     /// The same array at rank `rank` and the degree that has the same dimension. No key: it is a rearrangement. Noise of the other coefficients is
@@ -216,7 +223,7 @@ impl Evaluator {
         check_convertible(x, target.degree(), TO_MLWE)?;
         let ring = target.chain().ring();
         let bundles = x.bundles.iter().map(|bundle| bundle.extract(ring)).collect::<Result<_, _>>()?;
-        Ok(Ciphertext { params: target, bundles, ..x.clone() })
+        Ok(x.moved(&target, bundles))
     }
 }
 

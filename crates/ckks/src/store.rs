@@ -349,6 +349,8 @@ pub struct EvaluationKeysMetadata {
 pub struct KeysMetadata {
     relinearisation_level: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    direct_level: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     rank_down_level: Option<usize>,
     galois: Vec<GaloisMetadata>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -391,6 +393,7 @@ impl KeysMetadata {
         let reduction = |(&rank, (_, key)): (&usize, &(Params, SwitchKey))| ReductionMetadata { rank, level: key.level().0 };
         Self {
             relinearisation_level: keys.relinearisation.as_ref().map(|key| key.level().0),
+            direct_level: keys.direct.as_ref().map(|key| key.level().0),
             rank_down_level: keys.rank_down.as_ref().map(|key| key.level().0),
             galois: galois(&keys.galois),
             powers: galois(&keys.powers),
@@ -400,7 +403,8 @@ impl KeysMetadata {
     }
 
     fn count(&self) -> usize {
-        let own = usize::from(self.relinearisation_level.is_some()) + usize::from(self.rank_down_level.is_some());
+        let single = [self.relinearisation_level, self.direct_level, self.rank_down_level];
+        let own = single.into_iter().flatten().count();
         let lists = self.galois.len() + self.powers.len() + self.reductions.len();
         own + lists + self.relatives.iter().map(|relative| relative.keys.count()).sum::<usize>()
     }
@@ -497,6 +501,12 @@ impl KeySections<'_, '_> {
         if let Some(level) = metadata.relinearisation_level {
             let form = if params.crossing().is_some() { wide(quadratic)? } else { base(quadratic)? };
             keys.relinearisation = Some(self.key(params, level, &form)?);
+        }
+        if let Some(level) = metadata.direct_level {
+            let temporary = temporary()?;
+            // What a key may reach is a matter of security, not of who made it.
+            let most = temporary.direct_level.ok_or_else(|| inconsistent("a direct key, these parameters are secure with none"))?;
+            keys.direct = Some(self.key(params, level, &KeyForm { rank, most, ..wide(quadratic)? })?);
         }
         if let Some(level) = metadata.rank_down_level {
             keys.rank_down = Some(self.key(params, level, &base(temporary()?.rank - rank)?)?);

@@ -168,3 +168,63 @@ fn ring_switching_is_extract_reduce_embed() {
     assert_eq!(small.params().shape(), ModuleShape { degree: 512, rank: 1 });
     assert!(deviation(&owner, &small, &values) < 1e-6);
 }
+
+#[test]
+fn polynomials_follow_a_schedule_of_ranks() {
+    use clathrate_ckks::{Polynomial, PolynomialBasis, RankSteps};
+    // As made, reductions pay from some level on.
+    let runtime = Runtime { switching: clathrate_ckks::params::Switching::AsMade, ..Runtime::default() };
+    let params = Params::preset("insecure_dpad", &runtime).expect("preset");
+    let owner = key(&params);
+    let coefficients: Vec<f64> = (0..16).map(|i| 0.3 / f64::from(i + 1) * if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
+    let polynomial = Polynomial::new(coefficients, PolynomialBasis::Chebyshev, (-1.0, 1.0)).expect("polynomial");
+    let values = numbers(128);
+    let expected: Vec<f64> = values.iter().map(|&x| polynomial.evaluate(x)).collect();
+    let level = Level(6);
+    for steps in [RankSteps::Halves, RankSteps::Single] {
+        let plan = polynomial.plan(&params, level).expect("plan").with_rank_schedule(steps).expect("schedule");
+        let schedule = plan.rank_schedule().expect("schedule");
+        assert!(schedule.milliseconds() <= schedule.unreduced_milliseconds() * (1.0 + 1e-9), "{schedule}");
+        let evaluator = evaluator(&owner, &plan.needs());
+        let x = encrypt(&owner, &values, Some(level));
+        let result = evaluator.run_polynomial(&x, &plan).expect("run");
+        assert_eq!(result.params().rank(), plan.output_rank());
+        assert!(plan.output_rank() < 4, "{schedule}");
+        assert!(deviation(&owner, &result, &expected) < 1e-5, "{steps:?}\n{schedule}");
+        // A dry run asks for keys that do.
+        let dry = Evaluator::recording(&params);
+        let symbol = Ciphertext::symbol(&params, &[128], Encoding::Slots, false, params.max_level(), params.scale(params.max_level()))
+            .expect("symbol");
+        dry.run_polynomial(&symbol, &plan).expect("dry run");
+        let evaluator = self::evaluator(&owner, &dry.needs().single_steps());
+        assert!(deviation(&owner, &evaluator.run_polynomial(&x, &plan).expect("run"), &expected) < 1e-5);
+    }
+}
+
+#[test]
+fn schedules_reduce_where_it_pays_and_the_evaluator_follows() {
+    use clathrate_ckks::{RankSchedule, RankSteps};
+    let params = params("insecure_dpad");
+    let owner = key(&params);
+    let top = params.max_level();
+    for steps in [RankSteps::Halves, RankSteps::Single] {
+        let schedule = RankSchedule::repeated_squaring(&params, top, steps).expect("schedule");
+        let ranks: Vec<usize> = (0..=top.0).rev().map(|level| schedule.rank_at(Level(level))).collect();
+        assert_eq!(ranks[0], 4);
+        assert!(ranks.is_sorted_by(|x, y| x >= y), "{ranks:?}");
+        assert!(ranks[top.0] < 4, "{ranks:?}");
+        for (level, &rank) in ranks.iter().rev().enumerate() {
+            assert!(Level(level) <= params.at_rank(rank).expect("rank").max_level(), "level {level} at rank {rank}");
+        }
+        let evaluator = evaluator(&owner, &schedule.needs());
+        let mut expected = numbers(128);
+        let mut x = encrypt(&owner, &expected, None);
+        while x.level() > Level(0) {
+            x = evaluator.follow(&x, &schedule).expect("follow");
+            assert_eq!(x.params().rank(), schedule.rank_at(x.level()));
+            x = evaluator.multiply_rescale(&x, &x).expect("square");
+            expected = squares(&expected);
+        }
+        assert!(deviation(&owner, &x, &expected) < 1e-4, "{schedule}");
+    }
+}

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Both are the one switch, of a widened chain and of the ordinary one, with all that it has: coalesced keys, either engine, plans. Source: [dpad-he,
-//! Algorithms 1, 2]; differs: the two products of a relinearisation meet before one mod-down, which the paper does once per stage: `(k + 1)(l + K)`
-//! transforms fewer, and one rounding less.
+//! Algorithms 1, 2]; differs: the two products of a relinearisation meet before one mod-down, which the paper does once per stage: `(k + 1)(l + p)`
+//! transforms fewer, `p` the primes of `P`, and one rounding less.
 
 use clathrate_arith::Automorphism;
 
@@ -131,7 +131,8 @@ impl SwitchKey {
     /// A cross-relinearisation key: from `s_i s_j` to `temporary`, a secret that begins with `secret`; over the widened chain. [dpad-he, sec. 3.2]
     ///
     /// # Errors
-    /// As [`SwitchKey::generate`]; [`LatticeError::RankUp`] where `temporary` does not have a higher rank.
+    /// As [`SwitchKey::generate`]; [`LatticeError::NothingBeyondRank`] where `temporary` does not have a higher rank, [`LatticeError::NotNested`] where it does
+    /// not begin with `secret`: its first polynomials are what stays.
     pub fn cross_relinearisation(
         wide: &Chain,
         gadget: &Gadget,
@@ -142,9 +143,14 @@ impl SwitchKey {
     ) -> Result<Self, LatticeError> {
         wide.check_level(level)?;
         if temporary.rank() <= secret.rank() {
-            return Err(LatticeError::RankUp { from: secret.rank(), to: temporary.rank() });
+            return Err(LatticeError::NothingBeyondRank { rank: temporary.rank(), at: secret.rank() });
         }
+        temporary.check_degree(wide.ring())?;
         let matrix = SecretMatrix::quadratic(secret, wide.ring(), &wide.key_basis(level))?;
+        if temporary.bodies() == secret.bodies() && temporary.truncate_rank(secret.rank())?.all_coefficients() != secret.all_coefficients()
+        {
+            return Err(LatticeError::NotNested { rank: secret.rank(), temporary: temporary.rank() });
+        }
         Self::generate(wide, gadget, level, &matrix, temporary, rng)
     }
 
@@ -152,7 +158,7 @@ impl SwitchKey {
     /// rank. [dpad-he, sec. 3.1.1, 3.2]
     ///
     /// # Errors
-    /// As [`SwitchKey::generate`]; [`LatticeError::RankUp`] where `secret` has none beyond `rank`.
+    /// As [`SwitchKey::generate`]; [`LatticeError::NothingBeyondRank`] where `secret` has none beyond `rank`.
     pub fn rank_down(
         chain: &Chain,
         gadget: &Gadget,

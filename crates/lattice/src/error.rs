@@ -201,6 +201,24 @@ pub enum LatticeError {
         /// Rank of the key's result.
         rank: usize,
     },
+    /// A cut by rank that leaves nothing on one side.
+    #[error("nothing can be cut off rank {rank} at {at}: the cut must be above 0 and below {rank}")]
+    NothingBeyondRank {
+        /// Rank there is.
+        rank: usize,
+        /// Where the cut was to be.
+        at: usize,
+    },
+    /// A temporary secret that is none of the secret's.
+    #[error(
+        "the temporary secret of rank {temporary} does not begin with the secret of rank {rank}: join the secret and further polynomials"
+    )]
+    NotNested {
+        /// Rank of the secret.
+        rank: usize,
+        /// Rank of the temporary one.
+        temporary: usize,
+    },
     /// Ranks that a rank move cannot join.
     #[error("rank-up from {from} to {to} is impossible: the target must not be smaller")]
     RankUp {

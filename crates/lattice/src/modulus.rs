@@ -7,7 +7,7 @@
 //! round(x / D) = (x - [x]_D) / D mod Q',     [x]_D centred in [-D/2, D/2]
 //! ```
 
-use clathrate_arith::{BaseConversion, Buffer, Dividend, Rounding};
+use clathrate_arith::{BaseConversion, Buffer, Dividend, DivisionInput, Rounding};
 
 use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
@@ -24,6 +24,33 @@ pub struct Division {
     conversion: BaseConversion,
     /// `-1 / D` modulo each kept prime: the remainder's buffer takes the result, so it is `(remainder - x) * (-1/D)`.
     negative_inverse: Vec<u64>,
+}
+
+/// A polynomial to be divided: the sum of the parts that are there.
+#[derive(Debug, Clone, Copy)]
+struct Parts<'a> {
+    coeff: Option<&'a Poly<Coeff>>,
+    eval: Option<&'a Poly<Eval>>,
+}
+
+/// The same, and where its rows are.
+struct Split<'a> {
+    parts: Parts<'a>,
+    /// Its rows modulo the divisors, in Coeff form.
+    divisors: Buffer,
+    /// The rows of the kept primes.
+    coeff_rows: Vec<usize>,
+    eval_rows: Vec<usize>,
+}
+
+impl Split<'_> {
+    fn input(&self) -> DivisionInput<'_> {
+        DivisionInput {
+            divisors: &self.divisors,
+            coeff: self.parts.coeff.map(|x| Dividend { residues: x.data(), rows: &self.coeff_rows }),
+            eval: self.parts.eval.map(|x| Dividend { residues: x.data(), rows: &self.eval_rows }),
+        }
+    }
 }
 
 impl Division {
@@ -69,12 +96,64 @@ impl Division {
         LatticeError::BasisMismatch { left: basis.len(), right: self.divisors.len() + self.kept.len() }
     }
 
-    /// Where the kept primes are in `x`, and a copy of the rows of the divisors.
-    fn split<D: Domain>(&self, x: &Poly<D>) -> Result<(Vec<usize>, Buffer), LatticeError> {
+    /// The rows of the kept primes in `x`.
+    fn kept_rows<D: Domain>(&self, x: &Poly<D>) -> Result<Vec<usize>, LatticeError> {
         self.check_ring(x)?;
-        let kept = x.basis().rows_of(self.kept.indices()).ok_or_else(|| self.mismatch(x.basis()))?;
-        let divisors = x.basis().rows_of(self.divisors.indices()).ok_or_else(|| self.mismatch(x.basis()))?;
-        Ok((kept, x.data().select(&divisors)))
+        x.basis().rows_of(self.kept.indices()).ok_or_else(|| self.mismatch(x.basis()))
+    }
+
+    /// A copy of the rows of the divisors.
+    fn divisor_rows<D: Domain>(&self, x: &Poly<D>) -> Result<Buffer, LatticeError> {
+        let rows = x.basis().rows_of(self.divisors.indices()).ok_or_else(|| self.mismatch(x.basis()))?;
+        Ok(x.data().select(&rows))
+    }
+
+    /// `x <- x + y` modulo the divisors that `y` has.
+    fn add_divisor_rows(&self, x: &mut Buffer, y: &Poly<Eval>) {
+        let engine = self.ring.engine();
+        let places = self.divisors.indices().iter().enumerate().filter_map(|(row, &index)| Some((row, y.basis().row_of(index)?)));
+        let (rows, others): (Vec<usize>, Vec<usize>) = places.unzip();
+        if rows.is_empty() {
+            return;
+        }
+        let moduli: Vec<usize> = rows.iter().map(|&row| self.divisors.indices()[row]).collect();
+        let mut own = y.data().select(&others);
+        engine.inverse_ntt(&mut own, 0..moduli.len(), &moduli);
+        let mut sums = x.select(&rows);
+        engine.add_assign(&mut sums, &own, &moduli);
+        for (i, &row) in rows.iter().enumerate() {
+            x.row_mut(row).copy_from_slice(sums.row(i));
+        }
+    }
+
+    /// Refuses parts that lack a prime; brings the divisors' rows to Coeff form.
+    fn split<'a>(&self, parts: Parts<'a>) -> Result<Split<'a>, LatticeError> {
+        let coeff_rows = parts.coeff.map(|x| self.kept_rows(x)).transpose()?.unwrap_or_default();
+        let eval_rows = parts.eval.map(|x| self.kept_rows(x)).transpose()?.unwrap_or_default();
+        let engine = self.ring.engine();
+        let divisors = match (parts.coeff, parts.eval) {
+            (Some(x), y) => {
+                let mut divisors = self.divisor_rows(x)?;
+                if let Some(y) = y {
+                    self.add_divisor_rows(&mut divisors, y);
+                }
+                divisors
+            }
+            (None, Some(x)) => {
+                let mut divisors = self.divisor_rows(x)?;
+                engine.inverse_ntt(&mut divisors, 0..self.divisors.len(), self.divisors.indices());
+                divisors
+            }
+            (None, None) => engine.zeroed(self.divisors.len()),
+        };
+        Ok(Split { parts, divisors, coeff_rows, eval_rows })
+    }
+
+    /// The quotients of several polynomials, which meet each prime together; in Eval form where `transform`.
+    fn quotients<'a>(&self, polys: impl IntoIterator<Item = Parts<'a>>, transform: bool) -> Result<Vec<Buffer>, LatticeError> {
+        let splits = polys.into_iter().map(|parts| self.split(parts)).collect::<Result<Vec<_>, _>>()?;
+        let inputs: Vec<DivisionInput<'_>> = splits.iter().map(Split::input).collect();
+        Ok(self.ring.engine().divide_all(&self.conversion, &inputs, &self.negative_inverse, transform))
     }
 
     /// `round(x / D)` in Coeff form. Cost: no transforms.
@@ -82,9 +161,7 @@ impl Division {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide_coeff(&self, x: &Poly<Coeff>) -> Result<Poly<Coeff>, LatticeError> {
-        let (kept, divisors) = self.split(x)?;
-        let x = Dividend { residues: x.data(), rows: &kept };
-        let quotient = self.ring.engine().divide(&self.conversion, &divisors, Some(x), None, &self.negative_inverse, false);
+        let quotient = self.quotients([Parts { coeff: Some(x), eval: None }], false)?.swap_remove(0);
         Ok(Poly::from_buffer(&self.ring, &self.kept, quotient))
     }
 
@@ -93,47 +170,32 @@ impl Division {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide_eval(&self, x: &Poly<Eval>) -> Result<Poly<Eval>, LatticeError> {
-        let (kept, mut divisors) = self.split(x)?;
-        let engine = self.ring.engine();
-        engine.inverse_ntt(&mut divisors, 0..self.divisors.len(), self.divisors.indices());
-        let x = Dividend { residues: x.data(), rows: &kept };
-        let quotient = engine.divide(&self.conversion, &divisors, None, Some(x), &self.negative_inverse, true);
+        let quotient = self.quotients([Parts { coeff: None, eval: Some(x) }], true)?.swap_remove(0);
         Ok(Poly::from_buffer(&self.ring, &self.kept, quotient))
     }
 
-    /// `round((x + y) / D)` in Eval form, from a part in Coeff and a part in Eval form; `y` is zero modulo the divisors it lacks. Cost:
-    /// one inverse transform per divisor that `y` has, one forward transform per kept prime.
+    /// `round((x + y) / D)` in Eval form for every polynomial, from a part in Coeff and a part in Eval form; `y` is zero modulo the divisors it
+    /// lacks. Cost, each: one inverse transform per divisor that `y` has, one forward transform per kept prime.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes, or `y` a kept one; [`LatticeError::RingMismatch`].
-    pub fn divide_parts(&self, x: &Poly<Coeff>, y: Option<&Poly<Eval>>) -> Result<Poly<Eval>, LatticeError> {
-        let (kept, mut divisors) = self.split(x)?;
-        let engine = self.ring.engine();
-        let places: Vec<(usize, usize)> = match y {
-            None => Vec::new(),
-            Some(y) => {
-                self.check_ring(y)?;
-                self.divisors.indices().iter().enumerate().filter_map(|(row, &i)| Some((row, y.basis().row_of(i)?))).collect()
-            }
-        };
-        if let (Some(y), false) = (y, places.is_empty()) {
-            let moduli: Vec<usize> = places.iter().map(|&(row, _)| self.divisors.indices()[row]).collect();
-            let mut own = y.data().select(&places.iter().map(|&(_, row)| row).collect::<Vec<_>>());
-            engine.inverse_ntt(&mut own, 0..moduli.len(), &moduli);
-            let mut sums = divisors.select(&places.iter().map(|&(row, _)| row).collect::<Vec<_>>());
-            engine.add_assign(&mut sums, &own, &moduli);
-            for (i, &(row, _)) in places.iter().enumerate() {
-                divisors.row_mut(row).copy_from_slice(sums.row(i));
-            }
+    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes, or `y` a kept one; [`LatticeError::RingMismatch`];
+    /// [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the two differ in shape.
+    pub fn divide_parts(&self, x: &Bundle<Coeff>, y: Option<&Bundle<Eval>>) -> Result<Bundle<Eval>, LatticeError> {
+        if let Some(y) = y.filter(|y| y.rank() != x.rank()) {
+            return Err(LatticeError::RankMismatch { left: x.rank(), right: y.rank() });
         }
-        let rows = match y {
-            None => Vec::new(),
-            Some(y) => y.basis().rows_of(self.kept.indices()).ok_or_else(|| self.mismatch(y.basis()))?,
-        };
-        let x = Dividend { residues: x.data(), rows: &kept };
-        let y = y.map(|y| Dividend { residues: y.data(), rows: &rows });
-        let quotient = engine.divide(&self.conversion, &divisors, Some(x), y, &self.negative_inverse, true);
-        Ok(Poly::from_buffer(&self.ring, &self.kept, quotient))
+        if let Some(y) = y.filter(|y| y.body_count() != x.body_count()) {
+            return Err(LatticeError::BodiesMismatch { left: x.body_count(), right: y.body_count() });
+        }
+        let mut others = y.into_iter().flat_map(Bundle::polys);
+        let quotients = self.quotients(x.polys().map(|x| Parts { coeff: Some(x), eval: others.next() }), true)?;
+        self.bundle_of(x.rank(), quotients)
+    }
+
+    fn bundle_of<D: Domain>(&self, rank: usize, quotients: Vec<Buffer>) -> Result<Bundle<D>, LatticeError> {
+        let mut polys = quotients.into_iter().map(|quotient| Poly::from_buffer(&self.ring, &self.kept, quotient));
+        let mask = polys.by_ref().take(rank).collect();
+        Bundle::new(mask, polys.collect())
     }
 }
 
@@ -155,7 +217,7 @@ impl Bundle<Eval> {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide(&self, division: &Division) -> Result<Self, LatticeError> {
-        self.try_map(|poly| division.divide_eval(poly))
+        division.bundle_of(self.rank(), division.quotients(self.polys().map(|x| Parts { coeff: None, eval: Some(x) }), true)?)
     }
 }
 
@@ -165,6 +227,6 @@ impl Bundle<Coeff> {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide(&self, division: &Division) -> Result<Self, LatticeError> {
-        self.try_map(|poly| division.divide_coeff(poly))
+        division.bundle_of(self.rank(), division.quotients(self.polys().map(|x| Parts { coeff: Some(x), eval: None }), false)?)
     }
 }

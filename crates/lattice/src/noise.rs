@@ -78,7 +78,13 @@ impl NoiseModel {
     /// A sum of components has the sum of their errors. Source: [level-aware, sec. 4.3, Noise Analysis]; differs: variances, not maxima.
     #[must_use]
     pub fn coalesced_products(&self, inputs: usize, digits: &[(f64, usize)]) -> f64 {
-        let digits: f64 = digits.iter().map(|&(bits, components)| components as f64 * (2.0 * bits).exp2()).sum();
+        self.products_over(inputs, digits, 0.0)
+    }
+
+    /// The same over `P^2`, divided digit by digit: squares of digits of 512 bits and more are no doubles.
+    #[must_use]
+    pub fn products_over(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
+        let digits: f64 = digits.iter().map(|&(bits, components)| components as f64 * (2.0 * (bits - log2_special)).exp2()).sum();
         ERROR_STANDARD_DEVIATION.powi(2) * (inputs * self.degree) as f64 * digits / 12.0
     }
 
@@ -91,17 +97,15 @@ impl NoiseModel {
     /// What a whole switch adds with digits as in [`NoiseModel::coalesced_products`].
     #[must_use]
     pub fn coalesced_switch(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
-        self.coalesced_products(inputs, digits) * (-2.0 * log2_special).exp2() + self.rounding()
+        self.products_over(inputs, digits, log2_special) + self.rounding()
     }
 
     /// What a cross-relinearisation adds, both stages with one mod-down: the first one's products over `P^`, the rounding of the `high` polynomials
     /// that come down, the second one's products over `P`, the rounding of the result. Source: [dpad-he, sec. 3.4]; differs: variances, not maxima.
     #[must_use]
     pub fn crossing(&self, inputs: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
-        let products =
-            |inputs, (digits, log2_special): (&[(f64, usize)], f64)| self.coalesced_products(inputs, digits) * (-2.0 * log2_special).exp2();
         let high_rounding = (high * self.degree) as f64 * self.secret_variance / 12.0;
-        products(inputs, wide) + high_rounding + products(high, base) + self.rounding()
+        self.products_over(inputs, wide.0, wide.1) + high_rounding + self.coalesced_switch(high, base.0, base.1)
     }
 
     /// What `count` rotations at a temporary rank and the way back add: for each one the products of a switch over `P^` and the rounding at rank
@@ -111,7 +115,7 @@ impl NoiseModel {
     pub fn crossing_rotation(&self, count: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
         let Some(further) = count.checked_sub(1) else { return 0.0 };
         let at_high = Self { rank: self.rank + high, ..*self };
-        let products = self.coalesced_products(self.rank + further * at_high.rank, wide.0) * (-2.0 * wide.1).exp2();
+        let products = self.products_over(self.rank + further * at_high.rank, wide.0, wide.1);
         products + count as f64 * at_high.rounding() + self.coalesced_switch(high, base.0, base.1)
     }
 

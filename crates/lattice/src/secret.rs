@@ -206,13 +206,13 @@ impl SecretKey {
     /// `s || s'`: this secret with further polynomials, of which `extra` has one vector per body.
     ///
     /// # Errors
-    /// [`LatticeError::BodiesMismatch`], [`LatticeError::DegreeChange`] where the two do not fit.
+    /// [`LatticeError::BodiesMismatch`], [`LatticeError::RingMismatch`] where the two do not fit.
     pub fn join_rank(&self, extra: &Self) -> Result<Self, LatticeError> {
         if self.bodies() != extra.bodies() {
             return Err(LatticeError::BodiesMismatch { left: self.bodies(), right: extra.bodies() });
         }
         if self.degree() != extra.degree() {
-            return Err(LatticeError::DegreeChange { degree: extra.degree(), rank: extra.rank(), target: self.degree(), what: "degree" });
+            return Err(LatticeError::RingMismatch { left: self.degree(), right: extra.degree() });
         }
         let mut coefficients = Zeroizing::new(Vec::with_capacity(self.all_coefficients().len() + extra.all_coefficients().len()));
         for body in 0..self.bodies() {
@@ -220,8 +220,9 @@ impl SecretKey {
             (0..extra.rank()).for_each(|i| coefficients.extend_from_slice(extra.coefficients(body, i)));
         }
         let distribution = match (self.distribution(), extra.distribution()) {
-            (SecretDistribution::FixedWeight(x), SecretDistribution::FixedWeight(y)) => SecretDistribution::FixedWeight(x + y),
-            _ => SecretDistribution::UniformTernary,
+            (SecretDistribution::UniformTernary, SecretDistribution::UniformTernary) => SecretDistribution::UniformTernary,
+            // Of parts that differ, the expected weight, so that the variance of the whole is right.
+            _ => SecretDistribution::FixedWeight(self.expected_weight() + extra.expected_weight()),
         };
         Self::from_coefficients(self.degree(), self.rank() + extra.rank(), self.bodies(), distribution, coefficients)
     }
@@ -229,24 +230,34 @@ impl SecretKey {
     /// The secret of the polynomials from `rank` on.
     ///
     /// # Errors
-    /// [`LatticeError::RankUp`] where there are none; [`LatticeError::EmptyShape`] for rank 0.
+    /// [`LatticeError::NothingBeyondRank`] where there are none; [`LatticeError::EmptyShape`] for rank 0.
     pub fn beyond_rank(&self, rank: usize) -> Result<Self, LatticeError> {
         if rank == 0 {
             return Err(LatticeError::EmptyShape { what: "the rank", got: rank });
         }
         if rank >= self.rank() {
-            return Err(LatticeError::RankUp { from: rank, to: self.rank() });
+            return Err(LatticeError::NothingBeyondRank { rank: self.rank(), at: rank });
         }
         let mut coefficients = Zeroizing::new(Vec::with_capacity(self.bodies() * (self.rank() - rank) * self.degree()));
         for body in 0..self.bodies() {
             (rank..self.rank()).for_each(|i| coefficients.extend_from_slice(self.coefficients(body, i)));
         }
-        let part = self.rank() - rank;
-        let distribution = match self.distribution() {
-            SecretDistribution::FixedWeight(weight) => SecretDistribution::FixedWeight(weight * part / self.rank()),
-            uniform => uniform,
+        // What the first polynomials do not have of the expected weight.
+        let distribution = match (self.distribution(), self.truncate_rank(rank)?.distribution()) {
+            (SecretDistribution::FixedWeight(weight), SecretDistribution::FixedWeight(below)) => {
+                SecretDistribution::FixedWeight(weight - below)
+            }
+            (whole, _) => whole,
         };
-        Self::from_coefficients(self.degree(), part, self.bodies(), distribution, coefficients)
+        Self::from_coefficients(self.degree(), self.rank() - rank, self.bodies(), distribution, coefficients)
+    }
+
+    /// Expected weight of one body's secret, to the nearest integer.
+    fn expected_weight(&self) -> usize {
+        match self.distribution {
+            SecretDistribution::UniformTernary => ((self.rank * self.degree) as f64 * 2.0 / 3.0).round() as usize,
+            SecretDistribution::FixedWeight(weight) => weight,
+        }
     }
 
     /// Expected square of one coefficient.

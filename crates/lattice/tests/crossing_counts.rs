@@ -219,6 +219,27 @@ fn product_counts(plan: &SwitchPlan, inputs: usize, columns: usize, from_eval: b
     }
 }
 
+/// Keys take `r (r + 1) / 2 mu` by `r^ + 1` polynomials over `P^ Q` and `(r^ - r) d` by `r + 1` over `P Q`, where one stage takes `r (r + 1) / 2 d` by `r + 1`
+/// over `P Q`. [dpad-he, sec. 3.3.2]; the ratio printed leaves out that `P^ Q` has more primes than `P Q`.
+#[test]
+fn keys_have_the_papers_polynomials_and_their_ratio() {
+    for shape @ (r, high, k, temporary) in SHAPES {
+        let counted = Counted::new(shape, STEPS, None);
+        let (l, all) = (STEPS, k + temporary);
+        let (d, mu) = (l.div_ceil(k), l.div_ceil(all));
+        let size = |key: &SwitchKey| (key.inputs() * key.digit_count() * (key.rank() + key.body_count()), key.basis().len());
+        assert_eq!(size(&counted.up), (r * (r + 1) / 2 * mu * (high + 1), l + all), "{shape:?}");
+        assert_eq!(size(&counted.down), ((high - r) * d * (r + 1), l + k), "{shape:?}");
+        assert_eq!(size(&counted.plain), (r * (r + 1) / 2 * d * (r + 1), l + k), "{shape:?}");
+        let rows = |key: &SwitchKey| size(key).0 as f64 * size(key).1 as f64;
+        let ratio = (rows(&counted.up) + rows(&counted.down)) / rows(&counted.plain);
+        let [rf, hf, df, muf] = [r, high, d, mu].map(|x| x as f64);
+        let more = (l + all) as f64 / (l + k) as f64;
+        let formula = 2.0 * (hf - rf) / (rf * (rf + 1.0)) + (hf + 1.0) * muf / ((rf + 1.0) * df) * more;
+        assert!((ratio - formula).abs() < 1e-12, "{shape:?}: {ratio} and {formula}");
+    }
+}
+
 /// Both engines on either side, primes borrowed from steps that a level no longer uses: the special primes of the sum are those of both.
 #[test]
 fn crossing_counts_by_every_pair_of_engines_follow_from_their_plans_at_every_level() {
@@ -245,9 +266,10 @@ fn crossing_counts_by_every_pair_of_engines_follow_from_their_plans_at_every_lev
             let (inputs, beyond) = (r * (r + 1) / 2, high - r);
             let (first, second) = (product_counts(&wide, inputs, high + 1, true), product_counts(&base, beyond, r + 1, false));
             let both = wide.special().indices().iter().chain(base.special().indices()).collect::<std::collections::BTreeSet<_>>().len();
-            // The columns that come down leave Eval form, where they are in it; the sum's special rows too, where any part is in it.
+            // The columns that come down leave Eval form, where they are in it; the sum's special rows too, those that any part in it has.
             let columns = if wide.key_digits().is_none() { beyond * wide.extended().len() } else { 0 };
-            let sum = if wide.key_digits().is_none() || base.key_digits().is_none() { (r + 1) * both } else { 0 };
+            let in_eval = [&wide, &base].into_iter().filter(|plan| plan.key_digits().is_none());
+            let sum = (r + 1) * in_eval.flat_map(|plan| plan.special().indices().to_vec()).collect::<std::collections::BTreeSet<_>>().len();
             let whole =
                 counted.count(|| tensor.cross_relinearise(counted.sides.crossing(&counted.down), &counted.up).expect("relinearised"));
             assert_eq!(whole.inverse, first[0] + second[0] + columns + sum, "{say}");
@@ -255,6 +277,28 @@ fn crossing_counts_by_every_pair_of_engines_follow_from_their_plans_at_every_lev
             assert_eq!(whole.hadamard, first[2] + second[2], "{say}");
             let divisions = beyond * conversion(wide.special().len(), l) + (r + 1) * conversion(both, l);
             assert_eq!((whole.conversion, whole.division), (first[3] + second[3] + divisions, (high + 1) * l), "{say}");
+        }
+    }
+}
+
+/// One stage by either engine, with digits of any length: from its plan in the same way.
+#[test]
+fn relinearisation_counts_by_either_engine_follow_from_its_plan_at_every_level() {
+    let (r, r_hat) = (3, 4);
+    for choice in [SwitchChoice::hybrid(1), SwitchChoice::hybrid(3), SwitchChoice::decomposed(1, 3), SwitchChoice::decomposed(2, 2)] {
+        let counted = Counted::new((r, r_hat, 1, 1), STEPS, Some((SwitchChoice::hybrid(2), choice)));
+        for level in (0..=STEPS - choice.special).map(Level) {
+            let (l, say) = (level.0 + 1, format!("{choice:?}, level {level}"));
+            let [x, y] = counted.pair(level);
+            let tensor = x.tensor(&y).expect("tensor");
+            let plan = counted.sides.base.plan(level).expect("plan");
+            let product = product_counts(&plan, r * (r + 1) / 2, r + 1, true);
+            let whole = counted.count(|| tensor.relinearise(&counted.sides.base, &counted.plain).expect("relinearised"));
+            let back = if plan.key_digits().is_none() { (r + 1) * choice.special } else { 0 };
+            assert_eq!((whole.inverse, whole.forward), (product[0] + back, product[1] + (r + 1) * l), "{say}");
+            assert_eq!(whole.hadamard, product[2], "{say}");
+            let division = ((r + 1) * conversion(choice.special, l), (r + 1) * l);
+            assert_eq!((whole.conversion, whole.division), (product[3] + division.0, division.1), "{say}");
         }
     }
 }

@@ -29,6 +29,9 @@ fn counts(rank: usize, primes: usize) -> [[f64; 2]; 2] {
     [single, taken(engine.take())]
 }
 
+/// A term `r^a l^b`: its powers and its coefficient.
+type Term = ((usize, usize), f64);
+
 /// Coefficients, lowest first, of the polynomial with these values at these points (Lagrange).
 fn fit(points: &[f64], values: &[f64]) -> Vec<f64> {
     let mut sum = vec![0.0; points.len()];
@@ -46,7 +49,7 @@ fn fit(points: &[f64], values: &[f64]) -> Vec<f64> {
 }
 
 /// Powers `(a, b)` of the terms `r^a l^b` of the polynomial through the values, by rank and then primes.
-fn terms(ranks: &[usize], primes: &[usize], values: &[Vec<f64>]) -> Vec<((usize, usize), f64)> {
+fn terms(ranks: &[usize], primes: &[usize], values: &[Vec<f64>]) -> Vec<Term> {
     let floats = |points: &[usize]| points.iter().map(|&point| point as f64).collect::<Vec<_>>();
     let by_primes: Vec<Vec<f64>> = values.iter().map(|row| fit(&floats(primes), row)).collect();
     let mut terms = Vec::new();
@@ -69,7 +72,7 @@ fn counts_over_rank_and_primes_grow_by_the_leading_terms_of_the_table() {
         // DPad-HE: O((r + l) l N log n), O((r l^2 + r^2 l) N).
         [&[(2, 1), (1, 2)], &[(2, 2), (3, 1)]],
     ];
-    let mut fitted: [Vec<Vec<((usize, usize), f64)>>; 2] = Default::default();
+    let mut fitted: [Vec<Vec<Term>>; 2] = Default::default();
     for way in 0..2 {
         for operation in 0..2 {
             let values: Vec<Vec<f64>> = table.iter().map(|row| row.iter().map(|counts| counts[way][operation]).collect()).collect();
@@ -95,7 +98,7 @@ fn counts_over_rank_and_primes_grow_by_the_leading_terms_of_the_table() {
         }
     }
     // What that means at the paper's largest set, r = 8 and l = 42 (there r^ is 10, here 16): fewer of both; at r = 5 and l = 10, fewer transforms alone.
-    let at = |terms: &[((usize, usize), f64)], r: f64, l: f64| -> f64 {
+    let at = |terms: &[Term], r: f64, l: f64| -> f64 {
         terms.iter().map(|&((a, b), coefficient)| coefficient * r.powi(a as i32) * l.powi(b as i32)).sum()
     };
     let ratio = |operation: usize, r, l| at(&fitted[0][operation], r, l) / at(&fitted[1][operation], r, l);

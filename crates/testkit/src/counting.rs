@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clathrate_arith::{
-    Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Dividend, Engine, FactorShape, Factors, GadgetInput, Modulus, Twist,
+    Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, DivisionInput, Engine, FactorShape, Factors, GadgetInput, Modulus,
+    Twist,
 };
 
 /// Unit operations: one row of one polynomial each. [klss, sec. 4]
@@ -177,20 +178,12 @@ impl Engine for CountingEngine {
         self.inner.convert(conversion, x, first, out, out_rows);
     }
 
-    fn divide(
-        &self,
-        conversion: &BaseConversion,
-        x: &Buffer,
-        coeff: Option<Dividend<'_>>,
-        eval: Option<Dividend<'_>>,
-        constants: &[u64],
-        transform: bool,
-    ) -> Buffer {
-        let (sources, targets) = (conversion.sources().len(), conversion.targets().len());
-        self.conversion.fetch_add(if sources > 1 { sources * targets } else { 0 }, Ordering::Relaxed);
-        self.division.fetch_add(targets, Ordering::Relaxed);
-        self.forward.fetch_add(if transform { targets } else { 0 }, Ordering::Relaxed);
-        self.inner.divide(conversion, x, coeff, eval, constants, transform)
+    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Vec<Buffer> {
+        let (sources, quotients) = (conversion.sources().len(), conversion.targets().len() * inputs.len());
+        self.conversion.fetch_add(if sources > 1 { sources * quotients } else { 0 }, Ordering::Relaxed);
+        self.division.fetch_add(quotients, Ordering::Relaxed);
+        self.forward.fetch_add(if transform { quotients } else { 0 }, Ordering::Relaxed);
+        self.inner.divide_all(conversion, inputs, constants, transform)
     }
 
     fn inverse_ntt_of(&self, x: &Buffer, moduli: &[usize]) -> Buffer {

@@ -74,6 +74,7 @@ const CRATES: [Layers; 3] = [
             "needs",
             "tune",
             "params",
+            "schedule",
             "decode",
             "ciphertext",
             "share",

@@ -1,12 +1,11 @@
-//! Digits between the input of a switch and its fused pass: the left sides of their base conversions, computed once for all rows.
+//! Terms of a fused pass before it begins: the left sides of their base conversions, computed once for all rows.
 
 use std::ops::Range;
 
 use super::{CONVERSION_BLOCK, CpuEngine};
 use crate::buffer::Buffer;
 use crate::conversion::BaseConversion;
-use crate::engine::{Engine, GadgetInput};
-use crate::extension::DigitExtension;
+use crate::engine::Engine;
 use crate::kernels::split::{RADIX, SplitTransform, VECTOR, digit_words};
 use crate::limbs::LimbForm;
 
@@ -14,34 +13,43 @@ use crate::limbs::LimbForm;
 /// what is written stays in the second-level cache.
 const PIECE: usize = 512;
 
-/// The left sides of all conversions of a call, term by term, in the forms that its rows read.
-pub(super) struct PreparedDigits {
-    /// Digits in limbs, one after another: memory of one piece lies in huge pages, and what is read once per row comes as fast as
-    /// the processor's own fetching, which stops at a page's end, allows.
-    limbs: Buffer,
-    terms: Vec<PreparedDigit>,
+/// What is converted: the conversion's sources are the rows of `residues` from `first` on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Term<'a> {
+    pub(super) conversion: &'a BaseConversion,
+    pub(super) residues: &'a Buffer,
+    pub(super) first: usize,
+    /// Whether transforms in two parts read it in limbs.
+    pub(super) limbs: bool,
 }
 
-struct PreparedDigit {
+/// The left sides of all conversions of a call, term by term, in the forms that its rows read.
+pub(super) struct PreparedTerms {
+    /// Terms in limbs, one after another: memory of one piece lies in huge pages, and what is read once per row comes as fast as
+    /// the processor's own fetching, which stops at a page's end, allows.
+    limbs: Buffer,
+    terms: Vec<PreparedTerm>,
+}
+
+struct PreparedTerm {
     /// Where its limbs are, for transforms in two parts.
     limbs: Option<Range<usize>>,
     /// One row per column, for all others.
     columns: Option<Buffer>,
 }
 
-impl PreparedDigits {
-    /// Prepares the digits of all inputs (`term = digit * inputs + input`) for rows of the given moduli.
-    pub(super) fn new(engine: &CpuEngine, inputs: &[GadgetInput<'_>], digits: &[DigitExtension], moduli: &[usize]) -> Self {
+impl PreparedTerms {
+    /// Prepares all terms for the targets of their conversions.
+    pub(super) fn new(engine: &CpuEngine, terms: &[Term<'_>]) -> Self {
         let mut end = 0;
-        // Per digit: who reads it in limbs, and whether anyone reads columns.
-        let readers: Vec<(Option<&dyn SplitTransform>, bool)> = digits.iter().map(|digit| engine.readers(digit, moduli)).collect();
-        let places = readers.iter().zip(digits).flat_map(|((split, _), digit)| {
-            let form = digit.conversion().limbs.as_ref().filter(|_| split.is_some());
-            vec![form.map(|(form, _)| digit_words(form, engine.degree)); inputs.len()]
-        });
-        let places: Vec<Option<Range<usize>>> = places
-            .map(|words| {
-                let place = end..end + words?.next_multiple_of(VECTOR);
+        // Per term: who reads it in limbs, and whether anyone reads columns.
+        let readers: Vec<(Option<&dyn SplitTransform>, bool)> = terms.iter().map(|term| engine.readers(term)).collect();
+        let places: Vec<Option<Range<usize>>> = readers
+            .iter()
+            .zip(terms)
+            .map(|((split, _), term)| {
+                let (form, _) = term.conversion.limbs.as_ref().filter(|_| split.is_some())?;
+                let place = end..end + digit_words(form, engine.degree).next_multiple_of(VECTOR);
                 end = place.end;
                 Some(place)
             })
@@ -54,20 +62,18 @@ impl PreparedDigits {
             tasks.push((own, None));
             rest = others;
         }
-        engine.each(&mut tasks, |term, (words, columns)| {
-            let (digit, input) = (&digits[term / inputs.len()], &inputs[term % inputs.len()]);
-            let (conversion, x, first) = (digit.conversion(), input.coefficients, digit.source());
-            let (split, other) = readers[term / inputs.len()];
+        engine.each(&mut tasks, |index, (words, columns)| {
+            let (Term { conversion, residues, first, .. }, (split, other)) = (terms[index], readers[index]);
             if let (Some(split), Some((form, _))) = (split, &conversion.limbs) {
-                engine.interleave(words, split, form, conversion, x, first);
+                engine.interleave(words, split, form, conversion, residues, first);
             }
-            *columns = other.then(|| engine.prepare(conversion, x, first));
+            *columns = other.then(|| engine.prepare(conversion, residues, first));
         });
-        let terms = tasks.into_iter().zip(places).map(|((_, columns), limbs)| PreparedDigit { limbs, columns }).collect();
+        let terms = tasks.into_iter().zip(places).map(|((_, columns), limbs)| PreparedTerm { limbs, columns }).collect();
         Self { limbs, terms }
     }
 
-    /// What the transform of `modulus` in two parts reads of a term; `None` where [`PreparedDigits::columns`] serves.
+    /// What the transform of `modulus` in two parts reads of a term; `None` where [`PreparedTerms::columns`] serves.
     pub(super) fn limbs<'a>(
         &'a self,
         engine: &'a CpuEngine,
@@ -90,11 +96,10 @@ impl CpuEngine {
         self.tables[modulus].kernel().split().filter(|split| split.takes(form))
     }
 
-    /// A transform that reads this digit in limbs, if one of the moduli has it, and whether others read its columns.
-    fn readers(&self, digit: &DigitExtension, moduli: &[usize]) -> (Option<&dyn SplitTransform>, bool) {
-        let form = digit.conversion().limbs.as_ref().map(|(form, _)| form);
-        let targets = (0..moduli.len()).filter(|&row| digit.target(row).is_some());
-        let splits: Vec<_> = targets.map(|row| form.and_then(|form| self.split(moduli[row], form))).collect();
+    /// A transform that reads a term in limbs, if one of the targets has it, and whether others read its columns.
+    fn readers(&self, term: &Term<'_>) -> (Option<&dyn SplitTransform>, bool) {
+        let form = term.conversion.limbs.as_ref().map(|(form, _)| form).filter(|_| term.limbs);
+        let splits: Vec<_> = term.conversion.targets.iter().map(|&modulus| form.and_then(|form| self.split(modulus, form))).collect();
         (splits.iter().copied().flatten().next(), splits.iter().any(Option::is_none))
     }
 

@@ -1,63 +1,167 @@
-//! The end of a division on the CPU: a few rows at a time, from the remainder's conversion to the quotient, while they are near.
+//! The end of a division on the CPU, from the remainder's conversion to the quotient: all polynomials at one modulus, then at the next.
+//!
+//! Where a transform in two parts takes the remainder in limbs ([`crate::kernels::split`]), its head makes the residues; block by
+//! block, the tails of all polynomials use the same factors, and what a tail leaves in the first-level cache becomes the quotient at
+//! once. Elsewhere a row is converted, transformed and finished by itself.
 
-use super::CpuEngine;
+use super::digits::{PreparedTerms, Term};
+use super::{CpuEngine, rows_of_all};
 use crate::buffer::Buffer;
 use crate::conversion::BaseConversion;
-use crate::engine::{Dividend, Engine};
+use crate::engine::{DivisionInput, Engine};
+use crate::kernels::RowKernel;
+use crate::kernels::split::{Ahead, RADIX, SplitTransform, VECTOR, head_words};
+use crate::limbs::{LimbForm, LimbWeights, serve_division};
+use crate::modulus::Multiplier;
 
-/// Rows that share one reading of the divisors' rows.
-const ROWS: usize = 4;
+/// Targets whose rows are made from one reading of a remainder in limbs, and of its columns.
+const ROWS: [usize; 2] = [2, 4];
 
-/// Words of a block of the conversion.
+/// Words of a block of the conversion, and of a tail where a sixteenth of a row is less.
 const BLOCK: usize = 4096;
 
-pub(super) fn divide(
-    engine: &CpuEngine,
-    conversion: &BaseConversion,
-    x: &Buffer,
-    coeff: Option<Dividend<'_>>,
-    eval: Option<Dividend<'_>>,
-    constants: &[u64],
+/// Vectors of a sixteenth row whose limbs stay in the second-level cache while the next row reads them again.
+const TILE: usize = 32;
+
+/// What a task works on.
+struct Pass<'a> {
+    engine: &'a CpuEngine,
+    conversion: &'a BaseConversion,
+    inputs: &'a [DivisionInput<'a>],
+    prepared: PreparedTerms,
+    constants: &'a [u64],
     transform: bool,
-) -> Buffer {
-    let targets = conversion.targets.len();
-    assert!(constants.len() == targets && x.rows() >= conversion.sources.len(), "one constant per target, one row per source");
-    assert!(coeff.iter().chain(&eval).all(|part| part.rows.len() == targets), "one row of each part per target");
-    assert!(transform || eval.is_none(), "parts in Eval form meet results in Eval form");
-    let prepared = engine.prepare(conversion, x, 0);
-    let degree = engine.degree;
-    let mut out = engine.scratch(targets);
-    let mut groups: Vec<&mut [u64]> = out.host_mut().chunks_mut(ROWS * degree).collect();
-    engine.each(&mut groups, |group, rows| {
-        let first = group * ROWS;
+}
+
+/// A remainder in limbs, and how one target reads it.
+struct Limbs<'a> {
+    split: &'a dyn SplitTransform,
+    words: &'a [u64],
+    form: &'a LimbForm,
+    weights: &'a LimbWeights,
+}
+
+impl<'a> Pass<'a> {
+    fn kernel(&self, target: usize) -> &'a dyn RowKernel {
+        self.engine.tables[self.conversion.targets[target]].kernel()
+    }
+
+    fn constant(&self, target: usize) -> Multiplier {
+        self.engine.moduli[self.conversion.targets[target]].multiplier(self.constants[target])
+    }
+
+    /// Rows of the quotient of input `index`, each with its target, whole row by whole row.
+    fn whole_rows(&self, rows: &mut [(usize, &mut [u64])], index: usize) {
+        let (degree, input, columns) = (self.engine.degree, &self.inputs[index], self.prepared.columns(index));
         for start in (0..degree).step_by(BLOCK) {
             let span = start..(start + BLOCK).min(degree);
-            let columns: Vec<&[u64]> = (0..prepared.rows()).map(|column| &prepared.row(column)[span.clone()]).collect();
-            for (target, row) in (first..).zip(rows.chunks_exact_mut(degree)) {
-                let kernel = engine.tables[conversion.targets[target]].kernel();
-                kernel.combine(&mut row[span.clone()], &columns, &conversion.weights[target], conversion.y_bits);
+            let columns: Vec<&[u64]> = columns.iter().map(|column| &column[span.clone()]).collect();
+            for (target, row) in rows.iter_mut() {
+                let weights = &self.conversion.weights[*target];
+                self.kernel(*target).combine(&mut row[span.clone()], &columns, weights, self.conversion.y_bits);
             }
         }
-        for (target, row) in (first..).zip(rows.chunks_exact_mut(degree)) {
-            let (index, kernel) = (conversion.targets[target], engine.tables[conversion.targets[target]].kernel());
-            let w = engine.moduli[index].multiplier(constants[target]);
-            if let Some(part) = coeff {
-                kernel.sub_mul_constant_assign(row, part.residues.row(part.rows[target]), w);
+        for (target, row) in rows {
+            let (target, kernel, w) = (*target, self.kernel(*target), self.constant(*target));
+            if let Some(part) = input.coeff {
+                kernel.sub_mul_constant_assign(row, part.row(target), w);
             }
-            if transform {
+            if self.transform {
                 kernel.forward(row);
             }
-            match (coeff, eval) {
-                (None, Some(part)) => kernel.sub_mul_constant_assign(row, part.residues.row(part.rows[target]), w),
+            match (input.coeff, input.eval) {
+                (None, Some(part)) => kernel.sub_mul_constant_assign(row, part.row(target), w),
                 // The remainder has met its constant.
                 (Some(_), Some(part)) => {
-                    let negative = engine.moduli[index].multiplier(engine.moduli[index].neg(constants[target]));
-                    kernel.add_mul_constant_assign(row, part.residues.row(part.rows[target]), negative);
+                    let modulus = &self.engine.moduli[self.conversion.targets[target]];
+                    kernel.add_mul_constant_assign(row, part.row(target), modulus.multiplier(modulus.neg(self.constants[target])));
                 }
                 (None, None) => kernel.mul_constant_assign(row, w),
                 (Some(_), None) => {}
             }
         }
-    });
+    }
+
+    /// How a target reads the remainder of input `index` in limbs, if it does: the same for all inputs.
+    fn limbs(&'a self, index: usize, target: usize) -> Option<Limbs<'a>> {
+        let (form, weights) = self.conversion.limbs.as_ref()?;
+        let (split, words) = self.prepared.limbs(self.engine, index, self.conversion.targets[target], form)?;
+        Some(Limbs { split, words, form, weights: &weights[target] })
+    }
+
+    /// Rows of all quotients for some targets that read limbs.
+    fn split_rows(&self, rows: &mut [(usize, Vec<&mut [u64]>)]) {
+        let (degree, head) = (self.engine.degree, head_words(self.engine.degree));
+        let (block, vectors) = ((degree / RADIX).max(BLOCK).min(degree), degree / (RADIX * VECTOR));
+        // The heads of all rows input by input, then a block of one.
+        let words = rows.len() * self.inputs.len() * head;
+        let mut scratch = self.engine.scratch((words + block).div_ceil(degree));
+        let (heads, rest) = scratch.host_mut().split_at_mut(words);
+        for ((index, input), heads) in self.inputs.iter().enumerate().zip(heads.chunks_exact_mut(rows.len() * head)) {
+            for start in (0..vectors).step_by(TILE) {
+                for (&(target, _), head) in rows.iter().zip(heads.chunks_exact_mut(head)) {
+                    let Some(Limbs { split, words, form, weights }) = self.limbs(index, target) else { continue };
+                    let less = input.coeff.map(|part| part.row(target));
+                    split.digit_head(head, words, form, start..(start + TILE).min(vectors), weights, less, false);
+                }
+            }
+        }
+        let count = rows.len();
+        for (row, (target, outputs)) in rows.iter_mut().enumerate() {
+            let (target, kernel, w) = (*target, self.kernel(*target), self.constant(*target));
+            for start in (0..degree).step_by(block) {
+                for (index, out) in outputs.iter_mut().enumerate() {
+                    let Some(Limbs { split, .. }) = self.limbs(index, target) else { continue };
+                    let part = self.inputs[index].eval.map(|part| &part.row(target)[start..start + block]);
+                    let ahead = part.map_or(Ahead::default(), Ahead::words);
+                    let words = &mut rest[..block];
+                    split.tail(words, &heads[(index * count + row) * head..][..head], start, index > 0, [ahead, Ahead::default()]);
+                    // As many quotients as are made this way and their dividends would drive one another out of the caches.
+                    kernel.quotient(&mut out[start..start + block], words, part, w, true);
+                }
+            }
+        }
+    }
+
+    /// All inputs at the targets from `first` on; `outputs[target - first]` are that target's rows of the quotients.
+    fn rows(&self, outputs: &mut [Vec<&mut [u64]>], first: usize) {
+        let mut whole: Vec<Vec<(usize, &mut [u64])>> = self.inputs.iter().map(|_| Vec::new()).collect();
+        let mut split: Vec<(usize, Vec<&mut [u64]>)> = Vec::new();
+        for (target, outputs) in (first..).zip(outputs) {
+            let outputs = outputs.iter_mut().map(|out| &mut **out);
+            if self.limbs(0, target).is_some() {
+                split.push((target, outputs.collect()));
+            } else {
+                whole.iter_mut().zip(outputs).for_each(|(rows, out)| rows.push((target, out)));
+            }
+        }
+        whole.iter_mut().enumerate().for_each(|(index, rows)| self.whole_rows(rows, index));
+        if !split.is_empty() {
+            self.split_rows(&mut split);
+        }
+    }
+}
+
+pub(super) fn divide(
+    engine: &CpuEngine,
+    conversion: &BaseConversion,
+    inputs: &[DivisionInput<'_>],
+    constants: &[u64],
+    transform: bool,
+) -> Vec<Buffer> {
+    let (sources, targets) = (conversion.sources.len(), conversion.targets.len());
+    assert!(constants.len() == targets, "one constant per target");
+    assert!(inputs.iter().all(|input| input.divisors.rows() >= sources), "one row per source");
+    let parts = || inputs.iter().flat_map(|input| input.coeff.iter().chain(&input.eval));
+    assert!(parts().all(|part| part.rows.len() == targets), "one row of each part per target");
+    assert!(transform || inputs.iter().all(|input| input.eval.is_none()), "parts in Eval form meet results in Eval form");
+    let limbs = transform && serve_division(sources, targets, inputs.len(), engine.degree);
+    let terms: Vec<Term<'_>> = inputs.iter().map(|input| Term { conversion, residues: input.divisors, first: 0, limbs }).collect();
+    let pass = Pass { engine, conversion, inputs, prepared: PreparedTerms::new(engine, &terms), constants, transform };
+    let mut out: Vec<Buffer> = inputs.iter().map(|_| engine.scratch(targets)).collect();
+    let mut by_row = rows_of_all(&mut out, engine.degree);
+    let rows = ROWS[usize::from(!limbs)];
+    let mut tasks: Vec<&mut [Vec<&mut [u64]>]> = by_row.chunks_mut(rows).collect();
+    engine.each(&mut tasks, |index, outputs| pass.rows(outputs, index * rows));
     out
 }

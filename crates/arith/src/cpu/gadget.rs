@@ -5,7 +5,7 @@
 //! what they leave in the second is multiplied by the factors at once: a transformed row is never written back to far
 //! memory.
 
-use super::digits::PreparedDigits;
+use super::digits::{PreparedTerms, Term};
 use super::{CpuEngine, factors, rows_of_all};
 use crate::buffer::Buffer;
 use crate::engine::{Engine, GadgetInput};
@@ -39,7 +39,7 @@ struct Pass<'a> {
     engine: &'a CpuEngine,
     inputs: &'a [GadgetInput<'a>],
     digits: &'a [DigitExtension],
-    prepared: PreparedDigits,
+    prepared: PreparedTerms,
     factors: &'a Factors,
     groups: &'a [usize],
     rows: &'a [usize],
@@ -114,7 +114,7 @@ impl<'a> Pass<'a> {
         let vectors = self.engine.degree / (RADIX * VECTOR);
         for start in (0..vectors).step_by(TILE) {
             for (split, limbs, form, weights, out) in &mut shared {
-                split.digit_head(out, limbs, form, start..(start + TILE).min(vectors), weights, far);
+                split.digit_head(out, limbs, form, start..(start + TILE).min(vectors), weights, None, far);
             }
         }
         states
@@ -129,12 +129,13 @@ impl<'a> Pass<'a> {
         row: usize,
         term: usize,
         state: State,
+        near: bool,
         ahead: [Ahead<'_>; 2],
     ) -> &'b [u64] {
         let kernel = self.kernel(row);
         let (digit, input) = self.term(term);
         match (state, kernel.split(), input.values) {
-            (State::Head, Some(split), _) => split.tail(block, head, start, ahead),
+            (State::Head, Some(split), _) => split.tail(block, head, start, near, ahead),
             (State::Values, _, Some(values)) => {
                 block.copy_from_slice(&values.row(row)[start..start + block.len()]);
                 kernel.mul_constant_assign(block, self.constant(digit, row));
@@ -172,10 +173,15 @@ impl<'a> Pass<'a> {
                 outs.chunks_mut(rows).zip(term..).map(|(outs, term)| self.heads(outs, first, term, far)).collect();
             for (index, outputs) in outputs.iter_mut().enumerate() {
                 let (row, kernel) = (first + index, self.kernel(first + index));
+                let first_tail = states.iter().position(|states| states[index] == State::Head);
                 for start in (0..degree).step_by(block) {
                     let ahead = self.ahead(row, start, term, count);
-                    // What comes after this term: the next one's part of this block, and the first one's of the next block.
+                    // What comes after this term: the next one's part of this block, and the first one's of the next block. Heads that
+                    // stay in the caches come fast enough by themselves.
                     let next = |slot: usize| {
+                        if !far {
+                            return Ahead::default();
+                        }
                         let (slot, start) = if slot + 1 < count { (slot + 1, start) } else { (0, start + block) };
                         let words = outs[slot * rows + index].get(head_place(degree, start)..head_place(degree, start + block));
                         words.map_or(Ahead::default(), Ahead::words)
@@ -184,7 +190,8 @@ impl<'a> Pass<'a> {
                     let left: Vec<&[u64]> = slots
                         .enumerate()
                         .map(|(slot, ((block, head), states))| {
-                            self.finish(block, head, start, row, term + slot, states[index], [ahead.part(slot, count), next(slot)])
+                            let near = Some(slot) != first_tail;
+                            self.finish(block, head, start, row, term + slot, states[index], near, [ahead.part(slot, count), next(slot)])
                         })
                         .collect();
                     for (outputs, &group) in outputs.chunks_mut(columns).zip(self.groups) {
@@ -210,7 +217,11 @@ pub(super) fn products(
     let terms = inputs.len() * digits.len();
     factors::check(out, terms, factors, groups, rows, moduli);
     assert!(digits.iter().all(|digit| digit.rows() == moduli.len()), "digits extend to all rows");
-    let prepared = PreparedDigits::new(engine, inputs, digits, moduli);
+    let sources = digits.iter().flat_map(|digit| {
+        let (conversion, first) = (digit.conversion(), digit.source());
+        inputs.iter().map(move |input| Term { conversion, residues: input.coefficients, first, limbs: true })
+    });
+    let prepared = PreparedTerms::new(engine, &sources.collect::<Vec<_>>());
     let pass = Pass { engine, inputs, digits, prepared, factors, groups, rows, moduli };
     let mut by_row = rows_of_all(out, engine.degree);
     let side_by_side = (WAITING / terms.max(1)).clamp(1, ROWS);

@@ -12,7 +12,7 @@ use crate::aligned::{AlignedWords, Pool};
 use crate::automorphism::Automorphism;
 use crate::buffer::Buffer;
 use crate::conversion::{BaseConversion, Rounding};
-use crate::engine::{Dividend, Engine, GadgetInput};
+use crate::engine::{DivisionInput, Engine, GadgetInput};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
@@ -323,16 +323,8 @@ impl Engine for CpuEngine {
         }
     }
 
-    fn divide(
-        &self,
-        conversion: &BaseConversion,
-        x: &Buffer,
-        coeff: Option<Dividend<'_>>,
-        eval: Option<Dividend<'_>>,
-        constants: &[u64],
-        transform: bool,
-    ) -> Buffer {
-        divide::divide(self, conversion, x, coeff, eval, constants, transform)
+    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Vec<Buffer> {
+        divide::divide(self, conversion, inputs, constants, transform)
     }
 
     fn inverse_ntt_of(&self, x: &Buffer, moduli: &[usize]) -> Buffer {

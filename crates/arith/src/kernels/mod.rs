@@ -129,6 +129,16 @@ pub trait RowKernel: Send + Sync + Debug {
     /// `x <- (x - y) * w`: how a division by a modulus ends.
     fn sub_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier);
 
+    /// `out <- (x - y) * w`, or `x * w` without `y`; past the caches where it is `far`, as far as the kernel can.
+    fn quotient(&self, out: &mut [u64], x: &[u64], y: Option<&[u64]>, w: Multiplier, far: bool) {
+        let _ = far;
+        out.copy_from_slice(x);
+        match y {
+            Some(y) => self.sub_mul_constant_assign(out, y, w),
+            None => self.mul_constant_assign(out, w),
+        }
+    }
+
     /// `x <- x + y * w`: how a term that needs no switch joins one that does.
     fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier);
 

@@ -97,9 +97,18 @@ pub trait SplitTransform: Send + Sync + Debug {
     /// of the sixteen, to their places in `digit`.
     fn write_digit(&self, digit: &mut [u64], form: &LimbForm, row: usize, i: usize, columns: &[&[u64]]);
 
-    /// The head of a digit's extension to this modulus, for the vectors in `vectors` of each of the sixteen rows: its residues,
-    /// then [`SplitTransform::head`]. Where it is `far`, what is written stays out of the caches, as far as it can.
-    fn digit_head(&self, out: &mut [u64], digit: &[u64], form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights, far: bool);
+    /// The head of a digit's extension to this modulus, for the vectors in `vectors` of each of the sixteen rows: its residues, less those
+    /// of the row `less`, if any, then [`SplitTransform::head`]. Where it is `far`, what is written stays out of the caches, as far as it can.
+    fn digit_head(
+        &self,
+        out: &mut [u64],
+        digit: &[u64],
+        form: &LimbForm,
+        vectors: Range<usize>,
+        weights: &LimbWeights,
+        less: Option<&[u64]>,
+        far: bool,
+    );
 
     /// The head of a row `x` of reduced residues.
     fn head(&self, out: &mut [u64], x: &[u64]);
@@ -107,6 +116,7 @@ pub trait SplitTransform: Send + Sync + Debug {
     /// What remains of the transform for the words of `out`, the first of which is word `start` of the row; both are multiples of a
     /// sixteenth of the degree. `x` is what the head wrote. The result is that of [`super::RowKernel::forward`].
     ///
-    /// Meanwhile what is `ahead` comes near: arithmetic leaves the memory idle.
-    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, ahead: [Ahead<'_>; 2]);
+    /// Meanwhile what is `ahead` comes near: arithmetic leaves the memory idle. So do the block's factors, unless they are `near`: another
+    /// tail of the same block was just before.
+    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, near: bool, ahead: [Ahead<'_>; 2]);
 }

@@ -91,6 +91,10 @@ pub struct TemporaryExplanation {
     pub base_security_bits: f64,
     /// MiB of the key of products, up to the temporary rank; none where products do not go there.
     pub cross_relinearisation_key_mib: Option<f64>,
+    /// MiB of the key that switches products directly, over the modulus of the temporary rank, at levels that leave it room; none where none do.
+    pub direct_key_mib: Option<f64>,
+    /// The highest of those levels.
+    pub direct_level: Option<usize>,
     /// MiB of the key down from the temporary rank.
     pub rank_down_key_mib: f64,
     /// MiB of one key of a rotation by a power of two.
@@ -124,7 +128,10 @@ impl Params {
         };
         let temporary = self.explain_temporary();
         // Where products go through the temporary rank, their keys are of that rank.
-        let relinearisation = match temporary.as_ref().and_then(|t| Some(t.cross_relinearisation_key_mib? + t.rank_down_key_mib)) {
+        let relinearisation = match temporary
+            .as_ref()
+            .and_then(|t| Some(t.cross_relinearisation_key_mib? + t.rank_down_key_mib + t.direct_key_mib.unwrap_or(0.0)))
+        {
             Some(pair) => pair,
             None => key(self.rank() * (self.rank() + 1) / 2),
         };
@@ -186,6 +193,11 @@ impl Params {
             security_bits: temporary.security_bits,
             base_security_bits: estimated_bits(self.degree() * rank, log2(base), self.distribution_of(rank)),
             cross_relinearisation_key_mib: self.crossing().map(|_| up(rank * (rank + 1) / 2)),
+            direct_key_mib: self
+                .direct(Level(0))
+                .and(temporary.direct_level)
+                .map(|most| mib(switch_key_bytes(wide, &temporary.gadget, (rank * (rank + 1) / 2, rank + 1), most))),
+            direct_level: temporary.direct_level.map(|level| level.0),
             rank_down_key_mib: mib(switch_key_bytes(base, self.gadget().ok()?, (temporary.rank - rank, rank + 1), top)),
             power_rotation_key_mib: up(temporary.rank),
         })
@@ -229,6 +241,9 @@ impl fmt::Display for TemporaryExplanation {
         write!(f, "             keys ")?;
         if let Some(mib) = self.cross_relinearisation_key_mib {
             write!(f, "up for products {mib:.1} MiB, ")?;
+        }
+        if let (Some(mib), Some(level)) = (self.direct_key_mib, self.direct_level) {
+            write!(f, "direct up to level {level} {mib:.1} MiB, ")?;
         }
         writeln!(
             f,

@@ -32,6 +32,9 @@ pub struct Temporary {
     pub switcher: Switcher,
     /// Estimated bits of security of keys there.
     pub security_bits: f64,
+    /// The highest level at which keys of the rank itself are secure over the widened chain: from there down products take its few digits and no
+    /// way back.
+    pub direct_level: Option<Level>,
 }
 
 impl Temporary {
@@ -202,15 +205,24 @@ impl Family {
         self.security_bits.min(SECURITY_BITS)
     }
 
-    /// The highest level at which keys of `shape` have the family's security.
+    /// The highest level up to `most` at which keys of `shape` over `chain` have the family's security.
+    fn secure_level(&self, chain: &Chain, shape: ModuleShape, most: Level) -> Result<Option<Level>, CkksError> {
+        let (wanted, distribution, root) = (self.wanted_bits(), self.distribution(shape), self.chain(self.spec.degree)?);
+        let log2 = |level: usize| chain.key_basis(Level(level)).log2(chain.ring());
+        let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
+        let limit = if self.spec.insecure { share * root.key_basis(root.max_level()).log2(root.ring()) } else { f64::INFINITY };
+        let secure = |&level: &usize| log2(level) <= limit && estimated_bits(shape.dimension(), log2(level), distribution) >= wanted;
+        Ok((0..=most.0).rev().find(secure).map(Level))
+    }
+
+    /// The highest level at which keys of `shape` have the family's security; relatives of sets without any keep the ratio of modulus to dimension.
     pub(super) fn highest_level(&self, chain: &Chain, shape: ModuleShape) -> Result<Level, CkksError> {
         if shape.dimension() == self.root_shape().dimension() {
             return Ok(chain.max_level());
         }
         let (wanted, distribution) = (self.wanted_bits(), self.distribution(shape));
         let log2 = |level: usize| chain.key_basis(Level(level)).log2(chain.ring());
-        let secure = |&level: &usize| estimated_bits(shape.dimension(), log2(level), distribution) >= wanted;
-        (0..=chain.max_level().0).rev().find(secure).map(Level).ok_or_else(|| CkksError::InvalidParams {
+        self.secure_level(chain, shape, chain.max_level())?.ok_or_else(|| CkksError::InvalidParams {
             reason: format!(
                 "no level is secure at degree {}, rank {}: level 0 with its special primes has log2 QP = {:.1}, {:.0} bits of security allow {}",
                 shape.degree,
@@ -279,9 +291,10 @@ impl Family {
         let Some((rank, primes)) = found else { return Ok(None) };
         let wide = Arc::new(chain.widened(primes)?);
         let gadget = Arc::new(Gadget::for_special_modulus(&wide, DIGIT_SLACK_BITS)?);
+        let direct_level = self.secure_level(&wide, shape, level)?;
         let quadratic = shape.rank * (shape.rank + 1) / 2;
         let switcher = self.switcher(&wide, &gadget, quadratic.max(rank), rank + 1)?;
-        Ok(Some(Temporary { rank, gadget, switcher, security_bits: bits(rank, primes)? }))
+        Ok(Some(Temporary { rank, gadget, switcher, security_bits: bits(rank, primes)?, direct_level }))
     }
 
     /// The switcher that the runtime asks for.

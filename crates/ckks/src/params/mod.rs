@@ -146,6 +146,14 @@ impl Params {
         self.0.temporary.as_ref().filter(|_| self.rank() > 1)
     }
 
+    /// Whether products at `level` take a key of the rank itself over the widened chain: with a temporary rank, where that is secure, unless keys
+    /// are to be used as the paper makes them ([`Switching::AsMade`], [`Switching::Fixed`]).
+    #[must_use]
+    pub fn direct(&self, level: Level) -> Option<&Temporary> {
+        self.crossing()
+            .filter(|temporary| self.runtime().switching == Switching::Fastest && temporary.direct_level.is_some_and(|most| level <= most))
+    }
+
     /// Parameters of another shape with the same moduli, scales and secret: what conversions and rank reductions lead to. Where the dimension is
     /// smaller, the levels end where keys are as secure as these parameters ask for.
     ///
@@ -313,10 +321,14 @@ impl Params {
     /// `NoSpecialPrimes` where these parameters cannot switch; level errors.
     pub fn switch_variance(&self, level: Level) -> Result<f64, CkksError> {
         let (model, inputs, reach) = (self.noise_model(), self.rank() * (self.rank() + 1) / 2, self.max_level());
+        if let Some((temporary, most)) = self.direct(level).and_then(|temporary| Some((temporary, temporary.direct_level?))) {
+            let plan = temporary.switcher.plan_for(level, most)?;
+            return Ok(model.products_over(inputs, &plan.noise_digits(), plan.log2_special()));
+        }
         let plan = self.switcher()?.plan_for(level, reach)?;
         let base = (&plan.noise_digits()[..], plan.log2_special());
         Ok(match self.crossing() {
-            None => model.coalesced_products(inputs, base.0) * (-2.0 * base.1).exp2(),
+            None => model.products_over(inputs, base.0, base.1),
             Some(temporary) => {
                 let plan = temporary.switcher.plan_for(level, reach)?;
                 model.crossing(inputs, (&plan.noise_digits(), plan.log2_special()), temporary.rank - self.rank(), base) - model.rounding()

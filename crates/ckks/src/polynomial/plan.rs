@@ -19,6 +19,7 @@ use crate::error::CkksError;
 use crate::evaluator::same_scale;
 use crate::needs::{KeyNeeds, Reach};
 use crate::params::Params;
+use crate::schedule::{LevelWork, RankSchedule, RankSteps};
 
 /// Coefficients below this share of the largest are rounding errors of whoever computed them, and are dropped.
 const NEGLIGIBLE: f64 = 1.0 / (1u64 << 50) as f64;
@@ -145,6 +146,8 @@ pub struct PolynomialPlan {
     dropped: usize,
     input: (Level, f64),
     pub(super) steps: Vec<Step>,
+    /// Which rank each level's steps are at; the parameters' own without one.
+    schedule: Option<RankSchedule>,
 }
 
 impl Polynomial {
@@ -180,6 +183,7 @@ impl Polynomial {
             dropped,
             input: (level, scale),
             steps: builder.steps,
+            schedule: None,
         };
         plan.assign_levels(Level(level.0 - depth));
         plan.assign_scales();
@@ -518,9 +522,52 @@ impl PolynomialPlan {
         powers
     }
 
-    /// The keys it needs: the relinearisation key, up to the level of the first product.
+    /// The same circuit, at lower ranks where the modulus allows and the rest of it pays for the reduction. [dpad-he, RQ4]
+    ///
+    /// # Errors
+    /// As [`RankSchedule::plan`].
+    pub fn with_rank_schedule(mut self, steps: RankSteps) -> Result<Self, CkksError> {
+        let mut work = vec![LevelWork::default(); self.input.0.0 + 1];
+        let mut last_use = vec![None; self.steps.len() + 1];
+        for step in &self.steps {
+            let level = step.working_level().0;
+            work[level].products += step.products.len();
+            work[level].relinearisations += usize::from(!step.products.is_empty());
+            for operand in step.operands() {
+                last_use[operand] = Some(last_use[operand].map_or(level, |last: usize| last.min(level)));
+            }
+        }
+        let made = |value: usize| if value == 0 { self.input.0.0 } else { self.steps[value - 1].level.0 };
+        for (value, last) in last_use.iter().enumerate().filter_map(|(value, last)| Some((value, (*last)?))) {
+            work[last..=made(value)].iter_mut().for_each(|level| level.carried += 1);
+        }
+        self.schedule = Some(RankSchedule::plan(&self.params, &work, steps)?);
+        Ok(self)
+    }
+
+    /// The ranks it goes through, where it has a schedule.
+    #[must_use]
+    pub fn rank_schedule(&self) -> Option<&RankSchedule> {
+        self.schedule.as_ref()
+    }
+
+    /// The rank that a step at `level` is at.
+    pub(super) fn rank_at(&self, level: Level) -> usize {
+        self.schedule.as_ref().map_or(self.params.rank(), |schedule| schedule.rank_at(level))
+    }
+
+    /// Rank of the result.
+    #[must_use]
+    pub fn output_rank(&self) -> usize {
+        self.steps.last().map_or(self.params.rank(), |step| self.rank_at(step.working_level()))
+    }
+
+    /// The keys it needs: the relinearisation key, up to the level of the first product; with a schedule, those of every rank and of the reductions.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
+        if let Some(schedule) = &self.schedule {
+            return schedule.needs();
+        }
         let level = self.steps.iter().filter(|step| !step.products.is_empty()).map(|step| step.working_level().0).max();
         level.map_or_else(KeyNeeds::new, |level| KeyNeeds::new().relinearise(Reach::Level(level)))
     }

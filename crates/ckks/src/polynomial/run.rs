@@ -1,6 +1,7 @@
 //! Carrying out a polynomial's plan with an evaluator.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use clathrate_lattice::{Bundle, Eval, Level, Poly};
 
@@ -10,7 +11,8 @@ use crate::ciphertext::{Ciphertext, Encoding};
 use crate::decode::encode_coefficients;
 use crate::error::CkksError;
 use crate::evaluator::{Evaluator, check_slots, same_scale};
-use crate::keys::{Relineariser, Values, coefficients_of};
+use crate::keys::{EvaluationKeys, Relineariser, Values, coefficients_of};
+use crate::moves::reduce;
 use crate::params::Params;
 
 /// How errors call it.
@@ -43,12 +45,17 @@ impl Evaluator {
         if !same_scale(x.scale, plan.input_scale()) {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.input_scale().log2() });
         }
-        let mut key = None;
+        let mut relinearisers = BTreeMap::new();
         for step in plan.steps.iter().filter(|step| !step.products.is_empty()) {
             // Each level of a product is asked for: a dry run writes it down.
-            key = self.relineariser(&x, step.working_level())?;
+            let level = step.working_level();
+            if let Some(key) = self.relineariser(&x.params.at_rank(plan.rank_at(level))?, &x, level)? {
+                relinearisers.insert(level, key);
+            }
         }
-        let run = Run { params: plan.params(), plan, key };
+        let reduces = plan.output_rank() < x.params.rank();
+        let keys = if reduces { self.keys_for(&x, POLYNOMIAL, |needs| needs.merge(&plan.needs()))? } else { None };
+        let run = Run { params: plan.params(), plan, relinearisers, keys };
         let layout = x.layout()?;
         let mut bundles = Vec::with_capacity(x.bundles.len());
         for (index, bundle) in x.bundles.iter().enumerate() {
@@ -59,21 +66,27 @@ impl Evaluator {
             }
             bundles.push(value);
         }
-        Ok(x.with(bundles, plan.output_level(), plan.output_scale()))
+        let result = x.with(bundles, plan.output_level(), plan.output_scale());
+        Ok(Ciphertext { params: x.params.at_rank(plan.output_rank())?, ..result })
     }
 }
+
+/// A value of a circuit, while it is needed.
+type Value<'v> = Option<Cow<'v, Bundle<Eval>>>;
 
 /// One plan on one array's bundles.
 struct Run<'r> {
     params: &'r Params,
     plan: &'r PolynomialPlan,
-    /// Nothing where no step has products, and on dry runs, which have no bundles.
-    key: Option<Relineariser<'r>>,
+    /// By the level of the product; none on dry runs, which have no bundles.
+    relinearisers: BTreeMap<Level, Relineariser<'r>>,
+    /// Of the input's shape, where ranks are reduced.
+    keys: Option<&'r EvaluationKeys>,
 }
 
-fn zero(params: &Params, level: Level) -> Result<Bundle<Eval>, CkksError> {
+fn zero(params: &Params, rank: usize, level: Level) -> Result<Bundle<Eval>, CkksError> {
     let zero = Poly::zero(params.chain().ring(), &params.chain().basis(level));
-    Ok(Bundle::new(vec![zero.clone(); params.rank()], vec![zero])?)
+    Ok(Bundle::new(vec![zero.clone(); rank], vec![zero])?)
 }
 
 /// Adds an integer to every slot: the constant polynomial, whose values are all the same.
@@ -101,27 +114,49 @@ impl Run<'_> {
         for (index, step) in steps.iter().enumerate() {
             step.operands().for_each(|operand| last_use[operand] = index);
         }
-        let mut values: Vec<Option<Cow<'_, Bundle<Eval>>>> = vec![Some(Cow::Borrowed(x))];
+        let mut values: Vec<Value<'_>> = vec![Some(Cow::Borrowed(x))];
+        // The same values at lower ranks.
+        let mut lowered: Vec<Value<'_>> = vec![None; steps.len() + 1];
         for (index, step) in steps.iter().enumerate() {
-            let value = self.step(step, &values)?;
+            self.lower(step, &values, &mut lowered)?;
+            let value = self.step(step, &values, &lowered)?;
             values.push(Some(Cow::Owned(value)));
-            step.operands().filter(|&operand| last_use[operand] == index).for_each(|operand| values[operand] = None);
+            step.operands().filter(|&operand| last_use[operand] == index).for_each(|operand| {
+                (values[operand], lowered[operand]) = (None, None);
+            });
         }
         Ok(values.pop().flatten().map_or_else(|| x.clone(), Cow::into_owned))
     }
 
-    fn step(&self, step: &Step, values: &[Option<Cow<'_, Bundle<Eval>>>]) -> Result<Bundle<Eval>, CkksError> {
+    /// Brings the operands of `step` to its rank, where they are not in `lowered` at that rank and level already.
+    fn lower(&self, step: &Step, values: &[Value<'_>], lowered: &mut [Value<'_>]) -> Result<(), CkksError> {
+        let (level, rank) = (step.working_level(), self.plan.rank_at(step.working_level()));
+        let basis = self.params.chain().basis(level);
+        for operand in step.operands() {
+            let Some(value) = values[operand].as_deref().filter(|value| value.rank() > rank) else { continue };
+            if lowered[operand].as_deref().is_some_and(|known| known.rank() == rank && known.basis().len() >= basis.len()) {
+                continue;
+            }
+            let own = self.keys.ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
+            let keys = own.relative(self.params.at_rank(value.rank())?.shape())?;
+            lowered[operand] = Some(Cow::Owned(reduce(keys, &value.restrict(&basis)?, rank)?));
+        }
+        Ok(())
+    }
+
+    fn step(&self, step: &Step, values: &[Value<'_>], lowered: &[Value<'_>]) -> Result<Bundle<Eval>, CkksError> {
         let level = step.working_level();
         let chain = self.params.chain();
-        let basis = chain.basis(level);
+        let (basis, rank) = (chain.basis(level), self.plan.rank_at(level));
         let operand = |value: usize| -> Result<Cow<'_, Bundle<Eval>>, CkksError> {
-            let bundle = values[value].as_deref().ok_or(CkksError::Symbol { operation: POLYNOMIAL })?;
+            let own = values[value].as_deref().filter(|bundle| bundle.rank() <= rank);
+            let bundle = own.or(lowered[value].as_deref()).ok_or(CkksError::Symbol { operation: POLYNOMIAL })?;
             Ok(if bundle.basis() == &basis { Cow::Borrowed(bundle) } else { Cow::Owned(bundle.restrict(&basis)?) })
         };
         let multiples = if step.linear.is_empty() && !step.products.is_empty() {
             None
         } else {
-            let mut sum = zero(self.params, level)?;
+            let mut sum = zero(self.params, rank, level)?;
             let scale = self.plan.sum_scale(step);
             for &(value, c) in &step.linear {
                 let factor = c * scale / self.plan.scale_of(value);
@@ -146,12 +181,12 @@ impl Run<'_> {
                 if let Some(multiples) = multiples {
                     tensor.add_bundle(&multiples)?;
                 }
-                let key = self.key.ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
+                let key = self.relinearisers.get(&level).ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
                 key.relinearise_rescale(&tensor)?
             }
             (None, Some(sum)) if step.rescales() => sum.divide(&chain.rescale_division(level)?)?,
             (None, Some(sum)) => sum,
-            (None, None) => zero(self.params, level)?,
+            (None, None) => zero(self.params, rank, level)?,
         };
         let constant = (step.constant * step.scale).round_ties_even() as i128;
         if constant != 0 {

@@ -106,7 +106,7 @@ fn evaluation_keys_are_exactly_those_asked_for() {
     );
     let result = desk.run(&line).json();
     assert_eq!(result["rotation_steps"], serde_json::json!([1, 2, 124]));
-    let metadata = desk.run("inspect evk.clt --json").json()["metadata"].clone();
+    let metadata = desk.run("inspect evk.clt --json").json()["metadata"]["keys"].clone();
     assert_eq!(metadata["relinearisation_level"], 0);
     let galois = metadata["galois"].as_array().expect("list");
     assert_eq!(galois.len(), 4);

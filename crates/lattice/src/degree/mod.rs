@@ -7,12 +7,13 @@
 //! With `brv` the reversal of `log gap` bits,
 //!
 //! ```text
-//! secrets, messages    s = sum_p X^brv(p) s_p(Y)        [`SecretKey::split_degree`], [`Poly::split_components`]
-//! masks                a = sum_p X^-brv(p) a_p(Y)       [`Poly::split_mask`]
+//! secrets, messages    s = sum_p X^brv(p) s_p(Y)
+//! masks                a = sum_p X^-brv(p) a_p(Y)
 //! ```
 //!
-//! so that the component 0 of `a s` is `sum_p a_p s_p`. In this order moves nest: splitting by 2 and by 2 again is splitting by 4. And they commute with halving
-//! the rank: of the `2^t` components of one polynomial the first half are the components of its half of even powers.
+//! ([`SecretKey::split_degree`], [`Poly::split_components`]; [`Poly::split_mask`]), so that the component 0 of `a s` is `sum_p a_p s_p`. In this order
+//! moves nest: splitting by 2 and by 2 again is splitting by 4. And they commute with halving the rank: of the `2^t` components of one polynomial the
+//! first half are the components of its half of even powers.
 //!
 //! # Forms
 //! [`coeff`] moves coefficients, [`eval`] runs the transform's last stages on values: no transform to the other form. Both give the same polynomials,
@@ -20,8 +21,8 @@
 //!
 //! # The paper's maps
 //! `iota` and `epsilon` are its own. Its `pi` is [`Poly::split_components`] with component `p` at place `brv(p)`; its `K`-th value is ours in slot `brv_N(K)`. It embeds
-//! masks by `pi^-1` and twists secrets by `rho`; here secrets are plain and the mask has the twist ([`Poly::combine_mask`]), so that one secret serves all degrees:
-//! `rho(s)` of a part of `s` is not a part of `rho(s)`.
+//! masks by `pi^-1` and twists secrets by `rho`; here secrets are plain and the mask has the twist ([`Poly::combine_mask`]), so that one secret serves all degrees and ranks:
+//! `rho` turns the order of a secret's components round and shifts them, and half of `rho(s)` is not `rho` of half of `s`.
 //!
 //! Source: [hermes, sec. 2.2 and 4.2], [dpad-he, sec. 4.1]; differs: orders, the twist on the masks, and `epsilon` in Eval form, which the paper leaves open
 //! and is a mean of neighbouring slots here.

@@ -1,6 +1,7 @@
 //! What a switch costs on a machine, from its counts: transforms, conversions, products, bytes of key.
 
 use clathrate_arith::Isa;
+use clathrate_arith::limbs::serve_division;
 use serde::{Deserialize, Serialize};
 
 use super::choice::{KeyShape, packed_bytes};
@@ -17,7 +18,7 @@ const LIMB_BITS: f64 = clathrate_arith::limbs::LIMB_BITS as f64;
 /// What a conversion costs within a switch, where its rows come from far, in times of one in the cache.
 const FAR_CONVERSION: f64 = 1.4;
 
-/// What a limb of a digit costs, in sources of a conversion: its unpacking and two products, inside a transform.
+/// What a limb of a digit or of a division's remainder costs, in sources of a conversion: its unpacking and two products, inside a transform.
 const LIMB_SOURCES: f64 = 1.6;
 
 /// Times of one machine's kernels, one thread. Measured, or the built-in ones.
@@ -62,6 +63,10 @@ pub struct SwitchCounts {
     pub digit_conversions: f64,
     /// Limbs times targets of the digits, where they are extended as integers.
     pub digit_limbs: f64,
+    /// Those of them that belong to divisions large enough for limbs.
+    pub division_conversions: f64,
+    /// Limbs times targets of those divisions, where their remainders are read as integers.
+    pub division_limbs: f64,
     /// Terms of sums.
     pub products: f64,
     /// Bytes of key read.
@@ -114,10 +119,17 @@ impl MachineProfile {
         let times = self.at(degree);
         let transforms: f64 = counts.transforms.iter().zip(times.transform).map(|(count, time)| count * time).sum();
         let reading = if counts.key_bytes > self.cache_bytes { counts.key_bytes * self.read_ns_per_byte } else { 0.0 };
-        // The kernels of 512-bit multipliers extend digits by limbs, all others by residues.
+        // The kernels of 512-bit multipliers extend digits and divide by limbs, all others by residues.
         let by_limbs = self.isa.as_deref().is_none_or(|isa| isa == Isa::Ifma.name());
-        let digits = if by_limbs { LIMB_SOURCES * counts.digit_limbs } else { counts.digit_conversions };
-        let conversions = FAR_CONVERSION * (counts.conversions - counts.digit_conversions) + digits;
+        let (near, far) = if by_limbs {
+            (
+                LIMB_SOURCES * (counts.digit_limbs + counts.division_limbs),
+                counts.conversions - counts.digit_conversions - counts.division_conversions,
+            )
+        } else {
+            (counts.digit_conversions, counts.conversions - counts.digit_conversions)
+        };
+        let conversions = near + FAR_CONVERSION * far;
         transforms + conversions * times.convert + (counts.products * times.product).max(reading)
     }
 }
@@ -138,7 +150,9 @@ pub(super) fn counts(chain: &Chain, gadget: &Gadget, shape: &KeyShape, level: Le
     };
     let digits: Vec<Vec<usize>> = shape.runs.iter().map(own).filter(|digit| !digit.is_empty()).collect();
     // The lowest limb has no factor to meet: half a limb.
-    let limbs = |digit: &Vec<usize>| (digit.iter().map(|&index| bits_of(index)).sum::<f64>() / LIMB_BITS).ceil() - 0.5;
+    let limbs = |digit: &[usize]| (digit.iter().map(|&index| bits_of(index)).sum::<f64>() / LIMB_BITS).ceil() - 0.5;
+    let special = shape.special.indices();
+    let division_by_limbs = serve_division(special.len(), primes, columns, chain.ring().degree());
     let (inputs, columns) = (inputs as f64, columns as f64);
     let mut transform = |index: usize, count: f64| counts.transforms[class(bits_of(index))] += count;
     // The inputs' coefficients, and the mod-down's results.
@@ -153,7 +167,7 @@ pub(super) fn counts(chain: &Chain, gadget: &Gadget, shape: &KeyShape, level: Le
         let extended = inputs * foreign.clone().map(|digit| digit.len() + 1).sum::<usize>() as f64;
         counts.conversions += extended;
         counts.digit_conversions += extended;
-        counts.digit_limbs += inputs * foreign.map(limbs).sum::<f64>();
+        counts.digit_limbs += inputs * foreign.map(|digit| limbs(digit)).sum::<f64>();
         counts.products += inputs * columns * (digits.len() * groups) as f64;
         counts.key_bytes += inputs * columns * (digits.len() * groups * packed_bytes(chain.ring(), &Basis::new([index]))) as f64;
     }
@@ -161,8 +175,13 @@ pub(super) fn counts(chain: &Chain, gadget: &Gadget, shape: &KeyShape, level: Le
         products.iter().for_each(|&index| transform(index, columns * groups as f64));
         counts.conversions += columns * ((products.len() + 1) * extended.len()) as f64;
     } else {
-        shape.special.indices().iter().for_each(|&index| transform(index, columns));
+        special.iter().for_each(|&index| transform(index, columns));
     }
-    counts.conversions += columns * ((shape.special.len() + 1) * primes) as f64;
+    let division = columns * ((special.len() + 1) * primes) as f64;
+    counts.conversions += division;
+    if division_by_limbs {
+        counts.division_conversions += division;
+        counts.division_limbs += columns * limbs(special) * primes as f64;
+    }
     counts
 }

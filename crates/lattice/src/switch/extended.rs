@@ -17,7 +17,7 @@ pub struct Extended {
     pub(super) frame: Arc<Frame>,
     /// Over the extended basis.
     pub(super) coeff: Option<Bundle<Coeff>>,
-    /// Over the extended basis, or over the level's alone: zero modulo the special primes.
+    /// Over the extended basis, or over the level's and some special primes or none: zero modulo those it lacks. They need no transforms.
     pub(super) eval: Option<Bundle<Eval>>,
 }
 
@@ -61,20 +61,16 @@ impl Extended {
         if bodies != other_bodies {
             return Err(LatticeError::BodiesMismatch { left: bodies, right: other_bodies });
         }
-        self.widen(other.eval.as_ref())?;
-        let wide = other.eval.as_ref().map(|eval| other.frame.widen(eval)).transpose()?;
         add(&mut self.coeff, other.coeff.as_ref(), Bundle::add_assign)?;
-        add(&mut self.eval, wide.as_deref(), Bundle::add_assign)
-    }
-
-    /// Brings a part that is zero modulo the special primes to the extended basis, where it is to meet one that is not.
-    fn widen(&mut self, other: Option<&Bundle<Eval>>) -> Result<(), LatticeError> {
-        if let (Some(own), Some(_)) = (&self.eval, other)
-            && own.basis() != self.frame.extended()
-        {
-            self.eval = Some(self.frame.widen(own)?.into_owned());
-        }
-        Ok(())
+        let frame = &self.frame;
+        add(&mut self.eval, other.eval.as_ref(), |own, other| {
+            // Parts that are zero modulo different special primes meet over all of them.
+            if own.basis() != other.basis() {
+                *own = frame.widen(own)?.into_owned();
+                return own.add_assign(&*frame.widen(other)?);
+            }
+            own.add_assign(other)
+        })
     }
 
     /// `self <- self + P terms`: terms over the level's modulus that need no switch, mask first.
@@ -109,7 +105,7 @@ impl Extended {
     /// `self + other`, over the special primes of both: products of other special moduli share one mod-down.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where they are of two levels; shape errors.
+    /// [`LatticeError::RingMismatch`]; [`LatticeError::BasisMismatch`] where they are of two levels; shape errors.
     pub fn join(self, other: Self) -> Result<Self, LatticeError> {
         let frame = if self.frame.holds(&other.frame) { self.frame.clone() } else { Arc::new(self.frame.join(&other.frame)?) };
         let mut sum = self.lift(&frame)?;
@@ -122,7 +118,8 @@ impl Extended {
         if self.frame.special() == frame.special() {
             return Ok(self);
         }
-        let coeff = self.coeff.as_ref().map(|coeff| frame.lift(&self.frame, coeff)).transpose()?;
+        let coeff =
+            self.coeff.as_ref().map(|coeff| frame.lift(&self.frame, coeff)?.try_map(|poly| Ok(frame.widen_poly(poly)))).transpose()?;
         let eval = self.eval.as_ref().map(|eval| frame.lift(&self.frame, eval)).transpose()?;
         Ok(Self { frame: frame.clone(), coeff, eval })
     }
@@ -131,11 +128,11 @@ impl Extended {
     /// transforms there and back are saved. [dpad-he, Fig. 2]
     ///
     /// # Errors
-    /// [`LatticeError::RankUp`] where there are none, or nothing would be left.
+    /// [`LatticeError::NothingBeyondRank`] where there are none, or nothing would be left.
     pub fn take_mask(&mut self, rank: usize) -> Result<Vec<Poly<Coeff>>, LatticeError> {
         let (high, _) = self.shape();
         if rank == 0 || rank >= high {
-            return Err(LatticeError::RankUp { from: high, to: rank });
+            return Err(LatticeError::NothingBeyondRank { rank: high, at: rank });
         }
         fn cut<D: Domain>(bundle: Bundle<D>, rank: usize) -> Result<(Bundle<D>, Vec<Poly<D>>), LatticeError> {
             let (mut mask, bodies) = bundle.into_parts();
@@ -191,13 +188,6 @@ impl Extended {
             let eval = self.eval.as_ref().ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })?;
             return self.frame.widen(eval)?.divide(division);
         };
-        let quotients = coeff
-            .polys()
-            .enumerate()
-            .map(|(i, poly)| division.divide_parts(poly, self.eval.as_ref().and_then(|eval| eval.polys().nth(i))))
-            .collect::<Result<Vec<_>, _>>()?;
-        let mut polys = quotients.into_iter();
-        let mask = polys.by_ref().take(coeff.rank()).collect();
-        Bundle::new(mask, polys.collect())
+        division.divide_parts(coeff, self.eval.as_ref())
     }
 }

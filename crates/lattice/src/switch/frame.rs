@@ -54,10 +54,10 @@ impl Frame {
         Self::with_step(&self.ring, self.level, self.basis.clone(), Basis::new(special), self.step.clone())
     }
 
-    /// Whether all special primes of `other` are among this one's, at the same level.
+    /// Whether all special primes of `other` are among this one's, at the same level of the same ring.
     #[must_use]
     pub fn holds(&self, other: &Self) -> bool {
-        self.basis == other.basis && self.special.rows_of(other.special.indices()).is_some()
+        self.ring.same_as(&other.ring) && self.basis == other.basis && self.special.rows_of(other.special.indices()).is_some()
     }
 
     /// The ring.
@@ -113,7 +113,7 @@ impl Frame {
         self.ring.engine().add_mul_constants_assign(sum.data_mut(), x.data(), &self.special_product, self.basis.indices());
     }
 
-    /// A bundle over the level's basis or the extended one, over the extended one.
+    /// A bundle over the level's basis, or that and some special primes, over the extended one.
     pub(super) fn widen<'a>(&self, x: &'a Bundle<Eval>) -> Result<Cow<'a, Bundle<Eval>>, LatticeError> {
         if *x.basis() == self.extended {
             return Ok(Cow::Borrowed(x));
@@ -135,15 +135,14 @@ impl Frame {
         wide
     }
 
-    /// A bundle of `narrow`, a frame of fewer special primes, times those that it lacks. A part over the level's basis alone, zero modulo the
-    /// special primes, stays one.
+    /// A bundle of `narrow`, a frame of fewer special primes, times those that it lacks, over the basis that it has: modulo those it is zero.
     pub(super) fn lift<D: Domain>(&self, narrow: &Self, x: &Bundle<D>) -> Result<Bundle<D>, LatticeError> {
         let lacking = Basis::new(self.special.indices().iter().copied().filter(|&i| narrow.special.row_of(i).is_none()));
-        let (factors, alone) = (product_of(&self.ring, &lacking, x.basis()), *x.basis() == self.basis);
+        let factors = product_of(&self.ring, &lacking, x.basis());
         x.try_map(|poly| {
             let mut lifted = poly.clone();
             lifted.mul_constants_assign(&factors);
-            Ok(if alone { lifted } else { self.widen_poly(&lifted) })
+            Ok(lifted)
         })
     }
 }

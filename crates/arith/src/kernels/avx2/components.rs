@@ -1,5 +1,5 @@
 //! Joining and splitting of components on 256-bit vectors: two, four or eight vectors, one of each component, run up to three of the
-//! transform's last stages between registers. One pass over memory. Ranges are the transforms' wide ones.
+//! transform's last stages between registers. One pass over memory. Ranges are the transforms' wide ones; so are those of means.
 
 use std::arch::x86_64::*;
 
@@ -22,37 +22,72 @@ fn interleave<const R: usize>(v: &[__m256d; R]) -> [__m256d; R] {
     v
 }
 
-/// The inverse of [`interleave`] on the first `count` vectors.
+/// The inverse of [`interleave`].
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn separate<const R: usize>(v: &[__m256d; R], count: usize) -> [__m256d; R] {
+fn separate<const R: usize>(v: &[__m256d; R]) -> [__m256d; R] {
     let mut v = *v;
-    for _ in 0..count.trailing_zeros() {
+    for _ in 0..R.trailing_zeros() {
         let from = v;
-        for i in 0..count / 2 {
+        for i in 0..R / 2 {
             let (a, b) = exchange_halves(from[2 * i], from[2 * i + 1]);
-            (v[i], v[i + count / 2]) = exchange_neighbours(a, b);
+            (v[i], v[i + R / 2]) = exchange_neighbours(a, b);
         }
     }
     v
 }
 
-/// Factors and quotients of the `4 width` nodes from `node` on: vector `i` has those of the nodes `i` of every `width`.
+/// Factors and quotients of the `4 WIDTH` nodes from `node` on: vector `i` has those of the nodes `i` of every `WIDTH`.
 ///
 /// # Safety
 /// The table has these nodes.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn factors<const R: usize>(table: &Twiddles, node: usize, width: usize) -> ([__m256d; R], [__m256d; R]) {
-    let mut v = [[_mm256_setzero_pd(); R]; 2];
-    for i in 0..width {
+unsafe fn factors<const WIDTH: usize>(table: &Twiddles, node: usize) -> [[__m256d; WIDTH]; 2] {
+    let mut v = [[_mm256_setzero_pd(); WIDTH]; 2];
+    for i in 0..WIDTH {
         // SAFETY: the caller's.
         unsafe {
             v[0][i] = _mm256_loadu_pd(table.factors.as_ptr().add(node + i * LANES));
             v[1][i] = _mm256_loadu_pd(table.quotients.as_ptr().add(node + i * LANES));
         }
     }
-    (separate(&v[0], width), separate(&v[1], width))
+    [separate(&v[0]), separate(&v[1])]
+}
+
+/// One stage of a join of `R` components: vector `m WIDTH + i` is word `i` of every `WIDTH` of the join number `m`. `first` is the node of the
+/// first word of four at width 1.
+///
+/// # Safety
+/// The table has the nodes `first WIDTH..(first + 4) WIDTH`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn join_stage<const R: usize, const WIDTH: usize>(c: Constants, table: &Twiddles, first: usize, v: &mut [__m256d; R]) {
+    // SAFETY: the caller's.
+    let [w, quotients] = unsafe { factors::<WIDTH>(table, first * WIDTH) };
+    let from = *v;
+    for butterfly in 0..R / 2 {
+        let (m, i) = (butterfly / WIDTH, butterfly % WIDTH);
+        let at = 2 * m * WIDTH + i;
+        (v[2 * butterfly], v[2 * butterfly + 1]) = forward_butterfly::<true>(c, from[at], from[at + WIDTH], w[i], quotients[i]);
+    }
+}
+
+/// The inverse of [`join_stage`], twice.
+///
+/// # Safety
+/// As there.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn split_stage<const R: usize, const WIDTH: usize>(c: Constants, table: &Twiddles, first: usize, v: &mut [__m256d; R]) {
+    // SAFETY: the caller's.
+    let [w, quotients] = unsafe { factors::<WIDTH>(table, first * WIDTH) };
+    let from = *v;
+    for butterfly in 0..R / 2 {
+        let (m, i) = (butterfly / WIDTH, butterfly % WIDTH);
+        let at = 2 * m * WIDTH + i;
+        (v[at], v[at + WIDTH]) = inverse_butterfly(c, from[2 * butterfly], from[2 * butterfly + 1], w[i], quotients[i]);
+    }
 }
 
 impl Avx2Row {
@@ -115,20 +150,12 @@ impl Avx2Row {
                 for p in 0..R {
                     v[p] = c.to_double(load(parts[p].as_ptr().add(j)));
                 }
-                // Vector `m width + i`: word `i` of every `width` of the join number `m`.
-                let mut width = 1;
-                while width < R {
-                    let (w, quotients) = factors::<R>(table, (small + j) * width, width);
-                    let from = v;
-                    for m in 0..R / (2 * width) {
-                        for i in 0..width {
-                            let at = 2 * m * width + i;
-                            let (sum, difference) = forward_butterfly::<true>(c, from[at], from[at + width], w[i], quotients[i]);
-                            v[2 * (m * width + i)] = sum;
-                            v[2 * (m * width + i) + 1] = difference;
-                        }
-                    }
-                    width *= 2;
+                join_stage::<R, 1>(c, table, small + j, &mut v);
+                if R >= 4 {
+                    join_stage::<R, 2>(c, table, small + j, &mut v);
+                }
+                if R >= 8 {
+                    join_stage::<R, 4>(c, table, small + j, &mut v);
                 }
                 for x in &mut v {
                     *x = c.lift(c.centre(*x));
@@ -156,21 +183,14 @@ impl Avx2Row {
                 for i in 0..R {
                     v[i] = c.to_double(load(x.as_ptr().add(j * R + i * LANES)));
                 }
-                v = separate(&v, R);
-                let mut width = R / 2;
-                while width > 0 {
-                    let (w, quotients) = factors::<R>(table, (small + j) * width, width);
-                    let from = v;
-                    for m in 0..R / (2 * width) {
-                        for i in 0..width {
-                            let at = 2 * (m * width + i);
-                            let (even, odd) = inverse_butterfly(c, from[at], from[at + 1], w[i], quotients[i]);
-                            v[2 * m * width + i] = even;
-                            v[(2 * m + 1) * width + i] = odd;
-                        }
-                    }
-                    width /= 2;
+                v = separate(&v);
+                if R >= 8 {
+                    split_stage::<R, 4>(c, table, small + j, &mut v);
                 }
+                if R >= 4 {
+                    split_stage::<R, 2>(c, table, small + j, &mut v);
+                }
+                split_stage::<R, 1>(c, table, small + j, &mut v);
                 for p in 0..R {
                     store(parts[p].as_mut_ptr().add(j), c.mul_reduced(v[p], scale, scale_quotient));
                 }

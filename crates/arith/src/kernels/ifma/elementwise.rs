@@ -133,6 +133,32 @@ impl ElementWords {
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    pub fn quotient(&self, out: &mut [u64], x: &[u64], y: Option<&[u64]>, w: u64, far: bool) -> usize {
+        let c = Constants::new(&self.words);
+        let (w, quotient) = self.pair([w, quotient52(w, self.words.q)]);
+        assert!(x.len() == out.len() && y.is_none_or(|y| y.len() == out.len()), "slices of one call have equal lengths");
+        let whole = out.len() / LANES * LANES;
+        // Whole lines only.
+        let far = far && out.as_ptr().cast::<Lanes>().is_aligned();
+        for i in (0..whole).step_by(LANES) {
+            // SAFETY: i + 8 <= the length of all.
+            unsafe {
+                let x = load(x.as_ptr().add(i));
+                // x - y + q is below 2q < 2^52.
+                let difference = y.map_or(x, |y| sub(add(x, c.q), load(y.as_ptr().add(i))));
+                let result = c.reduce_by(c.mul_lazy(difference, w, quotient), c.q);
+                let target = out.as_mut_ptr().add(i);
+                if far { _mm512_stream_si512(target.cast(), result) } else { store(target, result) }
+            }
+        }
+        if far {
+            // What went around the caches is in order with what comes now.
+            _mm_sfence();
+        }
+        whole
+    }
+
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: u64) -> usize {
         let c = Constants::new(&self.words);
         let (w, quotient) = self.pair([w, quotient52(w, self.words.q)]);

@@ -181,6 +181,22 @@ const SIDE_BY_SIDE: usize = 2;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
+/// Blocks ahead of which the forward's tables are fetched, where they are far.
+const FORWARD_AHEAD: usize = 16;
+
+/// The same for the inverse of wide words. That of narrow ones, whose steps are shorter, is as fast without.
+const INVERSE_AHEAD: usize = 8;
+
+/// Fetches a step's table.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+fn fetch_table(table: *const u64) {
+    for word in (0..SIDE_BY_SIDE * INNER_TABLE).step_by(LANES) {
+        // A fetch reads nothing, wherever it points.
+        _mm_prefetch::<_MM_HINT_T0>(table.wrapping_add(word).cast());
+    }
+}
+
 /// What a pass fetches on the way: runs of lines, some per step.
 #[derive(Debug, Clone, Copy)]
 pub struct Fetch {
@@ -233,17 +249,27 @@ pub fn inner_steps(count: usize) -> usize {
     count / SIDE_BY_SIDE
 }
 
-/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`; meanwhile `fetch`.
+/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`; meanwhile `fetch`, and the table where it is `far`.
 ///
 /// # Safety
 /// `x` holds `64 count` words and `table` `INNER_TABLE count`; `count` is even.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
-pub unsafe fn forward_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize, fetch: &mut [Fetch; 2]) {
+pub unsafe fn forward_inner<const WIDE: bool>(
+    c: &Constants,
+    x: *mut u64,
+    table: *const u64,
+    count: usize,
+    far: bool,
+    fetch: &mut [Fetch; 2],
+) {
     let orders = Orders::new();
     for block in (0..count).step_by(SIDE_BY_SIDE) {
         fetch[0].step();
         fetch[1].step();
+        if far {
+            fetch_table(table.wrapping_add((block + FORWARD_AHEAD) * INNER_TABLE));
+        }
         // SAFETY: within the caller's words.
         unsafe {
             let x = x.add(block * INNER);
@@ -354,13 +380,16 @@ impl LaneBiases {
 /// As [`forward_inner`].
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
-pub unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize, q: u64) {
+pub unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize, far: bool, q: u64) {
     let orders = Orders::new();
     // `m q` for `m` from -2 to 2, modulo 2^64.
     let biases = [-2, -1, 0, 1, 2].map(|m| _mm512_set1_epi64(m * q.cast_signed()));
     let lane_biases = LaneBiases::new(q);
     let bounds = [_mm512_slli_epi64(c.q, 3), _mm512_slli_epi64(c.q, 4), _mm512_slli_epi64(c.q, 5)];
     for block in (0..count).step_by(SIDE_BY_SIDE) {
+        if WIDE && far {
+            fetch_table(table.wrapping_add((block + INVERSE_AHEAD) * INNER_TABLE));
+        }
         // SAFETY: within the caller's words.
         unsafe {
             let x = x.add(block * INNER);

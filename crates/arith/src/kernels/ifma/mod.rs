@@ -134,6 +134,12 @@ impl RowKernel for IfmaRow {
         self.scalar.sub_mul_constant_assign(&mut x[done..], &y[done..], w);
     }
 
+    fn quotient(&self, out: &mut [u64], x: &[u64], y: Option<&[u64]>, w: Multiplier, far: bool) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.quotient(out, x, y, w.value, far) };
+        self.scalar.quotient(&mut out[done..], &x[done..], y.map(|y| &y[done..]), w, far);
+    }
+
     fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier) {
         // SAFETY: detected in `new`.
         let done = unsafe { self.elements.add_mul_constant_assign(x, y, w.value) };

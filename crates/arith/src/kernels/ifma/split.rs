@@ -4,7 +4,8 @@
 //! A digit's residue is `u_0 + sum_l u_l w_l` and a constant below `q`. With `w'_l = floor(w_l 2^52 / q)` and `u_l < 2^52`,
 //! `u_l w_l - floor(u_l w'_l / 2^52) q` lies in `[0, 2q)` ([`super::ntt`]), so the sum of the first and `m - 1` products, less
 //! `(sum_l floor(u_l w'_l / 2^52)) q`, lies below `B = 2^b + 2 (m - 1) q + q` for a first limb of `b` bits: two multiplier
-//! instructions a limb and one at the end, no reduction. A transform of `L` stages that starts below `B` stays below `B + 4 L q`,
+//! instructions a limb and one at the end, no reduction. Where a residue is taken away from it, `q` comes first, and `B` is `q` more, which
+//! is what the code takes for `B` always. A transform of `L` stages that starts below `B` stays below `B + 4 L q`,
 //! by the proof there. Thus
 //! - **roomy**: `B + 4 L q <= 2^52`, the sum is taken as it is, junk above bit 52 and all;
 //! - **narrow**: `B <= 2^52`, and one more reduction to `[0, 2q)` comes before the offset of the first stage, as
@@ -32,6 +33,9 @@ pub const HEAD_STAGES: u32 = 4;
 
 /// The smallest degree with a split: the innermost blocks come in pairs.
 pub const MIN_DEGREE: usize = 2 * INNER * RADIX;
+
+/// Vectors ahead of which a subtracted row is fetched: sixteen streams are more than the processor's own fetching follows.
+const LESS_AHEAD: usize = 8;
 
 /// How a digit's sum enters the transform; see the module's proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,8 +174,9 @@ impl Transform {
         !self.split.is_empty()
     }
 
+    /// What a digit's sums are below, and a row of residues subtracted from them.
     fn bound(&self, form: &LimbForm) -> u128 {
-        (1 << form.first_bits()) + (2 * form.count() as u128 - 1) * u128::from(self.words.q)
+        (1 << form.first_bits()) + 2 * form.count() as u128 * u128::from(self.words.q)
     }
 
     fn entry(&self, form: &LimbForm) -> Entry {
@@ -187,15 +192,16 @@ impl Transform {
     ///
     /// # Safety
     /// The machine has AVX-512 F, DQ, BW, VL, IFMA and VBMI; `out` is a head's, `digit` one of this form and degree, `vectors` below
-    /// a sixteenth of it, `weights` the form's; `out` is aligned to a line where it is `far`.
+    /// a sixteenth of it, `weights` the form's; `less` is a row where it is `LESS`; `out` is aligned to a line where it is `far`.
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
-    unsafe fn extend<const ENTRY: usize, const M: usize>(
+    unsafe fn extend<const ENTRY: usize, const M: usize, const LESS: bool>(
         &self,
         out: *mut u64,
         digit: *const u64,
         form: &LimbForm,
         vectors: Range<usize>,
         weights: &LimbWeights,
+        less: *const u64,
         far: bool,
     ) {
         let c = Constants::new(&self.words);
@@ -203,7 +209,9 @@ impl Transform {
         let offset = splat(2 * self.words.q * u64::from(self.degree.trailing_zeros()));
         let table = self.forward[self.split[0].twiddles..].as_ptr();
         let limbs = Limbs::new(form, weights);
-        let first = if ENTRY == ROOMY { add(limbs.constant, offset) } else { limbs.constant };
+        let second = if LESS { add(limbs.constant, c.q) } else { limbs.constant };
+        let first = if ENTRY == ROOMY { add(second, offset) } else { second };
+        let row = self.degree / RADIX;
         for i in vectors {
             // SAFETY: within the digit and the row; the table has the head's factors.
             unsafe {
@@ -213,7 +221,14 @@ impl Transform {
                     v[k] = limbs.residue::<M>(&c, digit, k, first);
                 }
                 for k in 0..HALF {
-                    v[HALF + k] = limbs.residue::<M>(&c, digit.add(half_words), k, limbs.constant);
+                    v[HALF + k] = limbs.residue::<M>(&c, digit.add(half_words), k, second);
+                }
+                if LESS {
+                    for k in 0..RADIX {
+                        // A fetch reads nothing, wherever it points.
+                        _mm_prefetch::<_MM_HINT_T0>(less.wrapping_add((i + LESS_AHEAD) * LANES + k * row).cast());
+                        v[k] = sub(v[k], load(less.add(i * LANES + k * row)));
+                    }
                 }
                 // The second half meets a multiplication first, which takes all words.
                 for k in 0..HALF {
@@ -249,6 +264,51 @@ impl Transform {
         if far {
             // What went around the caches is in order with what comes now.
             _mm_sfence();
+        }
+    }
+
+    /// [`Transform::extend`] with the form's number of limbs where the compiler is to know it.
+    ///
+    /// # Safety
+    /// As there.
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
+    unsafe fn extend_by_form<const LESS: bool>(
+        &self,
+        out: &mut [u64],
+        digit: &[u64],
+        form: &LimbForm,
+        vectors: Range<usize>,
+        weights: &LimbWeights,
+        less: *const u64,
+        far: bool,
+    ) {
+        let (out, digit) = (out.as_mut_ptr(), digit.as_ptr());
+        // Whole lines only; rows are whole lines apart.
+        let far = far && out.cast::<Lanes>().is_aligned();
+        // SAFETY: the caller's.
+        unsafe {
+            match (self.entry(form), form.count()) {
+                (Entry::Roomy, 1) => self.extend::<ROOMY, 1, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Roomy, 2) => self.extend::<ROOMY, 2, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Roomy, 3) => self.extend::<ROOMY, 3, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Roomy, 4) => self.extend::<ROOMY, 4, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Roomy, 5) => self.extend::<ROOMY, 5, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Roomy, 6) => self.extend::<ROOMY, 6, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Roomy, 7) => self.extend::<ROOMY, 7, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Roomy, 8) => self.extend::<ROOMY, 8, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Roomy, _) => self.extend::<ROOMY, 0, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Narrow, 1) => self.extend::<NARROW, 1, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Narrow, 2) => self.extend::<NARROW, 2, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Narrow, 3) => self.extend::<NARROW, 3, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Narrow, 4) => self.extend::<NARROW, 4, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Narrow, _) => self.extend::<NARROW, 0, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Wide, 1) => self.extend::<WIDE, 1, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Wide, 2) => self.extend::<WIDE, 2, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Wide, 3) => self.extend::<WIDE, 3, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Wide, 4) => self.extend::<WIDE, 4, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Wide, 5) => self.extend::<WIDE, 5, LESS>(out, digit, form, vectors, weights, less, far),
+                (Entry::Wide, _) => self.extend::<WIDE, 0, LESS>(out, digit, form, vectors, weights, less, far),
+            }
         }
     }
 
@@ -301,9 +361,10 @@ impl Transform {
     /// # Safety
     /// The machine has AVX-512 F, DQ, VL and IFMA.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    unsafe fn finish<const WIDE: bool>(&self, out: &mut [u64], x: &[u64], start: usize, ahead: [Ahead<'_>; 2]) {
+    unsafe fn finish<const WIDE: bool>(&self, out: &mut [u64], x: &[u64], start: usize, near: bool, ahead: [Ahead<'_>; 2]) {
         let c = Constants::new(&self.words);
         let (words, stride) = (self.degree / RADIX, head_stride(self.degree));
+        let far = self.far_tables() && !near;
         let mut fetch = ahead.map(|ahead| Fetch::new(&ahead, inner_steps(out.len() / INNER)));
         for (block, out) in (start / words..).zip(out.chunks_exact_mut(words)) {
             let x = &x[block * stride..block * stride + words];
@@ -318,7 +379,7 @@ impl Transform {
                 }
                 let count = words / INNER;
                 let table = self.forward.as_ptr().add(self.inner_twiddles + block * count * INNER_TABLE);
-                forward_inner::<WIDE>(&c, out, table, count, &mut fetch);
+                forward_inner::<WIDE>(&c, out, table, count, far, &mut fetch);
             }
         }
     }
@@ -343,31 +404,25 @@ impl SplitTransform for Transform {
         unsafe { Self::pack(digit, form, row, i, columns) };
     }
 
-    fn digit_head(&self, out: &mut [u64], digit: &[u64], form: &LimbForm, vectors: Range<usize>, weights: &LimbWeights, far: bool) {
+    fn digit_head(
+        &self,
+        out: &mut [u64],
+        digit: &[u64],
+        form: &LimbForm,
+        vectors: Range<usize>,
+        weights: &LimbWeights,
+        less: Option<&[u64]>,
+        far: bool,
+    ) {
         assert!(out.len() >= head_words(self.degree) && digit.len() >= digit_words(form, self.degree), "a head and a digit of this degree");
         assert!(weights.powers.len() + 1 == form.count(), "one weight per limb");
         assert!(vectors.end <= self.degree / RADIX / LANES && self.takes(form), "vectors of a sixteenth, and a form that is taken");
-        let (out, digit) = (out.as_mut_ptr(), digit.as_ptr());
-        // Whole lines only; rows are whole lines apart.
-        let far = far && out.cast::<Lanes>().is_aligned();
+        assert!(less.is_none_or(|less| less.len() == self.degree), "a row has `degree` words");
         // SAFETY: see above.
         unsafe {
-            match (self.entry(form), form.count()) {
-                (Entry::Roomy, 1) => self.extend::<ROOMY, 1>(out, digit, form, vectors, weights, far),
-                (Entry::Roomy, 2) => self.extend::<ROOMY, 2>(out, digit, form, vectors, weights, far),
-                (Entry::Roomy, 3) => self.extend::<ROOMY, 3>(out, digit, form, vectors, weights, far),
-                (Entry::Roomy, 4) => self.extend::<ROOMY, 4>(out, digit, form, vectors, weights, far),
-                (Entry::Roomy, 5) => self.extend::<ROOMY, 5>(out, digit, form, vectors, weights, far),
-                (Entry::Roomy, 6) => self.extend::<ROOMY, 6>(out, digit, form, vectors, weights, far),
-                (Entry::Roomy, 7) => self.extend::<ROOMY, 7>(out, digit, form, vectors, weights, far),
-                (Entry::Roomy, 8) => self.extend::<ROOMY, 8>(out, digit, form, vectors, weights, far),
-                (Entry::Roomy, _) => self.extend::<ROOMY, 0>(out, digit, form, vectors, weights, far),
-                (Entry::Narrow, 1) => self.extend::<NARROW, 1>(out, digit, form, vectors, weights, far),
-                (Entry::Narrow, 2) => self.extend::<NARROW, 2>(out, digit, form, vectors, weights, far),
-                (Entry::Narrow, 3) => self.extend::<NARROW, 3>(out, digit, form, vectors, weights, far),
-                (Entry::Narrow, 4) => self.extend::<NARROW, 4>(out, digit, form, vectors, weights, far),
-                (Entry::Narrow, _) => self.extend::<NARROW, 0>(out, digit, form, vectors, weights, far),
-                (Entry::Wide, _) => self.extend::<WIDE, 0>(out, digit, form, vectors, weights, far),
+            match less {
+                Some(less) => self.extend_by_form::<true>(out, digit, form, vectors, weights, less.as_ptr(), far),
+                None => self.extend_by_form::<false>(out, digit, form, vectors, weights, std::ptr::null(), far),
             }
         }
     }
@@ -386,7 +441,7 @@ impl SplitTransform for Transform {
         }
     }
 
-    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, ahead: [Ahead<'_>; 2]) {
+    fn tail(&self, out: &mut [u64], x: &[u64], start: usize, near: bool, ahead: [Ahead<'_>; 2]) {
         let words = self.degree / RADIX;
         assert!(
             out.len().is_multiple_of(words) && start.is_multiple_of(words) && start + out.len() <= self.degree,
@@ -396,9 +451,9 @@ impl SplitTransform for Transform {
         // SAFETY: see above.
         unsafe {
             if self.narrow {
-                self.finish::<false>(out, x, start, ahead);
+                self.finish::<false>(out, x, start, near, ahead);
             } else {
-                self.finish::<true>(out, x, start, ahead);
+                self.finish::<true>(out, x, start, near, ahead);
             }
         }
     }

@@ -1,0 +1,120 @@
+//! Every key of every rank is gated by its own dimension and modulus.
+
+mod common;
+
+use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::needs::Reach;
+use clathrate_ckks::params::{preset, preset_names};
+use clathrate_ckks::{CkksError, Encoding, KeyNeeds, ModuleShape, Params, Runtime};
+use clathrate_lattice::Level;
+use clathrate_lattice::security::estimated_bits;
+use common::*;
+
+/// Bits of keys at `rank` over `chain` up to `level`.
+fn bits(params: &Params, chain: &clathrate_lattice::Chain, rank: usize, level: Level) -> f64 {
+    estimated_bits(params.degree() * rank, chain.key_basis(level).log2(chain.ring()), params.spec().distribution())
+}
+
+#[test]
+fn every_shape_of_a_secure_set_has_the_bits_of_its_root_and_not_a_level_more() {
+    let names: Vec<String> = preset_names().into_iter().filter(|name| name.contains("dpad_n13")).collect();
+    assert!(names.len() >= 9, "{names:?}");
+    for name in names {
+        let root = params(&name);
+        let wanted = root.security_bits().min(128.0);
+        assert!(root.spec().below_128 || wanted >= 128.0, "{name}: {wanted}");
+        for rank in (1..=root.rank()).rev() {
+            let Ok(relative) = root.at_rank(rank) else {
+                assert!(bits(&root, root.chain(), rank, Level(0)) < wanted, "{name}, rank {rank} could be");
+                continue;
+            };
+            let (top, chain) = (relative.max_level(), relative.chain());
+            assert!(relative.security_bits() >= wanted, "{name}, rank {rank}");
+            assert!(bits(&relative, chain, rank, top) >= wanted, "{name}, rank {rank}");
+            if top < root.max_level() {
+                assert!(bits(&relative, chain, rank, Level(top.0 + 1)) < wanted, "{name}, rank {rank} stops at {top} too early");
+            }
+            let Some(temporary) = relative.temporary() else { continue };
+            assert!(bits(&relative, temporary.chain(), temporary.rank, top) >= wanted, "{name}, rank {rank} -> {}", temporary.rank);
+            assert_eq!(temporary.security_bits, bits(&relative, temporary.chain(), temporary.rank, top));
+            if let Some(level) = temporary.direct_level {
+                assert!(bits(&relative, temporary.chain(), rank, level) >= wanted, "{name}, rank {rank}, direct");
+                if level < top {
+                    assert!(bits(&relative, temporary.chain(), rank, Level(level.0 + 1)) < wanted, "{name}, rank {rank}, direct too early");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn insecure_temporary_ranks_are_refused_with_the_remedy() {
+    let mut spec = preset("dpad_n13_r2").expect("preset");
+    spec.temporary.push(44);
+    spec.temporary.push(44);
+    let error = Params::new(spec.clone(), &Runtime::default()).expect_err("too long a modulus at rank 3");
+    assert!(matches!(error, CkksError::Insecure { dimension: 24576, .. }), "{error}");
+    for part in ["temporary_rank 3", "raise it to 4", "`temporary`"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    spec.temporary_rank = Some(4);
+    assert!(Params::new(spec.clone(), &Runtime::default()).expect("rank 4 has room").security_bits() >= 128.0);
+    spec.temporary_rank = Some(2);
+    assert!(Params::new(spec.clone(), &Runtime::default()).expect_err("no higher").to_string().contains("use 3 to 128"));
+    spec.temporary_rank = None;
+    assert!(Params::new(spec.clone(), &Runtime::default()).expect_err("primes without a rank").to_string().contains("temporary_rank"));
+    (spec.temporary_rank, spec.temporary) = (Some(3), Vec::new());
+    assert!(Params::new(spec, &Runtime::default()).expect_err("a rank without primes").to_string().contains("temporary"));
+}
+
+#[test]
+fn steps_by_less_than_half_the_rank_need_the_callers_word() {
+    let params = params("insecure_dpad");
+    let owner = secret(&params, 1);
+    let make = |needs: &KeyNeeds| owner.evaluation_keys(needs, &mut quiet());
+    let step = KeyNeeds::new().reduce_to(3, Reach::Top);
+    let error = make(&step).expect_err("not the default");
+    assert!(matches!(error, CkksError::RankStep { from: 4, to: 3, .. }) && error.to_string().contains("single_steps"), "{error}");
+    assert!(make(&step.single_steps()).is_ok());
+    assert!(make(&KeyNeeds::new().reduce_to(2, Reach::Top)).is_ok());
+    for rank in [0, 4, 5] {
+        assert!(matches!(make(&KeyNeeds::new().reduce_to(rank, Reach::Top).single_steps()), Err(CkksError::RankStep { .. })), "{rank}");
+    }
+}
+
+#[test]
+fn ciphertexts_above_what_a_rank_is_secure_at_are_not_reduced() {
+    let params = params("insecure_dpad");
+    let owner = secret(&params, 1);
+    let two = params.at_rank(2).expect("rank 2");
+    assert!(two.max_level() < params.max_level());
+    let ev = evaluator(&owner, &KeyNeeds::new().reduce_to(2, Reach::Top));
+    let options = |level| EncryptOptions { encoding: Some(Encoding::Slots), level: Some(level), scale: None };
+    let encrypt = |level| encrypt_as(&owner, &Values::Real(vec![0.5; 8]), &[8], options(level), 3);
+    let above = Level(two.max_level().0 + 1);
+    let error = ev.to_rank(&encrypt(above), 2).expect_err("insecure there");
+    assert!(matches!(error, CkksError::LevelTooHigh { .. }), "{error}");
+    assert!(error.to_string().contains(&format!("drop it to level {}", two.max_level())), "{error}");
+    assert!(ev.to_rank(&encrypt(two.max_level()), 2).is_ok());
+    // A key made "to the top" reaches what is secure, not the top of the root.
+    let keys = owner.evaluation_keys(&KeyNeeds::new().reduce_to(2, Reach::Top), &mut quiet()).expect("keys");
+    let (lower, key) = keys.reduction(2).expect("key");
+    assert_eq!((lower, key.level()), (&two, two.max_level()));
+    assert!(matches!(keys.reduction(1), Err(CkksError::NoReductionKey { from: 4, to: 1, .. })));
+}
+
+#[test]
+fn shapes_that_no_move_leads_to_are_refused() {
+    let root = params("insecure_dpad");
+    for (degree, rank) in [(0, 1), (7, 1), (4, 1), (2048, 1), (256, 0), (256, 5), (512, 3), (1 << 20, 1), (usize::MAX, usize::MAX)] {
+        let error = root.relative(ModuleShape { degree, rank }).expect_err("no such shape");
+        assert!(matches!(error, CkksError::InvalidParams { .. }), "{degree} x {rank}: {error}");
+    }
+    // Relatives of relatives are those of the root.
+    let rlwe = root.relative(ModuleShape { degree: 1024, rank: 1 }).expect("rank 1");
+    assert_eq!(rlwe.relative(root.shape()).expect("back"), root);
+    assert_eq!(rlwe.root().expect("root"), root);
+    assert_ne!(rlwe, root);
+    let again = Params::new(rlwe.spec().clone(), &Runtime::default()).expect("from its own specification");
+    assert_eq!(again, rlwe);
+}
