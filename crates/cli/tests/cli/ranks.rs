@@ -8,7 +8,7 @@ const DPAD: &str = "insecure_dpad";
 fn show_tells_temporary_rank_and_the_shapes_to_move_to() {
     let desk = Desk::new();
     let text = desk.ok(&format!("params show {DPAD}")).stdout;
-    for told in ["temporary  rank 5", "mu = 3 digits", "reduces to 256x2", "converts to 1024x1", "128 messages each"] {
+    for told in ["temporary  rank 5", "mu = 5 digits", "reduces to 256x2", "converts to 1024x1", "128 messages each"] {
         assert!(text.contains(told), "{told}: {text}");
     }
     let shown = desk.run(&format!("params show {DPAD} --json")).json();
