@@ -33,6 +33,14 @@ def test_polynomials_page_runs_and_its_sigmoid_is_right(capsys):
     assert float(printed[-1]) < 7e-5
 
 
+def test_ranks_page_runs_and_its_product_is_right(capsys):
+    (snippet,) = snippets("docs/ranks.md")
+    exec(snippet, {})
+    rank, error = capsys.readouterr().out.split()
+    assert rank == "2"
+    assert float(error) < 1e-6
+
+
 def test_digits_demo_agrees_with_the_clear_model(tmp_path):
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")
@@ -42,3 +50,18 @@ def test_digits_demo_agrees_with_the_clear_model(tmp_path):
     assert "not explained by the error: 0" in done.stdout
     assert (tmp_path / "digits.png").stat().st_size > 10_000
     assert not list((tmp_path / "exchange").glob("secret*")), "the server's side never sees the secret key"
+
+
+def test_ranks_example_times_every_way_and_names_the_fastest():
+    command = [sys.executable, str(ROOT / "examples/ranks/run.py"), "--repeat", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "the fastest way is" in done.stdout
+    assert re.search(r"sum +\d", done.stdout)
+
+
+def test_ranks_example_refuses_sets_of_rank_1():
+    command = [sys.executable, str(ROOT / "examples/ranks/run.py"), "--preset", "insecure_small"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "rank 2 or more" in done.stderr

@@ -35,6 +35,11 @@ def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) 
     cl.Params.preset("n14", switching=("decomposed", 2, 3), key_expansion=1.5, key_cache_mib=100)
     assert_type(params.switching_plan(), cl.SwitchingPlan)
     assert_type(keys.prepare([1, 2], progress=True), int)
+    assert_type(params.relative(degree=64, rank=2).rlwe().at_rank(1), cl.Params)
+    assert_type(params.temporary_rank, int | None)
+    assert_type(ct.to_rank(2).to_rlwe().to_mlwe(4).rank, int)
+    assert_type(cl.Needs(relinearise=True, power_rotations=True, ranks=[2, 1], to_rlwe=True).ranks, list[int])
+    assert_type(key.relative(params), cl.SecretKey)
     try:
         ct.rotate(5)
     except cl.MissingKeyError as error:
@@ -50,5 +55,6 @@ def refused(ct: cl.Ciphertext, key: cl.SecretKey) -> None:
     ct.rotate(1.5)  # type: ignore[arg-type]
     key.evaluation_keys({"relinearise": True})  # type: ignore[arg-type]
     float(ct)  # type: ignore[arg-type]
+    ct.to_rank(1.5)  # type: ignore[arg-type]
     cl.Params.preset("n14", switching=("hybrid", 1, 2))  # type: ignore[arg-type]
     cl.Ciphertext.load("a")  # type: ignore[call-arg]

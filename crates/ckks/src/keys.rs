@@ -367,6 +367,7 @@ impl SecretKey {
     /// # Errors
     /// As [`SecretKey::evaluation_keys`].
     pub fn evaluation_keys_rng(&self, needs: &KeyNeeds, progress: Progress<'_>, rng: &mut SecretRng) -> Result<EvaluationKeys, CkksError> {
+        let needs = &self.params.resolve(needs)?;
         let total = self.key_count(needs)?;
         let mut done = 0;
         let mut tick = || {
@@ -623,7 +624,10 @@ impl EvaluationKeys {
     /// # Errors
     /// [`CkksError::NoRelativeKeys`].
     pub fn relative(&self, shape: ModuleShape) -> Result<&Self, CkksError> {
-        self.find(shape).ok_or_else(|| CkksError::NoRelativeKeys { shape, available: self.shapes() })
+        self.find(shape).ok_or_else(|| {
+            let shapes: Vec<String> = self.shapes().iter().map(ToString::to_string).collect();
+            CkksError::NoRelativeKeys { shape, available: shapes.join(", ") }
+        })
     }
 
     fn find(&self, shape: ModuleShape) -> Option<&Self> {
@@ -633,11 +637,17 @@ impl EvaluationKeys {
         self.relatives.values().find_map(|keys| keys.find(shape))
     }
 
-    /// The shapes there are keys for, in words.
-    fn shapes(&self) -> String {
-        let mut shapes = vec![self.params.shape().to_string()];
-        shapes.extend(self.relatives.values().map(Self::shapes));
-        shapes.join(", ")
+    /// The shapes there are keys for, their own first.
+    #[must_use]
+    pub fn shapes(&self) -> Vec<ModuleShape> {
+        let mut shapes = vec![self.params.shape()];
+        shapes.extend(self.relatives.values().flat_map(Self::shapes));
+        shapes
+    }
+
+    /// The ranks there are reduction keys for, from the rank of these parameters.
+    pub fn reduced_ranks(&self) -> impl DoubleEndedIterator<Item = usize> {
+        self.reductions.keys().copied()
     }
 
     /// The relinearisation key: to the temporary rank, where products go through it.

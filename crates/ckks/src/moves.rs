@@ -14,7 +14,7 @@ use crate::ciphertext::{Ciphertext, Encoding};
 use crate::error::CkksError;
 use crate::evaluator::{Evaluator, check_slots, with_each};
 use crate::keys::EvaluationKeys;
-use crate::needs::{KeyNeeds, Reach};
+use crate::needs::{KeyNeeds, Reach, Route};
 use crate::params::Params;
 use crate::schedule::RankSchedule;
 use crate::shape::ModuleShape;
@@ -41,6 +41,55 @@ impl Params {
         }
         let needs = KeyNeeds::new().rotations(trace_steps(self.degree(), target.degree), reach);
         KeyNeeds::new().relative(target, &needs)
+    }
+
+    /// `needs` with every [`Route`](crate::needs::Route) made of shapes of these parameters.
+    ///
+    /// # Errors
+    /// [`CkksError::RankStep`] unless ranks go down; [`CkksError::InvalidParams`] for shapes that cannot be reached, and where rotations by powers of
+    /// two are wanted at a shape without a temporary rank.
+    pub fn resolve(&self, needs: &KeyNeeds) -> Result<KeyNeeds, CkksError> {
+        let mut resolved = needs.without_routes();
+        for Route { ranks, to_rlwe, reach, needs } in needs.routes() {
+            let mut at = self.clone();
+            for step in 0..=ranks.len() {
+                let mut here = self.own_needs(&at, needs)?;
+                if *to_rlwe {
+                    let higher = at.rlwe_shape();
+                    here = here.merge(&at.rlwe_needs(*reach));
+                    if higher != at.shape() {
+                        here = here.relative(higher, &self.own_needs(&at.relative(higher)?, needs)?);
+                    }
+                }
+                let next = ranks.get(step).copied();
+                if let Some(rank) = next {
+                    if rank == 0 || rank >= at.rank() {
+                        let remedy = "name the ranks from the highest to the lowest, each below the one before it".to_owned();
+                        return Err(CkksError::RankStep { from: at.rank(), to: rank, remedy });
+                    }
+                    here = here.reduce_to(rank, *reach);
+                }
+                // Reductions do not leave the degree: all shapes of the way hang on the first.
+                resolved = if at == *self { resolved.merge(&here) } else { resolved.relative(at.shape(), &here) };
+                if let Some(rank) = next {
+                    at = at.at_rank(rank)?;
+                }
+            }
+        }
+        Ok(resolved)
+    }
+
+    /// `needs` where they can be met at `at`.
+    fn own_needs(&self, at: &Self, needs: &KeyNeeds) -> Result<KeyNeeds, CkksError> {
+        if needs.powers().is_some() && at.temporary().is_none() && self.temporary().is_some() {
+            let reason = format!(
+                "degree and rank {} have no temporary rank that is as secure as these parameters: ask for rotations by powers of two apart, \
+                 and for `rotations` by steps there",
+                at.shape()
+            );
+            return Err(CkksError::InvalidParams { reason });
+        }
+        Ok(needs.clone())
     }
 }
 

@@ -27,6 +27,22 @@ pub struct KeyNeeds {
     /// What is needed at other shapes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     relatives: BTreeMap<ModuleShape, KeyNeeds>,
+    /// Ways through shapes that only parameters tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    routes: Vec<Route>,
+}
+
+/// The same needs at every shape of a way down the ranks: made of shapes where the parameters are known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// Ranks to reduce to, one after the other.
+    pub ranks: Vec<usize>,
+    /// Whether conversions to the higher degree are wanted, from the first rank and from these.
+    pub to_rlwe: bool,
+    /// Levels that the reductions and conversions serve.
+    pub reach: Reach,
+    /// What is needed at each shape.
+    pub needs: KeyNeeds,
 }
 
 /// The level a key must reach.
@@ -115,6 +131,18 @@ impl KeyNeeds {
         self
     }
 
+    /// These needs, and the same at every shape that `ranks` and, where `to_rlwe` is said, a conversion to the higher degree lead to.
+    ///
+    /// Ways known already are not followed again.
+    #[must_use]
+    pub fn along(mut self, ranks: &[usize], to_rlwe: bool, reach: Reach) -> Self {
+        if !ranks.is_empty() || to_rlwe {
+            let needs = Self { reductions: BTreeMap::new(), relatives: BTreeMap::new(), routes: Vec::new(), ..self.clone() };
+            self.routes.push(Route { ranks: ranks.to_vec(), to_rlwe, reach, needs });
+        }
+        self
+    }
+
     /// The needs of both.
     #[must_use]
     pub fn merge(mut self, other: &Self) -> Self {
@@ -137,7 +165,23 @@ impl KeyNeeds {
         for (&shape, needs) in &other.relatives {
             self = self.relative(shape, needs);
         }
+        for route in &other.routes {
+            if !self.routes.contains(route) {
+                self.routes.push(route.clone());
+            }
+        }
         self
+    }
+
+    /// Ways through shapes that only parameters tell.
+    #[must_use]
+    pub fn routes(&self) -> &[Route] {
+        &self.routes
+    }
+
+    /// These needs without the ways.
+    pub(crate) fn without_routes(&self) -> Self {
+        Self { routes: Vec::new(), ..self.clone() }
     }
 
     /// Level of the relinearisation key, if one is needed.
@@ -183,6 +227,6 @@ impl KeyNeeds {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let own = self.relinearise.is_none() && self.conjugate.is_none() && self.rotations.is_empty();
-        own && self.powers.is_none() && self.reductions.is_empty() && self.relatives.values().all(Self::is_empty)
+        own && self.powers.is_none() && self.reductions.is_empty() && self.routes.is_empty() && self.relatives.values().all(Self::is_empty)
     }
 }

@@ -95,7 +95,7 @@ pub struct ParamsSource {
 
 /// Arguments of `keygen`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate"]).multiple(true))]
+#[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate", "power_rotations", "ranks", "to_rlwe"]).multiple(true))]
 pub struct Keygen {
     /// Parameters.
     #[command(flatten)]
@@ -118,6 +118,18 @@ pub struct Keygen {
     /// With a key for complex conjugation
     #[arg(long, requires = "evaluation")]
     pub conjugate: bool,
+    /// With keys for rotations by powers of two at the temporary rank: any rotation is made of them
+    #[arg(long, requires = "evaluation")]
+    pub power_rotations: bool,
+    /// With keys for reductions to these ranks, one after the other, and the same keys at each of them
+    #[arg(long, value_name = "RANKS", value_delimiter = ',', requires = "evaluation")]
+    pub ranks: Vec<usize>,
+    /// Let ranks go down by less than half: keys for many such steps are a possible weakness
+    #[arg(long, requires = "ranks")]
+    pub single_steps: bool,
+    /// With keys for the conversion to rank 1 and the higher degree, from each rank, and the same keys there
+    #[arg(long, requires = "evaluation")]
+    pub to_rlwe: bool,
     /// Highest level the evaluation keys serve [default: the top]
     #[arg(long, value_name = "L", requires = "evaluation")]
     pub level: Option<usize>,

@@ -19,8 +19,9 @@ use crate::errors::{exception, raise, raise_for_array};
 use crate::files::{BufferAndRebuild, reduce, to_array};
 use crate::keys::PyEvaluationKeys;
 use crate::operand::{Operand, Whole};
-use crate::params::{PyParams, hex};
+use crate::params::{PyParams, hex, size};
 use crate::run::{detached, detached_with, with_progress};
+use crate::values::{inverted, negated, scalar};
 
 /// An encrypted array: immutable; operations give new ones and keep the shape.
 ///
@@ -62,44 +63,15 @@ fn not_implemented(py: Python<'_>) -> OperatorResult<'_> {
     Ok(PyNotImplemented::get(py).to_owned().into_any())
 }
 
-fn negated(values: Values) -> Values {
-    match values {
-        Values::Real(values) => Values::Real(values.into_iter().map(|v| -v).collect()),
-        Values::Complex(values) => Values::Complex(values.into_iter().map(|v| -v).collect()),
-    }
-}
-
-/// `1 / values`.
-///
-/// # Errors
-/// `DataError` where an entry is zero, or so near that its inverse is beyond double precision: in the words of a division.
-fn inverted(py: Python<'_>, values: Values) -> PyResult<Values> {
-    let (inverse, bad) = match values {
-        Values::Real(values) => {
-            let bad = values.iter().position(|v| v.is_finite() && !v.recip().is_finite());
-            (Values::Real(values.into_iter().map(f64::recip).collect()), bad)
-        }
-        Values::Complex(values) => {
-            let bad = values.iter().position(|v| v.is_finite() && !v.inv().is_finite());
-            (Values::Complex(values.into_iter().map(|v| v.inv()).collect()), bad)
-        }
-    };
-    match bad {
-        None => Ok(inverse),
-        Some(index) => {
-            let message = format!("division by zero: entry {index} of the divisor (counted flat, broadcast) has no finite inverse");
-            Err(exception(py, "DataError", message))
-        }
-    }
-}
-
 fn refuse<T>(what: &str) -> PyResult<T> {
     Err(PyTypeError::new_err(format!("{what}: decrypt it first with `secret_key.decrypt(ct)`")))
 }
 
 impl PyCiphertext {
-    pub fn new(data: Ciphertext, params: Py<PyParams>) -> Self {
-        Self { data: Arc::new(data), params, keys: Keys::None }
+    /// A ciphertext without keys; `params` are those it was made or read with, its own may be of another shape.
+    pub fn new(py: Python<'_>, data: Ciphertext, params: &Py<PyParams>) -> PyResult<Self> {
+        let params = PyParams::of(py, data.params(), params)?;
+        Ok(Self { data: Arc::new(data), params, keys: Keys::None })
     }
 
     /// A symbol whose operators write their needs to `recorder`.
@@ -107,9 +79,10 @@ impl PyCiphertext {
         Self { data: Arc::new(data), params, keys: Keys::Recorded(recorder) }
     }
 
-    /// `data` as a ciphertext beside this one: same parameters, same keys.
-    fn beside(&self, py: Python<'_>, data: Ciphertext) -> Self {
-        Self { data: Arc::new(data), params: self.params.clone_ref(py), keys: self.keys.clone_ref(py) }
+    /// `data` as a ciphertext beside this one: same family of parameters, same keys.
+    fn beside(&self, py: Python<'_>, data: Ciphertext) -> PyResult<Self> {
+        let params = PyParams::of(py, data.params(), &self.params)?;
+        Ok(Self { data: Arc::new(data), params, keys: self.keys.clone_ref(py) })
     }
 
     fn evaluator(&self) -> Evaluator {
@@ -128,7 +101,7 @@ impl PyCiphertext {
     ) -> PyResult<Self> {
         let (evaluator, data) = (self.evaluator(), &*self.data);
         let result = detached(py, || work(&evaluator, data))?;
-        Ok(self.beside(py, result))
+        self.beside(py, result)
     }
 
     /// Runs a computation on two ciphertexts, with the keys of the left one, or else of the right one.
@@ -141,7 +114,7 @@ impl PyCiphertext {
         let holder = if matches!(self.keys, Keys::None) { other } else { self };
         let (evaluator, left, right) = (holder.evaluator(), &*self.data, &*other.data);
         let result = detached(py, || work(&evaluator, left, right))?;
-        Ok(holder.beside(py, result))
+        holder.beside(py, result)
     }
 
     /// Runs a computation with an array of this shape.
@@ -154,7 +127,7 @@ impl PyCiphertext {
         let (evaluator, data) = (self.evaluator(), &*self.data);
         let translate = |error| raise_for_array(py, error, data.shape());
         let result = detached_with(py, translate, || work(&evaluator, data, values))?;
-        Ok(self.beside(py, result))
+        self.beside(py, result)
     }
 
     fn add_values(&self, py: Python<'_>, array: Array, operation: &'static str, negate: bool) -> PyResult<Self> {
@@ -167,7 +140,7 @@ impl PyCiphertext {
         let translate = |error| raise_for_array(py, error, &[]);
         let (evaluator, data) = (self.evaluator(), &*self.data);
         let result = detached_with(py, translate, || evaluator.multiply_scalar(data, factor))?;
-        Ok(self.beside(py, result))
+        self.beside(py, result)
     }
 
     fn multiply_values(&self, py: Python<'_>, array: Array, operation: &'static str, invert: bool) -> PyResult<Self> {
@@ -175,10 +148,6 @@ impl PyCiphertext {
         let values = if invert { inverted(py, values)? } else { values };
         self.with_values(py, &values, |evaluator, x, values| evaluator.multiply_plain(x, values))
     }
-}
-
-fn scalar(value: f64) -> Array {
-    Array { values: Values::Real(vec![value]), shape: vec![] }
 }
 
 #[pymethods]
@@ -331,7 +300,7 @@ impl PyCiphertext {
             };
             evaluator.multiply_matrix(&weights, data, tick)
         })?;
-        Ok(self.beside(py, product))
+        self.beside(py, product)
     }
 
     /// `self * other` for ciphertexts, element by element; with `rescale`, by one division: faster and less noisy than in turn.
@@ -384,7 +353,7 @@ impl PyCiphertext {
         let steps: Vec<i64> = steps.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
         let (evaluator, data) = (self.evaluator(), &*self.data);
         let rotated = detached(py, || evaluator.rotate_many(data, &steps))?;
-        Ok(rotated.into_iter().map(|data| self.beside(py, data)).collect())
+        rotated.into_iter().map(|data| self.beside(py, data)).collect()
     }
 
     /// The complex conjugate of every entry.
@@ -403,7 +372,7 @@ impl PyCiphertext {
     fn with_keys(&self, py: Python<'_>, keys: Option<Py<PyEvaluationKeys>>) -> PyResult<Self> {
         if let (Some(keys), false) = (&keys, self.data.is_symbol()) {
             let keys = &keys.get().keys;
-            self.data.params().check_same(keys.params(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
+            self.data.params().check_related(keys.params(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
             self.data.key_id().check_same(keys.id(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
         }
         let keys = match (&self.keys, keys) {
@@ -412,6 +381,35 @@ impl PyCiphertext {
             (_, None) => Keys::None,
         };
         Ok(Self { data: self.data.clone(), params: self.params.clone_ref(py), keys })
+    }
+
+    /// The same array at another rank of the same degree: lower, by reduction keys, or higher, up to the parameters' rank, by zeros.
+    ///
+    /// Lower ranks are smaller and faster, and secure at lower levels only: `params.at_rank(rank).max_level`. Keys: `Needs(ranks=[..])`.
+    ///
+    /// >>> low = ct.drop_to_level(ct.params.at_rank(2).max_level).to_rank(2)
+    ///
+    /// Errors: `MissingKeyError`; `LevelError` above the levels that are secure there; `ParamsError` for ranks that are not there.
+    fn to_rank(&self, py: Python<'_>, rank: Whole) -> PyResult<Self> {
+        let rank = size(py, "rank", rank)?;
+        self.map(py, |evaluator, x| evaluator.to_rank(x, rank))
+    }
+
+    /// The same array at rank 1 and the degree of equal dimension: `params.rlwe()`. Where the rank is not a power of two, its odd part stays.
+    ///
+    /// Keys: `Needs(to_rlwe=True)`. The message does not change, and neither does its level.
+    ///
+    /// Errors: `MissingKeyError`; `ShapeError` unless encoded in slots, for rows longer than `params.slot_count` and for odd ranks above 1.
+    fn to_rlwe(&self, py: Python<'_>) -> PyResult<Self> {
+        self.map(py, |evaluator, x| evaluator.to_rlwe(x))
+    }
+
+    /// The same array at rank `rank` and the degree of equal dimension: the way back from `to_rlwe`. It is a rearrangement: no key.
+    ///
+    /// Errors: `ShapeError` unless `rank` is this rank times a power of two, encoded in slots, and rows fit the slots of the lower degree.
+    fn to_mlwe(&self, py: Python<'_>, rank: Whole) -> PyResult<Self> {
+        let rank = size(py, "rank", rank)?;
+        self.map(py, |evaluator, x| evaluator.to_mlwe(x, rank))
     }
 
     /// The attached evaluation keys, or None.
@@ -445,6 +443,18 @@ impl PyCiphertext {
     #[getter]
     fn level(&self) -> usize {
         self.data.level().0
+    }
+
+    /// Module rank: polynomials of a mask.
+    #[getter]
+    fn rank(&self) -> usize {
+        self.data.params().rank()
+    }
+
+    /// Ring degree.
+    #[getter]
+    fn degree(&self) -> usize {
+        self.data.params().degree()
     }
 
     /// What the numbers are multiplied by in the polynomials.
@@ -499,7 +509,7 @@ impl PyCiphertext {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, params: Py<PyParams>) -> PyResult<Self> {
         let data = detached(py, || Ciphertext::from_reader(&FileReader::open(&path)?, &params.get().params))?;
-        Ok(Self::new(data, params))
+        Self::new(py, data, &params)
     }
 
     /// The file's bytes as a read-only uint8 array; `clathrate.from_bytes` reads them.
@@ -509,13 +519,17 @@ impl PyCiphertext {
 
     fn __repr__(&self) -> String {
         format!(
-            "Ciphertext(shape={}, encoding=\"{}\", level={}, scale=2**{:.2}{}, params=\"{}\"{})",
+            "Ciphertext(shape={}, encoding=\"{}\", level={}, scale=2**{:.2}{}, params=\"{}\"{}{})",
             python_shape(self.data.shape()),
             self.encoding(),
             self.level(),
             self.scale().log2(),
             if self.is_complex() { ", complex" } else { "" },
             self.data.params().spec().name,
+            match self.data.params().spec().relative {
+                Some(shape) => format!(", degree={}, rank={}", shape.degree, shape.rank),
+                None => String::new(),
+            },
             match self.keys {
                 Keys::None => "",
                 Keys::Attached(_) => ", with keys",

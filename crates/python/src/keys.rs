@@ -82,7 +82,7 @@ impl PySecretKey {
         let Array { values, shape } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
         let ciphertext = with_progress(py, progress, "encrypt", translate, |tick| self.key.encrypt(&values, &shape, options, tick))?;
-        Ok(PyCiphertext::new(ciphertext, self.params.clone_ref(py)))
+        PyCiphertext::new(py, ciphertext, &self.params)
     }
 
     /// Decrypts to a NumPy array of the ciphertext's shape: float64, or complex128 where the data was complex.
@@ -134,7 +134,8 @@ impl PySecretKey {
 
     /// Exactly the evaluation keys that `needs` states.
     ///
-    /// Errors: `ParamsError` where the parameters have no special primes; `CancelledError`.
+    /// Errors: `ParamsError` where the parameters have no special primes, no temporary rank for `power_rotations`, or not the `ranks` that
+    /// are asked for; `CancelledError`.
     #[pyo3(signature = (needs, progress=None))]
     fn evaluation_keys(
         &self,
@@ -146,6 +147,18 @@ impl PySecretKey {
         let translate = |error| raise(py, error);
         let keys = with_progress(py, progress, "evaluation keys", translate, |tick| self.key.evaluation_keys(needs, tick))?;
         Ok(PyEvaluationKeys { keys: Arc::new(keys), params: self.params.clone_ref(py) })
+    }
+
+    /// The same secret at another shape of the same family, `params.relative(...)`, `params.at_rank(r)` or `params.rlwe()`: encrypts there.
+    ///
+    /// Nothing of the kind is needed to decrypt: `decrypt` takes the ciphertexts of every shape.
+    ///
+    /// >>> ct = key.relative(params.rlwe()).encrypt(x)
+    ///
+    /// Errors: `WrongParamsError` for other families, and for larger dimensions than this key's.
+    fn relative(&self, py: Python<'_>, params: Py<PyParams>) -> PyResult<Self> {
+        let key = detached(py, || self.key.relative(&params.get().params))?;
+        Ok(Self { key, params })
     }
 
     /// Writes the key to `path`, readable by its owner only. Returns the file's bytes.
@@ -224,7 +237,7 @@ impl PyPublicKey {
         let Array { values, shape } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
         let ciphertext = with_progress(py, progress, "encrypt", translate, |tick| self.key.encrypt(&values, &shape, options, tick))?;
-        Ok(PyCiphertext::new(ciphertext, self.params.clone_ref(py)))
+        PyCiphertext::new(py, ciphertext, &self.params)
     }
 
     /// Writes the key to `path`, which is replaced at once or not at all. Returns the file's bytes.
@@ -285,6 +298,15 @@ pub struct PyEvaluationKeys {
     pub params: Py<PyParams>,
 }
 
+impl PyEvaluationKeys {
+    /// What else `repr` tells: powers of two and other shapes, where there are any.
+    fn elsewhere(&self) -> String {
+        let powers = if self.keys.has_powers() { " and powers of two" } else { "" };
+        let shapes: Vec<String> = self.keys.shapes().iter().skip(1).map(ToString::to_string).collect();
+        if shapes.is_empty() { powers.to_owned() } else { format!("{powers}, also at {}", shapes.join(" ")) }
+    }
+}
+
 #[pymethods]
 impl PyEvaluationKeys {
     /// Rotation steps there are keys for, ascending, in (-slot_count / 2, slot_count / 2].
@@ -307,6 +329,24 @@ impl PyEvaluationKeys {
     #[getter]
     fn has_conjugation(&self) -> bool {
         self.keys.conjugation().is_ok()
+    }
+
+    /// Whether rotations by any step follow from keys of powers of two at the temporary rank.
+    #[getter]
+    fn has_power_rotations(&self) -> bool {
+        self.keys.has_powers()
+    }
+
+    /// Ranks there are reduction keys for from the rank of `params`, highest first; those from lower ranks not among them.
+    #[getter]
+    fn ranks(&self) -> Vec<usize> {
+        self.keys.reduced_ranks().rev().collect()
+    }
+
+    /// The (degree, rank) of every shape there are keys for, that of `params` first.
+    #[getter]
+    fn shapes(&self) -> Vec<(usize, usize)> {
+        self.keys.shapes().into_iter().map(|shape| (shape.degree, shape.rank)).collect()
     }
 
     /// Bytes in memory, without what is derived.
@@ -377,12 +417,13 @@ impl PyEvaluationKeys {
 
     fn __repr__(&self) -> String {
         format!(
-            "EvaluationKeys({}, id {}, relinearisation {}, conjugation {}, rotations {:?}, {:.1} MiB)",
+            "EvaluationKeys({}, id {}, relinearisation {}, conjugation {}, rotations {:?}{}, {:.1} MiB)",
             self.keys.params().spec().name,
             self.keys.id(),
             if self.has_relinearisation() { "yes" } else { "no" },
             if self.has_conjugation() { "yes" } else { "no" },
             self.rotations(),
+            self.elsewhere(),
             self.nbytes() as f64 / 1_048_576.0
         )
     }

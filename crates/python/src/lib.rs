@@ -20,6 +20,7 @@ mod run;
 mod runtime;
 mod switching;
 mod trace;
+mod values;
 
 #[pymodule]
 mod _native {

@@ -1,8 +1,11 @@
 //! What keys a computation needs.
 
+use std::collections::BTreeSet;
+
 use clathrate_ckks::KeyNeeds;
 use clathrate_ckks::needs::Reach;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
 
 use crate::errors::{exception, out_of_range};
 use crate::operand::Whole;
@@ -15,17 +18,107 @@ use crate::operand::Whole;
 /// rotations : rotation steps, left when positive; 0 needs no key.
 /// conjugate : complex conjugation.
 /// level : highest level the keys must serve; the top if None. Lower is smaller and faster.
+/// power_rotations : keys of rotations by powers of two at the temporary rank, of which every rotation is made.
+/// ranks : ranks to reduce to one after the other, highest first, as in `[2, 1]`; each at most half of the one before. What else is needed,
+///     is needed at each of them too. `Needs(..., ranks=..) | Needs(...)` states what is needed at the top alone.
+/// single_steps : lets ranks go down by less than half. Keys of many such steps are a possible weakness: your word that there are few.
+/// to_rlwe : conversions to rank 1 at the higher degree, from the top and from each of `ranks`; what else is needed, is needed there too.
+///
+/// >>> keys = key.evaluation_keys(cl.Needs(relinearise=True, power_rotations=True, ranks=[2, 1], to_rlwe=True))
+///
+/// Errors: `DataError` for levels, steps and ranks out of range. Whether parameters have the ranks is seen when keys are made.
 #[pyclass(frozen, module = "clathrate", name = "Needs")]
 pub struct PyNeeds {
     pub needs: KeyNeeds,
 }
 
+/// The level as Python has it: None for the top.
+fn level(reach: Reach) -> Option<usize> {
+    match reach {
+        Reach::Level(level) => Some(level),
+        Reach::Top => None,
+    }
+}
+
+/// All ranks that reductions lead to, wherever they start.
+fn collect_ranks(needs: &KeyNeeds, ranks: &mut BTreeSet<usize>) {
+    ranks.extend(needs.reductions().map(|(rank, _)| rank));
+    ranks.extend(needs.routes().iter().flat_map(|route| route.ranks.iter().copied()));
+    needs.relatives().for_each(|(_, needs)| collect_ranks(needs, ranks));
+}
+
+/// The figures of `Needs.to_dict`.
+fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>> {
+    let report = PyDict::new(py);
+    let single = [("relinearise", needs.relinearisation()), ("conjugate", needs.conjugation()), ("power_rotations", needs.powers())];
+    for (name, reach) in single.into_iter().filter_map(|(name, reach)| Some((name, reach?))) {
+        report.set_item(name, level(reach))?;
+    }
+    let rotations = PyDict::new(py);
+    needs.rotation_steps().try_for_each(|(step, reach)| rotations.set_item(step, level(reach)))?;
+    report.set_item("rotations", rotations)?;
+    if needs.reductions().next().is_some() {
+        let ranks = PyDict::new(py);
+        needs.reductions().try_for_each(|(rank, reach)| ranks.set_item(rank, level(reach)))?;
+        report.set_item("ranks", ranks)?;
+    }
+    if needs.relatives().next().is_some() {
+        let relatives = PyDict::new(py);
+        needs.relatives().try_for_each(|(shape, needs)| relatives.set_item((shape.degree, shape.rank), self::report(py, needs)?))?;
+        report.set_item("relatives", relatives)?;
+    }
+    if !needs.routes().is_empty() {
+        let routes = PyList::empty(py);
+        for route in needs.routes() {
+            let entry = PyDict::new(py);
+            entry.set_item("ranks", route.ranks.clone())?;
+            entry.set_item("to_rlwe", route.to_rlwe)?;
+            entry.set_item("level", level(route.reach))?;
+            entry.set_item("needs", self::report(py, &route.needs)?)?;
+            routes.append(entry)?;
+        }
+        report.set_item("routes", routes)?;
+    }
+    Ok(report)
+}
+
+/// Needs in words.
+fn describe(needs: &KeyNeeds) -> String {
+    let reach = |reach: Reach| match reach {
+        Reach::Level(level) => format!("level {level}"),
+        Reach::Top => "top".to_owned(),
+    };
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(needs.relinearisation().map(|level| format!("relinearise: {}", reach(level))));
+    parts.extend(needs.conjugation().map(|level| format!("conjugate: {}", reach(level))));
+    parts.extend(needs.rotation_steps().map(|(step, level)| format!("rotate {step}: {}", reach(level))));
+    parts.extend(needs.powers().map(|level| format!("rotate by powers of two: {}", reach(level))));
+    parts.extend(needs.reductions().map(|(rank, level)| format!("reduce to rank {rank}: {}", reach(level))));
+    parts.extend(needs.relatives().map(|(shape, needs)| format!("at {shape} ({})", describe(needs))));
+    for route in needs.routes() {
+        let rlwe = if route.to_rlwe { " and at rank 1 of the higher degree" } else { "" };
+        parts.push(format!("the same at ranks {:?}{rlwe}: {}", route.ranks, reach(route.reach)));
+    }
+    if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") }
+}
+
 #[pymethods]
 impl PyNeeds {
     #[new]
-    #[pyo3(signature = (relinearise=false, rotations=Vec::new(), conjugate=false, level=None),
-           text_signature = "(relinearise=False, rotations=(), conjugate=False, level=None)")]
-    fn new(py: Python<'_>, relinearise: bool, rotations: Vec<Whole>, conjugate: bool, level: Option<Whole>) -> PyResult<Self> {
+    #[pyo3(signature = (relinearise=false, rotations=Vec::new(), conjugate=false, level=None, *, power_rotations=false, ranks=Vec::new(), single_steps=false, to_rlwe=false),
+           text_signature = "(relinearise=False, rotations=(), conjugate=False, level=None, *, power_rotations=False, ranks=(), single_steps=False, to_rlwe=False)")]
+    #[allow(clippy::too_many_arguments)] // as many as keywords
+    fn new(
+        py: Python<'_>,
+        relinearise: bool,
+        rotations: Vec<Whole>,
+        conjugate: bool,
+        level: Option<Whole>,
+        power_rotations: bool,
+        ranks: Vec<Whole>,
+        single_steps: bool,
+        to_rlwe: bool,
+    ) -> PyResult<Self> {
         let reach = match level.map(|level| level.0) {
             None => Reach::Top,
             Some(level) => Reach::Level(usize::try_from(level).map_err(|_| out_of_range(py, "`level`", level, "use 0 or more, or None"))?),
@@ -38,7 +131,22 @@ impl PyNeeds {
         if conjugate {
             needs = needs.conjugate(reach);
         }
-        Ok(Self { needs })
+        if power_rotations {
+            needs = needs.power_rotations(reach);
+        }
+        if single_steps {
+            needs = needs.single_steps();
+        }
+        let rank = |rank: &Whole| match usize::try_from(rank.0) {
+            Ok(rank) if rank > 0 => Ok(rank),
+            _ => Err(out_of_range(py, "a rank", rank.0, "use 1 or more")),
+        };
+        let ranks = ranks.iter().map(rank).collect::<PyResult<Vec<_>>>()?;
+        if let Some(pair) = ranks.windows(2).find(|pair| pair[0] <= pair[1]) {
+            let remedy = "name ranks from the highest to the lowest, as in [2, 1]";
+            return Err(out_of_range(py, "the rank after another", format!("{} after {}", pair[1], pair[0]), remedy));
+        }
+        Ok(Self { needs: needs.along(&ranks, to_rlwe, reach) })
     }
 
     /// Whether a relinearisation key is needed.
@@ -59,25 +167,32 @@ impl PyNeeds {
         self.needs.rotation_steps().map(|(step, _)| step).collect()
     }
 
+    /// Whether rotations by powers of two at the temporary rank are needed.
+    #[getter]
+    fn power_rotations(&self) -> bool {
+        self.needs.powers().is_some()
+    }
+
+    /// Ranks to reduce to, highest first.
+    #[getter]
+    fn ranks(&self) -> Vec<usize> {
+        let mut ranks = BTreeSet::new();
+        collect_ranks(&self.needs, &mut ranks);
+        ranks.into_iter().rev().collect()
+    }
+
+    /// Whether conversions to the higher degree are needed.
+    #[getter]
+    fn to_rlwe(&self) -> bool {
+        self.needs.routes().iter().any(|route| route.to_rlwe)
+    }
+
     /// Highest level of each key: `{"relinearise": level, "conjugate": level, "rotations": {steps: level}}`, None for the top.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let level = |reach: Reach| match reach {
-            Reach::Level(level) => Some(level),
-            Reach::Top => None,
-        };
-        let report = pyo3::types::PyDict::new(py);
-        if let Some(reach) = self.needs.relinearisation() {
-            report.set_item("relinearise", level(reach))?;
-        }
-        if let Some(reach) = self.needs.conjugation() {
-            report.set_item("conjugate", level(reach))?;
-        }
-        let rotations = pyo3::types::PyDict::new(py);
-        for (step, reach) in self.needs.rotation_steps() {
-            rotations.set_item(step, level(reach))?;
-        }
-        report.set_item("rotations", rotations)?;
-        Ok(report.into_any())
+    ///
+    /// Where they are needed also `"power_rotations": level`, `"ranks": {rank: level}`, `"routes"` (ranks, conversions, and what is needed at
+    /// each) and `"relatives": {(degree, rank): ...}`, the same of other shapes.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        report(py, &self.needs)
     }
 
     fn __or__(&self, other: PyRef<'_, Self>) -> Self {
@@ -98,15 +213,7 @@ impl PyNeeds {
     }
 
     fn __repr__(&self) -> String {
-        let reach = |reach: Reach| match reach {
-            Reach::Level(level) => format!("level {level}"),
-            Reach::Top => "top".to_owned(),
-        };
-        let mut parts: Vec<String> = Vec::new();
-        parts.extend(self.needs.relinearisation().map(|level| format!("relinearise: {}", reach(level))));
-        parts.extend(self.needs.conjugation().map(|level| format!("conjugate: {}", reach(level))));
-        parts.extend(self.needs.rotation_steps().map(|(step, level)| format!("rotate {step}: {}", reach(level))));
-        format!("Needs({})", if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") })
+        format!("Needs({})", describe(&self.needs))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {

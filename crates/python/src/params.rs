@@ -6,7 +6,7 @@ use clathrate_arith::Isa;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::params::Explanation;
 use clathrate_ckks::tune;
-use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
+use clathrate_ckks::{CkksError, ModuleShape, Params, ParamsSpec, Runtime};
 use clathrate_lattice::Level;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -34,6 +34,9 @@ type RuntimeArguments<'py> = (String, usize, Bound<'py, PyAny>, Option<f64>, Opt
 /// special : bits of the special primes; without any there are no switching keys (no products of ciphertexts, no rotations).
 /// log2_scale : bits of the scale at the top level.
 /// rank : module rank k, 1 to 64; 1 is ordinary CKKS.
+/// temporary_rank : rank k^ > k by way of which products and `power_rotations` switch keys: faster, and smaller keys, at ranks above 1. Needs
+///     `temporary`. None: keys are switched directly.
+/// temporary : bits of the primes that lengthen the special modulus there.
 /// secret_weight : non-zero coefficients of the secret; None for uniform ternary.
 /// digit_bits : most bits of a switching digit; None for as many as the special modulus has.
 /// insecure : accept any security (tests only); every file made from the set is marked.
@@ -58,7 +61,8 @@ enum Step {
     Many(Vec<Whole>),
 }
 
-fn size(py: Python<'_>, what: &str, value: Whole) -> PyResult<usize> {
+/// A number of things, as core code takes it.
+pub fn size(py: Python<'_>, what: &str, value: Whole) -> PyResult<usize> {
     usize::try_from(value.0).map_err(|_| {
         let reason = format!("{what} {} is out of range: use a positive number", value.0);
         raise(py, CkksError::InvalidParams { reason })
@@ -81,6 +85,11 @@ impl PyParams {
         let spec: ParamsSpec = toml::from_str(text)
             .map_err(|error| raise(py, CkksError::InvalidParams { reason: format!("the text is no specification: {error}") }))?;
         Self::build(py, spec, runtime)
+    }
+
+    /// `params` as Python knows them: `near`, where they are the same.
+    pub fn of(py: Python<'_>, params: &Params, near: &Py<Self>) -> PyResult<Py<Self>> {
+        if near.get().params == *params { Ok(near.clone_ref(py)) } else { Py::new(py, Self { params: params.clone() }) }
     }
 
     /// A level, or the top.
@@ -278,6 +287,40 @@ impl PyParams {
     #[getter]
     fn rank(&self) -> usize {
         self.params.rank()
+    }
+
+    /// The temporary rank k^, or None.
+    #[getter]
+    fn temporary_rank(&self) -> Option<usize> {
+        self.params.temporary().map(|temporary| temporary.rank)
+    }
+
+    /// Parameters of the same degree at rank `rank`: what `Ciphertext.to_rank` leads to. `max_level` is the highest level that is secure there.
+    ///
+    /// Errors: `ParamsError` for ranks out of range, and where no level is secure.
+    fn at_rank(&self, py: Python<'_>, rank: Whole) -> PyResult<Self> {
+        let rank = size(py, "rank", rank)?;
+        detached(py, || self.params.at_rank(rank)).map(|params| Self { params })
+    }
+
+    /// Parameters of another shape: the same moduli, scales and secret at another degree and rank, where the module dimension is not larger.
+    ///
+    /// None: as it is here. `SecretKey.relative` encrypts there.
+    ///
+    /// Errors: `ParamsError` for shapes that no conversion leads to, and where no level is secure.
+    #[pyo3(signature = (*, degree=None, rank=None))]
+    fn relative(&self, py: Python<'_>, degree: Option<Whole>, rank: Option<Whole>) -> PyResult<Self> {
+        let degree = degree.map_or(Ok(self.degree()), |degree| size(py, "degree", degree))?;
+        let rank = rank.map_or(Ok(self.rank()), |rank| size(py, "rank", rank))?;
+        detached(py, || self.params.relative(ModuleShape { degree, rank })).map(|params| Self { params })
+    }
+
+    /// Parameters of rank 1 and equal module dimension: what `Ciphertext.to_rlwe` leads to. Where the rank is not a power of two, its odd part
+    /// stays.
+    ///
+    /// Errors: `ParamsError` where the degree would be beyond 2**17.
+    fn rlwe(&self, py: Python<'_>) -> PyResult<Self> {
+        detached(py, || self.params.relative(self.params.rlwe_shape())).map(|params| Self { params })
     }
 
     /// Complex slots of a polynomial: n / 2.

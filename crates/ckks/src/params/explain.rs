@@ -3,10 +3,12 @@
 use std::fmt;
 
 use clathrate_arith::packing::{VECTOR, packed_bits};
+use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::{Chain, Gadget, Level};
 use serde::Serialize;
 
 use super::{Params, SECURITY_BITS};
+use crate::shape::ModuleShape;
 
 /// Bytes per mebibyte.
 const MIB: f64 = 1_048_576.0;
@@ -56,8 +58,60 @@ pub struct Explanation {
     pub fresh_slot_bits: f64,
     /// The same for a slot of a rescaled product of two ciphertexts with slots of magnitude 1.
     pub product_slot_bits: Option<f64>,
+    /// Complex messages that a ciphertext holds: `n / 2` at every rank.
+    pub messages: usize,
+    /// A ciphertext's size in those of rank 1 and equal dimension: `(1 + 1 / k) / 2`. [dpad-he, sec. 4]
+    pub size_of_rlwe: f64,
+    /// The temporary rank, if there is one.
+    pub temporary: Option<TemporaryExplanation>,
+    /// Shapes that reductions of the rank and conversions lead to.
+    pub moves: Vec<MoveExplanation>,
     /// What computes.
     pub engine: String,
+}
+
+/// The temporary rank in figures. [dpad-he, sec. 3.2]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TemporaryExplanation {
+    /// `k^`.
+    pub rank: usize,
+    /// Module dimension `n k^`.
+    pub dimension: usize,
+    /// Bits of each temporary prime.
+    pub bits: Vec<f64>,
+    /// Bits of the special modulus there, `P^ = P T`.
+    pub log2_p: f64,
+    /// Bits of the key modulus there.
+    pub log2_qp: f64,
+    /// Digits of a key there, `mu`.
+    pub digits: usize,
+    /// Estimated bits of security of keys there, `lambda^`.
+    pub security_bits: f64,
+    /// The same at the rank itself, `lambda`.
+    pub base_security_bits: f64,
+    /// MiB of the key of products, up to the temporary rank; none where products do not go there.
+    pub cross_relinearisation_key_mib: Option<f64>,
+    /// MiB of the key that switches products directly, over the modulus of the temporary rank, at levels that leave it room; none where none do.
+    pub direct_key_mib: Option<f64>,
+    /// The highest of those levels.
+    pub direct_level: Option<usize>,
+    /// MiB of the key down from the temporary rank.
+    pub rank_down_key_mib: f64,
+    /// MiB of one key of a rotation by a power of two.
+    pub power_rotation_key_mib: f64,
+}
+
+/// Where a move leads.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MoveExplanation {
+    /// Ring degree there.
+    pub degree: usize,
+    /// Rank there.
+    pub rank: usize,
+    /// Which move: "reduction" of the rank or "conversion" of the degree.
+    pub by: &'static str,
+    /// The highest level that is secure there; none where no level is.
+    pub max_level: Option<usize>,
 }
 
 impl Params {
@@ -71,6 +125,15 @@ impl Params {
         let rank = self.rank() as f64;
         let key = |inputs: usize| {
             self.gadget().map_or(0.0, |gadget| switch_key_bytes(chain, gadget, (inputs, self.rank() + 1), top) as f64 / MIB)
+        };
+        let temporary = self.explain_temporary();
+        // Where products go through the temporary rank, their keys are of that rank.
+        let relinearisation = match temporary
+            .as_ref()
+            .and_then(|t| Some(t.cross_relinearisation_key_mib? + t.rank_down_key_mib + t.direct_key_mib.unwrap_or(0.0)))
+        {
+            Some(pair) => pair,
+            None => key(self.rank() * (self.rank() + 1) / 2),
         };
         let model = self.noise_model();
         let half_degree = self.degree() as f64 / 2.0;
@@ -100,12 +163,101 @@ impl Params {
             secret: self.spec().secret_weight.map_or("uniform ternary".to_owned(), |weight| format!("ternary of weight {weight}")),
             ciphertext_mib: (rank + 1.0) * primes * words,
             ciphertext_file_mib: primes * words,
-            relinearisation_key_mib: key(self.rank() * (self.rank() + 1) / 2),
+            relinearisation_key_mib: relinearisation,
             rotation_key_mib: key(self.rank()),
             fresh_coefficient_bits: precision(model.fresh_secret(), self.scale(top)),
             fresh_slot_bits: precision(model.fresh_secret() * half_degree, self.scale(top)),
             product_slot_bits,
+            messages: self.slot_count(),
+            size_of_rlwe: (1.0 + 1.0 / rank) / 2.0,
+            temporary,
+            moves: self.explain_moves(),
             engine: chain.ring().engine().describe(),
+        }
+    }
+
+    fn explain_temporary(&self) -> Option<TemporaryExplanation> {
+        let (temporary, top) = (self.temporary()?, self.max_level());
+        let (wide, base, rank) = (temporary.chain(), self.chain(), self.rank());
+        let mib = |bytes: usize| bytes as f64 / MIB;
+        let up = |inputs: usize| mib(switch_key_bytes(wide, &temporary.gadget, (inputs, temporary.rank + 1), top));
+        let log2 = |chain: &Chain| chain.key_basis(top).log2(chain.ring());
+        let bits = |i: usize| (wide.ring().moduli()[i].value() as f64).log2();
+        Some(TemporaryExplanation {
+            rank: temporary.rank,
+            dimension: self.degree() * temporary.rank,
+            bits: wide.special_basis().indices()[base.special_basis().len()..].iter().map(|&i| bits(i)).collect(),
+            log2_p: wide.special_basis().log2(wide.ring()),
+            log2_qp: log2(wide),
+            digits: temporary.gadget.digit_count(wide, top),
+            security_bits: temporary.security_bits,
+            base_security_bits: estimated_bits(self.degree() * rank, log2(base), self.distribution_of(rank)),
+            cross_relinearisation_key_mib: self.crossing().map(|_| up(rank * (rank + 1) / 2)),
+            direct_key_mib: self
+                .direct(Level(0))
+                .and(temporary.direct_level)
+                .map(|most| mib(switch_key_bytes(wide, &temporary.gadget, (rank * (rank + 1) / 2, rank + 1), most))),
+            direct_level: temporary.direct_level.map(|level| level.0),
+            rank_down_key_mib: mib(switch_key_bytes(base, self.gadget().ok()?, (temporary.rank - rank, rank + 1), top)),
+            power_rotation_key_mib: up(temporary.rank),
+        })
+    }
+
+    /// Reductions by halves and conversions of the degree; levels by the security table alone.
+    fn explain_moves(&self) -> Vec<MoveExplanation> {
+        let describe = |shape: ModuleShape, by: &'static str| {
+            let max_level = self.0.family.highest_level(self.chain(), shape).ok().map(|level| level.0);
+            MoveExplanation { degree: shape.degree, rank: shape.rank, by, max_level }
+        };
+        let (shape, mut moves) = (self.shape(), Vec::new());
+        let mut rank = shape.rank;
+        while rank > 1 {
+            rank = rank.div_ceil(2);
+            moves.push(describe(ModuleShape { degree: shape.degree, rank }, "reduction"));
+        }
+        let dimension = self.root_shape().dimension();
+        // Up to the degree that this rank can become, and down to what the smallest degree allows that a user would want: the root's.
+        let mut degree = self.rlwe_shape().degree;
+        while degree >= self.root_shape().degree.min(shape.degree) {
+            let rank = shape.dimension() / degree;
+            if degree != shape.degree && shape.dimension() <= dimension {
+                moves.push(describe(ModuleShape { degree, rank }, "conversion"));
+            }
+            degree /= 2;
+        }
+        moves
+    }
+}
+
+impl fmt::Display for TemporaryExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = self.bits.iter().map(|b| format!("{b:.0}")).collect::<Vec<_>>().join("+");
+        writeln!(
+            f,
+            "  temporary  rank {} (dimension {}), primes {bits}: log2 P^ = {:.1}, log2 QP^ = {:.1}, mu = {} digits",
+            self.rank, self.dimension, self.log2_p, self.log2_qp, self.digits
+        )?;
+        writeln!(f, "             security {:.1} bits there, {:.1} at the rank itself", self.security_bits, self.base_security_bits)?;
+        write!(f, "             keys ")?;
+        if let Some(mib) = self.cross_relinearisation_key_mib {
+            write!(f, "up for products {mib:.1} MiB, ")?;
+        }
+        if let (Some(mib), Some(level)) = (self.direct_key_mib, self.direct_level) {
+            write!(f, "direct up to level {level} {mib:.1} MiB, ")?;
+        }
+        writeln!(
+            f,
+            "down {:.1} MiB, one rotation by a power of two {:.1} MiB in memory",
+            self.rank_down_key_mib, self.power_rotation_key_mib
+        )
+    }
+}
+
+impl fmt::Display for MoveExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.max_level {
+            Some(level) => write!(f, "{}x{} to level {level}", self.degree, self.rank),
+            None => write!(f, "{}x{} not secure", self.degree, self.rank),
         }
     }
 }
@@ -125,7 +277,20 @@ impl fmt::Display for Explanation {
             if self.security_bits < SECURITY_BITS { "  ** below 128: every file made from these parameters says so **" } else { "" };
         writeln!(f, "  security   {:.1} bits ({} secret){warning}", self.security_bits, self.secret)?;
         writeln!(f, "  ciphertext {:.2} MiB in memory, {:.2} MiB in a file when fresh", self.ciphertext_mib, self.ciphertext_file_mib)?;
-        if self.digits > 0 {
+        if self.rank > 1 {
+            writeln!(
+                f,
+                "  packing    {} messages each, at every rank; {:.3} of the size at rank 1 and degree {}",
+                self.messages, self.size_of_rlwe, self.dimension
+            )?;
+        }
+        if self.digits > 0 && self.temporary.is_some() {
+            writeln!(
+                f,
+                "  keys       {} digits; for products {:.1} MiB, one rotation {:.1} MiB in memory",
+                self.digits, self.relinearisation_key_mib, self.rotation_key_mib
+            )?;
+        } else if self.digits > 0 {
             writeln!(
                 f,
                 "  keys       {} digits; relinearisation {:.1} MiB, one rotation {:.1} MiB in memory (files: 1/{} of it)",
@@ -136,6 +301,19 @@ impl fmt::Display for Explanation {
             )?;
         } else {
             writeln!(f, "  keys       no special primes: no products of ciphertexts, no rotations")?;
+        }
+        if let Some(temporary) = &self.temporary {
+            write!(f, "{temporary}")?;
+        }
+        if !self.moves.is_empty() {
+            let by = |name: &str| self.moves.iter().filter(|m| m.by == name).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let (reductions, conversions) = (by("reduction"), by("conversion"));
+            let parts: Vec<String> = [("reduces to", reductions), ("converts to", conversions)]
+                .into_iter()
+                .filter(|(_, list)| !list.is_empty())
+                .map(|(verb, list)| format!("{verb} {list}"))
+                .collect();
+            writeln!(f, "  moves      {} (degree x rank)", parts.join("; "))?;
         }
         write!(f, "  precision  fresh: {:.1} bits (coefficients), {:.1} bits (slots)", self.fresh_coefficient_bits, self.fresh_slot_bits)?;
         if let Some(bits) = self.product_slot_bits {

@@ -216,7 +216,7 @@ impl Family {
     }
 
     /// The highest level at which keys of `shape` have the family's security; relatives of sets without any keep the ratio of modulus to dimension.
-    fn highest_level(&self, chain: &Chain, shape: ModuleShape) -> Result<Level, CkksError> {
+    pub(super) fn highest_level(&self, chain: &Chain, shape: ModuleShape) -> Result<Level, CkksError> {
         if shape.dimension() == self.root_shape().dimension() {
             return Ok(chain.max_level());
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use clathrate_lattice::switch::{MachineProfile, SwitchChoice};
-use clathrate_lattice::{Level, Switcher};
+use clathrate_lattice::{Gadget, Level, Switcher};
 use serde::Serialize;
 
 use super::{Params, Switching};
@@ -54,7 +54,8 @@ pub struct SwitchingPlan {
     pub policy: String,
     /// Highest level of the keys.
     pub key_level: usize,
-    /// Polynomials that the switch of these figures takes: those of a relinearisation, `k (k + 1) / 2`. At rank 1 a rotation is the same.
+    /// Polynomials that the switch of these figures takes: those of a relinearisation, `k (k + 1) / 2`, or of a rotation where products go
+    /// through a temporary rank. At rank 1 both are the same.
     pub inputs: usize,
     /// One row per level that can switch, lowest first.
     pub rows: Vec<SwitchingRow>,
@@ -73,6 +74,9 @@ pub struct SwitchingPlan {
     /// Where the machine model comes from.
     #[serde(flatten)]
     pub origin: ProfileOrigin,
+    /// The same figures of switches at the temporary rank: of products, or at rank 1 of rotations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temporary: Option<Box<Self>>,
     /// What computes.
     pub engine: String,
 }
@@ -121,11 +125,29 @@ impl Params {
     /// # Errors
     /// `NoSpecialPrimes` where these parameters cannot switch; `LevelOutOfRange`.
     pub fn switching_plan(&self, reach: Option<Level>) -> Result<SwitchingPlan, CkksError> {
-        let (switcher, gadget, chain) = (self.switcher()?, self.gadget()?, self.chain());
         let reach = reach.unwrap_or(self.max_level());
-        chain.check_level(reach)?;
+        self.check_level(reach)?;
+        let (rank, quadratic) = (self.rank(), self.rank() * (self.rank() + 1) / 2);
+        // Where products go through the temporary rank, what is left to switch directly is rotations.
+        let inputs = if self.crossing().is_some() { rank } else { quadratic };
+        let mut plan = self.plan_of((self.switcher()?, self.gadget()?), rank, inputs, reach)?;
+        if let Some(temporary) = self.temporary() {
+            let inputs = if rank > 1 { quadratic } else { temporary.rank };
+            plan.temporary = Some(Box::new(self.plan_of((&temporary.switcher, &temporary.gadget), temporary.rank, inputs, reach)?));
+        }
+        Ok(plan)
+    }
+
+    /// The figures of switches of `inputs` polynomials by keys of `rank`.
+    fn plan_of(
+        &self,
+        (switcher, gadget): (&Switcher, &Gadget),
+        rank: usize,
+        inputs: usize,
+        reach: Level,
+    ) -> Result<SwitchingPlan, CkksError> {
+        let (chain, columns) = (switcher.chain(), rank + 1);
         let planning = self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?;
-        let (inputs, columns) = (self.rank() * (self.rank() + 1) / 2, self.rank() + 1);
         let (mut rows, mut refused, mut derived) = (Vec::new(), Vec::new(), BTreeMap::new());
         for level in 0..=reach.0 {
             let plan = match switcher.plan_for(Level(level), reach) {
@@ -157,7 +179,7 @@ impl Params {
         Ok(SwitchingPlan {
             name: self.spec().name.clone(),
             degree: self.degree(),
-            rank: self.rank(),
+            rank,
             policy: self.runtime().switching.name().to_owned(),
             key_level: reach.0,
             inputs,
@@ -170,6 +192,7 @@ impl Params {
             key_cache_bytes: switcher.forms().budget(),
             profile: planning.profile.source.clone(),
             origin: planning.origin.clone(),
+            temporary: None,
             engine: chain.ring().engine().describe(),
         })
     }
@@ -267,6 +290,7 @@ impl fmt::Display for SwitchingPlan {
             ProfileOrigin::BuiltIn { note } => write!(f, "  profile    built in: {note}"),
             ProfileOrigin::Measured { path } => write!(f, "  profile    {}: {}", path.display(), self.profile),
             ProfileOrigin::Given => write!(f, "  profile    given by the caller: {}", self.profile),
-        }
+        }?;
+        self.temporary.as_ref().map_or(Ok(()), |temporary| write!(f, "\n\nby way of the temporary rank:\n{temporary}"))
     }
 }

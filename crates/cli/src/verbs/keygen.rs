@@ -59,7 +59,8 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
         written.iter().map(|(what, path, bytes)| format!("{what} key: {} ({})", path.display(), size(*bytes))).collect();
     let list: Vec<_> = written.iter().map(|(what, path, bytes)| json!({ "kind": what, "output": path, "bytes": bytes })).collect();
     let steps = evaluation.as_ref().map(|(_, keys)| keys.rotation_steps());
-    let document = json!({ "key_id": secret.id().to_string(), "insecure": params.is_insecure(), "written": list, "rotation_steps": steps });
+    let shapes: Option<Vec<_>> = evaluation.as_ref().map(|(_, keys)| keys.shapes().iter().map(ToString::to_string).collect());
+    let document = json!({ "key_id": secret.id().to_string(), "insecure": params.is_insecure(), "written": list, "rotation_steps": steps, "shapes": shapes });
     console.result(format!("{}\nkey id: {}", text.join("\n"), secret.id()), &document)
 }
 
@@ -94,6 +95,13 @@ fn needs(arguments: &Keygen, params: &Params) -> Result<KeyNeeds, Failure> {
     if arguments.conjugate {
         needs = needs.conjugate(reach);
     }
+    if arguments.power_rotations {
+        needs = needs.power_rotations(reach);
+    }
+    if arguments.single_steps {
+        needs = needs.single_steps();
+    }
+    needs = needs.along(&arguments.ranks, arguments.to_rlwe, reach);
     if arguments.evaluation.is_some() && needs.is_empty() {
         return Err(Failure::Usage("a rotation by 0 needs no key: there is no evaluation key to make".to_owned()));
     }

@@ -3,6 +3,7 @@
 mod arrays;
 mod flow;
 mod interrupted;
+mod ranks;
 mod refusals;
 mod support;
 mod switching;

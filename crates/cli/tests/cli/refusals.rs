@@ -9,7 +9,7 @@ type CommandLine = &'static dyn Fn(&str) -> String;
 
 impl Desk {
     /// Runs what must fail: with this code and kind, something on stderr, nothing on stdout, and the folder as it was.
-    fn refuses(&self, line: &str, code: i32, kind: &str) -> String {
+    pub fn refuses(&self, line: &str, code: i32, kind: &str) -> String {
         let before = self.listing();
         let run = self.run(line);
         assert_eq!(run.code, code, "clathrate {line}: {} {}", run.stdout, run.stderr);
