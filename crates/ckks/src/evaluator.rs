@@ -557,13 +557,15 @@ impl Evaluator {
         }
         let switcher = x.params.switcher()?;
         let own: Vec<&SwitchKey> = turns.iter().filter_map(Turn::own_key).collect();
-        let plan = if own.is_empty() { None } else { Some(switcher.plan_for_keys(x.level, &own)?) };
+        // One rotation alone shares nothing: its digits need not exist as a whole.
+        let plan = if own.len() < 2 { None } else { Some(switcher.plan_for_keys(x.level, &own)?) };
         let mut rotated: Vec<Vec<Bundle<Eval>>> = turns.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
         for bundle in &x.bundles {
             let digits = plan.as_ref().map(|plan| bundle.decompose_mask(switcher, plan)).transpose()?.unwrap_or_default();
             for (target, turn) in rotated.iter_mut().zip(&turns) {
                 target.push(match turn {
                     Turn::Nothing => bundle.clone(),
+                    Turn::Own(galois) if plan.is_none() => bundle.rotate(&galois.phi, switcher, &galois.key)?,
                     Turn::Own(galois) => bundle.rotate_hoisted(&galois.phi, &digits, switcher, &galois.key)?,
                     Turn::Powers(crossing, keys) => {
                         let steps: Vec<_> = keys.iter().map(|galois| (&galois.phi, &galois.key)).collect();

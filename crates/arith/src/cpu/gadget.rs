@@ -22,6 +22,13 @@ const ROWS: usize = 2;
 /// Most rows of all terms that wait, which bounds a thread's memory, where one row of each is not more already.
 const WAITING: usize = 48;
 
+/// Words of limbs of all terms from which on, where digits have this many limbs, what is read again for each group of rows outweighs the rows
+/// that wait.
+const LONG_DIGITS: (usize, usize) = (1 << 21, 6);
+
+/// The two limits for long digits.
+const LONG_ROWS: (usize, usize) = (4, 192);
+
 /// Most terms that wait for one pass over the keys. A pass over some of the terms reads pieces of the keys, and results again.
 const TERMS: usize = 64;
 
@@ -224,7 +231,11 @@ pub(super) fn products(
     let prepared = PreparedTerms::new(engine, &sources.collect::<Vec<_>>());
     let pass = Pass { engine, inputs, digits, prepared, factors, groups, rows, moduli };
     let mut by_row = rows_of_all(out, engine.degree);
-    let side_by_side = (WAITING / terms.max(1)).clamp(1, ROWS);
+    let limbs = |digit: &DigitExtension| digit.conversion().limbs.as_ref().map_or(0, |(form, _)| form.count());
+    let words = inputs.len() * engine.degree * digits.iter().map(limbs).sum::<usize>();
+    let long = words >= LONG_DIGITS.0 && digits.iter().map(limbs).max().unwrap_or(0) >= LONG_DIGITS.1;
+    let (most, waiting) = if long { LONG_ROWS } else { (ROWS, WAITING) };
+    let side_by_side = (waiting / terms.max(1)).clamp(1, most);
     let mut tasks: Vec<&mut [Vec<&mut [u64]>]> = by_row.chunks_mut(side_by_side).collect();
     engine.each(&mut tasks, |index, outputs| pass.rows(outputs, index * side_by_side));
 }
