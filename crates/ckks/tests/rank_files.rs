@@ -96,3 +96,34 @@ fn every_truncation_and_many_flips_of_a_key_file_are_refused() {
     let other = common::params("insecure_dpad");
     assert!(keys_of(&bytes, &other).is_err());
 }
+
+#[test]
+fn needs_of_one_shape_stated_in_two_places_are_all_found() {
+    let params = params("insecure_dpad");
+    let owner = secret(&params, 1);
+    let (two, one) = (ModuleShape { degree: params.degree(), rank: 2 }, ModuleShape { degree: params.degree(), rank: 1 });
+    let nested = KeyNeeds::new().reduce_to(1, Reach::Top).relative(one, &KeyNeeds::new().relinearise(Reach::Top));
+    let needs = KeyNeeds::new()
+        .reduce_to(2, Reach::Top)
+        .relative(two, &nested)
+        .relative(one, &KeyNeeds::new().rotations([1], Reach::Top))
+        .relative(params.shape(), &KeyNeeds::new().rotations([2], Reach::Top));
+    let keys = owner.evaluation_keys(&needs, &mut quiet()).expect("keys");
+    let lowest = keys.relative(one).expect("keys at rank 1");
+    assert!(lowest.rotation(1).is_ok());
+    assert!(lowest.relinearisation().is_ok());
+    assert!(keys.rotation(2).is_ok());
+}
+
+#[test]
+fn reductions_stated_side_by_side_make_one_way_down() {
+    let params = params("insecure_dpad");
+    let owner = secret(&params, 1);
+    let at = |rank| ModuleShape { degree: params.degree(), rank };
+    let step = |to| KeyNeeds::new().reduce_to(to, Reach::Top).single_steps();
+    let needs = step(3).relative(at(3), &step(2)).relative(at(2), &step(1));
+    let ev = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&needs, &mut quiet()).expect("keys")));
+    let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(clathrate_lattice::Level(0)), scale: None };
+    let x = encrypt_as(&owner, &Values::Real(ramp(16)), &[16], options, 5);
+    ev.to_rank(&x, 1).expect("4 -> 3 -> 2 -> 1");
+}
