@@ -285,3 +285,18 @@ def test_switching_plans_have_a_part_of_the_temporary_rank(family):
     assert len(plan.to_dict()["temporary"]["rows"]) == family.params.max_level + 1
     assert "temporary rank" in str(plan)
     assert "temporary" not in cl.Params.preset("insecure_small").switching_plan().to_dict()
+
+
+def test_polynomials_go_to_lower_ranks_as_planned():
+    params = cl.Params.preset("insecure_dpad", switching="as_made")
+    key = cl.SecretKey.generate(params)
+    polynomial = cl.Polynomial([0.1, 0.5, -0.25, 0.125, 0.0, 0.3], basis="chebyshev")
+    plan = polynomial.plan(params, level=6, ranks="halves")
+    assert list(plan.ranks)[0] == 0 and plan.ranks[6] >= plan.ranks[4]
+    assert polynomial.plan(params).ranks == {}
+    data = np.linspace(-1, 1, 100)
+    ct = plan(key.encrypt(data, level=6).with_keys(key.evaluation_keys(plan.needs)))
+    assert ct.rank == plan.ranks[plan.output_level + 1]
+    assert np.abs(key.decrypt(ct) - polynomial(data)).max() < 1e-5
+    with pytest.raises(cl.DataError, match="halves"):
+        polynomial.plan(params, ranks="thirds")

@@ -145,6 +145,14 @@ impl Evaluator {
         self.params.check_related(&x.params, "the ciphertext")
     }
 
+    /// All keys, of every shape.
+    pub(crate) fn held(&self) -> Option<&EvaluationKeys> {
+        match &self.keys {
+            Keys::Held(keys) => Some(keys),
+            Keys::None | Keys::Recorded(_) => None,
+        }
+    }
+
     /// The keys for `x`; `None` on a dry run, which writes `need` down.
     pub(crate) fn keys_for(
         &self,

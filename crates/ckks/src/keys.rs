@@ -367,7 +367,7 @@ impl SecretKey {
     /// # Errors
     /// As [`SecretKey::evaluation_keys`].
     pub fn evaluation_keys_rng(&self, needs: &KeyNeeds, progress: Progress<'_>, rng: &mut SecretRng) -> Result<EvaluationKeys, CkksError> {
-        let needs = &self.params.resolve(needs)?;
+        let needs = &self.params.resolve(needs)?.flattened(self.params.shape());
         let total = self.key_count(needs)?;
         let mut done = 0;
         let mut tick = || {

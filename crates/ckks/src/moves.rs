@@ -98,29 +98,28 @@ fn trace_steps(degree: usize, target: usize) -> impl Iterator<Item = i64> {
     std::iter::successors(Some(degree / 2), |&step| Some(2 * step)).take_while(move |&step| step < target / 2).map(|step| step as i64)
 }
 
-/// Ranks between `keys`' and `rank` for which there are keys, `rank` last; the fewest steps first found downwards.
-fn path(keys: &EvaluationKeys, rank: usize) -> Option<Vec<usize>> {
-    if keys.reduction(rank).is_ok() {
+/// Ranks from `from`'s to `rank` for which `keys` have reductions, `rank` last; the first way found downwards.
+fn path(keys: &EvaluationKeys, from: ModuleShape, rank: usize) -> Option<Vec<usize>> {
+    let own = keys.relative(from).ok()?;
+    if own.reduction(rank).is_ok() {
         return Some(vec![rank]);
     }
-    keys.reductions.iter().filter(|&(&between, _)| between > rank).find_map(|(&between, (lower, _))| {
-        let mut rest = path(keys.relative(lower.shape()).ok()?, rank)?;
+    own.reductions.iter().filter(|&(&between, _)| between > rank).find_map(|(&between, (lower, _))| {
+        let mut rest = path(keys, lower.shape(), rank)?;
         rest.insert(0, between);
         Some(rest)
     })
 }
 
-/// A bundle at a lower rank, by the keys there are.
+/// A bundle at a lower rank, by the reductions there are in `keys`, at whatever shape.
 pub(crate) fn reduce(keys: &EvaluationKeys, bundle: &Bundle<Eval>, rank: usize) -> Result<Bundle<Eval>, CkksError> {
+    let shape = |bundle: &Bundle<Eval>| ModuleShape { degree: bundle.ring().degree(), rank: bundle.rank() };
     // Without a way there, the error names the keys there are.
-    let steps = path(keys, rank).unwrap_or_else(|| vec![rank]);
-    let (mut reduced, mut keys) = (bundle.clone(), keys);
+    let steps = path(keys, shape(bundle), rank).unwrap_or_else(|| vec![rank]);
+    let mut reduced = bundle.clone();
     for rank in steps {
-        let (lower, key) = keys.reduction(rank)?;
+        let (lower, key) = keys.relative(shape(&reduced))?.reduction(rank)?;
         reduced = reduced.reduce_rank(rank, lower.switcher()?, key)?;
-        if let Ok(next) = keys.relative(lower.shape()) {
-            keys = next;
-        }
     }
     Ok(reduced)
 }
@@ -147,8 +146,8 @@ impl Evaluator {
                 most: target.max_level().0,
             });
         }
-        let keys = self.keys_for(x, REDUCTION, |needs| needs.reduce_to(rank, Reach::Level(x.level.0)).single_steps())?;
-        let Some(keys) = keys else { return Ok(x.moved(&target, Vec::new())) };
+        let keys = self.keys_for(x, REDUCTION, |needs| needs.reduce_to(rank, Reach::Level(x.level.0)))?;
+        let Some(keys) = keys.and_then(|_| self.held()) else { return Ok(x.moved(&target, Vec::new())) };
         let bundles = x.bundles.iter().map(|bundle| reduce(keys, bundle, rank)).collect::<Result<_, _>>()?;
         Ok(x.moved(&target, bundles))
     }

@@ -143,6 +143,21 @@ impl KeyNeeds {
         self
     }
 
+    /// The same with every shape beside `own`, none within another, and what is said of one shape in several places put together.
+    #[must_use]
+    pub fn flattened(&self, own: ModuleShape) -> Self {
+        fn collect(needs: &KeyNeeds, at: ModuleShape, shapes: &mut BTreeMap<ModuleShape, KeyNeeds>) {
+            needs.relatives.iter().for_each(|(&shape, relative)| collect(relative, shape, shapes));
+            let alone = KeyNeeds { relatives: BTreeMap::new(), ..needs.clone() };
+            let merged = shapes.remove(&at).unwrap_or_default().merge(&alone);
+            shapes.insert(at, merged);
+        }
+        let mut shapes = BTreeMap::new();
+        collect(self, own, &mut shapes);
+        let flat = shapes.remove(&own).unwrap_or_default();
+        Self { relatives: shapes, ..flat }
+    }
+
     /// The needs of both.
     #[must_use]
     pub fn merge(mut self, other: &Self) -> Self {

@@ -118,3 +118,17 @@ fn shapes_that_no_move_leads_to_are_refused() {
     let again = Params::new(rlwe.spec().clone(), &Runtime::default()).expect("from its own specification");
     assert_eq!(again, rlwe);
 }
+
+#[test]
+fn a_cut_of_a_sparse_secret_counts_with_its_least_weight() {
+    let mut spec = preset("dpad_n13_r4").expect("preset");
+    (spec.secret_weight, spec.below_128) = (Some(256), true);
+    (spec.temporary_rank, spec.temporary) = (None, Vec::new());
+    let root = Params::new(spec, &Runtime::default()).expect("a sparse secret");
+    let two = root.at_rank(2).expect("rank 2");
+    // Half of 256 on average; six deviations, 6 * sqrt(256 / 4) = 48, less.
+    let log2_qp = two.chain().key_basis(two.max_level()).log2(two.chain().ring());
+    let least = estimated_bits(two.degree() * 2, log2_qp, clathrate_lattice::SecretDistribution::FixedWeight(80));
+    assert_eq!(two.security_bits(), least);
+    assert!(least >= root.security_bits().min(128.0));
+}

@@ -1,8 +1,10 @@
 //! Polynomials of encrypted arrays: numbers in NumPy's conventions, plans, and the call.
 
+use std::collections::BTreeMap;
+
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::polynomial::{PolynomialExplanation, UNIT_DOMAIN};
-use clathrate_ckks::{Polynomial, PolynomialBasis, PolynomialPlan};
+use clathrate_ckks::{Polynomial, PolynomialBasis, PolynomialPlan, RankSteps};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -125,13 +127,32 @@ impl PyPolynomial {
     /// params : the parameters.
     /// level : of the input; the top if None.
     /// scale : of the input; the level's own if None.
+    /// ranks : whether steps go to lower ranks where the modulus allows it and the rest of the circuit pays for it: "halves" of the rank, or
+    ///     "single" steps, which need keys that are a possible weakness; the parameters' own rank throughout if None. `plan.ranks` tells them.
     ///
-    /// Errors: `LevelError` with the levels it takes; `ScaleError`; `DataError` where coefficients are too large.
-    #[pyo3(signature = (params, level=None, scale=None))]
-    fn plan(&self, py: Python<'_>, params: &PyParams, level: Option<Whole>, scale: Option<f64>) -> PyResult<PyPolynomialPlan> {
+    /// Errors: `LevelError` with the levels it takes; `ScaleError`; `DataError` where coefficients are too large, and for other `ranks`.
+    #[pyo3(signature = (params, level=None, scale=None, ranks=None))]
+    fn plan(
+        &self,
+        py: Python<'_>,
+        params: &PyParams,
+        level: Option<Whole>,
+        scale: Option<f64>,
+        ranks: Option<&str>,
+    ) -> PyResult<PyPolynomialPlan> {
         let level = params.level(py, level)?;
         let scale = scale.unwrap_or_else(|| params.params.scale(level));
-        Ok(PyPolynomialPlan { plan: detached(py, || self.polynomial.plan_at(&params.params, level, scale))? })
+        let steps = match ranks {
+            None => None,
+            Some("halves") => Some(RankSteps::Halves),
+            Some("single") => Some(RankSteps::Single),
+            Some(other) => return Err(exception(py, "DataError", format!("ranks \"{other}\" is not known: use \"halves\" or \"single\""))),
+        };
+        let plan = detached(py, || {
+            let plan = self.polynomial.plan_at(&params.params, level, scale)?;
+            steps.map_or(Ok(plan.clone()), |steps| plan.with_rank_schedule(steps))
+        })?;
+        Ok(PyPolynomialPlan { plan })
     }
 
     /// The coefficients, lowest degree first.
@@ -241,6 +262,13 @@ impl PyPolynomialPlan {
     #[getter]
     fn output_level(&self) -> usize {
         self.plan.output_level().0
+    }
+
+    /// Rank at each level, the input's first; empty where it is the parameters' own throughout.
+    #[getter]
+    fn ranks(&self) -> BTreeMap<usize, usize> {
+        let rows = self.plan.rank_schedule().map(|schedule| schedule.rows()).unwrap_or_default();
+        rows.iter().map(|row| (row.level, row.rank)).collect()
     }
 
     /// The keys it needs.

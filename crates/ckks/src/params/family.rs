@@ -140,6 +140,18 @@ impl Family {
         part_of(self.spec.distribution(), shape.dimension(), self.root_shape().dimension())
     }
 
+    /// As [`Family::distribution`], with the least weight that a part cut out of a secret of fixed weight has: six deviations below the mean.
+    fn least_weight(&self, shape: ModuleShape) -> SecretDistribution {
+        let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
+        match self.spec.distribution() {
+            SecretDistribution::FixedWeight(weight) if share < 1.0 => {
+                let (mean, deviation) = (weight as f64 * share, (weight as f64 * share * (1.0 - share)).sqrt());
+                SecretDistribution::FixedWeight((mean - 6.0 * deviation).max(1.0) as usize)
+            }
+            whole => whole,
+        }
+    }
+
     /// The member of `shape`, made where no one holds it.
     pub(super) fn member(self: &Arc<Self>, shape: ModuleShape) -> Result<Params, CkksError> {
         let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
@@ -207,7 +219,7 @@ impl Family {
 
     /// The highest level up to `most` at which keys of `shape` over `chain` have the family's security.
     fn secure_level(&self, chain: &Chain, shape: ModuleShape, most: Level) -> Result<Option<Level>, CkksError> {
-        let (wanted, distribution, root) = (self.wanted_bits(), self.distribution(shape), self.chain(self.spec.degree)?);
+        let (wanted, distribution, root) = (self.wanted_bits(), self.least_weight(shape), self.chain(self.spec.degree)?);
         let log2 = |level: usize| chain.key_basis(Level(level)).log2(chain.ring());
         let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
         let limit = if self.spec.insecure { share * root.key_basis(root.max_level()).log2(root.ring()) } else { f64::INFINITY };
@@ -239,7 +251,7 @@ impl Family {
         let chain = self.chain(shape.degree)?;
         let (gadget, max_level) = (self.gadget(&chain)?, self.highest_level(&chain, shape)?);
         let log2_qp = chain.key_basis(max_level).log2(chain.ring());
-        let mut security_bits = estimated_bits(shape.dimension(), log2_qp, self.distribution(shape));
+        let mut security_bits = estimated_bits(shape.dimension(), log2_qp, self.least_weight(shape));
         let temporary = if gadget.is_some() { self.temporary(&chain, shape, max_level)? } else { None };
         if let Some(temporary) = &temporary {
             security_bits = security_bits.min(temporary.security_bits);
@@ -277,7 +289,14 @@ impl Family {
         let Some(rank) = self.spec.temporary_rank else { return Ok(None) };
         let bits = |rank: usize, primes: usize| -> Result<f64, CkksError> {
             let log2_qp = chain.widened(primes)?.key_basis(level).log2(chain.ring());
-            Ok(estimated_bits(shape.degree * rank, log2_qp, temporary_distribution(&self.spec, shape, rank)))
+            // The further polynomials have their weight exactly; what they extend may have less than its share.
+            let distribution = match (temporary_distribution(&self.spec, shape, rank), self.distribution(shape), self.least_weight(shape)) {
+                (SecretDistribution::FixedWeight(all), SecretDistribution::FixedWeight(own), SecretDistribution::FixedWeight(least)) => {
+                    SecretDistribution::FixedWeight((all + least).saturating_sub(own).max(1))
+                }
+                (uniform, ..) => uniform,
+            };
+            Ok(estimated_bits(shape.degree * rank, log2_qp, distribution))
         };
         let all = self.primes.temporary;
         let mut found = (shape == self.root_shape()).then_some((rank, all));

@@ -54,7 +54,7 @@ impl Evaluator {
             }
         }
         let reduces = plan.output_rank() < x.params.rank();
-        let keys = if reduces { self.keys_for(&x, POLYNOMIAL, |needs| needs.merge(&plan.needs()))? } else { None };
+        let keys = if reduces { self.keys_for(&x, POLYNOMIAL, |needs| needs.merge(&plan.needs()))?.and(self.held()) } else { None };
         let run = Run { params: plan.params(), plan, relinearisers, keys };
         let layout = x.layout()?;
         let mut bundles = Vec::with_capacity(x.bundles.len());
@@ -80,7 +80,7 @@ struct Run<'r> {
     plan: &'r PolynomialPlan,
     /// By the level of the product; none on dry runs, which have no bundles.
     relinearisers: BTreeMap<Level, Relineariser<'r>>,
-    /// Of the input's shape, where ranks are reduced.
+    /// Of every shape, where ranks are reduced.
     keys: Option<&'r EvaluationKeys>,
 }
 
@@ -137,8 +137,7 @@ impl Run<'_> {
             if lowered[operand].as_deref().is_some_and(|known| known.rank() == rank && known.basis().len() >= basis.len()) {
                 continue;
             }
-            let own = self.keys.ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
-            let keys = own.relative(self.params.at_rank(value.rank())?.shape())?;
+            let keys = self.keys.ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
             lowered[operand] = Some(Cow::Owned(reduce(keys, &value.restrict(&basis)?, rank)?));
         }
         Ok(())
