@@ -120,15 +120,15 @@ fn shapes_that_no_move_leads_to_are_refused() {
 }
 
 #[test]
-fn a_cut_of_a_sparse_secret_counts_with_its_least_weight() {
+fn a_cut_of_a_sparse_secret_without_an_estimate_is_refused_at_every_level() {
     let mut spec = preset("dpad_n13_r4").expect("preset");
-    (spec.secret_weight, spec.below_128) = (Some(256), true);
-    (spec.temporary_rank, spec.temporary) = (None, Vec::new());
-    let root = Params::new(spec, &Runtime::default()).expect("a sparse secret");
-    let two = root.at_rank(2).expect("rank 2");
-    // Half of 256 on average; six deviations, 6 * sqrt(256 / 4) = 48, less.
-    let log2_qp = two.chain().key_basis(two.max_level()).log2(two.chain().ring());
-    let least = estimated_bits(two.degree() * 2, log2_qp, clathrate_lattice::SecretDistribution::FixedWeight(80));
-    assert_eq!(two.security_bits(), least);
-    assert!(least >= root.security_bits().min(128.0));
+    (spec.secret_weight, spec.temporary_rank, spec.temporary) = (Some(192), None, Vec::new());
+    spec.steps.truncate(10);
+    let root = Params::new(spec, &Runtime::default()).expect("192 of 2^15 at log2 QP below 810");
+    assert!(root.security_bits() >= 128.0);
+    let error = root.at_rank(2).expect_err("weight 96 or less at 2^14");
+    assert!(error.to_string().contains("no level is secure"), "{error}");
+    // Without a cut there is no doubt about the weight.
+    let rlwe = root.relative(root.rlwe_shape()).expect("degree 2^15");
+    assert_eq!((rlwe.security_bits(), rlwe.max_level()), (root.security_bits(), root.max_level()));
 }
