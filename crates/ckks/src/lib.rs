@@ -20,6 +20,7 @@ pub mod needs;
 pub mod params;
 pub mod plaintext;
 pub mod polynomial;
+pub mod rotations;
 pub mod schedule;
 pub mod shape;
 pub mod share;

@@ -82,6 +82,7 @@ const CRATES: [Layers; 3] = [
             "derived",
             "plaintext",
             "evaluator",
+            "rotations",
             "moves",
             "matrix",
             "polynomial",

@@ -386,16 +386,18 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
     }
     let distribution = part_of(spec.distribution(), dimension, spec.shape().dimension());
     let room = max_log2_qp(dimension, 128, distribution);
-    let remedy = match room {
-        _ if let Some(rank) = temporary => {
+    let remedy = match (temporary, room) {
+        (Some(rank), room) => {
             let room = room.map_or_else(|| "nothing".to_owned(), |room| format!("{room:.0} bits"));
             format!(
                 "temporary_rank {rank} has room for {room}: raise it to {} or take `temporary` primes away, or, for tests only, set insecure = true",
                 rank + 1
             )
         }
-        Some(room) => format!("shorten the chain to log2 QP <= {room:.0}, raise degree or rank, or, for tests only, set insecure = true"),
-        None => "raise degree or rank, or, for tests only, set insecure = true".to_owned(),
+        (None, Some(room)) => {
+            format!("shorten the chain to log2 QP <= {room:.0}, raise degree or rank, or, for tests only, set insecure = true")
+        }
+        (None, None) => "raise degree or rank, or, for tests only, set insecure = true".to_owned(),
     };
     let distribution = match distribution {
         SecretDistribution::UniformTernary => "uniform ternary secret".to_owned(),
