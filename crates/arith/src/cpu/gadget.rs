@@ -235,7 +235,7 @@ pub(super) fn products(
     let words = inputs.len() * engine.degree * digits.iter().map(limbs).sum::<usize>();
     let long = words >= LONG_DIGITS.0 && digits.iter().map(limbs).max().unwrap_or(0) >= LONG_DIGITS.1;
     let (most, waiting) = if long { LONG_ROWS } else { (ROWS, WAITING) };
-    let side_by_side = (waiting / terms.max(1)).clamp(1, most);
+    let side_by_side = (waiting / terms.clamp(1, TERMS)).clamp(1, most);
     let mut tasks: Vec<&mut [Vec<&mut [u64]>]> = by_row.chunks_mut(side_by_side).collect();
     engine.each(&mut tasks, |index, outputs| pass.rows(outputs, index * side_by_side));
 }
