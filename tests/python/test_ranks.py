@@ -292,7 +292,8 @@ def test_polynomials_go_to_lower_ranks_as_planned():
     key = cl.SecretKey.generate(params)
     polynomial = cl.Polynomial([0.1, 0.5, -0.25, 0.125, 0.0, 0.3], basis="chebyshev")
     plan = polynomial.plan(params, level=6, ranks="halves")
-    assert list(plan.ranks)[0] == 0 and plan.ranks[6] >= plan.ranks[4]
+    assert min(plan.ranks) == 0
+    assert plan.ranks[6] >= plan.ranks[4]
     assert polynomial.plan(params).ranks == {}
     data = np.linspace(-1, 1, 100)
     ct = plan(key.encrypt(data, level=6).with_keys(key.evaluation_keys(plan.needs)))

@@ -43,7 +43,7 @@ impl Params {
         KeyNeeds::new().relative(target, &needs)
     }
 
-    /// `needs` with every [`Route`](crate::needs::Route) made of shapes of these parameters.
+    /// `needs` with every [`Route`] made of shapes of these parameters.
     ///
     /// # Errors
     /// [`CkksError::RankStep`] unless ranks go down; [`CkksError::InvalidParams`] for shapes that cannot be reached, and where rotations by powers of
