@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use clathrate_ckks::keys::{EncryptOptions, Values};
@@ -15,7 +16,10 @@ use common::*;
 /// All operations of one preset. Its primes are below 2^45.9, where the cheap butterfly works.
 fn check(name: &str) {
     let start = Instant::now();
+    // Keys of the largest sets take ten gigabytes while they are made: one such set at a time.
+    static LARGE: Mutex<()> = Mutex::new(());
     let params = params(name);
+    let _alone = (params.degree() * params.rank() >= 1 << 15).then(|| LARGE.lock().unwrap_or_else(PoisonError::into_inner));
     let spec = params.spec();
     let own = estimated_bits(spec.degree * spec.rank, params.log2_qp(), spec.distribution());
     assert_eq!(params.security_bits(), params.temporary().map_or(own, |temporary| own.min(temporary.security_bits)));
@@ -55,8 +59,8 @@ fn encrypts(params: &Params) {
 fn computes(params: &Params) {
     let sk = secret(params, 4);
     let (slots, top) = (params.slot_count(), params.max_level());
-    // Keys of the largest sets take gigabytes at the top: there rotations are tried at level 3.
-    let reach = if params.degree() < 1 << 16 { top } else { clathrate_lattice::Level(3) };
+    // Keys of large sets take gigabytes at the top: there rotations are tried at level 3.
+    let reach = if params.degree() * params.rank() < 1 << 15 { top } else { clathrate_lattice::Level(3) };
     let needs = KeyNeeds::new().conjugate(Reach::Level(reach.0)).rotations([5], Reach::Level(reach.0)).relinearise(Reach::Top);
     let start = Instant::now();
     let ev = evaluator(&sk, &needs);
