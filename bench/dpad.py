@@ -38,14 +38,13 @@ What was not measured has a row with "absent", which says why. No two rows may m
 
 from __future__ import annotations
 
-import argparse
-import importlib.util
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import dpad_paper as paper
+from command_line import tables_and_plots
 from dpad_paper import DPAD, EQUAL_DIMENSION, MODHE, RNS_CKKS
 from keyswitch import NONE, median, ms, quotient, text, verdict
 from tables import RESULTS, Row, grid, machine_line, parse_rows
@@ -481,26 +480,7 @@ def markdown(about: dict[str, Any], rows: Sequence[Row], plots: Iterable[str] = 
 
 def main() -> int:
     """Command line: dpad.py [FILE] [--no-plots]."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", nargs="?", type=Path, default=RESULTS / "dpad.json", help="rows [default: bench/results/dpad.json]")
-    parser.add_argument("--no-plots", action="store_true", help="tables only: needs no matplotlib")
-    options = parser.parse_args()
-    about, rows = parse_rows(options.file.read_text())
-    if not about:
-        print(f"{options.file} says nothing of its machine: let bench/run.py write it", file=sys.stderr)
-        return 2
-    plots: list[Path] = []
-    if not options.no_plots and importlib.util.find_spec("matplotlib") is None:
-        print("no plots: matplotlib is not installed", file=sys.stderr)
-    elif not options.no_plots:
-        from dpad_plots import draw
-
-        plots = draw(Results(rows), options.file.with_suffix(""))
-    table_path = options.file.with_suffix(".md")
-    table_path.write_text(markdown(about, rows, [plot.name for plot in plots]))
-    for path in (table_path, *plots):
-        print(path)
-    return 0
+    return tables_and_plots("dpad", __doc__, RESULTS, parse_rows, markdown, Results)
 
 
 if __name__ == "__main__":
