@@ -10,13 +10,13 @@ use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, Level, MaskSeed, Poly, SwitchKey};
 use serde::{Deserialize, Serialize};
 
-use crate::ciphertext::{Ciphertext, Encoding, Layout};
+use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored, check_residues};
-use crate::key_id::KeyId;
+use crate::keys::key_id::KeyId;
 use crate::keys::{EvaluationKeys, GaloisKey, PublicKey, SecretKey};
-use crate::params::{Params, ParamsSpec, Runtime};
-use crate::shape::ModuleShape;
+use crate::parameters::{Params, ParamsSpec, Runtime};
+use crate::parameters::ModuleShape;
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
     FileLabel { kind, parameter_digest: *params.digest(), insecure: params.is_insecure() }

@@ -3,8 +3,8 @@
 mod common;
 
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::matrix::Weights;
-use clathrate_ckks::needs::Reach;
+use clathrate_ckks::circuits::matrix::Weights;
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::{LatticeError, Level};
 use common::*;
@@ -22,9 +22,9 @@ fn try_encrypt(sk: &SecretKey, values: &Values, shape: &[usize], options: Encryp
 
 #[test]
 fn fractions_at_weight_scale_1_are_refused() {
-    let refused = clathrate_ckks::matrix::Weights::new(1, 2, &[2.0, 0.3], 1.0).expect_err("a fraction").to_string();
+    let refused = clathrate_ckks::circuits::matrix::Weights::new(1, 2, &[2.0, 0.3], 1.0).expect_err("a fraction").to_string();
     assert!(refused.contains("0.3") && refused.contains("whole numbers"), "{refused}");
-    assert!(clathrate_ckks::matrix::Weights::new(1, 2, &[2.0, -3.0], 1.0).is_ok());
+    assert!(clathrate_ckks::circuits::matrix::Weights::new(1, 2, &[2.0, -3.0], 1.0).is_ok());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use allocation::peak_of;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::{FileError, FileReader, FileWriter, Stored};
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::needs::Reach;
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Params, PublicKey, Runtime, SecretKey};
 use clathrate_lattice::Level;
 use common::*;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::needs::Reach;
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey};
 use common::*;
 

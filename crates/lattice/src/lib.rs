@@ -11,7 +11,7 @@
 pub mod bodies;
 pub mod bundle;
 pub mod chain;
-pub mod crossing;
+pub mod temporary_rank;
 pub mod degree;
 pub mod error;
 pub mod gadget;
@@ -29,7 +29,7 @@ pub mod switch;
 
 pub use bundle::Bundle;
 pub use chain::{Chain, Level};
-pub use crossing::Crossing;
+pub use temporary_rank::TemporaryRank;
 pub use error::LatticeError;
 pub use gadget::Gadget;
 pub use poly::{Basis, Coeff, Domain, Eval, Poly};

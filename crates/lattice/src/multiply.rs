@@ -14,7 +14,7 @@ use crate::poly::{Eval, Poly};
 use crate::ring::Ring;
 use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
-use crate::switch::{Digits, Extended, SecretMatrix, SwitchKey, SwitchPlan, Switcher};
+use crate::switch::{Digits, Extended, SecretMatrix, SwitchKey, SwitchTables, Switcher};
 
 /// A product before relinearisation: phase `body + sum_i linear_i s_i + sum_{i<=j} quadratic_ij s_i s_j`.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,7 +146,7 @@ impl Bundle<Eval> {
     ///
     /// # Errors
     /// As [`Switcher::decompose_by`].
-    pub fn decompose_mask(&self, switcher: &Switcher, plan: &Arc<SwitchPlan>) -> Result<Vec<Digits>, LatticeError> {
+    pub fn decompose_mask(&self, switcher: &Switcher, plan: &Arc<SwitchTables>) -> Result<Vec<Digits>, LatticeError> {
         self.mask().iter().map(|poly| switcher.decompose_by(plan, poly)).collect()
     }
 

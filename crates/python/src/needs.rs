@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clathrate_ckks::KeyNeeds;
-use clathrate_ckks::needs::Reach;
+use clathrate_ckks::keys::Reach;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::multiply::Tensor;
-use clathrate_lattice::{Bundle, Crossing, Eval, Level, SwitchKey, Switcher};
+use clathrate_lattice::{Bundle, TemporaryRank, Eval, Level, SwitchKey, Switcher};
 
 use crate::error::CkksError;
-use crate::key_id::KeyId;
-use crate::params::Params;
-use crate::shape::ModuleShape;
+use crate::keys::key_id::KeyId;
+use crate::parameters::Params;
+use crate::parameters::ModuleShape;
 
 /// One automorphism's key.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ pub(crate) enum Relineariser<'a> {
     /// By one switch.
     Direct(&'a Switcher, &'a SwitchKey),
     /// Through the temporary rank.
-    Crossing(Crossing<'a>, &'a SwitchKey),
+    TemporaryRank(TemporaryRank<'a>, &'a SwitchKey),
 }
 
 impl Relineariser<'_> {
@@ -52,7 +52,7 @@ impl Relineariser<'_> {
     pub(crate) fn relinearise(self, tensor: &Tensor) -> Result<Bundle<Eval>, CkksError> {
         Ok(match self {
             Self::Direct(switcher, key) => tensor.relinearise(switcher, key)?,
-            Self::Crossing(crossing, key) => tensor.cross_relinearise(crossing, key)?,
+            Self::TemporaryRank(crossing, key) => tensor.cross_relinearise(crossing, key)?,
         })
     }
 
@@ -60,7 +60,7 @@ impl Relineariser<'_> {
     pub(crate) fn relinearise_rescale(self, tensor: &Tensor) -> Result<Bundle<Eval>, CkksError> {
         Ok(match self {
             Self::Direct(switcher, key) => tensor.relinearise_rescale(switcher, key)?,
-            Self::Crossing(crossing, key) => tensor.cross_relinearise_rescale(crossing, key)?,
+            Self::TemporaryRank(crossing, key) => tensor.cross_relinearise_rescale(crossing, key)?,
         })
     }
 }
@@ -139,15 +139,15 @@ impl EvaluationKeys {
         match (self.params.crossing(), direct) {
             (None, _) => Ok(Relineariser::Direct(self.params.switcher()?, key)),
             (Some(temporary), Some(direct)) => Ok(Relineariser::Direct(&temporary.switcher, direct)),
-            (Some(_), None) => Ok(Relineariser::Crossing(self.crossing()?, key)),
+            (Some(_), None) => Ok(Relineariser::TemporaryRank(self.crossing()?, key)),
         }
     }
 
     /// The way to the temporary rank and back.
-    pub(crate) fn crossing(&self) -> Result<Crossing<'_>, CkksError> {
+    pub(crate) fn crossing(&self) -> Result<TemporaryRank<'_>, CkksError> {
         let temporary = self.params.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a crossing" })?;
         let down = self.rank_down.as_ref().ok_or(CkksError::NoRelinearisationKey)?;
-        Ok(Crossing { wide: &temporary.switcher, base: self.params.switcher()?, down })
+        Ok(TemporaryRank { wide: &temporary.switcher, base: self.params.switcher()?, down })
     }
 
     /// The key of a reduction to `rank`, and the parameters there.

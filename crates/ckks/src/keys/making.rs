@@ -5,7 +5,7 @@ use clathrate_lattice::{Level, SecretRng, SwitchKey};
 
 use super::{EvaluationKeys, GaloisKey, Progress, SecretKey};
 use crate::error::CkksError;
-use crate::needs::KeyNeeds;
+use crate::keys::needs::KeyNeeds;
 
 impl SecretKey {
     /// Exactly the evaluation keys that `needs` states.
