@@ -6,7 +6,7 @@ use clathrate_lattice::sampling::SamplingError;
 use thiserror::Error;
 
 use crate::file::FileError;
-use crate::parameters::ModuleShape;
+use crate::shape::ModuleShape;
 
 /// Errors of the CKKS layer.
 #[derive(Debug, Error)]

@@ -7,12 +7,15 @@
 
 pub mod arrays;
 pub mod circuits;
+pub mod embedding;
 pub mod encoding;
 pub mod error;
 pub mod evaluation;
 pub mod file;
+pub mod key_id;
 pub mod keys;
 pub mod parameters;
+pub mod shape;
 pub mod store;
 pub mod tune;
 
@@ -22,5 +25,7 @@ pub use circuits::rank_schedule::{LevelWork, RankSchedule, RankSteps};
 pub use encoding::plaintext::Plaintext;
 pub use error::CkksError;
 pub use evaluation::Evaluator;
-pub use keys::{EvaluationKeys, KeyId, KeyNeeds, PublicKey, SecretKey};
-pub use parameters::{ModuleShape, Params, ParamsSpec, Runtime};
+pub use key_id::KeyId;
+pub use keys::{EvaluationKeys, KeyNeeds, PublicKey, SecretKey};
+pub use parameters::{Params, ParamsSpec, Runtime};
+pub use shape::ModuleShape;

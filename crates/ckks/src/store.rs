@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored, check_residues};
-use crate::keys::key_id::KeyId;
+use crate::key_id::KeyId;
 use crate::keys::{EvaluationKeys, GaloisKey, PublicKey, SecretKey};
 use crate::parameters::{Params, ParamsSpec, Runtime};
-use crate::parameters::ModuleShape;
+use crate::shape::ModuleShape;
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
     FileLabel { kind, parameter_digest: *params.digest(), insecure: params.is_insecure() }

@@ -2,9 +2,9 @@
 
 mod common;
 
-use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::{LatticeError, Level};
 use common::*;

@@ -3,8 +3,8 @@
 mod common;
 
 use clathrate_ckks::encoding::{decode_coefficients, encode_coefficients};
-use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Encoding, Evaluator, KeyNeeds, Params};
 use clathrate_lattice::Level;
 use common::measure::*;

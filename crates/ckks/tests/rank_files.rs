@@ -5,8 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey};
 use common::*;
 

@@ -2,8 +2,8 @@
 
 mod common;
 
-use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::{CkksError, Encoding, KeyNeeds, ModuleShape, Params, Runtime};
 use clathrate_lattice::Level;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey};
 use clathrate_lattice::{Level, SecretRng};
 

@@ -4,8 +4,8 @@ mod common;
 
 use std::sync::Arc;
 
-use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::{ProfileOrigin, Switching};
 use clathrate_ckks::{CkksError, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::switch::{MachineProfile, SwitchMethod};

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use clathrate_lattice::switch::{SwitchMethod, SwitchTables, SwitchPolicy};
+use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy, SwitchTables};
 use clathrate_lattice::{Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SwitchKey, Switcher};
 use common::*;
 

@@ -229,9 +229,7 @@ fn every_instruction_set_and_thread_count_gives_the_same_bits() {
             let mut bundles = Vec::new();
             for level in [0, 2, 4].map(Level) {
                 let xs = uniform(&chain, level, 2, rng);
-                for choice in
-                    [SwitchMethod::hybrid(1), SwitchMethod::hybrid(2), SwitchMethod::klss(2, 1), SwitchMethod::klss(2, 2)]
-                {
+                for choice in [SwitchMethod::hybrid(1), SwitchMethod::hybrid(2), SwitchMethod::klss(2, 1), SwitchMethod::klss(2, 2)] {
                     let plan = case.plan(choice, level).expect("plan");
                     let product = case.switcher.product_by(&plan, &xs.iter().collect::<Vec<_>>(), &case.key).expect("product");
                     bundles.extend([eval(&product), case.switcher.mod_down(&product).expect("mod-down")]);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
-use clathrate_lattice::switch::{MachineProfile, Planner, SwitchMethod, MethodMap, SwitchPolicy};
+use clathrate_lattice::switch::{MachineProfile, MethodMap, Planner, SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{Chain, Gadget, Level, Ring, Switcher};
 
 const DEGREE: usize = 64;

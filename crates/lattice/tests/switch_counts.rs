@@ -244,7 +244,12 @@ fn planned_maps_count_the_transforms_and_products_that_their_switches_take() {
             let limit = model.switch_limit(1, &plan.noise_digits(), plan.log2_special());
             assert!(errors(&switched, &s, 0, &expected).iter().all(|e| e.abs() <= limit), "{say}");
         }
-        assert!(switcher.derived_keys().bytes() <= map.derived_bytes + key.bytes() / 8, "{} of {}", switcher.derived_keys().bytes(), map.derived_bytes);
+        assert!(
+            switcher.derived_keys().bytes() <= map.derived_bytes + key.bytes() / 8,
+            "{} of {}",
+            switcher.derived_keys().bytes(),
+            map.derived_bytes
+        );
     }
     let engines =
         [seen.iter().any(|choice| choice.key_digit.is_some()), seen.iter().any(|choice| choice.coalesced && choice.key_digit.is_none())];

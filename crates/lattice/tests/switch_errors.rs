@@ -217,10 +217,7 @@ fn choices_that_a_level_cannot_make_are_refused_with_their_numbers() {
         other => panic!("{other}"),
     }
     // Key digits.
-    assert_eq!(
-        error(plan(SwitchMethod::klss(2, 0), Level(1), top)),
-        LatticeError::EmptyShape { what: "the length of key digits", got: 0 }
-    );
+    assert_eq!(error(plan(SwitchMethod::klss(2, 0), Level(1), top)), LatticeError::EmptyShape { what: "the length of key digits", got: 0 });
     for length in [4, 100, usize::MAX] {
         match error(plan(SwitchMethod::klss(2, length), Level(1), top)) {
             LatticeError::FewAuxiliaryPrimes { bits, needed, available } => {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{Automorphism, GaloisElement};
-use clathrate_lattice::temporary_rank::TemporaryRank;
 use clathrate_lattice::noise::{self, NoiseModel};
 use clathrate_lattice::switch::SwitchMethod;
+use clathrate_lattice::temporary_rank::TemporaryRank;
 use clathrate_lattice::{Chain, Gadget, LatticeError, Level, Poly, Ring, SecretKey, SwitchKey, Switcher};
 use common::*;
 

@@ -11,8 +11,8 @@ use clathrate_arith::Automorphism;
 use clathrate_lattice::switch::{SwitchMethod, SwitchTables};
 use clathrate_lattice::{Bundle, Eval, Level, SwitchKey};
 use clathrate_testkit::{CountingEngine, Counts};
-use common::temporary_rank::*;
 use common::rng;
+use common::temporary_rank::*;
 
 const DEGREE: usize = 32;
 const STEPS: usize = 8;
@@ -306,11 +306,9 @@ fn relinearisation_counts_by_either_engine_follow_from_its_plan_at_every_level()
 #[test]
 fn rank_reduction_counts_are_the_tables_for_its_inputs_and_columns() {
     for (rank, to, k) in [(2, 1, 1), (4, 2, 1), (4, 2, 2), (5, 4, 1), (3, 1, 3)] {
-        for choice in [
-            None,
-            Some((SwitchMethod::hybrid(2), SwitchMethod::hybrid(2))),
-            Some((SwitchMethod::klss(2, 2), SwitchMethod::klss(2, 2))),
-        ] {
+        for choice in
+            [None, Some((SwitchMethod::hybrid(2), SwitchMethod::hybrid(2))), Some((SwitchMethod::klss(2, 2), SwitchMethod::klss(2, 2)))]
+        {
             let counted = Counted::new((to, rank, k, 0), STEPS, choice);
             let levels = if choice.is_some() && k == 1 { STEPS - 1 } else { STEPS };
             for level in (0..levels).map(Level) {
@@ -343,11 +341,7 @@ fn rank_reduction_counts_are_the_tables_for_its_inputs_and_columns() {
 
 #[test]
 fn rank_hoisted_rotation_counts_are_a_switch_of_few_digits_each_and_one_rank_down() {
-    let ways = [
-        None,
-        Some((SwitchMethod::hybrid(4), SwitchMethod::hybrid(1))),
-        Some((SwitchMethod::klss(4, 3), SwitchMethod::klss(1, 2))),
-    ];
+    let ways = [None, Some((SwitchMethod::hybrid(4), SwitchMethod::hybrid(1))), Some((SwitchMethod::klss(4, 3), SwitchMethod::klss(1, 2)))];
     for shape @ (r, high, k, temporary) in [(1, 2, 1, 3), (2, 3, 1, 3), (3, 5, 1, 3)] {
         for choice in ways {
             let counted = Counted::new(shape, STEPS, choice);

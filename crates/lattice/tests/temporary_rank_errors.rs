@@ -159,7 +159,10 @@ fn what_differs_is_told_with_its_numbers() {
     );
     let turn = |phi, key| [(phi, key)];
     let steps = turn(&one.turns[0].0, &high.up);
-    assert_eq!(error(ct.rotate_rank_hoisted(&steps, high.sides.crossing(&high.down))), LatticeError::KeyInputs { key_inputs: 3, inputs: 4 });
+    assert_eq!(
+        error(ct.rotate_rank_hoisted(&steps, high.sides.crossing(&high.down))),
+        LatticeError::KeyInputs { key_inputs: 3, inputs: 4 }
+    );
     // The key between used as the key up, and the other way round.
     assert_eq!(error(tensor.cross_relinearise(own, &one.down)), rank_down(2, 2, 1, 2));
     assert_eq!(error(tensor.cross_relinearise(one.sides.crossing(&one.up), &one.up)), rank_down(3, 2, 3, 3));

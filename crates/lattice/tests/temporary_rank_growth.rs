@@ -5,8 +5,8 @@ mod common;
 use std::collections::BTreeSet;
 
 use clathrate_testkit::Counts;
-use common::temporary_rank::*;
 use common::rng;
+use common::temporary_rank::*;
 
 const DEGREE: usize = 32;
 /// Digits of the first stage: `K = l / 2`, and the largest temporary rank, `r^ = 2 r`.

@@ -7,7 +7,7 @@ use clathrate_lattice::{Bundle, Eval, Level};
 use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
-use crate::keys::key_id::KeyId;
+use crate::key_id::KeyId;
 use crate::parameters::Params;
 
 /// How the numbers of a row sit in a polynomial.

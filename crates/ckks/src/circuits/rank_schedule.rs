@@ -9,10 +9,12 @@ use std::fmt;
 use clathrate_lattice::Level;
 use serde::Serialize;
 
+use crate::arrays::Ciphertext;
 use crate::error::CkksError;
+use crate::evaluation::Evaluator;
 use crate::keys::needs::{KeyNeeds, Reach};
 use crate::parameters::Params;
-use crate::parameters::ModuleShape;
+use crate::shape::ModuleShape;
 
 /// What a circuit does at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -197,6 +199,16 @@ impl RankSchedule {
             }
             None => KeyNeeds::new(),
         }
+    }
+}
+
+impl Evaluator {
+    /// `x` at the rank that `schedule` has for its level, where that is lower than its own.
+    ///
+    /// # Errors
+    /// As [`Evaluator::to_rank`].
+    pub fn follow(&self, x: &Ciphertext, schedule: &RankSchedule) -> Result<Ciphertext, CkksError> {
+        self.to_rank(x, schedule.rank_at(x.level).min(x.params.rank()))
     }
 }
 

@@ -4,13 +4,12 @@
 
 use std::borrow::Cow;
 
-use clathrate_lattice::{Bundle, Eval, Level, Poly, SecretRng};
+use clathrate_lattice::{Eval, Level, Poly};
 
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::encoding::encode_coefficients;
-use crate::error::CkksError;
 use crate::encoding::values::{Values, check_values, coefficients_of};
-use crate::keys::SecretKey;
+use crate::error::CkksError;
 use crate::parameters::Params;
 
 /// An encoded array: what is left to do when it meets a ciphertext is a sum or a product of polynomials.
@@ -92,6 +91,12 @@ impl Plaintext {
         self.scale
     }
 
+    /// The encoded polynomials, in the order of the array's bundles.
+    #[must_use]
+    pub fn messages(&self) -> &[Poly<Eval>] {
+        &self.messages
+    }
+
     /// The messages as an operand for `x`: those of its shape and encoding, modulo the primes of its level.
     ///
     /// # Errors
@@ -116,40 +121,5 @@ impl Plaintext {
         let basis = self.params.chain().basis(x.level);
         let restricted: Result<Vec<_>, _> = self.messages.iter().map(|message| message.restrict(&basis)).collect();
         Ok(Cow::Owned(restricted?))
-    }
-}
-
-impl SecretKey {
-    /// Encrypts an encoded array, at its level and scale.
-    ///
-    /// # Errors
-    /// [`CkksError::WrongParams`]; [`CkksError::Lattice`] where entropy fails.
-    pub fn encrypt_encoded(&self, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
-        self.encrypt_encoded_rng(plaintext, &mut SecretRng::from_os()?)
-    }
-
-    /// As [`SecretKey::encrypt_encoded`] with given randomness: tests fix its seed.
-    ///
-    /// # Errors
-    /// As [`SecretKey::encrypt_encoded`].
-    pub fn encrypt_encoded_rng(&self, plaintext: &Plaintext, rng: &mut SecretRng) -> Result<Ciphertext, CkksError> {
-        self.params().check_same(&plaintext.params, "the plaintext")?;
-        let (chain, level) = (self.params().chain(), plaintext.level);
-        let basis = chain.basis(level);
-        let encrypt = |message: &Poly<Eval>| -> Result<_, CkksError> {
-            let mut bundle = Bundle::encrypt_zero(self.secret(), chain.ring(), &basis, rng)?;
-            bundle.add_message(0, message)?;
-            Ok(bundle)
-        };
-        Ok(Ciphertext {
-            params: self.params().clone(),
-            key_id: self.id(),
-            shape: plaintext.shape.clone(),
-            encoding: plaintext.encoding,
-            complex: plaintext.complex,
-            level,
-            scale: plaintext.scale,
-            bundles: plaintext.messages.iter().map(encrypt).collect::<Result<_, _>>()?,
-        })
     }
 }

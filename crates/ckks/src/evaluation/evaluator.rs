@@ -11,11 +11,11 @@ use clathrate_lattice::{Bundle, Eval, Level};
 
 use crate::arrays::{Ciphertext, Encoding};
 use crate::encoding::check_room;
-use crate::error::CkksError;
-use crate::keys::{EvaluationKeys, Relineariser, Values};
-use crate::keys::needs::{KeyNeeds, Reach};
-use crate::parameters::Params;
 use crate::encoding::plaintext::Plaintext;
+use crate::error::CkksError;
+use crate::keys::needs::{KeyNeeds, Reach};
+use crate::keys::{EvaluationKeys, Relineariser, Values};
+use crate::parameters::Params;
 
 /// Scales closer than this (relatively) are one scale: an integer factor of 40 bits rounds that much.
 const SCALE_TOLERANCE: f64 = 1e-11;

@@ -16,8 +16,7 @@ use crate::evaluation::evaluator::{Evaluator, check_slots, with_each};
 use crate::keys::EvaluationKeys;
 use crate::keys::needs::{KeyNeeds, Reach, Route};
 use crate::parameters::Params;
-use crate::circuits::rank_schedule::RankSchedule;
-use crate::parameters::ModuleShape;
+use crate::shape::ModuleShape;
 
 /// How errors call them.
 const REDUCTION: &str = "a reduction of the rank";
@@ -150,14 +149,6 @@ impl Evaluator {
         let Some(keys) = keys.and_then(|_| self.held()) else { return Ok(x.moved(&target, Vec::new())) };
         let bundles = x.bundles.iter().map(|bundle| reduce(keys, bundle, rank)).collect::<Result<_, _>>()?;
         Ok(x.moved(&target, bundles))
-    }
-
-    /// `x` at the rank that `schedule` has for its level, where that is lower than its own.
-    ///
-    /// # Errors
-    /// As [`Evaluator::to_rank`].
-    pub fn follow(&self, x: &Ciphertext, schedule: &RankSchedule) -> Result<Ciphertext, CkksError> {
-        self.to_rank(x, schedule.rank_at(x.level).min(x.params.rank()))
     }
 
     /// The same array at rank 1 and the degree that has the same dimension; where the rank is not a power of two, its odd part remains.

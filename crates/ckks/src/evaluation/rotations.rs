@@ -1,12 +1,12 @@
 //! Rotations and conjugation: by keys of their own, decomposed once for many, or by keys of powers of two at a temporary rank.
 
-use clathrate_lattice::{Bundle, TemporaryRank, Eval, SwitchKey};
+use clathrate_lattice::{Bundle, Eval, SwitchKey, TemporaryRank};
 
 use crate::arrays::Ciphertext;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{Evaluator, check_slots, with_each};
-use crate::keys::{EvaluationKeys, GaloisKey};
 use crate::keys::needs::Reach;
+use crate::keys::{EvaluationKeys, GaloisKey};
 
 /// How one rotation is made.
 enum Turn<'k> {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::multiply::Tensor;
-use clathrate_lattice::{Bundle, TemporaryRank, Eval, Level, SwitchKey, Switcher};
+use clathrate_lattice::{Bundle, Eval, Level, SwitchKey, Switcher, TemporaryRank};
 
 use crate::error::CkksError;
-use crate::keys::key_id::KeyId;
+use crate::key_id::KeyId;
 use crate::parameters::Params;
-use crate::parameters::ModuleShape;
+use crate::shape::ModuleShape;
 
 /// One automorphism's key.
 #[derive(Debug, Clone)]

@@ -2,15 +2,13 @@
 
 pub mod derived;
 mod evaluation;
-pub mod key_id;
 mod making;
 pub mod needs;
 mod secret;
 pub mod share;
 
-pub use evaluation::{EvaluationKeys, GaloisKey};
 pub(crate) use evaluation::Relineariser;
-pub use key_id::KeyId;
+pub use evaluation::{EvaluationKeys, GaloisKey};
 pub use needs::{KeyNeeds, Reach, Route};
 pub use secret::{EncryptOptions, PublicKey, SecretKey};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clathrate_lattice::Level;
 use serde::{Deserialize, Serialize};
 
-use crate::parameters::ModuleShape;
+use crate::shape::ModuleShape;
 
 /// Keys by purpose, each with the highest level it must serve (absent: the top).
 ///

@@ -3,11 +3,12 @@
 use clathrate_lattice::{Basis, Bundle, Coeff, Eval, Level, Poly, SecretRng};
 
 use super::Progress;
-use super::key_id::KeyId;
 use crate::arrays::{Ciphertext, Encoding, Layout};
+use crate::encoding::plaintext::Plaintext;
 use crate::encoding::values::{Values, check_values, coefficients_of};
 use crate::encoding::{check_guard, deciding_basis, decode_coefficients, encode_coefficients};
 use crate::error::CkksError;
+use crate::key_id::KeyId;
 use crate::parameters::Params;
 
 /// Choices of an encryption; the default is slots for vectors, coefficients for matrices, at the top level.
@@ -258,6 +259,41 @@ impl SecretKey {
         let chain = self.params.chain();
         let key = clathrate_lattice::PublicKey::generate(&self.secret, chain.ring(), &chain.basis(self.params.max_level()), rng)?;
         Ok(PublicKey { params: self.params.clone(), id: self.id, key })
+    }
+}
+
+impl SecretKey {
+    /// Encrypts an encoded array, at its level and scale.
+    ///
+    /// # Errors
+    /// [`CkksError::WrongParams`]; [`CkksError::Lattice`] where entropy fails.
+    pub fn encrypt_encoded(&self, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
+        self.encrypt_encoded_rng(plaintext, &mut SecretRng::from_os()?)
+    }
+
+    /// As [`SecretKey::encrypt_encoded`] with given randomness: tests fix its seed.
+    ///
+    /// # Errors
+    /// As [`SecretKey::encrypt_encoded`].
+    pub fn encrypt_encoded_rng(&self, plaintext: &Plaintext, rng: &mut SecretRng) -> Result<Ciphertext, CkksError> {
+        self.params().check_same(plaintext.params(), "the plaintext")?;
+        let (chain, level) = (self.params().chain(), plaintext.level());
+        let basis = chain.basis(level);
+        let encrypt = |message: &Poly<Eval>| -> Result<_, CkksError> {
+            let mut bundle = Bundle::encrypt_zero(self.secret(), chain.ring(), &basis, rng)?;
+            bundle.add_message(0, message)?;
+            Ok(bundle)
+        };
+        Ok(Ciphertext {
+            params: self.params().clone(),
+            key_id: self.id(),
+            shape: plaintext.shape().to_vec(),
+            encoding: plaintext.encoding(),
+            complex: plaintext.is_complex(),
+            level,
+            scale: plaintext.scale(),
+            bundles: plaintext.messages().iter().map(encrypt).collect::<Result<_, _>>()?,
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use clathrate_lattice::{Chain, Gadget, Level};
 use serde::Serialize;
 
 use super::{Params, SECURITY_BITS};
-use crate::parameters::ModuleShape;
+use crate::shape::ModuleShape;
 
 /// Bytes per mebibyte.
 const MIB: f64 = 1_048_576.0;

@@ -16,9 +16,9 @@ use super::primes::{self, Primes};
 use super::spec::{LARGEST_DEGREE, LEAST_DEGREE, PAPER_SECURITY_BITS};
 use super::switching_report::PlannerSettings;
 use super::{Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
-use crate::encoding::Encoder;
+use crate::embedding::Encoder;
 use crate::error::CkksError;
-use crate::parameters::ModuleShape;
+use crate::shape::ModuleShape;
 use crate::tune::{self, StoredProfile};
 
 /// The temporary rank of one parameter set. [dpad-he, sec. 3.2]
@@ -353,7 +353,9 @@ fn planning(isa: Isa, runtime: &Runtime) -> Result<PlannerSettings, CkksError> {
     }
     Ok(match tune::stored(isa) {
         StoredProfile::Ready { path, profile } => PlannerSettings { profile, origin: ProfileOrigin::Measured { path }, expansion },
-        other => PlannerSettings { profile: MachineProfile::built_in(), origin: ProfileOrigin::BuiltIn { note: other.to_string() }, expansion },
+        other => {
+            PlannerSettings { profile: MachineProfile::built_in(), origin: ProfileOrigin::BuiltIn { note: other.to_string() }, expansion }
+        }
     })
 }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution, Switcher};
 
-use crate::encoding::Encoder;
+use crate::embedding::Encoder;
 use crate::error::CkksError;
+use crate::shape::ModuleShape;
 
 mod explain;
 mod family;
@@ -15,7 +16,6 @@ mod presets;
 mod primes;
 mod runtime;
 mod spec;
-pub mod shape;
 mod switching_report;
 
 pub use explain::Explanation;
@@ -23,7 +23,6 @@ pub use family::Temporary;
 pub use presets::{preset, preset_names};
 pub use runtime::{DEFAULT_KEY_EXPANSION, Runtime, Switching};
 pub use spec::ParamsSpec;
-pub use shape::ModuleShape;
 pub use switching_report::{ProfileOrigin, RefusedLevel, SwitchingReport, SwitchingRow};
 
 use family::Family;

@@ -4,7 +4,7 @@ use clathrate_lattice::SecretDistribution;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
-use crate::parameters::ModuleShape;
+use crate::shape::ModuleShape;
 
 /// Degrees that there are.
 pub(super) const LEAST_DEGREE: usize = 8;

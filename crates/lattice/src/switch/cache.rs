@@ -141,6 +141,6 @@ fn derive(representation: &KeyRepresentation, key: &SwitchKey) -> Result<Factors
     let terms = coalesce::merged_terms(&representation.runs, key.inputs());
     match &representation.klss {
         Some(digits) => klss::derive(digits, key, &terms).ok_or_else(foreign),
-        None => Ok(coalesce::merge(key, &terms, &rows)),
+        None => Ok(coalesce::merge(key.ring(), key.factors(), &terms, &rows)),
     }
 }

@@ -13,11 +13,11 @@ use std::ops::Range;
 
 use clathrate_arith::Factors;
 
-use super::key::SwitchKey;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
 use crate::poly::Basis;
+use crate::ring::Ring;
 
 /// Neighbouring base digits merged into digits of at most `max_bits`, as runs of base digits, over the base digits that a key for levels up to
 /// `level` has. [level-aware, sec. 3.2]
@@ -56,7 +56,7 @@ pub(super) fn merged_terms(runs: &[Range<usize>], inputs: usize) -> Vec<Vec<usiz
     runs.iter().flat_map(|run| (0..inputs).map(move |input| term(run, input))).collect()
 }
 
-/// The merged key on the rows `rows` of the generated one. [level-aware, sec. 4.3, Expand]
-pub(super) fn merge(key: &SwitchKey, terms: &[Vec<usize>], rows: &[usize]) -> Factors {
-    key.ring().engine().sum_factors(key.factors(), terms, rows)
+/// The merged key on the rows `rows` of the generated key's factors. [level-aware, sec. 4.3, Expand]
+pub(super) fn merge(ring: &Ring, factors: &Factors, terms: &[Vec<usize>], rows: &[usize]) -> Factors {
+    ring.engine().sum_factors(factors, terms, rows)
 }

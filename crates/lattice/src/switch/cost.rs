@@ -137,7 +137,14 @@ impl MachineProfile {
 /// Counts of a switch at `level` by keys in `shape`, from Eval to Eval form, of `inputs` polynomials to `columns`. [klss, Table 1], with the
 /// transforms around it and the mod-down.
 #[must_use]
-pub(super) fn counts(chain: &Chain, gadget: &Gadget, shape: &KeyRepresentation, level: Level, inputs: usize, columns: usize) -> SwitchCounts {
+pub(super) fn counts(
+    chain: &Chain,
+    gadget: &Gadget,
+    shape: &KeyRepresentation,
+    level: Level,
+    inputs: usize,
+    columns: usize,
+) -> SwitchCounts {
     let moduli = chain.ring().moduli();
     let bits_of = |index: usize| (moduli[index].value() as f64).log2();
     let mut counts = SwitchCounts::default();

@@ -119,7 +119,14 @@ fn bundle_of<D: Domain>(tables: &SwitchTables, rank: usize, out: Vec<Buffer>) ->
 fn finish(tables: &Arc<SwitchTables>, reading: &Reading, sums: Vec<Buffer>) -> Result<Extended, LatticeError> {
     let (coeff, eval): (Option<Bundle<Coeff>>, Option<Bundle<Eval>>) = match &tables.recombination {
         None => (None, Some(bundle_of(tables, reading.rank, sums)?)),
-        Some(recombination) => (Some(bundle_of(tables, reading.rank, recombination.apply(tables.ring(), &tables.product_basis, tables.extended(), sums, reading.columns))?), None),
+        Some(recombination) => (
+            Some(bundle_of(
+                tables,
+                reading.rank,
+                recombination.apply(tables.ring(), &tables.product_basis, tables.extended(), sums, reading.columns),
+            )?),
+            None,
+        ),
     };
     Ok(Extended { frame: tables.frame.clone(), coeff, eval })
 }

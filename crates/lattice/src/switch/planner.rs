@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::cost::{MachineProfile, SwitchCounts, counts};
 use super::method::SwitchMethod;
 use super::representation::{KeyRepresentation, packed_bytes};
-use super::cost::{MachineProfile, SwitchCounts, counts};
 use crate::chain::{Chain, Level};
 use crate::gadget::Gadget;
 

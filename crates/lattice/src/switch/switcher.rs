@@ -67,8 +67,15 @@ impl Switcher {
             return Err(LatticeError::NoSpecialPrimes);
         }
         gadget.check_chain(&chain)?;
-        Ok(Self { chain, gadget, policy, inputs: inputs.max(1), derived: Arc::new(DerivedKeyCache::new(derived_bytes)), tables: Mutex::default(),
-            maps: Mutex::default() })
+        Ok(Self {
+            chain,
+            gadget,
+            policy,
+            inputs: inputs.max(1),
+            derived: Arc::new(DerivedKeyCache::new(derived_bytes)),
+            tables: Mutex::default(),
+            maps: Mutex::default(),
+        })
     }
 
     /// The same switcher, keeping derived keys in `derived` together with other switchers.
@@ -388,7 +395,12 @@ impl Switcher {
     ///
     /// # Errors
     /// As [`Switcher::switch_coeff`].
-    pub fn switch_coeff_by(&self, tables: &Arc<SwitchTables>, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError> {
+    pub fn switch_coeff_by(
+        &self,
+        tables: &Arc<SwitchTables>,
+        inputs: &[&Poly<Coeff>],
+        key: &SwitchKey,
+    ) -> Result<Bundle<Coeff>, LatticeError> {
         self.product_coeff_by(tables, inputs, key)?.to_coeff()?.divide(tables.frame.mod_down())
     }
 

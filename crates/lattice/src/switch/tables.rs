@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use clathrate_arith::{BaseConversion, DigitExtension, Rounding};
 
+use super::frame::Frame;
+use super::klss::Recombination;
 use super::method::SwitchMethod;
 use super::representation::KeyRepresentation;
-use super::klss::Recombination;
-use super::frame::Frame;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{Automorphism, CpuEngine, GaloisElement, Isa};
-use clathrate_lattice::temporary_rank::TemporaryRank;
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::switch::{SwitchMethod, SwitchTables};
+use clathrate_lattice::temporary_rank::TemporaryRank;
 use clathrate_lattice::{Bundle, Chain, Eval, Gadget, Level, Poly, Ring, SecretKey, SecretRng, SwitchKey, Switcher};
 use clathrate_testkit::CountingEngine;
 

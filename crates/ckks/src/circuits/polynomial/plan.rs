@@ -15,11 +15,11 @@ use serde::Serialize;
 use super::powers::{chain_for, depth_of, operands};
 use super::split::{Part, split};
 use super::{Polynomial, PolynomialBasis, UNIT_DOMAIN, bound_on_interval};
+use crate::circuits::rank_schedule::{LevelWork, RankSchedule, RankSteps};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::same_scale;
 use crate::keys::needs::{KeyNeeds, Reach};
 use crate::parameters::Params;
-use crate::circuits::rank_schedule::{LevelWork, RankSchedule, RankSteps};
 
 /// Coefficients below this share of the largest are rounding errors of whoever computed them, and are dropped.
 const NEGLIGIBLE: f64 = 1.0 / (1u64 << 50) as f64;

@@ -9,11 +9,11 @@ use super::Polynomial;
 use super::plan::{PolynomialPlan, Product, Step};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::encoding::encode_coefficients;
+use crate::encoding::values::{Values, coefficients_of};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{Evaluator, check_slots, same_scale};
-use crate::encoding::values::{Values, coefficients_of};
-use crate::keys::{EvaluationKeys, Relineariser};
 use crate::evaluation::moves::reduce;
+use crate::keys::{EvaluationKeys, Relineariser};
 use crate::parameters::Params;
 
 /// How errors call it.

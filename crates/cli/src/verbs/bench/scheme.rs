@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use clathrate_ckks::keys::Values;
 use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Plaintext, Runtime, SecretKey};
 use clathrate_lattice::Level;
 use num_complex::Complex64;

@@ -2,7 +2,7 @@
 
 use clathrate_ckks::Runtime;
 use clathrate_lattice::switch::SwitchCounts;
-use clathrate_lattice::{Bundle, TemporaryRank, Eval, LatticeError, Poly, SecretKey, SwitchKey, Switcher};
+use clathrate_lattice::{Bundle, Eval, LatticeError, Poly, SecretKey, SwitchKey, Switcher, TemporaryRank};
 use serde_json::json;
 
 use super::sets::Set;

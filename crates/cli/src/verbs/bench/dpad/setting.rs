@@ -7,7 +7,7 @@ use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, Switching};
 use clathrate_ckks::{Params, ParamsSpec, Runtime};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::switch::{MachineProfile, Planner, SwitchMethod, SwitchPolicy};
-use clathrate_lattice::{Bundle, Chain, TemporaryRank, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher};
+use clathrate_lattice::{Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher, TemporaryRank};
 use serde_json::json;
 
 use crate::failure::Failure;

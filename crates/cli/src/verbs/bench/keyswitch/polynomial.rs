@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use clathrate_ckks::keys::Values;
-use clathrate_ckks::keys::Reach;
-use clathrate_ckks::parameters::Switching;
 use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
+use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::Values;
+use clathrate_ckks::parameters::Switching;
 use clathrate_ckks::{Encoding, Evaluator, KeyNeeds, Params, Plaintext, Polynomial, PolynomialBasis, Runtime, SecretKey};
 use clathrate_lattice::switch::SwitchMethod;
 use serde_json::json;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clathrate_arith::packing::{VECTOR, packed_bits};
 use clathrate_ckks::{Params, Runtime};
-use clathrate_lattice::switch::{Planner, SwitchMethod, MethodMap, SwitchTables, SwitchPolicy};
+use clathrate_lattice::switch::{MethodMap, Planner, SwitchMethod, SwitchPolicy, SwitchTables};
 use clathrate_lattice::{
     Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
 };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
-use clathrate_lattice::switch::{SwitchMethod, SwitchTables, SwitchPolicy};
+use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy, SwitchTables};
 use clathrate_lattice::{Bundle, Eval, Level, SwitchKey, Switcher};
 use serde_json::json;
 
