@@ -404,7 +404,10 @@ fn read_key(
     // What a key may serve is a matter of security, not of who made it.
     if level > definition.most {
         let name = definition.name;
-        return Err(inconsistent(&format!("the key \"{name}\" is of level {level}, these parameters have it up to level {}", definition.most)));
+        return Err(inconsistent(&format!(
+            "the key \"{name}\" is of level {level}, these parameters have it up to level {}",
+            definition.most
+        )));
     }
     let (chain, gadget) = (definition.chain()?, definition.gadget()?);
     let (inputs, bodies) = (definition.inputs(), definition.bodies());

@@ -4,8 +4,8 @@ mod common;
 
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::keys::{KeyAddress, KeyName};
+use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::{CkksError, Encoding, KeyNeeds, ModuleShape, Params, Runtime};
 use clathrate_lattice::Level;
 use clathrate_lattice::security::estimated_bits;

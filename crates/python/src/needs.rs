@@ -50,7 +50,8 @@ fn collect_ranks(needs: &KeyNeeds, ranks: &mut BTreeSet<usize>) {
 /// The figures of `Needs.to_dict`.
 fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>> {
     let report = PyDict::new(py);
-    let single = [("relinearise", Operation::Multiply), ("conjugate", Operation::Conjugate), ("power_rotations", Operation::RotateByPowers)];
+    let single =
+        [("relinearise", Operation::Multiply), ("conjugate", Operation::Conjugate), ("power_rotations", Operation::RotateByPowers)];
     for (name, reach) in single.into_iter().filter_map(|(name, operation)| Some((name, needs.reach_of(operation)?))) {
         report.set_item(name, level(reach))?;
     }

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_lattice::{Bundle, Eval, Level};
 
+use super::recording::Recording;
 use crate::arrays::{Ciphertext, Encoding};
 use crate::encoding::check_room;
 use crate::encoding::plaintext::Plaintext;
 use crate::error::CkksError;
-use super::recording::Recording;
 use crate::keys::{EvaluationKeys, Found, KeyNeeds, Operation, Values};
 use crate::parameters::Params;
 

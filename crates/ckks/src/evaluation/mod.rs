@@ -2,8 +2,8 @@
 
 mod apply;
 pub mod evaluator;
-pub mod recording;
 pub mod moves;
+pub mod recording;
 pub mod rotations;
 
 pub use evaluator::Evaluator;

@@ -10,9 +10,9 @@
 
 use clathrate_lattice::{Bundle, Eval};
 
+use super::evaluator::{Evaluator, check_slots};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::error::CkksError;
-use super::evaluator::{Evaluator, check_slots};
 use crate::keys::Operation;
 use crate::keys::route::trace_steps;
 use crate::shape::ModuleShape;

@@ -40,7 +40,11 @@ impl Evaluator {
         let period = x.layout()?.capacity;
         let find = |&steps: &i64| {
             let nothing = steps.rem_euclid(period as i64) == 0;
-            if nothing { Ok(Some(Found::Nothing)) } else { self.keys_at(&x.params, x, ROTATION, Operation::Rotate(steps), (x.level, period)) }
+            if nothing {
+                Ok(Some(Found::Nothing))
+            } else {
+                self.keys_at(&x.params, x, ROTATION, Operation::Rotate(steps), (x.level, period))
+            }
         };
         let found = steps.iter().map(find).collect::<Result<Vec<_>, _>>()?;
         if x.is_symbol() || found.iter().all(|found| matches!(found, Some(Found::Nothing))) {

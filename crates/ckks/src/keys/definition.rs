@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use clathrate_arith::{Automorphism, GaloisElement};
-use clathrate_lattice::switch::SecretMatrix;
 use clathrate_lattice::security::estimated_bits;
+use clathrate_lattice::switch::SecretMatrix;
 use clathrate_lattice::{Basis, Chain, Gadget, Level, Ring, SecretDistribution, SecretKey, Switcher};
 
 use super::name::{KeyName, SecretName};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use clathrate_lattice::switch::{DerivedKeys, SwitchMethod, SwitchTables};
 use clathrate_lattice::{Level, SwitchKey, Switcher};
 
-use crate::error::CkksError;
 use super::evaluation::EvaluationKeys;
 use super::progress::Progress;
+use crate::error::CkksError;
 
 impl EvaluationKeys {
     /// Derives now what switches at `levels` (all, if absent) would derive on first use, as far as the budget of derived keys allows; tells the bytes

@@ -182,50 +182,35 @@ impl EvaluationKeys {
         params.missing_key(operation, self.names_at(shape))
     }
 
+    /// The keys at the shape of these parameters.
+    #[must_use]
+    pub fn own(&self) -> KeysOfShape<'_> {
+        KeysOfShape { all: self, shape: self.params.shape() }
+    }
+
     /// The relinearisation key of these parameters: up to the temporary rank, where products go through it.
     ///
     /// # Errors
     /// [`CkksError::NoRelinearisationKey`].
     pub fn relinearisation(&self) -> Result<&SwitchKey, CkksError> {
-        KeysOfShape { all: self, shape: self.params.shape() }.relinearisation()
-    }
-
-    /// The key of a rotation by `steps`.
-    ///
-    /// # Errors
-    /// [`CkksError::NoRotationKey`], naming those there are.
-    pub fn rotation(&self, steps: i64) -> Result<&SwitchKey, CkksError> {
-        let name = KeyName::Automorphism(GaloisElement::rotation(steps, self.params.degree()));
-        self.own(name).ok_or_else(|| self.params.missing_key(Operation::Rotate(steps), self.names_at(self.params.shape())))
-    }
-
-    /// The conjugation key.
-    ///
-    /// # Errors
-    /// [`CkksError::NoConjugationKey`].
-    pub fn conjugation(&self) -> Result<&SwitchKey, CkksError> {
-        self.own(KeyName::Automorphism(GaloisElement::conjugation(self.params.degree()))).ok_or(CkksError::NoConjugationKey)
-    }
-
-    fn own(&self, name: KeyName) -> Option<&SwitchKey> {
-        self.keys.get(&KeyAddress { shape: self.params.shape(), name }).map(HeldKey::key)
+        self.own().relinearisation()
     }
 
     /// The rotation steps there are keys for, in `[0, slots)`; rotations that are composed of others not among them.
     #[must_use]
     pub fn rotation_steps(&self) -> Vec<i64> {
-        self.params.rotation_steps(self.names_at(self.params.shape()))
+        self.params.rotation_steps(self.own().names())
     }
 
     /// The ranks there are reduction keys for, from the rank of these parameters.
     pub fn reduced_ranks(&self) -> impl DoubleEndedIterator<Item = usize> {
-        KeysOfShape { all: self, shape: self.params.shape() }.reduced_ranks().into_iter()
+        self.own().reduced_ranks().into_iter()
     }
 
     /// Whether every rotation can be composed of rotations by powers of two at the temporary rank.
     #[must_use]
     pub fn has_powers(&self) -> bool {
-        self.names_at(self.params.shape()).any(|name| matches!(name, KeyName::TemporaryAutomorphism(_)))
+        self.own().names().any(|name| matches!(name, KeyName::TemporaryAutomorphism(_)))
     }
 
     /// Bytes in memory, masks expanded.
@@ -236,24 +221,41 @@ impl EvaluationKeys {
 }
 
 impl<'k> KeysOfShape<'k> {
+    /// The key called `name`, if there is one.
+    #[must_use]
+    pub fn get(self, name: KeyName) -> Option<&'k SwitchKey> {
+        self.all.keys.get(&KeyAddress { shape: self.shape, name }).map(HeldKey::key)
+    }
+
     /// The relinearisation key: up to the temporary rank, where products go through it.
     ///
     /// # Errors
     /// [`CkksError::NoRelinearisationKey`].
     pub fn relinearisation(self) -> Result<&'k SwitchKey, CkksError> {
         let names = [KeyName::CrossRelinearise, KeyName::Relinearise, KeyName::DirectRelinearise];
-        let find = |name| self.all.keys.get(&KeyAddress { shape: self.shape, name }).map(HeldKey::key);
-        names.into_iter().find_map(find).ok_or(CkksError::NoRelinearisationKey)
+        names.into_iter().find_map(|name| self.get(name)).ok_or(CkksError::NoRelinearisationKey)
+    }
+
+    /// The key of a rotation by `steps`, if there is one of its own.
+    #[must_use]
+    pub fn rotation(self, steps: i64) -> Option<&'k SwitchKey> {
+        self.get(KeyName::Automorphism(GaloisElement::rotation(steps, self.shape.degree)))
+    }
+
+    /// The conjugation key, if there is one.
+    #[must_use]
+    pub fn conjugation(self) -> Option<&'k SwitchKey> {
+        self.get(KeyName::Automorphism(GaloisElement::conjugation(self.shape.degree)))
     }
 
     /// The ranks there are reduction keys for, ascending.
     #[must_use]
     pub fn reduced_ranks(self) -> Vec<usize> {
-        self.all.names_at(self.shape).filter_map(|name| if let KeyName::ReduceRank(rank) = name { Some(rank) } else { None }).collect()
+        self.names().filter_map(|name| if let KeyName::ReduceRank(rank) = name { Some(rank) } else { None }).collect()
     }
 
     /// The names of the keys.
-    pub fn names(self) -> impl Iterator<Item = KeyName> {
+    pub fn names(self) -> impl Iterator<Item = KeyName> + 'k {
         self.all.names_at(self.shape)
     }
 }

@@ -188,12 +188,14 @@ impl KeyNeeds {
 
     /// Rotation steps and their levels.
     pub fn rotation_steps(&self) -> impl Iterator<Item = (i64, Reach)> {
-        self.operations().filter_map(|(operation, reach)| if let Operation::Rotate(steps) = operation { Some((steps, reach)) } else { None })
+        self.operations()
+            .filter_map(|(operation, reach)| if let Operation::Rotate(steps) = operation { Some((steps, reach)) } else { None })
     }
 
     /// Ranks to reduce to and their levels.
     pub fn reductions(&self) -> impl Iterator<Item = (usize, Reach)> {
-        self.operations().filter_map(|(operation, reach)| if let Operation::ReduceRank(rank) = operation { Some((rank, reach)) } else { None })
+        self.operations()
+            .filter_map(|(operation, reach)| if let Operation::ReduceRank(rank) = operation { Some((rank, reach)) } else { None })
     }
 
     /// Whether ranks may be reduced by less than half.

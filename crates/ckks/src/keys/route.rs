@@ -102,7 +102,13 @@ impl Params {
     /// The keys that `operation` uses at `level`, of those that `has` says there are; `None` where they do not suffice.
     ///
     /// Slots repeat with the period `period`, a power of two: rotations by equal steps modulo it are one.
-    pub(crate) fn route(&self, operation: Operation, level: Level, period: usize, has: &dyn Fn(KeyAddress, Level) -> bool) -> Option<Route> {
+    pub(crate) fn route(
+        &self,
+        operation: Operation,
+        level: Level,
+        period: usize,
+        has: &dyn Fn(KeyAddress, Level) -> bool,
+    ) -> Option<Route> {
         let at = |name: KeyName| KeyAddress { shape: self.shape(), name };
         let known = |name: KeyName| has(at(name), level);
         let single = |name: KeyName| known(name).then(|| Route::InTurn(vec![at(name)]));
@@ -260,7 +266,9 @@ pub(crate) fn check_reduction(from: ModuleShape, to: usize, single_steps: bool) 
     if to <= from.rank.div_ceil(2) || single_steps {
         return Ok(());
     }
-    let remedy =
-        format!("reduce to {} or less, or say `single_steps`: keys for many steps of less than half are a possible weakness", from.rank.div_ceil(2));
+    let remedy = format!(
+        "reduce to {} or less, or say `single_steps`: keys for many steps of less than half are a possible weakness",
+        from.rank.div_ceil(2)
+    );
     Err(CkksError::RankStep { from: from.rank, to, remedy })
 }

@@ -332,7 +332,9 @@ impl Family {
 
     /// The ephemeral secret of `shape`; relatives of a smaller dimension have none, because what is sparse enough for the root's may not be secure there.
     fn encapsulation(&self, chain: &Arc<Chain>, shape: ModuleShape) -> Result<Option<Encapsulation>, CkksError> {
-        let Some(weight) = self.spec.ephemeral_weight.filter(|_| shape.dimension() == self.root_shape().dimension()) else { return Ok(None) };
+        let Some(weight) = self.spec.ephemeral_weight.filter(|_| shape.dimension() == self.root_shape().dimension()) else {
+            return Ok(None);
+        };
         let narrow = Arc::new(chain.narrowed(Level(0), ephemeral_special(&self.spec, chain.special_basis().indices()))?);
         let log2_qp = narrow.key_basis(Level(0)).log2(narrow.ring());
         let security_bits = estimated_bits(shape.dimension(), log2_qp, SecretDistribution::FixedWeight(weight));
