@@ -337,6 +337,7 @@ impl Ciphertext {
             level,
             scale: metadata.scale,
             bundles,
+            symbol: None,
         })
     }
 }

@@ -57,7 +57,17 @@ fn encrypt_with(
         bundles.push(bundle);
     }
     progress(layout.bundles(), layout.bundles());
-    Ok(Ciphertext { params: params.clone(), key_id, shape: shape.to_vec(), encoding, complex: values.is_complex(), level, scale, bundles })
+    Ok(Ciphertext {
+        params: params.clone(),
+        key_id,
+        shape: shape.to_vec(),
+        encoding,
+        complex: values.is_complex(),
+        level,
+        scale,
+        bundles,
+        symbol: None,
+    })
 }
 
 /// The owner's key: encrypts, decrypts, makes the other keys. Never printed, never part of another object.
@@ -352,6 +362,7 @@ impl SecretKey {
             level,
             scale: plaintext.scale(),
             bundles: plaintext.messages().iter().map(encrypt).collect::<Result<_, _>>()?,
+            symbol: None,
         })
     }
 }

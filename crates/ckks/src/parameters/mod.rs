@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use clathrate_lattice::noise::NoiseModel;
+use clathrate_lattice::switch::MachineProfile;
 use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution, Switcher};
 
 use crate::embedding::Encoder;
@@ -312,6 +313,14 @@ impl Params {
         self.0.family.runtime()
     }
 
+    /// The machine model that plans and predictions use.
+    ///
+    /// # Errors
+    /// `NoSpecialPrimes` where these parameters cannot switch.
+    pub fn machine_profile(&self) -> Result<&MachineProfile, CkksError> {
+        Ok(&self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?.profile)
+    }
+
     fn planning(&self) -> Option<&PlannerSettings> {
         self.0.switcher.as_ref().map(|_| self.0.family.planning())
     }
@@ -338,27 +347,6 @@ impl Params {
         }
         let short = crate::file::error::short_hex;
         Err(CkksError::WrongParams { what, found: short(&other.0.digest), expected: short(&self.0.digest) })
-    }
-
-    /// The variance that the products of a relinearisation at `level` add, without the rounding that ends it; by keys of the highest level.
-    ///
-    /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; level errors.
-    pub fn switch_variance(&self, level: Level) -> Result<f64, CkksError> {
-        let (model, inputs, reach) = (self.noise_model(), self.rank() * (self.rank() + 1) / 2, self.max_level());
-        if let Some((temporary, most)) = self.direct(level).and_then(|temporary| Some((temporary, temporary.direct_level?))) {
-            let plan = temporary.switcher.tables_for(level, most)?;
-            return Ok(model.products_over(inputs, &plan.noise_digits(), plan.log2_special()));
-        }
-        let plan = self.switcher()?.tables_for(level, reach)?;
-        let base = (&plan.noise_digits()[..], plan.log2_special());
-        Ok(match self.crossing() {
-            None => model.products_over(inputs, base.0, base.1),
-            Some(temporary) => {
-                let plan = temporary.switcher.tables_for(level, reach)?;
-                model.crossing(inputs, (&plan.noise_digits(), plan.log2_special()), temporary.rank - self.rank(), base) - model.rounding()
-            }
-        })
     }
 
     /// The noise model of these parameters.
