@@ -94,10 +94,12 @@ mod tests {
     use super::super::{LOSS_ABOVE_BUDGET, uniform};
     use super::*;
 
+    type Points = Vec<(f64, f64)>;
+
     const WEIGHTS: [usize; 7] = [32, 64, 128, 192, 256, 512, 1024];
 
     /// The points of each row of the table.
-    fn curves() -> Vec<(usize, usize, Vec<(f64, f64)>)> {
+    fn curves() -> Vec<(usize, usize, Points)> {
         TABLES.fixed_weight.iter().flat_map(|row| WEIGHTS.map(|h| (row.dimension, h, points(row.dimension, h)))).collect()
     }
 
