@@ -123,9 +123,11 @@ fn sparse_weights_are_gated_by_their_own_estimates() {
         let named = format!("secret of weight {weight}");
         assert_refused!(refused, CkksError::Insecure { .. }, "does not cover", &named, nearest, "change secret_weight", "insecure = true");
     }
-    // Weight 2730 of 8192 has what weight 1024 has: 128 * 212 / 152 bits, less half a bit.
+    // Weight 2730 of 8192 has what weight 1024 has: 128 * 212 / log2 QP bits, less half a bit.
     let paper = params("paper_pcmm");
-    assert!((178.0..178.3).contains(&paper.security_bits()) && paper.log2_qp() < 152.1, "{}", paper.security_bits());
+    let bound = 128.0 * 212.0 / paper.log2_qp() - 0.5;
+    assert!((bound - 0.1..=bound).contains(&paper.security_bits()), "{} for {bound}", paper.security_bits());
+    assert!((178.0..179.0).contains(&paper.security_bits()) && paper.log2_qp() < 152.1);
     // Weight 192 at 2^16 has room for 1481 bits: not for the chain of `n16`, nor for Lattigo's default of 1546.
     let mut large = preset("n16").expect("preset");
     large.secret_weight = Some(192);
