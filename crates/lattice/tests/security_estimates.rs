@@ -181,6 +181,23 @@ fn sparse_estimate_at_each_entry_is_the_entry() {
 }
 
 #[test]
+fn documented_sparse_table_is_the_codes() {
+    let text = include_str!("../../../SECURITY.md");
+    let rows: Vec<Vec<&str>> =
+        text.lines().filter(|line| line.starts_with("| ")).map(|line| line.trim_matches('|').split('|').collect()).collect();
+    assert_eq!(rows.len(), 6, "a head and five degrees");
+    for row in &rows[1..] {
+        let numbers: Vec<usize> = row.iter().map(|cell| cell.trim().parse().expect("number")).collect();
+        for (weight, &budget) in WEIGHTS.into_iter().zip(&numbers[1..]) {
+            assert_eq!(max_log2_qp(numbers[0], 128, FixedWeight(weight)), Some(budget as f64), "{}, h = {weight}", numbers[0]);
+        }
+        assert_eq!(numbers.len(), 8);
+    }
+    assert_eq!(max_log2_qp(65536, 128, FixedWeight(48)), Some(655.0));
+    assert!(text.contains("48 at degree 65536: 655"));
+}
+
+#[test]
 fn sparse_estimate_falls_with_the_modulus_and_grows_with_dimension_and_weight() {
     let dimensions = [2048, 4095, 4096, 5000, 8191, 8192, 12288, 16384, 24576, 32767, 32768, 40960, 49152, 57344, 65536, 131_072];
     let weights = [1, 31, 32, 33, 48, 63, 64, 65, 100, 128, 150, 191, 192, 256, 300, 511, 512, 700, 1024, 1500, 3000];
@@ -275,7 +292,7 @@ fn published_sparse_sets_above_the_table_are_below_128_bits() {
         let bits = estimated_bits(dimension, log2_qp, FixedWeight(weight));
         assert!((110.0..128.0).contains(&bits), "{dimension}, {log2_qp}, h = {weight}: {bits}");
     }
-    // A short-lived secret of weight 32 at the top of such a chain keeps next to nothing.
+    // For a short-lived secret of weight 32 at the top of such a chain the table has no useful bound.
     assert!(estimated_bits(65536, 1546.0, FixedWeight(32)) < 20.0);
 }
 
