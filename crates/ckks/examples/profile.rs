@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::needs::Reach;
 use clathrate_ckks::{Evaluator, KeyNeeds, Params, Runtime, SecretKey};
 
 /// Milliseconds that this thread has spent on a processor.

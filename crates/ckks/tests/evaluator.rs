@@ -2,8 +2,8 @@
 
 mod common;
 
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::needs::Reach;
 use clathrate_ckks::{CkksError, Encoding, Evaluator, KeyNeeds, SecretKey};
 use clathrate_lattice::Level;
 use common::*;

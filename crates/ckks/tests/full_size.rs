@@ -5,9 +5,9 @@ mod common;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::needs::Reach;
-use clathrate_ckks::params::preset_names;
+use clathrate_ckks::parameters::preset_names;
 use clathrate_ckks::{KeyNeeds, Params};
 use clathrate_lattice::security::estimated_bits;
 use common::measure::*;

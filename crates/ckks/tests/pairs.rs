@@ -4,8 +4,8 @@
 mod common;
 
 use clathrate_ckks::error::ErrorKind;
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::needs::Reach;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Runtime, SecretKey};
 use clathrate_lattice::Level;
 use common::*;

@@ -4,9 +4,9 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use clathrate_ckks::circuits::polynomial::{MAX_DEGREE, UNIT_DOMAIN};
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::needs::Reach;
-use clathrate_ckks::polynomial::{MAX_DEGREE, UNIT_DOMAIN};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Polynomial, PolynomialBasis, SecretKey};
 use clathrate_lattice::Level;
 use common::measure::noise;

@@ -2,9 +2,9 @@
 
 mod common;
 
-use clathrate_ckks::decode::{decode_coefficients, encode_coefficients};
+use clathrate_ckks::encoding::{decode_coefficients, encode_coefficients};
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::needs::Reach;
 use clathrate_ckks::{Encoding, Evaluator, KeyNeeds, Params};
 use clathrate_lattice::Level;
 use common::measure::*;

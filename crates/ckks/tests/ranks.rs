@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::needs::Reach;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey};
 use clathrate_lattice::{Level, SecretRng};
 
@@ -173,7 +173,7 @@ fn ring_switching_is_extract_reduce_embed() {
 fn polynomials_follow_a_schedule_of_ranks() {
     use clathrate_ckks::{Polynomial, PolynomialBasis, RankSteps};
     // As made, reductions pay from some level on.
-    let runtime = Runtime { switching: clathrate_ckks::params::Switching::AsMade, ..Runtime::default() };
+    let runtime = Runtime { switching: clathrate_ckks::parameters::Switching::AsMade, ..Runtime::default() };
     let params = Params::preset("insecure_dpad", &runtime).expect("preset");
     let owner = key(&params);
     let coefficients: Vec<f64> = (0..16).map(|i| 0.3 / f64::from(i + 1) * if i % 3 == 0 { -1.0 } else { 1.0 }).collect();

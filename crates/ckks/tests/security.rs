@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use std::fs;
 
 use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::needs::Reach;
-use clathrate_ckks::params::{preset, preset_names};
+use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, KeyNeeds, Params, Runtime, SecretKey};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::{Bundle, Eval, Poly, SecretRng};

@@ -4,11 +4,11 @@ mod common;
 
 use std::sync::Arc;
 
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::needs::Reach;
-use clathrate_ckks::params::{ProfileOrigin, Switching};
+use clathrate_ckks::parameters::{ProfileOrigin, Switching};
 use clathrate_ckks::{CkksError, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
-use clathrate_lattice::switch::{MachineProfile, SwitchChoice};
+use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
 use clathrate_lattice::{Level, SecretRng};
 use common::{assert_close, decrypt, quiet, ramp};
 
@@ -27,6 +27,8 @@ fn spec(rank: usize, levels: usize) -> ParamsSpec {
         relative: None,
         log2_scale: 40.0,
         secret_weight: None,
+        ephemeral_weight: None,
+        ephemeral_special: None,
         digit_bits: None,
         insecure: true,
         below_128: false,
@@ -50,12 +52,12 @@ fn keys(params: &Params) -> (SecretKey, EvaluationKeys) {
 fn plan_has_the_planner_s_figures_at_every_rank_and_length() {
     for (rank, levels) in [(1, 1), (1, 2), (1, 6), (1, 14), (2, 5), (2, 12), (3, 12), (4, 11)] {
         let params = Params::new(spec(rank, levels), &runtime(Switching::Fastest)).expect("params");
-        let plan = params.switching_plan(None).expect("plan");
+        let plan = params.switching_report(None).expect("plan");
         let map = params.switcher().expect("switcher").map(params.max_level()).expect("planned");
         assert_eq!((plan.rows.len(), plan.refused.len()), (levels, 0));
         assert_eq!((plan.key_bytes, plan.derived_bytes), (map.key_bytes, map.derived_bytes), "{}", plan.name);
         for (row, planned) in plan.rows.iter().zip(&map.rows) {
-            assert_eq!((row.level, row.r, row.r_tilde), (planned.level.0, planned.choice.special, planned.choice.key_digit));
+            assert_eq!((row.level, row.r, row.r_tilde), (planned.level.0, planned.method.special, planned.method.key_digit));
             assert_eq!(row.digits, planned.digits);
             assert!((row.milliseconds * 1e6 / planned.nanoseconds - 1.0).abs() < 1e-12, "{row:?} {planned:?}");
         }
@@ -69,7 +71,7 @@ fn plan_has_the_planner_s_figures_at_every_rank_and_length() {
 fn plan_respects_the_memory_limit() {
     for expansion in [0.0, 0.1, 0.5, 1.0, 2.5, f64::INFINITY] {
         let runtime = Runtime { key_expansion: Some(expansion), ..runtime(Switching::Fastest) };
-        let plan = Params::new(spec(2, 14), &runtime).expect("params").switching_plan(None).expect("plan");
+        let plan = Params::new(spec(2, 14), &runtime).expect("params").switching_report(None).expect("plan");
         assert!(plan.derived_bytes as f64 <= expansion * plan.key_bytes as f64);
         assert_eq!(plan.rows.len(), 14);
     }
@@ -77,7 +79,7 @@ fn plan_respects_the_memory_limit() {
 
 #[test]
 fn plan_of_keys_as_made_derives_nothing() {
-    let plan = Params::new(spec(1, 12), &runtime(Switching::AsMade)).expect("params").switching_plan(None).expect("plan");
+    let plan = Params::new(spec(1, 12), &runtime(Switching::AsMade)).expect("params").switching_report(None).expect("plan");
     assert!(plan.rows.iter().all(|row| row.as_made && row.derived_bytes == 0));
     assert_eq!((plan.derived_bytes, plan.rows.len()), (0, 12));
 }
@@ -93,11 +95,11 @@ fn memory_limits_that_are_no_numbers_are_refused() {
 
 #[test]
 fn choices_that_fit_no_level_are_refused_with_numbers() {
-    let refused = |spec: ParamsSpec, choice: SwitchChoice| Params::new(spec, &runtime(choice.into())).expect_err("refused").to_string();
-    assert!(refused(spec(1, 12), SwitchChoice::hybrid(0)).contains("ask for 1 to"));
-    assert!(refused(spec(1, 12), SwitchChoice::hybrid(99)).contains("99 special primes: 13 primes are free"));
-    assert!(refused(spec(1, 12), SwitchChoice::decomposed(2, 0)).contains("1 prime or more"));
-    assert!(refused(spec(1, 3), SwitchChoice::decomposed(1, 2)).contains("this one has 6: use the hybrid engine"));
+    let refused = |spec: ParamsSpec, choice: SwitchMethod| Params::new(spec, &runtime(choice.into())).expect_err("refused").to_string();
+    assert!(refused(spec(1, 12), SwitchMethod::hybrid(0)).contains("ask for 1 to"));
+    assert!(refused(spec(1, 12), SwitchMethod::hybrid(99)).contains("99 special primes: 13 primes are free"));
+    assert!(refused(spec(1, 12), SwitchMethod::klss(2, 0)).contains("1 prime or more"));
+    assert!(refused(spec(1, 3), SwitchMethod::klss(1, 2)).contains("this one has 6: use the hybrid engine"));
 }
 
 #[test]

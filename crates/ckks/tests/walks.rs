@@ -2,8 +2,8 @@
 
 mod common;
 
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::needs::Reach;
 use clathrate_ckks::{Ciphertext, CkksError, KeyNeeds};
 use clathrate_lattice::Level;
 use common::measure::*;

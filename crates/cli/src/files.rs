@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use clathrate_ckks::file::{AtomicFile, FileReader, FileWriter, Stored, holds_secret_key};
-use clathrate_ckks::params::{preset, preset_names};
+use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 
 use crate::failure::Failure;

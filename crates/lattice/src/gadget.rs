@@ -11,8 +11,6 @@
 //! because `Q / (P D_j)` vanishes modulo every other digit, whatever primes were dropped in between.
 //! Source: [level-aware, sec. 3.2]; differs: base digits of any length, so that a key may be made coarser from the start.
 
-use std::ops::Range;
-
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::poly::Basis;
@@ -99,36 +97,6 @@ impl Gadget {
     pub fn digit_count(&self, chain: &Chain, level: Level) -> usize {
         let primes = chain.basis(level).len();
         self.digits.iter().take_while(|digit| digit.indices()[0] < primes).count()
-    }
-
-    /// Neighbouring base digits joined into digits of at most `max_bits`, over those that a key for levels up to `level` has. A sum of the key's
-    /// components over one run is the component of the longer digit. [level-aware, sec. 3.2]
-    ///
-    /// # Errors
-    /// [`LatticeError::DigitTooLarge`] where a base digit alone has more bits.
-    pub fn coalesce(&self, chain: &Chain, level: Level, max_bits: f64) -> Result<Vec<Range<usize>>, LatticeError> {
-        let mut runs: Vec<Range<usize>> = Vec::new();
-        let mut room = 0.0;
-        for (digit, basis) in self.digits[..self.digit_count(chain, level)].iter().enumerate() {
-            let digit_bits = basis.log2(chain.ring());
-            match runs.last_mut() {
-                Some(run) if digit_bits <= room => run.end = digit + 1,
-                _ if digit_bits > max_bits => return Err(LatticeError::DigitTooLarge { digit, digit_bits, special_bits: max_bits }),
-                _ => {
-                    runs.push(digit..digit + 1);
-                    room = max_bits;
-                }
-            }
-            room -= digit_bits;
-        }
-        Ok(runs)
-    }
-
-    /// The primes of a key for levels up to `reach` that no base digit in use at `level` has: what can be special there.
-    #[must_use]
-    pub fn free_primes(&self, chain: &Chain, level: Level, reach: Level) -> Basis {
-        let used = &self.digits[..self.digit_count(chain, level)];
-        Basis::new(chain.key_basis(reach).indices().iter().copied().filter(|&i| used.iter().all(|digit| digit.row_of(i).is_none())))
     }
 
     /// `Q / D_digit` modulo each prime of `basis`: zero outside the digit.

@@ -11,7 +11,6 @@
 pub mod bodies;
 pub mod bundle;
 pub mod chain;
-pub mod crossing;
 pub mod degree;
 pub mod error;
 pub mod gadget;
@@ -26,10 +25,10 @@ pub mod sampling;
 pub mod secret;
 pub mod security;
 pub mod switch;
+pub mod temporary_rank;
 
 pub use bundle::Bundle;
 pub use chain::{Chain, Level};
-pub use crossing::Crossing;
 pub use error::LatticeError;
 pub use gadget::Gadget;
 pub use poly::{Basis, Coeff, Domain, Eval, Poly};
@@ -38,3 +37,4 @@ pub use ring::Ring;
 pub use sampling::{MaskSeed, SecretDistribution, SecretRng};
 pub use secret::SecretKey;
 pub use switch::{SwitchKey, Switcher};
+pub use temporary_rank::TemporaryRank;

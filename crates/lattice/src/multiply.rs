@@ -14,7 +14,7 @@ use crate::poly::{Eval, Poly};
 use crate::ring::Ring;
 use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
-use crate::switch::{Digits, Extended, SecretMatrix, SwitchKey, SwitchPlan, Switcher};
+use crate::switch::{Digits, Extended, SecretMatrix, SwitchKey, SwitchTables, Switcher};
 
 /// A product before relinearisation: phase `body + sum_i linear_i s_i + sum_{i<=j} quadratic_ij s_i s_j`.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,7 +146,7 @@ impl Bundle<Eval> {
     ///
     /// # Errors
     /// As [`Switcher::decompose_by`].
-    pub fn decompose_mask(&self, switcher: &Switcher, plan: &Arc<SwitchPlan>) -> Result<Vec<Digits>, LatticeError> {
+    pub fn decompose_mask(&self, switcher: &Switcher, plan: &Arc<SwitchTables>) -> Result<Vec<Digits>, LatticeError> {
         self.mask().iter().map(|poly| switcher.decompose_by(plan, poly)).collect()
     }
 
@@ -257,12 +257,19 @@ pub(crate) fn check_automorphism(phi: &Automorphism, ring: &Ring) -> Result<(), 
 
 /// `phi^-1`: the automorphism of `g^-1` modulo `2n`.
 pub(crate) fn inverse_automorphism(phi: &Automorphism) -> Result<Automorphism, LatticeError> {
-    let mask = 2 * phi.degree() - 1;
-    let element = phi.element().value();
+    Ok(Automorphism::new(inverse_element(phi.element(), phi.degree())?, phi.degree()))
+}
+
+/// `g^-1` modulo `2n`: the element of the inverse automorphism at degree `n`.
+///
+/// # Errors
+/// [`LatticeError::Arith`] where `g` is no element of the degree.
+pub fn inverse_element(element: GaloisElement, degree: usize) -> Result<GaloisElement, LatticeError> {
+    let (mask, element) = (2 * degree - 1, element.value());
     // Newton: each step doubles the bits that are right; g g = 1 mod 8 starts with three.
     let mut inverse = element;
     for _ in 0..usize::BITS.ilog2() {
         inverse = inverse.wrapping_mul(2usize.wrapping_sub(element.wrapping_mul(inverse)));
     }
-    Ok(Automorphism::new(GaloisElement::new(inverse & mask, phi.degree())?, phi.degree()))
+    Ok(GaloisElement::new(inverse & mask, degree)?)
 }

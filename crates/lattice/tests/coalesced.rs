@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clathrate_lattice::noise::{NoiseModel, bound};
 use clathrate_lattice::sampling::{ERROR_BOUND, ERROR_STANDARD_DEVIATION};
-use clathrate_lattice::switch::{SwitchChoice, SwitchPlan};
+use clathrate_lattice::switch::{SwitchMethod, SwitchTables};
 use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher};
 use clathrate_testkit::oracle;
 use common::*;
@@ -27,7 +27,7 @@ fn cofactor(chain: &Chain, gadget: &Gadget, digit: usize) -> BigInt {
 }
 
 /// The runs of base digits that `plan` joins, of those it uses.
-fn runs(plan: &SwitchPlan) -> Vec<std::ops::Range<usize>> {
+fn runs(plan: &SwitchTables) -> Vec<std::ops::Range<usize>> {
     let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
     for (_, components) in plan.noise_digits() {
         let start = runs.last().map_or(0, |run| run.end);
@@ -37,18 +37,18 @@ fn runs(plan: &SwitchPlan) -> Vec<std::ops::Range<usize>> {
 }
 
 /// Primes of a run that the level has.
-fn own(gadget: &Gadget, plan: &SwitchPlan, run: std::ops::Range<usize>) -> Vec<usize> {
+fn own(gadget: &Gadget, plan: &SwitchTables, run: std::ops::Range<usize>) -> Vec<usize> {
     run.flat_map(|k| gadget.digits()[k].indices().to_vec()).filter(|&i| plan.basis().row_of(i).is_some()).collect()
 }
 
 /// The plans of a level: as made, coalesced, and key-decomposed, with as many special primes as there may be.
-fn plans(switcher: &Switcher, level: Level, reach: Level) -> Vec<Arc<SwitchPlan>> {
+fn plans(switcher: &Switcher, level: Level, reach: Level) -> Vec<Arc<SwitchTables>> {
     let specials = 1..=chain_length(switcher.chain());
     let ways = specials.flat_map(|special| {
-        let as_made = SwitchChoice { coalesced: false, ..SwitchChoice::hybrid(special) };
-        [as_made, SwitchChoice::hybrid(special), SwitchChoice::decomposed(special, 3)]
+        let as_made = SwitchMethod { coalesced: false, ..SwitchMethod::hybrid(special) };
+        [as_made, SwitchMethod::hybrid(special), SwitchMethod::klss(special, 3)]
     });
-    ways.filter_map(|choice| match switcher.plan_of_choice(choice, level, reach) {
+    ways.filter_map(|choice| match switcher.tables_of_method(choice, level, reach) {
         Ok(plan) => Some(plan),
         // More special primes than are free, than the auxiliary modulus has room for, or too few for the digits.
         Err(LatticeError::FewFreePrimes { .. } | LatticeError::DigitTooLarge { .. } | LatticeError::FewAuxiliaryPrimes { .. }) => None,
@@ -144,7 +144,7 @@ fn every_derived_key_is_entry_for_entry_the_sum_of_its_run() {
                         for k in run.clone().skip(1) {
                             expected.add_assign(&key.entry(0, k).restrict(plan.extended()).expect("subset")).expect("same shape");
                         }
-                        assert_eq!(got, expected, "digit {digit} of {run:?} at level {level}, keys of level {reach}, {:?}", plan.choice());
+                        assert_eq!(got, expected, "digit {digit} of {run:?} at level {level}, keys of level {reach}, {:?}", plan.method());
                     }
                 }
             }
@@ -174,7 +174,7 @@ fn digits_of_every_plan_recompose_to_the_input_times_its_special_modulus() {
                         }
                     }
                     for (sum, u) in sum.iter().zip(integers(&u)) {
-                        assert_eq!(oracle::centre(sum, &modulus), oracle::centre(&(u * &special), &modulus), "{:?}", plan.choice());
+                        assert_eq!(oracle::centre(sum, &modulus), oracle::centre(&(u * &special), &modulus), "{:?}", plan.method());
                     }
                 }
             }
@@ -185,7 +185,7 @@ fn digits_of_every_plan_recompose_to_the_input_times_its_special_modulus() {
 /// Errors of a switch of uniform polynomials: its result's phase minus `sum_i u_i T_i`.
 fn switch_errors(
     switcher: &Switcher,
-    plan: &Arc<SwitchPlan>,
+    plan: &Arc<SwitchTables>,
     key: &SwitchKey,
     from: &SecretKey,
     to: &SecretKey,
@@ -230,7 +230,7 @@ fn noise_of_every_engine_digit_length_and_level_is_the_closed_form_and_under_the
                     keys.iter().flat_map(|(key, from, to)| switch_errors(&switcher, &plan, key, from, to, rng)).collect();
                 let predicted = model.coalesced_switch(ranks.0, &digits, special);
                 let say =
-                    format!("{bits} bits, ranks {ranks:?}, level {level}, {:?}, digits {digits:.1?} over {special:.1}", plan.choice());
+                    format!("{bits} bits, ranks {ranks:?}, level {level}, {:?}, digits {digits:.1?} over {special:.1}", plan.method());
                 let ratio = variance(&errors) / predicted;
                 assert!((0.75..1.25).contains(&ratio), "measured over predicted variance is {ratio:.3}: {say}");
                 farthest = farthest.max((ratio - 1.0).abs());

@@ -94,10 +94,10 @@ fn levels_beyond_the_chain_are_refused_by_everything_that_takes_one() {
         let (level, gadget) = (Level(level), switcher.gadget());
         assert_eq!(error(chain.check_level(level)), out);
         assert_eq!(error(chain.rescale_division(level)), out);
-        assert_eq!(error(switcher.plan(level)), out);
+        assert_eq!(error(switcher.tables(level)), out);
         assert_eq!(error(switcher.mod_down_division(level)), out);
-        assert_eq!(error(switcher.plan_for(Level(0), level)), out);
-        assert_eq!(error(switcher.plan_for_keys(level, &[])), out);
+        assert_eq!(error(switcher.tables_for(Level(0), level)), out);
+        assert_eq!(error(switcher.tables_for_keys(level, &[])), out);
         assert_eq!(error(SwitchKey::change_of_secret(&chain, gadget, level, &s, &s, &mut rng)), out);
         assert_eq!(error(SwitchKey::relinearisation(&chain, gadget, level, &s, &mut rng)), out);
         assert_eq!(error(SwitchKey::automorphism(&chain, gadget, level, &s, &phi, &mut rng)), out);
@@ -394,7 +394,7 @@ fn switches_of_operands_that_do_not_fit_their_key_are_refused() {
                 };
                 assert_eq!(x.bundle.switch_secret(&switcher, &key).err(), expected, "{say}");
                 assert_eq!(
-                    x.bundle.decompose_mask(&switcher, &switcher.plan(Level(0)).expect("plan")).is_err(),
+                    x.bundle.decompose_mask(&switcher, &switcher.tables(Level(0)).expect("plan")).is_err(),
                     x.shape.2 != 0 || x.shape.3 != 2,
                     "{say}"
                 );

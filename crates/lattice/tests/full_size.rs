@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use clathrate_lattice::noise::{NoiseModel, bound};
 use clathrate_lattice::security::estimated_bits;
-use clathrate_lattice::switch::SwitchChoice;
+use clathrate_lattice::switch::SwitchMethod;
 use clathrate_lattice::{Basis, Bundle, Eval, Gadget, Level, Poly, SecretDistribution, SecretKey, SwitchKey, Switcher};
 use common::{Shape, any_choice, chain, chain_with_auxiliary, encrypt, integers, message, rng, secret};
 use num_traits::ToPrimitive;
@@ -116,18 +116,18 @@ fn switch_by_every_engine(degree: usize, rank: usize, steps: usize) {
             let ct = encrypt(&chain, &from, &m, &mut rng);
             let inputs: Vec<&Poly<Eval>> = ct.mask().iter().collect();
             let switched = |choice| {
-                let plan = switcher.plan_of_choice(choice, level, top).expect("plan");
+                let plan = switcher.tables_of_method(choice, level, top).expect("plan");
                 let mut switched = switcher.mod_down(&switcher.product_by(&plan, &inputs, &key).expect("product")).expect("mod-down");
                 switched.bodies_mut()[0].add_assign(&ct.bodies()[0]).expect("same basis");
                 (switched, model.fresh_secret() + model.coalesced_switch(rank, &plan.noise_digits(), plan.log2_special()))
             };
-            let (hybrid, predicted) = switched(SwitchChoice::hybrid(special));
+            let (hybrid, predicted) = switched(SwitchMethod::hybrid(special));
             let what = format!("degree {degree}, rank {rank}, r = {special}, level {level}");
             check(&what, &errors(&hybrid, &s, &m), predicted);
             for length in [3, 5, 7] {
-                assert_eq!(switched(SwitchChoice::decomposed(special, length)).0, hybrid, "{what}, r~ = {length}");
+                assert_eq!(switched(SwitchMethod::klss(special, length)).0, hybrid, "{what}, r~ = {length}");
             }
-            switcher.forms().clear();
+            switcher.derived_keys().clear();
         }
     }
 }

@@ -16,7 +16,7 @@ use clathrate_lattice::noise::{NoiseModel, bound};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::{Basis, Bundle, Chain, Eval, Level, Poly, Ring, SecretDistribution, SwitchKey};
 use common::canonical::canonical_norm;
-use common::crossing::*;
+use common::temporary_rank::*;
 use common::{integers, rng, variance};
 use num_traits::ToPrimitive;
 
@@ -200,7 +200,7 @@ fn rotations_at_rank_3_of_table_3_are_the_plain_ones_in_turn_with_the_predicted_
         .map(|phi| SwitchKey::automorphism(sides.wide.chain(), sides.wide.gadget(), level, &secrets.high, phi, rng).expect("key"))
         .collect();
     let turns: Vec<(&Automorphism, &SwitchKey)> = automorphisms.iter().zip(&keys).collect();
-    let rotated = ct.rotate_crossing(&turns, sides.crossing(&down_key)).expect("rotated");
+    let rotated = ct.rotate_rank_hoisted(&turns, sides.crossing(&down_key)).expect("rotated");
     let at_high = NoiseModel { rank: set.high, ..model };
     let lemma = 2.0 * at_high.canonical_switch(set.high, up.0, up.1) + model.canonical_switch(beyond, down.0, down.1);
     let (predicted, limit) = (model.crossing_rotation(2, up, beyond, down), model.crossing_rotation_limit(2, up, beyond, down));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
-use clathrate_lattice::switch::{MachineProfile, Planner, SwitchChoice, SwitchMap, SwitchPolicy};
+use clathrate_lattice::switch::{MachineProfile, MethodMap, Planner, SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{Chain, Gadget, Level, Ring, Switcher};
 
 const DEGREE: usize = 64;
@@ -35,11 +35,11 @@ fn inputs(rank: usize) -> usize {
     rank * (rank + 1) / 2
 }
 
-fn map(switcher: &Switcher) -> Arc<SwitchMap> {
+fn map(switcher: &Switcher) -> Arc<MethodMap> {
     switcher.map(switcher.chain().max_level()).expect("planned")
 }
 
-fn total(map: &SwitchMap) -> f64 {
+fn total(map: &MethodMap) -> f64 {
     map.rows.iter().map(|row| row.nanoseconds).sum()
 }
 
@@ -59,8 +59,8 @@ fn map_has_a_row_for_every_level_of_every_key() {
             assert_eq!(found, (0..=reach).collect::<Vec<_>>());
             for row in &map.rows {
                 assert!(row.nanoseconds > 0.0 && row.digits > 0);
-                let plan = switcher.plan_for(row.level, Level(reach)).expect("a chosen way fits its level");
-                assert_eq!((plan.choice(), plan.digit_count()), (row.choice, row.digits), "{levels} levels, rank {rank}, {row:?}");
+                let plan = switcher.tables_for(row.level, Level(reach)).expect("a chosen way fits its level");
+                assert_eq!((plan.method(), plan.digit_count()), (row.method, row.digits), "{levels} levels, rank {rank}, {row:?}");
             }
         }
     }
@@ -72,14 +72,14 @@ fn map_without_a_limit_is_never_slower_than_any_fixed_choice() {
         let switcher = planned(levels, special, rank, f64::INFINITY);
         let (map, profile, top) = (map(&switcher), profile(), switcher.chain().max_level());
         let ways = (1..=levels + special).flat_map(|r| {
-            let decomposed = (2..=8).map(move |length| SwitchChoice::decomposed(r, length));
-            [SwitchChoice::hybrid(r)].into_iter().chain(decomposed)
+            let decomposed = (2..=8).map(move |length| SwitchMethod::klss(r, length));
+            [SwitchMethod::hybrid(r)].into_iter().chain(decomposed)
         });
-        let ways: Vec<SwitchChoice> = ways.chain([SwitchChoice::as_made(switcher.chain())]).collect();
+        let ways: Vec<SwitchMethod> = ways.chain([SwitchMethod::as_made(switcher.chain())]).collect();
         let mut compared = 0;
         for row in &map.rows {
             for &way in &ways {
-                let Ok(plan) = switcher.plan_of_choice(way, row.level, top) else { continue };
+                let Ok(plan) = switcher.tables_of_method(way, row.level, top) else { continue };
                 if TRIED.contains(&way.special) || way.special == special {
                     let other = profile.nanoseconds(DEGREE, &switcher.counts(&plan, inputs(rank), rank + 1));
                     assert!(row.nanoseconds <= other * (1.0 + 1e-12), "{row:?} against {way:?}: {other}");
@@ -117,10 +117,10 @@ fn map_bytes_are_what_the_chosen_plans_derive() {
     for (levels, special, rank) in CASES {
         let switcher = planned(levels, special, rank, 3.0);
         let map = map(&switcher);
-        let mut forms: Vec<(SwitchChoice, usize)> = Vec::new();
+        let mut forms: Vec<(SwitchMethod, usize)> = Vec::new();
         for row in &map.rows {
-            let plan = switcher.plan_for(row.level, switcher.chain().max_level()).expect("plan");
-            forms.push((row.choice, plan.derived_bytes(inputs(rank), rank + 1)));
+            let plan = switcher.tables_for(row.level, switcher.chain().max_level()).expect("plan");
+            forms.push((row.method, plan.derived_bytes(inputs(rank), rank + 1)));
         }
         forms.sort_unstable();
         forms.dedup();
@@ -132,7 +132,7 @@ fn map_bytes_are_what_the_chosen_plans_derive() {
 fn map_of_a_machine_with_slow_transforms_uses_both_engines() {
     let map = map(&planned(40, 4, 1, f64::INFINITY));
     assert!(
-        map.rows.iter().any(|row| row.choice.key_digit.is_some()) && map.rows.iter().any(|row| row.choice.key_digit.is_none()),
+        map.rows.iter().any(|row| row.method.key_digit.is_some()) && map.rows.iter().any(|row| row.method.key_digit.is_none()),
         "{map:?}"
     );
 }

@@ -200,7 +200,7 @@ fn rotation_by_hoisted_digits_equals_plain_rotation() {
         let s = secret(&chain, rank, 1, &mut rng);
         let (m, _) = message(&chain, Level(3), 30, &mut rng);
         let ct = encrypt(&chain, &s, &m, &mut rng);
-        let digits = ct.decompose_mask(&switcher, &switcher.plan(Level(3)).expect("plan")).expect("digits");
+        let digits = ct.decompose_mask(&switcher, &switcher.tables(Level(3)).expect("plan")).expect("digits");
         for steps in [1i64, 3, -1, 64] {
             let phi = Automorphism::new(GaloisElement::rotation(steps, 128), 128);
             let key = SwitchKey::automorphism(&chain, switcher.gadget(), Level(3), &s, &phi, &mut rng).expect("key");
@@ -377,7 +377,7 @@ fn fused_product_equals_decomposition_then_inner_product_at_every_level_and_thre
         for level in (0..=chain.max_level().0).map(Level) {
             let ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng).expect("zero");
             let inputs: Vec<_> = ct.mask().iter().collect();
-            let digits = ct.decompose_mask(&switcher, &switcher.plan(level).expect("plan")).expect("digits");
+            let digits = ct.decompose_mask(&switcher, &switcher.tables(level).expect("plan")).expect("digits");
             let stepwise = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), &key).expect("product").to_eval().expect("one part");
             assert_eq!(switcher.product(&inputs, &key).expect("fused").to_eval().expect("one part"), stepwise);
             results.push((level, stepwise));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{CpuEngine, Isa};
 use clathrate_lattice::noise::NoiseModel;
-use clathrate_lattice::switch::{MachineProfile, Planner, SwitchChoice, SwitchPolicy};
+use clathrate_lattice::switch::{MachineProfile, Planner, SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{Basis, Bundle, Chain, Coeff, Gadget, Level, Poly, Ring, SwitchKey, Switcher};
 use clathrate_testkit::{CountingEngine, Counts, oracle};
 use common::*;
@@ -48,8 +48,8 @@ impl Counted {
     }
 
     /// What a switch from and to Coeff form takes, without the base conversions of its mod-down, which the table leaves out.
-    fn count(&self, choice: SwitchChoice, level: Level) -> (Counts, usize, Option<(usize, usize)>) {
-        let plan = self.switcher.plan_of_choice(choice, level, self.chain.max_level()).expect("plan");
+    fn count(&self, choice: SwitchMethod, level: Level) -> (Counts, usize, Option<(usize, usize)>) {
+        let plan = self.switcher.tables_of_method(choice, level, self.chain.max_level()).expect("plan");
         let inputs = self.inputs(level);
         let inputs: Vec<&Poly<Coeff>> = inputs.iter().collect();
         // What is derived from the key is derived before.
@@ -77,7 +77,7 @@ fn hybrid_counts_are_the_tables_at_every_level_and_digit_length() {
     for level in (0..STEPS).map(Level) {
         for r in 1..=STEPS - level.0 {
             let (l, tilde) = (level.0 + 1, level.0 + 1 + r);
-            let (counts, digits, key_digits) = counted.count(SwitchChoice::hybrid(r), level);
+            let (counts, digits, key_digits) = counted.count(SwitchMethod::hybrid(r), level);
             let d = l.div_ceil(r);
             assert_eq!((digits, key_digits), (d, None));
             assert_eq!(counts.ntt(), d * tilde + 2 * tilde, "level {level}, r = {r}");
@@ -107,7 +107,7 @@ fn key_decomposed_counts_are_the_tables_at_every_level_and_digit_length() {
             for length in 1..=7 {
                 let say = format!("level {level}, r = {r}, r~ = {length}");
                 let (l, tilde) = (level.0 + 1, level.0 + 1 + r);
-                let (counts, digits, key_digits) = counted.count(SwitchChoice::decomposed(r, length), level);
+                let (counts, digits, key_digits) = counted.count(SwitchMethod::klss(r, length), level);
                 let (key_digits, primes) = key_digits.expect("key digits");
                 let d = l.div_ceil(r);
                 assert_eq!(digits, d, "{say}");
@@ -148,11 +148,11 @@ fn counts_scale_with_inputs_and_columns() {
         for (level, r) in [(Level(5), 2), (Level(8), 3), (Level(8), 4)] {
             let (l, tilde) = (level.0 + 1, level.0 + 1 + r);
             let d = l.div_ceil(r);
-            let (hybrid, ..) = counted.count(SwitchChoice::hybrid(r), level);
+            let (hybrid, ..) = counted.count(SwitchMethod::hybrid(r), level);
             assert_eq!((hybrid.forward, hybrid.inverse), (inputs * d * tilde, columns * tilde));
             assert_eq!(hybrid.hadamard, inputs * columns * d * tilde);
             assert_eq!(hybrid.conversion, inputs * conversions(l, r, |own| tilde - own));
-            let (decomposed, _, key_digits) = counted.count(SwitchChoice::decomposed(r, 4), level);
+            let (decomposed, _, key_digits) = counted.count(SwitchMethod::klss(r, 4), level);
             let (tilde_d, primes) = key_digits.expect("key digits");
             assert_eq!((decomposed.forward, decomposed.inverse), (inputs * d * primes, columns * tilde_d * primes));
             assert_eq!(decomposed.hadamard, inputs * columns * d * tilde_d * primes);
@@ -167,8 +167,8 @@ fn hoisted_digits_and_shared_mod_downs_are_counted_once() {
     let counted = Counted::new(1, 1);
     let (switcher, level) = (&counted.switcher, Level(7));
     let u = counted.inputs(level).swap_remove(0).into_eval();
-    for choice in [SwitchChoice::hybrid(2), SwitchChoice::decomposed(2, 3)] {
-        let plan = switcher.plan_of_choice(choice, level, counted.chain.max_level()).expect("plan");
+    for choice in [SwitchMethod::hybrid(2), SwitchMethod::klss(2, 3)] {
+        let plan = switcher.tables_of_method(choice, level, counted.chain.max_level()).expect("plan");
         let (l, tilde, d) = (8, 10, 4);
         let digits = switcher.decompose_by(&plan, &u).expect("digits");
         switcher.inner_product(&[&digits], &counted.key).expect("derived");
@@ -223,9 +223,9 @@ fn planned_maps_count_the_transforms_and_products_that_their_switches_take() {
         let s = secret(&counted.chain, 1, 1, &mut rng(11));
         let key = SwitchKey::change_of_secret(&counted.chain, switcher.gadget(), top, &s, &s, &mut rng(12)).expect("key");
         for row in &map.rows {
-            seen.insert(row.choice);
-            let plan = switcher.plan(row.level).expect("as the map says");
-            assert_eq!((plan.choice(), plan.digit_count()), (row.choice, row.digits));
+            seen.insert(row.method);
+            let plan = switcher.tables(row.level).expect("as the map says");
+            assert_eq!((plan.method(), plan.digit_count()), (row.method, row.digits));
             let u = counted.inputs(row.level).swap_remove(0).into_eval();
             let switched = switcher.switch(&[&u], &key).expect("switch");
             counted.engine.take();
@@ -233,7 +233,7 @@ fn planned_maps_count_the_transforms_and_products_that_their_switches_take() {
             let counts = counted.engine.take();
             // Levels below the highest of a key-decomposed form may use more auxiliary primes than they would need alone.
             let shared =
-                row.choice.key_digit.is_some() && map.rows.iter().any(|other| other.choice == row.choice && other.level > row.level);
+                row.method.key_digit.is_some() && map.rows.iter().any(|other| other.method == row.method && other.level > row.level);
             let told = (row.counts.transforms.iter().sum::<f64>(), row.counts.products);
             let taken = (counts.ntt() as f64, counts.hadamard as f64);
             let say = format!("{row:?}");
@@ -244,7 +244,12 @@ fn planned_maps_count_the_transforms_and_products_that_their_switches_take() {
             let limit = model.switch_limit(1, &plan.noise_digits(), plan.log2_special());
             assert!(errors(&switched, &s, 0, &expected).iter().all(|e| e.abs() <= limit), "{say}");
         }
-        assert!(switcher.forms().bytes() <= map.derived_bytes + key.bytes() / 8, "{} of {}", switcher.forms().bytes(), map.derived_bytes);
+        assert!(
+            switcher.derived_keys().bytes() <= map.derived_bytes + key.bytes() / 8,
+            "{} of {}",
+            switcher.derived_keys().bytes(),
+            map.derived_bytes
+        );
     }
     let engines =
         [seen.iter().any(|choice| choice.key_digit.is_some()), seen.iter().any(|choice| choice.coalesced && choice.key_digit.is_none())];

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
-use clathrate_lattice::switch::{Extended, SwitchChoice, SwitchPlan};
+use clathrate_lattice::switch::{Extended, SwitchMethod, SwitchTables};
 use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, Ring, SecretKey, SwitchKey, Switcher};
 use common::*;
 
@@ -52,12 +52,12 @@ impl World {
         Self { name, switcher: any_choice(&chain, &gadget, 1), chain, secret, key, low }
     }
 
-    fn plans(&self) -> Vec<Arc<SwitchPlan>> {
+    fn plans(&self) -> Vec<Arc<SwitchTables>> {
         let top = self.chain.max_level();
         let mut plans = Vec::new();
         for level in [Level(1), Level(2), top] {
-            for choice in [SwitchChoice::as_made(&self.chain), SwitchChoice::hybrid(2), SwitchChoice::decomposed(2, 2)] {
-                plans.extend(self.switcher.plan_of_choice(choice, level, top));
+            for choice in [SwitchMethod::as_made(&self.chain), SwitchMethod::hybrid(2), SwitchMethod::klss(2, 2)] {
+                plans.extend(self.switcher.tables_of_method(choice, level, top));
             }
         }
         plans
@@ -106,7 +106,7 @@ fn every_mixture_of_switcher_plan_input_and_key_is_an_error_or_right() {
                                 host.name,
                                 planner.name,
                                 plan.level(),
-                                plan.choice(),
+                                plan.method(),
                                 giver.name,
                                 keeper.name,
                                 key.level()
@@ -147,8 +147,8 @@ fn plans_digits_and_keys_of_others_are_refused_with_what_differs() {
     let worlds = worlds();
     let [one, _, degree, primes, special, steps, digits, fewer] = worlds.as_slice() else { panic!("eight worlds") };
     let level = Level(2);
-    let plan = |world: &World, choice| world.switcher.plan_of_choice(choice, level, world.chain.max_level()).expect("plan");
-    let (made, hybrid) = (SwitchChoice::as_made(&one.chain), SwitchChoice::hybrid(2));
+    let plan = |world: &World, choice| world.switcher.tables_of_method(choice, level, world.chain.max_level()).expect("plan");
+    let (made, hybrid) = (SwitchMethod::as_made(&one.chain), SwitchMethod::hybrid(2));
     let u = one.input(level);
     // Rings.
     let rings = |right| LatticeError::RingMismatch { left: DEGREE, right };
@@ -178,10 +178,10 @@ fn plans_digits_and_keys_of_others_are_refused_with_what_differs() {
     assert_eq!(error(one.switcher.decompose_by(&plan(one, hybrid), &one.input(Level(1)))), bases);
     let low = LatticeError::KeyLevelTooLow { key_level: 1, level: 2 };
     assert_eq!(error(one.switcher.product_by(&plan(one, hybrid), &[&u], &one.low)), low);
-    assert_eq!(error(one.switcher.plan_for_keys(level, &[&one.key, &one.low])), low);
+    assert_eq!(error(one.switcher.tables_for_keys(level, &[&one.key, &one.low])), low);
     assert_eq!(error(one.switcher.prepare(level, &one.low)), low);
     // A plan that borrows primes the key does not have.
-    let borrowing = one.switcher.plan_of_choice(SwitchChoice::hybrid(4), Level(1), one.chain.max_level()).expect("plan");
+    let borrowing = one.switcher.tables_of_method(SwitchMethod::hybrid(4), Level(1), one.chain.max_level()).expect("plan");
     assert_eq!(error(one.switcher.product_by(&borrowing, &[&one.input(Level(1))], &one.low)), gadget(3, 1));
     // Counts.
     let inputs = |inputs| LatticeError::KeyInputs { key_inputs: 1, inputs };
@@ -191,7 +191,7 @@ fn plans_digits_and_keys_of_others_are_refused_with_what_differs() {
     // Digits of two plans.
     let of = |choice| one.switcher.decompose_by(&plan(one, choice), &u).expect("digits");
     assert_eq!(error(one.switcher.inner_product(&[&of(hybrid), &of(made)], &one.key)), gadget(4, 2));
-    assert_eq!(error(one.switcher.inner_product(&[&of(hybrid), &of(SwitchChoice::decomposed(2, 2))], &one.key)), gadget(2, 2));
+    assert_eq!(error(one.switcher.inner_product(&[&of(hybrid), &of(SwitchMethod::klss(2, 2))], &one.key)), gadget(2, 2));
 }
 
 #[test]
@@ -200,16 +200,16 @@ fn choices_that_a_level_cannot_make_are_refused_with_their_numbers() {
     let pairs = Arc::new(Gadget::by_bits(&chain, 72.5));
     let switcher = any_choice(&chain, &pairs, 1);
     let (reach, top) = (Level(3), chain.max_level());
-    let plan = |choice, level, reach| switcher.plan_of_choice(choice, level, reach);
+    let plan = |choice, level, reach| switcher.tables_of_method(choice, level, reach);
     // Special primes: two of the chain, and what base digits of two primes leave of the steps below the key's level.
     let few = |special, free, level: usize, reach: usize| LatticeError::FewFreePrimes { special, free, level, reach };
     for special in [0, 5, usize::MAX] {
-        assert_eq!(error(plan(SwitchChoice::hybrid(special), Level(1), reach)), few(special, 3, 1, 3));
+        assert_eq!(error(plan(SwitchMethod::hybrid(special), Level(1), reach)), few(special, 3, 1, 3));
     }
-    assert_eq!(error(plan(SwitchChoice::hybrid(3), top, top)), few(3, 2, 5, 5));
-    assert_eq!(error(plan(SwitchChoice::decomposed(0, 2), Level(0), Level(0))), few(0, 2, 0, 0));
+    assert_eq!(error(plan(SwitchMethod::hybrid(3), top, top)), few(3, 2, 5, 5));
+    assert_eq!(error(plan(SwitchMethod::klss(0, 2), Level(0), Level(0))), few(0, 2, 0, 0));
     // A base digit of 72 bits over 37 bits of special modulus.
-    match error(plan(SwitchChoice::hybrid(1), top, top)) {
+    match error(plan(SwitchMethod::hybrid(1), top, top)) {
         LatticeError::DigitTooLarge { digit, digit_bits, special_bits } => {
             assert_eq!(digit, 0);
             assert!((digit_bits - 60.0).abs() < 0.1 && (special_bits - 37.5).abs() < 0.1, "{digit_bits} over {special_bits}");
@@ -217,12 +217,9 @@ fn choices_that_a_level_cannot_make_are_refused_with_their_numbers() {
         other => panic!("{other}"),
     }
     // Key digits.
-    assert_eq!(
-        error(plan(SwitchChoice::decomposed(2, 0), Level(1), top)),
-        LatticeError::EmptyShape { what: "the length of key digits", got: 0 }
-    );
+    assert_eq!(error(plan(SwitchMethod::klss(2, 0), Level(1), top)), LatticeError::EmptyShape { what: "the length of key digits", got: 0 });
     for length in [4, 100, usize::MAX] {
-        match error(plan(SwitchChoice::decomposed(2, length), Level(1), top)) {
+        match error(plan(SwitchMethod::klss(2, length), Level(1), top)) {
             LatticeError::FewAuxiliaryPrimes { bits, needed, available } => {
                 assert!((available - 180.0).abs() < 0.1 && needed > available && bits > 90.0, "{bits} {needed} {available}");
             }
@@ -231,19 +228,19 @@ fn choices_that_a_level_cannot_make_are_refused_with_their_numbers() {
     }
     let bare = chain_of_no_auxiliary_primes();
     let none = any_choice(&bare, &Arc::new(Gadget::by_bits(&bare, 36.5)), 1);
-    match error(none.plan_of_choice(SwitchChoice::decomposed(1, 1), Level(0), Level(0))) {
+    match error(none.tables_of_method(SwitchMethod::klss(1, 1), Level(0), Level(0))) {
         LatticeError::FewAuxiliaryPrimes { available, .. } => assert_eq!(available, 0.0),
         other => panic!("{other}"),
     }
     // Levels.
     let out = |level| LatticeError::LevelOutOfRange { level, max: 5 };
     for level in [6, usize::MAX] {
-        assert_eq!(error(plan(SwitchChoice::hybrid(2), Level(level), top)), out(level));
-        assert_eq!(error(plan(SwitchChoice::hybrid(2), Level(0), Level(level))), out(level));
+        assert_eq!(error(plan(SwitchMethod::hybrid(2), Level(level), top)), out(level));
+        assert_eq!(error(plan(SwitchMethod::hybrid(2), Level(0), Level(level))), out(level));
     }
-    assert_eq!(error(plan(SwitchChoice::hybrid(2), Level(4), reach)), LatticeError::KeyLevelTooLow { key_level: 3, level: 4 });
+    assert_eq!(error(plan(SwitchMethod::hybrid(2), Level(4), reach)), LatticeError::KeyLevelTooLow { key_level: 3, level: 4 });
     // By policy the same choices are the same errors, wherever a switch begins.
-    let wrong = fixed(&chain, &pairs, SwitchChoice::decomposed(2, 0), 1);
+    let wrong = fixed(&chain, &pairs, SwitchMethod::klss(2, 0), 1);
     let s = secret(&chain, 1, 1, &mut rng(1));
     let key = SwitchKey::change_of_secret(&chain, &pairs, top, &s, &s, &mut rng(2)).expect("key");
     let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(1)), &mut rng(3)).expect("zero").mask()[0].clone();
@@ -270,15 +267,15 @@ fn a_level_whose_digits_fit_switches_where_higher_levels_do_not() {
     let gadget = Arc::new(Gadget::by_bits(&chain, 80.5));
     let (s, top) = (secret(&chain, 1, 1, &mut rng(1)), chain.max_level());
     let key = SwitchKey::change_of_secret(&chain, &gadget, top, &s, &s, &mut rng(2)).expect("key");
-    for choice in [SwitchChoice::hybrid(2), SwitchChoice::decomposed(2, 2)] {
+    for choice in [SwitchMethod::hybrid(2), SwitchMethod::klss(2, 2)] {
         let switcher = fixed(&chain, &gadget, choice, 1);
         for level in (0..=top.0).map(Level) {
-            let plan = switcher.plan(level);
+            let plan = switcher.tables(level);
             if level > Level(2) {
                 assert!(matches!(error(plan), LatticeError::DigitTooLarge { .. }), "level {level}");
                 continue;
             }
-            assert_eq!(plan.expect("its digits fit").choice(), choice, "level {level}");
+            assert_eq!(plan.expect("its digits fit").method(), choice, "level {level}");
             let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng(3)).expect("zero").mask()[0].clone();
             switcher.switch(&[&u], &key).expect("switch");
         }
@@ -292,13 +289,13 @@ fn sums_of_products_that_do_not_fit_are_refused_and_left_as_they_are() {
     let rng = &mut rng(4);
     let gadget = Arc::new(one.switcher.gadget().clone());
     let switcher = any_choice(&one.chain, &gadget, 2);
-    let product = |rank: usize, bodies: usize, choice: SwitchChoice, level: Level| -> Extended {
+    let product = |rank: usize, bodies: usize, choice: SwitchMethod, level: Level| -> Extended {
         let (from, to) = (secret(&one.chain, 1, bodies, &mut common::rng(5)), secret(&one.chain, rank, bodies, &mut common::rng(6)));
         let key = SwitchKey::change_of_secret(&one.chain, &gadget, one.chain.max_level(), &from, &to, &mut common::rng(7)).expect("key");
-        let plan = switcher.plan_of_choice(choice, level, one.chain.max_level()).expect("plan");
+        let plan = switcher.tables_of_method(choice, level, one.chain.max_level()).expect("plan");
         switcher.product_by(&plan, &[&one.input(level)], &key).expect("product")
     };
-    let (hybrid, decomposed) = (SwitchChoice::hybrid(2), SwitchChoice::decomposed(2, 2));
+    let (hybrid, decomposed) = (SwitchMethod::hybrid(2), SwitchMethod::klss(2, 2));
     for (left, right) in [(hybrid, hybrid), (hybrid, decomposed), (decomposed, hybrid), (decomposed, decomposed)] {
         let mut sum = product(2, 1, left, level);
         let before = sum.to_eval().expect("one part");
@@ -307,10 +304,10 @@ fn sums_of_products_that_do_not_fit_are_refused_and_left_as_they_are() {
         assert_eq!(error(sum.add_assign(&product(1, 2, right, level))), ranks);
         assert_eq!(error(sum.add_assign(&product(2, 2, right, level))), LatticeError::BodiesMismatch { left: 1, right: 2 });
         assert_eq!(error(sum.add_assign(&product(2, 1, right, Level(1)))), LatticeError::BasisMismatch { left: 6, right: 5 });
-        let wider = SwitchChoice { special: 3, ..right };
+        let wider = SwitchMethod { special: 3, ..right };
         assert_eq!(error(sum.add_assign(&product(2, 1, wider, level))), LatticeError::BasisMismatch { left: 6, right: 7 });
         for other in [&worlds[2], &worlds[3]] {
-            let plan = other.switcher.plan_of_choice(right, level, other.chain.max_level()).expect("plan");
+            let plan = other.switcher.tables_of_method(right, level, other.chain.max_level()).expect("plan");
             let alien = other.switcher.product_by(&plan, &[&other.input(level)], &other.key).expect("product");
             let rings = LatticeError::RingMismatch { left: DEGREE, right: other.chain.ring().degree() };
             assert_eq!(error(sum.add_assign(&alien)), rings);
@@ -337,7 +334,7 @@ fn sums_of_products_that_do_not_fit_are_refused_and_left_as_they_are() {
     let s = secret(&one.chain, 1, 1, rng);
     let key = SwitchKey::change_of_secret(&one.chain, &gadget, Level(0), &s, &s, rng).expect("key");
     for choice in [hybrid, decomposed] {
-        let plan = switcher.plan_of_choice(choice, Level(0), Level(0)).expect("plan");
+        let plan = switcher.tables_of_method(choice, Level(0), Level(0)).expect("plan");
         let product = switcher.product_by(&plan, &[&one.input(Level(0))], &key).expect("product");
         assert_eq!(switcher.mod_down_rescale(&product).err(), Some(LatticeError::NoLevelLeft));
     }

@@ -6,9 +6,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::Values;
-use clathrate_ckks::matrix::Weights;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator};
 use pyo3::exceptions::{PyTypeError, PyValueError, PyZeroDivisionError};
 use pyo3::prelude::*;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clathrate_arith::Isa;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::params::Explanation;
+use clathrate_ckks::parameters::Explanation;
 use clathrate_ckks::tune;
 use clathrate_ckks::{CkksError, ModuleShape, Params, ParamsSpec, Runtime};
 use clathrate_lattice::Level;
@@ -142,6 +142,8 @@ impl PyParams {
             relative: None,
             log2_scale,
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
+            ephemeral_weight: None,
+            ephemeral_special: None,
             digit_bits,
             insecure,
             below_128,
@@ -166,7 +168,7 @@ impl PyParams {
         key_expansion: Option<f64>,
         key_cache_mib: Option<f64>,
     ) -> PyResult<Self> {
-        let spec = clathrate_ckks::params::preset(name).map_err(|error| raise(py, error))?;
+        let spec = clathrate_ckks::parameters::preset(name).map_err(|error| raise(py, error))?;
         Self::build(py, spec, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
     }
 
@@ -245,9 +247,9 @@ impl PyParams {
     ///
     /// Errors: `ParamsError` where there are no special primes; `LevelError`.
     #[pyo3(signature = (level=None))]
-    fn switching_plan(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<PySwitchingPlan> {
+    fn switching_report(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<PySwitchingPlan> {
         let reach = self.level(py, level)?;
-        detached(py, || self.params.switching_plan(Some(reach))).map(|plan| PySwitchingPlan { plan })
+        detached(py, || self.params.switching_report(Some(reach))).map(|plan| PySwitchingPlan { plan })
     }
 
     /// The canonical scale of a level: fresh ciphertexts there have it, and rescaled products of the level above.
@@ -456,7 +458,7 @@ impl PyExplanation {
 /// Names of the presets.
 #[pyfunction]
 pub fn preset_names() -> Vec<String> {
-    clathrate_ckks::params::preset_names()
+    clathrate_ckks::parameters::preset_names()
 }
 
 /// What this machine runs: `version`, `kernels` (name to whether it runs here), `fastest`, `chosen` (after the environment

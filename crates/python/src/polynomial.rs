@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use clathrate_ckks::circuits::polynomial::{PolynomialExplanation, UNIT_DOMAIN};
 use clathrate_ckks::keys::Values;
-use clathrate_ckks::polynomial::{PolynomialExplanation, UNIT_DOMAIN};
 use clathrate_ckks::{Polynomial, PolynomialBasis, PolynomialPlan, RankSteps};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

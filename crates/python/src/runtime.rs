@@ -1,8 +1,8 @@
 //! How to run, as Python says it: threads, kernels, ways of switching, memory limits.
 
 use clathrate_ckks::Runtime;
-use clathrate_ckks::params::Switching;
-use clathrate_lattice::switch::SwitchChoice;
+use clathrate_ckks::parameters::Switching;
+use clathrate_lattice::switch::SwitchMethod;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -56,8 +56,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for SwitchingOption {
             })
         };
         Ok(Self(match (name.as_deref(), parts.len()) {
-            (Some("hybrid"), 2) => SwitchChoice::hybrid(number(1)?).into(),
-            (Some("decomposed"), 3) => SwitchChoice::decomposed(number(1)?, number(2)?).into(),
+            (Some("hybrid"), 2) => SwitchMethod::hybrid(number(1)?).into(),
+            (Some("decomposed"), 3) => SwitchMethod::klss(number(1)?, number(2)?).into(),
             _ => return Err(refuse()),
         }))
     }
@@ -69,10 +69,10 @@ impl SwitchingOption {
         Ok(match self.0 {
             Switching::Fastest => "fastest".into_pyobject(py)?.into_any(),
             Switching::AsMade => "as_made".into_pyobject(py)?.into_any(),
-            Switching::Fixed(SwitchChoice { special, key_digit: Some(length), .. }) => {
+            Switching::Fixed(SwitchMethod { special, key_digit: Some(length), .. }) => {
                 ("decomposed", special, length).into_pyobject(py)?.into_any()
             }
-            Switching::Fixed(SwitchChoice { special, .. }) => ("hybrid", special).into_pyobject(py)?.into_any(),
+            Switching::Fixed(SwitchMethod { special, .. }) => ("hybrid", special).into_pyobject(py)?.into_any(),
         })
     }
 }

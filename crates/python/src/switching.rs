@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clathrate_arith::Isa;
-use clathrate_ckks::params::SwitchingPlan;
+use clathrate_ckks::parameters::SwitchingReport;
 use clathrate_ckks::tune as machine;
 use pyo3::prelude::*;
 
@@ -11,10 +11,10 @@ use crate::errors::{exception, raise};
 use crate::params::from_json;
 use crate::run::with_progress;
 
-/// How each level switches: `print(params.switching_plan())`, or its `rows`.
-#[pyclass(frozen, module = "clathrate", name = "SwitchingPlan")]
+/// How each level switches: `print(params.switching_report())`, or its `rows`.
+#[pyclass(frozen, module = "clathrate", name = "SwitchingReport")]
 pub struct PySwitchingPlan {
-    pub plan: SwitchingPlan,
+    pub plan: SwitchingReport,
 }
 
 #[pymethods]

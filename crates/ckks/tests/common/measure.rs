@@ -60,7 +60,7 @@ pub fn slot_bits(params: &Params, variance: f64, scale: f64) -> f64 {
 /// Variance that one rotation, or the relinearisation with `inputs` inputs, adds at `level` by keys made for levels up to `level`: they
 /// have no primes of higher steps to borrow.
 pub fn switch_variance(params: &Params, inputs: usize, level: Level) -> f64 {
-    let plan = params.switcher().and_then(|switcher| Ok(switcher.plan_for(level, level)?)).expect("special primes");
+    let plan = params.switcher().and_then(|switcher| Ok(switcher.tables_for(level, level)?)).expect("special primes");
     params.noise_model().coalesced_switch(inputs, &plan.noise_digits(), plan.log2_special())
 }
 

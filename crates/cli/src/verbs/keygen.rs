@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use clathrate_ckks::needs::Reach;
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::{CkksError, KeyNeeds, Params, Runtime, SecretKey};
 use clathrate_lattice::Level;
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! `clathrate params`: list, explain and save parameter sets.
 
-use clathrate_ckks::params::{preset, preset_names};
+use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::{ParamsSpec, Runtime};
 use serde_json::json;
 
@@ -16,7 +16,7 @@ pub fn run(action: &ParamsAction, console: &Console, runtime: &Runtime) -> Resul
         ParamsAction::List => list(console),
         ParamsAction::Show { source, plan: true } => {
             let params = files::params(source, runtime)?;
-            let plan = params.switching_plan(None)?;
+            let plan = params.switching_report(None)?;
             console.result(&plan, &json!({ "plan": plan, "digest": hex(params.digest()), "insecure": params.is_insecure() }))
         }
         ParamsAction::Show { source, plan: false } => {

@@ -10,7 +10,6 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::distribution::SecretDistribution;
 use super::error::SamplingError;
-use super::gaussian;
 use super::sorting::sort_oblivious;
 use super::xof::MaskSeed;
 
@@ -151,14 +150,6 @@ impl SecretRng {
         }
         Ok(())
     }
-
-    /// Fills `out` with the error distribution: a centred discrete Gaussian of standard deviation 3.2.
-    ///
-    /// Range: `|e| <= ERROR_BOUND` = 32; statistical distance from the ideal below 2^-78 per value. Constant time.
-    pub fn gaussian(&mut self, out: &mut [i64]) {
-        gaussian::fill(self, out);
-    }
-
     /// Fills `out` with noise uniform in `[-2^(bits - 1), 2^(bits - 1))`, to drown what a decryption would show of its error.
     ///
     /// # Errors

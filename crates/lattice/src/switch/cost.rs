@@ -4,7 +4,7 @@ use clathrate_arith::Isa;
 use clathrate_arith::limbs::serve_division;
 use serde::{Deserialize, Serialize};
 
-use super::choice::{KeyShape, packed_bytes};
+use super::representation::{KeyRepresentation, packed_bytes};
 use crate::chain::{Chain, Level};
 use crate::gadget::Gadget;
 use crate::poly::Basis;
@@ -137,13 +137,20 @@ impl MachineProfile {
 /// Counts of a switch at `level` by keys in `shape`, from Eval to Eval form, of `inputs` polynomials to `columns`. [klss, Table 1], with the
 /// transforms around it and the mod-down.
 #[must_use]
-pub(super) fn counts(chain: &Chain, gadget: &Gadget, shape: &KeyShape, level: Level, inputs: usize, columns: usize) -> SwitchCounts {
+pub(super) fn counts(
+    chain: &Chain,
+    gadget: &Gadget,
+    shape: &KeyRepresentation,
+    level: Level,
+    inputs: usize,
+    columns: usize,
+) -> SwitchCounts {
     let moduli = chain.ring().moduli();
     let bits_of = |index: usize| (moduli[index].value() as f64).log2();
     let mut counts = SwitchCounts::default();
     let primes = chain.basis(level).len();
     let extended: Vec<usize> = (0..primes).chain(shape.special.indices().iter().copied()).collect();
-    let products = shape.decomposed.as_ref().map_or(&extended[..], |digits| digits.auxiliary.indices());
+    let products = shape.klss.as_ref().map_or(&extended[..], |digits| digits.auxiliary.indices());
     let own = |run: &std::ops::Range<usize>| -> Vec<usize> {
         let members = gadget.digits()[run.clone()].iter().flat_map(|digit| digit.indices().iter().copied());
         members.filter(|&i| i < primes).collect()
@@ -158,7 +165,7 @@ pub(super) fn counts(chain: &Chain, gadget: &Gadget, shape: &KeyShape, level: Le
     // The inputs' coefficients, and the mod-down's results.
     (0..primes).for_each(|index| transform(index, inputs + columns));
     let groups = shape
-        .decomposed
+        .klss
         .as_ref()
         .map_or(1, |key| key.digits.iter().filter(|digit| digit.indices().iter().any(|index| extended.contains(index))).count());
     for &index in products {
@@ -171,7 +178,7 @@ pub(super) fn counts(chain: &Chain, gadget: &Gadget, shape: &KeyShape, level: Le
         counts.products += inputs * columns * (digits.len() * groups) as f64;
         counts.key_bytes += inputs * columns * (digits.len() * groups * packed_bytes(chain.ring(), &Basis::new([index]))) as f64;
     }
-    if shape.decomposed.is_some() {
+    if shape.klss.is_some() {
         products.iter().for_each(|&index| transform(index, columns * groups as f64));
         counts.conversions += columns * ((products.len() + 1) * extended.len()) as f64;
     } else {

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use clathrate_arith::{Buffer, FactorShape, Factors};
 
-use super::forms::KeyForms;
+use super::derived::DerivedKeys;
+use super::representation::KeyRepresentation;
+use super::secret_matrix::SecretMatrix;
 use crate::bundle::{Bundle, expand_mask, gaussian_poly};
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
@@ -20,47 +22,6 @@ use crate::secret::{SecretKey, SecretPoly};
 
 /// Domain-separation string of the seeds of a key's entries.
 const ENTRY_DOMAIN: &str = "clathrate switch key entry v1";
-
-/// The matrix `T` of a switch: one row per input, one column per body of the result.
-#[derive(Debug)]
-pub struct SecretMatrix {
-    rows: Vec<Vec<SecretPoly>>,
-}
-
-impl SecretMatrix {
-    /// `T[i][b] = s_{b,i}`: for a change of secret, a rotation, a rank-down.
-    #[must_use]
-    pub fn linear(secret: &SecretKey, ring: &Ring, basis: &Basis) -> Self {
-        let mut rows: Vec<Vec<SecretPoly>> = (0..secret.rank()).map(|_| Vec::new()).collect();
-        for body in 0..secret.bodies() {
-            for (row, poly) in rows.iter_mut().zip(secret.eval(ring, basis, body)) {
-                row.push(poly);
-            }
-        }
-        Self { rows }
-    }
-
-    /// `T = s_i s_j` for `i <= j` in lexicographic order: for relinearisation at rank `k`. [dpad-he, sec. 3.1]
-    ///
-    /// # Errors
-    /// [`LatticeError::ManyBodies`] where the secret has more than one body; [`LatticeError::RingMismatch`].
-    pub fn quadratic(secret: &SecretKey, ring: &Ring, basis: &Basis) -> Result<Self, LatticeError> {
-        if secret.bodies() != 1 {
-            return Err(LatticeError::ManyBodies { operation: "relinearisation", bodies: secret.bodies() });
-        }
-        secret.check_degree(ring)?;
-        let polys = secret.eval(ring, basis, 0);
-        let mut rows = Vec::new();
-        for i in 0..polys.len() {
-            for j in i..polys.len() {
-                let mut product = polys[i].get().clone();
-                product.mul_assign(polys[j].get())?;
-                rows.push(vec![SecretPoly::new(product)]);
-            }
-        }
-        Ok(Self { rows })
-    }
-}
 
 /// A switching key: `R x d` bundles over the key's whole modulus, masks from one seed, held as packed factors.
 #[derive(Debug, Clone)]
@@ -75,7 +36,7 @@ pub struct SwitchKey {
     seed: MaskSeed,
     /// Term `digit * inputs + input`; columns are the mask, then the bodies.
     factors: Arc<Factors>,
-    forms: Arc<KeyForms>,
+    derived: Arc<DerivedKeys>,
 }
 
 impl SwitchKey {
@@ -102,8 +63,8 @@ impl SwitchKey {
         let (ring, basis) = (chain.ring(), chain.key_basis(level));
         let seed = rng.mask_seed();
         let secrets: Vec<Vec<SecretPoly>> = (0..target.bodies()).map(|body| target.eval(ring, &basis, body)).collect();
-        let mut entries = Vec::with_capacity(matrix.rows.len() * gadget.digit_count(chain, level));
-        for row in &matrix.rows {
+        let mut entries = Vec::with_capacity(matrix.inputs() * gadget.digit_count(chain, level));
+        for row in matrix.rows() {
             if row.len() != target.bodies() {
                 return Err(LatticeError::BodiesMismatch { left: row.len(), right: target.bodies() });
             }
@@ -113,19 +74,21 @@ impl SwitchKey {
                 let mask = expand_mask(&entry_seed, ring, &basis, target.rank());
                 let xs: Vec<&Poly<Eval>> = mask.iter().collect();
                 let mut bodies = Vec::with_capacity(target.bodies());
-                for (secret, factor) in secrets.iter().zip(row) {
+                for (secret, entry) in secrets.iter().zip(row) {
                     let ys: Vec<&Poly<Eval>> = secret.iter().map(SecretPoly::get).collect();
                     let mut body = gaussian_poly(ring, &basis, rng).into_eval();
                     body.sub_assign(SecretPoly::new(Poly::inner_product(&xs, &ys)?).get())?;
-                    let mut message = factor.get().clone();
-                    message.mul_constants_assign(&constants);
-                    body.add_assign(SecretPoly::new(message).get())?;
+                    if let Some(entry) = entry {
+                        let mut message = entry.get().clone();
+                        message.mul_constants_assign(&constants);
+                        body.add_assign(SecretPoly::new(message).get())?;
+                    }
                     bodies.push(body);
                 }
                 entries.push(Bundle::new(mask, bodies)?);
             }
         }
-        Self::from_entries(chain, gadget, level, matrix.rows.len(), seed, &entries)
+        Self::from_entries(chain, gadget, level, matrix.inputs(), seed, &entries)
     }
 
     /// A key from its seed and its bodies (`bodies[i * digits + j][b]`), as files store it.
@@ -196,7 +159,7 @@ impl SwitchKey {
             rank,
             seed,
             factors: Arc::new(factors),
-            forms: Arc::default(),
+            derived: Arc::default(),
         })
     }
 
@@ -236,6 +199,12 @@ impl SwitchKey {
         self.factors.shape().columns - self.rank
     }
 
+    /// Polynomials of each entry: mask and bodies.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.factors.shape().columns
+    }
+
     /// The seed of all masks.
     #[must_use]
     pub fn seed(&self) -> MaskSeed {
@@ -265,10 +234,15 @@ impl SwitchKey {
         &self.factors
     }
 
-    /// What has been derived from this key.
+    /// The representations that have been derived from this key.
     #[must_use]
-    pub fn forms(&self) -> &Arc<KeyForms> {
-        &self.forms
+    pub fn derived(&self) -> &Arc<DerivedKeys> {
+        &self.derived
+    }
+
+    /// Bytes that this key takes in `representation`; 0 where it is used unchanged.
+    pub(super) fn bytes_in(&self, representation: &KeyRepresentation) -> usize {
+        representation.bytes_for(&self.ring, self.inputs, self.columns())
     }
 
     /// The key's basis: ciphertext primes up to its level, then special primes.

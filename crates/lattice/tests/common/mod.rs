@@ -2,13 +2,13 @@
 #![allow(dead_code)]
 
 pub mod canonical;
-pub mod crossing;
+pub mod temporary_rank;
 
 use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{CpuEngine, Isa, Modulus};
-use clathrate_lattice::switch::{SwitchChoice, SwitchPolicy};
+use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{Bundle, Chain, Eval, Gadget, Level, Poly, Ring, SecretDistribution, SecretKey, SecretRng, Switcher};
 use clathrate_testkit::{CountingEngine, oracle};
 use num_bigint::BigInt;
@@ -111,12 +111,12 @@ pub fn mixed_chain(degree: usize, auxiliary: usize) -> Arc<Chain> {
 }
 
 /// A switcher that switches by `choice` at all levels.
-pub fn fixed(chain: &Arc<Chain>, gadget: &Arc<Gadget>, choice: SwitchChoice, inputs: usize) -> Switcher {
+pub fn fixed(chain: &Arc<Chain>, gadget: &Arc<Gadget>, choice: SwitchMethod, inputs: usize) -> Switcher {
     let policy = SwitchPolicy::Fixed(choice);
     Switcher::with_policy(chain.clone(), gadget.clone(), policy, inputs, 1 << 30).expect("switcher")
 }
 
 /// A switcher for plans that the caller chooses.
 pub fn any_choice(chain: &Arc<Chain>, gadget: &Arc<Gadget>, inputs: usize) -> Switcher {
-    fixed(chain, gadget, SwitchChoice::as_made(chain), inputs)
+    fixed(chain, gadget, SwitchMethod::as_made(chain), inputs)
 }

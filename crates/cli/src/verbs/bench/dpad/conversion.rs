@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use clathrate_arith::{Automorphism, GaloisElement};
-use clathrate_ckks::needs::Reach;
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::{Evaluator, Runtime, SecretKey};
 use clathrate_lattice::SwitchKey;
 use serde_json::json;

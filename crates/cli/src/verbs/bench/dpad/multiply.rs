@@ -2,7 +2,7 @@
 
 use clathrate_ckks::Runtime;
 use clathrate_lattice::switch::SwitchCounts;
-use clathrate_lattice::{Bundle, Crossing, Eval, LatticeError, Poly, SecretKey, SwitchKey, Switcher};
+use clathrate_lattice::{Bundle, Eval, LatticeError, Poly, SecretKey, SwitchKey, Switcher, TemporaryRank};
 use serde_json::json;
 
 use super::sets::Set;
@@ -29,7 +29,7 @@ enum Way<'k> {
     /// By one switch. [dpad-he, sec. 3.1]
     Direct(&'k Switcher, &'k SwitchKey),
     /// By way of the temporary rank. [dpad-he, Algorithm 1]
-    Crossing(Crossing<'k>, &'k SwitchKey),
+    TemporaryRank(TemporaryRank<'k>, &'k SwitchKey),
     /// As the first, by keys of fewer inputs each.
     Parts(&'k Switcher, &'k [SwitchKey]),
 }
@@ -39,7 +39,7 @@ impl Way<'_> {
         let tensor = x.tensor(y)?;
         match self {
             Self::Direct(switcher, key) => tensor.relinearise_rescale(switcher, key),
-            Self::Crossing(crossing, up) => tensor.cross_relinearise_rescale(*crossing, up),
+            Self::TemporaryRank(crossing, up) => tensor.cross_relinearise_rescale(*crossing, up),
             Self::Parts(switcher, keys) => {
                 let quadratic: Vec<&Poly<Eval>> = tensor.quadratic().iter().collect();
                 let mut products = quadratic
@@ -63,15 +63,15 @@ impl Way<'_> {
         let transforms = |counts: &SwitchCounts| counts.transforms.iter().sum::<f64>();
         let hadamard = |counts: &SwitchCounts| counts.conversions + counts.products;
         let direct = |switcher: &Switcher, key: &SwitchKey| -> Result<(f64, f64), Failure> {
-            let plan = switcher.plan_for_keys(level, &[key])?;
+            let plan = switcher.tables_for_keys(level, &[key])?;
             let counts = switcher.counts(&plan, setting.products(), rank + 1);
             Ok((transforms(&counts), tensor + hadamard(&counts)))
         };
         match self {
             Self::Direct(switcher, key) => direct(switcher, key),
             Self::Parts(switcher, keys) => direct(switcher, &keys[0]),
-            Self::Crossing(crossing, up) => {
-                let (wide, base) = (crossing.wide.plan_for_keys(level, &[*up])?, crossing.base.plan_for_keys(level, &[crossing.down])?);
+            Self::TemporaryRank(crossing, up) => {
+                let (wide, base) = (crossing.wide.tables_for_keys(level, &[*up])?, crossing.base.tables_for_keys(level, &[crossing.down])?);
                 let further = up.rank() - rank;
                 let first = crossing.wide.counts(&wide, setting.products(), up.rank() + 1);
                 let second = crossing.base.counts(&base, further, rank + 1);
@@ -117,7 +117,7 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
         if let Some((up, down)) = &made.crossing
             && let Some(crossing) = setting.crossing(keys, down)
         {
-            ways.push(("dpad", keys, Way::Crossing(crossing, up)));
+            ways.push(("dpad", keys, Way::TemporaryRank(crossing, up)));
         }
     }
     let (x, y) = (setting.uniform()?, setting.uniform()?);
@@ -210,13 +210,13 @@ fn expected(
 
 fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Result<Extra, Failure> {
     let (chain, level) = (setting.chain(), setting.top());
-    let mut extra = setting.extra(keys, matches!(way, Way::Crossing(..)));
+    let mut extra = setting.extra(keys, matches!(way, Way::TemporaryRank(..)));
     let held: Vec<&SwitchKey> = match way {
         Way::Direct(_, key) => vec![key],
         Way::Parts(_, keys) => keys.iter().collect(),
-        Way::Crossing(crossing, up) => vec![up, crossing.down],
+        Way::TemporaryRank(crossing, up) => vec![up, crossing.down],
     };
-    let derived: usize = if keys == Keys::Planned { held.iter().map(|key| key.forms().bytes()).sum() } else { 0 };
+    let derived: usize = if keys == Keys::Planned { held.iter().map(|key| key.derived().bytes()).sum() } else { 0 };
     let mut sizes = (held.iter().map(|key| key.bytes()).sum::<usize>(), held.iter().map(|key| stored_bytes(chain, key)).sum::<usize>());
     if let Way::Parts(_, parts) = way {
         // The whole key's.
@@ -227,9 +227,9 @@ fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Re
     let (transforms, hadamard) = way.counts(setting)?;
     let switcher = match way {
         Way::Direct(switcher, _) | Way::Parts(switcher, _) => switcher,
-        Way::Crossing(crossing, _) => crossing.base,
+        Way::TemporaryRank(crossing, _) => crossing.base,
     };
-    let plan = switcher.plan_for_keys(level, &held[held.len() - 1..])?;
+    let plan = switcher.tables_for_keys(level, &held[held.len() - 1..])?;
     insert(
         &mut extra,
         &json!({
@@ -242,8 +242,8 @@ fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Re
             "choice": choice(&plan),
         }),
     );
-    if let Way::Crossing(crossing, up) = way {
-        let wide = crossing.wide.plan_for_keys(level, &[*up])?;
+    if let Way::TemporaryRank(crossing, up) = way {
+        let wide = crossing.wide.tables_for_keys(level, &[*up])?;
         let more = json!({ "temporary_primes": wide.special().len(), "wide_digits": wide.digit_count(), "wide_choice": choice(&wide) });
         insert(&mut extra, &more);
     }
@@ -251,8 +251,8 @@ fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Re
 }
 
 /// What a plan chose.
-fn choice(plan: &clathrate_lattice::switch::SwitchPlan) -> serde_json::Value {
-    let choice = plan.choice();
+fn choice(plan: &clathrate_lattice::switch::SwitchTables) -> serde_json::Value {
+    let choice = plan.method();
     let engine = if choice.key_digit.is_some() { "decomposed" } else { "hybrid" };
     json!({ "engine": engine, "special": choice.special, "coalesced": choice.coalesced, "key_digit": choice.key_digit })
 }

@@ -89,7 +89,7 @@ fn measure(setting: &Setting<'_>, x: &Bundle<Eval>, (plain, hoisted): (&[Turn], 
         let Some(crossing) = setting.crossing(keys, down) else { continue };
         let (steps, switcher) = (&steps, setting.params(keys).switcher()?);
         names.push((keys, "rank_hoisted"));
-        works.push(Box::new(move || Ok(x.rotate_crossing(steps, crossing)?)));
+        works.push(Box::new(move || Ok(x.rotate_rank_hoisted(steps, crossing)?)));
         if plain.len() == count {
             names.push((keys, "plain"));
             works.push(Box::new(move || {

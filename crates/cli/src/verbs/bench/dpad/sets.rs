@@ -54,7 +54,7 @@ pub fn names() -> Vec<&'static str> {
 impl Set {
     /// The specification with the paper's temporary rank, for a quick run at a small degree that protects nothing.
     pub fn spec(&self, quick: bool) -> Result<ParamsSpec, CkksError> {
-        let mut spec = clathrate_ckks::params::preset(self.preset)?;
+        let mut spec = clathrate_ckks::parameters::preset(self.preset)?;
         if self.lifted {
             spec.degree *= spec.rank;
             spec.rank = 1;

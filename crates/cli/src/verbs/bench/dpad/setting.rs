@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use clathrate_arith::packing::{VECTOR, packed_bits};
-use clathrate_ckks::params::{DEFAULT_KEY_EXPANSION, Switching};
+use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, Switching};
 use clathrate_ckks::{Params, ParamsSpec, Runtime};
 use clathrate_lattice::security::estimated_bits;
-use clathrate_lattice::switch::{MachineProfile, Planner, SwitchChoice, SwitchPolicy};
-use clathrate_lattice::{Bundle, Chain, Crossing, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher};
+use clathrate_lattice::switch::{MachineProfile, Planner, SwitchMethod, SwitchPolicy};
+use clathrate_lattice::{Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher, TemporaryRank};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -203,9 +203,9 @@ impl<'a> Setting<'a> {
     }
 
     /// The way to the temporary rank and back by `down`.
-    pub fn crossing<'k>(&'k self, keys: Keys, down: &'k SwitchKey) -> Option<Crossing<'k>> {
+    pub fn crossing<'k>(&'k self, keys: Keys, down: &'k SwitchKey) -> Option<TemporaryRank<'k>> {
         let params = self.params(keys);
-        Some(Crossing { wide: &params.temporary()?.switcher, base: params.switcher().ok()?, down })
+        Some(TemporaryRank { wide: &params.temporary()?.switcher, base: params.switcher().ok()?, down })
     }
 
     /// A fresh secret of the temporary rank that begins with this one.
@@ -268,7 +268,7 @@ impl<'a> Setting<'a> {
 fn relineariser(params: &Params) -> Result<Switcher, Failure> {
     let (own, rank) = (params.switcher()?, params.rank());
     let policy = match own.policy() {
-        SwitchPolicy::Fixed(_) => SwitchPolicy::Fixed(SwitchChoice::as_made(params.chain())),
+        SwitchPolicy::Fixed(_) => SwitchPolicy::Fixed(SwitchMethod::as_made(params.chain())),
         SwitchPolicy::Planned(planner) => {
             let profile: MachineProfile = planner.profile().clone();
             SwitchPolicy::Planned(Planner::new(profile, rank + 1, DEFAULT_KEY_EXPANSION))

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clathrate_ckks::needs::Reach;
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::{Ciphertext, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::Level;
 use serde_json::{Value, json};

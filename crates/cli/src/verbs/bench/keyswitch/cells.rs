@@ -1,6 +1,6 @@
 //! What is measured: the cells of the papers' tables, and at each level what may be the best. Read by the other files here.
 
-use clathrate_lattice::switch::SwitchChoice;
+use clathrate_lattice::switch::SwitchMethod;
 
 /// The set of [level-aware].
 pub const EXPANSION_PRESET: &str = "level_aware";
@@ -42,16 +42,16 @@ pub fn level_primes(preset: &str) -> &'static [usize] {
 
 /// Choices that may be the best with `free` primes to be special: all hybrid ones, a few decomposed ones, and the neighbours of what plans
 /// chose.
-pub fn candidates(free: usize, planned: &[SwitchChoice]) -> Vec<SwitchChoice> {
-    let mut choices: Vec<SwitchChoice> = DIGITS.into_iter().map(SwitchChoice::hybrid).collect();
-    choices.extend(ALWAYS.map(|(digit, key_digit)| SwitchChoice::decomposed(digit, key_digit)));
+pub fn candidates(free: usize, planned: &[SwitchMethod]) -> Vec<SwitchMethod> {
+    let mut choices: Vec<SwitchMethod> = DIGITS.into_iter().map(SwitchMethod::hybrid).collect();
+    choices.extend(ALWAYS.map(|(digit, key_digit)| SwitchMethod::klss(digit, key_digit)));
     for &choice in planned {
         let digits = neighbours(choice.special);
         match choice.key_digit {
-            None => choices.extend(digits.into_iter().map(SwitchChoice::hybrid)),
+            None => choices.extend(digits.into_iter().map(SwitchMethod::hybrid)),
             Some(key_digit) => {
-                choices.extend(digits.into_iter().map(|digit| SwitchChoice::decomposed(digit, key_digit)));
-                choices.extend(neighbours(key_digit).into_iter().map(|length| SwitchChoice::decomposed(choice.special, length)));
+                choices.extend(digits.into_iter().map(|digit| SwitchMethod::klss(digit, key_digit)));
+                choices.extend(neighbours(key_digit).into_iter().map(|length| SwitchMethod::klss(choice.special, length)));
             }
         }
     }
@@ -74,18 +74,18 @@ mod tests {
 
     #[test]
     fn candidates_hold_the_planned_choice_and_its_neighbours_and_fit() {
-        let planned = SwitchChoice::decomposed(5, 9);
+        let planned = SwitchMethod::klss(5, 9);
         let choices = candidates(5, &[planned]);
-        for wanted in [planned, SwitchChoice::decomposed(4, 9), SwitchChoice::decomposed(5, 8), SwitchChoice::decomposed(5, 10)] {
+        for wanted in [planned, SwitchMethod::klss(4, 9), SwitchMethod::klss(5, 8), SwitchMethod::klss(5, 10)] {
             assert!(choices.contains(&wanted), "{wanted:?}");
         }
-        assert!(choices.contains(&SwitchChoice::hybrid(4)) && choices.iter().all(|choice| choice.special <= 5));
+        assert!(choices.contains(&SwitchMethod::hybrid(4)) && choices.iter().all(|choice| choice.special <= 5));
         assert!(choices.windows(2).all(|pair| pair[0] < pair[1]));
     }
 
     #[test]
     fn candidates_with_one_free_prime_have_digits_of_one() {
-        assert_eq!(candidates(1, &[]), [SwitchChoice::hybrid(1)]);
+        assert_eq!(candidates(1, &[]), [SwitchMethod::hybrid(1)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Whole operations under both engines: a relinearised product and a rotation. [klss, Table 5]
 
 use clathrate_arith::{Automorphism, GaloisElement};
-use clathrate_lattice::switch::{SwitchChoice, SwitchPolicy};
+use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{LatticeError, SecretRng, SwitchKey};
 use serde_json::json;
 
@@ -36,18 +36,18 @@ pub fn run(setting: &Setting<'_>, sweep: &Sweep<'_>) -> Result<(), Failure> {
 }
 
 /// For each length of digits the hybrid engine, and the other with the key digits that were fastest.
-fn choices(setting: &Setting<'_>, sweep: &Sweep<'_>) -> Vec<SwitchChoice> {
+fn choices(setting: &Setting<'_>, sweep: &Sweep<'_>) -> Vec<SwitchMethod> {
     let (_, longest) = paper_sizes(setting.preset);
     let of_digit = |digit: usize| {
-        let fits = |choice: SwitchChoice| choice.special == digit && choice.key_digit.is_some();
+        let fits = |choice: SwitchMethod| choice.special == digit && choice.key_digit.is_some();
         let fastest = sweep.best(setting.all_primes() - digit, fits);
-        let usual = SwitchChoice::decomposed(digit, KEY_DIGITS[(digit - 1).min(KEY_DIGITS.len() - 1)]);
-        [SwitchChoice::hybrid(digit), fastest.unwrap_or(usual)]
+        let usual = SwitchMethod::klss(digit, KEY_DIGITS[(digit - 1).min(KEY_DIGITS.len() - 1)]);
+        [SwitchMethod::hybrid(digit), fastest.unwrap_or(usual)]
     };
     (1..=longest).flat_map(of_digit).collect()
 }
 
-fn multiply(setting: &Setting<'_>, choice: SwitchChoice) -> Result<(), Failure> {
+fn multiply(setting: &Setting<'_>, choice: SwitchMethod) -> Result<(), Failure> {
     let (timer, key) = (setting.timer, &setting.key);
     let primes = setting.all_primes() - choice.special;
     let level = setting.level(primes)?;
@@ -57,14 +57,14 @@ fn multiply(setting: &Setting<'_>, choice: SwitchChoice) -> Result<(), Failure> 
     expected.mul_assign(&setting.phase(&y)?)?;
     let noise = setting.noise(&x.multiply(&y, &switcher, key)?, &expected)?;
     let times = timer.measure(|| Ok(x.multiply(&y, &switcher, key)?))?;
-    let mut extra = setting.extra(&*switcher.plan_for_keys(level, &[key])?);
+    let mut extra = setting.extra(&*switcher.tables_for_keys(level, &[key])?);
     extra.insert("noise_bits".to_owned(), json!(noise));
     timer.print((MULTIPLY, &setting.label(primes, choice)), &times, &extra)?;
-    switcher.forms().clear();
+    switcher.derived_keys().clear();
     Ok(())
 }
 
-fn automorphism(setting: &Setting<'_>, choice: SwitchChoice, rotation: &Automorphism, key: &SwitchKey) -> Result<(), Failure> {
+fn automorphism(setting: &Setting<'_>, choice: SwitchMethod, rotation: &Automorphism, key: &SwitchKey) -> Result<(), Failure> {
     let timer = setting.timer;
     let primes = setting.all_primes() - choice.special;
     let level = setting.level(primes)?;
@@ -73,9 +73,9 @@ fn automorphism(setting: &Setting<'_>, choice: SwitchChoice, rotation: &Automorp
     let expected = setting.phase(&x)?.automorphism(rotation);
     let noise = setting.noise(&x.rotate(rotation, &switcher, key)?, &expected)?;
     let times = timer.measure(|| Ok(x.rotate(rotation, &switcher, key)?))?;
-    let mut extra = setting.extra(&*switcher.plan_for_keys(level, &[key])?);
+    let mut extra = setting.extra(&*switcher.tables_for_keys(level, &[key])?);
     extra.insert("noise_bits".to_owned(), json!(noise));
     timer.print((AUTOMORPHISM, &setting.label(primes, choice)), &times, &extra)?;
-    switcher.forms().clear();
+    switcher.derived_keys().clear();
     Ok(())
 }

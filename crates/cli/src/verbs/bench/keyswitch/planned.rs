@@ -1,7 +1,7 @@
 //! The switch that the plan chooses at each level, in turns with the best fixed choice that the sweep found there.
 
-use clathrate_ckks::params::DEFAULT_KEY_EXPANSION;
-use clathrate_lattice::switch::{SwitchChoice, SwitchPolicy};
+use clathrate_ckks::parameters::DEFAULT_KEY_EXPANSION;
+use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy};
 use serde_json::json;
 
 use super::cells::level_primes;
@@ -26,20 +26,20 @@ pub fn run(setting: &Setting<'_>, sweep: &Sweep<'_>) -> Result<(), Failure> {
 fn levels(setting: &Setting<'_>, sweep: &Sweep<'_>, work: &str, expansion: f64) -> Result<(), Failure> {
     let (timer, key) = (setting.timer, &setting.key);
     let planned = setting.planning(expansion)?;
-    let fixed = setting.switcher(SwitchPolicy::Fixed(SwitchChoice::as_made(setting.chain())))?;
+    let fixed = setting.switcher(SwitchPolicy::Fixed(SwitchMethod::as_made(setting.chain())))?;
     let Some(map) = setting.map(&planned) else { return Ok(()) };
     // Forms of one choice at a time: together they may be more than fits.
-    let mut held: Option<(SwitchChoice, Option<SwitchChoice>)> = None;
+    let mut held: Option<(SwitchMethod, Option<SwitchMethod>)> = None;
     for &primes in level_primes(setting.preset) {
         let level = setting.level(primes)?;
-        let plan = planned.plan_for(level, key.level())?;
+        let plan = planned.tables_for(level, key.level())?;
         let best = if work == SWITCH_PLANNED { sweep.best(primes, |_| true) } else { None };
-        if held.is_some_and(|held| held != (plan.choice(), best)) {
-            planned.forms().clear();
-            fixed.forms().clear();
+        if held.is_some_and(|held| held != (plan.method(), best)) {
+            planned.derived_keys().clear();
+            fixed.derived_keys().clear();
         }
-        held = Some((plan.choice(), best));
-        let label = format!("{} ({expansion} keys' bytes)", setting.label(primes, plan.choice()));
+        held = Some((plan.method(), best));
+        let label = format!("{} ({expansion} keys' bytes)", setting.label(primes, plan.method()));
         if let Some(reason) = setting.lacking_form(setting.key_bytes(&plan)) {
             timer.absent(work, &label, &reason)?;
             continue;
@@ -49,7 +49,7 @@ fn levels(setting: &Setting<'_>, sweep: &Sweep<'_>, work: &str, expansion: f64) 
         let mut extra = setting.extra(&plan);
         let times = match best {
             Some(choice) => {
-                let rival = fixed.plan_of_choice(choice, level, key.level())?;
+                let rival = fixed.tables_of_method(choice, level, key.level())?;
                 let (times, rivals) =
                     timer.measure_both(|| switch(&planned, &plan, &input, key), || switch(&fixed, &rival, &input, key))?;
                 let mut best_fixed = choice_extra(choice);
@@ -65,7 +65,7 @@ fn levels(setting: &Setting<'_>, sweep: &Sweep<'_>, work: &str, expansion: f64) 
         extra.insert("predicted_ms".to_owned(), json!(map.rows.get(level.0).map(|row| row.nanoseconds / 1e6)));
         timer.print((work, &label), &times, &extra)?;
     }
-    planned.forms().clear();
-    fixed.forms().clear();
+    planned.derived_keys().clear();
+    fixed.derived_keys().clear();
     Ok(())
 }

@@ -5,12 +5,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::Values;
-use clathrate_ckks::needs::Reach;
-use clathrate_ckks::params::Switching;
-use clathrate_ckks::polynomial::UNIT_DOMAIN;
+use clathrate_ckks::parameters::Switching;
 use clathrate_ckks::{Encoding, Evaluator, KeyNeeds, Params, Plaintext, Polynomial, PolynomialBasis, Runtime, SecretKey};
-use clathrate_lattice::switch::SwitchChoice;
+use clathrate_lattice::switch::SwitchMethod;
 use serde_json::json;
 
 use super::POLYNOMIAL;
@@ -33,7 +33,7 @@ const TOLERANCE: f64 = 1e-4;
 
 /// Measures degrees 8, 16, 32 in both bases, from the highest level.
 pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Failure> {
-    for (keys, switching) in [("fixed", Switching::Fixed(SwitchChoice::hybrid(1))), ("planned", Switching::Fastest)] {
+    for (keys, switching) in [("fixed", Switching::Fixed(SwitchMethod::hybrid(1))), ("planned", Switching::Fastest)] {
         let params = params(timer, preset, &Runtime { switching, ..runtime.clone() })?;
         under(timer, preset, keys, &params)?;
     }

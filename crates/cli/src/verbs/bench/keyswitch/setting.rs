@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clathrate_arith::packing::{VECTOR, packed_bits};
 use clathrate_ckks::{Params, Runtime};
-use clathrate_lattice::switch::{Planner, SwitchChoice, SwitchMap, SwitchPlan, SwitchPolicy};
+use clathrate_lattice::switch::{MethodMap, Planner, SwitchMethod, SwitchPolicy, SwitchTables};
 use clathrate_lattice::{
     Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
 };
@@ -44,7 +44,7 @@ pub struct Input {
 
 /// The parameters of `preset`, for a quick run at a small degree that protects nothing.
 pub fn params(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<Params, Failure> {
-    let mut spec = clathrate_ckks::params::preset(preset)?;
+    let mut spec = clathrate_ckks::parameters::preset(preset)?;
     if timer.is_quick() {
         spec.degree >>= QUICK_SHIFT;
         spec.insecure = true;
@@ -153,7 +153,7 @@ impl<'a> Setting<'a> {
     }
 
     /// Bytes of key that one switch by `plan` reads: two polynomials per digit, and per key digit.
-    pub fn key_bytes(&self, plan: &SwitchPlan) -> usize {
+    pub fn key_bytes(&self, plan: &SwitchTables) -> usize {
         let (groups, rows) = match plan.key_digits() {
             None => (1, plan.extended().indices().to_vec()),
             Some((groups, primes)) => (groups, self.chain().auxiliary_basis().indices()[..primes].to_vec()),
@@ -170,8 +170,8 @@ impl<'a> Setting<'a> {
     }
 
     /// What a row tells of its plan.
-    pub fn extra(&self, plan: &SwitchPlan) -> Extra {
-        let mut extra = choice_extra(plan.choice());
+    pub fn extra(&self, plan: &SwitchTables) -> Extra {
+        let mut extra = choice_extra(plan.method());
         let more = json!({
             "preset": self.preset,
             "primes": plan.basis().len(),
@@ -190,7 +190,7 @@ impl<'a> Setting<'a> {
     }
 
     /// What a row calls its parameters.
-    pub fn label(&self, primes: usize, choice: SwitchChoice) -> String {
+    pub fn label(&self, primes: usize, choice: SwitchMethod) -> String {
         let (engine, tail) = match choice.key_digit {
             None => ("hybrid", String::new()),
             Some(length) => ("decomposed", format!(" r~={length}")),
@@ -199,13 +199,13 @@ impl<'a> Setting<'a> {
     }
 
     /// What `switcher` planned for this key.
-    pub fn map(&self, switcher: &Switcher) -> Option<Arc<SwitchMap>> {
+    pub fn map(&self, switcher: &Switcher) -> Option<Arc<MethodMap>> {
         switcher.map(self.key.level())
     }
 }
 
 /// Engine and digit lengths.
-pub fn choice_extra(choice: SwitchChoice) -> Extra {
+pub fn choice_extra(choice: SwitchMethod) -> Extra {
     let mut extra = Extra::new();
     extra.insert("engine".to_owned(), json!(if choice.key_digit.is_some() { "decomposed" } else { "hybrid" }));
     extra.insert("digit".to_owned(), json!(choice.special));

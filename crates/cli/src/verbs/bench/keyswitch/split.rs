@@ -4,7 +4,7 @@
 //! bound: what a switch takes beyond their sum belongs to none of them.
 
 use clathrate_arith::{BaseConversion, Buffer, Engine, FactorShape, Rounding};
-use clathrate_lattice::switch::SwitchPlan;
+use clathrate_lattice::switch::SwitchTables;
 use serde_json::{Value, json};
 
 use super::SPLIT_LIMITS;
@@ -19,7 +19,7 @@ const COLUMNS: usize = 2;
 struct Parts<'p> {
     timer: Timer<'p>,
     engine: &'p dyn Engine,
-    plan: &'p SwitchPlan,
+    plan: &'p SwitchTables,
     /// Moduli that digits and keys are multiplied over.
     moduli: Vec<usize>,
     /// Key digits; one for the hybrid engine.
@@ -27,7 +27,7 @@ struct Parts<'p> {
 }
 
 /// Milliseconds of the parts of a switch by `plan`.
-pub fn measure(setting: &Setting<'_>, plan: &SwitchPlan) -> Result<Value, Failure> {
+pub fn measure(setting: &Setting<'_>, plan: &SwitchTables) -> Result<Value, Failure> {
     let (groups, moduli) = match plan.key_digits() {
         None => (1, plan.extended().indices().to_vec()),
         Some((groups, primes)) => (groups, setting.chain().auxiliary_basis().indices()[..primes].to_vec()),

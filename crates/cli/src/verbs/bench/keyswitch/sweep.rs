@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
-use clathrate_lattice::switch::{SwitchChoice, SwitchPlan, SwitchPolicy};
+use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy, SwitchTables};
 use clathrate_lattice::{Bundle, Eval, Level, SwitchKey, Switcher};
 use serde_json::json;
 
@@ -21,24 +21,24 @@ pub struct Sweep<'a> {
     switcher: Switcher,
     inputs: HashMap<Level, Input>,
     /// Medians in milliseconds, by ciphertext primes and choice.
-    medians: BTreeMap<(usize, SwitchChoice), f64>,
+    medians: BTreeMap<(usize, SwitchMethod), f64>,
 }
 
 /// `choice`, or the name that the same thing has: keys as they were made are digits of one prime.
-fn canonical(choice: SwitchChoice) -> SwitchChoice {
-    if choice.key_digit.is_none() { SwitchChoice::hybrid(choice.special) } else { choice }
+fn canonical(choice: SwitchMethod) -> SwitchMethod {
+    if choice.key_digit.is_none() { SwitchMethod::hybrid(choice.special) } else { choice }
 }
 
 impl<'a> Sweep<'a> {
     /// Nothing measured yet.
     pub fn new(setting: &'a Setting<'a>) -> Result<Self, Failure> {
-        let switcher = setting.switcher(SwitchPolicy::Fixed(SwitchChoice::as_made(setting.chain())))?;
+        let switcher = setting.switcher(SwitchPolicy::Fixed(SwitchMethod::as_made(setting.chain())))?;
         Ok(Self { setting, switcher, inputs: HashMap::new(), medians: BTreeMap::new() })
     }
 
     /// The fastest choice at `primes` of those that `fits` accepts.
-    pub fn best(&self, primes: usize, fits: impl Fn(SwitchChoice) -> bool) -> Option<SwitchChoice> {
-        let here = self.medians.range((primes, SwitchChoice { special: 0, coalesced: false, key_digit: None })..);
+    pub fn best(&self, primes: usize, fits: impl Fn(SwitchMethod) -> bool) -> Option<SwitchMethod> {
+        let here = self.medians.range((primes, SwitchMethod { special: 0, coalesced: false, key_digit: None })..);
         let here = here.take_while(|((at, _), _)| *at == primes).filter(|((_, choice), _)| fits(*choice));
         here.min_by(|x, y| x.1.total_cmp(y.1)).map(|((_, choice), _)| *choice)
     }
@@ -49,10 +49,10 @@ impl<'a> Sweep<'a> {
         for &all in sizes {
             let reach = self.setting.level(all - 1)?;
             for digit in 1..=longest {
-                let decomposed = KEY_DIGITS.into_iter().map(|length| SwitchChoice::decomposed(digit, length));
-                for choice in [SwitchChoice::hybrid(digit)].into_iter().chain(decomposed) {
+                let decomposed = KEY_DIGITS.into_iter().map(|length| SwitchMethod::klss(digit, length));
+                for choice in [SwitchMethod::hybrid(digit)].into_iter().chain(decomposed) {
                     self.cell(all - digit, choice, reach, all == self.setting.all_primes())?;
-                    self.switcher.forms().clear();
+                    self.switcher.derived_keys().clear();
                 }
             }
         }
@@ -61,14 +61,14 @@ impl<'a> Sweep<'a> {
 
     /// At every level what may be the best there: each choice's key is derived once, for all levels.
     pub fn levels(&mut self) -> Result<(), Failure> {
-        let maps: Vec<_> = [clathrate_ckks::params::DEFAULT_KEY_EXPANSION, UNLIMITED]
+        let maps: Vec<_> = [clathrate_ckks::parameters::DEFAULT_KEY_EXPANSION, UNLIMITED]
             .into_iter()
             .map(|expansion| Ok(self.setting.map(&self.setting.planning(expansion)?)))
             .collect::<Result<_, Failure>>()?;
-        let mut wanted: BTreeMap<SwitchChoice, Vec<usize>> = BTreeMap::new();
+        let mut wanted: BTreeMap<SwitchMethod, Vec<usize>> = BTreeMap::new();
         for &primes in level_primes(self.setting.preset) {
             let level = self.setting.level(primes)?;
-            let planned: Vec<SwitchChoice> = maps.iter().flatten().filter_map(|map| map.rows.get(level.0)).map(|row| row.choice).collect();
+            let planned: Vec<SwitchMethod> = maps.iter().flatten().filter_map(|map| map.rows.get(level.0)).map(|row| row.method).collect();
             for choice in candidates(self.setting.all_primes() - primes, &planned) {
                 wanted.entry(choice).or_default().push(primes);
             }
@@ -80,16 +80,16 @@ impl<'a> Sweep<'a> {
                     self.cell(primes, choice, reach, false)?;
                 }
             }
-            self.switcher.forms().clear();
+            self.switcher.derived_keys().clear();
         }
         Ok(())
     }
 
     /// Measures one choice at one level with keys of level `reach`.
-    fn cell(&mut self, primes: usize, choice: SwitchChoice, reach: Level, with_split: bool) -> Result<(), Failure> {
+    fn cell(&mut self, primes: usize, choice: SwitchMethod, reach: Level, with_split: bool) -> Result<(), Failure> {
         let (setting, level) = (self.setting, self.setting.level(primes)?);
         let label = setting.label(primes, choice);
-        let plan = match self.switcher.plan_of_choice(choice, level, reach) {
+        let plan = match self.switcher.tables_of_method(choice, level, reach) {
             Ok(plan) => plan,
             Err(refusal) => return setting.timer.absent(SWITCH, &label, &refusal.to_string()),
         };
@@ -100,7 +100,7 @@ impl<'a> Sweep<'a> {
             Entry::Occupied(known) => &*known.into_mut(),
             Entry::Vacant(place) => &*place.insert(setting.input(level)?),
         };
-        let derived_before = self.switcher.forms().bytes();
+        let derived_before = self.switcher.derived_keys().bytes();
         let start = Instant::now();
         let switched = switch(&self.switcher, &plan, input, &setting.key)?;
         let first = start.elapsed().as_secs_f64() * 1e3;
@@ -109,14 +109,14 @@ impl<'a> Sweep<'a> {
         let times = setting.timer.measure(|| switch(&self.switcher, &plan, input, &setting.key))?;
         let mut extra = setting.extra(&plan);
         extra.insert("noise_bits".to_owned(), json!(noise));
-        let derived = self.switcher.forms().bytes() - derived_before;
+        let derived = self.switcher.derived_keys().bytes() - derived_before;
         if derived > 0 {
             extra.insert("derived_bytes".to_owned(), json!(derived));
             extra.insert("derive_ms".to_owned(), json!((first - times.median()).max(0.0)));
         }
         if with_split {
             // The parts have a key of their own: two at once may not fit.
-            self.switcher.forms().clear();
+            self.switcher.derived_keys().clear();
             extra.insert("split_ms".to_owned(), split::measure(setting, &plan)?);
         }
         self.medians.insert((primes, canonical(choice)), times.median());
@@ -128,7 +128,7 @@ impl<'a> Sweep<'a> {
 }
 
 /// One switch from Eval form to Eval form.
-pub fn switch(switcher: &Switcher, plan: &Arc<SwitchPlan>, input: &Input, key: &SwitchKey) -> Result<Bundle<Eval>, Failure> {
+pub fn switch(switcher: &Switcher, plan: &Arc<SwitchTables>, input: &Input, key: &SwitchKey) -> Result<Bundle<Eval>, Failure> {
     Ok(switcher.mod_down(&switcher.product_by(plan, &[&input.poly], key)?)?)
 }
 
@@ -140,19 +140,19 @@ pub fn expansions(setting: &Setting<'_>) -> Result<(), Failure> {
     let word_bytes = |polys: usize, rows: usize| 8 * polys * rows * setting.chain().ring().degree();
     let all = setting.all_primes();
     for digit in EXPANDED_DIGITS {
-        let choice = SwitchChoice::hybrid(digit);
+        let choice = SwitchMethod::hybrid(digit);
         let level = setting.level(all - digit)?;
         let switcher = setting.switcher(SwitchPolicy::Fixed(choice))?;
-        let plan = switcher.plan_for(level, setting.key.level())?;
+        let plan = switcher.tables_for(level, setting.key.level())?;
         let bytes = switcher.prepare(level, &setting.key)?;
-        let times = setting.timer.measure_after(|| switcher.forms().clear(), || Ok(switcher.prepare(level, &setting.key)?))?;
+        let times = setting.timer.measure_after(|| switcher.derived_keys().clear(), || Ok(switcher.prepare(level, &setting.key)?))?;
         let mut extra = setting.extra(&plan);
         extra.insert("key_bytes".to_owned(), json!(bytes));
         extra.insert("base_key_bytes".to_owned(), json!(setting.key.bytes()));
         extra.insert("key_bytes_as_words".to_owned(), json!(word_bytes(2 * plan.digit_count(), all)));
         extra.insert("base_key_bytes_as_words".to_owned(), json!(word_bytes(2 * setting.key.digit_count(), all)));
         setting.timer.print((EXPAND, &format!("{} r=1 to r={digit}", setting.preset)), &times, &extra)?;
-        switcher.forms().clear();
+        switcher.derived_keys().clear();
     }
     Ok(())
 }

@@ -1,0 +1,183 @@
+//! Plaintext matrix times encrypted matrix (PC-MM).
+//!
+//! The LZ algorithm: with the rows of an encrypted matrix as ciphertexts `(a_i, b_i)`, collected into matrices `A` and `B` of residues,
+//!
+//! ```text
+//! A Toep(s) + B ~ M  mod Q    =>    (W A) Toep(s) + (W B) ~ W M  mod Q
+//! ```
+//!
+//! so the product is two integer matrix products modulo each prime, done exactly by floating-point GEMM. Rows wider than a
+//! polynomial take several ciphertexts; the rank only adds mask matrices. A row combination commutes with every linear encoding and
+//! with the transform, so it works on Eval rows as they are.
+//! Source: [pcmm-mambo, sec. 1.1 (LZ), sec. 7.1, App. C].
+
+use clathrate_arith::product::{LeftMatrix, multiply_mod};
+use clathrate_arith::{Buffer, Modulus};
+use clathrate_lattice::{Bundle, Eval, Poly};
+
+use crate::arrays::Ciphertext;
+use crate::error::CkksError;
+use crate::evaluation::evaluator::Evaluator;
+use crate::keys::Progress;
+
+/// Largest scaled weight, in bits: what a product takes as one entry.
+const WEIGHT_LIMIT_BITS: f64 = 51.0;
+
+/// A real matrix scaled to integers and prepared for exact products.
+#[derive(Debug)]
+pub struct Weights {
+    matrix: LeftMatrix,
+    scale: f64,
+    /// Largest sum of magnitudes along a row: how much the product can grow.
+    row_sum: f64,
+}
+
+impl Weights {
+    /// `round(values * scale)`, row-major `rows x inner`.
+    ///
+    /// # Errors
+    /// [`CkksError::Empty`], [`CkksError::NotFinite`], [`CkksError::OutOfRange`] where a weight exceeds 51 bits at this scale, or the scale is below 1.
+    pub fn new(rows: usize, inner: usize, values: &[f64], scale: f64) -> Result<Self, CkksError> {
+        if rows == 0 || inner == 0 {
+            return Err(CkksError::Empty { shape: vec![rows, inner] });
+        }
+        if rows.checked_mul(inner) != Some(values.len()) {
+            let remedy = "the matrix needs rows * columns values".to_owned();
+            return Err(CkksError::Shape { operation: "a weight matrix", left: vec![rows, inner], right: vec![values.len()], remedy });
+        }
+        if let Some(index) = values.iter().position(|v| !v.is_finite()) {
+            return Err(CkksError::NotFinite { index, value: values[index] });
+        }
+        if !(scale.is_finite() && scale >= 1.0) {
+            let remedy = "use a finite scale of at least 1".to_owned();
+            return Err(CkksError::OutOfRange { what: "the scale of the weights", value: scale.to_string(), remedy });
+        }
+        if scale == 1.0
+            && let Some(fraction) = values.iter().find(|v| v.fract() != 0.0)
+        {
+            let remedy = "at scale 1 weights are whole numbers; leave the scale to the level, or scale the matrix up".to_owned();
+            return Err(CkksError::OutOfRange { what: "a weight", value: fraction.to_string(), remedy });
+        }
+        let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        if (largest * scale + 1.0).log2() > WEIGHT_LIMIT_BITS {
+            let remedy = format!(
+                "at scale 2^{:.1} weights stay below {:.3e}: scale the matrix down",
+                scale.log2(),
+                WEIGHT_LIMIT_BITS.exp2() / scale
+            );
+            return Err(CkksError::OutOfRange { what: "the largest weight", value: format!("{largest:e}"), remedy });
+        }
+        let integers: Vec<i64> = values.iter().map(|v| (v * scale).round_ties_even() as i64).collect();
+        let row_sum = values.chunks_exact(inner).map(|row| row.iter().map(|v| v.abs()).sum()).fold(0.0, f64::max);
+        Ok(Self { matrix: LeftMatrix::new(rows, inner, &integers)?, scale, row_sum })
+    }
+
+    /// Rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.matrix.rows()
+    }
+
+    /// Columns.
+    #[must_use]
+    pub fn inner(&self) -> usize {
+        self.matrix.inner()
+    }
+
+    /// The scale of the integers.
+    #[must_use]
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// Largest sum of magnitudes along a row.
+    #[must_use]
+    pub fn row_sum(&self) -> f64 {
+        self.row_sum
+    }
+
+    /// Floating-point products that one product modulo `modulus` takes.
+    #[must_use]
+    pub fn gemm_count(&self, modulus: &Modulus) -> usize {
+        self.matrix.plan(modulus).gemm_count()
+    }
+}
+
+impl Evaluator {
+    /// Prepares `values` (`rows x inner`, row-major) for products with ciphertexts at `level` and `scale`: scaled so that the product,
+    /// rescaled, has the canonical scale of the level below.
+    ///
+    /// # Errors
+    /// As [`Weights::new`]; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
+    pub fn prepare_weights(&self, rows: usize, inner: usize, values: &[f64], x: &Ciphertext) -> Result<Weights, CkksError> {
+        Weights::new(rows, inner, values, self.factor_scale_for(x, "a product with a real matrix")?)
+    }
+
+    /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled.
+    ///
+    /// Shapes: `weights` rows x inner, result rows x columns, at `x`'s level with scale `x.scale * weights.scale`.
+    /// Cost: `(k + 1) * primes * chunks` exact modular products of `rows x inner` by `inner x degree`; memory beyond operands and
+    /// result is bounded.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`], [`CkksError::Cancelled`].
+    pub fn multiply_matrix(&self, weights: &Weights, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+        let params = x.params();
+        self.params().check_related(params, "the ciphertext")?;
+        let left = vec![weights.rows(), weights.inner()];
+        if x.shape().len() != 2 {
+            let remedy = "the right operand is an encrypted matrix; encrypt a vector as a matrix of one column".to_owned();
+            return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
+        }
+        if x.shape()[0] != weights.inner() {
+            let remedy = format!("the left matrix needs {} columns", x.shape()[0]);
+            return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
+        }
+        let scale = x.scale() * weights.scale;
+        params.check_scale(scale, x.level())?;
+        let layout = x.layout()?;
+        if x.is_symbol() {
+            let mut product = x.with(Vec::new(), x.level(), scale);
+            product.shape = vec![weights.rows(), layout.columns];
+            return Ok(product);
+        }
+        let ring = params.chain().ring();
+        let basis = params.chain().basis(x.level());
+        let polys = params.rank() + 1;
+        let total = layout.chunks * polys * basis.len();
+        let mut done = 0;
+        // columns[chunk][poly][row] is that output polynomial.
+        let mut columns: Vec<Vec<std::vec::IntoIter<Poly<Eval>>>> = Vec::with_capacity(layout.chunks);
+        for chunk in 0..layout.chunks {
+            let inputs: Vec<&Bundle<Eval>> = x.bundles().iter().skip(chunk).step_by(layout.chunks).collect();
+            let mut outputs = Vec::with_capacity(polys);
+            for index in 0..polys {
+                let sources: Vec<&Poly<Eval>> = inputs.iter().filter_map(|bundle| bundle.polys().nth(index)).collect();
+                let mut targets: Vec<Buffer> = (0..weights.rows()).map(|_| ring.engine().scratch(basis.len())).collect();
+                for (row, &prime) in basis.indices().iter().enumerate() {
+                    if !progress(done, total) {
+                        return Err(CkksError::Cancelled);
+                    }
+                    done += 1;
+                    let right: Vec<&[u64]> = sources.iter().map(|poly| poly.data().row(row)).collect();
+                    let mut out: Vec<&mut [u64]> = targets.iter_mut().map(|buffer| buffer.row_mut(row)).collect();
+                    multiply_mod(&mut out, &weights.matrix, &right, &ring.moduli()[prime], params.threads())?;
+                }
+                outputs.push(targets.into_iter().map(|data| Poly::from_buffer(ring, &basis, data)).collect::<Vec<_>>().into_iter());
+            }
+            columns.push(outputs);
+        }
+        progress(total, total);
+        let mut bundles = Vec::with_capacity(weights.rows() * layout.chunks);
+        for _ in 0..weights.rows() {
+            for outputs in &mut columns {
+                let mut polys: Vec<Poly<Eval>> = outputs.iter_mut().filter_map(Iterator::next).collect();
+                let bodies = polys.split_off(params.rank());
+                bundles.push(Bundle::new(polys, bodies)?);
+            }
+        }
+        let mut product = x.with(bundles, x.level(), scale);
+        product.shape = vec![weights.rows(), layout.columns];
+        Ok(product)
+    }
+}

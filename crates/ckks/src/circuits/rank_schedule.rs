@@ -1,0 +1,257 @@
+//! Which rank to be at, at each level: lower where the modulus allows it and the rest of the circuit pays for the reduction.
+//!
+//! A dynamic program over levels from the highest down: being at a rank costs its products there, going down costs a switch of every value that is
+//! needed below. Source: [dpad-he, sec. 5, RQ4]; differs: the paper reduces as soon as it is secure; here a reduction must pay for itself.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use clathrate_lattice::Level;
+use serde::Serialize;
+
+use crate::arrays::Ciphertext;
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::keys::needs::{KeyNeeds, Reach};
+use crate::parameters::Params;
+use crate::shape::ModuleShape;
+
+/// What a circuit does at one level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct LevelWork {
+    /// Relinearisations of sums of products.
+    pub relinearisations: usize,
+    /// Products of two ciphertexts.
+    pub products: usize,
+    /// Values made above this level that are used at it or below: what a reduction here takes.
+    pub carried: usize,
+}
+
+/// By how much ranks go down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RankSteps {
+    /// To half the rank (rounded up) or less: the default.
+    #[default]
+    Halves,
+    /// By one, too: many keys `k -> k - 1` are a possible weakness. [dpad-he, footnote 4]
+    Single,
+}
+
+/// One level of a schedule.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScheduleRow {
+    /// The level.
+    pub level: usize,
+    /// The rank there.
+    pub rank: usize,
+    /// Predicted milliseconds of its work, reductions to this level's rank included; one thread.
+    pub milliseconds: f64,
+}
+
+/// Ranks by level, highest level first.
+#[derive(Debug, Clone)]
+pub struct RankSchedule {
+    params: Params,
+    /// Of the ranks it comes to: made once.
+    relatives: Vec<Params>,
+    steps: RankSteps,
+    rows: Vec<ScheduleRow>,
+    /// What the same work is predicted to take at the parameters' own rank throughout.
+    unreduced_milliseconds: f64,
+}
+
+/// Costs of one rank.
+struct Rank {
+    params: Params,
+    /// Of the work of each level, by level; infinite where the rank is not secure.
+    work: Vec<f64>,
+}
+
+impl RankSchedule {
+    /// The fastest ranks for work at levels `0..work.len()`, starting at the parameters' rank at the highest of them.
+    ///
+    /// # Errors
+    /// Level errors; `NoSpecialPrimes` where these parameters cannot switch.
+    pub fn plan(params: &Params, work: &[LevelWork], steps: RankSteps) -> Result<Self, CkksError> {
+        let top = Level(work.len().saturating_sub(1));
+        params.check_level(top)?;
+        let mut ranks = Vec::new();
+        for rank in (1..=params.rank()).rev() {
+            // Ranks without a secure level are none of ours.
+            if let Ok(params) = params.at_rank(rank) {
+                let cost = |(level, work): (usize, &LevelWork)| level_cost(&params, Level(level), *work);
+                let work = work.iter().enumerate().map(cost).collect::<Result<Vec<f64>, _>>()?;
+                ranks.push(Rank { params, work });
+            }
+        }
+        let unreduced_milliseconds = ranks.first().map_or(0.0, |own| own.work.iter().sum::<f64>()) / 1e6;
+        // best[i]: the least cost of all levels from the top down to the present one, being at ranks[i]; from where.
+        let start = |i: usize| if i == 0 { 0.0 } else { f64::INFINITY };
+        let mut best: Vec<f64> = (0..ranks.len()).map(start).collect();
+        let mut choices: Vec<Vec<usize>> = Vec::with_capacity(work.len());
+        for level in (0..work.len()).rev() {
+            let mut next = vec![f64::INFINITY; ranks.len()];
+            let mut from = vec![0; ranks.len()];
+            for (to, target) in ranks.iter().enumerate() {
+                for (i, source) in ranks[..=to].iter().enumerate() {
+                    let moved = reduction_cost(&source.params, &target.params, Level(level), work[level].carried, steps)?;
+                    let cost = best[i] + moved + target.work[level];
+                    if cost < next[to] {
+                        (next[to], from[to]) = (cost, i);
+                    }
+                }
+            }
+            best = next;
+            choices.push(from);
+        }
+        let mut at = (0..ranks.len()).min_by(|&x, &y| best[x].total_cmp(&best[y])).unwrap_or(0);
+        let mut rows = Vec::with_capacity(work.len());
+        for (level, from) in choices.iter().rev().enumerate() {
+            let source = from[at];
+            let moved = reduction_cost(&ranks[source].params, &ranks[at].params, Level(level), work[level].carried, steps)?;
+            let milliseconds = (moved + ranks[at].work[level]) / 1e6;
+            rows.push(ScheduleRow { level, rank: ranks[at].params.rank(), milliseconds });
+            at = source;
+        }
+        rows.reverse();
+        let used = |rank: &Rank| rows.iter().any(|row| row.rank == rank.params.rank());
+        let relatives = ranks.into_iter().filter(used).map(|rank| rank.params).collect();
+        Ok(Self { params: params.clone(), relatives, steps, rows, unreduced_milliseconds })
+    }
+
+    /// The schedule of `x <- x^2` at every level from `level` down to 1. [dpad-he, RQ4]
+    ///
+    /// # Errors
+    /// As [`RankSchedule::plan`].
+    pub fn repeated_squaring(params: &Params, level: Level, steps: RankSteps) -> Result<Self, CkksError> {
+        let square = LevelWork { relinearisations: 1, products: 1, carried: 1 };
+        let work: Vec<LevelWork> = (0..=level.0).map(|level| if level == 0 { LevelWork::default() } else { square }).collect();
+        Self::plan(params, &work, steps)
+    }
+
+    /// The parameters it was made for.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The parameters at the ranks it comes to, highest first.
+    #[must_use]
+    pub fn relatives(&self) -> &[Params] {
+        &self.relatives
+    }
+
+    /// The rows, highest level first.
+    #[must_use]
+    pub fn rows(&self) -> &[ScheduleRow] {
+        &self.rows
+    }
+
+    /// The rank at `level`: that of the parameters above the schedule's levels.
+    #[must_use]
+    pub fn rank_at(&self, level: Level) -> usize {
+        self.rows.iter().find(|row| row.level == level.0).map_or(self.params.rank(), |row| row.rank)
+    }
+
+    /// Predicted milliseconds of all its work.
+    #[must_use]
+    pub fn milliseconds(&self) -> f64 {
+        self.rows.iter().map(|row| row.milliseconds).sum()
+    }
+
+    /// Predicted milliseconds of the same work without a reduction.
+    #[must_use]
+    pub fn unreduced_milliseconds(&self) -> f64 {
+        self.unreduced_milliseconds
+    }
+
+    /// The keys of its reductions, and relinearisation keys at every rank it comes to, each up to the highest level it is used at.
+    #[must_use]
+    pub fn needs(&self) -> KeyNeeds {
+        let degree = self.params.degree();
+        let mut reach: BTreeMap<usize, usize> = BTreeMap::new();
+        for row in &self.rows {
+            let most = reach.entry(row.rank).or_insert(row.level);
+            *most = (*most).max(row.level);
+        }
+        let mut needs: Option<(usize, KeyNeeds)> = None;
+        // From the lowest rank up: each has the keys of the reduction to the one before.
+        for (&rank, &level) in &reach {
+            let mut own = KeyNeeds::new().relinearise(Reach::Level(level));
+            if self.steps == RankSteps::Single {
+                own = own.single_steps();
+            }
+            if let Some((below, lower)) = needs {
+                let level = reach[&below];
+                own = own.reduce_to(below, Reach::Level(level)).relative(ModuleShape { degree, rank: below }, &lower);
+            }
+            needs = Some((rank, own));
+        }
+        match needs {
+            Some((rank, needs)) if rank == self.params.rank() => needs,
+            Some((rank, lower)) => {
+                let mut own = KeyNeeds::new().reduce_to(rank, Reach::Level(reach[&rank])).relative(ModuleShape { degree, rank }, &lower);
+                if self.steps == RankSteps::Single {
+                    own = own.single_steps();
+                }
+                own
+            }
+            None => KeyNeeds::new(),
+        }
+    }
+}
+
+impl Evaluator {
+    /// `x` at the rank that `schedule` has for its level, where that is lower than its own.
+    ///
+    /// # Errors
+    /// As [`Evaluator::to_rank`].
+    pub fn follow(&self, x: &Ciphertext, schedule: &RankSchedule) -> Result<Ciphertext, CkksError> {
+        self.to_rank(x, schedule.rank_at(x.level).min(x.params.rank()))
+    }
+}
+
+/// Predicted nanoseconds of `work` at `level`; infinite where the parameters do not have the level.
+fn level_cost(params: &Params, level: Level, work: LevelWork) -> Result<f64, CkksError> {
+    if level > params.max_level() {
+        return Ok(f64::INFINITY);
+    }
+    if work.products == 0 && work.relinearisations == 0 {
+        return Ok(0.0);
+    }
+    let relinearisation = params.relinearisation_nanoseconds(level)?;
+    Ok(work.relinearisations as f64 * relinearisation + work.products as f64 * params.tensor_nanoseconds(level)?)
+}
+
+/// Predicted nanoseconds of reducing `count` values; infinite where it is not allowed.
+fn reduction_cost(from: &Params, to: &Params, level: Level, count: usize, steps: RankSteps) -> Result<f64, CkksError> {
+    let (high, low) = (from.rank(), to.rank());
+    if high == low {
+        return Ok(0.0);
+    }
+    if level > to.max_level() || level > from.max_level() || (steps == RankSteps::Halves && low > high.div_ceil(2)) {
+        return Ok(f64::INFINITY);
+    }
+    Ok(count as f64 * to.reduction_nanoseconds(high, level)?)
+}
+
+impl fmt::Display for RankSchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "ranks by level: {:.1} ms predicted, {:.1} ms at rank {} throughout",
+            self.milliseconds(),
+            self.unreduced_milliseconds,
+            self.params.rank()
+        )?;
+        let mut rest = &self.rows[..];
+        while let Some(first) = rest.first() {
+            let run = rest.iter().take_while(|row| row.rank == first.rank).count();
+            let time: f64 = rest[..run].iter().map(|row| row.milliseconds).sum();
+            writeln!(f, "  levels {} to {}: rank {}, {time:.1} ms", first.level, rest[run - 1].level, first.rank)?;
+            rest = &rest[run..];
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! Between real coefficients and residues: rounding in, Chinese remainders out.
+//!
+//! A message is small against the modulus, so a few primes decide it: coefficients are composed in 128-bit integers from the
+//! shortest prefix of at least 100 bits and checked against one prime more. Where the check fails, all primes are composed in big
+//! integers. A message beyond the prefix passes the check of all its coefficients by chance only: with probability 2^-30 per coefficient.
+
+use clathrate_arith::Modulus;
+use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly};
+use num_bigint::BigInt;
+use num_traits::{One, ToPrimitive, Zero};
+
+use crate::error::CkksError;
+use crate::parameters::Params;
+
+/// A prefix of this many bits composes in `i128` with room for a sign.
+const PREFIX_BITS: f64 = 100.0;
+const PREFIX_LIMIT_BITS: f64 = 125.0;
+
+/// Largest magnitude of a scaled coefficient, in bits: it must be exact in an `i128`.
+const COEFFICIENT_LIMIT_BITS: f64 = 120.0;
+
+/// `round(coefficients * scale)` as a polynomial at `level`.
+///
+/// # Errors
+/// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
+pub fn encode_coefficients(params: &Params, coefficients: &[f64], scale: f64, level: Level) -> Result<Poly<Eval>, CkksError> {
+    let ring = params.chain().ring();
+    let basis = params.chain().basis(level);
+    let mut largest = 0.0f64;
+    for (index, &value) in coefficients.iter().enumerate() {
+        if !value.is_finite() {
+            return Err(CkksError::NotFinite { index, value });
+        }
+        largest = largest.max(value.abs());
+    }
+    check_room(params, largest, scale, level)?;
+    if largest * scale < 2f64.powi(62) {
+        let mut values = vec![0i64; params.degree()];
+        for (target, &c) in values.iter_mut().zip(coefficients) {
+            *target = (c * scale).round_ties_even() as i64;
+        }
+        return Ok(Poly::from_signed(ring, &basis, &values).into_eval());
+    }
+    let wide: Vec<i128> = coefficients.iter().map(|&c| (c * scale).round_ties_even() as i128).collect();
+    let mut data = ring.engine().zeroed(basis.len());
+    for (row, &index) in basis.indices().iter().enumerate() {
+        for (target, &value) in data.row_mut(row).iter_mut().zip(&wide) {
+            *target = ring.moduli()[index].reduce_i128(value);
+        }
+    }
+    Ok(Poly::<Coeff>::from_buffer(ring, &basis, data).into_eval())
+}
+
+/// Bits of the modulus that messages leave free: a sign, and one that shows where a message has outgrown the rest.
+const SIGN_BITS: f64 = 1.0;
+const GUARD_BITS: f64 = 1.0;
+
+/// What a decrypted coefficient may exceed the encodable range by, in bits: room for noise.
+const NOISE_SLACK_BITS: f64 = 0.1;
+
+/// Refuses a magnitude above a quarter of the modulus of `level`: above a half it would wrap around, and the half between is the guard.
+///
+/// # Errors
+/// [`CkksError::ValueTooLarge`].
+pub fn check_room(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
+    let needed = (largest * scale + 1.0).log2() + SIGN_BITS;
+    let room = (params.log2_q(level) - GUARD_BITS).min(COEFFICIENT_LIMIT_BITS);
+    if needed <= room {
+        return Ok(());
+    }
+    Err(CkksError::ValueTooLarge { value: largest, log2_scale: scale.log2(), needed, room, level: level.0 })
+}
+
+/// Refuses decrypted coefficients (already divided by `scale`) that reach into the guard, above a quarter of the modulus.
+///
+/// Numbers that outgrew the modulus and are spread evenly modulo it land here every second time: enough to find most overflows, no proof
+/// that there was none.
+///
+/// # Errors
+/// [`CkksError::Overflow`].
+pub fn check_guard(params: &Params, coefficients: &[f64], scale: f64, level: Level) -> Result<(), CkksError> {
+    let limit = params.log2_q(level) - SIGN_BITS - GUARD_BITS;
+    // Beyond double precision a coefficient is infinite, and so is its logarithm.
+    let largest = coefficients.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+    if largest.log2() + scale.log2() <= limit + NOISE_SLACK_BITS {
+        return Ok(());
+    }
+    Err(CkksError::Overflow { log2_scale: scale.log2(), level: level.0, log2_limit: limit - scale.log2() })
+}
+
+/// The primes of a level that decide a decryption: a prefix, and whether it is shorter than the level's basis.
+#[must_use]
+pub fn deciding_basis(params: &Params, level: Level) -> (Basis, bool) {
+    let basis = params.chain().basis(level);
+    let (prefix, check) = prefix_length(&basis, params.chain().ring().moduli());
+    let length = prefix + usize::from(check);
+    (Basis::new(basis.indices()[..length].iter().copied()), length < basis.len())
+}
+
+/// Length of the composing prefix, and whether a check prime follows it.
+fn prefix_length(basis: &Basis, moduli: &[Modulus]) -> (usize, bool) {
+    let mut bits = 0.0;
+    for (length, &index) in basis.indices().iter().enumerate() {
+        let next = (moduli[index].value() as f64).log2();
+        if bits >= PREFIX_BITS || bits + next > PREFIX_LIMIT_BITS {
+            return (length, true);
+        }
+        bits += next;
+    }
+    (basis.len(), false)
+}
+
+/// Centred coefficients divided by `scale`; `None` where the given primes do not decide them and there are more.
+#[must_use]
+pub fn decode_coefficients(poly: &Poly<Coeff>, scale: f64, complete: bool) -> Option<Vec<f64>> {
+    let (basis, moduli) = (poly.basis(), poly.ring().moduli());
+    let (prefix, check) = prefix_length(basis, moduli);
+    let primes: Vec<Modulus> = basis.indices().iter().map(|&i| moduli[i]).collect();
+    if let Some(values) = compose_short(poly, &primes[..prefix], check.then(|| &primes[prefix])) {
+        return Some(values.iter().map(|&v| v as f64 / scale).collect());
+    }
+    complete.then(|| compose_long(poly, &primes).iter().map(|v| v.to_f64().unwrap_or(f64::NAN) / scale).collect())
+}
+
+/// Mixed-radix composition in 128 bits; `None` where the check prime disagrees.
+fn compose_short(poly: &Poly<Coeff>, primes: &[Modulus], check: Option<&Modulus>) -> Option<Vec<i128>> {
+    // radix[i] = q_0 .. q_{i-1}; inverse[i] = its inverse modulo q_i.
+    let mut radix = vec![1i128];
+    for q in primes {
+        radix.push(radix[radix.len() - 1] * i128::from(q.value()));
+    }
+    let inverses: Vec<u64> = primes.iter().zip(&radix).map(|(q, &r)| q.inverse(q.reduce_i128(r))).collect::<Option<_>>()?;
+    let inverses: Vec<_> = primes.iter().zip(inverses).map(|(q, inverse)| q.multiplier(inverse)).collect();
+    let half = radix[primes.len()] / 2;
+    (0..poly.ring().degree())
+        .map(|column| {
+            let mut value = 0i128;
+            for (i, q) in primes.iter().enumerate() {
+                let difference = q.sub(poly.data().row(i)[column], q.reduce_u128(value.unsigned_abs()));
+                value += radix[i] * i128::from(q.mul_prepared(difference, inverses[i]));
+            }
+            if value > half {
+                value -= radix[primes.len()];
+            }
+            let agrees = check.is_none_or(|q| q.reduce_i128(value) == poly.data().row(primes.len())[column]);
+            agrees.then_some(value)
+        })
+        .collect()
+}
+
+fn compose_long(poly: &Poly<Coeff>, primes: &[Modulus]) -> Vec<BigInt> {
+    let product = primes.iter().fold(BigInt::one(), |product, q| product * q.value());
+    let half: BigInt = &product / 2;
+    let units: Vec<BigInt> = primes
+        .iter()
+        .map(|q| {
+            let cofactor: BigInt = &product / q.value();
+            let residue = (&cofactor % q.value()).to_u64().unwrap_or(0);
+            cofactor * q.inverse(residue).unwrap_or(0)
+        })
+        .collect();
+    (0..poly.ring().degree())
+        .map(|column| {
+            let sum = units.iter().enumerate().fold(BigInt::zero(), |sum, (i, unit)| sum + unit * poly.data().row(i)[column]);
+            let value = sum % &product;
+            if value > half { value - &product } else { value }
+        })
+        .collect()
+}

@@ -1,0 +1,8 @@
+//! From numbers to polynomials and back: the canonical embedding, rounding to residues, encoded arrays.
+
+pub mod decode;
+pub mod plaintext;
+pub mod values;
+
+pub use decode::*;
+pub use plaintext::Plaintext;

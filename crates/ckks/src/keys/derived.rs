@@ -1,0 +1,61 @@
+//! Derived keys: what switching makes of evaluation keys, ahead of its first use or on it, and gives up again.
+
+use std::sync::Arc;
+
+use clathrate_lattice::switch::{DerivedKeys, SwitchMethod, SwitchTables};
+use clathrate_lattice::{Level, SwitchKey, Switcher};
+
+use super::evaluation::EvaluationKeys;
+use super::progress::Progress;
+use crate::error::CkksError;
+
+impl EvaluationKeys {
+    /// Derives now what switches at `levels` (all, if absent) would derive on first use, as far as the budget of derived keys allows; tells the bytes
+    /// that are derived then. `progress` hears about each derivation.
+    ///
+    /// Levels above a key's own are left out. Keys that are used together at different levels of their own may derive more later.
+    ///
+    /// # Errors
+    /// `LevelOutOfRange`; [`CkksError::Cancelled`], with what was derived so far kept.
+    pub fn prepare(&self, levels: Option<&[Level]>, progress: Progress<'_>) -> Result<usize, CkksError> {
+        levels.unwrap_or_default().iter().try_for_each(|&level| self.params().check_level(level))?;
+        let mut work = Vec::new();
+        self.derivations(levels, &mut work);
+        for (done, (switcher, key, plan)) in work.iter().enumerate() {
+            if !progress(done, work.len()) {
+                return Err(CkksError::Cancelled);
+            }
+            switcher.tables_for_keys(plan.level(), &[key])?;
+        }
+        progress(work.len(), work.len());
+        Ok(self.derived_bytes())
+    }
+
+    /// What is to be derived: one derivation serves all levels of one choice.
+    fn derivations<'k>(&'k self, levels: Option<&[Level]>, work: &mut Vec<(&'k Switcher, &'k SwitchKey, Arc<SwitchTables>)>) {
+        for (_, held) in self.iter() {
+            let (Ok(switcher), key) = (held.switcher(), held.key()) else { continue };
+            let as_made = SwitchMethod::as_made(switcher.chain());
+            let all: Vec<Level> = (0..=key.level().0).map(Level).collect();
+            let mut choices = Vec::new();
+            for &level in levels.unwrap_or(&all).iter().filter(|&&level| level <= key.level()) {
+                let Ok(plan) = switcher.tables_for(level, key.level()) else { continue }; // a fixed choice that does not fit: said when it is used
+                if plan.method() != as_made && !choices.contains(&plan.method()) {
+                    choices.push(plan.method());
+                    work.push((switcher, key, plan));
+                }
+            }
+        }
+    }
+
+    /// Bytes derived from these keys so far.
+    #[must_use]
+    pub fn derived_bytes(&self) -> usize {
+        self.iter().map(|(_, held)| held.key().derived().bytes()).sum()
+    }
+
+    /// Drops what is derived; it is derived again when needed.
+    pub fn drop_derived(&self) {
+        self.iter().map(|(_, held)| held.key()).for_each(|key| DerivedKeys::clear(key.derived()));
+    }
+}

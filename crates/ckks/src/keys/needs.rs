@@ -1,0 +1,223 @@
+//! Which operations a computation performs, stated before any key exists and without parameters.
+
+use std::collections::BTreeMap;
+
+use clathrate_lattice::Level;
+use serde::{Deserialize, Serialize};
+
+use super::name::SecretName;
+use super::route::Operation;
+use crate::shape::ModuleShape;
+
+/// The level that keys must reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    /// Levels up to this one.
+    Level(usize),
+    /// All levels.
+    Top,
+}
+
+impl Reach {
+    /// The level, at most `max`.
+    #[must_use]
+    pub fn level(self, max: Level) -> Level {
+        match self {
+            Self::Level(level) => Level(level.min(max.0)),
+            Self::Top => max,
+        }
+    }
+}
+
+/// Operations, each with the highest level at which keys must serve it.
+///
+/// Needs of several computations merge. [`Params::required_keys`](crate::Params) turns them into keys by name, and the owner makes exactly those.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct KeyNeeds {
+    #[serde(with = "as_list")]
+    operations: BTreeMap<Operation, Reach>,
+    /// Whether ranks may be reduced by less than half.
+    #[serde(default)]
+    single_steps: bool,
+    /// What is needed at other shapes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    relatives: BTreeMap<ModuleShape, KeyNeeds>,
+    /// Sequences of shapes that only parameters tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    descents: Vec<Descent>,
+}
+
+/// The same needs at every shape that lies on a way down the ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Descent {
+    /// Ranks to reduce to, one after the other.
+    pub ranks: Vec<usize>,
+    /// Whether conversions to the higher degree are wanted, from the first rank and from these.
+    pub to_rlwe: bool,
+    /// Levels that the reductions and conversions serve.
+    pub reach: Reach,
+    /// What is needed at each shape.
+    pub needs: KeyNeeds,
+}
+
+/// Operations have data, which a JSON object's keys cannot: a list of pairs.
+mod as_list {
+    use super::{BTreeMap, Deserialize, Operation, Reach};
+    use serde::{Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(map: &BTreeMap<Operation, Reach>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map)
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<BTreeMap<Operation, Reach>, D::Error> {
+        Ok(Vec::<(Operation, Reach)>::deserialize(deserializer)?.into_iter().collect())
+    }
+}
+
+impl KeyNeeds {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One operation more.
+    #[must_use]
+    pub fn operation(mut self, operation: Operation, reach: Reach) -> Self {
+        let slot = self.operations.entry(operation).or_insert(reach);
+        *slot = (*slot).max(reach);
+        self
+    }
+
+    /// Products of ciphertexts.
+    #[must_use]
+    pub fn relinearise(self, reach: Reach) -> Self {
+        self.operation(Operation::Multiply, reach)
+    }
+
+    /// Complex conjugation.
+    #[must_use]
+    pub fn conjugate(self, reach: Reach) -> Self {
+        self.operation(Operation::Conjugate, reach)
+    }
+
+    /// Rotations by `steps`, left when positive. A rotation by 0 needs no key.
+    #[must_use]
+    pub fn rotations(self, steps: impl IntoIterator<Item = i64>, reach: Reach) -> Self {
+        steps.into_iter().filter(|&step| step != 0).fold(self, |needs, step| needs.operation(Operation::Rotate(step), reach))
+    }
+
+    /// Any rotation, from keys of the powers of two alone, left and right, at the temporary rank. [dpad-he, sec. 3.5]
+    #[must_use]
+    pub fn power_rotations(self, reach: Reach) -> Self {
+        self.operation(Operation::RotateByPowers, reach)
+    }
+
+    /// A reduction of the rank to `rank`, at most half of the present one unless [`KeyNeeds::single_steps`] is said.
+    #[must_use]
+    pub fn reduce_to(self, rank: usize, reach: Reach) -> Self {
+        self.operation(Operation::ReduceRank(rank), reach)
+    }
+
+    /// A change from one secret to another.
+    #[must_use]
+    pub fn change_secret(self, from: SecretName, to: SecretName, reach: Reach) -> Self {
+        self.operation(Operation::ChangeSecret(from, to), reach)
+    }
+
+    /// Bringing `bodies` bundles under one mask, and taking each of them out again.
+    #[must_use]
+    pub fn shared_mask(self, bodies: usize, reach: Reach) -> Self {
+        let out = |index| Operation::ChangeSecret(SecretName::Body { count: bodies, index }, SecretName::Main);
+        (0..bodies).fold(self.operation(Operation::FormatSwitch(bodies), reach), |needs, index| needs.operation(out(index), reach))
+    }
+
+    /// The caller's word that ranks may go down by less than half: chains of keys `k -> k - 1 -> k - 2` are a possible weakness. [dpad-he, footnote 4]
+    #[must_use]
+    pub fn single_steps(mut self) -> Self {
+        self.single_steps = true;
+        self
+    }
+
+    /// What is needed at another shape of the same secret.
+    #[must_use]
+    pub fn relative(mut self, shape: ModuleShape, needs: &Self) -> Self {
+        let merged = self.relatives.remove(&shape).unwrap_or_default().merge(needs);
+        self.relatives.insert(shape, merged);
+        self
+    }
+
+    /// These needs, and the same at every shape that `ranks` and, where `to_rlwe` is said, a conversion to the higher degree lead to.
+    ///
+    /// Needs stated so before are not followed again.
+    #[must_use]
+    pub fn along(mut self, ranks: &[usize], to_rlwe: bool, reach: Reach) -> Self {
+        if !ranks.is_empty() || to_rlwe {
+            let mut needs = Self { relatives: BTreeMap::new(), descents: Vec::new(), ..self.clone() };
+            needs.operations.retain(|operation, _| !matches!(operation, Operation::ReduceRank(_)));
+            self.descents.push(Descent { ranks: ranks.to_vec(), to_rlwe, reach, needs });
+        }
+        self
+    }
+
+    /// The needs of both.
+    #[must_use]
+    pub fn merge(mut self, other: &Self) -> Self {
+        self = other.operations.iter().fold(self, |needs, (&operation, &reach)| needs.operation(operation, reach));
+        self.single_steps |= other.single_steps;
+        self = other.relatives.iter().fold(self, |needs, (&shape, relative)| needs.relative(shape, relative));
+        for descent in &other.descents {
+            if !self.descents.contains(descent) {
+                self.descents.push(descent.clone());
+            }
+        }
+        self
+    }
+
+    /// The operations and their levels, of this shape alone.
+    pub fn operations(&self) -> impl Iterator<Item = (Operation, Reach)> {
+        self.operations.iter().map(|(&operation, &reach)| (operation, reach))
+    }
+
+    /// The level of one operation, if it is needed.
+    #[must_use]
+    pub fn reach_of(&self, operation: Operation) -> Option<Reach> {
+        self.operations.get(&operation).copied()
+    }
+
+    /// Rotation steps and their levels.
+    pub fn rotation_steps(&self) -> impl Iterator<Item = (i64, Reach)> {
+        self.operations()
+            .filter_map(|(operation, reach)| if let Operation::Rotate(steps) = operation { Some((steps, reach)) } else { None })
+    }
+
+    /// Ranks to reduce to and their levels.
+    pub fn reductions(&self) -> impl Iterator<Item = (usize, Reach)> {
+        self.operations()
+            .filter_map(|(operation, reach)| if let Operation::ReduceRank(rank) = operation { Some((rank, reach)) } else { None })
+    }
+
+    /// Whether ranks may be reduced by less than half.
+    #[must_use]
+    pub fn allows_single_steps(&self) -> bool {
+        self.single_steps
+    }
+
+    /// Needs at other shapes.
+    pub fn relatives(&self) -> impl Iterator<Item = (ModuleShape, &Self)> {
+        self.relatives.iter().map(|(&shape, needs)| (shape, needs))
+    }
+
+    /// Sequences of shapes that only parameters tell.
+    #[must_use]
+    pub fn descents(&self) -> &[Descent] {
+        &self.descents
+    }
+
+    /// Whether nothing is needed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty() && self.descents.is_empty() && self.relatives.values().all(Self::is_empty)
+    }
+}

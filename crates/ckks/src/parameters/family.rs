@@ -1,0 +1,522 @@
+//! Parameter sets of one secret: a root, and its relatives of other degrees and ranks over the same moduli.
+//!
+//! All share primes, levels and canonical scales; each has its shape, its highest level and its switchers. A relative's secret is the root's,
+//! split, combined or cut ([`SecretKey::relative`](crate::SecretKey)).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use clathrate_arith::{CpuEngine, Isa};
+use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
+use clathrate_lattice::security::{estimated_bits, max_log2_qp, nearest_covered};
+use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, DerivedKeyCache, MachineProfile, Planner, SwitchMethod, SwitchPolicy};
+use clathrate_lattice::{Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
+
+use super::primes::{self, Primes};
+use super::spec::{LARGEST_DEGREE, LEAST_DEGREE, PAPER_SECURITY_BITS};
+use super::switching_report::PlannerSettings;
+use super::{Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
+use crate::embedding::Encoder;
+use crate::error::CkksError;
+use crate::shape::ModuleShape;
+use crate::tune::{self, StoredProfile};
+
+/// The temporary rank of one parameter set. [dpad-he, sec. 3.2]
+#[derive(Debug)]
+pub struct Temporary {
+    /// `k^`.
+    pub rank: usize,
+    /// The gadget of keys there: `mu` digits.
+    pub gadget: Arc<Gadget>,
+    /// Switches there, over the widened chain.
+    pub switcher: Switcher,
+    /// Estimated bits of security of keys there.
+    pub security_bits: f64,
+    /// The highest level at which keys of the rank itself are secure over the widened chain: from there down products take its few digits and no
+    /// way back.
+    pub direct_level: Option<Level>,
+}
+
+impl Temporary {
+    /// The widened chain, with the temporary primes among the special ones.
+    #[must_use]
+    pub fn chain(&self) -> &Chain {
+        self.switcher.chain()
+    }
+}
+
+/// The ephemeral sparse secret of encapsulation: its keys have a chain of their own, because over a longer modulus a sparse secret is not secure.
+#[derive(Debug)]
+pub struct Encapsulation {
+    /// Non-zero coefficients of the secret.
+    pub weight: usize,
+    /// Switches to it, over the base step and a few special primes.
+    pub switcher: Switcher,
+    /// Bits of that modulus.
+    pub log2_qp: f64,
+    /// Estimated bits of security of the secret there.
+    pub security_bits: f64,
+}
+
+/// What the members of a family share.
+pub(super) struct Family {
+    spec: ParamsSpec,
+    primes: Primes,
+    auxiliary: usize,
+    moduli: Vec<u64>,
+    isa: Isa,
+    threads: usize,
+    runtime: Runtime,
+    planning: PlannerSettings,
+    forms: Arc<DerivedKeyCache>,
+    /// Canonical scale of each level.
+    scales: Vec<f64>,
+    /// Of the root.
+    security_bits: f64,
+    digest: [u8; 32],
+    chains: Mutex<BTreeMap<usize, Arc<Chain>>>,
+    members: Mutex<BTreeMap<ModuleShape, Weak<Inner>>>,
+}
+
+impl Family {
+    pub(super) fn new(spec: ParamsSpec, runtime: &Runtime) -> Result<Arc<Self>, CkksError> {
+        spec.check()?;
+        let primes = primes::choose(&spec)?;
+        let (log2, fixed) =
+            (|moduli: &[u64]| moduli.iter().map(|&q| (q as f64).log2()).sum::<f64>(), primes.moduli.len() - primes.temporary);
+        let log2_qp = log2(&primes.moduli[..fixed]);
+        let mut security_bits = estimated_bits(spec.shape().dimension(), log2_qp, spec.distribution());
+        check_security(&spec, security_bits, spec.shape().dimension(), log2_qp, None)?;
+        if let Some(rank) = spec.temporary_rank {
+            let (dimension, log2_qp) = (spec.degree * rank, log2(&primes.moduli));
+            let bits = estimated_bits(dimension, log2_qp, temporary_distribution(&spec, spec.shape(), rank));
+            check_security(&spec, bits, dimension, log2_qp, Some(rank))?;
+            security_bits = security_bits.min(bits);
+        }
+        if let Some(weight) = spec.ephemeral_weight {
+            let base = spec.steps[0].len();
+            let first = primes.moduli.len() - primes.temporary - spec.special.len();
+            let special = ephemeral_special(&spec, &(first..first + spec.special.len()).collect::<Vec<_>>());
+            let log2_qp = log2(&primes.moduli[..base]) + log2(&primes.moduli[special]);
+            let (dimension, distribution) = (spec.shape().dimension(), SecretDistribution::FixedWeight(weight));
+            let bits = estimated_bits(dimension, log2_qp, distribution);
+            if bits < SECURITY_BITS && !spec.insecure && !(spec.below_128 && bits >= PAPER_SECURITY_BITS) {
+                let room = max_log2_qp(dimension, 128, distribution).map_or_else(|| "none".to_owned(), |room| format!("{room:.0} bits"));
+                let remedy = format!(
+                    "raise `ephemeral_weight`, or take special primes away with `ephemeral_special`: weight {weight} has room for {room}"
+                );
+                let distribution = format!("ephemeral secret of weight {weight}");
+                return Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy });
+            }
+            security_bits = security_bits.min(bits);
+        }
+        let isa = match &runtime.isa {
+            Some(name) => Isa::named(name)?,
+            None => Isa::detect()?,
+        };
+        let threads = runtime.threads.unwrap_or(1).max(1);
+        let planning = planning(isa, runtime)?;
+        let auxiliary = primes::auxiliary(&spec, &primes)?;
+        let moduli: Vec<u64> = primes.moduli.iter().chain(&auxiliary).copied().collect();
+        let forms = Arc::new(DerivedKeyCache::new(runtime.key_cache_bytes.unwrap_or(DEFAULT_DERIVED_KEY_BYTES)));
+        let mut family = Self {
+            primes,
+            auxiliary: auxiliary.len(),
+            moduli,
+            isa,
+            threads,
+            runtime: runtime.clone(),
+            planning,
+            forms,
+            scales: Vec::new(),
+            security_bits,
+            digest: [0; 32],
+            chains: Mutex::default(),
+            members: Mutex::default(),
+            spec,
+        };
+        let chain = family.chain(family.spec.degree)?;
+        family.scales = primes::canonical_scales(&chain, family.spec.log2_scale);
+        family.digest = digest(&family.spec, &family.primes, family.gadget(&chain)?.as_deref());
+        Ok(Arc::new(family))
+    }
+
+    pub(super) fn root_shape(&self) -> ModuleShape {
+        self.spec.shape()
+    }
+
+    pub(super) fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    pub(super) fn scale(&self, level: Level) -> f64 {
+        self.scales[level.0]
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    pub(super) fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    pub(super) fn planning(&self) -> &PlannerSettings {
+        &self.planning
+    }
+
+    /// How a secret of `shape` is distributed: a part of the root's has that part of a fixed weight, on average.
+    pub(super) fn distribution(&self, shape: ModuleShape) -> SecretDistribution {
+        part_of(self.spec.distribution(), shape.dimension(), self.root_shape().dimension())
+    }
+
+    /// As [`Family::distribution`], with the least weight that a part cut out of a secret of fixed weight has: six deviations below the mean.
+    pub(super) fn least_weight(&self, shape: ModuleShape) -> SecretDistribution {
+        let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
+        match self.spec.distribution() {
+            SecretDistribution::FixedWeight(weight) if share < 1.0 => {
+                let (mean, deviation) = (weight as f64 * share, (weight as f64 * share * (1.0 - share)).sqrt());
+                SecretDistribution::FixedWeight((mean - 6.0 * deviation).max(1.0) as usize)
+            }
+            whole => whole,
+        }
+    }
+
+    /// The member of `shape`, made where no one holds it.
+    pub(super) fn member(self: &Arc<Self>, shape: ModuleShape) -> Result<Params, CkksError> {
+        let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(inner) = members.get(&shape).and_then(Weak::upgrade) {
+            return Ok(Params(inner));
+        }
+        let inner = Arc::new(self.build(shape)?);
+        members.insert(shape, Arc::downgrade(&inner));
+        Ok(Params(inner))
+    }
+
+    /// Refuses shapes that no move leads to.
+    fn check_shape(&self, shape: ModuleShape) -> Result<(), CkksError> {
+        let root = self.root_shape();
+        let refuse = |reason: String| Err(CkksError::InvalidParams { reason });
+        if !shape.degree.is_power_of_two() || !(LEAST_DEGREE..=LARGEST_DEGREE).contains(&shape.degree) {
+            return refuse(format!("degree {} is not a power of two from {LEAST_DEGREE} to {LARGEST_DEGREE}", shape.degree));
+        }
+        if shape.degree > self.spec.largest_degree() {
+            return refuse(format!(
+                "degree {} cannot be reached from degree {} and rank {}: the rank's power of two allows degrees up to {}",
+                shape.degree,
+                root.degree,
+                root.rank,
+                self.spec.largest_degree()
+            ));
+        }
+        let most = root.dimension() / shape.degree;
+        if shape.rank == 0 || shape.rank > most {
+            return refuse(format!(
+                "rank {} is out of range at degree {}: these parameters have 1 to {most} there",
+                shape.rank, shape.degree
+            ));
+        }
+        Ok(())
+    }
+
+    /// The chain at `degree`: all moduli of the family.
+    fn chain(&self, degree: usize) -> Result<Arc<Chain>, CkksError> {
+        let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(chain) = chains.get(&degree) {
+            return Ok(chain.clone());
+        }
+        let engine = CpuEngine::new(degree, &self.moduli, self.isa)?.with_threads(CpuEngine::thread_pool(self.threads)?);
+        let ring = Ring::with_engine(Arc::new(engine));
+        let chain = Arc::new(Chain::with_temporary(ring, &self.primes.step_lengths, self.primes.temporary, self.auxiliary)?);
+        chains.insert(degree, chain.clone());
+        Ok(chain)
+    }
+
+    fn gadget(&self, chain: &Chain) -> Result<Option<Arc<Gadget>>, CkksError> {
+        if chain.special_basis().is_empty() {
+            return Ok(None);
+        }
+        let most = chain.special_basis().log2(chain.ring()) + DIGIT_SLACK_BITS;
+        let gadget = Gadget::by_bits(chain, self.spec.digit_bits.unwrap_or(most));
+        gadget.check(chain, most)?;
+        Ok(Some(Arc::new(gadget)))
+    }
+
+    /// Bits of security that relatives are to have.
+    pub(super) fn wanted_bits(&self) -> f64 {
+        self.security_bits.min(SECURITY_BITS)
+    }
+
+    /// The highest level up to `most` at which keys of `shape` over `chain` have the family's security.
+    fn secure_level(&self, chain: &Chain, shape: ModuleShape, most: Level) -> Result<Option<Level>, CkksError> {
+        let (wanted, distribution, root) = (self.wanted_bits(), self.least_weight(shape), self.chain(self.spec.degree)?);
+        let log2 = |level: usize| chain.key_basis(Level(level)).log2(chain.ring());
+        let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
+        let limit = if self.spec.insecure { share * root.key_basis(root.max_level()).log2(root.ring()) } else { f64::INFINITY };
+        let secure = |&level: &usize| log2(level) <= limit && estimated_bits(shape.dimension(), log2(level), distribution) >= wanted;
+        Ok((0..=most.0).rev().find(secure).map(Level))
+    }
+
+    /// The highest level at which keys of `shape` have the family's security; relatives of sets without any keep the ratio of modulus to dimension.
+    pub(super) fn highest_level(&self, chain: &Chain, shape: ModuleShape) -> Result<Level, CkksError> {
+        if shape.dimension() == self.root_shape().dimension() {
+            return Ok(chain.max_level());
+        }
+        let (wanted, distribution) = (self.wanted_bits(), self.least_weight(shape));
+        let log2 = |level: usize| chain.key_basis(Level(level)).log2(chain.ring());
+        self.secure_level(chain, shape, chain.max_level())?.ok_or_else(|| CkksError::InvalidParams {
+            reason: format!(
+                "no level is secure at degree {}, rank {}: level 0 with its special primes has log2 QP = {:.1}, {:.0} bits of security allow {} for a {}",
+                shape.degree,
+                shape.rank,
+                log2(0),
+                wanted,
+                max_log2_qp(shape.dimension(), wanted.ceil() as u32, distribution).map_or_else(
+                    || format!("none (the nearest combination in the security table is {})", nearest_covered(shape.dimension(), distribution)),
+                    |most| format!("{most:.0}")
+                ),
+                secret_in_words(distribution)
+            ),
+        })
+    }
+
+    fn build(self: &Arc<Self>, shape: ModuleShape) -> Result<Inner, CkksError> {
+        self.check_shape(shape)?;
+        let chain = self.chain(shape.degree)?;
+        let (gadget, max_level) = (self.gadget(&chain)?, self.highest_level(&chain, shape)?);
+        let log2_qp = chain.key_basis(max_level).log2(chain.ring());
+        let mut security_bits = estimated_bits(shape.dimension(), log2_qp, self.least_weight(shape));
+        let temporary = if gadget.is_some() { self.temporary(&chain, shape, max_level)? } else { None };
+        if let Some(temporary) = &temporary {
+            security_bits = security_bits.min(temporary.security_bits);
+        }
+        let quadratic = shape.rank * (shape.rank + 1) / 2;
+        let switcher = match (&gadget, &temporary) {
+            (None, _) => None,
+            (Some(gadget), Some(temporary)) if shape.rank > 1 => {
+                Some(self.switcher(&chain, gadget, shape.rank.max(temporary.rank - shape.rank), shape.rank + 1)?)
+            }
+            (Some(gadget), _) => Some(self.switcher(&chain, gadget, quadratic, shape.rank + 1)?),
+        };
+        if let (Some(switcher), Switching::Fixed(choice)) = (&switcher, self.runtime.switching) {
+            check_choice(switcher, choice)?;
+        }
+        let root = self.root_shape();
+        let mut spec = self.spec.clone();
+        let mut digest = self.digest;
+        if shape != root {
+            spec.relative = Some(shape);
+            let mut hasher = blake3::Hasher::new_derive_key("clathrate relative parameters v1");
+            hasher.update(&self.digest);
+            [shape.degree, shape.rank, max_level.0].iter().for_each(|&word| {
+                hasher.update(&(word as u64).to_le_bytes());
+            });
+            digest = *hasher.finalize().as_bytes();
+        }
+        let encoder = Encoder::new(shape.degree);
+        let encapsulation = self.encapsulation(&chain, shape)?;
+        if let Some(encapsulation) = &encapsulation {
+            security_bits = security_bits.min(encapsulation.security_bits);
+        }
+        Ok(Inner {
+            family: self.clone(),
+            spec,
+            shape,
+            max_level,
+            chain,
+            gadget,
+            switcher,
+            temporary,
+            encapsulation,
+            encoder,
+            security_bits,
+            digest,
+        })
+    }
+
+    /// The ephemeral secret of `shape`; relatives of a smaller dimension have none, because what is sparse enough for the root's may not be secure there.
+    fn encapsulation(&self, chain: &Arc<Chain>, shape: ModuleShape) -> Result<Option<Encapsulation>, CkksError> {
+        let Some(weight) = self.spec.ephemeral_weight.filter(|_| shape.dimension() == self.root_shape().dimension()) else {
+            return Ok(None);
+        };
+        let narrow = Arc::new(chain.narrowed(Level(0), ephemeral_special(&self.spec, chain.special_basis().indices()))?);
+        let log2_qp = narrow.key_basis(Level(0)).log2(narrow.ring());
+        let security_bits = estimated_bits(shape.dimension(), log2_qp, SecretDistribution::FixedWeight(weight));
+        let gadget = Arc::new(Gadget::for_special_modulus(&narrow, DIGIT_SLACK_BITS)?);
+        let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&narrow));
+        let switcher = Switcher::with_policy(narrow, gadget, policy, shape.rank, self.forms.budget())?.sharing(self.forms.clone());
+        Ok(Some(Encapsulation { weight, switcher, log2_qp, security_bits }))
+    }
+
+    /// The temporary rank of `shape`: the specification's for the root; for a relative the least one that is secure with as many temporary
+    /// primes as possible, at most twice the rank.
+    fn temporary(&self, chain: &Chain, shape: ModuleShape, level: Level) -> Result<Option<Temporary>, CkksError> {
+        let Some(rank) = self.spec.temporary_rank else { return Ok(None) };
+        let bits = |rank: usize, primes: usize| -> Result<f64, CkksError> {
+            let log2_qp = chain.widened(primes)?.key_basis(level).log2(chain.ring());
+            // The further polynomials have their weight exactly; what they extend may have less than its share.
+            let distribution = match (temporary_distribution(&self.spec, shape, rank), self.distribution(shape), self.least_weight(shape)) {
+                (SecretDistribution::FixedWeight(all), SecretDistribution::FixedWeight(own), SecretDistribution::FixedWeight(least)) => {
+                    SecretDistribution::FixedWeight((all + least).saturating_sub(own).max(1))
+                }
+                (uniform, ..) => uniform,
+            };
+            Ok(estimated_bits(shape.degree * rank, log2_qp, distribution))
+        };
+        let all = self.primes.temporary;
+        let mut found = (shape == self.root_shape()).then_some((rank, all));
+        for primes in (1..=all).rev() {
+            for rank in shape.rank + 1..=2 * shape.rank {
+                if found.is_none() && bits(rank, primes)? >= self.wanted_bits() {
+                    found = Some((rank, primes));
+                }
+            }
+        }
+        let Some((rank, primes)) = found else { return Ok(None) };
+        let wide = Arc::new(chain.widened(primes)?);
+        let gadget = Arc::new(Gadget::for_special_modulus(&wide, DIGIT_SLACK_BITS)?);
+        let direct_level = self.secure_level(&wide, shape, level)?;
+        let quadratic = shape.rank * (shape.rank + 1) / 2;
+        let switcher = self.switcher(&wide, &gadget, quadratic.max(rank), rank + 1)?;
+        Ok(Some(Temporary { rank, gadget, switcher, security_bits: bits(rank, primes)?, direct_level }))
+    }
+
+    /// The switcher that the runtime asks for.
+    fn switcher(&self, chain: &Arc<Chain>, gadget: &Arc<Gadget>, inputs: usize, columns: usize) -> Result<Switcher, CkksError> {
+        let base = chain.special_basis().len() == self.spec.special.len();
+        let policy = match self.runtime.switching {
+            // A caller's fixed choice is of the ordinary special primes.
+            Switching::Fixed(choice) if base => SwitchPolicy::Fixed(choice),
+            Switching::AsMade | Switching::Fixed(_) => SwitchPolicy::Fixed(SwitchMethod::as_made(chain)),
+            Switching::Fastest => SwitchPolicy::Planned(Planner::new(self.planning.profile.clone(), columns, self.planning.expansion)),
+        };
+        let switcher = Switcher::with_policy(chain.clone(), gadget.clone(), policy, inputs, self.forms.budget())?;
+        Ok(switcher.sharing(self.forms.clone()))
+    }
+}
+
+/// How `part` of `whole` coefficients are distributed.
+fn part_of(distribution: SecretDistribution, part: usize, whole: usize) -> SecretDistribution {
+    match distribution {
+        SecretDistribution::FixedWeight(weight) => {
+            SecretDistribution::FixedWeight(((weight as u128 * part as u128 / whole as u128) as usize).max(1))
+        }
+        uniform => uniform,
+    }
+}
+
+/// Special primes of keys to the ephemeral secret unless the specification says otherwise.
+const EPHEMERAL_SPECIAL: usize = 2;
+
+/// The special primes that keys to the ephemeral secret use: the first ones, by index.
+fn ephemeral_special(spec: &ParamsSpec, special: &[usize]) -> std::ops::Range<usize> {
+    let (first, count) = (special.first().copied().unwrap_or(0), spec.ephemeral_special.unwrap_or(EPHEMERAL_SPECIAL).min(special.len()));
+    first..first + count
+}
+
+/// How a secret of temporary rank is distributed: the further polynomials are uniform ternary, or of the same density.
+fn temporary_distribution(spec: &ParamsSpec, shape: ModuleShape, rank: usize) -> SecretDistribution {
+    part_of(spec.distribution(), shape.degree * rank, spec.shape().dimension())
+}
+
+/// The machine model and the memory limit to plan by.
+fn planning(isa: Isa, runtime: &Runtime) -> Result<PlannerSettings, CkksError> {
+    let expansion = runtime.expansion()?;
+    if let Some(profile) = &runtime.profile {
+        return Ok(PlannerSettings { profile: profile.clone(), origin: ProfileOrigin::Given, expansion });
+    }
+    Ok(match tune::stored(isa) {
+        StoredProfile::Ready { path, profile } => PlannerSettings { profile, origin: ProfileOrigin::Measured { path }, expansion },
+        other => {
+            PlannerSettings { profile: MachineProfile::built_in(), origin: ProfileOrigin::BuiltIn { note: other.to_string() }, expansion }
+        }
+    })
+}
+
+/// Refuses a choice that fits no level; one that fits some is refused where it does not, when it is used.
+fn check_choice(switcher: &Switcher, choice: SwitchMethod) -> Result<(), CkksError> {
+    let chain = switcher.chain();
+    let least = primes::LEAST_PRIMES;
+    match choice.key_digit {
+        Some(0) => {
+            let remedy = "key digits have 1 prime or more".to_owned();
+            return Err(CkksError::OutOfRange { what: "the length of key digits", value: 0.to_string(), remedy });
+        }
+        Some(_) if chain.auxiliary_basis().is_empty() => {
+            let primes = chain.key_basis(chain.max_level()).len();
+            let reason =
+                format!("key-decomposed switching needs a chain of {least} primes or more, this one has {primes}: use the hybrid engine");
+            return Err(CkksError::InvalidParams { reason });
+        }
+        _ => {}
+    }
+    // The lowest level has most primes free; its plan is made for the highest level that has enough.
+    switcher.tables_of_method(choice, Level(0), chain.max_level())?;
+    Ok(())
+}
+
+/// Refuses keys of too few bits: those of the rank itself, or of a temporary one.
+fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, temporary: Option<usize>) -> Result<(), CkksError> {
+    if bits >= SECURITY_BITS || spec.insecure || (spec.below_128 && bits >= PAPER_SECURITY_BITS) {
+        return Ok(());
+    }
+    let distribution = part_of(spec.distribution(), dimension, spec.shape().dimension());
+    let room = max_log2_qp(dimension, 128, distribution);
+    let nearest = if bits > 0.0 {
+        String::new()
+    } else {
+        format!("the nearest combination in the table is {}; ", nearest_covered(dimension, distribution))
+    };
+    let remedy = match (temporary, room) {
+        (Some(rank), room) => {
+            let room = room.map_or_else(|| "nothing".to_owned(), |room| format!("{room:.0} bits"));
+            format!(
+                "temporary_rank {rank} has room for {room}: raise it to {} or take `temporary` primes away, or, for tests only, set insecure = true",
+                rank + 1
+            )
+        }
+        (None, Some(room)) => {
+            format!("shorten the chain to log2 QP <= {room:.0}, raise degree or rank, or, for tests only, set insecure = true")
+        }
+        (None, None) if spec.secret_weight.is_some() => {
+            "change secret_weight, degree or rank, or, for tests only, set insecure = true".to_owned()
+        }
+        (None, None) => "raise degree or rank, or, for tests only, set insecure = true".to_owned(),
+    };
+    let distribution = secret_in_words(distribution);
+    Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy: nearest + &remedy })
+}
+
+fn secret_in_words(distribution: SecretDistribution) -> String {
+    match distribution {
+        SecretDistribution::UniformTernary => "uniform ternary secret".to_owned(),
+        SecretDistribution::FixedWeight(weight) => format!("secret of weight {weight}"),
+    }
+}
+
+fn digest(spec: &ParamsSpec, primes: &primes::Primes, gadget: Option<&Gadget>) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("clathrate parameters v1");
+    let mut word = |x: u64| {
+        hasher.update(&x.to_le_bytes());
+    };
+    word(spec.degree as u64);
+    word(spec.rank as u64);
+    word(spec.secret_weight.map_or(0, |weight| weight as u64));
+    word(spec.log2_scale.to_bits());
+    word(primes.step_lengths.len() as u64);
+    primes.step_lengths.iter().for_each(|&length| word(length as u64));
+    word(primes.moduli.len() as u64);
+    primes.moduli.iter().for_each(|&q| word(q));
+    for digit in gadget.map_or(&[][..], Gadget::digits) {
+        word(digit.len() as u64);
+    }
+    if let Some(rank) = spec.temporary_rank {
+        word(rank as u64);
+        word(primes.temporary as u64);
+    }
+    if let Some(weight) = spec.ephemeral_weight {
+        word(weight as u64);
+        word(ephemeral_special(spec, &(0..spec.special.len()).collect::<Vec<_>>()).len() as u64);
+    }
+    *hasher.finalize().as_bytes()
+}

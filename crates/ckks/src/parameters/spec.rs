@@ -1,0 +1,184 @@
+//! The specification of a parameter set: plain data, as files and users write it.
+
+use clathrate_lattice::SecretDistribution;
+use serde::{Deserialize, Serialize};
+
+use crate::error::CkksError;
+use crate::shape::ModuleShape;
+
+/// Degrees that there are.
+pub(super) const LEAST_DEGREE: usize = 8;
+pub(super) const LARGEST_DEGREE: usize = 1 << 17;
+
+/// Least bits that `below_128` accepts: the papers' own sets.
+pub(super) const PAPER_SECURITY_BITS: f64 = 110.0;
+
+/// Parameters as written: sizes, not primes.
+///
+/// ```
+/// let spec: clathrate_ckks::ParamsSpec = toml::from_str(r#"
+///     name = "mine"
+///     degree = 16384
+///     log2_scale = 40
+///     steps = [[29, 29], [40], [40], [40]]
+///     special = [44, 44]
+/// "#).unwrap();
+/// assert_eq!(spec.rank, 1);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParamsSpec {
+    /// A name for people.
+    pub name: String,
+    /// Ring degree, a power of two.
+    pub degree: usize,
+    /// Module rank, any positive integer; 1 is ordinary CKKS.
+    #[serde(default = "one")]
+    pub rank: usize,
+    /// Bits of each prime of each modulus step, level 0 first.
+    pub steps: Vec<Vec<u32>>,
+    /// Bits of each special prime; without any there are no switching keys.
+    #[serde(default)]
+    pub special: Vec<u32>,
+    /// Bits of each temporary prime: at the temporary rank the special modulus is the product of these and the special primes. [dpad-he, sec. 3.2]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub temporary: Vec<u32>,
+    /// Rank `k^ > k` of relinearisation and rank-hoisted rotations on the way; needs `temporary`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temporary_rank: Option<usize>,
+    /// Another shape of the same moduli, and the same secret: what conversions and rank reductions lead to. See [`Params::relative`](super::Params::relative).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative: Option<ModuleShape>,
+    /// Binary logarithm of the scale at the top level.
+    pub log2_scale: f64,
+    /// Non-zero coefficients of the secret; absent for uniform ternary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_weight: Option<usize>,
+    /// Non-zero coefficients of the ephemeral secret of encapsulation; absent for none. Its keys are bound to the base step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ephemeral_weight: Option<usize>,
+    /// Special primes that keys to the ephemeral secret use, the first ones of `special`; absent for 2, or all where there are fewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ephemeral_special: Option<usize>,
+    /// Most bits of a switching digit; absent for as many as the special modulus has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digit_bits: Option<f64>,
+    /// Accepts any security: tests only. Every file made under fewer than 128 bits is marked.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub insecure: bool,
+    /// Accepts a paper's own set a little below 128 bits.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub below_128: bool,
+}
+
+fn one() -> usize {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde calls
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl ParamsSpec {
+    /// How the secret is drawn.
+    #[must_use]
+    pub fn distribution(&self) -> SecretDistribution {
+        self.secret_weight.map_or(SecretDistribution::UniformTernary, SecretDistribution::FixedWeight)
+    }
+
+    /// Degree and rank.
+    #[must_use]
+    pub fn shape(&self) -> ModuleShape {
+        ModuleShape { degree: self.degree, rank: self.rank }
+    }
+
+    /// The largest degree that the rank can be moved to: primes are chosen for it.
+    #[must_use]
+    pub fn largest_degree(&self) -> usize {
+        (self.degree << self.rank.trailing_zeros()).min(LARGEST_DEGREE).max(self.degree)
+    }
+
+    /// Refuses what no parameter set can be.
+    ///
+    /// # Errors
+    /// [`CkksError::InvalidParams`].
+    pub fn check(&self) -> Result<(), CkksError> {
+        let refuse = |reason: String| Err(CkksError::InvalidParams { reason });
+        if !self.degree.is_power_of_two() || !(LEAST_DEGREE..=LARGEST_DEGREE).contains(&self.degree) {
+            return refuse(format!("degree {} is not a power of two from 2^3 to 2^17", self.degree));
+        }
+        if !(1..=64).contains(&self.rank) {
+            return refuse(format!("rank {} is out of range: use 1 to 64", self.rank));
+        }
+        if self.steps.is_empty() || self.steps.iter().any(Vec::is_empty) {
+            return refuse("`steps` needs at least one step and each step at least one prime, e.g. [[29, 29], [40]]".to_owned());
+        }
+        let sizes = || self.steps.iter().flatten().chain(&self.special).chain(&self.temporary);
+        let largest = self.largest_degree();
+        let least = largest.ilog2() + 2;
+        if let Some(bits) = sizes().find(|&&bits| bits < least || bits > 60) {
+            return refuse(format!("a prime of {bits} bits: at degree {largest} primes have {least} to 60 bits"));
+        }
+        match (self.temporary_rank, self.temporary.len()) {
+            (None, 0) => {}
+            (None, count) => {
+                return refuse(format!("`temporary` has {count} primes and there is no `temporary_rank`: set it, e.g. {}", self.rank + 1));
+            }
+            (Some(rank), 0) => {
+                return refuse(format!(
+                    "temporary_rank {rank} needs `temporary`, bits of the primes that lengthen the special modulus there"
+                ));
+            }
+            (Some(_), _) if self.special.is_empty() => {
+                return refuse("temporary_rank needs `special`, the modulus of the way back".to_owned());
+            }
+            (Some(rank), _) if rank <= self.rank || rank > 128 => {
+                return refuse(format!("temporary_rank {rank} is out of range: use {} to 128", self.rank + 1));
+            }
+            (Some(_), _) => {}
+        }
+        if sizes().count() > 256 {
+            return refuse(format!("{} primes: at most 256", sizes().count()));
+        }
+        let base: u32 = self.steps[0].iter().sum();
+        if !(self.log2_scale.is_finite() && (4.0..=120.0).contains(&self.log2_scale)) {
+            return refuse(format!("log2_scale {} is out of range: use 4 to 120", self.log2_scale));
+        }
+        let room: u32 = self.steps.iter().flatten().sum();
+        if self.log2_scale + 1.0 > f64::from(room) {
+            return refuse(format!("log2_scale {} leaves no room in a modulus of {room} bits", self.log2_scale));
+        }
+        if self.steps.len() == 1 && f64::from(base) < self.log2_scale + 1.0 {
+            return refuse(format!("the base step has {base} bits, the scale {}", self.log2_scale));
+        }
+        if let Some(weight) = self.secret_weight
+            && !(1..=self.degree * self.rank).contains(&weight)
+        {
+            return refuse(format!("secret_weight {weight} is out of range: use 1 to degree * rank = {}", self.degree * self.rank));
+        }
+        if let Some(weight) = self.ephemeral_weight {
+            if !(1..=self.degree * self.rank).contains(&weight) {
+                return refuse(format!("ephemeral_weight {weight} is out of range: use 1 to degree * rank = {}", self.degree * self.rank));
+            }
+            if self.special.is_empty() {
+                return refuse("ephemeral_weight needs `special`, primes for the keys to the ephemeral secret".to_owned());
+            }
+        }
+        match self.ephemeral_special {
+            Some(_) if self.ephemeral_weight.is_none() => {
+                return refuse("ephemeral_special needs `ephemeral_weight`, the weight of the ephemeral secret".to_owned());
+            }
+            Some(count) if !(1..=self.special.len()).contains(&count) => {
+                return refuse(format!("ephemeral_special {count} is out of range: use 1 to the {} special primes", self.special.len()));
+            }
+            _ => {}
+        }
+        if let Some(bits) = self.digit_bits
+            && !(bits.is_finite() && bits > 0.0)
+        {
+            return refuse(format!("digit_bits {bits} is not a positive number"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,296 @@
+//! How each level switches, what that takes and why: the figures of [`Params::switching_report`].
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
+use clathrate_lattice::{Gadget, Level, Switcher};
+use serde::Serialize;
+
+use super::{Params, Switching};
+use crate::error::CkksError;
+
+/// Bytes per mebibyte.
+const MIB: f64 = 1_048_576.0;
+
+/// Where the times of a plan come from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "origin", rename_all = "kebab-case")]
+pub enum ProfileOrigin {
+    /// The model that serves every machine; why no stored profile does.
+    BuiltIn {
+        /// In words, with the remedy.
+        note: String,
+    },
+    /// The profile that `clathrate tune` stored.
+    Measured {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// The caller's.
+    Given,
+}
+
+/// What a parameter set plans by.
+#[derive(Debug, Clone)]
+pub(super) struct PlannerSettings {
+    pub(super) profile: MachineProfile,
+    pub(super) origin: ProfileOrigin,
+    /// Bytes that may be derived from one key, in multiples of its own.
+    pub(super) expansion: f64,
+}
+
+/// The figures of [`Params::switching_report`]: a map from levels to ways of switching, for keys of one level.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SwitchingReport {
+    /// Name of the set.
+    pub name: String,
+    /// Ring degree `n`.
+    pub degree: usize,
+    /// Rank `k`.
+    pub rank: usize,
+    /// Who chose: "fastest", "as made" or "fixed".
+    pub policy: String,
+    /// Highest level of the keys.
+    pub key_level: usize,
+    /// Polynomials that the switch of these figures takes: those of a relinearisation, `k (k + 1) / 2`, or of a rotation where products go
+    /// through a temporary rank. At rank 1 both are the same.
+    pub inputs: usize,
+    /// One row per level that can switch, lowest first.
+    pub rows: Vec<SwitchingRow>,
+    /// Levels that cannot switch in the way that was asked for.
+    pub refused: Vec<RefusedLevel>,
+    /// Bytes of one key as it was made.
+    pub key_bytes: usize,
+    /// Bytes derived from one key when all levels are in use.
+    pub derived_bytes: usize,
+    /// Most bytes that may be derived from one key, in multiples of `key_bytes`; none for any number, and where the choice is fixed.
+    pub key_expansion: Option<f64>,
+    /// Most bytes of derived keys that are kept, of all keys together.
+    pub key_cache_bytes: usize,
+    /// The machine model's own words.
+    pub profile: String,
+    /// Where the machine model comes from.
+    #[serde(flatten)]
+    pub origin: ProfileOrigin,
+    /// The same figures of switches at the temporary rank: of products, or at rank 1 of rotations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temporary: Option<Box<Self>>,
+    /// What computes.
+    pub engine: String,
+}
+
+/// One level of a [`SwitchingReport`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SwitchingRow {
+    /// The level.
+    pub level: usize,
+    /// "hybrid" or "decomposed".
+    pub engine: &'static str,
+    /// Whether keys serve as they were made: nothing is derived.
+    pub as_made: bool,
+    /// Special primes, `r`: the digit length on a chain of equal primes.
+    pub r: usize,
+    /// Length of key digits in primes, `r~`; decomposed only.
+    pub r_tilde: Option<usize>,
+    /// Digits, `d`.
+    pub digits: usize,
+    /// Bits of the longest digit.
+    pub log2_digit: f64,
+    /// Key digits, `d~`; decomposed only.
+    pub key_digits: Option<usize>,
+    /// Auxiliary primes, `r'`; decomposed only.
+    pub auxiliary: Option<usize>,
+    /// Predicted milliseconds of a switch, one thread.
+    pub milliseconds: f64,
+    /// Bytes of key that a switch reads.
+    pub read_bytes: usize,
+    /// Bytes derived from one key for this level, and shared with the other levels of the same choice.
+    pub derived_bytes: usize,
+}
+
+/// A level that cannot switch in the way that was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RefusedLevel {
+    /// The level.
+    pub level: usize,
+    /// Why, with numbers.
+    pub reason: String,
+}
+
+impl Params {
+    /// How each level switches with keys of level `reach`, the top if absent: engine, digits, predicted times, bytes.
+    ///
+    /// # Errors
+    /// `NoSpecialPrimes` where these parameters cannot switch; `LevelOutOfRange`.
+    pub fn switching_report(&self, reach: Option<Level>) -> Result<SwitchingReport, CkksError> {
+        let reach = reach.unwrap_or(self.max_level());
+        self.check_level(reach)?;
+        let (rank, quadratic) = (self.rank(), self.rank() * (self.rank() + 1) / 2);
+        // Where products go through the temporary rank, what is left to switch directly is rotations.
+        let inputs = if self.crossing().is_some() { rank } else { quadratic };
+        let mut plan = self.plan_of((self.switcher()?, self.gadget()?), rank, inputs, reach)?;
+        if let Some(temporary) = self.temporary() {
+            let inputs = if rank > 1 { quadratic } else { temporary.rank };
+            plan.temporary = Some(Box::new(self.plan_of((&temporary.switcher, &temporary.gadget), temporary.rank, inputs, reach)?));
+        }
+        Ok(plan)
+    }
+
+    /// The figures of switches of `inputs` polynomials by keys of `rank`.
+    fn plan_of(
+        &self,
+        (switcher, gadget): (&Switcher, &Gadget),
+        rank: usize,
+        inputs: usize,
+        reach: Level,
+    ) -> Result<SwitchingReport, CkksError> {
+        let (chain, columns) = (switcher.chain(), rank + 1);
+        let planning = self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?;
+        let (mut rows, mut refused, mut derived) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for level in 0..=reach.0 {
+            let plan = match switcher.tables_for(Level(level), reach) {
+                Ok(plan) => plan,
+                Err(error) => {
+                    refused.push(RefusedLevel { level, reason: error.to_string() });
+                    continue;
+                }
+            };
+            let choice = plan.method();
+            let counts = switcher.counts(&plan, inputs, columns);
+            let bytes = plan.derived_bytes(inputs, columns);
+            derived.insert(choice, bytes);
+            rows.push(SwitchingRow {
+                level,
+                engine: if choice.key_digit.is_some() { "decomposed" } else { "hybrid" },
+                as_made: choice == SwitchMethod::as_made(chain),
+                r: choice.special,
+                r_tilde: choice.key_digit,
+                digits: plan.digit_count(),
+                log2_digit: plan.log2_digits().into_iter().fold(0.0, f64::max),
+                key_digits: plan.key_digits().map(|(digits, _)| digits),
+                auxiliary: plan.key_digits().map(|(_, primes)| primes),
+                milliseconds: planning.profile.nanoseconds(self.degree(), &counts) / 1e6,
+                read_bytes: counts.key_bytes as usize,
+                derived_bytes: bytes,
+            });
+        }
+        Ok(SwitchingReport {
+            name: self.spec().name.clone(),
+            degree: self.degree(),
+            rank,
+            policy: self.runtime().switching.name().to_owned(),
+            key_level: reach.0,
+            inputs,
+            rows,
+            refused,
+            key_bytes: super::explain::switch_key_bytes(chain, gadget, (inputs, columns), reach),
+            derived_bytes: derived.values().sum(),
+            // A fixed choice is the caller's word, whatever it takes.
+            key_expansion: (self.runtime().switching == Switching::Fastest && planning.expansion.is_finite()).then_some(planning.expansion),
+            key_cache_bytes: switcher.derived_keys().budget(),
+            profile: planning.profile.source.clone(),
+            origin: planning.origin.clone(),
+            temporary: None,
+            engine: chain.ring().engine().describe(),
+        })
+    }
+}
+
+impl Params {
+    /// Predicted nanoseconds of a switch, by keys of level `reach`.
+    fn switch_nanoseconds(
+        &self,
+        switcher: &Switcher,
+        (level, reach): (Level, Level),
+        inputs: usize,
+        columns: usize,
+    ) -> Result<f64, CkksError> {
+        let planning = self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?;
+        let plan = switcher.tables_for(level, reach)?;
+        Ok(planning.profile.nanoseconds(self.degree(), &switcher.counts(&plan, inputs, columns)))
+    }
+
+    /// Predicted nanoseconds of one relinearisation at `level`, through the temporary rank where there is one.
+    ///
+    /// # Errors
+    /// `NoSpecialPrimes` where these parameters cannot switch; level errors.
+    pub fn relinearisation_nanoseconds(&self, level: Level) -> Result<f64, CkksError> {
+        let (base, rank, at) = (self.switcher()?, self.rank(), (level, self.max_level()));
+        let quadratic = rank * (rank + 1) / 2;
+        if let Some((temporary, most)) = self.direct(level).and_then(|temporary| Some((temporary, temporary.direct_level?))) {
+            return self.switch_nanoseconds(&temporary.switcher, (level, most), quadratic, rank + 1);
+        }
+        let Some(temporary) = self.crossing() else { return self.switch_nanoseconds(base, at, quadratic, rank + 1) };
+        let up = self.switch_nanoseconds(&temporary.switcher, at, quadratic, temporary.rank + 1)?;
+        Ok(up + self.switch_nanoseconds(base, at, temporary.rank - rank, rank + 1)?)
+    }
+
+    /// Predicted nanoseconds of a product of two ciphertexts before its relinearisation: `(k + 1)^2` products of polynomials. [dpad-he, Table 1]
+    ///
+    /// # Errors
+    /// `NoSpecialPrimes` where these parameters cannot switch.
+    pub fn tensor_nanoseconds(&self, level: Level) -> Result<f64, CkksError> {
+        let planning = self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?;
+        let products = (self.rank() + 1).pow(2) * self.chain().basis(level).len();
+        Ok(products as f64 * planning.profile.at(self.degree()).product)
+    }
+
+    /// Predicted nanoseconds of a reduction from rank `high` to these parameters' at `level`.
+    ///
+    /// # Errors
+    /// `NoSpecialPrimes` where these parameters cannot switch; level errors.
+    pub fn reduction_nanoseconds(&self, high: usize, level: Level) -> Result<f64, CkksError> {
+        self.switch_nanoseconds(self.switcher()?, (level, self.max_level()), high.saturating_sub(self.rank()), self.rank() + 1)
+    }
+}
+
+/// A number that may be missing.
+fn or_dash(number: Option<usize>) -> String {
+    number.map_or_else(|| "-".to_owned(), |number| number.to_string())
+}
+
+impl fmt::Display for SwitchingRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (made, read, derived) = (if self.as_made { " *" } else { "  " }, self.read_bytes as f64 / MIB, self.derived_bytes as f64 / MIB);
+        let (r_tilde, key_digits, auxiliary) = (or_dash(self.r_tilde), or_dash(self.key_digits), or_dash(self.auxiliary));
+        write!(
+            f,
+            "{:>7}  {:<10}{made} {:>4} {r_tilde:>4} {:>4} {key_digits:>4} {auxiliary:>4} {:>10.3} {read:>10.1} {derived:>12.1}",
+            self.level, self.engine, self.r, self.digits, self.milliseconds
+        )
+    }
+}
+
+impl fmt::Display for SwitchingReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{}: switching at degree {}, rank {}, with keys of level {} ({})",
+            self.name, self.degree, self.rank, self.key_level, self.policy
+        )?;
+        writeln!(f, "  level  engine          r   r~    d   d~   r'         ms   MiB read  MiB derived")?;
+        self.rows.iter().rev().try_for_each(|row| writeln!(f, "{row}"))?;
+        if self.rows.iter().any(|row| row.as_made) {
+            writeln!(f, "         * by the key as it was made")?;
+        }
+        self.refused.iter().rev().try_for_each(|refused| writeln!(f, "{:>7}  no switch: {}", refused.level, refused.reason))?;
+        let mib = |bytes: usize| bytes as f64 / MIB;
+        let limit = self.key_expansion.map_or_else(|| "no limit".to_owned(), |factor| format!("limit {:.1}", factor * mib(self.key_bytes)));
+        writeln!(f, "  times      one switch of {} polynomial(s), predicted, one thread; {}", self.inputs, self.engine)?;
+        writeln!(
+            f,
+            "  memory     one key {:.1} MiB as made, {:.1} MiB derived with all levels in use ({limit}); at most {:.0} MiB derived from all keys",
+            mib(self.key_bytes),
+            mib(self.derived_bytes),
+            mib(self.key_cache_bytes)
+        )?;
+        match &self.origin {
+            ProfileOrigin::BuiltIn { note } => write!(f, "  profile    built in: {note}"),
+            ProfileOrigin::Measured { path } => write!(f, "  profile    {}: {}", path.display(), self.profile),
+            ProfileOrigin::Given => write!(f, "  profile    given by the caller: {}", self.profile),
+        }?;
+        self.temporary.as_ref().map_or(Ok(()), |temporary| write!(f, "\n\nby way of the temporary rank:\n{temporary}"))
+    }
+}

@@ -1,0 +1,62 @@
+//! Level-aware switching: merging gadget components as primes become unused. [level-aware]
+//!
+//! Primes of steps that a level no longer uses serve as further special primes. A longer special modulus allows longer digits, and the key
+//! component of a longer digit is the sum of the components of the base digits it consists of, because component `j` encrypts `T Q / D_j` and
+//!
+//! ```text
+//! sum_j d_j (Q / D_j),  d_j = [u / (Q / (P D_j))] mod D_j
+//! ```
+//!
+//! holds for any partition of the primes into digits. So the merged key is derived from the generated one without the secret.
+
+use std::ops::Range;
+
+use clathrate_arith::Factors;
+
+use crate::chain::{Chain, Level};
+use crate::error::LatticeError;
+use crate::gadget::Gadget;
+use crate::poly::Basis;
+use crate::ring::Ring;
+
+/// Neighbouring base digits merged into digits of at most `max_bits`, as runs of base digits, over the base digits that a key for levels up to
+/// `level` has. [level-aware, sec. 3.2]
+///
+/// # Errors
+/// [`LatticeError::DigitTooLarge`] where a base digit alone has more bits.
+pub fn merged_digits(chain: &Chain, gadget: &Gadget, level: Level, max_bits: f64) -> Result<Vec<Range<usize>>, LatticeError> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let mut room = 0.0;
+    for (digit, basis) in gadget.digits()[..gadget.digit_count(chain, level)].iter().enumerate() {
+        let digit_bits = basis.log2(chain.ring());
+        match runs.last_mut() {
+            Some(run) if digit_bits <= room => run.end = digit + 1,
+            _ if digit_bits > max_bits => return Err(LatticeError::DigitTooLarge { digit, digit_bits, special_bits: max_bits }),
+            _ => {
+                runs.push(digit..digit + 1);
+                room = max_bits;
+            }
+        }
+        room -= digit_bits;
+    }
+    Ok(runs)
+}
+
+/// The primes of a key for levels up to `reach` that can be special at `level`: those outside every base digit in use at `level`.
+#[must_use]
+pub fn free_primes(chain: &Chain, gadget: &Gadget, level: Level, reach: Level) -> Basis {
+    let used = &gadget.digits()[..gadget.digit_count(chain, level)];
+    Basis::new(chain.key_basis(reach).indices().iter().copied().filter(|&i| used.iter().all(|digit| digit.row_of(i).is_none())))
+}
+
+/// The terms of the generated key that each term of the merged key is the sum of, in the order in which keys are stored: digit by digit, then
+/// input by input.
+pub(super) fn merged_terms(runs: &[Range<usize>], inputs: usize) -> Vec<Vec<usize>> {
+    let term = |run: &Range<usize>, input: usize| run.clone().map(|digit| digit * inputs + input).collect();
+    runs.iter().flat_map(|run| (0..inputs).map(move |input| term(run, input))).collect()
+}
+
+/// The merged key on the rows `rows` of the generated key's factors. [level-aware, sec. 4.3, Expand]
+pub(super) fn merge(ring: &Ring, factors: &Factors, terms: &[Vec<usize>], rows: &[usize]) -> Factors {
+    ring.engine().sum_factors(factors, terms, rows)
+}

@@ -1,0 +1,70 @@
+//! The representations that have been derived from one switching key.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use clathrate_arith::Factors;
+
+use super::representation::KeyRepresentation;
+
+/// The representations derived from one key. They live and die with the key and can be dropped at any time: the next use derives them again.
+#[derive(Debug, Default)]
+pub struct DerivedKeys(Mutex<Vec<DerivedKey>>);
+
+#[derive(Debug)]
+struct DerivedKey {
+    representation: Arc<KeyRepresentation>,
+    factors: Arc<Factors>,
+    /// Clock of the cache at the last use.
+    used: u64,
+}
+
+impl DerivedKeys {
+    /// A panic elsewhere cannot break an invariant here: each derived key is complete or absent.
+    fn lock(&self) -> MutexGuard<'_, Vec<DerivedKey>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of all derived representations.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.lock().iter().map(|derived| derived.factors.bytes()).sum()
+    }
+
+    /// Drops all derived representations.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// Number of derived representations.
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// The key in `representation`, if derived; marks it as used at `now`.
+    pub(super) fn find(&self, representation: &KeyRepresentation, now: u64) -> Option<Arc<Factors>> {
+        let mut all = self.lock();
+        let derived = all.iter_mut().find(|derived| *derived.representation == *representation)?;
+        derived.used = now;
+        Some(derived.factors.clone())
+    }
+
+    /// Keeps `factors` unless another thread has stored the same representation meanwhile.
+    pub(super) fn keep(&self, representation: &Arc<KeyRepresentation>, factors: &Arc<Factors>, now: u64) {
+        let mut all = self.lock();
+        if all.iter().all(|derived| derived.representation != *representation) {
+            all.push(DerivedKey { representation: representation.clone(), factors: factors.clone(), used: now });
+        }
+    }
+
+    /// Clock of the least recent use.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.lock().iter().map(|derived| derived.used).min()
+    }
+
+    /// Drops the representation last used at `used`; the bytes freed.
+    pub(super) fn remove(&self, used: u64) -> usize {
+        let mut all = self.lock();
+        let Some(place) = all.iter().position(|derived| derived.used == used) else { return 0 };
+        all.swap_remove(place).factors.bytes()
+    }
+}

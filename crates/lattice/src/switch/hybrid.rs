@@ -1,0 +1,154 @@
+//! The hybrid engine: digits extended to the whole modulus `P Q_l`, multiplied there.
+//!
+//! Digits are centred, in `[-D/2, D/2]`, by the exact conversion; any engine that computes the same sum of the same integer
+//! digits gives this engine's output bit for bit. Source: [klss, sec. 4.2]; differs: centred digits, level-free gadget.
+
+use std::sync::Arc;
+
+use clathrate_arith::{Buffer, DigitExtension, Factors, GadgetInput};
+
+use super::extended::Extended;
+use super::key::SwitchKey;
+use super::tables::SwitchTables;
+use crate::bundle::Bundle;
+use crate::chain::Level;
+use crate::error::LatticeError;
+use crate::poly::{Coeff, Domain, Eval, Poly};
+
+/// A decomposed polynomial: its digits in Eval form over the moduli that its tables multiplies over.
+#[derive(Debug)]
+pub struct Digits {
+    pub(super) tables: Arc<SwitchTables>,
+    pub(super) polys: Vec<Poly<Eval>>,
+}
+
+impl Digits {
+    /// The digits, lowest primes first.
+    #[must_use]
+    pub fn polys(&self) -> &[Poly<Eval>] {
+        &self.polys
+    }
+
+    /// The level of the decomposed polynomial.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.tables.level()
+    }
+
+    /// How it was decomposed.
+    #[must_use]
+    pub fn tables(&self) -> &Arc<SwitchTables> {
+        &self.tables
+    }
+}
+
+/// The digits of a polynomial given in Coeff form, and in Eval form where that is there.
+pub(super) fn decompose(tables: &Arc<SwitchTables>, coefficients: &Buffer, values: Option<&Buffer>) -> Digits {
+    let (engine, moduli) = (tables.ring().engine(), tables.product_basis.indices());
+    let digit = |digit: &DigitExtension| {
+        let mut out = engine.scratch(moduli.len());
+        engine.convert(digit.conversion(), coefficients, digit.source(), &mut out, &digit.target_rows());
+        let own = digit.own();
+        if !own.is_empty() {
+            // The own rows are one constant away from the input, in either form.
+            let mut rows = values.unwrap_or(coefficients).select(&own.clone().collect::<Vec<_>>());
+            engine.mul_constants_assign(&mut rows, digit.constants(), &moduli[own.clone()]);
+            for (i, row) in own.clone().enumerate() {
+                out.row_mut(row).copy_from_slice(rows.row(i));
+            }
+        }
+        if values.is_some() {
+            engine.forward_ntt(&mut out, 0..own.start, moduli);
+            engine.forward_ntt(&mut out, own.end..moduli.len(), moduli);
+        } else {
+            engine.forward_ntt(&mut out, 0..moduli.len(), moduli);
+        }
+        Poly::from_buffer(tables.ring(), &tables.product_basis, out)
+    };
+    let polys = tables.digits.iter().map(digit).collect();
+    Digits { tables: tables.clone(), polys }
+}
+
+/// A key as one tables reads it.
+pub(super) struct Reading {
+    factors: Arc<Factors>,
+    groups: Vec<usize>,
+    rows: Vec<usize>,
+    rank: usize,
+    columns: usize,
+}
+
+/// How `tables` reads `key`, for `inputs` polynomials.
+pub(super) fn reading(tables: &SwitchTables, inputs: usize, key: &SwitchKey, factors: Arc<Factors>) -> Result<Reading, LatticeError> {
+    let foreign = LatticeError::KeyGadget { key_digits: key.digit_count(), digits: tables.digits.len() };
+    check_key(tables, inputs, key)?;
+    let (groups, rows) = match &tables.recombination {
+        Some(recombination) => (recombination.groups(), (0..tables.product_basis.len()).collect()),
+        None => {
+            let basis = if tables.representation.is_base() { key.basis() } else { &tables.representation.basis };
+            (vec![0], basis.rows_of(tables.extended().indices()).ok_or(foreign)?)
+        }
+    };
+    Ok(Reading { factors, groups, rows, rank: key.rank(), columns: key.columns() })
+}
+
+/// Refuses keys that do not serve `tables`.
+pub(super) fn check_key(tables: &SwitchTables, inputs: usize, key: &SwitchKey) -> Result<(), LatticeError> {
+    if inputs == 0 || inputs != key.inputs() {
+        return Err(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs });
+    }
+    if tables.level() > key.level() {
+        return Err(LatticeError::KeyLevelTooLow { key_level: key.level().0, level: tables.level().0 });
+    }
+    // The last special prime is the end of the modulus that the gadget divides: the key's must be the tables's.
+    let same_end = key.basis().indices().last() == tables.extended().indices().last();
+    let fits = same_end && tables.gadget == *key.gadget() && key.basis().rows_of(tables.extended().indices()).is_some();
+    if !tables.ring().same_as(key.ring()) || !fits {
+        return Err(LatticeError::KeyGadget { key_digits: key.digit_count(), digits: tables.digits.len() });
+    }
+    Ok(())
+}
+
+fn bundle_of<D: Domain>(tables: &SwitchTables, rank: usize, out: Vec<Buffer>) -> Result<Bundle<D>, LatticeError> {
+    let mut polys = out.into_iter().map(|data| Poly::<D>::from_buffer(tables.ring(), tables.extended(), data));
+    let mask = polys.by_ref().take(rank).collect();
+    Bundle::new(mask, polys.collect())
+}
+
+/// Sums over the product basis, as the result over the extended one.
+fn finish(tables: &Arc<SwitchTables>, reading: &Reading, sums: Vec<Buffer>) -> Result<Extended, LatticeError> {
+    let (coeff, eval): (Option<Bundle<Coeff>>, Option<Bundle<Eval>>) = match &tables.recombination {
+        None => (None, Some(bundle_of(tables, reading.rank, sums)?)),
+        Some(recombination) => (
+            Some(bundle_of(
+                tables,
+                reading.rank,
+                recombination.apply(tables.ring(), &tables.product_basis, tables.extended(), sums, reading.columns),
+            )?),
+            None,
+        ),
+    };
+    Ok(Extended { frame: tables.frame.clone(), coeff, eval })
+}
+
+fn scratch(tables: &SwitchTables, reading: &Reading) -> Vec<Buffer> {
+    let sums = reading.groups.len() * reading.columns;
+    (0..sums).map(|_| tables.ring().engine().scratch(tables.product_basis.len())).collect()
+}
+
+/// The products of digits that are there.
+pub(super) fn inner_product(tables: &Arc<SwitchTables>, inputs: &[&Digits], reading: &Reading) -> Result<Extended, LatticeError> {
+    let xs: Vec<&Buffer> = (0..tables.digits.len()).flat_map(|digit| inputs.iter().map(move |input| input.polys[digit].data())).collect();
+    let mut out = scratch(tables, reading);
+    let Reading { factors, groups, rows, .. } = reading;
+    tables.ring().engine().factor_products(&mut out, &xs, factors, groups, rows, tables.product_basis.indices());
+    finish(tables, reading, out)
+}
+
+/// Decomposition and products in one pass, for digits that no other key needs.
+pub(super) fn product(tables: &Arc<SwitchTables>, inputs: &[GadgetInput<'_>], reading: &Reading) -> Result<Extended, LatticeError> {
+    let mut out = scratch(tables, reading);
+    let Reading { factors, groups, rows, .. } = reading;
+    tables.ring().engine().gadget_products(&mut out, inputs, &tables.digits, factors, groups, rows, tables.product_basis.indices());
+    finish(tables, reading, out)
+}

@@ -1,0 +1,168 @@
+//! Who chooses how a level switches: one way for all, or the fastest that a cost model and a memory limit allow.
+
+use std::collections::HashMap;
+
+use super::cost::{MachineProfile, SwitchCounts, counts};
+use super::method::SwitchMethod;
+use super::representation::{KeyRepresentation, packed_bytes};
+use crate::chain::{Chain, Level};
+use crate::gadget::Gadget;
+
+/// Numbers of special primes that a planner tries, where so many are free.
+const SPECIALS: [usize; 15] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32];
+
+/// Lengths of key digits that a planner tries.
+const KEY_DIGITS: [usize; 9] = [2, 3, 4, 5, 6, 7, 8, 10, 12];
+
+/// Chooses the engine and the digits of each level.
+#[derive(Debug)]
+pub enum SwitchPolicy {
+    /// One way at all levels; where a level cannot switch that way, an error says so.
+    Fixed(SwitchMethod),
+    /// The fastest way at each level.
+    Planned(Planner),
+}
+
+/// Finds the fastest way at each level, by a cost model and under a memory limit.
+#[derive(Debug)]
+pub struct Planner {
+    profile: MachineProfile,
+    columns: usize,
+    expansion: f64,
+}
+
+/// What a planner chose for keys of one level: one row per level of the inputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MethodMap {
+    /// Lowest level first.
+    pub rows: Vec<MethodRow>,
+    /// Bytes of one key as it was made.
+    pub key_bytes: usize,
+    /// Bytes that are derived from one key when all levels are in use.
+    pub derived_bytes: usize,
+}
+
+/// One level of a [`MethodMap`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MethodRow {
+    /// The level.
+    pub level: Level,
+    /// How it switches.
+    pub method: SwitchMethod,
+    /// Number of digits `d`.
+    pub digits: usize,
+    /// Predicted nanoseconds of a switch of `inputs` polynomials.
+    pub nanoseconds: f64,
+    /// Unit operations.
+    pub counts: SwitchCounts,
+}
+
+/// One candidate at one level.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    /// Index into the list of methods.
+    method: usize,
+    digits: usize,
+    nanoseconds: f64,
+    counts: SwitchCounts,
+    /// Bytes of the key form, were this level the highest that uses it.
+    bytes: usize,
+}
+
+impl Planner {
+    /// A planner for keys of `columns` polynomials (rank and bodies), which lets derived keys take up to `expansion` times the bytes of the keys
+    /// themselves.
+    #[must_use]
+    pub fn new(profile: MachineProfile, columns: usize, expansion: f64) -> Self {
+        Self { profile, columns, expansion }
+    }
+
+    /// The machine it plans for.
+    #[must_use]
+    pub fn profile(&self) -> &MachineProfile {
+        &self.profile
+    }
+
+    fn methods(chain: &Chain) -> Vec<SwitchMethod> {
+        let mut methods = vec![SwitchMethod::as_made(chain)];
+        for special in SPECIALS.into_iter().chain([chain.special_basis().len()]) {
+            let ways = KEY_DIGITS.into_iter().map(|length| SwitchMethod::klss(special, length));
+            methods.extend([SwitchMethod::hybrid(special)].into_iter().chain(ways).filter(|_| special > 0));
+        }
+        methods.sort_unstable();
+        methods.dedup();
+        methods
+    }
+
+    fn candidates(&self, chain: &Chain, gadget: &Gadget, reach: Level, inputs: usize, methods: &[SwitchMethod]) -> Vec<Vec<Candidate>> {
+        let degree = chain.ring().degree();
+        let at = |level: Level| {
+            let candidate = |(index, &method): (usize, &SwitchMethod)| {
+                let representation = KeyRepresentation::new(chain, gadget, method, level, reach, inputs).ok()?;
+                // Where nothing can be joined, the key serves as it is, under its own name.
+                if method.coalesced && representation.is_base() && method.special == chain.special_basis().len() {
+                    return None;
+                }
+                let counts = counts(chain, gadget, &representation, level, inputs, self.columns);
+                let nanoseconds = self.profile.nanoseconds(degree, &counts);
+                let (digits, bytes) = (representation.runs.len(), representation.bytes_for(chain.ring(), inputs, self.columns));
+                Some(Candidate { method: index, digits, nanoseconds, counts, bytes })
+            };
+            methods.iter().enumerate().filter_map(candidate).collect()
+        };
+        (0..=reach.0).map(Level).map(at).collect()
+    }
+
+    /// The fastest allowed candidate of each level, and what their forms take together.
+    fn best<'c>(levels: &'c [Vec<Candidate>], allowed: &[bool]) -> (Vec<&'c Candidate>, usize) {
+        let fastest = |candidates: &'c Vec<Candidate>| {
+            candidates.iter().filter(|c| allowed[c.method]).min_by(|x, y| x.nanoseconds.total_cmp(&y.nanoseconds))
+        };
+        let chosen: Vec<&Candidate> = levels.iter().filter_map(fastest).collect();
+        let mut bytes: HashMap<usize, usize> = HashMap::new();
+        // Later levels are higher: the last one to use a form sizes it.
+        for candidate in &chosen {
+            bytes.insert(candidate.method, candidate.bytes);
+        }
+        (chosen, bytes.values().sum())
+    }
+
+    /// The fastest method at each level for keys of level `reach` with `inputs` inputs.
+    #[must_use]
+    pub fn map(&self, chain: &Chain, gadget: &Gadget, reach: Level, inputs: usize) -> MethodMap {
+        let methods = Self::methods(chain);
+        let levels = self.candidates(chain, gadget, reach, inputs, &methods);
+        let as_made = methods.iter().position(|&method| method == SwitchMethod::as_made(chain)).unwrap_or(0);
+        let polys = gadget.digit_count(chain, reach) * inputs * self.columns;
+        let key_bytes = polys * packed_bytes(chain.ring(), &chain.key_basis(reach));
+        let limit = (self.expansion * key_bytes as f64) as usize;
+        let mut allowed = vec![true; methods.len()];
+        let (mut chosen, mut bytes) = Self::best(&levels, &allowed);
+        let total = |chosen: &[&Candidate]| chosen.iter().map(|c| c.nanoseconds).sum::<f64>();
+        // Too much: give up the form that costs least time per byte it frees, until the rest fits. Choices that no level prefers go first.
+        for method in 0..methods.len() {
+            allowed[method] = method == as_made || chosen.iter().any(|c| c.method == method);
+        }
+        while bytes > limit {
+            let time = total(&chosen);
+            let without = |method: usize| {
+                let mut fewer = allowed.clone();
+                fewer[method] = false;
+                let (chosen, fewer_bytes) = Self::best(&levels, &fewer);
+                (bytes > fewer_bytes).then(|| (method, (total(&chosen) - time) / (bytes - fewer_bytes) as f64))
+            };
+            let used = (0..methods.len()).filter(|&method| allowed[method] && method != as_made);
+            let Some((method, _)) = used.filter_map(without).min_by(|x, y| x.1.total_cmp(&y.1)) else { break };
+            allowed[method] = false;
+            (chosen, bytes) = Self::best(&levels, &allowed);
+        }
+        let row = |(level, c): (usize, &&Candidate)| MethodRow {
+            level: Level(level),
+            method: methods[c.method],
+            digits: c.digits,
+            nanoseconds: c.nanoseconds,
+            counts: c.counts,
+        };
+        MethodMap { rows: chosen.iter().enumerate().map(row).collect(), key_bytes, derived_bytes: bytes }
+    }
+}

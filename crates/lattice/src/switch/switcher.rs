@@ -1,0 +1,414 @@
+//! The switcher: for one chain, chooses the method of each level, precomputes its tables, and runs the steps of a switch.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clathrate_arith::GadgetInput;
+
+use super::cache::DerivedKeyCache;
+use super::cost::{self, SwitchCounts};
+use super::extended::Extended;
+use super::hybrid::{self, Digits};
+use super::key::SwitchKey;
+use super::method::SwitchMethod;
+use super::planner::{MethodMap, SwitchPolicy};
+use super::representation::KeyRepresentation;
+use super::tables::SwitchTables;
+use crate::bundle::Bundle;
+use crate::chain::{Chain, Level};
+use crate::error::LatticeError;
+use crate::gadget::Gadget;
+use crate::modulus::Division;
+use crate::poly::{Basis, Coeff, Domain, Eval, Poly};
+
+/// Bytes of derived keys that a switcher keeps unless told otherwise.
+pub const DEFAULT_DERIVED_KEY_BYTES: usize = 6 << 30;
+
+/// Switches bundles of one chain; holds what each level precomputes.
+#[derive(Debug)]
+pub struct Switcher {
+    chain: Arc<Chain>,
+    gadget: Arc<Gadget>,
+    policy: SwitchPolicy,
+    /// Inputs that one key has at most: the key-decomposed engine's auxiliary modulus is made for them.
+    inputs: usize,
+    derived: Arc<DerivedKeyCache>,
+    tables: Mutex<HashMap<TablesId, Arc<SwitchTables>>>,
+    /// What a planner chose, by the highest level of the keys.
+    maps: Mutex<HashMap<Level, Arc<MethodMap>>>,
+}
+
+/// What names the tables of a level: the level, how it switches, and the level of the keys it borrows primes from.
+type TablesId = (Level, SwitchMethod, Level);
+
+impl Switcher {
+    /// A switcher for `chain` with the keys of `gadget`, used as they were made.
+    ///
+    /// # Errors
+    /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch; [`LatticeError::BasisMismatch`] where the gadget was made for
+    /// another chain.
+    pub fn new(chain: Arc<Chain>, gadget: Arc<Gadget>) -> Result<Self, LatticeError> {
+        let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&chain));
+        Self::with_policy(chain, gadget, policy, 1, DEFAULT_DERIVED_KEY_BYTES)
+    }
+
+    /// A switcher that chooses by `policy`, for keys of at most `inputs` inputs, keeping at most `derived_bytes` of derived keys.
+    ///
+    /// # Errors
+    /// As [`Switcher::new`].
+    pub fn with_policy(
+        chain: Arc<Chain>,
+        gadget: Arc<Gadget>,
+        policy: SwitchPolicy,
+        inputs: usize,
+        derived_bytes: usize,
+    ) -> Result<Self, LatticeError> {
+        if chain.special_basis().is_empty() {
+            return Err(LatticeError::NoSpecialPrimes);
+        }
+        gadget.check_chain(&chain)?;
+        Ok(Self {
+            chain,
+            gadget,
+            policy,
+            inputs: inputs.max(1),
+            derived: Arc::new(DerivedKeyCache::new(derived_bytes)),
+            tables: Mutex::default(),
+            maps: Mutex::default(),
+        })
+    }
+
+    /// The same switcher, keeping derived keys in `derived` together with other switchers.
+    #[must_use]
+    pub fn sharing(self, derived: Arc<DerivedKeyCache>) -> Self {
+        Self { derived, ..self }
+    }
+
+    /// The chain.
+    #[must_use]
+    pub fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// The gadget of the keys.
+    #[must_use]
+    pub fn gadget(&self) -> &Gadget {
+        &self.gadget
+    }
+
+    /// How it chooses.
+    #[must_use]
+    pub fn policy(&self) -> &SwitchPolicy {
+        &self.policy
+    }
+
+    /// The method that a planner chose at each level, for keys of level `reach`; `None` where the policy is fixed.
+    #[must_use]
+    pub fn map(&self, reach: Level) -> Option<Arc<MethodMap>> {
+        let SwitchPolicy::Planned(planner) = &self.policy else { return None };
+        let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        let planned = || Arc::new(planner.map(&self.chain, &self.gadget, reach, self.inputs));
+        Some(maps.entry(reach).or_insert_with(planned).clone())
+    }
+
+    /// How `level` switches with keys of level `reach`.
+    fn method(&self, level: Level, reach: Level) -> SwitchMethod {
+        match &self.policy {
+            SwitchPolicy::Fixed(method) => *method,
+            SwitchPolicy::Planned(_) => {
+                let row = self.map(reach).and_then(|map| map.rows.get(level.0).copied());
+                row.map_or_else(|| SwitchMethod::as_made(&self.chain), |row| row.method)
+            }
+        }
+    }
+
+    /// The keys derived so far.
+    #[must_use]
+    pub fn derived_keys(&self) -> &DerivedKeyCache {
+        &self.derived
+    }
+
+    /// The tables of `level` for keys of the chain's highest level.
+    ///
+    /// # Errors
+    /// [`LatticeError::LevelOutOfRange`]; where the policy's method does not fit the level, as [`KeyRepresentation`] says.
+    pub fn tables(&self, level: Level) -> Result<Arc<SwitchTables>, LatticeError> {
+        self.tables_for(level, self.chain.max_level())
+    }
+
+    /// The tables of `level` for keys of level `reach`: it borrows the primes of steps above `level` that those keys have.
+    ///
+    /// # Errors
+    /// As [`Switcher::tables`]; [`LatticeError::KeyLevelTooLow`].
+    pub fn tables_for(&self, level: Level, reach: Level) -> Result<Arc<SwitchTables>, LatticeError> {
+        self.check_levels(level, reach)?;
+        let method = self.method(level, reach);
+        self.tables_of_method(method, level, reach)
+    }
+
+    /// The tables of one method, whatever the policy: for tests and benchmarks.
+    ///
+    /// # Errors
+    /// As [`Switcher::tables_for`].
+    pub fn tables_of_method(&self, method: SwitchMethod, level: Level, reach: Level) -> Result<Arc<SwitchTables>, LatticeError> {
+        self.check_levels(level, reach)?;
+        let id = (level, method, reach);
+        let mut known = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tables) = known.get(&id) {
+            return Ok(tables.clone());
+        }
+        let representation = Arc::new(self.representation(method, level, reach)?);
+        let tables = Arc::new(SwitchTables::new(&self.chain, &self.gadget, level, &representation)?);
+        known.insert(id, tables.clone());
+        Ok(tables)
+    }
+
+    fn check_levels(&self, level: Level, reach: Level) -> Result<(), LatticeError> {
+        self.chain.check_level(level)?;
+        self.chain.check_level(reach)?;
+        if level > reach {
+            return Err(LatticeError::KeyLevelTooLow { key_level: reach.0, level: level.0 });
+        }
+        Ok(())
+    }
+
+    /// The key representation for `method` at `level`: made for the highest level that uses the method, so that all levels below share it.
+    fn representation(&self, method: SwitchMethod, level: Level, reach: Level) -> Result<KeyRepresentation, LatticeError> {
+        let fixed = matches!(self.policy, SwitchPolicy::Fixed(_));
+        let at = |l: Level| KeyRepresentation::new(&self.chain, &self.gadget, method, l, reach, self.inputs);
+        let above = (level.0 + 1..=reach.0).rev().map(Level).filter(|&l| fixed || self.method(l, reach) == method).find_map(|l| at(l).ok());
+        above.map_or_else(|| at(level), Ok)
+    }
+
+    /// The level that `x` is at.
+    fn level_of<D: Domain>(&self, x: &Poly<D>) -> Result<Level, LatticeError> {
+        if !self.chain.ring().same_as(x.ring()) {
+            return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: x.ring().degree() });
+        }
+        let (basis, max) = (x.basis(), self.chain.max_level());
+        self.chain.level_of(basis).ok_or(LatticeError::BasisMismatch { left: basis.len(), right: self.chain.basis(max).len() })
+    }
+
+    /// Unit operations of one switch by `tables`, of `inputs` polynomials to `columns` (rank and bodies): what a planner's times come from.
+    #[must_use]
+    pub fn counts(&self, tables: &SwitchTables, inputs: usize, columns: usize) -> SwitchCounts {
+        cost::counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs, columns)
+    }
+
+    /// Decomposes `u` for keys of the chain's highest level; reuse the digits under as many keys as there are.
+    ///
+    /// Cost with the hybrid engine: `l` inverse transforms, then `d (l + k) - l` forward ones: a digit's own rows need none. With the key-decomposed one:
+    /// `l` inverse, `d r'` forward.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
+    pub fn decompose(&self, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
+        self.decompose_by(&self.tables(self.level_of(u)?)?, u)
+    }
+
+    /// As [`Switcher::decompose`], by tables of the caller's choice: [`Switcher::tables_for_keys`] finds the one that a set of keys shares.
+    ///
+    /// # Errors
+    /// As [`Switcher::decompose`].
+    pub fn decompose_by(&self, tables: &Arc<SwitchTables>, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
+        self.check_inputs(tables, &[u])?;
+        let coefficients = u.to_coeff();
+        Ok(hybrid::decompose(tables, coefficients.data(), Some(u.data())))
+    }
+
+    /// As [`Switcher::decompose`], from Coeff form. Cost: `d (l + k)` forward transforms, or `d r'`. [klss, sec. 4.2, 4.3, step 1]
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
+    pub fn decompose_coeff(&self, u: &Poly<Coeff>) -> Result<Digits, LatticeError> {
+        Ok(hybrid::decompose(&self.tables(self.level_of(u)?)?, u.data(), None))
+    }
+
+    /// `sum_{i,j} d_ij * key_ij` over the extended modulus `P Q_l`: `P` times the switched bundle, to be added up with others
+    /// before one [`Switcher::mod_down`]. [klss, sec. 4.2, step 2]
+    ///
+    /// # Errors
+    /// [`LatticeError::KeyInputs`], [`LatticeError::KeyLevelTooLow`], [`LatticeError::KeyGadget`] where the key does not fit.
+    pub fn inner_product(&self, inputs: &[&Digits], key: &SwitchKey) -> Result<Extended, LatticeError> {
+        let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
+        let tables = first.tables();
+        for digits in inputs {
+            self.check_plan(&digits.tables)?;
+            if digits.level() != tables.level() {
+                return Err(LatticeError::BasisMismatch { left: tables.extended().len(), right: digits.tables.extended().len() });
+            }
+            if digits.tables.representation != tables.representation {
+                return Err(LatticeError::KeyGadget { key_digits: digits.polys.len(), digits: tables.digits.len() });
+            }
+        }
+        hybrid::inner_product(tables, inputs, &self.reading(tables, inputs.len(), key)?)
+    }
+
+    fn reading(&self, tables: &Arc<SwitchTables>, inputs: usize, key: &SwitchKey) -> Result<hybrid::Reading, LatticeError> {
+        hybrid::check_key(tables, inputs, key)?;
+        tables.representation.check_room(inputs)?;
+        hybrid::reading(tables, inputs, key, self.derived.get(&tables.representation, key)?)
+    }
+
+    /// Derives now what a switch at `level` would derive from `key` on first use; tells the bytes it takes.
+    ///
+    /// # Errors
+    /// As [`Switcher::inner_product`].
+    pub fn prepare(&self, level: Level, key: &SwitchKey) -> Result<usize, LatticeError> {
+        let tables = self.tables_for(level, key.level())?;
+        self.reading(&tables, key.inputs(), key)?;
+        Ok(tables.representation.bytes_for(key.ring(), key.inputs(), key.columns()))
+    }
+
+    /// [`Switcher::decompose`] and [`Switcher::inner_product`] in one pass over the extended rows: for inputs that one key alone
+    /// switches. The same result bit for bit; the digits never exist as a whole, so it moves less memory.
+    ///
+    /// # Errors
+    /// As the two; [`LatticeError::BasisMismatch`] where the inputs differ in level.
+    pub fn product(&self, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Extended, LatticeError> {
+        let tables = self.tables_of(inputs, key)?;
+        self.product_by(&tables, inputs, key)
+    }
+
+    /// As [`Switcher::product`], by tables of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Switcher::product`].
+    pub fn product_by(&self, tables: &Arc<SwitchTables>, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Extended, LatticeError> {
+        self.check_inputs(tables, inputs)?;
+        let reading = self.reading(tables, inputs.len(), key)?;
+        let coefficients: Vec<Poly<Coeff>> = inputs.iter().map(|&u| u.to_coeff()).collect();
+        let forms: Vec<GadgetInput<'_>> =
+            coefficients.iter().zip(inputs).map(|(c, u)| GadgetInput { coefficients: c.data(), values: Some(u.data()) }).collect();
+        hybrid::product(tables, &forms, &reading)
+    }
+
+    /// As [`Switcher::product`], from Coeff form: where what is to be decomposed was just divided there. [dpad-he, sec. 3.3.1, second stage]
+    ///
+    /// # Errors
+    /// As [`Switcher::product`].
+    pub fn product_coeff(&self, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Extended, LatticeError> {
+        let tables = self.tables_of(inputs, key)?;
+        self.product_coeff_by(&tables, inputs, key)
+    }
+
+    /// As [`Switcher::product_coeff`], by tables of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Switcher::product`].
+    pub fn product_coeff_by(&self, tables: &Arc<SwitchTables>, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Extended, LatticeError> {
+        self.check_inputs(tables, inputs)?;
+        let reading = self.reading(tables, inputs.len(), key)?;
+        let forms: Vec<GadgetInput<'_>> = inputs.iter().map(|u| GadgetInput { coefficients: u.data(), values: None }).collect();
+        hybrid::product(tables, &forms, &reading)
+    }
+
+    /// Refuses plans of another chain or gadget.
+    fn check_plan(&self, tables: &SwitchTables) -> Result<(), LatticeError> {
+        if !self.chain.ring().same_as(tables.ring()) {
+            return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: tables.ring().degree() });
+        }
+        let level = tables.level().min(self.chain.max_level());
+        // The whole modulus ends with the special primes, and every tables has the last of them.
+        let end = |basis: &Basis| basis.indices().last().copied();
+        let same_chain = self.chain.basis(level) == *tables.basis() && end(&self.chain.special_basis()) == end(tables.extended());
+        if !same_chain || tables.gadget != *self.gadget {
+            return Err(LatticeError::KeyGadget { key_digits: tables.digits.len(), digits: self.gadget.digit_count(&self.chain, level) });
+        }
+        Ok(())
+    }
+
+    fn check_inputs<D: Domain>(&self, tables: &SwitchTables, inputs: &[&Poly<D>]) -> Result<(), LatticeError> {
+        self.check_plan(tables)?;
+        for input in inputs {
+            let level = self.level_of(input)?;
+            if level != tables.level() {
+                return Err(LatticeError::BasisMismatch { left: tables.basis().len(), right: input.basis().len() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The tables of the inputs' common level.
+    fn tables_of<D: Domain>(&self, inputs: &[&Poly<D>], key: &SwitchKey) -> Result<Arc<SwitchTables>, LatticeError> {
+        let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
+        inputs.iter().try_for_each(|u| first.check_same_basis(u))?;
+        let level = self.level_of(first)?;
+        if inputs.len() != key.inputs() {
+            return Err(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: inputs.len() });
+        }
+        self.tables_for_keys(level, &[key])
+    }
+
+    /// The tables of `level` that all `keys` serve: the policy's, or, where keys derived for it would not fit the budget or have more
+    /// inputs than this switcher is made for, the keys as they were made.
+    ///
+    /// # Errors
+    /// [`LatticeError::KeyLevelTooLow`]; as [`Switcher::tables`].
+    pub fn tables_for_keys(&self, level: Level, keys: &[&SwitchKey]) -> Result<Arc<SwitchTables>, LatticeError> {
+        let reach = keys.iter().map(|key| key.level()).min().unwrap_or(level);
+        let tables = self.tables_for(level, reach)?;
+        for key in keys {
+            hybrid::check_key(&tables, key.inputs(), key)?;
+            if tables.representation.check_room(key.inputs()).is_err() || self.derived.admit(&tables.representation, key)?.is_none() {
+                return self.tables_of_method(SwitchMethod::as_made(&self.chain), level, reach);
+            }
+        }
+        Ok(tables)
+    }
+
+    /// `round(x / P)`: from the extended modulus back to the level's. [klss, sec. 4.2, step 3]
+    ///
+    /// # Errors
+    /// None for what this switcher made.
+    pub fn mod_down(&self, x: &Extended) -> Result<Bundle<Eval>, LatticeError> {
+        x.divide(x.frame.mod_down())
+    }
+
+    /// `round(x / (P q_l))`: mod-down and rescale by the last step in one division.
+    ///
+    /// # Errors
+    /// [`LatticeError::NoLevelLeft`] at level 0.
+    pub fn mod_down_rescale(&self, x: &Extended) -> Result<Bundle<Eval>, LatticeError> {
+        x.divide(x.frame.mod_down_rescale()?)
+    }
+
+    /// The whole switch in Eval form: decompose, inner product, mod-down.
+    ///
+    /// # Errors
+    /// As its steps.
+    pub fn switch(&self, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+        self.mod_down(&self.product(inputs, key)?)
+    }
+
+    /// The whole switch from and to Coeff form, the convention of [klss, sec. 4.2, 4.3]. Cost: `R d (l + k)` forward and
+    /// `(k' + m') (l + k)` inverse transforms, or `R d r'` and `(k' + m') d~ r'`.
+    ///
+    /// # Errors
+    /// As its steps.
+    pub fn switch_coeff(&self, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError> {
+        let tables = self.tables_of(inputs, key)?;
+        self.switch_coeff_by(&tables, inputs, key)
+    }
+
+    /// As [`Switcher::switch_coeff`], by tables of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Switcher::switch_coeff`].
+    pub fn switch_coeff_by(
+        &self,
+        tables: &Arc<SwitchTables>,
+        inputs: &[&Poly<Coeff>],
+        key: &SwitchKey,
+    ) -> Result<Bundle<Coeff>, LatticeError> {
+        self.product_coeff_by(tables, inputs, key)?.to_coeff()?.divide(tables.frame.mod_down())
+    }
+
+    /// The division that ends a switch at `level`.
+    ///
+    /// # Errors
+    /// [`LatticeError::LevelOutOfRange`].
+    pub fn mod_down_division(&self, level: Level) -> Result<Division, LatticeError> {
+        Ok(self.tables(level)?.frame.mod_down().clone())
+    }
+}

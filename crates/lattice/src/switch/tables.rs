@@ -1,0 +1,139 @@
+//! What one level precomputes for switching: its digits' conversions, around a frame.
+
+use std::sync::Arc;
+
+use clathrate_arith::{BaseConversion, DigitExtension, Rounding};
+
+use super::frame::Frame;
+use super::klss::Recombination;
+use super::method::SwitchMethod;
+use super::representation::KeyRepresentation;
+use crate::chain::{Chain, Level};
+use crate::error::LatticeError;
+use crate::gadget::Gadget;
+use crate::poly::Basis;
+use crate::ring::Ring;
+
+/// The switch at one level: ciphertext primes, special primes, digits, engine.
+#[derive(Debug)]
+pub struct SwitchTables {
+    pub(super) gadget: Gadget,
+    pub(super) representation: Arc<KeyRepresentation>,
+    /// The level, its modulus and the extended one.
+    pub(super) frame: Arc<Frame>,
+    /// The moduli that digits and keys are multiplied over: the extended ones, or the auxiliary ones.
+    pub(super) product_basis: Basis,
+    pub(super) digits: Vec<DigitExtension>,
+    /// How products over the auxiliary primes become residues of the extended basis; the key-decomposed engine's.
+    pub(super) recombination: Option<Recombination>,
+}
+
+impl SwitchTables {
+    /// The plan of `level` with keys in `shape`.
+    pub(super) fn new(chain: &Chain, gadget: &Gadget, level: Level, representation: &Arc<KeyRepresentation>) -> Result<Self, LatticeError> {
+        let ring = chain.ring().clone();
+        let moduli = ring.moduli();
+        let (basis, special) = (chain.basis(level), representation.special.clone());
+        let extended = basis.join(&special);
+        let product_basis = representation.klss.as_ref().map_or_else(|| extended.clone(), |digits| digits.auxiliary.clone());
+        let mut digits = Vec::new();
+        for run in &representation.runs {
+            // A digit's primes, each with the inverse of its own base digit's cofactor: that is how a sum of components is inverted.
+            let members = run.clone().flat_map(|digit| gadget.digits()[digit].indices().iter().map(move |&i| (digit, i)));
+            let own: Vec<(usize, usize)> = members.filter(|&(_, i)| basis.row_of(i).is_some()).collect();
+            let Some(first) = own.first().and_then(|&(_, i)| basis.row_of(i)) else { break };
+            let constants: Vec<u64> = own.iter().map(|&(digit, i)| gadget.inverse_constant(chain, i, digit, &special)).collect();
+            let own: Vec<usize> = own.into_iter().map(|(_, i)| i).collect();
+            let targets: Vec<usize> = product_basis.indices().iter().copied().filter(|i| !own.contains(i)).collect();
+            let conversion = BaseConversion::new(moduli, &own, &targets, &constants, Rounding::Centred)
+                .ok_or(LatticeError::BasisMismatch { left: own.len(), right: targets.len() })?;
+            digits.push(if representation.klss.is_some() {
+                DigitExtension::foreign(first, conversion)
+            } else {
+                DigitExtension::new(first, constants, conversion, extended.len())
+            });
+        }
+        let recombination = representation.klss.as_ref().map(|key| Recombination::new(&ring, key, &extended)).transpose()?;
+        let frame = Arc::new(Frame::new(chain, level, special)?);
+        Ok(Self { gadget: gadget.clone(), representation: representation.clone(), frame, product_basis, digits, recombination })
+    }
+
+    /// The level, its modulus and the extended one.
+    #[must_use]
+    pub fn frame(&self) -> &Arc<Frame> {
+        &self.frame
+    }
+
+    /// The level.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.frame.level()
+    }
+
+    /// How it switches.
+    #[must_use]
+    pub fn method(&self) -> SwitchMethod {
+        self.representation.method
+    }
+
+    /// Number of digits at this level: `d`.
+    #[must_use]
+    pub fn digit_count(&self) -> usize {
+        self.digits.len()
+    }
+
+    /// Key digits that this level uses, `d~`, and auxiliary primes, `r'`: of the key-decomposed engine.
+    #[must_use]
+    pub fn key_digits(&self) -> Option<(usize, usize)> {
+        self.recombination.as_ref().map(|recombination| (recombination.groups().len(), self.product_basis.len()))
+    }
+
+    /// Bytes that are derived for this plan from a key of `inputs` inputs and `columns` polynomials each; 0 where keys serve as they are.
+    #[must_use]
+    pub fn derived_bytes(&self, inputs: usize, columns: usize) -> usize {
+        self.representation.bytes_for(self.ring(), inputs, columns)
+    }
+
+    /// The ring.
+    #[must_use]
+    pub fn ring(&self) -> &Ring {
+        self.frame.ring()
+    }
+
+    /// The level's ciphertext primes.
+    #[must_use]
+    pub fn basis(&self) -> &Basis {
+        self.frame.basis()
+    }
+
+    /// The special primes.
+    #[must_use]
+    pub fn special(&self) -> &Basis {
+        &self.representation.special
+    }
+
+    /// Ciphertext primes, then special primes.
+    #[must_use]
+    pub fn extended(&self) -> &Basis {
+        self.frame.extended()
+    }
+
+    /// Bits of each digit, truncated to the level's primes.
+    #[must_use]
+    pub fn log2_digits(&self) -> Vec<f64> {
+        self.digits.iter().map(|digit| Basis::new(digit.conversion().sources().iter().copied()).log2(self.ring())).collect()
+    }
+
+    /// What noise formulas need of the digits: bits, truncated to the level's primes, and how many components of the key each one meets the sum of.
+    /// All of a run's, those above the level included: their errors are in the sum although what they encrypt vanishes here.
+    #[must_use]
+    pub fn noise_digits(&self) -> Vec<(f64, usize)> {
+        self.log2_digits().into_iter().zip(self.representation.runs.iter().map(ExactSizeIterator::len)).collect()
+    }
+
+    /// Bits of the special modulus.
+    #[must_use]
+    pub fn log2_special(&self) -> f64 {
+        self.special().log2(self.ring())
+    }
+}
