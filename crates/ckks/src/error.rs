@@ -33,7 +33,7 @@ pub enum CkksError {
     /// A parameter set below the security threshold.
     #[error("{}: {remedy}", insecure_in_words(.bits, .dimension, .log2_qp, .distribution))]
     Insecure {
-        /// Estimated bits; 0 where the security table does not cover the set, and the remedy then names the nearest set that it covers.
+        /// Estimated bits; 0 where the security table does not cover the key.
         bits: f64,
         /// Module dimension, degree times rank.
         dimension: usize,

@@ -147,6 +147,7 @@ fn parameters_outside_the_table_are_explained_by_the_nearest_inside() {
     assert!(!printed.contains(" 0.0 bits"), "{printed}");
     // With a temporary rank, too.
     let explained = params("insecure_dpad").explain();
+    assert!(!explained.to_string().contains(" 0.0 bits") && !explained.to_string().contains(", 0.0 at"), "{explained}");
     assert!(explained.security_bits == 0.0 && explained.nearest_covered.is_some_and(|words| words.contains(nearest)));
     assert_eq!(params("matmul").explain().nearest_covered, None);
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use clathrate_arith::packing::{VECTOR, packed_bits};
 use clathrate_lattice::security::{Estimate, estimate, nearest_covered};
-use clathrate_lattice::{Chain, Gadget, Level};
+use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution};
 use serde::Serialize;
 
 use super::{Params, SECURITY_BITS};
@@ -189,15 +189,17 @@ impl Params {
         if self.security_bits() > 0.0 {
             return None;
         }
-        let nearest = match (self.base_estimate(), self.temporary()) {
-            (Estimate::AtLeast(_), Some(temporary)) => {
-                nearest_covered(self.degree() * temporary.rank, self.distribution_of(temporary.rank))
-            }
-            (Estimate::NotCovered { nearest }, _) => nearest,
-            // A set without a temporary rank has the estimate of its rank.
-            (Estimate::AtLeast(_), None) => return None,
-        };
-        Some(nearest.to_string())
+        if let Estimate::NotCovered { nearest } = self.base_estimate() {
+            return Some(nearest.to_string());
+        }
+        let temporary = self.temporary().filter(|temporary| temporary.security_bits <= 0.0).map(|temporary| {
+            let rank = temporary.rank;
+            nearest_covered(self.degree() * rank, self.distribution_of(rank))
+        });
+        let ephemeral = self
+            .encapsulation()
+            .map(|encapsulation| nearest_covered(self.degree() * self.rank(), SecretDistribution::FixedWeight(encapsulation.weight)));
+        temporary.or(ephemeral).map(|nearest| nearest.to_string())
     }
 
     fn explain_temporary(&self) -> Option<TemporaryExplanation> {
@@ -261,7 +263,8 @@ impl fmt::Display for TemporaryExplanation {
             "  temporary  rank {} (dimension {}), primes {bits}: log2 P^ = {:.1}, log2 QP^ = {:.1}, mu = {} digits",
             self.rank, self.dimension, self.log2_p, self.log2_qp, self.digits
         )?;
-        writeln!(f, "             security {:.1} bits there, {:.1} at the rank itself", self.security_bits, self.base_security_bits)?;
+        let bits = |bits: f64| if bits > 0.0 { format!("{bits:.1} bits") } else { "no estimate".to_owned() };
+        writeln!(f, "             security {} there, {} at the rank itself", bits(self.security_bits), bits(self.base_security_bits))?;
         write!(f, "             keys ")?;
         if let Some(mib) = self.cross_relinearisation_key_mib {
             write!(f, "up for products {mib:.1} MiB, ")?;

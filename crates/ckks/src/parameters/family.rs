@@ -103,7 +103,8 @@ impl Family {
             if bits < SECURITY_BITS && !spec.insecure && !(spec.below_128 && bits >= PAPER_SECURITY_BITS) {
                 let room = max_log2_qp(dimension, 128, distribution).map_or_else(|| "none".to_owned(), |room| format!("{room:.0} bits"));
                 let remedy = format!(
-                    "raise `ephemeral_weight`, or take special primes away with `ephemeral_special`: weight {weight} has room for {room}"
+                    "{}raise `ephemeral_weight`, or take special primes away with `ephemeral_special`: weight {weight} has room for {room}",
+                    nearest_in_words(bits, dimension, distribution)
                 );
                 let distribution = format!("ephemeral secret of weight {weight}");
                 return Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy });
@@ -462,11 +463,7 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
     }
     let distribution = part_of(spec.distribution(), dimension, spec.shape().dimension());
     let room = max_log2_qp(dimension, 128, distribution);
-    let nearest = if bits > 0.0 {
-        String::new()
-    } else {
-        format!("the nearest combination in the table is {}; ", nearest_covered(dimension, distribution))
-    };
+    let nearest = nearest_in_words(bits, dimension, distribution);
     let remedy = match (temporary, room) {
         (Some(rank), room) => {
             let room = room.map_or_else(|| "nothing".to_owned(), |room| format!("{room:.0} bits"));
@@ -485,6 +482,15 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
     };
     let distribution = secret_in_words(distribution);
     Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy: nearest + &remedy })
+}
+
+/// Where the security table does not cover a key (`bits` is 0), the nearest one that it covers, as the start of a remedy; else nothing.
+fn nearest_in_words(bits: f64, dimension: usize, distribution: SecretDistribution) -> String {
+    if bits > 0.0 {
+        String::new()
+    } else {
+        format!("the nearest combination in the table is {}; ", nearest_covered(dimension, distribution))
+    }
 }
 
 fn secret_in_words(distribution: SecretDistribution) -> String {
