@@ -31,11 +31,9 @@ pub enum CkksError {
         reason: String,
     },
     /// A parameter set below the security threshold.
-    #[error(
-        "parameters have about {bits:.1} bits of security (dimension {dimension}, log2 QP = {log2_qp:.1}, {distribution}), below 128: {remedy}"
-    )]
+    #[error("{}: {remedy}", insecure_in_words(.bits, .dimension, .log2_qp, .distribution))]
     Insecure {
-        /// Estimated bits.
+        /// Estimated bits; 0 where the security table does not cover the key.
         bits: f64,
         /// Module dimension, degree times rank.
         dimension: usize,
@@ -349,6 +347,16 @@ impl CkksError {
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Lattice(error) => lattice_kind(error),
         }
+    }
+}
+
+/// The estimate of a refused set; rounded down, so that 127.97 does not read as 128.
+fn insecure_in_words(bits: &f64, dimension: &usize, log2_qp: &f64, distribution: &str) -> String {
+    let key = format!("(dimension {dimension}, log2 QP = {log2_qp:.1}, {distribution})");
+    if *bits > 0.0 {
+        format!("parameters have an estimated {:.1} bits of security {key}, below 128", (bits * 10.0).floor() / 10.0)
+    } else {
+        format!("the security table does not cover these parameters {key}, which count as below 128 bits")
     }
 }
 

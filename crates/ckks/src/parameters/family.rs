@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use clathrate_arith::{CpuEngine, Isa};
 use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
-use clathrate_lattice::security::{estimated_bits, max_log2_qp};
+use clathrate_lattice::security::{estimated_bits, max_log2_qp, nearest_covered};
 use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, DerivedKeyCache, MachineProfile, Planner, SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
 
@@ -103,7 +103,8 @@ impl Family {
             if bits < SECURITY_BITS && !spec.insecure && !(spec.below_128 && bits >= PAPER_SECURITY_BITS) {
                 let room = max_log2_qp(dimension, 128, distribution).map_or_else(|| "none".to_owned(), |room| format!("{room:.0} bits"));
                 let remedy = format!(
-                    "raise `ephemeral_weight`, or take special primes away with `ephemeral_special`: weight {weight} has room for {room}"
+                    "{}raise `ephemeral_weight`, or take special primes away with `ephemeral_special`: weight {weight} has room for {room}",
+                    nearest_in_words(bits, dimension, distribution)
                 );
                 let distribution = format!("ephemeral secret of weight {weight}");
                 return Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy });
@@ -262,16 +263,20 @@ impl Family {
         if shape.dimension() == self.root_shape().dimension() {
             return Ok(chain.max_level());
         }
-        let (wanted, distribution) = (self.wanted_bits(), self.distribution(shape));
+        let (wanted, distribution) = (self.wanted_bits(), self.least_weight(shape));
         let log2 = |level: usize| chain.key_basis(Level(level)).log2(chain.ring());
         self.secure_level(chain, shape, chain.max_level())?.ok_or_else(|| CkksError::InvalidParams {
             reason: format!(
-                "no level is secure at degree {}, rank {}: level 0 with its special primes has log2 QP = {:.1}, {:.0} bits of security allow {}",
+                "no level is secure at degree {}, rank {}: level 0 with its special primes has log2 QP = {:.1}, {:.0} bits of security allow {} for a {}",
                 shape.degree,
                 shape.rank,
                 log2(0),
                 wanted,
-                max_log2_qp(shape.dimension(), wanted.ceil() as u32, distribution).map_or("none".to_owned(), |most| format!("{most:.0}"))
+                max_log2_qp(shape.dimension(), wanted.ceil() as u32, distribution).map_or_else(
+                    || format!("none (the nearest combination in the security table is {})", nearest_covered(shape.dimension(), distribution)),
+                    |most| format!("{most:.0}")
+                ),
+                secret_in_words(distribution)
             ),
         })
     }
@@ -458,6 +463,7 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
     }
     let distribution = part_of(spec.distribution(), dimension, spec.shape().dimension());
     let room = max_log2_qp(dimension, 128, distribution);
+    let nearest = nearest_in_words(bits, dimension, distribution);
     let remedy = match (temporary, room) {
         (Some(rank), room) => {
             let room = room.map_or_else(|| "nothing".to_owned(), |room| format!("{room:.0} bits"));
@@ -469,13 +475,29 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
         (None, Some(room)) => {
             format!("shorten the chain to log2 QP <= {room:.0}, raise degree or rank, or, for tests only, set insecure = true")
         }
+        (None, None) if spec.secret_weight.is_some() => {
+            "change secret_weight, degree or rank, or, for tests only, set insecure = true".to_owned()
+        }
         (None, None) => "raise degree or rank, or, for tests only, set insecure = true".to_owned(),
     };
-    let distribution = match distribution {
+    let distribution = secret_in_words(distribution);
+    Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy: nearest + &remedy })
+}
+
+/// Where the security table does not cover a key (`bits` is 0), the nearest one that it covers, as the start of a remedy; else nothing.
+fn nearest_in_words(bits: f64, dimension: usize, distribution: SecretDistribution) -> String {
+    if bits > 0.0 {
+        String::new()
+    } else {
+        format!("the nearest combination in the table is {}; ", nearest_covered(dimension, distribution))
+    }
+}
+
+fn secret_in_words(distribution: SecretDistribution) -> String {
+    match distribution {
         SecretDistribution::UniformTernary => "uniform ternary secret".to_owned(),
         SecretDistribution::FixedWeight(weight) => format!("secret of weight {weight}"),
-    };
-    Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy })
+    }
 }
 
 fn digest(spec: &ParamsSpec, primes: &primes::Primes, gadget: Option<&Gadget>) -> [u8; 32] {
