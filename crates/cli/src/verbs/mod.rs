@@ -1,16 +1,13 @@
 //! The verbs, one file each; and what several of them say.
 
-pub mod bench;
 pub mod decrypt;
 pub mod doctor;
 pub mod encrypt;
 pub mod inspect;
 pub mod keygen;
-pub mod machine;
 pub mod matmul;
 pub mod params;
 pub mod selftest;
-pub mod sequence;
 pub mod tune;
 
 use std::path::Path;
