@@ -3,6 +3,7 @@
 //! A ciphertext may carry evaluation keys (`with_keys`), which results inherit: that is how an operator finds them. They are shared,
 //! never copied, and never part of a file or a pickle.
 
+use clathrate_arith::text::counted;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -285,7 +286,7 @@ impl PyCiphertext {
         }
         if data.shape().len() != 2 || data.shape()[0] != inner {
             let remedy = match data.shape() {
-                [expected, _] => format!("the left matrix needs {expected} columns"),
+                [expected, _] => format!("the left matrix needs {}", counted(*expected, "column")),
                 _ => "the right operand is an encrypted matrix; encrypt a vector as a matrix of one column".to_owned(),
             };
             let (left, right) = (vec![rows, inner], data.shape().to_vec());

@@ -1,5 +1,6 @@
 //! Parameters, their explanation, and what this machine can do.
 
+use clathrate_arith::text::counted;
 use std::path::PathBuf;
 
 use clathrate_arith::Isa;
@@ -71,7 +72,7 @@ pub fn size(py: Python<'_>, what: &str, value: Whole) -> PyResult<usize> {
 
 fn bits(py: Python<'_>, value: Whole) -> PyResult<u32> {
     u32::try_from(value.0).map_err(|_| {
-        let reason = format!("a prime of {} bits is out of range: use at most 60", value.0);
+        let reason = format!("a prime of {} is out of range: use at most 60", counted(value.0, "bit"));
         raise(py, CkksError::InvalidParams { reason })
     })
 }

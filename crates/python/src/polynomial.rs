@@ -1,5 +1,6 @@
 //! Polynomials of encrypted arrays: numbers in NumPy's conventions, plans, and the call.
 
+use clathrate_arith::text::counted;
 use std::collections::BTreeMap;
 
 use clathrate_ckks::keys::Values;
@@ -97,7 +98,8 @@ impl PyPolynomial {
         // A constant function may answer with one number.
         let values = if values.len() == 1 { vec![values[0]; count] } else { values };
         if values.len() != count {
-            let message = format!("the function gave {} values for {count} points: give one for each", values.len());
+            let message =
+                format!("the function gave {} for {}: give one for each", counted(values.len(), "value"), counted(count, "point"));
             return Err(exception(py, "ShapeError", message));
         }
         Ok(Self { polynomial: Polynomial::from_fit_values(&values, domain).map_err(|error| raise(py, error))? })
@@ -285,12 +287,12 @@ impl PyPolynomialPlan {
 
     fn __repr__(&self) -> String {
         format!(
-            "PolynomialPlan(degree {}, levels {} to {}, {} products, {} relinearisations)",
+            "PolynomialPlan(degree {}, levels {} to {}, {}, {})",
             self.plan.polynomial().degree(),
             self.plan.input_level(),
             self.plan.output_level(),
-            self.plan.products(),
-            self.plan.relinearisations()
+            counted(self.plan.products(), "product"),
+            counted(self.plan.relinearisations(), "relinearisation")
         )
     }
 }

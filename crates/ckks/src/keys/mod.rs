@@ -1,5 +1,6 @@
 //! Keys of the CKKS layer: what encrypts, what decrypts; what an evaluator holds is in `evaluation`, how the owner makes it in `making`.
 
+use clathrate_arith::text::counted;
 use clathrate_lattice::{Basis, Bundle, Coeff, Eval, Level, Poly, SecretRng};
 use rustfft::num_complex::Complex64;
 
@@ -102,7 +103,7 @@ pub(crate) fn coefficients_of(
 pub(crate) fn check_values(values: &Values, shape: &[usize], encoding: Encoding) -> Result<(), CkksError> {
     let size: usize = shape.iter().product();
     if size != values.len() {
-        let remedy = format!("the shape needs {size} values");
+        let remedy = format!("the shape needs {}", counted(size, "value"));
         return Err(CkksError::Shape { operation: "encode", left: shape.to_vec(), right: vec![values.len()], remedy });
     }
     if encoding == Encoding::Coefficients && values.is_complex() {

@@ -12,6 +12,7 @@ pub mod tune;
 
 use std::path::Path;
 
+use clathrate_arith::text::counted;
 use clathrate_ckks::{Ciphertext, Params};
 use serde_json::{Value, json};
 
@@ -27,12 +28,12 @@ fn warn_insecure(console: &Console, params: &Params) {
 /// A ciphertext in words.
 fn describe(ciphertext: &Ciphertext) -> String {
     format!(
-        "shape {:?}, {}, level {}, scale 2^{:.2}, {} polynomial bundle(s)",
+        "shape {:?}, {}, level {}, scale 2^{:.2}, {}",
         ciphertext.shape(),
         ciphertext.encoding().name(),
         ciphertext.level(),
         ciphertext.scale().log2(),
-        ciphertext.bundles().len()
+        counted(ciphertext.bundles().len(), "polynomial bundle")
     )
 }
 
