@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{exception, raise};
-use crate::operand::Whole;
+use crate::operand::{Real, Whole};
 use crate::run::detached;
 use crate::runtime::{MIB, Options, SwitchingOption};
 use crate::switching::PySwitchingPlan;
@@ -112,21 +112,21 @@ impl PyParams {
         py: Python<'_>,
         degree: Whole,
         steps: Vec<Step>,
-        log2_scale: f64,
+        log2_scale: Real,
         special: Vec<Whole>,
         rank: Whole,
         temporary_rank: Option<Whole>,
         temporary: Vec<Whole>,
         secret_weight: Option<Whole>,
-        digit_bits: Option<f64>,
+        digit_bits: Option<Real>,
         insecure: bool,
         below_128: bool,
         name: String,
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
-        key_expansion: Option<f64>,
-        key_cache_mib: Option<f64>,
+        key_expansion: Option<Real>,
+        key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
         let step = |step: Step| match step {
             Step::One(one) => Ok(vec![bits(py, one)?]),
@@ -141,9 +141,9 @@ impl PyParams {
             temporary: temporary.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
             temporary_rank: temporary_rank.map(|rank| size(py, "temporary_rank", rank)).transpose()?,
             relative: None,
-            log2_scale,
+            log2_scale: log2_scale.0,
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
-            digit_bits,
+            digit_bits: Real::given(digit_bits),
             insecure,
             below_128,
         };
@@ -164,8 +164,8 @@ impl PyParams {
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
-        key_expansion: Option<f64>,
-        key_cache_mib: Option<f64>,
+        key_expansion: Option<Real>,
+        key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
         let spec = clathrate_ckks::params::preset(name).map_err(|error| raise(py, error))?;
         Self::build(py, spec, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
@@ -183,8 +183,8 @@ impl PyParams {
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
-        key_expansion: Option<f64>,
-        key_cache_mib: Option<f64>,
+        key_expansion: Option<Real>,
+        key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
         Self::parse(py, text, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
     }
@@ -201,8 +201,8 @@ impl PyParams {
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
-        key_expansion: Option<f64>,
-        key_cache_mib: Option<f64>,
+        key_expansion: Option<Real>,
+        key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
         let text = read_text(&path).map_err(|source| {
             raise(py, CkksError::File(clathrate_ckks::file::FileError::Io { path: path.clone(), action: "read", source }))
@@ -222,8 +222,8 @@ impl PyParams {
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
-        key_expansion: Option<f64>,
-        key_cache_mib: Option<f64>,
+        key_expansion: Option<Real>,
+        key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
         let runtime = Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?;
         let params = detached(py, move || Params::from_reader(&FileReader::open(&path)?, &runtime))?;
@@ -462,7 +462,7 @@ pub fn preset_names() -> Vec<String> {
 
 /// What this machine runs: `version`, `kernels` (name to whether it runs here), `fastest`, `chosen` (after the environment
 /// variable `CLATHRATE_ISA`), `cpus`, `engine` (what a small parameter set gets), `profile` (`state`, `path` and `message` of the machine
-/// profile that `tune` stores; the state is "ready", "absent", "broken" or "foreign": of another instruction set).
+/// profile that `tune` stores; the state is "ready", "absent", "broken", "foreign": of another instruction set, or "off": `CLATHRATE_PROFILE` is "none").
 ///
 /// Errors: `ParamsError` where `CLATHRATE_ISA` names an instruction set this machine lacks.
 #[pyfunction]

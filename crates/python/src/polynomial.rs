@@ -14,7 +14,7 @@ use crate::arrays::{array, to_numpy};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{exception, out_of_range, raise};
 use crate::needs::PyNeeds;
-use crate::operand::Whole;
+use crate::operand::{Real, Whole};
 use crate::params::{PyParams, from_json};
 use crate::run::detached;
 
@@ -42,6 +42,9 @@ pub struct PyPolynomial {
     polynomial: Polynomial,
 }
 
+/// The domain of a polynomial without one.
+const DEFAULT_DOMAIN: (Real, Real) = (Real(UNIT_DOMAIN.0), Real(UNIT_DOMAIN.1));
+
 /// Numbers of one axis.
 fn real_vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
     let array = array(data)?;
@@ -60,11 +63,12 @@ fn real_vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
 #[pymethods]
 impl PyPolynomial {
     #[new]
-    #[pyo3(signature = (coefficients, basis="power", domain=UNIT_DOMAIN),
+    #[pyo3(signature = (coefficients, basis="power", domain=DEFAULT_DOMAIN),
            text_signature = "(coefficients, basis='power', domain=(-1.0, 1.0))")]
-    fn new(coefficients: &Bound<'_, PyAny>, basis: &str, domain: (f64, f64)) -> PyResult<Self> {
+    fn new(coefficients: &Bound<'_, PyAny>, basis: &str, domain: (Real, Real)) -> PyResult<Self> {
         let py = coefficients.py();
         let values = real_vector(coefficients, "coefficients")?;
+        let domain = (domain.0.0, domain.1.0);
         let basis = PolynomialBasis::named(basis).map_err(|error| raise(py, error))?;
         let polynomial = Polynomial::new(values, basis, domain).map_err(|error| raise(py, error))?;
         Ok(Self { polynomial })
@@ -80,8 +84,9 @@ impl PyPolynomial {
     ///
     /// Errors: `DataError` where the function has no finite value; whatever the function raises.
     #[staticmethod]
-    #[pyo3(signature = (function, degree, domain=UNIT_DOMAIN), text_signature = "(function, degree, domain=(-1.0, 1.0))")]
-    fn fit(py: Python<'_>, function: &Bound<'_, PyAny>, degree: Whole, domain: (f64, f64)) -> PyResult<Self> {
+    #[pyo3(signature = (function, degree, domain=DEFAULT_DOMAIN), text_signature = "(function, degree, domain=(-1.0, 1.0))")]
+    fn fit(py: Python<'_>, function: &Bound<'_, PyAny>, degree: Whole, domain: (Real, Real)) -> PyResult<Self> {
+        let domain = (domain.0.0, domain.1.0);
         let degree = usize::try_from(degree.0).map_err(|_| out_of_range(py, "`degree`", degree.0, "use 0 or more"))?;
         let points = Polynomial::fit_points(degree, domain).map_err(|error| raise(py, error))?;
         let count = points.len();
@@ -90,7 +95,8 @@ impl PyPolynomial {
             Ok(values) => real_vector(&values, "the function's values")?,
             // A function of numbers does not take arrays: `math.exp`, or one with an `if`.
             Err(error) if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) => {
-                let values: PyResult<Vec<f64>> = points.iter().map(|&point| function.call1((point,))?.extract::<f64>()).collect();
+                let value = |&point: &f64| function.call1((point,))?.extract::<Real>().map(|Real(value)| value);
+                let values: PyResult<Vec<f64>> = points.iter().map(value).collect();
                 values.inspect_err(|second| second.set_cause(py, Some(error)))?
             }
             Err(error) => return Err(error),
@@ -139,11 +145,11 @@ impl PyPolynomial {
         py: Python<'_>,
         params: &PyParams,
         level: Option<Whole>,
-        scale: Option<f64>,
+        scale: Option<Real>,
         ranks: Option<&str>,
     ) -> PyResult<PyPolynomialPlan> {
         let level = params.level(py, level)?;
-        let scale = scale.unwrap_or_else(|| params.params.scale(level));
+        let scale = Real::given(scale).unwrap_or_else(|| params.params.scale(level));
         let steps = match ranks {
             None => None,
             Some("halves") => Some(RankSteps::Halves),
