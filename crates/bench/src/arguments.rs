@@ -21,6 +21,9 @@ pub struct Arguments {
     /// Print rows and errors only
     #[arg(long)]
     pub quiet: bool,
+    /// Words that belong to no option: a shell makes them of a list with spaces. They are refused.
+    #[arg(hide = true)]
+    pub stray: Vec<String>,
 }
 
 /// What to time.

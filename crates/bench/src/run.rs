@@ -85,10 +85,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             BenchSet::Ntt => transform::run(&timer, Isa::detect().map_err(CkksError::from)?)?,
             BenchSet::Keyswitch => keyswitch::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Dpad => dpad::run(&timer, &selection.presets, &runtime)?,
-            _ => {}
-        }
-        for preset in presets(set) {
-            scheme::run(&timer, preset, &runtime)?;
+            BenchSet::N14 | BenchSet::N15 | BenchSet::N16 | BenchSet::Ranks => {
+                for preset in presets(set) {
+                    scheme::run(&timer, preset, &runtime)?;
+                }
+            }
         }
     }
     Ok(())
@@ -96,6 +97,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// The sets, operations and parameter sets asked for.
 fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
+    if let Some(word) = arguments.stray.first() {
+        let sets = BenchSet::ALL.map(BenchSet::name).join(", ");
+        let remedy = "separate the names of a list by one comma and no spaces";
+        return Err(Failure::Usage(format!("\"{word}\" belongs to no option: {remedy}; the sets are: {sets}")));
+    }
     let names = listed(&arguments.set, "set", &BenchSet::ALL.map(BenchSet::name))?;
     let works = listed(&arguments.only, "operation", &WORKS)?;
     let dpad = dpad::names();

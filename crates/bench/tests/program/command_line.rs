@@ -9,7 +9,8 @@ fn sets_that_are_not_there_are_refused_with_those_there_are() {
         assert!(message.contains("stream, ntt, n14, n15, n16, ranks, keyswitch, dpad"), "\"{list}\": {message}");
     }
     // A shell splits `--set ntt, n14` at the space.
-    refused(&["--quick", "--set", "ntt,", "n14"]);
+    let message = refused(&["--quick", "--set", "ntt,", "n14"]);
+    assert!(message.contains("\"n14\" belongs to no option") && message.contains("stream, ntt, n14"), "{message}");
 }
 
 #[test]
