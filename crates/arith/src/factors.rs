@@ -15,6 +15,7 @@ use std::fmt;
 
 use crate::aligned::AlignedWords;
 use crate::packing::{OVERREAD, Run, RunMut, VECTOR};
+use crate::text::counted;
 
 /// Coefficients per block: what the last pass of a transform holds in the first-level cache.
 pub const BLOCK: usize = 4096;
@@ -193,6 +194,7 @@ impl RowMut<'_> {
 impl fmt::Debug for Factors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let FactorShape { groups, terms, columns, .. } = self.shape;
-        write!(f, "Factors({groups} groups x {terms} terms x {columns} columns, {} rows, {} bytes)", self.rows.len(), self.bytes)
+        let (groups, terms, columns) = (counted(groups, "group"), counted(terms, "term"), counted(columns, "column"));
+        write!(f, "Factors({groups} x {terms} x {columns}, {}, {})", counted(self.rows.len(), "row"), counted(self.bytes, "byte"))
     }
 }

@@ -16,12 +16,15 @@ pub mod extension;
 pub mod factors;
 pub mod kernels;
 pub mod limbs;
+pub mod machine;
 pub mod mapped;
 pub mod modulus;
 pub mod ntt;
 pub mod packing;
 pub mod primes;
 pub mod product;
+pub mod sequence;
+pub mod text;
 
 pub use automorphism::{Automorphism, GaloisElement};
 pub use buffer::Buffer;

@@ -17,6 +17,9 @@ const CRATES: [Layers; 3] = [
     Layers {
         name: "arith",
         order: &[
+            "text",
+            "machine",
+            "sequence",
             "error",
             "modulus",
             "packing",
@@ -66,8 +69,15 @@ const CRATES: [Layers; 3] = [
 ];
 
 /// What each crate may depend on, of ours.
-const CRATE_DEPENDENCIES: [(&str, &[&str]); 4] =
-    [("arith", &[]), ("lattice", &["arith"]), ("ckks", &["arith", "lattice"]), ("testkit", &["arith"])];
+const CRATE_DEPENDENCIES: [(&str, &[&str]); 7] = [
+    ("arith", &[]),
+    ("lattice", &["arith"]),
+    ("ckks", &["arith", "lattice"]),
+    ("cli", &["arith", "lattice", "ckks"]),
+    ("python", &["arith", "lattice", "ckks"]),
+    ("bench", &["arith", "lattice", "ckks"]),
+    ("testkit", &["arith"]),
+];
 
 fn crates_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates/testkit has a parent").to_path_buf()

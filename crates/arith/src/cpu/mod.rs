@@ -20,6 +20,7 @@ use crate::kernels::components::Twist;
 use crate::kernels::{Isa, RowKernel};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
+use crate::text::counted;
 
 mod components;
 mod digits;
@@ -183,7 +184,7 @@ impl Engine for CpuEngine {
         }
         let kernels: Vec<String> = kernels.iter().map(|(isa, count)| format!("{} x {count}", isa.name())).collect();
         let threads = self.threads.as_ref().map_or(1, |pool| pool.current_num_threads());
-        format!("cpu, kernels {}, {threads} thread{}", kernels.join(" + "), if threads == 1 { "" } else { "s" })
+        format!("cpu, kernels {}, {}", kernels.join(" + "), counted(threads, "thread"))
     }
 
     fn zeroed(&self, rows: usize) -> Buffer {

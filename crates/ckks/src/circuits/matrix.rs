@@ -12,6 +12,7 @@
 //! Source: [pcmm-mambo, sec. 1.1 (LZ), sec. 7.1, App. C].
 
 use clathrate_arith::product::{LeftMatrix, multiply_mod};
+use clathrate_arith::text::counted;
 use clathrate_arith::{Buffer, Modulus};
 use clathrate_lattice::{Bundle, Eval, Poly};
 
@@ -130,7 +131,7 @@ impl Evaluator {
             return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
         }
         if x.shape()[0] != weights.inner() {
-            let remedy = format!("the left matrix needs {} columns", x.shape()[0]);
+            let remedy = format!("the left matrix needs {}", counted(x.shape()[0], "column"));
             return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
         }
         let scale = x.scale() * weights.scale;

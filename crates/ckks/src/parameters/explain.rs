@@ -1,5 +1,6 @@
 //! What a parameter set means, in numbers a user can act on.
 
+use clathrate_arith::text::counted;
 use std::fmt;
 
 use clathrate_arith::packing::{VECTOR, packed_bits};
@@ -260,8 +261,12 @@ impl fmt::Display for TemporaryExplanation {
         let bits = self.bits.iter().map(|b| format!("{b:.0}")).collect::<Vec<_>>().join("+");
         writeln!(
             f,
-            "  temporary  rank {} (dimension {}), primes {bits}: log2 P^ = {:.1}, log2 QP^ = {:.1}, mu = {} digits",
-            self.rank, self.dimension, self.log2_p, self.log2_qp, self.digits
+            "  temporary  rank {} (dimension {}), primes {bits}: log2 P^ = {:.1}, log2 QP^ = {:.1}, mu = {}",
+            self.rank,
+            self.dimension,
+            self.log2_p,
+            self.log2_qp,
+            counted(self.digits, "digit")
         )?;
         let bits = |bits: f64| if bits > 0.0 { format!("{bits:.1} bits") } else { "no estimate".to_owned() };
         writeln!(f, "             security {} there, {} at the rank itself", bits(self.security_bits), bits(self.base_security_bits))?;
@@ -320,14 +325,16 @@ impl fmt::Display for Explanation {
         if self.digits > 0 && self.temporary.is_some() {
             writeln!(
                 f,
-                "  keys       {} digits; for products {:.1} MiB, one rotation {:.1} MiB in memory",
-                self.digits, self.relinearisation_key_mib, self.rotation_key_mib
+                "  keys       {}; for products {:.1} MiB, one rotation {:.1} MiB in memory",
+                counted(self.digits, "digit"),
+                self.relinearisation_key_mib,
+                self.rotation_key_mib
             )?;
         } else if self.digits > 0 {
             writeln!(
                 f,
-                "  keys       {} digits; relinearisation {:.1} MiB, one rotation {:.1} MiB in memory (files: 1/{} of it)",
-                self.digits,
+                "  keys       {}; relinearisation {:.1} MiB, one rotation {:.1} MiB in memory (files: 1/{} of it)",
+                counted(self.digits, "digit"),
                 self.relinearisation_key_mib,
                 self.rotation_key_mib,
                 self.rank + 1
