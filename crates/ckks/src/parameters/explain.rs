@@ -233,7 +233,7 @@ impl Params {
             dimension,
             distribution: words(self.distribution_of(self.rank())),
             log2_qp,
-            security_bits: estimated_bits(dimension, log2_qp, self.least_distribution(self.rank())),
+            security_bits: self.base_estimate().bits(),
         }];
         if let Some(temporary) = self.temporary() {
             let chain = temporary.chain();
