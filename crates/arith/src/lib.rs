@@ -24,13 +24,13 @@ pub mod primes;
 pub mod product;
 
 pub use automorphism::{Automorphism, GaloisElement};
-pub use buffer::Buffer;
+pub use buffer::{Buffer, DeviceMemory, Memory, Rows, RowsMut};
 pub use conversion::{BaseConversion, Rounding};
 pub use cpu::CpuEngine;
-pub use engine::{Dividend, DivisionInput, Engine, GadgetInput};
+pub use engine::{Dividend, DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput};
 pub use error::ArithError;
 pub use extension::DigitExtension;
-pub use factors::{FactorShape, Factors};
+pub use factors::{FactorLayout, FactorShape, Factors};
 pub use kernels::Isa;
 pub use kernels::components::Twist;
 pub use modulus::Modulus;

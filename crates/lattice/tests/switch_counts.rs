@@ -44,7 +44,7 @@ impl Counted {
     fn inputs(&self, level: Level) -> Vec<Poly<Coeff>> {
         let s = secret(&self.chain, self.key.inputs(), 1, &mut rng(2));
         let zero = Bundle::encrypt_zero(&s, self.chain.ring(), &self.chain.basis(level), &mut rng(3)).expect("uniform");
-        zero.mask().iter().map(|poly| poly.clone().into_coeff()).collect()
+        zero.mask().iter().map(|poly| poly.to_coeff()).collect()
     }
 
     /// What a switch from and to Coeff form takes, without the base conversions of its mod-down, which the table leaves out.

@@ -1,11 +1,13 @@
 //! An engine that counts unit operations, to hold algorithms to the papers' cost tables.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::{
-    Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, DivisionInput, Engine, FactorShape, Factors, GadgetInput, Modulus,
-    Twist,
+    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, DivisionInput, Engine, Factor2, FactorShape, Factors,
+    FillRow, Form, GadgetInput, Modulus, Rows, RowsMut, Twist,
 };
 
 /// Unit operations: one row of one polynomial each. [klss, sec. 4]
@@ -76,6 +78,22 @@ impl Engine for CountingEngine {
         format!("counting {}", self.inner.describe())
     }
 
+    fn memory_kind(&self) -> &'static str {
+        self.inner.memory_kind()
+    }
+
+    fn transform_class(&self, index: usize) -> usize {
+        self.inner.transform_class(index)
+    }
+
+    fn extends_by_limbs(&self) -> bool {
+        self.inner.extends_by_limbs()
+    }
+
+    fn divides_by_limbs(&self, sources: usize, targets: usize, polys: usize) -> bool {
+        self.inner.divides_by_limbs(sources, targets, polys)
+    }
+
     fn zeroed(&self, rows: usize) -> Buffer {
         self.inner.zeroed(rows)
     }
@@ -84,55 +102,88 @@ impl Engine for CountingEngine {
         self.inner.scratch(rows)
     }
 
-    fn forward_ntt(&self, x: &mut Buffer, rows: Range<usize>, moduli: &[usize]) {
-        self.forward.fetch_add(rows.len(), Ordering::Relaxed);
-        self.inner.forward_ntt(x, rows, moduli);
+    fn upload_rows(&self, out: RowsMut<'_>, fill: FillRow<'_>) {
+        self.inner.upload_rows(out, fill);
     }
 
-    fn inverse_ntt(&self, x: &mut Buffer, rows: Range<usize>, moduli: &[usize]) {
-        self.inverse.fetch_add(rows.len(), Ordering::Relaxed);
-        self.inner.inverse_ntt(x, rows, moduli);
+    fn download<'a>(&self, x: Rows<'a>) -> Cow<'a, [u64]> {
+        self.inner.download(x)
     }
 
-    fn add_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]) {
+    fn copy(&self, out: RowsMut<'_>, x: Rows<'_>) {
+        self.inner.copy(out, x);
+    }
+
+    fn copy_rows(&self, out: RowsMut<'_>, out_rows: &[usize], x: Rows<'_>, rows: &[usize]) {
+        self.inner.copy_rows(out, out_rows, x, rows);
+    }
+
+    fn fill(&self, out: RowsMut<'_>, constants: &[u64]) {
+        self.inner.fill(out, constants);
+    }
+
+    fn forward_ntt(&self, x: RowsMut<'_>, moduli: &[usize]) {
+        self.forward.fetch_add(x.rows(), Ordering::Relaxed);
+        self.inner.forward_ntt(x, moduli);
+    }
+
+    fn inverse_ntt(&self, x: RowsMut<'_>, moduli: &[usize]) {
+        self.inverse.fetch_add(x.rows(), Ordering::Relaxed);
+        self.inner.inverse_ntt(x, moduli);
+    }
+
+    fn inverse_ntt_of(&self, x: Rows<'_>, moduli: &[usize]) -> Buffer {
+        self.inverse.fetch_add(x.rows(), Ordering::Relaxed);
+        self.inner.inverse_ntt_of(x, moduli)
+    }
+
+    fn add(&self, out: RowsMut<'_>, x: Rows<'_>, y: Rows<'_>, moduli: &[usize]) {
+        self.inner.add(out, x, y, moduli);
+    }
+
+    fn sub(&self, out: RowsMut<'_>, x: Rows<'_>, y: Rows<'_>, moduli: &[usize]) {
+        self.inner.sub(out, x, y, moduli);
+    }
+
+    fn add_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]) {
         self.inner.add_assign(x, y, moduli);
     }
 
-    fn sub_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]) {
+    fn sub_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]) {
         self.inner.sub_assign(x, y, moduli);
     }
 
-    fn negate_assign(&self, x: &mut Buffer, moduli: &[usize]) {
+    fn negate_assign(&self, x: RowsMut<'_>, moduli: &[usize]) {
         self.inner.negate_assign(x, moduli);
     }
 
-    fn mul_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]) {
+    fn mul_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]) {
         self.hadamard.fetch_add(x.rows(), Ordering::Relaxed);
         self.inner.mul_assign(x, y, moduli);
     }
 
-    fn mul_constants_assign(&self, x: &mut Buffer, constants: &[u64], moduli: &[usize]) {
+    fn mul_constants_assign(&self, x: RowsMut<'_>, constants: &[u64], moduli: &[usize]) {
         self.inner.mul_constants_assign(x, constants, moduli);
     }
 
-    fn sub_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, y_rows: &[usize], constants: &[u64], moduli: &[usize]) {
-        self.inner.sub_mul_constants_assign(x, y, y_rows, constants, moduli);
-    }
-
-    fn add_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, constants: &[u64], moduli: &[usize]) {
+    fn add_mul_constants_assign(&self, x: RowsMut<'_>, y: Rows<'_>, constants: &[u64], moduli: &[usize]) {
         self.inner.add_mul_constants_assign(x, y, constants, moduli);
     }
 
-    fn inner_products(&self, out: &mut [Buffer], xs: &[&Buffer], ys: &[Vec<&Buffer>], y_rows: &[usize], moduli: &[usize]) {
-        self.hadamard.fetch_add(out.len() * xs.len() * moduli.len(), Ordering::Relaxed);
-        self.inner.inner_products(out, xs, ys, y_rows, moduli);
+    fn dot_products(&self, out: RowsMut<'_>, terms: &[Vec<Factor2<'_>>], right_rows: &[usize], moduli: &[usize]) {
+        self.hadamard.fetch_add(terms.iter().map(Vec::len).sum::<usize>() * moduli.len(), Ordering::Relaxed);
+        self.inner.dot_products(out, terms, right_rows, moduli);
+    }
+
+    fn combine(&self, out: &mut [RowsMut<'_>], left: &LeftMatrix, right: &[Rows<'_>], moduli: &[usize]) -> Result<(), ArithError> {
+        self.inner.combine(out, left, right, moduli)
     }
 
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors {
         self.inner.zeroed_factors(shape, moduli)
     }
 
-    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<&Buffer>], source_rows: &[usize]) {
+    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]) {
         self.inner.pack_factors(factors, group, sources, source_rows);
     }
 
@@ -140,18 +191,18 @@ impl Engine for CountingEngine {
         self.inner.sum_factors(base, terms, rows)
     }
 
-    fn unpack_factor(&self, factors: &Factors, group: usize, terms: &[usize], column: usize, rows: &[usize]) -> Buffer {
-        self.inner.unpack_factor(factors, group, terms, column, rows)
+    fn unpack_factors(&self, factors: &Factors, group: usize, terms: &[usize], columns: Range<usize>, rows: &[usize]) -> Buffer {
+        self.inner.unpack_factors(factors, group, terms, columns, rows)
     }
 
-    fn factor_products(&self, out: &mut [Buffer], xs: &[&Buffer], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
-        self.hadamard.fetch_add(out.len() * xs.len() * moduli.len(), Ordering::Relaxed);
+    fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
+        self.hadamard.fetch_add(out.rows() * xs.len(), Ordering::Relaxed);
         self.inner.factor_products(out, xs, factors, groups, rows, moduli);
     }
 
     fn gadget_products(
         &self,
-        out: &mut [Buffer],
+        out: RowsMut<'_>,
         inputs: &[GadgetInput<'_>],
         digits: &[DigitExtension],
         factors: &Factors,
@@ -166,19 +217,19 @@ impl Engine for CountingEngine {
                 self.conversion.fetch_add(if sources > 1 { sources * others } else { 0 }, Ordering::Relaxed);
             }
         }
-        self.hadamard.fetch_add(out.len() * inputs.len() * digits.len() * moduli.len(), Ordering::Relaxed);
+        self.hadamard.fetch_add(out.rows() * inputs.len() * digits.len(), Ordering::Relaxed);
         self.inner.gadget_products(out, inputs, digits, factors, groups, rows, moduli);
     }
 
-    fn convert(&self, conversion: &BaseConversion, x: &Buffer, first: usize, out: &mut Buffer, out_rows: &[usize]) {
+    fn convert(&self, conversion: &BaseConversion, x: Rows<'_>, out: RowsMut<'_>, out_rows: &[usize]) {
         let sources = conversion.sources().len();
         if sources > 1 {
             self.conversion.fetch_add(sources * conversion.targets().len(), Ordering::Relaxed);
         }
-        self.inner.convert(conversion, x, first, out, out_rows);
+        self.inner.convert(conversion, x, out, out_rows);
     }
 
-    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Vec<Buffer> {
+    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Buffer {
         let (sources, quotients) = (conversion.sources().len(), conversion.targets().len() * inputs.len());
         self.conversion.fetch_add(if sources > 1 { sources * quotients } else { 0 }, Ordering::Relaxed);
         self.division.fetch_add(quotients, Ordering::Relaxed);
@@ -186,33 +237,28 @@ impl Engine for CountingEngine {
         self.inner.divide_all(conversion, inputs, constants, transform)
     }
 
-    fn inverse_ntt_of(&self, x: &Buffer, moduli: &[usize]) -> Buffer {
-        self.inverse.fetch_add(x.rows(), Ordering::Relaxed);
-        self.inner.inverse_ntt_of(x, moduli)
+    fn automorphism(&self, form: Form, automorphism: &Automorphism, x: Rows<'_>, moduli: &[usize]) -> Buffer {
+        self.inner.automorphism(form, automorphism, x, moduli)
     }
 
-    fn automorphism_eval(&self, automorphism: &Automorphism, x: &Buffer) -> Buffer {
-        self.inner.automorphism_eval(automorphism, x)
+    fn mul_monomial(&self, x: Rows<'_>, power: usize, moduli: &[usize]) -> Buffer {
+        self.inner.mul_monomial(x, power, moduli)
     }
 
-    fn automorphism_coeff(&self, automorphism: &Automorphism, x: &Buffer, moduli: &[usize]) -> Buffer {
-        self.inner.automorphism_coeff(automorphism, x, moduli)
+    fn join_components(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], twist: Twist, moduli: &[usize]) {
+        self.inner.join_components(form, out, parts, twist, moduli);
     }
 
-    fn join_components(&self, parts: &[&Buffer], twist: Twist, moduli: &[usize]) -> Buffer {
-        self.inner.join_components(parts, twist, moduli)
+    fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
+        self.inner.split_components(form, parts, x, twist, moduli);
     }
 
-    fn split_components(&self, out: &mut [Buffer], x: &Buffer, twist: Twist, moduli: &[usize]) {
-        self.inner.split_components(out, x, twist, moduli);
+    fn repeat(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>) {
+        self.inner.repeat(form, out, x);
     }
 
-    fn repeat_values(&self, x: &Buffer) -> Buffer {
-        self.inner.repeat_values(x)
-    }
-
-    fn mean_of_neighbours(&self, out: &mut Buffer, x: &Buffer, moduli: &[usize]) {
-        self.inner.mean_of_neighbours(out, x, moduli);
+    fn first_component(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>, moduli: &[usize]) {
+        self.inner.first_component(form, out, x, moduli);
     }
 
     fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {

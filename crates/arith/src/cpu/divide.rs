@@ -11,7 +11,7 @@ use crate::conversion::BaseConversion;
 use crate::engine::{DivisionInput, Engine};
 use crate::kernels::RowKernel;
 use crate::kernels::split::{Ahead, RADIX, SplitTransform, VECTOR, head_words};
-use crate::limbs::{LimbForm, LimbWeights, serve_division};
+use crate::limbs::{LimbForm, LimbWeights};
 use crate::modulus::Multiplier;
 
 /// Targets whose rows are made from one reading of a remainder in limbs, and of its columns.
@@ -148,18 +148,18 @@ pub(super) fn divide(
     inputs: &[DivisionInput<'_>],
     constants: &[u64],
     transform: bool,
-) -> Vec<Buffer> {
+) -> Buffer {
     let (sources, targets) = (conversion.sources.len(), conversion.targets.len());
     assert!(constants.len() == targets, "one constant per target");
     assert!(inputs.iter().all(|input| input.divisors.rows() >= sources), "one row per source");
     let parts = || inputs.iter().flat_map(|input| input.coeff.iter().chain(&input.eval));
     assert!(parts().all(|part| part.rows.len() == targets), "one row of each part per target");
     assert!(transform || inputs.iter().all(|input| input.eval.is_none()), "parts in Eval form meet results in Eval form");
-    let limbs = transform && serve_division(sources, targets, inputs.len(), engine.degree);
-    let terms: Vec<Term<'_>> = inputs.iter().map(|input| Term { conversion, residues: input.divisors, first: 0, limbs }).collect();
+    let limbs = transform && engine.divides_by_limbs(sources, targets, inputs.len());
+    let terms: Vec<Term<'_>> = inputs.iter().map(|input| Term { conversion, residues: input.divisors, limbs }).collect();
     let pass = Pass { engine, conversion, inputs, prepared: PreparedTerms::new(engine, &terms), constants, transform };
-    let mut out: Vec<Buffer> = inputs.iter().map(|_| engine.scratch(targets)).collect();
-    let mut by_row = rows_of_all(&mut out, engine.degree);
+    let mut out = engine.scratch(inputs.len() * targets);
+    let mut by_row = rows_of_all(out.host_mut(), targets, engine.degree);
     let rows = ROWS[usize::from(!limbs)];
     let mut tasks: Vec<&mut [Vec<&mut [u64]>]> = by_row.chunks_mut(rows).collect();
     engine.each(&mut tasks, |index, outputs| pass.rows(outputs, index * rows));

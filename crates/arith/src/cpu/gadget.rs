@@ -7,7 +7,7 @@
 
 use super::digits::{PreparedTerms, Term};
 use super::{CpuEngine, factors, rows_of_all};
-use crate::buffer::Buffer;
+use crate::buffer::RowsMut;
 use crate::engine::{Engine, GadgetInput};
 use crate::extension::DigitExtension;
 use crate::factors::Factors;
@@ -211,26 +211,27 @@ impl<'a> Pass<'a> {
     }
 }
 
-pub(super) fn products(
+pub(super) fn products<'a>(
     engine: &CpuEngine,
-    out: &mut [Buffer],
-    inputs: &[GadgetInput<'_>],
-    digits: &[DigitExtension],
+    out: RowsMut<'_>,
+    inputs: &'a [GadgetInput<'a>],
+    digits: &'a [DigitExtension],
     factors: &Factors,
     groups: &[usize],
     rows: &[usize],
     moduli: &[usize],
 ) {
     let terms = inputs.len() * digits.len();
-    factors::check(out, terms, factors, groups, rows, moduli);
+    factors::check(&out, terms, factors, groups, rows, moduli);
     assert!(digits.iter().all(|digit| digit.rows() == moduli.len()), "digits extend to all rows");
     let sources = digits.iter().flat_map(|digit| {
         let (conversion, first) = (digit.conversion(), digit.source());
-        inputs.iter().map(move |input| Term { conversion, residues: input.coefficients, first, limbs: true })
+        let residues = move |input: &GadgetInput<'a>| input.coefficients.slice(first..first + conversion.sources.len());
+        inputs.iter().map(move |input| Term { conversion, residues: residues(input), limbs: true })
     });
     let prepared = PreparedTerms::new(engine, &sources.collect::<Vec<_>>());
     let pass = Pass { engine, inputs, digits, prepared, factors, groups, rows, moduli };
-    let mut by_row = rows_of_all(out, engine.degree);
+    let mut by_row = rows_of_all(out.host(), moduli.len(), engine.degree);
     let limbs = |digit: &DigitExtension| digit.conversion().limbs.as_ref().map_or(0, |(form, _)| form.count());
     let words = inputs.len() * engine.degree * digits.iter().map(limbs).sum::<usize>();
     let long = words >= LONG_DIGITS.0 && digits.iter().map(limbs).max().unwrap_or(0) >= LONG_DIGITS.1;

@@ -175,7 +175,7 @@ impl Evaluator {
             // The trace multiplies by the gap; its inverse comes first, exactly.
             let gap = (target.degree() / from.degree) as u64;
             let inverse: Vec<u64> = embedded.basis().indices().iter().map(|&i| ring.moduli()[i].inverse(gap).unwrap_or(0)).collect();
-            embedded.polys_mut().for_each(|poly| poly.mul_constants_assign(&inverse));
+            embedded.mul_constants_assign(&inverse);
             for &step in &steps {
                 let rotated = match (keys.rotation(step), keys.power(step)) {
                     (Err(_), Some(power)) => embedded.rotate_rank_hoisted(&[(&power.phi, &power.key)], keys.crossing()?)?,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{CpuEngine, Isa, Modulus};
 use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy};
-use clathrate_lattice::{Bundle, Chain, Eval, Gadget, Level, Poly, Ring, SecretDistribution, SecretKey, SecretRng, Switcher};
+use clathrate_lattice::{Bundle, Chain, Eval, Gadget, Level, Poly, PolyRef, Ring, SecretDistribution, SecretKey, SecretRng, Switcher};
 use clathrate_testkit::{CountingEngine, oracle};
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -69,14 +69,17 @@ pub fn encrypt(chain: &Chain, secret: &SecretKey, message: &Poly<Eval>, rng: &mu
     bundle
 }
 
-pub fn moduli(poly: &Poly<Eval>) -> Vec<Modulus> {
+pub fn moduli<'a>(poly: impl Into<PolyRef<'a, Eval>>) -> Vec<Modulus> {
+    let poly = poly.into();
     poly.basis().indices().iter().map(|&i| poly.ring().moduli()[i]).collect()
 }
 
 /// The integers of a polynomial, centred.
-pub fn integers(poly: &Poly<Eval>) -> Vec<BigInt> {
-    let coeff = poly.clone().into_coeff();
-    let rows: Vec<&[u64]> = (0..coeff.basis().len()).map(|row| coeff.data().row(row)).collect();
+pub fn integers<'a>(poly: impl Into<PolyRef<'a, Eval>>) -> Vec<BigInt> {
+    let poly = poly.into();
+    let coeff = poly.to_coeff();
+    let words = coeff.download();
+    let rows: Vec<&[u64]> = words.chunks_exact(coeff.ring().degree()).collect();
     oracle::compose_centred(&rows, &moduli(poly))
 }
 
