@@ -205,6 +205,54 @@ impl<D: Domain> Bundle<D> {
         self.view_mut().sub_assign(other.view())
     }
 
+    /// `self <- x + y`, into the allocation that is there.
+    ///
+    /// # Errors
+    /// As [`Bundle::check_same_shape`].
+    pub fn assign_sum(&mut self, x: &Self, y: &Self) -> Result<(), LatticeError> {
+        self.check_same_shape(x)?;
+        self.check_same_shape(y)?;
+        let out = self.view_mut();
+        let (ring, indices) = (out.ring(), out.basis().indices());
+        ring.engine().add(out.into_rows(), x.polys.rows(), y.polys.rows(), indices);
+        Ok(())
+    }
+
+    /// `self <- x - y`, into the allocation that is there.
+    ///
+    /// # Errors
+    /// As [`Bundle::check_same_shape`].
+    pub fn assign_difference(&mut self, x: &Self, y: &Self) -> Result<(), LatticeError> {
+        self.check_same_shape(x)?;
+        self.check_same_shape(y)?;
+        let out = self.view_mut();
+        let (ring, indices) = (out.ring(), out.basis().indices());
+        ring.engine().sub(out.into_rows(), x.polys.rows(), y.polys.rows(), indices);
+        Ok(())
+    }
+
+    /// `self + other`, in one pass: a clone and a sum in place would be two.
+    ///
+    /// # Errors
+    /// As [`Bundle::check_same_shape`].
+    pub fn sum(&self, other: &Self) -> Result<Self, LatticeError> {
+        self.check_same_shape(other)?;
+        let mut sum = Self { polys: Polys::scratch(self.ring(), self.basis(), self.polys.len()), rank: self.rank, seed: None };
+        sum.assign_sum(self, other)?;
+        Ok(sum)
+    }
+
+    /// `self - other`, in one pass.
+    ///
+    /// # Errors
+    /// As [`Bundle::check_same_shape`].
+    pub fn difference(&self, other: &Self) -> Result<Self, LatticeError> {
+        self.check_same_shape(other)?;
+        let mut difference = Self { polys: Polys::scratch(self.ring(), self.basis(), self.polys.len()), rank: self.rank, seed: None };
+        difference.assign_difference(self, other)?;
+        Ok(difference)
+    }
+
     /// `self <- -self`.
     pub fn negate_assign(&mut self) {
         self.view_mut().negate_assign();

@@ -24,7 +24,7 @@ fn primes() -> Vec<u64> {
 }
 
 fn ring(degree: usize) -> Ring {
-    Ring::new(degree, &primes()).expect("ring")
+    common::new_ring(degree, &primes())
 }
 
 fn all(ring: &Ring) -> Basis {

@@ -5,7 +5,6 @@
 mod common;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use clathrate_arith::primes::{largest_primes, primitive_root};
 use clathrate_arith::{CpuEngine, Isa, Modulus};
@@ -22,11 +21,11 @@ fn primes() -> Vec<u64> {
 }
 
 fn ring_on(isa: Isa, degree: usize) -> Ring {
-    Ring::with_engine(Arc::new(CpuEngine::new(degree, &primes(), isa).expect("engine")))
+    common::ring_over(CpuEngine::new(degree, &primes(), isa).expect("engine"))
 }
 
 fn ring(degree: usize) -> Ring {
-    Ring::new(degree, &primes()).expect("ring")
+    common::new_ring(degree, &primes())
 }
 
 /// Some primes, out of order.

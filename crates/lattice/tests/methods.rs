@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clathrate_arith::primes::{largest_primes, primes_near};
 use clathrate_arith::{CpuEngine, Isa};
 use clathrate_lattice::switch::{Extended, SwitchMethod, SwitchTables};
-use clathrate_lattice::{Bundle, Chain, Coeff, Eval, Gadget, LatticeError, Level, Poly, Ring, SecretRng, SwitchKey, Switcher};
+use clathrate_lattice::{Bundle, Chain, Coeff, Eval, Gadget, LatticeError, Level, Poly, SecretRng, SwitchKey, Switcher};
 use clathrate_testkit::oracle;
 use common::*;
 use num_bigint::BigInt;
@@ -221,7 +221,7 @@ fn every_instruction_set_and_thread_count_gives_the_same_bits() {
     for isa in Isa::available() {
         for threads in [1, 2] {
             let engine = CpuEngine::new(64, &moduli, isa).expect("engine").with_threads(CpuEngine::thread_pool(threads).expect("pool"));
-            let ring = Ring::with_engine(Arc::new(engine));
+            let ring = common::ring_over(engine);
             let chain = Arc::new(Chain::with_auxiliary(ring, &[2, 1, 1, 1, 1, 1, 1], 8).expect("chain"));
             let gadget = Arc::new(Gadget::by_bits(&chain, 60.5));
             let rng = &mut rng(51);
@@ -327,7 +327,7 @@ fn extreme_inputs_and_keys_fill_the_smallest_auxiliary_modulus_without_overflow(
     let rest = needed - moduli[STEPS + 1..].iter().map(log2).sum::<f64>();
     for (slack, fits) in [(0.0105, true), (0.0, false), (-0.01, false)] {
         let last = primes_near((rest + slack).exp2(), step, &moduli).next().expect("a prime");
-        let ring = Ring::new(DEGREE, &[&moduli[..], &[last]].concat()).expect("ring");
+        let ring = common::new_ring(DEGREE, &[&moduli[..], &[last]].concat());
         let chain = Arc::new(Chain::with_auxiliary(ring.clone(), &[1; STEPS], 3).expect("chain"));
         let gadget = Arc::new(Gadget::by_bits(&chain, 36.0));
         let switcher = any_choice(&chain, &gadget, 1);

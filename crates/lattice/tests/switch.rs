@@ -220,10 +220,8 @@ fn switch_counts_equal_klss_table_1() {
     for (special, steps) in [(1usize, 5usize), (2, 4), (3, 7)] {
         let step = 2 * 64u64;
         let all = clathrate_arith::primes::largest_primes(36, step, steps + special, &[]).expect("primes");
-        let engine = Arc::new(clathrate_testkit::CountingEngine::new(
-            clathrate_arith::CpuEngine::new(64, &all, clathrate_arith::Isa::Scalar).expect("engine"),
-        ));
-        let chain = Arc::new(Chain::new(clathrate_lattice::Ring::with_engine(engine.clone()), &vec![1; steps]).expect("chain"));
+        let (ring, engine) = common::counting_ring(64, &all);
+        let chain = Arc::new(Chain::new(ring, &vec![1; steps]).expect("chain"));
         // Digits of `special` primes: equal sizes to a fraction of a bit.
         let switcher = Switcher::new(chain.clone(), Arc::new(Gadget::by_bits(&chain, 36.0 * special as f64))).expect("switcher");
         let mut rng = rng(1);
@@ -261,10 +259,8 @@ fn multiply_counts_equal_dpad_table_1() {
         for k in [1usize, 2] {
             let steps = 4;
             let all = clathrate_arith::primes::largest_primes(36, 128, steps + k, &[]).expect("primes");
-            let engine = Arc::new(clathrate_testkit::CountingEngine::new(
-                clathrate_arith::CpuEngine::new(64, &all, clathrate_arith::Isa::Scalar).expect("engine"),
-            ));
-            let chain = Arc::new(Chain::new(clathrate_lattice::Ring::with_engine(engine.clone()), &[1; 4]).expect("chain"));
+            let (ring, engine) = common::counting_ring(64, &all);
+            let chain = Arc::new(Chain::new(ring, &[1; 4]).expect("chain"));
             let switcher = Switcher::new(chain.clone(), Arc::new(Gadget::by_bits(&chain, 36.0 * k as f64))).expect("switcher");
             let mut rng = rng(2);
             let s = secret(&chain, rank, 1, &mut rng);
@@ -344,7 +340,7 @@ fn lifted_terms_join_a_sum_before_its_mod_down() {
 #[test]
 fn auxiliary_primes_belong_to_no_modulus_of_the_scheme() {
     let all = clathrate_arith::primes::largest_primes(36, 128, 7, &[]).expect("primes");
-    let ring = |primes: &[u64]| clathrate_lattice::Ring::new(64, primes).expect("ring");
+    let ring = |primes: &[u64]| common::new_ring(64, primes);
     let with = Arc::new(Chain::with_auxiliary(ring(&all), &[1, 1, 1], 2).expect("chain"));
     let without = Arc::new(Chain::new(ring(&all[..5]), &[1, 1, 1]).expect("chain"));
     assert_eq!(with.auxiliary_basis().indices(), [5, 6]);
@@ -368,11 +364,11 @@ fn fused_product_equals_decomposition_then_inner_product_at_every_level_and_thre
     let (moduli, lengths) = primes(&shape);
     let engine = |threads: usize| {
         let engine = clathrate_arith::CpuEngine::new(1024, &moduli, clathrate_arith::Isa::detect().expect("isa")).expect("engine");
-        Arc::new(engine.with_threads(clathrate_arith::CpuEngine::thread_pool(threads).expect("pool")))
+        common::ring_over(engine.with_threads(clathrate_arith::CpuEngine::thread_pool(threads).expect("pool")))
     };
     let mut results = Vec::new();
     for threads in [1, 2] {
-        let chain = Arc::new(Chain::new(clathrate_lattice::Ring::with_engine(engine(threads)), &lengths).expect("chain"));
+        let chain = Arc::new(Chain::new(engine(threads), &lengths).expect("chain"));
         let switcher = switcher(&chain);
         let mut rng = rng(8);
         let s = secret(&chain, 3, 1, &mut rng);

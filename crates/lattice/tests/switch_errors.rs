@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_lattice::switch::{Extended, SwitchMethod, SwitchTables};
-use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, Ring, SecretKey, SwitchKey, Switcher};
+use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SwitchKey, Switcher};
 use common::*;
 
 const DEGREE: usize = 32;
@@ -43,7 +43,7 @@ impl World {
     fn new(name: &'static str, degree: usize, bits: u32, steps: &[usize], special: usize, digit_bits: f64) -> Self {
         let moduli = moduli(degree, bits);
         let auxiliary = moduli.len() - steps.iter().sum::<usize>() - special;
-        let chain = Arc::new(Chain::with_auxiliary(Ring::new(degree, &moduli).expect("ring"), steps, auxiliary).expect("chain"));
+        let chain = Arc::new(Chain::with_auxiliary(common::new_ring(degree, &moduli), steps, auxiliary).expect("chain"));
         let gadget = Arc::new(Gadget::by_bits(&chain, digit_bits));
         // One secret for all chains of a degree: it belongs to no moduli.
         let secret = secret(&chain, 1, 1, &mut rng(7));
@@ -267,7 +267,7 @@ fn a_level_whose_digits_fit_switches_where_higher_levels_do_not() {
     for (bits, count) in [(30, 2), (36, 2), (40, 2), (37, 2), (45, 8)] {
         moduli.extend(largest_primes(bits, step, count, &moduli).expect("primes"));
     }
-    let chain = Arc::new(Chain::with_auxiliary(Ring::new(DEGREE, &moduli).expect("ring"), &[2, 1, 1, 1, 1], 8).expect("chain"));
+    let chain = Arc::new(Chain::with_auxiliary(common::new_ring(DEGREE, &moduli), &[2, 1, 1, 1, 1], 8).expect("chain"));
     let gadget = Arc::new(Gadget::by_bits(&chain, 80.5));
     let (s, top) = (secret(&chain, 1, 1, &mut rng(1)), chain.max_level());
     let key = SwitchKey::change_of_secret(&chain, &gadget, top, &s, &s, &mut rng(2)).expect("key");

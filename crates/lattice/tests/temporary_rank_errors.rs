@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clathrate_arith::Automorphism;
 use clathrate_lattice::temporary_rank::TemporaryRank;
 use clathrate_lattice::{
-    Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, Ring, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
+    Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
 };
 use common::temporary_rank::{Primes, Secrets, Sides, rotations};
 use common::*;
@@ -277,7 +277,7 @@ fn keys_of_secrets_that_do_not_belong_together_are_not_made() {
     }
     assert_eq!(error(down(&chain, &small(3), 2)), rings);
     let moduli: Vec<u64> = chain.ring().moduli().iter().map(|q| q.value()).collect();
-    let bare = Chain::with_temporary(Ring::new(DEGREE, &moduli).expect("ring"), &[1; STEPS + 1], 3, 0).expect("chain");
+    let bare = Chain::with_temporary(new_ring(DEGREE, &moduli), &[1; STEPS + 1], 3, 0).expect("chain");
     for gadget in [&Gadget::by_bits(&bare, 36.5), sides.base.gadget()] {
         let key = SwitchKey::rank_down(&bare, gadget, Level(0), &part(3), 2, rng);
         assert_eq!(key.err(), Some(LatticeError::NoSpecialPrimes));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_lattice::switch::{Extended, SwitchMethod};
-use clathrate_lattice::{Basis, Bundle, Chain, Coeff, Domain, Eval, Gadget, Level, Poly, PolyRef, Ring, SwitchKey, Switcher};
+use clathrate_lattice::{Basis, Bundle, Chain, Coeff, Domain, Eval, Gadget, Level, Poly, PolyRef, SwitchKey, Switcher};
 use clathrate_testkit::oracle;
 use common::temporary_rank::{Primes, Secrets, Sides, rotations};
 use common::*;
@@ -20,7 +20,7 @@ fn mixed_temporary_chain() -> Arc<Chain> {
     for (bits, count) in [(30, 2), (36, 1), (40, 1), (31, 2), (44, 1), (36, 1), (45, 2), (34, 1), (46, 10)] {
         moduli.extend(largest_primes(bits, 2 * DEGREE as u64, count, &moduli).expect("primes"));
     }
-    Arc::new(Chain::with_temporary(Ring::new(DEGREE, &moduli).expect("ring"), &[2, 1, 1, 2], 3, 10).expect("chain"))
+    Arc::new(Chain::with_temporary(common::new_ring(DEGREE, &moduli), &[2, 1, 1, 2], 3, 10).expect("chain"))
 }
 
 /// The integers of a polynomial, from 0 on.

@@ -8,6 +8,7 @@ use super::{CpuEngine, rows_of_all};
 use crate::buffer::{Buffer, Rows, RowsMut};
 use crate::engine::Engine;
 use crate::factors::{FactorShape, Factors, RowMut};
+use crate::meter::Pass;
 
 impl CpuEngine {
     /// Runs `work` on every item, on the engine's threads.
@@ -109,5 +110,6 @@ pub(super) fn products(
                 kernel.dot_packed(&mut targets, &left, factors.run(rows[i], start, group, 0), false);
             }
         }
+        engine.count(Pass::Hadamard, outputs.len() * xs.len());
     });
 }

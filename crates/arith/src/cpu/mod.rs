@@ -20,6 +20,7 @@ use crate::factors::{FactorShape, Factors};
 use crate::kernels::components::Twist;
 use crate::kernels::{Isa, RowKernel};
 use crate::limbs::serve_division;
+use crate::meter::{Meter, Pass};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
 use crate::product::{LeftMatrix, multiply_mod};
@@ -77,6 +78,8 @@ pub struct CpuEngine {
     memory: Arc<Pool>,
     /// `None` runs on the calling thread alone.
     threads: Option<Arc<rayon::ThreadPool>>,
+    /// Who counts the passes over rows; `None` for nobody.
+    meter: Option<Arc<Meter>>,
 }
 
 impl CpuEngine {
@@ -87,7 +90,7 @@ impl CpuEngine {
     pub fn new(degree: usize, moduli: &[u64], isa: Isa) -> Result<Self, ArithError> {
         let moduli = moduli.iter().map(|&q| Modulus::new(q)).collect::<Result<Vec<_>, _>>()?;
         let tables = moduli.iter().map(|&q| NttTable::new(q, degree, isa)).collect::<Result<_, _>>()?;
-        Ok(Self { degree, moduli, tables, memory: Arc::new(Pool::new(POOL_BYTES)), threads: None })
+        Ok(Self { degree, moduli, tables, memory: Arc::new(Pool::new(POOL_BYTES)), threads: None, meter: None })
     }
 
     /// The same engine on `pool`; `None` for the calling thread alone.
@@ -95,6 +98,32 @@ impl CpuEngine {
     pub fn with_threads(mut self, pool: Option<Arc<rayon::ThreadPool>>) -> Self {
         self.threads = pool;
         self
+    }
+
+    /// The same engine, reporting the passes that it executes to `meter`.
+    #[must_use]
+    pub fn with_meter(mut self, meter: Arc<Meter>) -> Self {
+        self.meter = Some(meter);
+        self
+    }
+
+    /// The pool that buffers come from.
+    #[must_use]
+    pub fn memory(&self) -> &Arc<Pool> {
+        &self.memory
+    }
+
+    /// Reports `rows` passes that have been executed.
+    fn count(&self, pass: Pass, rows: usize) {
+        if let Some(meter) = &self.meter {
+            meter.add(pass, rows);
+        }
+    }
+
+    /// Reports the products of a base conversion to `rows` rows. A single source needs none.
+    fn count_conversion(&self, conversion: &BaseConversion, rows: usize) {
+        let sources = conversion.sources.len();
+        self.count(Pass::Conversion, if sources > 1 { sources * rows } else { 0 });
     }
 
     /// A pool of `threads` threads for [`CpuEngine::with_threads`]; `None` for one.
@@ -216,6 +245,7 @@ impl CpuEngine {
                 kernel.combine(&mut row[start..start + block], &columns, &conversion.weights[*target], conversion.y_bits);
             }
         }
+        self.count_conversion(conversion, targets.len());
     }
 }
 
@@ -295,11 +325,17 @@ impl Engine for CpuEngine {
     }
 
     fn forward_ntt(&self, x: RowsMut<'_>, moduli: &[usize]) {
-        self.each_row(x, |i, row| self.kernel(moduli, i).forward(row));
+        self.each_row(x, |i, row| {
+            self.kernel(moduli, i).forward(row);
+            self.count(Pass::Forward, 1);
+        });
     }
 
     fn inverse_ntt(&self, x: RowsMut<'_>, moduli: &[usize]) {
-        self.each_row(x, |i, row| self.kernel(moduli, i).inverse(row));
+        self.each_row(x, |i, row| {
+            self.kernel(moduli, i).inverse(row);
+            self.count(Pass::Inverse, 1);
+        });
     }
 
     fn inverse_ntt_of(&self, x: Rows<'_>, moduli: &[usize]) -> Buffer {
@@ -307,6 +343,7 @@ impl Engine for CpuEngine {
         self.each_row(out.view_mut(), |i, row| {
             row.copy_from_slice(x.row(i));
             self.kernel(moduli, i).inverse(row);
+            self.count(Pass::Inverse, 1);
         });
         out
     }
@@ -332,12 +369,13 @@ impl Engine for CpuEngine {
     }
 
     fn mul_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]) {
-        if x.rows() == y.rows() {
-            return self.each_pair(x, y, moduli, |kernel, x, y| kernel.mul_assign(x, y));
-        }
         let rows = y.rows();
         assert!(rows > 0 && x.rows().is_multiple_of(rows) && rows.is_multiple_of(moduli.len()), "whole polynomials on both sides");
-        self.each_row(x, |i, x| self.kernel(moduli, i).mul_assign(x, y.row(i % rows)));
+        assert!(x.degree() == y.degree(), "rows of one degree");
+        self.each_row(x, |i, x| {
+            self.kernel(moduli, i).mul_assign(x, y.row(i % rows));
+            self.count(Pass::Hadamard, 1);
+        });
     }
 
     fn mul_constants_assign(&self, x: RowsMut<'_>, constants: &[u64], moduli: &[usize]) {
@@ -379,6 +417,7 @@ impl Engine for CpuEngine {
                     kernel.dot(&mut output[span.clone()], &left, &right, false);
                 }
             }
+            self.count(Pass::Hadamard, terms.iter().map(Vec::len).sum());
         });
     }
 

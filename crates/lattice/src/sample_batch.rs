@@ -11,12 +11,12 @@ use crate::ring::Ring;
 
 /// LWE samples of one dimension over one basis. Bytes: `8 (k + 1)` per prime and sample.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Samples {
+pub struct SampleBatch {
     polys: Polys<Coeff>,
     dimension: usize,
 }
 
-impl Samples {
+impl SampleBatch {
     /// `count` samples of zeroes.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ impl Samples {
     /// `self <- self - other`, sample by sample.
     ///
     /// # Errors
-    /// As [`Samples::add_assign`].
+    /// As [`SampleBatch::add_assign`].
     pub fn sub_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
         self.check_same_shape(other)?;
         self.polys.view_mut().sub_assign(other.view())
