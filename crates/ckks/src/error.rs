@@ -31,11 +31,9 @@ pub enum CkksError {
         reason: String,
     },
     /// A parameter set below the security threshold.
-    #[error(
-        "parameters have about {bits:.1} bits of security (dimension {dimension}, log2 QP = {log2_qp:.1}, {distribution}), below 128: {remedy}"
-    )]
+    #[error("{}: {remedy}", insecure_in_words(.bits, .dimension, .log2_qp, .distribution))]
     Insecure {
-        /// Estimated bits.
+        /// Estimated bits; 0 where the security table does not cover the key.
         bits: f64,
         /// Module dimension, degree times rank.
         dimension: usize,
@@ -51,6 +49,31 @@ pub enum CkksError {
     NoTemporaryRank {
         /// What was asked for.
         operation: &'static str,
+    },
+    /// An ephemeral secret that the parameters do not have.
+    #[error("these parameters have no ephemeral secret: set `ephemeral_weight`, e.g. to 32, in the specification")]
+    NoEphemeralSecret,
+    /// A direct key where no level is secure.
+    #[error("at degree and rank {shape} no level is secure over the widened chain: products go through the temporary rank")]
+    NoDirectKey {
+        /// Degree and rank.
+        shape: ModuleShape,
+    },
+    /// A name that no key has.
+    #[error("there is no key called \"{name}\"")]
+    UnknownKey {
+        /// The name.
+        name: String,
+    },
+    /// A key of an operation without an error of its own.
+    #[error("to {operation} at degree and rank {shape} needs a key; the key set has: {available}")]
+    NoKey {
+        /// What was asked for.
+        operation: String,
+        /// Degree and rank.
+        shape: ModuleShape,
+        /// The names of the keys there are.
+        available: String,
     },
     /// A reduction of the rank that keys are not made for.
     #[error("the rank cannot be reduced from {from} to {to}: {remedy}")]
@@ -306,7 +329,8 @@ impl CkksError {
             | Self::OutOfRange { .. }
             | Self::Symbol { .. } => ErrorKind::Value,
             Self::Shape { .. } | Self::Encoding { .. } | Self::Conversion { .. } => ErrorKind::Shape,
-            Self::NoTemporaryRank { .. } | Self::RankStep { .. } => ErrorKind::Params,
+            Self::NoTemporaryRank { .. } | Self::RankStep { .. } | Self::NoEphemeralSecret | Self::NoDirectKey { .. } => ErrorKind::Params,
+            Self::UnknownKey { .. } => ErrorKind::File,
             Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,
             Self::LevelTooLow { .. } | Self::PolynomialDepth { .. } | Self::LevelUp { .. } | Self::LevelTooHigh { .. } => ErrorKind::Level,
             Self::NoKeys { .. }
@@ -314,6 +338,7 @@ impl CkksError {
             | Self::NoConjugationKey
             | Self::NoRotationKey { .. }
             | Self::NoReductionKey { .. }
+            | Self::NoKey { .. }
             | Self::NoRelativeKeys { .. } => ErrorKind::MissingKey,
             Self::WrongParams { .. } => ErrorKind::WrongParams,
             Self::WrongSecret { .. } => ErrorKind::WrongSecret,
@@ -322,6 +347,16 @@ impl CkksError {
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Lattice(error) => lattice_kind(error),
         }
+    }
+}
+
+/// The estimate of a refused set; rounded down, so that 127.97 does not read as 128.
+fn insecure_in_words(bits: &f64, dimension: &usize, log2_qp: &f64, distribution: &str) -> String {
+    let key = format!("(dimension {dimension}, log2 QP = {log2_qp:.1}, {distribution})");
+    if *bits > 0.0 {
+        format!("parameters have an estimated {:.1} bits of security {key}, below 128", (bits * 10.0).floor() / 10.0)
+    } else {
+        format!("the security table does not cover these parameters {key}, which count as below 128 bits")
     }
 }
 

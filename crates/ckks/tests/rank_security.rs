@@ -4,6 +4,7 @@ mod common;
 
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::keys::{KeyAddress, KeyName};
 use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::{CkksError, Encoding, KeyNeeds, ModuleShape, Params, Runtime};
 use clathrate_lattice::Level;
@@ -98,9 +99,9 @@ fn ciphertexts_above_what_a_rank_is_secure_at_are_not_reduced() {
     assert!(ev.to_rank(&encrypt(two.max_level()), 2).is_ok());
     // A key made "to the top" reaches what is secure, not the top of the root.
     let keys = owner.evaluation_keys(&KeyNeeds::new().reduce_to(2, Reach::Top), &mut quiet()).expect("keys");
-    let (lower, key) = keys.reduction(2).expect("key");
-    assert_eq!((lower, key.level()), (&two, two.max_level()));
-    assert!(matches!(keys.reduction(1), Err(CkksError::NoReductionKey { from: 4, to: 1, .. })));
+    let held = keys.get(KeyAddress { shape: params.shape(), name: KeyName::ReduceRank(2) }).expect("key");
+    assert_eq!((&held.definition().params, held.key().level()), (&two, two.max_level()));
+    assert_eq!(keys.reduced_ranks().collect::<Vec<_>>(), [2]);
 }
 
 #[test]
@@ -120,14 +121,27 @@ fn shapes_that_no_move_leads_to_are_refused() {
 }
 
 #[test]
-fn a_cut_of_a_sparse_secret_without_an_estimate_is_refused_at_every_level() {
-    let mut spec = preset("dpad_n13_r4").expect("preset");
-    (spec.secret_weight, spec.temporary_rank, spec.temporary) = (Some(192), None, Vec::new());
-    spec.steps.truncate(10);
-    let root = Params::new(spec, &Runtime::default()).expect("192 of 2^15 at log2 QP below 810");
+fn cuts_of_a_sparse_secret_are_gated_by_the_least_weight_that_they_have() {
+    let sparse = |weight: usize| {
+        let mut spec = preset("dpad_n13_r4").expect("preset");
+        (spec.secret_weight, spec.temporary_rank, spec.temporary) = (Some(weight), None, Vec::new());
+        spec.steps.truncate(10);
+        Params::new(spec, &Runtime::default()).expect("log2 QP is below 600, weight 128 has room for 669")
+    };
+    // Half of a secret of weight 192 counts as weight 54, six deviations below 96: log2 QP = 181 at 2^14, and level 0 has 186.
+    let root = sparse(192);
     assert!(root.security_bits() >= 128.0);
-    let error = root.at_rank(2).expect_err("weight 96 or less at 2^14");
-    assert!(error.to_string().contains("no level is secure"), "{error}");
+    let error = root.at_rank(2).expect_err("no level").to_string();
+    for part in ["no level is secure", "log2 QP = 186", "allow 181", "secret of weight 54"] {
+        assert!(error.contains(part), "{error}");
+    }
+    // Weight 200 counts as 57 there, which allows 195.
+    let half = sparse(200).at_rank(2).expect("level 0 is secure");
+    assert_eq!(half.max_level(), Level(0));
+    assert!((128.0..160.0).contains(&half.security_bits()), "{}", half.security_bits());
+    // Weight 128 counts as 30, lighter than the table: the error names the nearest weight.
+    let error = sparse(128).at_rank(2).expect_err("not covered").to_string();
+    assert!(error.contains("no level is secure") && error.contains("weight 32 of dimension 16384"), "{error}");
     // Without a cut there is no doubt about the weight.
     let rlwe = root.relative(root.rlwe_shape()).expect("degree 2^15");
     assert_eq!((rlwe.security_bits(), rlwe.max_level()), (root.security_bits(), root.max_level()));

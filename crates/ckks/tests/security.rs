@@ -107,23 +107,50 @@ fn sparse_weights_are_gated_by_their_own_estimates() {
     };
     let new = |degree, special: &str, weight: &str| Params::new(spec(&text(degree, special, weight)), &Runtime::default());
     assert!(new(8192, "[42, 42]", "").is_ok());
-    // A sparse secret that nobody estimated counts as nothing.
-    for weight in [1, 64, 192, 2000] {
+    // Weights 128 and 192 have room for 167 and 187 bits, so weight 183 for the 184 of this modulus and weight 182 for 183.
+    for weight in [32, 64, 128, 182] {
         let refused = new(8192, "[42, 42]", &format!("secret_weight = {weight}\n"));
-        assert_refused!(refused, CkksError::Insecure { .. }, &format!("secret of weight {weight}"), "8192");
+        assert_refused!(refused, CkksError::Insecure { bits, .. } if bits > 0.0, &format!("secret of weight {weight}"), "8192", "log2 QP <=");
     }
-    // A secret nearer to binary than ternary either.
-    assert_refused!(new(8192, "[42, 42]", "secret_weight = 8192\n"), CkksError::Insecure { .. }, "weight 8192");
-    // The paper's weight is a uniform ternary secret's: 2730 of 4096 would do, of 8192 it is sparse and stands on its own run.
+    for weight in [183, 192, 256, 2000, 2730] {
+        let accepted = new(8192, "[42, 42]", &format!("secret_weight = {weight}\n")).expect("in the table");
+        assert!((128.0..150.0).contains(&accepted.security_bits()), "weight {weight}: {}", accepted.security_bits());
+    }
+    // Lighter secrets, and those nearer to binary than to ternary ones, are not in the table: the error names what is.
+    for (weight, nearest) in
+        [(1, "weight 32 of dimension 8192, which has 128 bits up to log2 QP = 37"), (8192, "weight 6144 of dimension 8192")]
+    {
+        let refused = new(8192, "[42, 42]", &format!("secret_weight = {weight}\n"));
+        let named = format!("secret of weight {weight}");
+        assert_refused!(refused, CkksError::Insecure { .. }, "does not cover", &named, nearest, "change secret_weight", "insecure = true");
+    }
+    // Weight 2730 of 8192 has what weight 1024 has: 128 * 212 / log2 QP bits, less half a bit.
     let paper = params("paper_pcmm");
-    assert!(paper.security_bits() >= 128.0 && paper.log2_qp() < 153.0);
-    let wider = new(8192, "[42, 42]", "secret_weight = 2730\n");
-    assert_refused!(wider, CkksError::Insecure { .. }, "weight 2730");
-    // With h = 192 at 2^16 the estimator's last secure point is below log2 QP = 1640.
+    let bound = 128.0 * 212.0 / paper.log2_qp() - 0.5;
+    assert!((bound - 0.1..=bound).contains(&paper.security_bits()), "{} for {bound}", paper.security_bits());
+    assert!((178.0..179.0).contains(&paper.security_bits()) && paper.log2_qp() < 152.1);
+    // Weight 192 at 2^16 has room for 1481 bits: not for the chain of `n16`, nor for Lattigo's default of 1546.
     let mut large = preset("n16").expect("preset");
     large.secret_weight = Some(192);
-    large.special.extend([45, 45]);
-    assert_refused!(Params::new(large, &Runtime::default()), CkksError::Insecure { .. }, "weight 192", "65536");
+    assert_refused!(Params::new(large, &Runtime::default()), CkksError::Insecure { .. }, "weight 192", "65536", "<= 1481");
+}
+
+#[test]
+fn parameters_outside_the_table_are_explained_by_the_nearest_inside() {
+    let text = "name = \"short\"\ndegree = 64\nsteps = [[30, 30], [40]]\nspecial = [42, 42]\nlog2_scale = 40\n";
+    let nearest = "uniform ternary secret of dimension 1024, which has 128 bits up to log2 QP = 26";
+    assert_refused!(Params::new(spec(text), &Runtime::default()), CkksError::Insecure { .. }, "does not cover", "below 128", nearest);
+    let explained = Params::new(spec(&format!("{text}insecure = true\n")), &Runtime::default()).expect("marked").explain();
+    assert_eq!(explained.security_bits, 0.0);
+    assert!(explained.nearest_covered.as_ref().is_some_and(|words| words.contains(nearest)), "{:?}", explained.nearest_covered);
+    let printed = explained.to_string();
+    assert!(printed.contains("no estimate") && printed.contains(nearest) && printed.contains("below 128"), "{printed}");
+    assert!(!printed.contains(" 0.0 bits"), "{printed}");
+    // With a temporary rank, too.
+    let explained = params("insecure_dpad").explain();
+    assert!(!explained.to_string().contains(" 0.0 bits") && !explained.to_string().contains(", 0.0 at"), "{explained}");
+    assert!(explained.security_bits == 0.0 && explained.nearest_covered.is_some_and(|words| words.contains(nearest)));
+    assert_eq!(params("matmul").explain().nearest_covered, None);
 }
 
 #[test]

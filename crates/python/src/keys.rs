@@ -328,7 +328,7 @@ impl PyEvaluationKeys {
     /// Whether ciphertexts can be conjugated.
     #[getter]
     fn has_conjugation(&self) -> bool {
-        self.keys.conjugation().is_ok()
+        self.keys.own().conjugation().is_some()
     }
 
     /// Whether rotations by any step follow from keys of powers of two at the temporary rank.

@@ -31,6 +31,15 @@ impl Values {
         self.len() == 0
     }
 
+    /// Largest magnitude.
+    #[must_use]
+    pub fn largest(&self) -> f64 {
+        match self {
+            Self::Real(values) => values.iter().fold(0.0, |largest, v| largest.max(v.abs())),
+            Self::Complex(values) => values.iter().fold(0.0, |largest, v| largest.max(v.norm())),
+        }
+    }
+
     /// Whether they are complex.
     #[must_use]
     pub fn is_complex(&self) -> bool {

@@ -5,16 +5,18 @@
 //! integer factor. What is left is a scale the caller chose, and an error that says so.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_lattice::{Bundle, Eval, Level};
 
-use crate::arrays::{Ciphertext, Encoding};
+use super::recording::Recording;
+use crate::arrays::ciphertext::Symbol;
+use crate::arrays::memory::Footprint;
+use crate::arrays::{Ciphertext, Encoding, Estimate};
 use crate::encoding::check_room;
 use crate::encoding::plaintext::Plaintext;
 use crate::error::CkksError;
-use crate::keys::needs::{KeyNeeds, Reach};
-use crate::keys::{EvaluationKeys, Relineariser, Values};
+use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation, Values};
 use crate::parameters::Params;
 
 /// Scales closer than this (relatively) are one scale: an integer factor of 40 bits rounds that much.
@@ -31,6 +33,32 @@ fn factor_tolerance(scale: f64) -> f64 {
 pub struct Evaluator {
     params: Params,
     keys: Keys,
+    /// Who hears the names of stages.
+    watch: Option<Watch>,
+}
+
+/// Called with the name of a stage; answers whether to go on.
+#[derive(Clone)]
+struct Watch(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl std::ops::Deref for Watch {
+    type Target = dyn Fn(&str) -> bool + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
+/// From the variance of a coefficient to the root mean square of an entry's error: a slot is the sum of `n` coefficients times roots of unity.
+pub(crate) fn entry_error(x: &Ciphertext, variance: f64) -> f64 {
+    let terms = if x.encoding == Encoding::Slots { x.params.degree() as f64 } else { 1.0 };
+    (variance * terms).sqrt() / x.scale
 }
 
 /// Where an evaluator looks for keys.
@@ -41,7 +69,15 @@ enum Keys {
     /// In a set made by the owner.
     Held(Arc<EvaluationKeys>),
     /// Nowhere: it runs on symbols and writes down what it would need.
-    Recorded(Arc<Mutex<KeyNeeds>>),
+    Recorded(Arc<Mutex<Recording>>),
+}
+
+/// `x` with `f` of the bounds of both operands.
+fn joined(x: Ciphertext, y: &Ciphertext, f: impl FnOnce(Estimate, Estimate) -> Estimate) -> Ciphertext {
+    match y.estimate() {
+        Some(other) => x.estimated(|own| f(own, other)),
+        None => x,
+    }
 }
 
 /// Whether two scales are one.
@@ -51,14 +87,6 @@ pub(crate) fn same_scale(x: f64, y: f64) -> bool {
 
 /// How errors call a product of ciphertexts.
 const PRODUCT: &str = "a product of ciphertexts";
-
-/// `key` beside every one of `items`; without a key (a dry run, on symbols, which have no items) nothing.
-pub(crate) fn with_each<K, I: IntoIterator>(key: Option<&K>, items: I) -> impl Iterator<Item = (&K, I::Item)> {
-    key.into_iter().flat_map({
-        let mut items = Some(items);
-        move |key| items.take().into_iter().flatten().map(move |item| (key, item))
-    })
-}
 
 /// How errors call a product with a plaintext.
 const ELEMENT_WISE: &str = "an element-wise product";
@@ -76,28 +104,34 @@ impl Evaluator {
     /// An evaluator without keys: everything but products of ciphertexts and rotations.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), keys: Keys::None }
+        Self { params: params.clone(), keys: Keys::None, watch: None }
     }
 
     /// An evaluator with `keys`.
     #[must_use]
     pub fn with_keys(keys: Arc<EvaluationKeys>) -> Self {
-        Self { params: keys.params().clone(), keys: Keys::Held(keys) }
+        Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None }
     }
 
     /// An evaluator for dry runs on symbols ([`Ciphertext::symbol`]): the same rules for shapes, levels and scales, no data, no keys;
     /// [`Evaluator::needs`] tells what keys the computation would use. Clones share what they write down.
     #[must_use]
     pub fn recording(params: &Params) -> Self {
-        Self { params: params.clone(), keys: Keys::Recorded(Arc::default()) }
+        Self { params: params.clone(), keys: Keys::Recorded(Arc::default()), watch: None }
     }
 
-    /// The keys that a recording evaluator's computations need, each at the highest level it is used at; nothing for any other.
+    /// The operations of a recording evaluator's computations that need keys, each at the highest level it is used at; nothing for any other.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
+        self.recorded().needs().clone()
+    }
+
+    /// What a recording evaluator has written down; nothing for any other.
+    #[must_use]
+    pub fn recorded(&self) -> Recording {
         match &self.keys {
-            Keys::Recorded(needs) => needs.lock().map(|needs| needs.clone()).unwrap_or_default(),
-            Keys::None | Keys::Held(_) => KeyNeeds::new(),
+            Keys::Recorded(recording) => recording.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            Keys::None | Keys::Held(_) => Recording::default(),
         }
     }
 
@@ -107,60 +141,112 @@ impl Evaluator {
         &self.params
     }
 
+    /// A symbol of a fresh public-key encryption for this dry run: its numbers are at most `bound`, and what is computed from it carries bounds on numbers and
+    /// errors ([`Ciphertext::estimate`]).
+    ///
+    /// # Errors
+    /// As [`Ciphertext::symbol`]; [`CkksError::Symbol`] for an evaluator that does not record; [`CkksError::OutOfRange`] for a bound that is no
+    /// positive number.
+    pub fn symbol(&self, shape: &[usize], encoding: Encoding, level: Level, bound: f64) -> Result<Ciphertext, CkksError> {
+        let Keys::Recorded(recording) = &self.keys else { return Err(CkksError::Symbol { operation: "a computation on data" }) };
+        if !(bound.is_finite() && bound > 0.0) {
+            let remedy = "give the largest magnitude of the numbers, above 0".to_owned();
+            return Err(CkksError::OutOfRange { what: "the bound on the numbers", value: bound.to_string(), remedy });
+        }
+        let params = &self.params;
+        params.check_level(level)?;
+        let mut symbol = Ciphertext::symbol(params, shape, encoding, false, level, params.scale(level))?;
+        let error = entry_error(&symbol, params.noise_model().fresh_public());
+        let meter = recording.lock().unwrap_or_else(PoisonError::into_inner).meter().clone();
+        let footprint = Footprint::new(&meter, symbol.predicted_bytes());
+        symbol.symbol = Some(Symbol { estimate: Estimate { magnitude: bound, error }, footprint });
+        Ok(symbol)
+    }
+
+    /// Runs a named stage of a circuit. A dry run books its cost under the name; on data, whoever watches the evaluator hears the name first.
+    ///
+    /// # Errors
+    /// As `run`; [`CkksError::Cancelled`] where the watcher says so.
+    pub fn stage<T>(&self, name: &str, run: impl FnOnce() -> Result<T, CkksError>) -> Result<T, CkksError> {
+        if let Some(watch) = &self.watch
+            && !watch(name)
+        {
+            return Err(CkksError::Cancelled);
+        }
+        if let Keys::Recorded(recording) = &self.keys {
+            recording.lock().unwrap_or_else(PoisonError::into_inner).enter(name);
+        }
+        let result = run();
+        if let Keys::Recorded(recording) = &self.keys {
+            recording.lock().unwrap_or_else(PoisonError::into_inner).leave();
+        }
+        result
+    }
+
+    /// The same evaluator, telling `watch` the name of each stage before it runs; the answer `false` cancels.
+    #[must_use]
+    pub fn watched(self, watch: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Self { watch: Some(Watch(Arc::new(watch))), ..self }
+    }
+
+    /// Books what an operation on the bundles of a symbol costs, each of them.
+    pub(crate) fn spend(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
+        if let Keys::Recorded(recording) = &self.keys
+            && x.is_symbol()
+            && x.params.switcher().is_ok()
+        {
+            let cost = cost()?.times(x.layout()?.bundles() as f64);
+            recording.lock().unwrap_or_else(PoisonError::into_inner).spend(cost);
+        }
+        Ok(())
+    }
+
+    /// As [`Evaluator::spend`], of a product of every polynomial with a number or a plaintext, or of a sum.
+    fn spend_pass(&self, x: &Ciphertext) -> Result<(), CkksError> {
+        self.spend(x, || x.params.rows_cost((x.params.rank() + 1) * x.params.chain().basis(x.level).len()))
+    }
+
     pub(crate) fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
         self.params.check_related(&x.params, "the ciphertext")
     }
 
-    /// All keys, of every shape.
-    pub(crate) fn held(&self) -> Option<&EvaluationKeys> {
-        match &self.keys {
-            Keys::Held(keys) => Some(keys),
-            Keys::None | Keys::Recorded(_) => None,
-        }
-    }
-
-    /// The keys for `x`; `None` on a dry run, which writes `need` down.
+    /// The keys of `operation` on `x` at `level`, which counts as of the shape of `params`; `None` on a dry run, which writes it down.
     pub(crate) fn keys_for(
         &self,
+        params: &Params,
         x: &Ciphertext,
-        operation: &'static str,
-        need: impl FnOnce(KeyNeeds) -> KeyNeeds,
-    ) -> Result<Option<&EvaluationKeys>, CkksError> {
-        self.keys_at(&x.params, x, operation, need)
+        what: &'static str,
+        operation: Operation,
+        level: Level,
+    ) -> Result<Option<Found<'_>>, CkksError> {
+        self.keys_at(params, x, what, operation, (level, params.slot_count()))
     }
 
-    /// The keys at the shape of `params` for what becomes of `x` there; `None` on a dry run, which writes `need` down.
+    /// As [`Evaluator::keys_for`], for slots that repeat with a period.
     pub(crate) fn keys_at(
         &self,
         params: &Params,
         x: &Ciphertext,
-        operation: &'static str,
-        need: impl FnOnce(KeyNeeds) -> KeyNeeds,
-    ) -> Result<Option<&EvaluationKeys>, CkksError> {
+        what: &'static str,
+        operation: Operation,
+        (level, period): (Level, usize),
+    ) -> Result<Option<Found<'_>>, CkksError> {
         self.check(x)?;
         match &self.keys {
             Keys::Held(keys) => {
                 x.key_id.check_same(keys.id(), "the evaluation key")?;
-                keys.relative(params.shape()).map(Some)
+                keys.find(params, operation, level, period).map(Some)
             }
-            Keys::Recorded(needs) if x.is_symbol() => {
-                if let Ok(mut needs) = needs.lock() {
-                    *needs = if *params == self.params {
-                        need(std::mem::take(&mut needs))
-                    } else {
-                        std::mem::take(&mut *needs).relative(params.shape(), &need(KeyNeeds::new()))
-                    };
-                }
+            Keys::Recorded(recording) if x.is_symbol() => {
+                params.switcher()?;
+                let bundles = x.layout()?.bundles();
+                // A panic elsewhere cannot leave half an entry.
+                let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
+                recording.write(&self.params, params, operation, level, bundles)?;
                 Ok(None)
             }
-            Keys::None | Keys::Recorded(_) => Err(CkksError::NoKeys { operation }),
+            Keys::None | Keys::Recorded(_) => Err(CkksError::NoKeys { operation: what }),
         }
-    }
-
-    /// How products at `level` are relinearised, at the shape of `params`.
-    pub(crate) fn relineariser(&self, params: &Params, x: &Ciphertext, level: Level) -> Result<Option<Relineariser<'_>>, CkksError> {
-        let keys = self.keys_at(params, x, PRODUCT, |needs| needs.relinearise(Reach::Level(level.0)))?;
-        keys.map(|keys| keys.relineariser(level)).transpose()
     }
 
     fn check_pair(&self, x: &Ciphertext, y: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
@@ -243,11 +329,14 @@ impl Evaluator {
         }
         let division = x.params.chain().rescale_division(above)?;
         let upper = x.params.chain().basis(above);
-        x.try_map(level, scale, |bundle| {
+        self.spend(x, || x.params.rescale_cost(above, x.params.rank() + 1))?;
+        let lowered = x.try_map(level, scale, |bundle| {
             let mut bundle = bundle.restrict(&upper)?;
             bundle.mul_integer_assign(factor as i128);
             Ok(bundle.divide(&division)?)
-        })
+        })?;
+        let error = entry_error(&lowered, lowered.params.noise_model().rounding());
+        Ok(lowered.estimated(|own| own.with_error(error)))
     }
 
     /// The same array at a lower level, with that level's canonical scale where `x` has its own level's.
@@ -281,7 +370,8 @@ impl Evaluator {
         let mut x = x.into_owned();
         x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| x.add_assign(y))?;
         x.complex |= y.complex;
-        Ok(x)
+        self.spend_pass(&x)?;
+        Ok(joined(x, &y, Estimate::add))
     }
 
     /// `x - y`.
@@ -294,7 +384,8 @@ impl Evaluator {
         let mut x = x.into_owned();
         x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| x.sub_assign(y))?;
         x.complex |= y.complex;
-        Ok(x)
+        self.spend_pass(&x)?;
+        Ok(joined(x, &y, Estimate::add))
     }
 
     /// `-x`.
@@ -305,6 +396,7 @@ impl Evaluator {
         self.check(x)?;
         let mut x = x.clone();
         x.bundles.iter_mut().for_each(Bundle::negate_assign);
+        self.spend_pass(&x)?;
         Ok(x)
     }
 
@@ -338,7 +430,9 @@ impl Evaluator {
         let mut sum = x.clone();
         sum.complex |= plaintext.is_complex();
         sum.bundles.iter_mut().zip(messages.iter()).try_for_each(|(bundle, message)| bundle.add_message(0, message))?;
-        Ok(sum)
+        self.spend_pass(&sum)?;
+        let rounding = entry_error(&sum, 1.0 / 12.0);
+        Ok(sum.estimated(|own| own.add(Estimate { magnitude: plaintext.largest(), error: rounding })))
     }
 
     /// The scale at which to encode a factor for `x`, so that the product, rescaled, has the canonical scale of the level below.
@@ -393,7 +487,10 @@ impl Evaluator {
         product.complex |= plaintext.is_complex();
         product.scale = scale;
         product.bundles.iter_mut().zip(messages.iter()).try_for_each(|(bundle, message)| bundle.mul_poly_assign(message))?;
-        Ok(product)
+        self.spend_pass(&product)?;
+        // The plaintext's coefficients are rounded to integers at its scale.
+        let rounding = (x.params.degree() as f64 / 12.0).sqrt() / plaintext.scale();
+        Ok(product.estimated(|own| own.multiply(Estimate { magnitude: plaintext.largest(), error: rounding })))
     }
 
     /// `x * factor` for a real number; not yet rescaled. An integer costs no level: the result keeps `x`'s scale.
@@ -413,7 +510,9 @@ impl Evaluator {
         let mut product = x.clone();
         product.scale = scale;
         product.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(integer));
-        Ok(product)
+        self.spend_pass(&product)?;
+        let rounding = if whole { 0.0 } else { 0.5 / factor_scale };
+        Ok(product.estimated(|own| Estimate { error: own.scale(factor).error + own.magnitude * rounding, ..own.scale(factor) }))
     }
 
     fn multiply_operands<'c>(
@@ -433,7 +532,24 @@ impl Evaluator {
     fn finish_product(&self, x: &Ciphertext, y: &Ciphertext, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Ciphertext {
         let mut product = x.with(bundles, level, scale);
         product.complex |= y.complex;
-        product
+        joined(product, y, Estimate::multiply)
+    }
+
+    /// `x`, the result of the switches of `operation` at `level` under `params` and of a division by `divisor`, with the error that these add.
+    pub(crate) fn switched(
+        &self,
+        params: &Params,
+        x: Ciphertext,
+        operation: Operation,
+        level: Level,
+        divisor: f64,
+    ) -> Result<Ciphertext, CkksError> {
+        if x.symbol.is_none() {
+            return Ok(x);
+        }
+        let variance = params.operation_variance(operation, level)? / (divisor * divisor) + x.params.noise_model().rounding();
+        let error = entry_error(&x, variance);
+        Ok(x.estimated(|own| own.with_error(error)))
     }
 
     /// `x * y`, element by element, relinearised, not yet rescaled.
@@ -441,12 +557,12 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; shape, encoding, level, scale and secret errors.
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let key = self.relineariser(&x.params, x, x.level.min(y.level))?;
-        x.params.switcher()?; // on dry runs, too
+        let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
-        let product = |(key, (a, b)): (&Relineariser<'_>, (&Bundle<Eval>, &Bundle<Eval>))| key.relinearise(&a.tensor(b)?);
-        let bundles = with_each(key.as_ref(), x.bundles.iter().zip(&y.bundles)).map(product).collect::<Result<_, _>>()?;
-        Ok(self.finish_product(&x, &y, bundles, x.level, scale))
+        let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise(&a.tensor(b)?)).collect();
+        let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
+        self.spend(&x, || x.params.tensor_cost(x.level))?;
+        self.switched(&x.params, self.finish_product(&x, &y, bundles, x.level, scale), Operation::Multiply, x.level, 1.0)
     }
 
     /// `x * y`, relinearised and rescaled by one division: faster and less noisy than the two in turn.
@@ -454,13 +570,14 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let key = self.relineariser(&x.params, x, x.level.min(y.level))?;
-        x.params.switcher()?; // on dry runs, too
+        let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
-        let product = |(key, (a, b)): (&Relineariser<'_>, (&Bundle<Eval>, &Bundle<Eval>))| key.relinearise_rescale(&a.tensor(b)?);
-        let bundles = with_each(key.as_ref(), x.bundles.iter().zip(&y.bundles)).map(product).collect::<Result<_, _>>()?;
-        Ok(self.finish_product(&x, &y, bundles, level, rescaled))
+        let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise_rescale(&a.tensor(b)?)).collect();
+        let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
+        self.spend(&x, || x.params.tensor_cost(x.level))?;
+        let product = self.finish_product(&x, &y, bundles, level, rescaled);
+        self.switched(&x.params, product, Operation::Multiply, x.level, x.params.step_product(x.level))
     }
 
     /// `x * x`, relinearised, not yet rescaled.
@@ -492,6 +609,9 @@ impl Evaluator {
         self.check(x)?;
         let (level, scale) = self.rescaled(x, x.level, x.scale)?;
         let division = x.params.chain().rescale_division(x.level)?;
-        x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))
+        self.spend(x, || x.params.rescale_cost(x.level, x.params.rank() + 1))?;
+        let rescaled = x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))?;
+        let error = entry_error(&rescaled, rescaled.params.noise_model().rounding());
+        Ok(rescaled.estimated(|own| own.with_error(error)))
     }
 }

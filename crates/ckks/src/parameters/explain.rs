@@ -3,8 +3,8 @@
 use std::fmt;
 
 use clathrate_arith::packing::{VECTOR, packed_bits};
-use clathrate_lattice::security::estimated_bits;
-use clathrate_lattice::{Chain, Gadget, Level};
+use clathrate_lattice::security::{Estimate, estimate, nearest_covered};
+use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution};
 use serde::Serialize;
 
 use super::{Params, SECURITY_BITS};
@@ -40,8 +40,10 @@ pub struct Explanation {
     pub log2_scale: f64,
     /// Digits of a switching key.
     pub digits: usize,
-    /// Estimated bits of security.
+    /// Estimated bits of security, a lower bound; 0 where the security table does not cover the set.
     pub security_bits: f64,
+    /// Where the security table does not cover the set: the nearest combination that it covers.
+    pub nearest_covered: Option<String>,
     /// How the secret is drawn.
     pub secret: String,
     /// MiB of one ciphertext in memory, and of a fresh one in a file (seeded mask).
@@ -160,6 +162,7 @@ impl Params {
             log2_scale: self.scale(top).log2(),
             digits: self.gadget().map_or(0, |gadget| gadget.digit_count(chain, top)),
             security_bits: self.security_bits(),
+            nearest_covered: self.nearest_covered(),
             secret: self.spec().secret_weight.map_or("uniform ternary".to_owned(), |weight| format!("ternary of weight {weight}")),
             ciphertext_mib: (rank + 1.0) * primes * words,
             ciphertext_file_mib: primes * words,
@@ -174,6 +177,29 @@ impl Params {
             moves: self.explain_moves(),
             engine: chain.ring().engine().describe(),
         }
+    }
+
+    /// What the security table says of keys of the rank itself.
+    fn base_estimate(&self) -> Estimate {
+        estimate(self.degree() * self.rank(), self.log2_qp(), self.0.family.least_weight(self.shape()))
+    }
+
+    /// The nearest combination in the security table, where the table does not cover these parameters.
+    fn nearest_covered(&self) -> Option<String> {
+        if self.security_bits() > 0.0 {
+            return None;
+        }
+        if let Estimate::NotCovered { nearest } = self.base_estimate() {
+            return Some(nearest.to_string());
+        }
+        let temporary = self.temporary().filter(|temporary| temporary.security_bits <= 0.0).map(|temporary| {
+            let rank = temporary.rank;
+            nearest_covered(self.degree() * rank, self.distribution_of(rank))
+        });
+        let ephemeral = self
+            .encapsulation()
+            .map(|encapsulation| nearest_covered(self.degree() * self.rank(), SecretDistribution::FixedWeight(encapsulation.weight)));
+        temporary.or(ephemeral).map(|nearest| nearest.to_string())
     }
 
     fn explain_temporary(&self) -> Option<TemporaryExplanation> {
@@ -191,7 +217,7 @@ impl Params {
             log2_qp: log2(wide),
             digits: temporary.gadget.digit_count(wide, top),
             security_bits: temporary.security_bits,
-            base_security_bits: estimated_bits(self.degree() * rank, log2(base), self.distribution_of(rank)),
+            base_security_bits: self.base_estimate().bits(),
             cross_relinearisation_key_mib: self.crossing().map(|_| up(rank * (rank + 1) / 2)),
             direct_key_mib: self
                 .direct(Level(0))
@@ -237,7 +263,8 @@ impl fmt::Display for TemporaryExplanation {
             "  temporary  rank {} (dimension {}), primes {bits}: log2 P^ = {:.1}, log2 QP^ = {:.1}, mu = {} digits",
             self.rank, self.dimension, self.log2_p, self.log2_qp, self.digits
         )?;
-        writeln!(f, "             security {:.1} bits there, {:.1} at the rank itself", self.security_bits, self.base_security_bits)?;
+        let bits = |bits: f64| if bits > 0.0 { format!("{bits:.1} bits") } else { "no estimate".to_owned() };
+        writeln!(f, "             security {} there, {} at the rank itself", bits(self.security_bits), bits(self.base_security_bits))?;
         write!(f, "             keys ")?;
         if let Some(mib) = self.cross_relinearisation_key_mib {
             write!(f, "up for products {mib:.1} MiB, ")?;
@@ -275,7 +302,13 @@ impl fmt::Display for Explanation {
         writeln!(f, "  modulus    log2 Q = {:.1}, log2 QP = {:.1}, scale 2^{:.2}", self.log2_q, self.log2_qp, self.log2_scale)?;
         let warning =
             if self.security_bits < SECURITY_BITS { "  ** below 128: every file made from these parameters says so **" } else { "" };
-        writeln!(f, "  security   {:.1} bits ({} secret){warning}", self.security_bits, self.secret)?;
+        match &self.nearest_covered {
+            None => writeln!(f, "  security   {:.1} bits ({} secret){warning}", self.security_bits, self.secret)?,
+            Some(nearest) => {
+                writeln!(f, "  security   no estimate ({} secret){warning}", self.secret)?;
+                writeln!(f, "             the nearest combination in the security table is {nearest}")?;
+            }
+        }
         writeln!(f, "  ciphertext {:.2} MiB in memory, {:.2} MiB in a file when fresh", self.ciphertext_mib, self.ciphertext_file_mib)?;
         if self.rank > 1 {
             writeln!(
@@ -324,7 +357,7 @@ impl fmt::Display for Explanation {
 }
 
 /// Bytes in memory of a switching key of `inputs` times `columns` polynomials that serves levels up to `level`: residues packed to their width.
-pub(super) fn switch_key_bytes(chain: &Chain, gadget: &Gadget, (inputs, columns): (usize, usize), level: Level) -> usize {
+pub(crate) fn switch_key_bytes(chain: &Chain, gadget: &Gadget, (inputs, columns): (usize, usize), level: Level) -> usize {
     let moduli = chain.ring().moduli();
     let bits: usize = chain.key_basis(level).indices().iter().map(|&i| packed_bits(moduli[i].bits()) as usize).sum();
     inputs * gadget.digit_count(chain, level) * columns * bits * chain.ring().degree().div_ceil(VECTOR)

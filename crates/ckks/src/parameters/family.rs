@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use clathrate_arith::{CpuEngine, Isa};
 use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
-use clathrate_lattice::security::{estimated_bits, max_log2_qp};
+use clathrate_lattice::security::{estimated_bits, max_log2_qp, nearest_covered};
 use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, DerivedKeyCache, MachineProfile, Planner, SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
 
@@ -45,6 +45,19 @@ impl Temporary {
     }
 }
 
+/// The ephemeral sparse secret of encapsulation: its keys have a chain of their own, because over a longer modulus a sparse secret is not secure.
+#[derive(Debug)]
+pub struct Encapsulation {
+    /// Non-zero coefficients of the secret.
+    pub weight: usize,
+    /// Switches to it, over the base step and a few special primes.
+    pub switcher: Switcher,
+    /// Bits of that modulus.
+    pub log2_qp: f64,
+    /// Estimated bits of security of the secret there.
+    pub security_bits: f64,
+}
+
 /// What the members of a family share.
 pub(super) struct Family {
     spec: ParamsSpec,
@@ -78,6 +91,24 @@ impl Family {
             let (dimension, log2_qp) = (spec.degree * rank, log2(&primes.moduli));
             let bits = estimated_bits(dimension, log2_qp, temporary_distribution(&spec, spec.shape(), rank));
             check_security(&spec, bits, dimension, log2_qp, Some(rank))?;
+            security_bits = security_bits.min(bits);
+        }
+        if let Some(weight) = spec.ephemeral_weight {
+            let base = spec.steps[0].len();
+            let first = primes.moduli.len() - primes.temporary - spec.special.len();
+            let special = ephemeral_special(&spec, &(first..first + spec.special.len()).collect::<Vec<_>>());
+            let log2_qp = log2(&primes.moduli[..base]) + log2(&primes.moduli[special]);
+            let (dimension, distribution) = (spec.shape().dimension(), SecretDistribution::FixedWeight(weight));
+            let bits = estimated_bits(dimension, log2_qp, distribution);
+            if bits < SECURITY_BITS && !spec.insecure && !(spec.below_128 && bits >= PAPER_SECURITY_BITS) {
+                let room = max_log2_qp(dimension, 128, distribution).map_or_else(|| "none".to_owned(), |room| format!("{room:.0} bits"));
+                let remedy = format!(
+                    "{}raise `ephemeral_weight`, or take special primes away with `ephemeral_special`: weight {weight} has room for {room}",
+                    nearest_in_words(bits, dimension, distribution)
+                );
+                let distribution = format!("ephemeral secret of weight {weight}");
+                return Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy });
+            }
             security_bits = security_bits.min(bits);
         }
         let isa = match &runtime.isa {
@@ -141,7 +172,7 @@ impl Family {
     }
 
     /// As [`Family::distribution`], with the least weight that a part cut out of a secret of fixed weight has: six deviations below the mean.
-    fn least_weight(&self, shape: ModuleShape) -> SecretDistribution {
+    pub(super) fn least_weight(&self, shape: ModuleShape) -> SecretDistribution {
         let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
         match self.spec.distribution() {
             SecretDistribution::FixedWeight(weight) if share < 1.0 => {
@@ -213,7 +244,7 @@ impl Family {
     }
 
     /// Bits of security that relatives are to have.
-    fn wanted_bits(&self) -> f64 {
+    pub(super) fn wanted_bits(&self) -> f64 {
         self.security_bits.min(SECURITY_BITS)
     }
 
@@ -232,16 +263,20 @@ impl Family {
         if shape.dimension() == self.root_shape().dimension() {
             return Ok(chain.max_level());
         }
-        let (wanted, distribution) = (self.wanted_bits(), self.distribution(shape));
+        let (wanted, distribution) = (self.wanted_bits(), self.least_weight(shape));
         let log2 = |level: usize| chain.key_basis(Level(level)).log2(chain.ring());
         self.secure_level(chain, shape, chain.max_level())?.ok_or_else(|| CkksError::InvalidParams {
             reason: format!(
-                "no level is secure at degree {}, rank {}: level 0 with its special primes has log2 QP = {:.1}, {:.0} bits of security allow {}",
+                "no level is secure at degree {}, rank {}: level 0 with its special primes has log2 QP = {:.1}, {:.0} bits of security allow {} for a {}",
                 shape.degree,
                 shape.rank,
                 log2(0),
                 wanted,
-                max_log2_qp(shape.dimension(), wanted.ceil() as u32, distribution).map_or("none".to_owned(), |most| format!("{most:.0}"))
+                max_log2_qp(shape.dimension(), wanted.ceil() as u32, distribution).map_or_else(
+                    || format!("none (the nearest combination in the security table is {})", nearest_covered(shape.dimension(), distribution)),
+                    |most| format!("{most:.0}")
+                ),
+                secret_in_words(distribution)
             ),
         })
     }
@@ -280,7 +315,38 @@ impl Family {
             digest = *hasher.finalize().as_bytes();
         }
         let encoder = Encoder::new(shape.degree);
-        Ok(Inner { family: self.clone(), spec, shape, max_level, chain, gadget, switcher, temporary, encoder, security_bits, digest })
+        let encapsulation = self.encapsulation(&chain, shape)?;
+        if let Some(encapsulation) = &encapsulation {
+            security_bits = security_bits.min(encapsulation.security_bits);
+        }
+        Ok(Inner {
+            family: self.clone(),
+            spec,
+            shape,
+            max_level,
+            chain,
+            gadget,
+            switcher,
+            temporary,
+            encapsulation,
+            encoder,
+            security_bits,
+            digest,
+        })
+    }
+
+    /// The ephemeral secret of `shape`; relatives of a smaller dimension have none, because what is sparse enough for the root's may not be secure there.
+    fn encapsulation(&self, chain: &Arc<Chain>, shape: ModuleShape) -> Result<Option<Encapsulation>, CkksError> {
+        let Some(weight) = self.spec.ephemeral_weight.filter(|_| shape.dimension() == self.root_shape().dimension()) else {
+            return Ok(None);
+        };
+        let narrow = Arc::new(chain.narrowed(Level(0), ephemeral_special(&self.spec, chain.special_basis().indices()))?);
+        let log2_qp = narrow.key_basis(Level(0)).log2(narrow.ring());
+        let security_bits = estimated_bits(shape.dimension(), log2_qp, SecretDistribution::FixedWeight(weight));
+        let gadget = Arc::new(Gadget::for_special_modulus(&narrow, DIGIT_SLACK_BITS)?);
+        let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&narrow));
+        let switcher = Switcher::with_policy(narrow, gadget, policy, shape.rank, self.forms.budget())?.sharing(self.forms.clone());
+        Ok(Some(Encapsulation { weight, switcher, log2_qp, security_bits }))
     }
 
     /// The temporary rank of `shape`: the specification's for the root; for a relative the least one that is secure with as many temporary
@@ -340,6 +406,15 @@ fn part_of(distribution: SecretDistribution, part: usize, whole: usize) -> Secre
     }
 }
 
+/// Special primes of keys to the ephemeral secret unless the specification says otherwise.
+const EPHEMERAL_SPECIAL: usize = 2;
+
+/// The special primes that keys to the ephemeral secret use: the first ones, by index.
+fn ephemeral_special(spec: &ParamsSpec, special: &[usize]) -> std::ops::Range<usize> {
+    let (first, count) = (special.first().copied().unwrap_or(0), spec.ephemeral_special.unwrap_or(EPHEMERAL_SPECIAL).min(special.len()));
+    first..first + count
+}
+
 /// How a secret of temporary rank is distributed: the further polynomials are uniform ternary, or of the same density.
 fn temporary_distribution(spec: &ParamsSpec, shape: ModuleShape, rank: usize) -> SecretDistribution {
     part_of(spec.distribution(), shape.degree * rank, spec.shape().dimension())
@@ -388,6 +463,7 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
     }
     let distribution = part_of(spec.distribution(), dimension, spec.shape().dimension());
     let room = max_log2_qp(dimension, 128, distribution);
+    let nearest = nearest_in_words(bits, dimension, distribution);
     let remedy = match (temporary, room) {
         (Some(rank), room) => {
             let room = room.map_or_else(|| "nothing".to_owned(), |room| format!("{room:.0} bits"));
@@ -399,13 +475,29 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
         (None, Some(room)) => {
             format!("shorten the chain to log2 QP <= {room:.0}, raise degree or rank, or, for tests only, set insecure = true")
         }
+        (None, None) if spec.secret_weight.is_some() => {
+            "change secret_weight, degree or rank, or, for tests only, set insecure = true".to_owned()
+        }
         (None, None) => "raise degree or rank, or, for tests only, set insecure = true".to_owned(),
     };
-    let distribution = match distribution {
+    let distribution = secret_in_words(distribution);
+    Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy: nearest + &remedy })
+}
+
+/// Where the security table does not cover a key (`bits` is 0), the nearest one that it covers, as the start of a remedy; else nothing.
+fn nearest_in_words(bits: f64, dimension: usize, distribution: SecretDistribution) -> String {
+    if bits > 0.0 {
+        String::new()
+    } else {
+        format!("the nearest combination in the table is {}; ", nearest_covered(dimension, distribution))
+    }
+}
+
+fn secret_in_words(distribution: SecretDistribution) -> String {
+    match distribution {
         SecretDistribution::UniformTernary => "uniform ternary secret".to_owned(),
         SecretDistribution::FixedWeight(weight) => format!("secret of weight {weight}"),
-    };
-    Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy })
+    }
 }
 
 fn digest(spec: &ParamsSpec, primes: &primes::Primes, gadget: Option<&Gadget>) -> [u8; 32] {
@@ -427,6 +519,10 @@ fn digest(spec: &ParamsSpec, primes: &primes::Primes, gadget: Option<&Gadget>) -
     if let Some(rank) = spec.temporary_rank {
         word(rank as u64);
         word(primes.temporary as u64);
+    }
+    if let Some(weight) = spec.ephemeral_weight {
+        word(weight as u64);
+        word(ephemeral_special(spec, &(0..spec.special.len()).collect::<Vec<_>>()).len() as u64);
     }
     *hasher.finalize().as_bytes()
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use clathrate_lattice::noise::NoiseModel;
+use clathrate_lattice::switch::MachineProfile;
 use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution, Switcher};
 
 use crate::embedding::Encoder;
@@ -19,7 +20,8 @@ mod spec;
 mod switching_report;
 
 pub use explain::Explanation;
-pub use family::Temporary;
+pub(crate) use explain::switch_key_bytes;
+pub use family::{Encapsulation, Temporary};
 pub use presets::{preset, preset_names};
 pub use runtime::{DEFAULT_KEY_EXPANSION, Runtime, Switching};
 pub use spec::ParamsSpec;
@@ -45,6 +47,7 @@ struct Inner {
     gadget: Option<Arc<Gadget>>,
     switcher: Option<Switcher>,
     temporary: Option<Temporary>,
+    encapsulation: Option<Encapsulation>,
     encoder: Encoder,
     security_bits: f64,
     digest: [u8; 32],
@@ -139,6 +142,12 @@ impl Params {
         self.0.temporary.as_ref()
     }
 
+    /// The ephemeral sparse secret's chain and switcher, where the parameters have such a secret.
+    #[must_use]
+    pub fn encapsulation(&self) -> Option<&Encapsulation> {
+        self.0.encapsulation.as_ref()
+    }
+
     /// The temporary rank, where products of ciphertexts go through it: at rank 1 a product has one input, and the way back would be as long as
     /// the direct one; there it serves rotations alone.
     #[must_use]
@@ -182,6 +191,13 @@ impl Params {
         self.relative(self.root_shape())
     }
 
+    /// The shape of rank 1, or of the least rank there is, at equal dimension.
+    #[must_use]
+    pub fn rlwe_shape(&self) -> ModuleShape {
+        let gap = 1 << self.rank().trailing_zeros();
+        ModuleShape { degree: self.degree() * gap, rank: self.rank() / gap }
+    }
+
     /// The root's degree and rank.
     #[must_use]
     pub fn root_shape(&self) -> ModuleShape {
@@ -208,6 +224,16 @@ impl Params {
     /// How a secret of `rank` polynomials of this degree is distributed.
     pub(crate) fn distribution_of(&self, rank: usize) -> SecretDistribution {
         self.0.family.distribution(ModuleShape { degree: self.degree(), rank })
+    }
+
+    /// As [`Params::distribution_of`], with the least weight that such a part of a secret of fixed weight has.
+    pub(crate) fn least_distribution(&self, rank: usize) -> SecretDistribution {
+        self.0.family.least_weight(ModuleShape { degree: self.degree(), rank })
+    }
+
+    /// Bits of security that every key must have: the root's, at most 128.
+    pub(crate) fn wanted_bits(&self) -> f64 {
+        self.0.family.wanted_bits()
     }
 
     /// The encoder.
@@ -287,6 +313,14 @@ impl Params {
         self.0.family.runtime()
     }
 
+    /// The machine model that plans and predictions use.
+    ///
+    /// # Errors
+    /// `NoSpecialPrimes` where these parameters cannot switch.
+    pub fn machine_profile(&self) -> Result<&MachineProfile, CkksError> {
+        Ok(&self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?.profile)
+    }
+
     fn planning(&self) -> Option<&PlannerSettings> {
         self.0.switcher.as_ref().map(|_| self.0.family.planning())
     }
@@ -313,27 +347,6 @@ impl Params {
         }
         let short = crate::file::error::short_hex;
         Err(CkksError::WrongParams { what, found: short(&other.0.digest), expected: short(&self.0.digest) })
-    }
-
-    /// The variance that the products of a relinearisation at `level` add, without the rounding that ends it; by keys of the highest level.
-    ///
-    /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; level errors.
-    pub fn switch_variance(&self, level: Level) -> Result<f64, CkksError> {
-        let (model, inputs, reach) = (self.noise_model(), self.rank() * (self.rank() + 1) / 2, self.max_level());
-        if let Some((temporary, most)) = self.direct(level).and_then(|temporary| Some((temporary, temporary.direct_level?))) {
-            let plan = temporary.switcher.tables_for(level, most)?;
-            return Ok(model.products_over(inputs, &plan.noise_digits(), plan.log2_special()));
-        }
-        let plan = self.switcher()?.tables_for(level, reach)?;
-        let base = (&plan.noise_digits()[..], plan.log2_special());
-        Ok(match self.crossing() {
-            None => model.products_over(inputs, base.0, base.1),
-            Some(temporary) => {
-                let plan = temporary.switcher.tables_for(level, reach)?;
-                model.crossing(inputs, (&plan.noise_digits(), plan.log2_special()), temporary.rank - self.rank(), base) - model.rounding()
-            }
-        })
     }
 
     /// The noise model of these parameters.

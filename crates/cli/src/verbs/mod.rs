@@ -23,7 +23,11 @@ use crate::console::Console;
 /// Warns of parameters that protect nothing.
 fn warn_insecure(console: &Console, params: &Params) {
     if params.is_insecure() {
-        console.warn(format!("these parameters have {:.0} bits of security, below 128: for tests only", params.security_bits()));
+        let bits = match params.security_bits() {
+            bits if bits > 0.0 => format!("have {:.0} bits of security, below 128", bits.floor()),
+            _ => "are not covered by the security table and count as below 128 bits".to_owned(),
+        };
+        console.warn(format!("these parameters {bits}: for tests only"));
     }
 }
 

@@ -73,8 +73,9 @@ pub struct SwitchCounts {
     pub key_bytes: f64,
 }
 
-/// The class of a prime of `bits` bits.
-fn class(bits: f64) -> usize {
+/// The class of a prime of `bits` bits: the index of its transform's time in [`KernelTimes::transform`].
+#[must_use]
+pub fn transform_class(bits: f64) -> usize {
     CLASS_BITS.iter().position(|&bound| bits < bound).unwrap_or(CLASS_BITS.len())
 }
 
@@ -134,61 +135,110 @@ impl MachineProfile {
     }
 }
 
-/// Counts of a switch at `level` by keys in `shape`, from Eval to Eval form, of `inputs` polynomials to `columns`. [klss, Table 1], with the
-/// transforms around it and the mod-down.
+/// What the counts of a switch at one level depend on.
+struct Work<'a> {
+    chain: &'a Chain,
+    representation: &'a KeyRepresentation,
+    /// Primes of the level.
+    primes: usize,
+    /// Digits in use, as the primes of the level that they have.
+    digits: Vec<Vec<usize>>,
+    /// The level's primes and the special ones.
+    extended: Vec<usize>,
+}
+
+impl<'a> Work<'a> {
+    fn new(chain: &'a Chain, gadget: &Gadget, representation: &'a KeyRepresentation, level: Level) -> Self {
+        let primes = chain.basis(level).len();
+        let own = |run: &std::ops::Range<usize>| -> Vec<usize> {
+            let members = gadget.digits()[run.clone()].iter().flat_map(|digit| digit.indices().iter().copied());
+            members.filter(|&i| i < primes).collect()
+        };
+        let digits = representation.runs.iter().map(own).filter(|digit| !digit.is_empty()).collect();
+        let extended = (0..primes).chain(representation.special.indices().iter().copied()).collect();
+        Self { chain, representation, primes, digits, extended }
+    }
+
+    fn bits_of(&self, index: usize) -> f64 {
+        (self.chain.ring().moduli()[index].value() as f64).log2()
+    }
+
+    /// Limbs of a product of primes. The lowest limb has no factor to meet: half a limb.
+    fn limbs(&self, primes: &[usize]) -> f64 {
+        (primes.iter().map(|&index| self.bits_of(index)).sum::<f64>() / LIMB_BITS).ceil() - 0.5
+    }
+
+    /// The primes that digits and keys are multiplied over.
+    fn product_primes(&self) -> &[usize] {
+        self.representation.klss.as_ref().map_or(&self.extended[..], |digits| digits.auxiliary.indices())
+    }
+
+    fn transform(&self, counts: &mut SwitchCounts, index: usize, count: f64) {
+        counts.transforms[transform_class(self.bits_of(index))] += count;
+    }
+}
+
+/// Counts of decomposing `inputs` polynomials in Eval form: what several switches of the same polynomials share (hoisting).
+#[must_use]
+pub(super) fn decomposition_counts(
+    chain: &Chain,
+    gadget: &Gadget,
+    representation: &KeyRepresentation,
+    level: Level,
+    inputs: usize,
+) -> SwitchCounts {
+    let work = Work::new(chain, gadget, representation, level);
+    let (mut counts, inputs) = (SwitchCounts::default(), inputs as f64);
+    (0..work.primes).for_each(|index| work.transform(&mut counts, index, inputs));
+    for &index in work.product_primes() {
+        let foreign = work.digits.iter().filter(|digit| !digit.contains(&index));
+        work.transform(&mut counts, index, inputs * foreign.clone().count() as f64);
+        let extended = inputs * foreign.clone().map(|digit| digit.len() + 1).sum::<usize>() as f64;
+        counts.conversions += extended;
+        counts.digit_conversions += extended;
+        counts.digit_limbs += inputs * foreign.map(|digit| work.limbs(digit)).sum::<f64>();
+    }
+    counts
+}
+
+/// Counts of a switch at `level` by keys in `representation`, from Eval to Eval form, of `inputs` polynomials to `columns`: the decomposition, the
+/// products and the mod-down. [klss, Table 1], with the transforms around it
 #[must_use]
 pub(super) fn counts(
     chain: &Chain,
     gadget: &Gadget,
-    shape: &KeyRepresentation,
+    representation: &KeyRepresentation,
     level: Level,
     inputs: usize,
     columns: usize,
 ) -> SwitchCounts {
-    let moduli = chain.ring().moduli();
-    let bits_of = |index: usize| (moduli[index].value() as f64).log2();
-    let mut counts = SwitchCounts::default();
-    let primes = chain.basis(level).len();
-    let extended: Vec<usize> = (0..primes).chain(shape.special.indices().iter().copied()).collect();
-    let products = shape.klss.as_ref().map_or(&extended[..], |digits| digits.auxiliary.indices());
-    let own = |run: &std::ops::Range<usize>| -> Vec<usize> {
-        let members = gadget.digits()[run.clone()].iter().flat_map(|digit| digit.indices().iter().copied());
-        members.filter(|&i| i < primes).collect()
-    };
-    let digits: Vec<Vec<usize>> = shape.runs.iter().map(own).filter(|digit| !digit.is_empty()).collect();
-    // The lowest limb has no factor to meet: half a limb.
-    let limbs = |digit: &[usize]| (digit.iter().map(|&index| bits_of(index)).sum::<f64>() / LIMB_BITS).ceil() - 0.5;
-    let special = shape.special.indices();
-    let division_by_limbs = serve_division(special.len(), primes, columns, chain.ring().degree());
+    let work = Work::new(chain, gadget, representation, level);
+    let mut counts = decomposition_counts(chain, gadget, representation, level, inputs);
+    let special = representation.special.indices();
+    let division_by_limbs = serve_division(special.len(), work.primes, columns, chain.ring().degree());
     let (inputs, columns) = (inputs as f64, columns as f64);
-    let mut transform = |index: usize, count: f64| counts.transforms[class(bits_of(index))] += count;
-    // The inputs' coefficients, and the mod-down's results.
-    (0..primes).for_each(|index| transform(index, inputs + columns));
-    let groups = shape
+    // The mod-down's results.
+    (0..work.primes).for_each(|index| work.transform(&mut counts, index, columns));
+    let groups = representation
         .klss
         .as_ref()
-        .map_or(1, |key| key.digits.iter().filter(|digit| digit.indices().iter().any(|index| extended.contains(index))).count());
+        .map_or(1, |key| key.digits.iter().filter(|digit| digit.indices().iter().any(|index| work.extended.contains(index))).count());
+    let products = work.product_primes();
     for &index in products {
-        let foreign = digits.iter().filter(|digit| !digit.contains(&index));
-        transform(index, inputs * foreign.clone().count() as f64);
-        let extended = inputs * foreign.clone().map(|digit| digit.len() + 1).sum::<usize>() as f64;
-        counts.conversions += extended;
-        counts.digit_conversions += extended;
-        counts.digit_limbs += inputs * foreign.map(|digit| limbs(digit)).sum::<f64>();
-        counts.products += inputs * columns * (digits.len() * groups) as f64;
-        counts.key_bytes += inputs * columns * (digits.len() * groups * packed_bytes(chain.ring(), &Basis::new([index]))) as f64;
+        counts.products += inputs * columns * (work.digits.len() * groups) as f64;
+        counts.key_bytes += inputs * columns * (work.digits.len() * groups * packed_bytes(chain.ring(), &Basis::new([index]))) as f64;
     }
-    if shape.klss.is_some() {
-        products.iter().for_each(|&index| transform(index, columns * groups as f64));
-        counts.conversions += columns * ((products.len() + 1) * extended.len()) as f64;
+    if representation.klss.is_some() {
+        products.iter().for_each(|&index| work.transform(&mut counts, index, columns * groups as f64));
+        counts.conversions += columns * ((products.len() + 1) * work.extended.len()) as f64;
     } else {
-        special.iter().for_each(|&index| transform(index, columns));
+        special.iter().for_each(|&index| work.transform(&mut counts, index, columns));
     }
-    let division = columns * ((special.len() + 1) * primes) as f64;
+    let division = columns * ((special.len() + 1) * work.primes) as f64;
     counts.conversions += division;
     if division_by_limbs {
         counts.division_conversions += division;
-        counts.division_limbs += columns * limbs(special) * primes as f64;
+        counts.division_limbs += columns * work.limbs(special) * work.primes as f64;
     }
     counts
 }

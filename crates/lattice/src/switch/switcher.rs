@@ -200,6 +200,12 @@ impl Switcher {
         cost::counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs, columns)
     }
 
+    /// Unit operations of decomposing `inputs` polynomials by `tables`: what rotations of one ciphertext share.
+    #[must_use]
+    pub fn decomposition_counts(&self, tables: &SwitchTables, inputs: usize) -> SwitchCounts {
+        cost::decomposition_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs)
+    }
+
     /// Decomposes `u` for keys of the chain's highest level; reuse the digits under as many keys as there are.
     ///
     /// Cost with the hybrid engine: `l` inverse transforms, then `d (l + k) - l` forward ones: a digit's own rows need none. With the key-decomposed one:

@@ -9,6 +9,8 @@
 //! with magnitudes bounded by 1 for powers and by their largest value on the interval for parts. A bound, not an estimate: errors
 //! of different origin rarely add up in one slot.
 
+use crate::keys::Operation;
+
 use super::plan::{PolynomialPlan, Product, Step};
 
 impl PolynomialPlan {
@@ -60,6 +62,6 @@ impl PolynomialPlan {
         }
         let level = step.working_level();
         let divisor = params.step_product(level).log2();
-        params.switch_variance(level).map_or(rounding, |variance| variance * (-2.0 * divisor).exp2() + rounding)
+        params.operation_variance(Operation::Multiply, level).map_or(rounding, |variance| variance * (-2.0 * divisor).exp2() + rounding)
     }
 }
