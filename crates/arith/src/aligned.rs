@@ -8,6 +8,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Alignment of all buffers: a cache line, and a 512-bit vector.
 pub const ALIGNMENT: usize = 64;
@@ -157,6 +158,8 @@ impl fmt::Debug for AlignedWords {
 pub struct Pool {
     shelves: Mutex<Shelves>,
     budget_bytes: usize,
+    taken: AtomicUsize,
+    taken_bytes: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -191,18 +194,26 @@ impl Pool {
     /// A pool that keeps at most `budget_bytes` of idle buffers.
     #[must_use]
     pub fn new(budget_bytes: usize) -> Self {
-        Self { shelves: Mutex::new(Shelves::default()), budget_bytes }
+        Self { shelves: Mutex::new(Shelves::default()), budget_bytes, taken: AtomicUsize::new(0), taken_bytes: AtomicUsize::new(0) }
     }
 
     /// A buffer of `len` words with unspecified (stale) contents.
     #[must_use]
     pub fn take(&self, len: usize) -> AlignedWords {
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        self.taken_bytes.fetch_add(len * 8, Ordering::Relaxed);
         let recycled = self.shelves.lock().ok().and_then(|mut shelves| {
             let words = shelves.shelf(len).pop()?;
             shelves.bytes -= len * 8;
             Some(words)
         });
         recycled.unwrap_or_else(|| AlignedWords::zeroed(len))
+    }
+
+    /// How many buffers have been handed out so far, and their bytes.
+    #[must_use]
+    pub fn taken(&self) -> (usize, usize) {
+        (self.taken.load(Ordering::Relaxed), self.taken_bytes.load(Ordering::Relaxed))
     }
 
     /// Takes `words` back, and frees others where the budget is spent.

@@ -114,15 +114,15 @@ impl Bench<'_> {
         let (indices, rows) = (basis.indices(), basis.len());
         let engine = self.params.chain().ring().engine();
         let mut data = engine.zeroed(rows);
-        for (row, &index) in indices.iter().enumerate() {
-            let modulus = engine.moduli()[index].value();
-            data.row_mut(row).iter_mut().zip(words(index as u64)).for_each(|(x, word)| *x = word % modulus);
-        }
-        let before: Vec<u64> = data.host().to_vec();
-        engine.forward_ntt(&mut data, 0..rows, indices);
-        let moved = data.host() != before;
-        engine.inverse_ntt(&mut data, 0..rows, indices);
-        let error = f64::from(u8::from(!moved || data.host() != before));
+        engine.upload_rows(data.view_mut(), &|row, target| {
+            let modulus = engine.moduli()[indices[row]].value();
+            target.iter_mut().zip(words(indices[row] as u64)).for_each(|(x, word)| *x = word % modulus);
+        });
+        let before = data.clone();
+        engine.forward_ntt(data.view_mut(), indices);
+        let moved = data != before;
+        engine.inverse_ntt(data.view_mut(), indices);
+        let error = f64::from(u8::from(!moved || data != before));
         for (work, forward) in [("ntt_forward", true), ("ntt_inverse", false)] {
             if !self.timer.wants(work) {
                 continue;
@@ -130,9 +130,9 @@ impl Bench<'_> {
             let extra = self.extra_with(Some(error))?;
             self.timer.time((work, &self.label), rows, &extra, || {
                 if forward {
-                    engine.forward_ntt(&mut data, 0..rows, indices);
+                    engine.forward_ntt(data.view_mut(), indices);
                 } else {
-                    engine.inverse_ntt(&mut data, 0..rows, indices);
+                    engine.inverse_ntt(data.view_mut(), indices);
                 }
                 Ok(())
             })?;

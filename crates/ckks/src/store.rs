@@ -5,7 +5,7 @@
 
 use std::io::{Seek, Write};
 
-use clathrate_lattice::{Basis, Bundle, Eval, Level, MaskSeed, Poly, SwitchKey};
+use clathrate_lattice::{Basis, Bundle, Eval, Level, MaskSeed, Poly, PolyRef, SwitchKey};
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::{Ciphertext, Encoding, Layout};
@@ -56,11 +56,19 @@ fn unhex<const N: usize>(text: &str) -> Result<[u8; N], CkksError> {
 }
 
 /// Writes polynomials one after another as one section.
-fn write_polys<W: Write + Seek>(writer: &mut FileWriter<W>, name: &str, words_each: usize, polys: &[&Poly<Eval>]) -> Result<(), FileError> {
+fn write_polys<W: Write + Seek>(
+    writer: &mut FileWriter<W>,
+    name: &str,
+    words_each: usize,
+    polys: &[PolyRef<'_, Eval>],
+) -> Result<(), FileError> {
     writer.write_section(name, 8 * (words_each * polys.len()) as u64, |target| {
-        polys.iter().try_for_each(|poly| match clathrate_arith::mapped::little_endian_bytes(poly.data().host()) {
-            Some(bytes) => target.write_all(bytes),
-            None => poly.data().host().iter().try_for_each(|word| target.write_all(&word.to_le_bytes())),
+        polys.iter().try_for_each(|poly| {
+            let words = poly.download();
+            match clathrate_arith::mapped::little_endian_bytes(&words) {
+                Some(bytes) => target.write_all(bytes),
+                None => words.iter().try_for_each(|word| target.write_all(&word.to_le_bytes())),
+            }
         })
     })
 }
@@ -75,9 +83,7 @@ fn read_polys(reader: &FileReader<'_>, name: &str, params: &Params, basis: &Basi
         .chunks_exact(each)
         .map(|chunk| {
             check_residues(chunk, params.degree(), &moduli)?;
-            let mut data = ring.engine().scratch(basis.len());
-            data.host_mut().copy_from_slice(chunk);
-            Ok(Poly::from_buffer(ring, basis, data))
+            Ok(Poly::upload(ring, basis, |row, words| words.copy_from_slice(&chunk[row * words.len()..(row + 1) * words.len()])))
         })
         .collect()
 }
@@ -265,7 +271,7 @@ fn read_bundles(
         return seeds.into_iter().zip(bodies).map(|(seed, body)| Ok(Bundle::from_seed(seed, rank, vec![body])?)).collect();
     }
     let mut masks = read_polys(reader, "masks", params, basis, count * rank)?.into_iter();
-    bodies.into_iter().map(|body| Ok(Bundle::new(masks.by_ref().take(rank).collect(), vec![body])?)).collect()
+    bodies.into_iter().map(|body| Ok(Bundle::new(masks.by_ref().take(rank), [body])?)).collect()
 }
 
 /// Metadata of ciphertexts.
@@ -386,7 +392,7 @@ impl Stored for EvaluationKeys {
         write_seeds(writer, &self.iter().map(|(_, held)| held.key().seed()).collect::<Vec<_>>())?;
         for (index, (_, held)) in self.iter().enumerate() {
             let (key, entries) = (held.key(), held.key().entries());
-            let bodies: Vec<&Poly<Eval>> = entries.iter().flat_map(Bundle::bodies).collect();
+            let bodies: Vec<PolyRef<'_, Eval>> = entries.iter().flat_map(Bundle::bodies).collect();
             write_polys(writer, &key_section(index), key.basis().len() * key.ring().degree(), &bodies)?;
         }
         Ok(())

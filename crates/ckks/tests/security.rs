@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
 
@@ -195,8 +196,8 @@ fn two_encryptions_of_the_same_data_share_nothing() {
     for (a, b) in [(by_secret(), by_secret()), (by_public(), by_public()), (by_secret(), by_public())] {
         let (a, b) = (&a.bundles()[0], &b.bundles()[0]);
         assert!(a.seed().is_none() || a.seed() != b.seed());
-        assert_ne!(a.mask()[0].data().host(), b.mask()[0].data().host());
-        assert_ne!(a.bodies()[0].data().host(), b.bodies()[0].data().host());
+        assert_ne!(a.mask().at(0).download(), b.mask().at(0).download());
+        assert_ne!(a.bodies().at(0).download(), b.bodies().at(0).download());
     }
     assert!(by_secret().bundles()[0].seed().is_some());
     assert!(by_public().bundles()[0].seed().is_none(), "a public-key ciphertext has no seed to show");
@@ -204,11 +205,11 @@ fn two_encryptions_of_the_same_data_share_nothing() {
     assert_ne!(SecretKey::generate(&params).expect("key").id(), SecretKey::generate(&params).expect("key").id());
 }
 
-fn masks<'a>(bundles: impl IntoIterator<Item = &'a Bundle<Eval>>) -> Vec<&'a [u64]> {
-    bundles.into_iter().flat_map(Bundle::mask).map(|poly| poly.data().host()).collect()
+fn masks<'a>(bundles: impl IntoIterator<Item = &'a Bundle<Eval>>) -> Vec<Cow<'a, [u64]>> {
+    bundles.into_iter().flat_map(Bundle::mask).map(|poly| poly.download()).collect()
 }
 
-fn assert_all_differ(masks: &[&[u64]]) {
+fn assert_all_differ(masks: &[Cow<'_, [u64]>]) {
     // The first row's first eight residues tell masks apart: 2^-320 for a chance collision.
     let distinct: HashSet<&[u64]> = masks.iter().map(|mask| &mask[..8]).collect();
     assert_eq!(distinct.len(), masks.len());
@@ -286,19 +287,18 @@ fn recovered_secret(ct: &Ciphertext, decrypted: &[f64]) -> Option<Vec<i64>> {
     let (ring, basis) = (bundle.ring(), bundle.basis());
     let phase: Vec<i64> = decrypted.iter().map(|v| (v * ct.scale()).round() as i64).collect();
     let mut difference = Poly::from_signed(ring, basis, &phase).into_eval();
-    difference.sub_assign(&bundle.bodies()[0]).expect("one basis");
+    difference.sub_assign(bundle.bodies().at(0)).expect("one basis");
     // One prime decides coefficients of -1, 0, 1; an Eval mask is invertible where no residue is 0.
     let modulus = &ring.moduli()[basis.indices()[0]];
     let mut row = vec![0; ring.degree()];
-    for ((target, &d), &a) in row.iter_mut().zip(difference.data().row(0)).zip(bundle.mask()[0].data().row(0)) {
+    let (differences, mask) = (difference.download_row(0), bundle.mask().at(0).download_row(0));
+    for ((target, &d), &a) in row.iter_mut().zip(differences.iter()).zip(mask.iter()) {
         *target = modulus.mul(d, modulus.inverse(a)?);
     }
     let first = clathrate_lattice::Basis::new([basis.indices()[0]]);
-    let mut data = ring.engine().zeroed(1);
-    data.row_mut(0).copy_from_slice(&row);
-    let secret = Poly::<Eval>::from_buffer(ring, &first, data).into_coeff();
+    let secret = Poly::<Eval>::upload(ring, &first, |_, words| words.copy_from_slice(&row)).into_coeff();
     let q = modulus.value();
-    Some(secret.data().row(0).iter().map(|&c| if c > q / 2 { -((q - c) as i64) } else { c as i64 }).collect())
+    Some(secret.download_row(0).iter().map(|&c| if c > q / 2 { -((q - c) as i64) } else { c as i64 }).collect())
 }
 
 #[test]

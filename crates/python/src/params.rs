@@ -143,7 +143,7 @@ impl PyParams {
             relative: None,
             log2_scale: log2_scale.0,
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
-ephemeral_weight: None,
+            ephemeral_weight: None,
             ephemeral_special: None,
             digit_bits: Real::given(digit_bits),
             insecure,

@@ -2,7 +2,7 @@
 
 use clathrate_ckks::Runtime;
 use clathrate_lattice::switch::SwitchCounts;
-use clathrate_lattice::{Bundle, Eval, LatticeError, Poly, SecretKey, SwitchKey, Switcher, TemporaryRank};
+use clathrate_lattice::{Bundle, Eval, LatticeError, Poly, PolyRef, SecretKey, SwitchKey, Switcher, TemporaryRank};
 use serde_json::json;
 
 use super::sets::Set;
@@ -41,7 +41,7 @@ impl Way<'_> {
             Self::Direct(switcher, key) => tensor.relinearise_rescale(switcher, key),
             Self::TemporaryRank(crossing, up) => tensor.cross_relinearise_rescale(*crossing, up),
             Self::Parts(switcher, keys) => {
-                let quadratic: Vec<&Poly<Eval>> = tensor.quadratic().iter().collect();
+                let quadratic: Vec<PolyRef<'_, Eval>> = tensor.quadratic().iter().collect();
                 let mut products = quadratic
                     .chunks(keys.first().map_or(1, SwitchKey::inputs))
                     .zip(keys.iter().cycle())
@@ -195,9 +195,10 @@ fn expected(
     match (way, parts) {
         (Way::Parts(..), Some(parts)) => {
             let tensor = x.tensor(y)?;
-            for (part, from) in tensor.quadratic().chunks(part_length(setting.products())).zip(parts.iter().cycle()) {
+            let quadratic: Vec<PolyRef<'_, Eval>> = tensor.quadratic().iter().collect();
+            for (part, from) in quadratic.chunks(part_length(setting.products())).zip(parts.iter().cycle()) {
                 for (poly, secret) in part.iter().zip(from.eval(x.ring(), x.basis(), 0)) {
-                    let mut product = poly.clone();
+                    let mut product = poly.to_poly();
                     product.mul_assign(secret.get())?;
                     phase.add_assign(&product)?;
                 }

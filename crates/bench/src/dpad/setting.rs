@@ -221,7 +221,7 @@ impl<'a> Setting<'a> {
         let (ring, basis, mut rng) = (self.chain().ring(), self.chain().basis(self.top()), entropy()?);
         let mut zero = || Bundle::encrypt_zero(&self.secret, ring, &basis, &mut rng);
         let (mut bundle, other) = (zero()?, zero()?);
-        bundle.add_message(0, &other.mask()[0])?;
+        bundle.add_message(0, other.mask().at(0))?;
         Ok(bundle)
     }
 
@@ -243,7 +243,8 @@ impl<'a> Setting<'a> {
         let moduli = self.chain().ring().moduli();
         let centred = |row: usize, index: usize| {
             let q = moduli[index].value() as i64;
-            difference.data().row(row).iter().map(move |&x| if x as i64 > q / 2 { x as i64 - q } else { x as i64 })
+            let words = difference.download_row(row).into_owned();
+            words.into_iter().map(move |x| if x as i64 > q / 2 { x as i64 - q } else { x as i64 })
         };
         let indices = difference.basis().indices();
         // A small integer is the same modulo every prime.

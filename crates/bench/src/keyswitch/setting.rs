@@ -119,7 +119,7 @@ impl<'a> Setting<'a> {
 
     /// A uniform polynomial `u` to be relinearised: the result's phase is `u s^2`.
     pub fn input(&self, level: Level) -> Result<Input, Failure> {
-        let poly = self.zero(level)?.mask()[0].clone();
+        let poly = self.zero(level)?.mask().at(0).to_poly();
         let mut expected = poly.clone();
         for _ in 0..2 {
             let zero = Poly::zero(self.chain().ring(), &self.chain().basis(level));
@@ -146,7 +146,8 @@ impl<'a> Setting<'a> {
         let moduli = self.chain().ring().moduli();
         let centred = |row: usize, index: usize| {
             let q = moduli[index].value() as i64;
-            difference.data().row(row).iter().map(move |&x| if x as i64 > q / 2 { x as i64 - q } else { x as i64 })
+            let words = difference.download_row(row).into_owned();
+            words.into_iter().map(move |x| if x as i64 > q / 2 { x as i64 - q } else { x as i64 })
         };
         let indices = difference.basis().indices();
         // A small integer is the same modulo every prime.

@@ -40,9 +40,7 @@ pub fn measure(setting: &Setting<'_>, plan: &SwitchTables) -> Result<Value, Fail
 /// Rows of small residues.
 fn filled(engine: &dyn Engine, indices: &[usize]) -> Buffer {
     let mut rows = engine.zeroed(indices.len());
-    for row in 0..indices.len() {
-        rows.row_mut(row).iter_mut().enumerate().for_each(|(i, x)| *x = (i % 4096) as u64);
-    }
+    engine.upload_rows(rows.view_mut(), &|_, words| words.iter_mut().enumerate().for_each(|(i, x)| *x = (i % 4096) as u64));
     rows
 }
 
@@ -56,7 +54,7 @@ impl Parts<'_> {
         let of = |indices: &[usize]| -> Result<f64, Failure> {
             let mut rows = filled(self.engine, indices);
             let times = self.timer.measure(|| {
-                self.engine.forward_ntt(&mut rows, 0..indices.len(), indices);
+                self.engine.forward_ntt(rows.view_mut(), indices);
                 Ok(())
             })?;
             Ok(times.median())
@@ -81,12 +79,12 @@ impl Parts<'_> {
         let rows: Vec<usize> = (0..self.moduli.len()).collect();
         let mut factors = engine.zeroed_factors(shape, &self.moduli);
         let groups: Vec<usize> = (0..self.groups).collect();
-        let sources = vec![vec![&digit]; digits * COLUMNS];
+        let sources = vec![vec![digit.view()]; digits * COLUMNS];
         groups.iter().for_each(|&group| engine.pack_factors(&mut factors, group, &sources, &rows));
-        let xs = vec![&digit; digits];
-        let mut out: Vec<Buffer> = (0..self.groups * COLUMNS).map(|_| engine.zeroed(rows.len())).collect();
+        let xs = vec![digit.view(); digits];
+        let mut out = engine.zeroed(self.groups * COLUMNS * rows.len());
         let times = self.timer.measure(|| {
-            engine.factor_products(&mut out, &xs, &factors, &groups, &rows, &self.moduli);
+            engine.factor_products(out.view_mut(), &xs, &factors, &groups, &rows, &self.moduli);
             Ok(())
         })?;
         Ok(times.median())
@@ -119,7 +117,7 @@ impl Parts<'_> {
         let times = self.timer.measure(|| {
             for conversion in &conversions {
                 let rows: Vec<usize> = (0..conversion.targets().len()).collect();
-                self.engine.convert(conversion, &input, 0, &mut out, &rows);
+                self.engine.convert(conversion, input.view(), out.view_mut(), &rows);
             }
             Ok(())
         })?;

@@ -248,7 +248,7 @@ impl Ciphertext {
     /// Bytes in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bundles.iter().flat_map(Bundle::polys).map(|poly| poly.data().host().len() * 8).sum()
+        self.bundles.iter().map(Bundle::bytes).sum()
     }
 
     /// The same array with other bundles, level and scale.

@@ -76,7 +76,7 @@ impl Evaluator {
             // The trace multiplies by the gap; its inverse comes first, exactly.
             let gap = (target.degree() / from.degree) as u64;
             let inverse: Vec<u64> = embedded.basis().indices().iter().map(|&i| ring.moduli()[i].inverse(gap).unwrap_or(0)).collect();
-            embedded.polys_mut().for_each(|poly| poly.mul_constants_assign(&inverse));
+            embedded.mul_constants_assign(&inverse);
             for keys in rotations.iter().flatten() {
                 let rotated = keys.apply(&embedded)?;
                 embedded.add_assign(&rotated)?;

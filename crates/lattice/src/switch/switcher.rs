@@ -19,7 +19,7 @@ use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
 use crate::modulus::Division;
-use crate::poly::{Basis, Coeff, Domain, Eval, Poly};
+use crate::poly::{Basis, Coeff, Domain, Eval, Poly, PolyRef};
 
 /// Bytes of derived keys that a switcher keeps unless told otherwise.
 pub const DEFAULT_DERIVED_KEY_BYTES: usize = 6 << 30;
@@ -40,6 +40,11 @@ pub struct Switcher {
 
 /// What names the tables of a level: the level, how it switches, and the level of the keys it borrows primes from.
 type TablesId = (Level, SwitchMethod, Level);
+
+/// Inputs given in any way, as views.
+fn views<'a, D: Domain, P: Copy + Into<PolyRef<'a, D>>>(inputs: &[P]) -> Vec<PolyRef<'a, D>> {
+    inputs.iter().map(|&input| input.into()).collect()
+}
 
 impl Switcher {
     /// A switcher for `chain` with the keys of `gadget`, used as they were made.
@@ -181,7 +186,7 @@ impl Switcher {
     }
 
     /// The level that `x` is at.
-    fn level_of<D: Domain>(&self, x: &Poly<D>) -> Result<Level, LatticeError> {
+    fn level_of<D: Domain>(&self, x: PolyRef<'_, D>) -> Result<Level, LatticeError> {
         if !self.chain.ring().same_as(x.ring()) {
             return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: x.ring().degree() });
         }
@@ -208,7 +213,8 @@ impl Switcher {
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
-    pub fn decompose(&self, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
+    pub fn decompose<'a>(&self, u: impl Into<PolyRef<'a, Eval>>) -> Result<Digits, LatticeError> {
+        let u = u.into();
         self.decompose_by(&self.tables(self.level_of(u)?)?, u)
     }
 
@@ -216,18 +222,20 @@ impl Switcher {
     ///
     /// # Errors
     /// As [`Switcher::decompose`].
-    pub fn decompose_by(&self, tables: &Arc<SwitchTables>, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
+    pub fn decompose_by<'a>(&self, tables: &Arc<SwitchTables>, u: impl Into<PolyRef<'a, Eval>>) -> Result<Digits, LatticeError> {
+        let u = u.into();
         self.check_inputs(tables, &[u])?;
         let coefficients = u.to_coeff();
-        Ok(hybrid::decompose(tables, coefficients.data(), Some(u.data())))
+        Ok(hybrid::decompose(tables, coefficients.rows(), Some(u.rows())))
     }
 
     /// As [`Switcher::decompose`], from Coeff form. Cost: `d (l + k)` forward transforms, or `d r'`. [klss, sec. 4.2, 4.3, step 1]
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
-    pub fn decompose_coeff(&self, u: &Poly<Coeff>) -> Result<Digits, LatticeError> {
-        Ok(hybrid::decompose(&self.tables(self.level_of(u)?)?, u.data(), None))
+    pub fn decompose_coeff<'a>(&self, u: impl Into<PolyRef<'a, Coeff>>) -> Result<Digits, LatticeError> {
+        let u = u.into();
+        Ok(hybrid::decompose(&self.tables(self.level_of(u)?)?, u.rows(), None))
     }
 
     /// `sum_{i,j} d_ij * key_ij` over the extended modulus `P Q_l`: `P` times the switched bundle, to be added up with others
@@ -271,21 +279,29 @@ impl Switcher {
     ///
     /// # Errors
     /// As the two; [`LatticeError::BasisMismatch`] where the inputs differ in level.
-    pub fn product(&self, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Extended, LatticeError> {
-        let tables = self.tables_of(inputs, key)?;
-        self.product_by(&tables, inputs, key)
+    pub fn product<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Eval>>,
+    {
+        let inputs = views(inputs);
+        let tables = self.tables_of(&inputs, key)?;
+        self.product_by(&tables, &inputs, key)
     }
 
     /// As [`Switcher::product`], by tables of the caller's choice.
     ///
     /// # Errors
     /// As [`Switcher::product`].
-    pub fn product_by(&self, tables: &Arc<SwitchTables>, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Extended, LatticeError> {
-        self.check_inputs(tables, inputs)?;
+    pub fn product_by<'a, P>(&self, tables: &Arc<SwitchTables>, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Eval>>,
+    {
+        let inputs = views(inputs);
+        self.check_inputs(tables, &inputs)?;
         let reading = self.reading(tables, inputs.len(), key)?;
-        let coefficients: Vec<Poly<Coeff>> = inputs.iter().map(|&u| u.to_coeff()).collect();
+        let coefficients: Vec<Poly<Coeff>> = inputs.iter().map(PolyRef::to_coeff).collect();
         let forms: Vec<GadgetInput<'_>> =
-            coefficients.iter().zip(inputs).map(|(c, u)| GadgetInput { coefficients: c.data(), values: Some(u.data()) }).collect();
+            coefficients.iter().zip(&inputs).map(|(c, u)| GadgetInput { coefficients: c.rows(), values: Some(u.rows()) }).collect();
         hybrid::product(tables, &forms, &reading)
     }
 
@@ -293,19 +309,27 @@ impl Switcher {
     ///
     /// # Errors
     /// As [`Switcher::product`].
-    pub fn product_coeff(&self, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Extended, LatticeError> {
-        let tables = self.tables_of(inputs, key)?;
-        self.product_coeff_by(&tables, inputs, key)
+    pub fn product_coeff<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Coeff>>,
+    {
+        let inputs = views(inputs);
+        let tables = self.tables_of(&inputs, key)?;
+        self.product_coeff_by(&tables, &inputs, key)
     }
 
     /// As [`Switcher::product_coeff`], by tables of the caller's choice.
     ///
     /// # Errors
     /// As [`Switcher::product`].
-    pub fn product_coeff_by(&self, tables: &Arc<SwitchTables>, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Extended, LatticeError> {
-        self.check_inputs(tables, inputs)?;
+    pub fn product_coeff_by<'a, P>(&self, tables: &Arc<SwitchTables>, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Coeff>>,
+    {
+        let inputs = views(inputs);
+        self.check_inputs(tables, &inputs)?;
         let reading = self.reading(tables, inputs.len(), key)?;
-        let forms: Vec<GadgetInput<'_>> = inputs.iter().map(|u| GadgetInput { coefficients: u.data(), values: None }).collect();
+        let forms: Vec<GadgetInput<'_>> = inputs.iter().map(|u| GadgetInput { coefficients: u.rows(), values: None }).collect();
         hybrid::product(tables, &forms, &reading)
     }
 
@@ -324,10 +348,10 @@ impl Switcher {
         Ok(())
     }
 
-    fn check_inputs<D: Domain>(&self, tables: &SwitchTables, inputs: &[&Poly<D>]) -> Result<(), LatticeError> {
+    fn check_inputs<D: Domain>(&self, tables: &SwitchTables, inputs: &[PolyRef<'_, D>]) -> Result<(), LatticeError> {
         self.check_plan(tables)?;
         for input in inputs {
-            let level = self.level_of(input)?;
+            let level = self.level_of(*input)?;
             if level != tables.level() {
                 return Err(LatticeError::BasisMismatch { left: tables.basis().len(), right: input.basis().len() });
             }
@@ -336,10 +360,10 @@ impl Switcher {
     }
 
     /// The tables of the inputs' common level.
-    fn tables_of<D: Domain>(&self, inputs: &[&Poly<D>], key: &SwitchKey) -> Result<Arc<SwitchTables>, LatticeError> {
+    fn tables_of<D: Domain>(&self, inputs: &[PolyRef<'_, D>], key: &SwitchKey) -> Result<Arc<SwitchTables>, LatticeError> {
         let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
-        inputs.iter().try_for_each(|u| first.check_same_basis(u))?;
-        let level = self.level_of(first)?;
+        inputs.iter().try_for_each(|u| first.check_same_basis(*u))?;
+        let level = self.level_of(*first)?;
         if inputs.len() != key.inputs() {
             return Err(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: inputs.len() });
         }
@@ -383,7 +407,10 @@ impl Switcher {
     ///
     /// # Errors
     /// As its steps.
-    pub fn switch(&self, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+    pub fn switch<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Eval>>,
+    {
         self.mod_down(&self.product(inputs, key)?)
     }
 
@@ -392,21 +419,23 @@ impl Switcher {
     ///
     /// # Errors
     /// As its steps.
-    pub fn switch_coeff(&self, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError> {
-        let tables = self.tables_of(inputs, key)?;
-        self.switch_coeff_by(&tables, inputs, key)
+    pub fn switch_coeff<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Coeff>>,
+    {
+        let inputs = views(inputs);
+        let tables = self.tables_of(&inputs, key)?;
+        self.switch_coeff_by(&tables, &inputs, key)
     }
 
     /// As [`Switcher::switch_coeff`], by tables of the caller's choice.
     ///
     /// # Errors
     /// As [`Switcher::switch_coeff`].
-    pub fn switch_coeff_by(
-        &self,
-        tables: &Arc<SwitchTables>,
-        inputs: &[&Poly<Coeff>],
-        key: &SwitchKey,
-    ) -> Result<Bundle<Coeff>, LatticeError> {
+    pub fn switch_coeff_by<'a, P>(&self, tables: &Arc<SwitchTables>, inputs: &[P], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Coeff>>,
+    {
         self.product_coeff_by(tables, inputs, key)?.to_coeff()?.divide(tables.frame.mod_down())
     }
 

@@ -91,26 +91,14 @@ struct Run<'r> {
 }
 
 fn zero(params: &Params, rank: usize, level: Level) -> Result<Bundle<Eval>, CkksError> {
-    let zero = Poly::zero(params.chain().ring(), &params.chain().basis(level));
-    Ok(Bundle::new(vec![zero.clone(); rank], vec![zero])?)
+    Ok(Bundle::zero(params.chain().ring(), &params.chain().basis(level), rank, 1)?)
 }
 
 /// Adds an integer to every slot: the constant polynomial, whose values are all the same.
 fn add_integer(bundle: &mut Bundle<Eval>, integer: i128) -> Result<(), CkksError> {
     let (ring, basis) = (bundle.ring().clone(), bundle.basis().clone());
-    let mut data = ring.engine().scratch(basis.len());
-    for (row, &index) in basis.indices().iter().enumerate() {
-        data.row_mut(row).fill(ring.moduli()[index].reduce_i128(integer));
-    }
-    Ok(bundle.add_message(0, &Poly::from_buffer(&ring, &basis, data))?)
-}
-
-/// `target <- target + integer * x`, in one pass.
-fn add_multiple(target: &mut Bundle<Eval>, x: &Bundle<Eval>, integer: i128) {
-    for (target, x) in target.polys_mut().zip(x.polys()) {
-        let residues = x.residues_of(integer);
-        x.ring().engine().add_mul_constants_assign(target.data_mut(), x.data(), &residues, x.basis().indices());
-    }
+    let residues = basis.residues_of(&ring, integer);
+    Ok(bundle.add_message(0, &Poly::constant(&ring, &basis, &residues))?)
 }
 
 impl Run<'_> {
@@ -165,7 +153,7 @@ impl Run<'_> {
             let scale = self.plan.sum_scale(step);
             for &(value, c) in &step.linear {
                 let factor = c * scale / self.plan.scale_of(value);
-                add_multiple(&mut sum, &*operand(value)?, factor.round_ties_even() as i128);
+                sum.add_multiple(&*operand(value)?, factor.round_ties_even() as i128)?;
             }
             Some(sum)
         };
