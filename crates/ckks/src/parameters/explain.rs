@@ -370,10 +370,11 @@ impl fmt::Display for Explanation {
         }
         // The main secret's line is the one above.
         for secret in self.secrets.iter().skip(1) {
+            let bits = if secret.security_bits > 0.0 { format!("{:.1} bits", secret.security_bits) } else { "no estimate".to_owned() };
             writeln!(
                 f,
-                "             secret \"{}\": {:.1} bits ({}, dimension {}) at log2 QP = {:.1}, the largest modulus of its keys",
-                secret.name, secret.security_bits, secret.distribution, secret.dimension, secret.log2_qp
+                "             secret \"{}\": {bits} ({}, dimension {}) at log2 QP = {:.1}, the largest modulus of its keys",
+                secret.name, secret.distribution, secret.dimension, secret.log2_qp
             )?;
         }
         writeln!(f, "  ciphertext {:.2} MiB in memory, {:.2} MiB in a file when fresh", self.ciphertext_mib, self.ciphertext_file_mib)?;
