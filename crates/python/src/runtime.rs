@@ -114,6 +114,7 @@ impl Options {
             key_expansion: self.key_expansion,
             key_cache_bytes,
             profile: None,
+            engine: None,
         })
     }
 }
