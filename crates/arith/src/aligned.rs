@@ -149,7 +149,7 @@ impl DerefMut for AlignedWords {
 
 impl fmt::Debug for AlignedWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AlignedWords({} words)", self.len)
+        write!(f, "AlignedWords({})", crate::text::counted(self.len, "word"))
     }
 }
 

@@ -233,7 +233,7 @@ impl PartialEq for Buffer {
 
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Buffer({} rows x {})", self.rows, self.degree)
+        write!(f, "Buffer({} x {})", crate::text::counted(self.rows, "row"), self.degree)
     }
 }
 

@@ -16,6 +16,7 @@ use std::fmt;
 use crate::aligned::AlignedWords;
 use crate::buffer::Memory;
 use crate::packing::{OVERREAD, Run, RunMut, VECTOR};
+use crate::text::counted;
 
 /// Coefficients per block: what the last pass of a transform holds in the first-level cache.
 pub const BLOCK: usize = 4096;
@@ -234,11 +235,12 @@ impl RowMut<'_> {
 impl fmt::Debug for Factors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let FactorShape { groups, terms, columns, .. } = self.layout.shape;
+        let (groups, terms, columns) = (counted(groups, "group"), counted(terms, "term"), counted(columns, "column"));
         write!(
             f,
-            "Factors({groups} groups x {terms} terms x {columns} columns, {} rows, {} bytes)",
-            self.layout.rows.len(),
-            self.layout.bytes
+            "Factors({groups} x {terms} x {columns}, {}, {})",
+            counted(self.layout.rows.len(), "row"),
+            counted(self.layout.bytes, "byte")
         )
     }
 }

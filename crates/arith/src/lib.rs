@@ -16,6 +16,7 @@ pub mod extension;
 pub mod factors;
 pub mod kernels;
 pub mod limbs;
+pub mod machine;
 pub mod mapped;
 pub mod meter;
 pub mod modulus;
@@ -23,6 +24,8 @@ pub mod ntt;
 pub mod packing;
 pub mod primes;
 pub mod product;
+pub mod sequence;
+pub mod text;
 
 pub use automorphism::{Automorphism, GaloisElement};
 pub use buffer::{Buffer, DeviceMemory, Memory, Rows, RowsMut};

@@ -14,6 +14,7 @@ use thiserror::Error;
 use zeroize::Zeroize;
 
 use crate::aligned::AlignedWords;
+use crate::text::counted;
 
 /// Bytes in a word.
 const WORD_BYTES: usize = size_of::<u64>();
@@ -31,7 +32,7 @@ pub enum ViewError {
         offset: usize,
     },
     /// The bytes are not a whole number of words.
-    #[error("{bytes} bytes are not a whole number of 8-byte words")]
+    #[error("a length of {} is not a whole number of 8-byte words", counted(*bytes, "byte"))]
     PartialWord {
         /// Their count.
         bytes: usize,
@@ -88,7 +89,7 @@ impl Deref for MappedFile {
 
 impl fmt::Debug for MappedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MappedFile({} bytes)", self.map.len())
+        write!(f, "MappedFile({})", counted(self.map.len(), "byte"))
     }
 }
 
@@ -113,7 +114,7 @@ impl AlignedBytes {
             let filled = fill(source, bytes_of_words_mut(&mut chunk))?;
             len += filled;
             if len as u64 > limit_bytes {
-                return Err(io::Error::new(ErrorKind::FileTooLarge, format!("more than the {limit_bytes} bytes allowed")));
+                return Err(io::Error::new(ErrorKind::FileTooLarge, format!("more than the {} allowed", counted(limit_bytes, "byte"))));
             }
             let at_end = filled < CHUNK_WORDS * WORD_BYTES;
             chunks.push(chunk);
@@ -154,7 +155,7 @@ impl Drop for AlignedBytes {
 
 impl fmt::Debug for AlignedBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AlignedBytes({} bytes)", self.len)
+        write!(f, "AlignedBytes({})", counted(self.len, "byte"))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can go wrong in CKKS; each error names the numbers and the remedy.
 
 use clathrate_arith::ArithError;
+use clathrate_arith::text::counted;
 use clathrate_lattice::LatticeError;
 use clathrate_lattice::sampling::SamplingError;
 use thiserror::Error;
@@ -232,7 +233,8 @@ pub enum CkksError {
     },
     /// Too low a level for a polynomial.
     #[error(
-        "a polynomial of degree {degree} takes {depth} levels here, the ciphertext is at level {level}: start from level {depth} or higher (these parameters have levels up to {max_level}), lower the degree, or use parameters with more levels"
+        "a polynomial of degree {degree} takes {} here, the ciphertext is at level {level}: start from level {depth} or higher (these parameters have levels up to {max_level}), lower the degree, or use parameters with more levels",
+        counted(*depth, "level")
     )]
     PolynomialDepth {
         /// The degree.

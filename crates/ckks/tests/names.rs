@@ -274,3 +274,16 @@ fn secret_keys_keep_their_other_secrets_in_files() {
     assert_eq!(owner.named(name).expect("there").all_coefficients(), again.named(name).expect("there").all_coefficients());
     assert!(!format!("{owner:?}").contains("seed"), "{owner:?}");
 }
+
+#[test]
+fn explanations_have_a_security_line_for_every_secret() {
+    let params = with_ephemeral(256, 16, None).expect("params");
+    let figures = params.explain();
+    let names: Vec<&str> = figures.secrets.iter().map(|secret| secret.name).collect();
+    assert_eq!(names, ["main", "ephemeral"]);
+    assert_eq!(figures.secrets[1].security_bits, params.encapsulation().expect("there").security_bits);
+    assert!(figures.secrets[1].log2_qp < figures.secrets[0].log2_qp);
+    assert!(figures.to_string().contains("secret \"ephemeral\"") && figures.to_string().contains("weight 16"), "{figures}");
+    let dpad = common::params("insecure_dpad").explain();
+    assert_eq!(dpad.secrets.iter().map(|secret| secret.name).collect::<Vec<_>>(), ["main", "temporary"]);
+}

@@ -299,6 +299,8 @@ fn too_few_levels_are_refused_with_the_depth_and_the_remedy() {
         "more levels"
     );
     assert_refused!(p.plan(&params, Level(9)), CkksError::Lattice(_), "level");
+    let line = Polynomial::new(vec![1.0, 0.3], Chebyshev, UNIT_DOMAIN).expect("polynomial");
+    assert_refused!(line.plan(&params, Level(0)), CkksError::PolynomialDepth { depth: 1, .. }, "takes 1 level here");
 }
 
 #[test]

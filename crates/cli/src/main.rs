@@ -63,6 +63,5 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Verb::Inspect(arguments) => verbs::inspect::run(arguments, &console),
         Verb::Doctor => verbs::doctor::run(&console, &runtime),
         Verb::Tune(arguments) => verbs::tune::run(arguments, &console),
-        Verb::Bench(arguments) => verbs::bench::run(arguments, &console),
     }
 }

@@ -3,6 +3,7 @@
 //! `npyz` parses; what it takes on trust is checked here first: the header's length and nesting, the shape's product, and that the
 //! file holds exactly the bytes that dtype and shape ask for. Nothing is allocated by a size the file merely claims.
 
+use clathrate_arith::text::counted;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -54,7 +55,7 @@ pub enum ArrayError {
         shape: Vec<u64>,
     },
     /// Too few or too many bytes.
-    #[error("the array of shape {shape:?} needs {expected} bytes of data, the file has {found}: write it again")]
+    #[error("the array of shape {shape:?} needs {} of data, the file has {found}: write it again", counted(*expected, "byte"))]
     Length {
         /// The shape.
         shape: Vec<u64>,

@@ -43,6 +43,19 @@ fn empty(what: &'static str) -> LatticeError {
 }
 
 #[test]
+fn messages_count_one_thing_in_the_singular() {
+    let inputs = |key_inputs| LatticeError::KeyInputs { key_inputs, inputs: 3 }.to_string();
+    assert!(inputs(1).contains("switches 1 polynomial, not the 3 given"), "{}", inputs(1));
+    assert!(inputs(2).contains("switches 2 polynomials, not the 3 given"), "{}", inputs(2));
+    let primes = |special, free| LatticeError::FewFreePrimes { special, free, level: 4, reach: 5 }.to_string();
+    assert!(primes(2, 1).contains("with 2 special primes: 1 prime is free there"), "{}", primes(2, 1));
+    assert!(primes(1, 2).contains("with 1 special prime: 2 primes are free there"), "{}", primes(1, 2));
+    let shape =
+        LatticeError::SecretShape { secret_rank: 2, secret_bodies: 1, secret_degree: 64, rank: 2, bodies: 2, degree: 64 }.to_string();
+    assert!(shape.contains("rank 2 and 1 body at degree 64; the bundle has rank 2 and 2 bodies"), "{shape}");
+}
+
+#[test]
 fn rings_of_unusable_degrees_or_moduli_are_refused() {
     assert_eq!(error(Ring::new(12, &[97])), ArithError::InvalidDegree { degree: 12 }.into());
     assert_eq!(error(Ring::new(0, &[97])), ArithError::InvalidDegree { degree: 0 }.into());

@@ -3,6 +3,7 @@
 //! A ciphertext may carry evaluation keys (`with_keys`), which results inherit: that is how an operator finds them. They are shared,
 //! never copied, and never part of a file or a pickle.
 
+use clathrate_arith::text::counted;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,10 +16,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyNotImplemented, PyTuple};
 
 use crate::arrays::{Array, matrix};
-use crate::errors::{exception, raise, raise_for_array};
+use crate::errors::{exception, out_of_range, raise, raise_for_array};
 use crate::files::{BufferAndRebuild, reduce, to_array};
 use crate::keys::PyEvaluationKeys;
-use crate::operand::{Operand, Whole};
+use crate::operand::{Operand, Real, Whole};
 use crate::params::{PyParams, hex, size};
 use crate::run::{detached, detached_with, with_progress};
 use crate::values::{inverted, negated, scalar};
@@ -272,7 +273,7 @@ impl PyCiphertext {
         &self,
         py: Python<'py>,
         weights: &Bound<'py, PyAny>,
-        weight_scale: Option<f64>,
+        weight_scale: Option<Real>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Self> {
         if weights.is_instance_of::<Self>() {
@@ -280,12 +281,13 @@ impl PyCiphertext {
         }
         let data = &*self.data;
         let (values, rows, inner) = matrix(weights, data.shape())?;
+        let weight_scale = Real::given(weight_scale);
         if let Some(scale) = weight_scale.filter(|scale| !(scale.is_finite() && *scale > 0.0)) {
-            return Err(exception(py, "ScaleError", format!("`weight_scale` is {scale}: use a positive number")));
+            return Err(exception(py, "ScaleError", format!("`weight_scale` is {scale}: use a positive number that a double holds")));
         }
         if data.shape().len() != 2 || data.shape()[0] != inner {
             let remedy = match data.shape() {
-                [expected, _] => format!("the left matrix needs {expected} columns"),
+                [expected, _] => format!("the left matrix needs {}", counted(*expected, "column")),
                 _ => "the right operand is an encrypted matrix; encrypt a vector as a matrix of one column".to_owned(),
             };
             let (left, right) = (vec![rows, inner], data.shape().to_vec());
@@ -333,8 +335,14 @@ impl PyCiphertext {
     /// 2**(flood_bits - 1) / scale.
     ///
     /// Errors: `DataError` for a bound that is not positive, no queries, or a budget that the modulus has no room for.
-    #[pyo3(signature = (error_bound, queries=1, statistical_bits=40))]
-    fn flood_bits(&self, py: Python<'_>, error_bound: f64, queries: u64, statistical_bits: u32) -> PyResult<u32> {
+    #[pyo3(signature = (error_bound, queries=Whole(1), statistical_bits=Whole(40)),
+           text_signature = "($self, error_bound, queries=1, statistical_bits=40)")]
+    fn flood_bits(&self, py: Python<'_>, error_bound: Real, queries: Whole, statistical_bits: Whole) -> PyResult<u32> {
+        let Real(error_bound) = error_bound;
+        let queries = u64::try_from(queries.0).map_err(|_| out_of_range(py, "`queries`", queries.0, "use 1 or more"))?;
+        let statistical_bits = u32::try_from(statistical_bits.0).map_err(|_| {
+            out_of_range(py, "`statistical_bits`", statistical_bits.0, "use 0 or more, as many as the modulus has room for")
+        })?;
         self.data.flood_bits(error_bound, queries, statistical_bits).map_err(|error| raise(py, error))
     }
 

@@ -14,7 +14,7 @@ use crate::ciphertext::PyCiphertext;
 use crate::errors::{out_of_range, raise, raise_for_array};
 use crate::files::{BufferAndRebuild, reduce, to_array};
 use crate::needs::PyNeeds;
-use crate::operand::Whole;
+use crate::operand::{Real, Whole};
 use crate::params::{PyParams, hex};
 use crate::run::{detached, with_progress};
 
@@ -23,7 +23,7 @@ pub fn options(
     params: &PyParams,
     encoding: Option<&str>,
     level: Option<Whole>,
-    scale: Option<f64>,
+    scale: Option<Real>,
 ) -> PyResult<EncryptOptions> {
     let encoding = match encoding {
         None => None,
@@ -32,7 +32,7 @@ pub fn options(
         Some(other) => return Err(out_of_range(py, "`encoding`", format!("\"{other}\""), "use \"slots\" or \"coefficients\"")),
     };
     let level = level.map(|level| params.level(py, Some(level))).transpose()?;
-    Ok(EncryptOptions { encoding, level, scale })
+    Ok(EncryptOptions { encoding, level, scale: Real::given(scale) })
 }
 
 /// The owner's key: encrypts, decrypts and makes the other keys.
@@ -75,7 +75,7 @@ impl PySecretKey {
         array: &Bound<'_, PyAny>,
         encoding: Option<&str>,
         level: Option<Whole>,
-        scale: Option<f64>,
+        scale: Option<Real>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyCiphertext> {
         let options = options(py, self.params.get(), encoding, level, scale)?;
@@ -230,7 +230,7 @@ impl PyPublicKey {
         array: &Bound<'_, PyAny>,
         encoding: Option<&str>,
         level: Option<Whole>,
-        scale: Option<f64>,
+        scale: Option<Real>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyCiphertext> {
         let options = options(py, self.params.get(), encoding, level, scale)?;

@@ -57,6 +57,32 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
     }
 }
 
+/// A real number as Python has them. A whole number beyond double precision becomes an infinity of its sign, and the range check that follows
+/// refuses the argument by name, or takes it for "no limit".
+#[derive(Debug, Clone, Copy)]
+pub struct Real(pub f64);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Real {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match data.extract::<f64>() {
+            Ok(value) => Ok(Self(value)),
+            Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(data.py()) => {
+                Ok(Self(if data.lt(0)? { f64::NEG_INFINITY } else { f64::INFINITY }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Real {
+    /// The number that an argument has, where it is given.
+    pub fn given(argument: Option<Self>) -> Option<f64> {
+        argument.map(|Self(value)| value)
+    }
+}
+
 impl Whole {
     /// As rotation steps.
     ///

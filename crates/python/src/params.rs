@@ -1,5 +1,6 @@
 //! Parameters, their explanation, and what this machine can do.
 
+use clathrate_arith::text::counted;
 use std::path::PathBuf;
 
 use clathrate_arith::Isa;
@@ -12,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{exception, raise};
-use crate::operand::Whole;
+use crate::operand::{Real, Whole};
 use crate::run::detached;
 use crate::runtime::{MIB, Options, SwitchingOption};
 use crate::switching::PySwitchingPlan;
@@ -71,7 +72,7 @@ pub fn size(py: Python<'_>, what: &str, value: Whole) -> PyResult<usize> {
 
 fn bits(py: Python<'_>, value: Whole) -> PyResult<u32> {
     u32::try_from(value.0).map_err(|_| {
-        let reason = format!("a prime of {} bits is out of range: use at most 60", value.0);
+        let reason = format!("a prime of {} is out of range: use at most 60", counted(value.0, "bit"));
         raise(py, CkksError::InvalidParams { reason })
     })
 }
@@ -111,21 +112,21 @@ impl PyParams {
         py: Python<'_>,
         degree: Whole,
         steps: Vec<Step>,
-        log2_scale: f64,
+        log2_scale: Real,
         special: Vec<Whole>,
         rank: Whole,
         temporary_rank: Option<Whole>,
         temporary: Vec<Whole>,
         secret_weight: Option<Whole>,
-        digit_bits: Option<f64>,
+        digit_bits: Option<Real>,
         insecure: bool,
         below_128: bool,
         name: String,
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
-        key_expansion: Option<f64>,
-        key_cache_mib: Option<f64>,
+        key_expansion: Option<Real>,
+        key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
         let step = |step: Step| match step {
             Step::One(one) => Ok(vec![bits(py, one)?]),
@@ -140,11 +141,11 @@ impl PyParams {
             temporary: temporary.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
             temporary_rank: temporary_rank.map(|rank| size(py, "temporary_rank", rank)).transpose()?,
             relative: None,
-            log2_scale,
+            log2_scale: log2_scale.0,
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
             ephemeral_weight: None,
             ephemeral_special: None,
-            digit_bits,
+            digit_bits: Real::given(digit_bits),
             insecure,
             below_128,
         };
@@ -165,8 +166,8 @@ impl PyParams {
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
-        key_expansion: Option<f64>,
-        key_cache_mib: Option<f64>,
+        key_expansion: Option<Real>,
+        key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
         let spec = clathrate_ckks::parameters::preset(name).map_err(|error| raise(py, error))?;
         Self::build(py, spec, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
@@ -184,8 +185,8 @@ impl PyParams {
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
-        key_expansion: Option<f64>,
-        key_cache_mib: Option<f64>,
+        key_expansion: Option<Real>,
+        key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
         Self::parse(py, text, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
     }
@@ -202,8 +203,8 @@ impl PyParams {
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
-        key_expansion: Option<f64>,
-        key_cache_mib: Option<f64>,
+        key_expansion: Option<Real>,
+        key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
         let text = read_text(&path).map_err(|source| {
             raise(py, CkksError::File(clathrate_ckks::file::FileError::Io { path: path.clone(), action: "read", source }))
@@ -223,8 +224,8 @@ impl PyParams {
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
-        key_expansion: Option<f64>,
-        key_cache_mib: Option<f64>,
+        key_expansion: Option<Real>,
+        key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
         let runtime = Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?;
         let params = detached(py, move || Params::from_reader(&FileReader::open(&path)?, &runtime))?;
@@ -463,7 +464,7 @@ pub fn preset_names() -> Vec<String> {
 
 /// What this machine runs: `version`, `kernels` (name to whether it runs here), `fastest`, `chosen` (after the environment
 /// variable `CLATHRATE_ISA`), `cpus`, `engine` (what a small parameter set gets), `profile` (`state`, `path` and `message` of the machine
-/// profile that `tune` stores; the state is "ready", "absent", "broken" or "foreign": of another instruction set).
+/// profile that `tune` stores; the state is "ready", "absent", "broken", "foreign": of another instruction set, or "off": `CLATHRATE_PROFILE` is "none").
 ///
 /// Errors: `ParamsError` where `CLATHRATE_ISA` names an instruction set this machine lacks.
 #[pyfunction]

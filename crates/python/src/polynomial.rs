@@ -1,5 +1,6 @@
 //! Polynomials of encrypted arrays: numbers in NumPy's conventions, plans, and the call.
 
+use clathrate_arith::text::counted;
 use std::collections::BTreeMap;
 
 use clathrate_ckks::circuits::polynomial::{PolynomialExplanation, UNIT_DOMAIN};
@@ -13,7 +14,7 @@ use crate::arrays::{array, to_numpy};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{exception, out_of_range, raise};
 use crate::needs::PyNeeds;
-use crate::operand::Whole;
+use crate::operand::{Real, Whole};
 use crate::params::{PyParams, from_json};
 use crate::run::detached;
 
@@ -41,6 +42,9 @@ pub struct PyPolynomial {
     polynomial: Polynomial,
 }
 
+/// The domain of a polynomial without one.
+const DEFAULT_DOMAIN: (Real, Real) = (Real(UNIT_DOMAIN.0), Real(UNIT_DOMAIN.1));
+
 /// Numbers of one axis.
 fn real_vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
     let array = array(data)?;
@@ -59,11 +63,12 @@ fn real_vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
 #[pymethods]
 impl PyPolynomial {
     #[new]
-    #[pyo3(signature = (coefficients, basis="power", domain=UNIT_DOMAIN),
+    #[pyo3(signature = (coefficients, basis="power", domain=DEFAULT_DOMAIN),
            text_signature = "(coefficients, basis='power', domain=(-1.0, 1.0))")]
-    fn new(coefficients: &Bound<'_, PyAny>, basis: &str, domain: (f64, f64)) -> PyResult<Self> {
+    fn new(coefficients: &Bound<'_, PyAny>, basis: &str, domain: (Real, Real)) -> PyResult<Self> {
         let py = coefficients.py();
         let values = real_vector(coefficients, "coefficients")?;
+        let domain = (domain.0.0, domain.1.0);
         let basis = PolynomialBasis::named(basis).map_err(|error| raise(py, error))?;
         let polynomial = Polynomial::new(values, basis, domain).map_err(|error| raise(py, error))?;
         Ok(Self { polynomial })
@@ -79,8 +84,9 @@ impl PyPolynomial {
     ///
     /// Errors: `DataError` where the function has no finite value; whatever the function raises.
     #[staticmethod]
-    #[pyo3(signature = (function, degree, domain=UNIT_DOMAIN), text_signature = "(function, degree, domain=(-1.0, 1.0))")]
-    fn fit(py: Python<'_>, function: &Bound<'_, PyAny>, degree: Whole, domain: (f64, f64)) -> PyResult<Self> {
+    #[pyo3(signature = (function, degree, domain=DEFAULT_DOMAIN), text_signature = "(function, degree, domain=(-1.0, 1.0))")]
+    fn fit(py: Python<'_>, function: &Bound<'_, PyAny>, degree: Whole, domain: (Real, Real)) -> PyResult<Self> {
+        let domain = (domain.0.0, domain.1.0);
         let degree = usize::try_from(degree.0).map_err(|_| out_of_range(py, "`degree`", degree.0, "use 0 or more"))?;
         let points = Polynomial::fit_points(degree, domain).map_err(|error| raise(py, error))?;
         let count = points.len();
@@ -89,7 +95,8 @@ impl PyPolynomial {
             Ok(values) => real_vector(&values, "the function's values")?,
             // A function of numbers does not take arrays: `math.exp`, or one with an `if`.
             Err(error) if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) => {
-                let values: PyResult<Vec<f64>> = points.iter().map(|&point| function.call1((point,))?.extract::<f64>()).collect();
+                let value = |&point: &f64| function.call1((point,))?.extract::<Real>().map(|Real(value)| value);
+                let values: PyResult<Vec<f64>> = points.iter().map(value).collect();
                 values.inspect_err(|second| second.set_cause(py, Some(error)))?
             }
             Err(error) => return Err(error),
@@ -97,7 +104,8 @@ impl PyPolynomial {
         // A constant function may answer with one number.
         let values = if values.len() == 1 { vec![values[0]; count] } else { values };
         if values.len() != count {
-            let message = format!("the function gave {} values for {count} points: give one for each", values.len());
+            let message =
+                format!("the function gave {} for {}: give one for each", counted(values.len(), "value"), counted(count, "point"));
             return Err(exception(py, "ShapeError", message));
         }
         Ok(Self { polynomial: Polynomial::from_fit_values(&values, domain).map_err(|error| raise(py, error))? })
@@ -137,11 +145,11 @@ impl PyPolynomial {
         py: Python<'_>,
         params: &PyParams,
         level: Option<Whole>,
-        scale: Option<f64>,
+        scale: Option<Real>,
         ranks: Option<&str>,
     ) -> PyResult<PyPolynomialPlan> {
         let level = params.level(py, level)?;
-        let scale = scale.unwrap_or_else(|| params.params.scale(level));
+        let scale = Real::given(scale).unwrap_or_else(|| params.params.scale(level));
         let steps = match ranks {
             None => None,
             Some("halves") => Some(RankSteps::Halves),
@@ -285,12 +293,12 @@ impl PyPolynomialPlan {
 
     fn __repr__(&self) -> String {
         format!(
-            "PolynomialPlan(degree {}, levels {} to {}, {} products, {} relinearisations)",
+            "PolynomialPlan(degree {}, levels {} to {}, {}, {})",
             self.plan.polynomial().degree(),
             self.plan.input_level(),
             self.plan.output_level(),
-            self.plan.products(),
-            self.plan.relinearisations()
+            counted(self.plan.products(), "product"),
+            counted(self.plan.relinearisations(), "relinearisation")
         )
     }
 }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::out_of_range;
-use crate::operand::Whole;
+use crate::operand::{Real, Whole};
 
 /// Bytes per mebibyte.
 pub const MIB: f64 = 1_048_576.0;
@@ -82,8 +82,8 @@ pub struct Options {
     pub threads: Option<Whole>,
     pub isa: Option<String>,
     pub switching: SwitchingOption,
-    pub key_expansion: Option<f64>,
-    pub key_cache_mib: Option<f64>,
+    pub key_expansion: Option<Real>,
+    pub key_cache_mib: Option<Real>,
 }
 
 impl Options {
@@ -98,23 +98,16 @@ impl Options {
             Some(threads @ 1..=4096) => Some(threads as usize),
             Some(threads) => return Err(out_of_range(py, "`threads`", threads, "use 1 to 4096")),
         };
-        if let Some(factor) = self.key_expansion.filter(|factor| factor.is_nan() || *factor < 0.0) {
+        let key_expansion = Real::given(self.key_expansion);
+        if let Some(factor) = key_expansion.filter(|factor| factor.is_nan() || *factor < 0.0) {
             return Err(out_of_range(py, "`key_expansion`", factor, "use 0 (nothing derived) or more, inf for no limit"));
         }
-        let key_cache_bytes = match self.key_cache_mib {
+        let key_cache_bytes = match Real::given(self.key_cache_mib) {
             None => None,
             // Saturates: infinity is no limit.
             Some(mib) if mib >= 0.0 => Some((mib * MIB) as usize),
             Some(mib) => return Err(out_of_range(py, "`key_cache_mib`", mib, "use 0 (nothing kept) or more, inf for no limit")),
         };
-        Ok(Runtime {
-            threads,
-            isa: self.isa,
-            switching: self.switching.0,
-            key_expansion: self.key_expansion,
-            key_cache_bytes,
-            profile: None,
-            engine: None,
-        })
+        Ok(Runtime { threads, isa: self.isa, switching: self.switching.0, key_expansion, key_cache_bytes, profile: None, engine: None })
     }
 }

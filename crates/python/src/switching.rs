@@ -55,7 +55,11 @@ impl PySwitchingPlan {
 ///
 /// Returns the file's path, None for a dry run.
 ///
-/// Errors: `FileAccessError` where it cannot be written; `CancelledError`; `ParamsError` where `CLATHRATE_ISA` names what this machine lacks.
+/// The profile is kept in the user's cache directory, or in the file that the environment variable `CLATHRATE_PROFILE` names. Where that is
+/// "none", no profile is read or stored.
+///
+/// Errors: `FileAccessError` where it cannot be written; `CancelledError`; `ParamsError` where `CLATHRATE_ISA` names what this machine lacks, and
+/// where `CLATHRATE_PROFILE` is "none".
 #[pyfunction]
 #[pyo3(signature = (progress=None, dry_run=false))]
 pub fn tune(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, dry_run: bool) -> PyResult<Option<PathBuf>> {
@@ -66,6 +70,9 @@ pub fn tune(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, dry_run: bool) 
         "tune",
         |error| raise(py, error),
         |tick| {
+            if !dry_run {
+                machine::place_to_store()?;
+            }
             let profile = machine::measure(isa, tick)?;
             if dry_run { Ok(None) } else { machine::store(&profile).map(Some) }
         },

@@ -9,7 +9,7 @@ use crate::ciphertext::PyCiphertext;
 use crate::errors::{out_of_range, raise};
 use crate::keys::options;
 use crate::needs::PyNeeds;
-use crate::operand::Whole;
+use crate::operand::{Real, Whole};
 use crate::params::PyParams;
 
 /// Makes symbols and collects what their computations need; `clathrate.trace` wraps it.
@@ -37,7 +37,7 @@ impl PyRecorder {
         shape: Vec<Whole>,
         encoding: Option<&str>,
         level: Option<Whole>,
-        scale: Option<f64>,
+        scale: Option<Real>,
         is_complex: bool,
     ) -> PyResult<PyCiphertext> {
         let params = &self.params.get().params;

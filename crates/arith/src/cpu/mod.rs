@@ -24,6 +24,7 @@ use crate::meter::{Meter, Pass};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
 use crate::product::{LeftMatrix, multiply_mod};
+use crate::text::counted;
 
 mod components;
 mod digits;
@@ -269,7 +270,7 @@ impl Engine for CpuEngine {
         }
         let kernels: Vec<String> = kernels.iter().map(|(isa, count)| format!("{} x {count}", isa.name())).collect();
         let threads = self.thread_count();
-        format!("cpu, kernels {}, {threads} thread{}", kernels.join(" + "), if threads == 1 { "" } else { "s" })
+        format!("cpu, kernels {}, {}", kernels.join(" + "), counted(threads, "thread"))
     }
 
     fn memory_kind(&self) -> &'static str {

@@ -59,7 +59,7 @@ impl Layout {
             return Err(CkksError::OutOfRange {
                 what: "the array's shape",
                 value: format!("{shape:?}"),
-                remedy: "use at most two axes".to_owned(),
+                remedy: "use at most two axes and fewer than 2^48 entries".to_owned(),
             });
         }
         let columns = shape.last().copied().unwrap_or(1);

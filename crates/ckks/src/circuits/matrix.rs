@@ -13,6 +13,7 @@
 
 use clathrate_arith::Modulus;
 use clathrate_arith::product::LeftMatrix;
+use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval};
 
 use crate::arrays::Ciphertext;
@@ -130,7 +131,7 @@ impl Evaluator {
             return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
         }
         if x.shape()[0] != weights.inner() {
-            let remedy = format!("the left matrix needs {} columns", x.shape()[0]);
+            let remedy = format!("the left matrix needs {}", counted(x.shape()[0], "column"));
             return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
         }
         let scale = x.scale() * weights.scale;

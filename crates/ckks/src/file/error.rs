@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clathrate_arith::text::counted;
 use thiserror::Error;
 
 use super::container::FileKind;
@@ -22,7 +23,7 @@ pub enum FileError {
         supported: u32,
     },
     /// The file ends early.
-    #[error("the file is truncated: it should have {expected} bytes but has {found}; copy or write it again")]
+    #[error("the file is truncated: it should have {} but has {found}; copy or write it again", counted(*expected, "byte"))]
     Truncated {
         /// The length that the header states, or that a header needs.
         expected: u64,
@@ -30,7 +31,7 @@ pub enum FileError {
         found: u64,
     },
     /// The file goes on after its end.
-    #[error("the file has {} bytes after its end ({found} instead of {expected}); copy or write it again", found - expected)]
+    #[error("the file has {} after its end ({found} instead of {expected}); copy or write it again", counted(found - expected, "byte"))]
     TrailingBytes {
         /// The length that the header states.
         expected: u64,
@@ -100,7 +101,7 @@ pub enum FileError {
         limit: u64,
     },
     /// A section that the reader needs is absent.
-    #[error("the file has no section `{name}` ({count} others): it was written for something else")]
+    #[error("the file has no section `{name}`, but {}: it was written for something else", counted(*count, "other"))]
     MissingSection {
         /// The section.
         name: String,
@@ -120,7 +121,7 @@ pub enum FileError {
         name: String,
     },
     /// A section's length is not what was asked for or announced.
-    #[error("section `{name}` has {found} bytes, expected {expected}")]
+    #[error("section `{name}` has {}, expected {expected}", counted(*found, "byte"))]
     SectionLength {
         /// The section.
         name: String,
@@ -130,7 +131,7 @@ pub enum FileError {
         found: u64,
     },
     /// A section asked for as words does not have a whole number of them.
-    #[error("section `{name}` has {bytes} bytes, not a whole number of 8-byte words")]
+    #[error("section `{name}` has {}, not a whole number of 8-byte words", counted(*bytes, "byte"))]
     NotWords {
         /// The section.
         name: String,
@@ -144,7 +145,7 @@ pub enum FileError {
         reason: String,
     },
     /// A number of residues that does not fit degree and moduli.
-    #[error("expected {expected} residues ({rows} rows of {degree}), found {found}")]
+    #[error("expected {} ({} of {degree}), found {found}", counted(*expected, "residue"), counted(*rows, "row"))]
     ResidueCount {
         /// Rows * degree.
         expected: u64,

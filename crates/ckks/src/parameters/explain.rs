@@ -1,5 +1,6 @@
 //! What a parameter set means, in numbers a user can act on.
 
+use clathrate_arith::text::counted;
 use std::fmt;
 
 use clathrate_arith::packing::{VECTOR, packed_bits};
@@ -64,12 +65,29 @@ pub struct Explanation {
     pub messages: usize,
     /// A ciphertext's size in those of rank 1 and equal dimension: `(1 + 1 / k) / 2`. [dpad-he, sec. 4]
     pub size_of_rlwe: f64,
+    /// Every secret of these parameters, and how secure it is over exactly the moduli that its keys use.
+    pub secrets: Vec<SecretExplanation>,
     /// The temporary rank, if there is one.
     pub temporary: Option<TemporaryExplanation>,
     /// Shapes that reductions of the rank and conversions lead to.
     pub moves: Vec<MoveExplanation>,
     /// What computes.
     pub engine: String,
+}
+
+/// One secret in figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SecretExplanation {
+    /// Its name.
+    pub name: &'static str,
+    /// Module dimension.
+    pub dimension: usize,
+    /// How it is drawn.
+    pub distribution: String,
+    /// Bits of the largest modulus that a key to this secret has.
+    pub log2_qp: f64,
+    /// Estimated bits of security there.
+    pub security_bits: f64,
 }
 
 /// The temporary rank in figures. [dpad-he, sec. 3.2]
@@ -173,6 +191,7 @@ impl Params {
             product_slot_bits,
             messages: self.slot_count(),
             size_of_rlwe: (1.0 + 1.0 / rank) / 2.0,
+            secrets: self.explain_secrets(),
             temporary,
             moves: self.explain_moves(),
             engine: chain.ring().engine().describe(),
@@ -200,6 +219,42 @@ impl Params {
             .encapsulation()
             .map(|encapsulation| nearest_covered(self.degree() * self.rank(), SecretDistribution::FixedWeight(encapsulation.weight)));
         temporary.or(ephemeral).map(|nearest| nearest.to_string())
+    }
+
+    fn explain_secrets(&self) -> Vec<SecretExplanation> {
+        let words = |distribution: SecretDistribution| match distribution {
+            SecretDistribution::UniformTernary => "uniform ternary".to_owned(),
+            SecretDistribution::FixedWeight(weight) => format!("ternary of weight {weight}"),
+        };
+        let dimension = self.degree() * self.rank();
+        let log2_qp = self.log2_qp();
+        let mut secrets = vec![SecretExplanation {
+            name: "main",
+            dimension,
+            distribution: words(self.distribution_of(self.rank())),
+            log2_qp,
+            security_bits: self.base_estimate().bits(),
+        }];
+        if let Some(temporary) = self.temporary() {
+            let chain = temporary.chain();
+            secrets.push(SecretExplanation {
+                name: "temporary",
+                dimension: self.degree() * temporary.rank,
+                distribution: words(self.distribution_of(temporary.rank)),
+                log2_qp: chain.key_basis(self.max_level()).log2(chain.ring()),
+                security_bits: temporary.security_bits,
+            });
+        }
+        if let Some(encapsulation) = self.encapsulation() {
+            secrets.push(SecretExplanation {
+                name: "ephemeral",
+                dimension,
+                distribution: words(SecretDistribution::FixedWeight(encapsulation.weight)),
+                log2_qp: encapsulation.log2_qp,
+                security_bits: encapsulation.security_bits,
+            });
+        }
+        secrets
     }
 
     fn explain_temporary(&self) -> Option<TemporaryExplanation> {
@@ -260,8 +315,12 @@ impl fmt::Display for TemporaryExplanation {
         let bits = self.bits.iter().map(|b| format!("{b:.0}")).collect::<Vec<_>>().join("+");
         writeln!(
             f,
-            "  temporary  rank {} (dimension {}), primes {bits}: log2 P^ = {:.1}, log2 QP^ = {:.1}, mu = {} digits",
-            self.rank, self.dimension, self.log2_p, self.log2_qp, self.digits
+            "  temporary  rank {} (dimension {}), primes {bits}: log2 P^ = {:.1}, log2 QP^ = {:.1}, mu = {}",
+            self.rank,
+            self.dimension,
+            self.log2_p,
+            self.log2_qp,
+            counted(self.digits, "digit")
         )?;
         let bits = |bits: f64| if bits > 0.0 { format!("{bits:.1} bits") } else { "no estimate".to_owned() };
         writeln!(f, "             security {} there, {} at the rank itself", bits(self.security_bits), bits(self.base_security_bits))?;
@@ -309,6 +368,14 @@ impl fmt::Display for Explanation {
                 writeln!(f, "             the nearest combination in the security table is {nearest}")?;
             }
         }
+        // The main secret's line is the one above.
+        for secret in self.secrets.iter().skip(1) {
+            writeln!(
+                f,
+                "             secret \"{}\": {:.1} bits ({}, dimension {}) at log2 QP = {:.1}, the largest modulus of its keys",
+                secret.name, secret.security_bits, secret.distribution, secret.dimension, secret.log2_qp
+            )?;
+        }
         writeln!(f, "  ciphertext {:.2} MiB in memory, {:.2} MiB in a file when fresh", self.ciphertext_mib, self.ciphertext_file_mib)?;
         if self.rank > 1 {
             writeln!(
@@ -320,14 +387,16 @@ impl fmt::Display for Explanation {
         if self.digits > 0 && self.temporary.is_some() {
             writeln!(
                 f,
-                "  keys       {} digits; for products {:.1} MiB, one rotation {:.1} MiB in memory",
-                self.digits, self.relinearisation_key_mib, self.rotation_key_mib
+                "  keys       {}; for products {:.1} MiB, one rotation {:.1} MiB in memory",
+                counted(self.digits, "digit"),
+                self.relinearisation_key_mib,
+                self.rotation_key_mib
             )?;
         } else if self.digits > 0 {
             writeln!(
                 f,
-                "  keys       {} digits; relinearisation {:.1} MiB, one rotation {:.1} MiB in memory (files: 1/{} of it)",
-                self.digits,
+                "  keys       {}; relinearisation {:.1} MiB, one rotation {:.1} MiB in memory (files: 1/{} of it)",
+                counted(self.digits, "digit"),
                 self.relinearisation_key_mib,
                 self.rotation_key_mib,
                 self.rank + 1

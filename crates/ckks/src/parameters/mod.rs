@@ -1,5 +1,6 @@
 //! Parameters: a plain specification, checked into an immutable [`Params`] that everything else holds.
 
+use clathrate_arith::text::counted;
 use std::fmt;
 use std::sync::Arc;
 
@@ -55,7 +56,14 @@ struct Inner {
 
 impl fmt::Debug for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Params({}, degree {}, rank {}, {} levels)", self.0.spec.name, self.degree(), self.rank(), self.max_level().0 + 1)
+        write!(
+            f,
+            "Params({}, degree {}, rank {}, {})",
+            self.0.spec.name,
+            self.degree(),
+            self.rank(),
+            counted(self.max_level().0 + 1, "level")
+        )
     }
 }
 

@@ -5,6 +5,7 @@
 //! deviations stay below the spacing of primes. Every ciphertext of a level then has that level's scale exactly.
 
 use clathrate_arith::primes::{largest_primes, primes_near};
+use clathrate_arith::text::counted;
 use clathrate_lattice::{Chain, Level};
 
 use super::spec::ParamsSpec;
@@ -58,8 +59,9 @@ pub(super) fn choose(spec: &ParamsSpec) -> Result<Primes, CkksError> {
             } else {
                 Some(largest_primes(bits, step, 1, &used)?[0])
             };
-            let missing =
-                || CkksError::InvalidParams { reason: format!("no prime of {bits} bits is left at degree {}", spec.largest_degree()) };
+            let missing = || CkksError::InvalidParams {
+                reason: format!("no prime of {} is left at degree {}", counted(bits, "bit"), spec.largest_degree()),
+            };
             let prime = prime.ok_or_else(missing)?;
             used.push(prime);
             product *= prime as f64;

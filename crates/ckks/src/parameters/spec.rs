@@ -1,5 +1,6 @@
 //! The specification of a parameter set: plain data, as files and users write it.
 
+use clathrate_arith::text::counted;
 use clathrate_lattice::SecretDistribution;
 use serde::{Deserialize, Serialize};
 
@@ -118,12 +119,16 @@ impl ParamsSpec {
         let largest = self.largest_degree();
         let least = largest.ilog2() + 2;
         if let Some(bits) = sizes().find(|&&bits| bits < least || bits > 60) {
-            return refuse(format!("a prime of {bits} bits: at degree {largest} primes have {least} to 60 bits"));
+            return refuse(format!("a prime of {}: at degree {largest} primes have {least} to 60 bits", counted(*bits, "bit")));
         }
         match (self.temporary_rank, self.temporary.len()) {
             (None, 0) => {}
             (None, count) => {
-                return refuse(format!("`temporary` has {count} primes and there is no `temporary_rank`: set it, e.g. {}", self.rank + 1));
+                return refuse(format!(
+                    "`temporary` has {} and there is no `temporary_rank`: set it, e.g. {}",
+                    counted(count, "prime"),
+                    self.rank + 1
+                ));
             }
             (Some(rank), 0) => {
                 return refuse(format!(
@@ -147,10 +152,10 @@ impl ParamsSpec {
         }
         let room: u32 = self.steps.iter().flatten().sum();
         if self.log2_scale + 1.0 > f64::from(room) {
-            return refuse(format!("log2_scale {} leaves no room in a modulus of {room} bits", self.log2_scale));
+            return refuse(format!("log2_scale {} leaves no room in a modulus of {}", self.log2_scale, counted(room, "bit")));
         }
         if self.steps.len() == 1 && f64::from(base) < self.log2_scale + 1.0 {
-            return refuse(format!("the base step has {base} bits, the scale {}", self.log2_scale));
+            return refuse(format!("the base step has {}, the scale {}", counted(base, "bit"), self.log2_scale));
         }
         if let Some(weight) = self.secret_weight
             && !(1..=self.degree * self.rank).contains(&weight)

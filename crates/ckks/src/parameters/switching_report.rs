@@ -1,5 +1,6 @@
 //! How each level switches, what that takes and why: the figures of [`Params::switching_report`].
 
+use clathrate_arith::text::counted;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -230,7 +231,7 @@ impl fmt::Display for SwitchingReport {
         self.refused.iter().rev().try_for_each(|refused| writeln!(f, "{:>7}  no switch: {}", refused.level, refused.reason))?;
         let mib = |bytes: usize| bytes as f64 / MIB;
         let limit = self.key_expansion.map_or_else(|| "no limit".to_owned(), |factor| format!("limit {:.1}", factor * mib(self.key_bytes)));
-        writeln!(f, "  times      one switch of {} polynomial(s), predicted, one thread; {}", self.inputs, self.engine)?;
+        writeln!(f, "  times      one switch of {}, predicted, one thread; {}", counted(self.inputs, "polynomial"), self.engine)?;
         writeln!(
             f,
             "  memory     one key {:.1} MiB as made, {:.1} MiB derived with all levels in use ({limit}); at most {:.0} MiB derived from all keys",

@@ -1,5 +1,6 @@
 //! `clathrate inspect`: what a file says about itself, and whether each part of it is intact. Needs no parameters and no key.
 
+use clathrate_arith::text::counted;
 use clathrate_ckks::file::container::FORMAT_VERSION;
 use clathrate_ckks::file::{FileError, FileKind};
 use serde_json::{Value, json};
@@ -40,7 +41,7 @@ pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
     for section in reader.sections() {
         let checked = reader.section(section.name()).map(drop);
         let state = if checked.is_ok() { "intact" } else { "DAMAGED" };
-        lines.push(format!("  section    {:<16} {:>12} bytes  {state}", section.name(), section.length));
+        lines.push(format!("  section    {:<16} {:>18}  {state}", section.name(), counted(section.length, "byte")));
         sections.push(json!({ "name": section.name(), "bytes": section.length, "intact": checked.is_ok() }));
         damage = damage.or(checked.err());
     }

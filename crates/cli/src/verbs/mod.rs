@@ -1,20 +1,18 @@
 //! The verbs, one file each; and what several of them say.
 
-pub mod bench;
 pub mod decrypt;
 pub mod doctor;
 pub mod encrypt;
 pub mod inspect;
 pub mod keygen;
-pub mod machine;
 pub mod matmul;
 pub mod params;
 pub mod selftest;
-pub mod sequence;
 pub mod tune;
 
 use std::path::Path;
 
+use clathrate_arith::text::counted;
 use clathrate_ckks::{Ciphertext, Params};
 use serde_json::{Value, json};
 
@@ -34,12 +32,12 @@ fn warn_insecure(console: &Console, params: &Params) {
 /// A ciphertext in words.
 fn describe(ciphertext: &Ciphertext) -> String {
     format!(
-        "shape {:?}, {}, level {}, scale 2^{:.2}, {} polynomial bundle(s)",
+        "shape {:?}, {}, level {}, scale 2^{:.2}, {}",
         ciphertext.shape(),
         ciphertext.encoding().name(),
         ciphertext.level(),
         ciphertext.scale().log2(),
-        ciphertext.bundles().len()
+        counted(ciphertext.bundles().len(), "polynomial bundle")
     )
 }
 

@@ -7,6 +7,7 @@
 //! Steps come as late as their results are needed, where ciphertexts are shorter. Powers have the scale that their factors give;
 //! every part gets the scale that its sum asks for, by the scale of its coefficients; the whole ends at the canonical scale.
 
+use clathrate_arith::text::counted;
 use std::fmt;
 
 use clathrate_lattice::Level;
@@ -680,7 +681,7 @@ impl fmt::Display for PolynomialExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "polynomial of degree {} in the {} basis on [{}, {}]", self.degree, self.basis, self.domain.0, self.domain.1)?;
         if self.dropped > 0 {
-            writeln!(f, "  dropped    {} coefficients below 2^-50 of the largest", self.dropped)?;
+            writeln!(f, "  dropped    {} below 2^-50 of the largest", counted(self.dropped, "coefficient"))?;
         }
         writeln!(
             f,
@@ -691,8 +692,10 @@ impl fmt::Display for PolynomialExplanation {
         writeln!(f, "  powers     {}", if powers.is_empty() { "none" } else { &powers })?;
         writeln!(
             f,
-            "  work       {} products of ciphertexts, {} relinearisations with a rescale, {} other rescales",
-            self.products, self.relinearisations, self.rescales
+            "  work       {} of ciphertexts, {} with a rescale, {}",
+            counted(self.products, "product"),
+            counted(self.relinearisations, "relinearisation"),
+            counted(self.rescales, "other rescale")
         )?;
         match self.relinearisation_level {
             Some(level) => writeln!(f, "  keys       relinearisation, up to level {level}")?,

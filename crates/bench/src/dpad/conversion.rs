@@ -14,7 +14,7 @@ use super::sets::{Set, direct};
 use super::setting::{Keys, chain_extra, entropy, insert, key_bytes, lacking, peak_bytes};
 use super::{CONVERSION, Work};
 use crate::failure::Failure;
-use crate::verbs::bench::timing::Timer;
+use crate::timing::Timer;
 
 /// Measures `set`, where the paper does.
 pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use super::sets::{SETS, Set};
 use super::setting::{Keys, Setting, entropy, insert, key_bytes, lacking, peak_bytes};
 use super::{ROTATIONS, Work};
 use crate::failure::Failure;
-use crate::verbs::bench::timing::Timer;
+use crate::timing::Timer;
 
 /// The sets of Figure 4 (a).
 const BY_COUNT: [&str; 3] = ["I", "II", "III"];

@@ -5,9 +5,9 @@ use clathrate_arith::{Isa, Modulus, NttTable};
 use clathrate_ckks::CkksError;
 use serde_json::json;
 
-use super::timing::{Extra, Timer};
 use crate::failure::Failure;
-use crate::verbs::sequence::words;
+use crate::timing::{Extra, Timer};
+use clathrate_arith::sequence::words;
 
 /// Prime size: the presets' scaling primes.
 const PRIME_BITS: u32 = 40;

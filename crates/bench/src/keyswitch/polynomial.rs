@@ -16,8 +16,8 @@ use serde_json::json;
 use super::POLYNOMIAL;
 use super::setting::params;
 use crate::failure::Failure;
-use crate::verbs::bench::timing::{Extra, Timer};
-use crate::verbs::sequence::numbers;
+use crate::timing::{Extra, Timer};
+use clathrate_arith::sequence::numbers;
 
 /// The set of [level-aware, Table 4].
 pub const PRESET: &str = "level_aware";
@@ -63,7 +63,7 @@ fn under(timer: &Timer<'_>, preset: &str, keys: &str, params: &Params) -> Result
                 Values::Complex(_) => f64::INFINITY,
             };
             if error.is_nan() || error > TOLERANCE {
-                return Err(Failure::SelfTest { failed: 1, total: 1 });
+                return Err(Failure::slot_error(error, TOLERANCE));
             }
             let mut extra = Extra::new();
             let fields = json!({

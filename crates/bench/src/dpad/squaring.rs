@@ -15,7 +15,7 @@ use super::circuit::{deviation, encrypt, numbers};
 use super::sets::{Set, direct};
 use super::setting::{KeyBytes, Keys, announce, chain_extra, expansion, insert, key_bytes, lacking, peak_bytes};
 use crate::failure::Failure;
-use crate::verbs::bench::timing::{Timer, Times};
+use crate::timing::{Timer, Times};
 
 /// How often each series runs, at most and where it is long; the middle one is printed.
 const RUNS: (usize, usize) = (3, 1);

@@ -4,9 +4,9 @@ use clathrate_arith::aligned::AlignedWords;
 use clathrate_arith::kernels::stream::wrapping_sum;
 use serde_json::json;
 
-use super::timing::{Extra, Timer};
 use crate::failure::Failure;
-use crate::verbs::machine;
+use crate::timing::{Extra, Timer};
+use clathrate_arith::machine;
 
 /// The operation's name.
 pub const WORK: &str = "stream_read";
@@ -24,10 +24,10 @@ pub fn run(timer: &Timer<'_>) -> Result<(), Failure> {
     }
     let bytes = if timer.is_quick() { QUICK_BYTES } else { BYTES };
     let params = format!("{} MiB", bytes >> 20);
-    if let Some((_, free)) = machine::memory()
-        && (free as usize) < 2 * bytes
+    if let Some(memory) = machine::memory()
+        && (memory.free_bytes as usize) < 2 * bytes
     {
-        return timer.absent(WORK, &params, &format!("{} MiB of free memory", free >> 20));
+        return timer.absent(WORK, &params, &format!("{} MiB of free memory", memory.free_bytes >> 20));
     }
     let mut words = AlignedWords::zeroed(bytes / 8);
     let mut expected = 0u64;

@@ -9,10 +9,10 @@ use clathrate_lattice::Level;
 use num_complex::Complex64;
 use serde_json::json;
 
-use super::timing::{Extra, Timer};
 use crate::failure::Failure;
-use crate::verbs::machine;
-use crate::verbs::sequence::{numbers, words};
+use crate::timing::{Extra, Timer};
+use clathrate_arith::machine;
+use clathrate_arith::sequence::{numbers, words};
 
 /// Rotations that share one decomposition.
 const HOISTED: [i64; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -151,7 +151,7 @@ impl Bench<'_> {
         let mut extra = self.extra.clone();
         if let Some(error) = error {
             if error.is_nan() || error > TOLERANCE {
-                return Err(Failure::SelfTest { failed: 1, total: 1 });
+                return Err(Failure::slot_error(error, TOLERANCE));
             }
             extra.insert("max_error".to_owned(), json!(error));
         }
@@ -185,11 +185,11 @@ impl Bench<'_> {
         let relinearisation =
             needs.reach_of(clathrate_ckks::keys::Operation::Multiply).map_or(0.0, |_| explanation.relinearisation_key_mib);
         let needed = (rotations + relinearisation) * 1_048_576.0;
-        if let Some((_, free)) = machine::memory()
-            && needed > free as f64 * MEMORY_SHARE
+        if let Some(memory) = machine::memory()
+            && needed > memory.free_bytes as f64 * MEMORY_SHARE
         {
             let gib = |bytes: f64| bytes / 1_073_741_824.0;
-            let reason = format!("keys of {:.1} GiB do not fit in {:.1} GiB of free memory", gib(needed), gib(free as f64));
+            let reason = format!("keys of {:.1} GiB do not fit in {:.1} GiB of free memory", gib(needed), gib(memory.free_bytes as f64));
             self.timer.absent(work, &self.label, &reason)?;
             return Ok(None);
         }

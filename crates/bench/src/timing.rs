@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use crate::console::Console;
 use crate::failure::Failure;
+use crate::output::Output;
 
 /// What is known of a row beside its times.
 pub type Extra = Map<String, Value>;
@@ -53,8 +53,8 @@ impl Times {
 
 /// How long to repeat, and which operations.
 pub struct Timer<'a> {
-    console: &'a Console,
-    only: &'a [String],
+    output: Output,
+    only: &'a [&'static str],
     quick: bool,
     limits: Limits,
 }
@@ -73,10 +73,10 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 impl<'a> Timer<'a> {
-    /// A timer that prints to `console`.
-    pub fn new(console: &'a Console, quick: bool, only: &'a [String]) -> Self {
+    /// A timer that prints to `output`, of the operations in `only`, or of all where that is empty.
+    pub fn new(output: Output, quick: bool, only: &'a [&'static str]) -> Self {
         let (budget, least) = if quick { (150, 2) } else { (800, 3) };
-        Self { console, only, quick, limits: Limits { budget: Duration::from_millis(budget), least, most: MOST_RUNS } }
+        Self { output, only, quick, limits: Limits { budget: Duration::from_millis(budget), least, most: MOST_RUNS } }
     }
 
     /// The same with other limits.
@@ -91,7 +91,7 @@ impl<'a> Timer<'a> {
 
     /// Whether `work` is asked for.
     pub fn wants(&self, work: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|name| name == work)
+        self.only.is_empty() || self.only.contains(&work)
     }
 
     /// Times of `f`, one run before them; `before` goes before each run, not timed.
@@ -149,7 +149,7 @@ impl<'a> Timer<'a> {
 
     /// Tells people something that is no row.
     pub fn note(&self, text: &str) {
-        self.console.warn(text);
+        self.output.note(text);
     }
 
     /// Times `f` and prints a row; one run does `parts` parts, and times are per part. One run goes before the timed ones.
@@ -167,7 +167,7 @@ impl<'a> Timer<'a> {
             // What a run reads of memory, in 10^9 bytes per second.
             extra.insert("gb_per_s".to_owned(), json!(bytes / median / 1e6));
         }
-        self.console.line(&json!({
+        self.output.row(&json!({
             "work": work,
             "params": params,
             "who": "clathrate",
@@ -181,6 +181,6 @@ impl<'a> Timer<'a> {
 
     /// Prints a row for what could not be timed.
     pub fn absent(&self, work: &str, params: &str, reason: &str) -> Result<(), Failure> {
-        self.console.line(&json!({ "work": work, "params": params, "who": "clathrate", "absent": reason }))
+        self.output.row(&json!({ "work": work, "params": params, "who": "clathrate", "absent": reason }))
     }
 }

@@ -2,6 +2,9 @@
 
 use clathrate_lattice::switch::SwitchMethod;
 
+/// Derived keys may take this many times the bytes of a key: more than any plan uses.
+pub const UNLIMITED: f64 = 1000.0;
+
 /// The set of [level-aware].
 pub const EXPANSION_PRESET: &str = "level_aware";
 /// The set of [klss, Table 5].

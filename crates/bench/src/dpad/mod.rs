@@ -1,6 +1,6 @@
-//! `clathrate bench --set dpad`: RNS-CKKS, ModHE and DPad-HE at the paper's parameters. [dpad-he, sec. 5]
+//! `clathrate-bench --set dpad`: RNS-CKKS, ModHE and DPad-HE at the paper's parameters. [dpad-he, sec. 5]
 //!
-//! Sits above [`super::timing`]; prints rows that `bench/dpad.py` lays out as the paper's tables. [`sets`] names the parameters, [`setting`] is one
+//! Sits above [`crate::timing`]; prints rows that `bench/dpad.py` lays out as the paper's tables. [`sets`] names the parameters, [`setting`] is one
 //! set with its secret and switchers, [`circuit`] ciphertexts of known numbers, [`multiply`] times products, [`rotations`] rotations one after the other, [`conversion`] moves between MLWE
 //! and RLWE, [`squaring`] repeated squaring through all levels.
 
@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use clathrate_ckks::Runtime;
 
-use super::timing::{Limits, Timer};
 use crate::failure::Failure;
+use crate::timing::{Limits, Timer};
 pub use sets::names;
 
 /// A product of ciphertexts, relinearised and rescaled.
@@ -42,10 +42,10 @@ const PRODUCT_LIMITS: Limits = Limits { budget: Duration::from_millis(900), ..LI
 const QUICK_LIMITS: Limits = Limits { budget: Duration::from_millis(5), least: 3, most: 5 };
 
 /// Measures all sets, or those of `only`.
-pub fn run(timer: &Timer<'_>, only: &[String], runtime: &Runtime) -> Result<(), Failure> {
+pub fn run(timer: &Timer<'_>, only: &[&str], runtime: &Runtime) -> Result<(), Failure> {
     let limited = |limits| timer.with_limits(if timer.is_quick() { QUICK_LIMITS } else { limits });
     let (timer, patient) = (limited(LIMITS), limited(PRODUCT_LIMITS));
-    let wanted = |name: &str| only.is_empty() || only.iter().any(|known| known == name);
+    let wanted = |name: &str| only.is_empty() || only.contains(&name);
     for set in sets::SETS.iter().filter(|set| wanted(set.name) && timer.wants(MULTIPLY)) {
         multiply::run(&patient, set, runtime)?;
     }

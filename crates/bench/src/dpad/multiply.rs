@@ -9,7 +9,7 @@ use super::sets::Set;
 use super::setting::{KeyBytes, Keys, Setting, announce, entropy, insert, key_bytes, lacking, peak_bytes};
 use super::{MULTIPLY, Work};
 use crate::failure::Failure;
-use crate::verbs::bench::timing::{Extra, Timer};
+use crate::timing::{Extra, Timer};
 
 /// Most inputs per part of a key that is made in parts.
 const LONGEST_PART: usize = 4;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::SPLIT_LIMITS;
 use super::setting::Setting;
 use crate::failure::Failure;
-use crate::verbs::bench::timing::Timer;
+use crate::timing::Timer;
 
 /// Polynomials of a result.
 const COLUMNS: usize = 2;

@@ -4,14 +4,11 @@ use clathrate_ckks::parameters::DEFAULT_KEY_EXPANSION;
 use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy};
 use serde_json::json;
 
-use super::cells::level_primes;
+use super::cells::{UNLIMITED, level_primes};
 use super::setting::{Setting, choice_extra};
 use super::sweep::{Sweep, switch};
 use super::{SWITCH_PLANNED, SWITCH_UNLIMITED};
 use crate::failure::Failure;
-
-/// Derived keys may take so many times the bytes of a key: more than any plan wants.
-pub const UNLIMITED: f64 = 1000.0;
 
 /// Measures the plan at every level, with the usual memory for derived keys and with all that it wants.
 pub fn run(setting: &Setting<'_>, sweep: &Sweep<'_>) -> Result<(), Failure> {

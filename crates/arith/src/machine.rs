@@ -1,17 +1,17 @@
-//! What the machine is: processor, features, memory, as far as the operating system tells.
+//! The machine as the operating system describes it: processor, vector features, memory.
 
 use std::fs;
 
-use clathrate_arith::Isa;
-
-/// The processor's name.
+/// The processor's name, or the architecture where the system does not tell.
+#[must_use]
 pub fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")).and_then(|rest| rest.split_once(':'));
     name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
 }
 
-/// The vector features that kernels ask for, and whether they are there.
+/// The vector features that kernels need, each with whether this processor has it.
+#[must_use]
 pub fn features() -> Vec<(&'static str, bool)> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -29,23 +29,28 @@ pub fn features() -> Vec<(&'static str, bool)> {
     Vec::new()
 }
 
-/// Memory in bytes: all of it, and what is free for this process; the smaller of machine and control group.
-pub fn memory() -> Option<(u64, u64)> {
+/// Bytes of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// All that this process may use.
+    pub total_bytes: u64,
+    /// What is free of it now.
+    pub free_bytes: u64,
+}
+
+/// This process's memory: the smaller of the machine's and the control group's limit; none where the system does not tell.
+#[must_use]
+pub fn memory() -> Option<Memory> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let field = |name: &str| -> Option<u64> {
         let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
         rest.trim_start_matches(':').split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
     };
-    let (mut total, mut free) = (field("MemTotal")?, field("MemAvailable")?);
+    let (mut total_bytes, mut free_bytes) = (field("MemTotal")?, field("MemAvailable")?);
     let number = |path: &str| fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
     if let Some(limit) = number("/sys/fs/cgroup/memory.max") {
-        total = total.min(limit);
-        free = free.min(limit.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
+        total_bytes = total_bytes.min(limit);
+        free_bytes = free_bytes.min(limit.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
     }
-    Some((total, free))
-}
-
-/// Names of kernels, slowest first.
-pub fn names(kernels: &[Isa]) -> Vec<&'static str> {
-    kernels.iter().map(|isa| isa.name()).collect()
+    Some(Memory { total_bytes, free_bytes })
 }

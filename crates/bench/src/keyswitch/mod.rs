@@ -1,6 +1,6 @@
-//! `clathrate bench --set keyswitch`: every way to switch at every level, as the two papers on key switching measure theirs.
+//! `clathrate-bench --set keyswitch`: every way to switch at every level, as the two papers on key switching measure theirs.
 //!
-//! Sits above [`super::timing`]; prints rows that `bench/keyswitch.py` lays out as the papers' tables. [`setting`] is one parameter set with its
+//! Sits above [`crate::timing`]; prints rows that `bench/keyswitch.py` lays out as the papers' tables. [`setting`] is one parameter set with its
 //! key, [`cells`] says what is measured, [`sweep`] measures fixed choices, [`split`] where their time goes, [`planned`] the plan's,
 //! [`operations`] whole products and rotations, [`polynomial`] polynomials of ciphertexts.
 
@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use clathrate_ckks::Runtime;
 
-use super::timing::{Limits, Timer};
 use crate::failure::Failure;
+use crate::timing::{Limits, Timer};
 use setting::Setting;
 use sweep::Sweep;
 
@@ -49,9 +49,9 @@ const SPLIT_LIMITS: Limits = Limits { budget: Duration::from_millis(60), least: 
 const QUICK_LIMITS: Limits = Limits { budget: Duration::from_millis(10), least: 3, most: 5 };
 
 /// Measures all of `only`, or all sets where that is empty.
-pub fn run(timer: &Timer<'_>, only: &[String], runtime: &Runtime) -> Result<(), Failure> {
+pub fn run(timer: &Timer<'_>, only: &[&str], runtime: &Runtime) -> Result<(), Failure> {
     let timer = timer.with_limits(if timer.is_quick() { QUICK_LIMITS } else { LIMITS });
-    for preset in PRESETS.into_iter().filter(|&preset| only.is_empty() || only.iter().any(|name| name == preset)) {
+    for preset in PRESETS.into_iter().filter(|&preset| only.is_empty() || only.contains(&preset)) {
         switches(&timer, preset, runtime)?;
         if preset == polynomial::PRESET && timer.wants(POLYNOMIAL) {
             polynomial::run(&timer, preset, runtime)?;

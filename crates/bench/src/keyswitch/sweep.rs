@@ -9,8 +9,7 @@ use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy, SwitchTables};
 use clathrate_lattice::{Bundle, Eval, Level, SwitchKey, Switcher};
 use serde_json::json;
 
-use super::cells::{EXPANDED_DIGITS, KEY_DIGITS, candidates, level_primes, paper_sizes};
-use super::planned::UNLIMITED;
+use super::cells::{EXPANDED_DIGITS, KEY_DIGITS, UNLIMITED, candidates, level_primes, paper_sizes};
 use super::setting::{Input, Setting};
 use super::{EXPAND, SWITCH, split};
 use crate::failure::Failure;

@@ -11,8 +11,8 @@ use clathrate_lattice::{Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, 
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::verbs::bench::timing::{Extra, Timer};
-use crate::verbs::machine;
+use crate::timing::{Extra, Timer};
+use clathrate_arith::machine;
 
 /// Most bytes of keys that plans derive.
 pub const FORM_BYTES: usize = 6 << 30;
@@ -112,7 +112,7 @@ pub fn expansion(keys: &[KeyBytes]) -> f64 {
 
 /// Why `bytes` are not taken, where they do not fit.
 pub fn lacking(bytes: usize) -> Option<String> {
-    let free = machine::memory().map_or(MOST_BYTES, |(_, free)| (free as f64 * MEMORY_SHARE) as usize);
+    let free = machine::memory().map_or(MOST_BYTES, |memory| (memory.free_bytes as f64 * MEMORY_SHARE) as usize);
     let most = free.min(MOST_BYTES);
     (bytes > most).then(|| format!("keys would take {:.1} GB while they are made, at most {:.1} GB are there", gb(bytes), gb(most)))
 }
@@ -251,7 +251,7 @@ impl<'a> Setting<'a> {
         let agree = indices.iter().enumerate().all(|(row, &index)| centred(row, index).eq(centred(0, indices[0])));
         let largest = centred(0, indices[0]).map(i64::unsigned_abs).max().unwrap_or(0) as f64;
         let bits = largest.max(1.0).log2();
-        if agree && bits <= MOST_NOISE_BITS { Ok(bits) } else { Err(Failure::SelfTest { failed: 1, total: 1 }) }
+        if agree && bits <= MOST_NOISE_BITS { Ok(bits) } else { Err(Failure::noise(bits, agree, MOST_NOISE_BITS)) }
     }
 
     /// What rows tell of the chain: where nothing goes by the temporary rank, nothing of it.

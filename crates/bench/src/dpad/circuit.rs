@@ -4,7 +4,7 @@ use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, Encoding, SecretKey};
 
 use crate::failure::Failure;
-use crate::verbs::sequence;
+use clathrate_arith::sequence;
 
 /// Numbers in `[-LARGEST, LARGEST)`: squared again and again they neither grow nor, at first, vanish.
 const LARGEST: f64 = 0.9;
@@ -29,5 +29,5 @@ pub fn deviation(owner: &SecretKey, ciphertext: &Ciphertext, expected: &[f64]) -
         Values::Real(found) if found.len() == expected.len() => found.iter().zip(expected).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max),
         _ => f64::INFINITY,
     };
-    if error.is_nan() || error > TOLERANCE { Err(Failure::SelfTest { failed: 1, total: 1 }) } else { Ok(error) }
+    if error.is_nan() || error > TOLERANCE { Err(Failure::slot_error(error, TOLERANCE)) } else { Ok(error) }
 }

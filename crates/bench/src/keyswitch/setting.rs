@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use clathrate_arith::packing::{VECTOR, packed_bits};
-use clathrate_ckks::{Params, Runtime};
+use clathrate_arith::text::counted;
+use clathrate_ckks::{CkksError, Params, Runtime};
 use clathrate_lattice::switch::{MethodMap, Planner, SwitchMethod, SwitchPolicy, SwitchTables};
 use clathrate_lattice::{
     Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
@@ -11,8 +12,8 @@ use clathrate_lattice::{
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::verbs::bench::timing::{Extra, Timer};
-use crate::verbs::machine;
+use crate::timing::{Extra, Timer};
+use clathrate_arith::machine;
 
 /// By how much a quick run's degree is smaller, as a power of two.
 const QUICK_SHIFT: u32 = 5;
@@ -90,7 +91,10 @@ impl<'a> Setting<'a> {
     /// The level with so many ciphertext primes.
     pub fn level(&self, primes: usize) -> Result<Level, Failure> {
         let level = self.chain().level_of(&Basis::new(0..primes));
-        level.ok_or_else(|| Failure::Usage(format!("{} has no level with {primes} primes", self.preset)))
+        level.ok_or_else(|| {
+            let reason = format!("{} has no level with {}", self.preset, counted(primes, "prime"));
+            Failure::Core(CkksError::InvalidParams { reason })
+        })
     }
 
     /// A switcher of its own, for keys of one input.
@@ -150,7 +154,7 @@ impl<'a> Setting<'a> {
         let agree = indices.iter().enumerate().all(|(row, &index)| centred(row, index).eq(centred(0, indices[0])));
         let largest = centred(0, indices[0]).map(i64::unsigned_abs).max().unwrap_or(0) as f64;
         let bits = largest.max(1.0).log2();
-        if agree && bits <= MOST_NOISE_BITS { Ok(bits) } else { Err(Failure::SelfTest { failed: 1, total: 1 }) }
+        if agree && bits <= MOST_NOISE_BITS { Ok(bits) } else { Err(Failure::noise(bits, agree, MOST_NOISE_BITS)) }
     }
 
     /// Bytes of key that one switch by `plan` reads: two polynomials per digit, and per key digit.
@@ -218,7 +222,7 @@ pub fn choice_extra(choice: SwitchMethod) -> Extra {
 
 /// Why `bytes` more are not taken, where they do not fit.
 fn lacking(bytes: f64) -> Option<String> {
-    let (_, free) = machine::memory()?;
+    let free = machine::memory()?.free_bytes;
     let enough = bytes <= free as f64 * MEMORY_SHARE;
     (!enough).then(|| format!("{:.1} GB do not fit in {:.1} GB of free memory", bytes / 1e9, free as f64 / 1e9))
 }
