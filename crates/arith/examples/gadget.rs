@@ -23,7 +23,7 @@ struct Set {
     digit: usize,
     /// Special primes at the end of the basis.
     special: usize,
-    /// Bits and number of auxiliary primes, and how many primes of the key go into one of its digits: the key-decomposed form.
+    /// Bits and number of auxiliary primes, and how many primes of the key go into one of its digits: the KLSS representation.
     auxiliary: Option<(f64, usize, usize)>,
 }
 

@@ -99,7 +99,7 @@ fn choices_that_fit_no_level_are_refused_with_numbers() {
     assert!(refused(spec(1, 12), SwitchMethod::hybrid(0)).contains("ask for 1 to"));
     assert!(refused(spec(1, 12), SwitchMethod::hybrid(99)).contains("99 special primes: 13 primes are free"));
     assert!(refused(spec(1, 12), SwitchMethod::klss(2, 0)).contains("1 prime or more"));
-    assert!(refused(spec(1, 3), SwitchMethod::klss(1, 2)).contains("this one has 6: use the hybrid engine"));
+    assert!(refused(spec(1, 3), SwitchMethod::klss(1, 2)).contains("this one has 6: use the hybrid method"));
 }
 
 #[test]

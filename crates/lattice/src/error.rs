@@ -175,7 +175,7 @@ pub enum LatticeError {
         /// Highest level of the keys.
         reach: usize,
     },
-    /// Too few auxiliary primes for key-decomposed switching.
+    /// Too few auxiliary primes for KLSS switching.
     #[error(
         "key digits of {bits:.0} bits need an auxiliary modulus of {needed:.0} bits, the chain's has {available:.0}: use shorter digits"
     )]

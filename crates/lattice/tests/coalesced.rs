@@ -41,7 +41,7 @@ fn own(gadget: &Gadget, plan: &SwitchTables, run: std::ops::Range<usize>) -> Vec
     run.flat_map(|k| gadget.digits()[k].indices().to_vec()).filter(|&i| plan.basis().row_of(i).is_some()).collect()
 }
 
-/// The plans of a level: as made, coalesced, and key-decomposed, with as many special primes as there may be.
+/// The plans of a level: as made, coalesced, and KLSS, with as many special primes as there may be.
 fn plans(switcher: &Switcher, level: Level, reach: Level) -> Vec<Arc<SwitchTables>> {
     let specials = 1..=chain_length(switcher.chain());
     let ways = specials.flat_map(|special| {

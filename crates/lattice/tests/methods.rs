@@ -48,7 +48,7 @@ impl Case {
         }
     }
 
-    /// Switches by every way there is at `level` with `special` special primes, and holds all of them to the hybrid engine's product. Tells whether
+    /// Switches by every way there is at `level` with `special` special primes, and holds all of them to the hybrid method's product. Tells whether
     /// there is any.
     fn check(&self, level: Level, special: usize, rng: &mut SecretRng) -> bool {
         let Some(hybrid) = self.plan(SwitchMethod::hybrid(special), level) else { return false };

@@ -175,7 +175,7 @@ fn hoisted_digits_and_shared_mod_downs_are_counted_once() {
         counted.meter.take();
         let digits = switcher.decompose_by(&plan, &u).expect("digits");
         let decomposition = counted.meter.take();
-        // Eval form in: the hybrid engine leaves each digit's own rows as they are.
+        // Eval form in: the hybrid method leaves each digit's own rows as they are.
         let forward = plan.key_digits().map_or(d * tilde - l, |(_, primes)| d * primes);
         assert_eq!((decomposition.inverse, decomposition.forward, decomposition.hadamard), (l, forward, 0));
         let mut sum = switcher.inner_product(&[&digits], &counted.key).expect("product");
@@ -231,7 +231,7 @@ fn planned_maps_count_the_transforms_and_products_that_their_switches_take() {
             counted.meter.take();
             assert_eq!(switcher.switch(&[&u], &key).expect("switch"), switched);
             let counts = counted.meter.take();
-            // Levels below the highest of a key-decomposed form may use more auxiliary primes than they would need alone.
+            // Levels below the highest of a KLSS representation may use more auxiliary primes than they would need alone.
             let shared =
                 row.method.key_digit.is_some() && map.rows.iter().any(|other| other.method == row.method && other.level > row.level);
             let told = (row.counts.transforms.iter().sum::<f64>(), row.counts.products);

@@ -35,7 +35,7 @@ pub fn run(setting: &Setting<'_>, sweep: &Sweep<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// For each length of digits the hybrid engine, and the other with the key digits that were fastest.
+/// For each length of digits the hybrid method, and the other with the key digits that were fastest.
 fn choices(setting: &Setting<'_>, sweep: &Sweep<'_>) -> Vec<SwitchMethod> {
     let (_, longest) = paper_sizes(setting.preset);
     let of_digit = |digit: usize| {

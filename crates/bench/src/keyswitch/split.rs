@@ -22,7 +22,7 @@ struct Parts<'p> {
     plan: &'p SwitchTables,
     /// Moduli that digits and keys are multiplied over.
     moduli: Vec<usize>,
-    /// Key digits; one for the hybrid engine.
+    /// Key digits; one for the hybrid method.
     groups: usize,
 }
 
@@ -62,7 +62,7 @@ impl Parts<'_> {
         let (digits, level) = (self.plan.digit_count() as f64, of(self.plan.basis().indices())?);
         let products = of(&self.moduli)?;
         let columns = COLUMNS as f64;
-        // Of the hybrid engine's digits, those primes that they are made of need no transform: together, the level's.
+        // Of the hybrid method's digits, those primes that they are made of need no transform: together, the level's.
         let (digits, sums) = if self.is_hybrid() {
             (digits * products - level, columns * of(self.plan.special().indices())?)
         } else {

@@ -82,7 +82,7 @@ const MOST_AUXILIARY: usize = 16;
 /// Bits of auxiliary primes: of the fastest transforms' class.
 const AUXILIARY_BITS: u32 = 45;
 
-/// The auxiliary primes of key-decomposed switching; they belong to no modulus of the scheme.
+/// The auxiliary primes of KLSS switching; they belong to no modulus of the scheme.
 pub(super) fn auxiliary(spec: &ParamsSpec, primes: &Primes) -> Result<Vec<u64>, CkksError> {
     if spec.special.is_empty() || primes.moduli.len() < LEAST_PRIMES {
         return Ok(Vec::new());

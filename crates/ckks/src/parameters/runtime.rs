@@ -8,19 +8,19 @@ use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
 
 use crate::error::CkksError;
 
-/// Bytes that may be derived from one key, in multiples of its own: room for each halving of the number of digits, and for key-decomposed
+/// Bytes that may be derived from one key, in multiples of its own: room for each halving of the number of digits, and for KLSS
 /// forms of the top levels.
 pub const DEFAULT_KEY_EXPANSION: f64 = 4.0;
 
-/// How levels switch. Results agree up to noise, whichever it is.
+/// Which switching method each level uses. Results agree up to noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Switching {
-    /// The fastest way at each level, by a cost model and within the memory limits.
+    /// The fastest method at each level, by a cost model and within the memory limits.
     #[default]
     Fastest,
-    /// Keys as they were made, at every level: nothing is derived from them.
+    /// The hybrid method with the generated keys unchanged, at every level.
     AsMade,
-    /// One way at every level; where a level cannot switch that way, an error says so.
+    /// One method at every level. A level at which the method is impossible gives an error.
     Fixed(SwitchMethod),
 }
 

@@ -1,6 +1,6 @@
 //! What a switch's products are before their mod-down: a bundle over the extended modulus, `P` times as large.
 //!
-//! The engines leave it in different forms: the hybrid one in Eval form, the key-decomposed one in Coeff form. A sum keeps a part of each kind,
+//! The engines leave it in different forms: the hybrid one in Eval form, the KLSS one in Coeff form. A sum keeps a part of each kind,
 //! so that products of both engines, and terms that need no switch, share one mod-down without a transform between.
 
 use std::borrow::Cow;

@@ -30,7 +30,7 @@ pub struct Switcher {
     chain: Arc<Chain>,
     gadget: Arc<Gadget>,
     policy: SwitchPolicy,
-    /// Inputs that one key has at most: the key-decomposed engine's auxiliary modulus is made for them.
+    /// Most inputs of one key: the auxiliary modulus of the KLSS method is chosen for that many.
     inputs: usize,
     derived: Arc<DerivedKeyCache>,
     tables: Mutex<HashMap<TablesId, Arc<SwitchTables>>>,
@@ -38,7 +38,7 @@ pub struct Switcher {
     maps: Mutex<HashMap<Level, Arc<MethodMap>>>,
 }
 
-/// What names the tables of a level: the level, how it switches, and the level of the keys it borrows primes from.
+/// Identifies tables: the level, the method, and the highest level of the keys, whose unused primes may serve as special ones.
 type TablesId = (Level, SwitchMethod, Level);
 
 /// Inputs given in any way, as views.
@@ -47,7 +47,7 @@ fn views<'a, D: Domain, P: Copy + Into<PolyRef<'a, D>>>(inputs: &[P]) -> Vec<Pol
 }
 
 impl Switcher {
-    /// A switcher for `chain` with the keys of `gadget`, used as they were made.
+    /// A switcher for `chain` and keys made with `gadget`, which uses the generated keys unchanged (hybrid method).
     ///
     /// # Errors
     /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch; [`LatticeError::BasisMismatch`] where the gadget was made for
@@ -57,7 +57,7 @@ impl Switcher {
         Self::with_policy(chain, gadget, policy, 1, DEFAULT_DERIVED_KEY_BYTES)
     }
 
-    /// A switcher that chooses by `policy`, for keys of at most `inputs` inputs, keeping at most `derived_bytes` of derived keys.
+    /// A switcher that chooses methods by `policy`, for keys of at most `inputs` inputs, and caches at most `derived_bytes` bytes of derived keys.
     ///
     /// # Errors
     /// As [`Switcher::new`].
@@ -101,7 +101,7 @@ impl Switcher {
         &self.gadget
     }
 
-    /// How it chooses.
+    /// How methods are chosen.
     #[must_use]
     pub fn policy(&self) -> &SwitchPolicy {
         &self.policy
@@ -116,7 +116,7 @@ impl Switcher {
         Some(maps.entry(reach).or_insert_with(planned).clone())
     }
 
-    /// How `level` switches with keys of level `reach`.
+    /// The method of `level` for keys of level `reach`.
     fn method(&self, level: Level, reach: Level) -> SwitchMethod {
         match &self.policy {
             SwitchPolicy::Fixed(method) => *method,
@@ -127,7 +127,7 @@ impl Switcher {
         }
     }
 
-    /// The keys derived so far.
+    /// The cache of derived keys.
     #[must_use]
     pub fn derived_keys(&self) -> &DerivedKeyCache {
         &self.derived
@@ -141,7 +141,7 @@ impl Switcher {
         self.tables_for(level, self.chain.max_level())
     }
 
-    /// The tables of `level` for keys of level `reach`: it borrows the primes of steps above `level` that those keys have.
+    /// The tables of `level` for keys of level `reach`: the primes of steps above `level` that those keys have may serve as special primes.
     ///
     /// # Errors
     /// As [`Switcher::tables`]; [`LatticeError::KeyLevelTooLow`].
@@ -151,7 +151,7 @@ impl Switcher {
         self.tables_of_method(method, level, reach)
     }
 
-    /// The tables of one method, whatever the policy: for tests and benchmarks.
+    /// The tables of a given method, whatever the policy says: for tests and benchmarks.
     ///
     /// # Errors
     /// As [`Switcher::tables_for`].
@@ -194,7 +194,7 @@ impl Switcher {
         self.chain.level_of(basis).ok_or(LatticeError::BasisMismatch { left: basis.len(), right: self.chain.basis(max).len() })
     }
 
-    /// Unit operations of one switch by `tables`, of `inputs` polynomials to `columns` (rank and bodies): what a planner's times come from.
+    /// Unit operations of one switch by `tables`, of `inputs` polynomials to `columns` (rank and bodies): the planner multiplies these by measured times.
     #[must_use]
     pub fn counts(&self, tables: &SwitchTables, inputs: usize, columns: usize) -> SwitchCounts {
         cost::counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs, columns)
@@ -206,9 +206,9 @@ impl Switcher {
         cost::decomposition_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs)
     }
 
-    /// Decomposes `u` for keys of the chain's highest level; reuse the digits under as many keys as there are.
+    /// Decomposes `u` into digits, for keys of the chain's highest level. The digits can be multiplied with any number of keys.
     ///
-    /// Cost with the hybrid engine: `l` inverse transforms, then `d (l + k) - l` forward ones: a digit's own rows need none. With the key-decomposed one:
+    /// Cost with the hybrid method: `l` inverse transforms, then `d (l + k) - l` forward ones, because the rows of a digit's own primes need none. With KLSS:
     /// `l` inverse, `d r'` forward.
     ///
     /// # Errors
@@ -218,7 +218,7 @@ impl Switcher {
         self.decompose_by(&self.tables(self.level_of(u)?)?, u)
     }
 
-    /// As [`Switcher::decompose`], by tables of the caller's choice: [`Switcher::tables_for_keys`] finds the one that a set of keys shares.
+    /// As [`Switcher::decompose`], by given tables: [`Switcher::tables_for_keys`] finds the tables that several keys can share.
     ///
     /// # Errors
     /// As [`Switcher::decompose`].
@@ -264,7 +264,7 @@ impl Switcher {
         hybrid::reading(tables, inputs, key, self.derived.get(&tables.representation, key)?)
     }
 
-    /// Derives now what a switch at `level` would derive from `key` on first use; tells the bytes it takes.
+    /// Derives the representation of `key` that a switch at `level` would otherwise derive on first use; returns its bytes.
     ///
     /// # Errors
     /// As [`Switcher::inner_product`].
@@ -274,8 +274,8 @@ impl Switcher {
         Ok(tables.representation.bytes_for(key.ring(), key.inputs(), key.columns()))
     }
 
-    /// [`Switcher::decompose`] and [`Switcher::inner_product`] in one pass over the extended rows: for inputs that one key alone
-    /// switches. The same result bit for bit; the digits never exist as a whole, so it moves less memory.
+    /// [`Switcher::decompose`] and [`Switcher::inner_product`] in one pass over the rows, for inputs that only one key switches. The result is the
+    /// same bit for bit; less memory is moved, because the digits are never stored as a whole.
     ///
     /// # Errors
     /// As the two; [`LatticeError::BasisMismatch`] where the inputs differ in level.
@@ -288,7 +288,7 @@ impl Switcher {
         self.product_by(&tables, &inputs, key)
     }
 
-    /// As [`Switcher::product`], by tables of the caller's choice.
+    /// As [`Switcher::product`], by given tables.
     ///
     /// # Errors
     /// As [`Switcher::product`].
@@ -305,7 +305,7 @@ impl Switcher {
         hybrid::product(tables, &forms, &reading)
     }
 
-    /// As [`Switcher::product`], from Coeff form: where what is to be decomposed was just divided there. [dpad-he, sec. 3.3.1, second stage]
+    /// As [`Switcher::product`], from Coeff form: for polynomials that a division has just left in that form. [dpad-he, sec. 3.3.1, second stage]
     ///
     /// # Errors
     /// As [`Switcher::product`].
@@ -318,7 +318,7 @@ impl Switcher {
         self.product_coeff_by(&tables, &inputs, key)
     }
 
-    /// As [`Switcher::product_coeff`], by tables of the caller's choice.
+    /// As [`Switcher::product_coeff`], by given tables.
     ///
     /// # Errors
     /// As [`Switcher::product`].
@@ -333,7 +333,7 @@ impl Switcher {
         hybrid::product(tables, &forms, &reading)
     }
 
-    /// Refuses plans of another chain or gadget.
+    /// Refuses tables of another chain or gadget.
     fn check_plan(&self, tables: &SwitchTables) -> Result<(), LatticeError> {
         if !self.chain.ring().same_as(tables.ring()) {
             return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: tables.ring().degree() });
@@ -370,8 +370,8 @@ impl Switcher {
         self.tables_for_keys(level, &[key])
     }
 
-    /// The tables of `level` that all `keys` serve: the policy's, or, where keys derived for it would not fit the budget or have more
-    /// inputs than this switcher is made for, the keys as they were made.
+    /// The tables of `level` for several keys: those of the policy's method, or, where the keys derived for it would exceed the budget or have more
+    /// inputs than this switcher is made for, those of the generated keys.
     ///
     /// # Errors
     /// [`LatticeError::KeyLevelTooLow`]; as [`Switcher::tables`].
@@ -428,7 +428,7 @@ impl Switcher {
         self.switch_coeff_by(&tables, &inputs, key)
     }
 
-    /// As [`Switcher::switch_coeff`], by tables of the caller's choice.
+    /// As [`Switcher::switch_coeff`], by given tables.
     ///
     /// # Errors
     /// As [`Switcher::switch_coeff`].
