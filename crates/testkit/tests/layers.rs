@@ -475,14 +475,13 @@ fn unsafe_code_stays_in_the_kernels_and_buffers_of_arith() {
 }
 
 /// Words that reach into the memory of residues, or compute on words of one row: nothing above arith names them.
-const INSIDE_RESIDUES: [&str; 12] = [
+const INSIDE_RESIDUES: [&str; 11] = [
     "row_mut",
     "host",
     "host_mut",
     "of_words",
     "device",
     "DeviceMemory",
-    "Memory",
     "AlignedWords",
     "RowKernel",
     "multiply_mod",
