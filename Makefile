@@ -37,14 +37,19 @@ demo: build
 
 test: test-rust test-python
 
+# A representative part once more on an engine whose memory the host cannot address.
+REMOTE_PART := -p clathrate-lattice -p clathrate-ckks --test bundle --test degree --test switch --test methods --test allocations --test evaluator --test ranks --test files
+
 test-rust:
 	$(CARGO) test --workspace --locked
+	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked $(REMOTE_PART)
 
 test-python: build
 	$(BIN)/python -m pytest -q tests/python bench
 
 test-full: build
 	$(CARGO) test --workspace --locked --release -- --include-ignored
+	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	$(BIN)/python -m pytest -q tests/python --full
 
 # Ours and the peers in one run: at most 15 minutes after the first installation, QUICK=1 at most 2.

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use crate::automorphism::Automorphism;
 use crate::buffer::{Buffer, Rows, RowsMut};
-use crate::conversion::BaseConversion;
+use crate::conversion::{BaseConversion, Rounding};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
@@ -225,6 +225,14 @@ pub trait Engine: Send + Sync + Debug {
     );
 
     // Changes of the modulus.
+
+    /// Prepares the conversion of `x * c` from the moduli `sources` to the moduli `targets`, `constants[i]` being `c` modulo source `i`. An engine with
+    /// memory of its own adds tables there ([`BaseConversion::with_engine_tables`]).
+    ///
+    /// Returns `None` when a source modulus is not coprime to the others.
+    fn base_conversion(&self, sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<BaseConversion> {
+        BaseConversion::new(self.moduli(), sources, targets, constants, rounding)
+    }
 
     /// Base conversion in Coeff form: the conversion's sources are the rows of `x` from 0 on, its target `t` goes to row `out_rows[t]` of `out`.
     fn convert(&self, conversion: &BaseConversion, x: Rows<'_>, out: RowsMut<'_>, out_rows: &[usize]);

@@ -29,7 +29,7 @@ pub mod text;
 
 pub use automorphism::{Automorphism, GaloisElement};
 pub use buffer::{Buffer, DeviceMemory, Memory, Rows, RowsMut};
-pub use conversion::{BaseConversion, Rounding};
+pub use conversion::{BaseConversion, EngineTables, Rounding};
 pub use cpu::CpuEngine;
 pub use engine::{Dividend, DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput};
 pub use error::ArithError;

@@ -344,7 +344,7 @@ fn specifications_out_of_range_are_refused() {
     let with = |edit: fn(&mut ParamsSpec)| {
         let mut spec = spec(base);
         edit(&mut spec);
-        Params::new(spec, &Runtime::default())
+        Params::new(spec, &common::base_runtime())
     };
     assert!(with(|_| ()).is_ok());
     assert_refused!(with(|s| s.degree = 0), CkksError::InvalidParams { .. }, "degree 0", "2^3 to 2^17");
@@ -361,7 +361,7 @@ fn specifications_out_of_range_are_refused() {
     for (scale, shown) in [(f64::NAN, "NaN"), (f64::INFINITY, "inf"), (-40.0, "-40"), (0.0, "0"), (121.0, "121")] {
         let mut spec = spec(base);
         spec.log2_scale = scale;
-        assert_refused!(Params::new(spec, &Runtime::default()), CkksError::InvalidParams { .. }, shown, "4 to 120");
+        assert_refused!(Params::new(spec, &common::base_runtime()), CkksError::InvalidParams { .. }, shown, "4 to 120");
     }
     assert_refused!(with(|s| s.log2_scale = 90.0), CkksError::InvalidParams { .. }, "90", "no room");
     assert_refused!(with(|s| s.secret_weight = Some(0)), CkksError::InvalidParams { .. }, "secret_weight 0", "64");
@@ -369,12 +369,12 @@ fn specifications_out_of_range_are_refused() {
     for bits in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let mut spec = spec(base);
         spec.digit_bits = Some(bits);
-        assert_refused!(Params::new(spec, &Runtime::default()), CkksError::InvalidParams { .. }, "digit_bits");
+        assert_refused!(Params::new(spec, &common::base_runtime()), CkksError::InvalidParams { .. }, "digit_bits");
     }
     assert_refused!(with(|s| s.digit_bits = Some(500.0)), CkksError::Lattice(LatticeError::DigitTooLarge { .. }), "40");
     assert_refused!(with(|s| s.special = vec![20]), CkksError::Lattice(LatticeError::DigitTooLarge { .. }), "30");
-    assert_refused!(Params::preset("no such", &Runtime::default()), CkksError::UnknownPreset { .. }, "no such", "n14", "matmul");
-    let isa = Runtime { isa: Some("abacus".to_owned()), ..Runtime::default() };
+    assert_refused!(Params::preset("no such", &common::base_runtime()), CkksError::UnknownPreset { .. }, "no such", "n14", "matmul");
+    let isa = Runtime { isa: Some("abacus".to_owned()), ..common::base_runtime() };
     assert_refused!(Params::preset("insecure_tiny", &isa), CkksError::Arith(_), "abacus");
 }
 
@@ -451,7 +451,7 @@ fn random_specifications_never_panic_and_what_they_make_works() {
         {
             assert_eq!(toml::from_str::<ParamsSpec>(&text).expect("what was written reads"), spec, "{text}");
         }
-        let Ok(params) = Params::new(spec.clone(), &Runtime::default()) else {
+        let Ok(params) = Params::new(spec.clone(), &common::base_runtime()) else {
             refused += 1;
             continue;
         };
@@ -507,7 +507,7 @@ fn random_specification_texts_never_panic() {
         if let Ok(spec) = toml::from_str::<ParamsSpec>(&text) {
             parsed += 1;
             if spec.degree <= 1024 {
-                let _ = Params::new(spec, &Runtime::default());
+                let _ = Params::new(spec, &common::base_runtime());
             }
         }
     }

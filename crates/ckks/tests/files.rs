@@ -9,7 +9,7 @@ use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::{FileError, FileReader, FileWriter, Stored};
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Params, PublicKey, Runtime, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Params, PublicKey, SecretKey};
 use clathrate_lattice::Level;
 use common::*;
 use rustfft::num_complex::Complex64;
@@ -26,7 +26,7 @@ fn read_ciphertext(bytes: &[u8], params: &Params) -> Result<Ciphertext, CkksErro
 fn read(kind: &str, bytes: &[u8], params: &Params) -> Result<(), CkksError> {
     let reader = FileReader::from_bytes(bytes)?;
     match kind {
-        "params" => Params::from_reader(&reader, &Runtime::default()).map(drop),
+        "params" => Params::from_reader(&reader, &common::base_runtime()).map(drop),
         "secret" => SecretKey::from_reader(&reader, params).map(drop),
         "public" => PublicKey::from_reader(&reader, params).map(drop),
         "evaluation" => EvaluationKeys::from_reader(&reader, params).map(drop),
@@ -80,7 +80,7 @@ fn parameters_and_keys_come_back_equal() {
         let params = params(name);
         let sk = secret(&params, 1);
         let bytes = params.to_file_bytes().expect("file");
-        let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &Runtime::default()).expect("parameters");
+        let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &common::base_runtime()).expect("parameters");
         assert_eq!((&read, read.spec()), (&params, params.spec()));
         let bytes = sk.to_file_bytes().expect("file");
         let again = SecretKey::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &read).expect("secret");

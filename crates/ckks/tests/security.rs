@@ -10,7 +10,7 @@ use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::{preset, preset_names};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, KeyNeeds, Params, Runtime, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, KeyNeeds, Params, SecretKey};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::{Bundle, Eval, Poly, SecretRng};
 use common::*;
@@ -38,7 +38,7 @@ fn every_unmarked_preset_has_128_bits_and_every_mark_is_needed() {
         let mut log2_qp = nominal;
         // Built sets say for themselves; the large ones are built in the full-size tests, unless the thousandth of a bit decides.
         if spec.degree <= 1 << 13 || (bits - 128.0).abs() < 1e-3 {
-            let params = Params::new(spec.clone(), &Runtime::default()).expect("preset");
+            let params = Params::new(spec.clone(), &common::base_runtime()).expect("preset");
             assert_eq!(params.is_insecure(), spec.insecure || spec.below_128, "{name}");
             assert!(params.log2_qp() <= nominal && params.log2_qp() > nominal - 1.0, "{name}: {} for {nominal}", params.log2_qp());
             (log2_qp, bits) = (params.log2_qp(), params.security_bits());
@@ -59,7 +59,7 @@ fn every_unmarked_preset_has_128_bits_and_every_mark_is_needed() {
 #[test]
 fn insecure_specification_without_the_mark_is_refused_with_numbers_and_remedy() {
     let text = "name = \"short\"\ndegree = 1024\nsteps = [[30, 30], [40]]\nspecial = [42, 42]\nlog2_scale = 40\n";
-    let refused = Params::new(spec(text), &Runtime::default());
+    let refused = Params::new(spec(text), &common::base_runtime());
     assert_refused!(
         refused,
         CkksError::Insecure { dimension: 1024, .. },
@@ -70,9 +70,9 @@ fn insecure_specification_without_the_mark_is_refused_with_numbers_and_remedy() 
         "insecure = true"
     );
     // `below_128` is no way around it.
-    let refused = Params::new(spec(&format!("{text}below_128 = true\n")), &Runtime::default());
+    let refused = Params::new(spec(&format!("{text}below_128 = true\n")), &common::base_runtime());
     assert_refused!(refused, CkksError::Insecure { bits, .. } if bits < 110.0, "128");
-    assert!(Params::new(spec(&format!("{text}insecure = true\n")), &Runtime::default()).is_ok());
+    assert!(Params::new(spec(&format!("{text}insecure = true\n")), &common::base_runtime()).is_ok());
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn below_128_accepts_110_bits_and_not_less() {
         format!("name = \"edge\"\ndegree = 4096\nsteps = [[30], [30]]\nspecial = {special}\nlog2_scale = 30\n{mark}")
     };
     // Dimension 4096 has 128 bits at log2 QP <= 106.
-    let new = |special: &str, mark: &str| Params::new(spec(&text(special, mark)), &Runtime::default());
+    let new = |special: &str, mark: &str| Params::new(spec(&text(special, mark)), &common::base_runtime());
     assert!(new("[45]", "").is_ok(), "105 bits");
     let between = new("[56]", "below_128 = true").expect("116 bits of modulus are above 110 bits of security");
     assert!((110.0..128.0).contains(&between.security_bits()), "{}", between.security_bits());
@@ -94,10 +94,10 @@ fn below_128_accepts_110_bits_and_not_less() {
 fn the_key_modulus_is_gated_with_its_special_primes() {
     let text =
         |special: &str| format!("name = \"key\"\ndegree = 8192\nsteps = [[30, 30], [40], [40]]\nspecial = {special}\nlog2_scale = 40\n");
-    let ciphertext_only = Params::new(spec(&text("[]")), &Runtime::default()).expect("140 bits are secure at 8192");
+    let ciphertext_only = Params::new(spec(&text("[]")), &common::base_runtime()).expect("140 bits are secure at 8192");
     assert!(ciphertext_only.security_bits() >= 128.0);
     // Q alone passes, QP is 230 > 214.
-    assert_refused!(Params::new(spec(&text("[45, 45]")), &Runtime::default()), CkksError::Insecure { log2_qp, .. } if log2_qp > 229.0, "<= 214");
+    assert_refused!(Params::new(spec(&text("[45, 45]")), &common::base_runtime()), CkksError::Insecure { log2_qp, .. } if log2_qp > 229.0, "<= 214");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn sparse_weights_are_gated_by_their_own_estimates() {
     let text = |degree: usize, special: &str, weight: &str| {
         format!("name = \"sparse\"\ndegree = {degree}\nsteps = [[30, 30], [40]]\nspecial = {special}\nlog2_scale = 40\n{weight}")
     };
-    let new = |degree, special: &str, weight: &str| Params::new(spec(&text(degree, special, weight)), &Runtime::default());
+    let new = |degree, special: &str, weight: &str| Params::new(spec(&text(degree, special, weight)), &common::base_runtime());
     assert!(new(8192, "[42, 42]", "").is_ok());
     // Weights 128 and 192 have room for 167 and 187 bits, so weight 183 for the 184 of this modulus and weight 182 for 183.
     for weight in [32, 64, 128, 182] {
@@ -132,15 +132,15 @@ fn sparse_weights_are_gated_by_their_own_estimates() {
     // Weight 192 at 2^16 has room for 1481 bits: not for the chain of `n16`, nor for Lattigo's default of 1546.
     let mut large = preset("n16").expect("preset");
     large.secret_weight = Some(192);
-    assert_refused!(Params::new(large, &Runtime::default()), CkksError::Insecure { .. }, "weight 192", "65536", "<= 1481");
+    assert_refused!(Params::new(large, &common::base_runtime()), CkksError::Insecure { .. }, "weight 192", "65536", "<= 1481");
 }
 
 #[test]
 fn parameters_outside_the_table_are_explained_by_the_nearest_inside() {
     let text = "name = \"short\"\ndegree = 64\nsteps = [[30, 30], [40]]\nspecial = [42, 42]\nlog2_scale = 40\n";
     let nearest = "uniform ternary secret of dimension 1024, which has 128 bits up to log2 QP = 26";
-    assert_refused!(Params::new(spec(text), &Runtime::default()), CkksError::Insecure { .. }, "does not cover", "below 128", nearest);
-    let explained = Params::new(spec(&format!("{text}insecure = true\n")), &Runtime::default()).expect("marked").explain();
+    assert_refused!(Params::new(spec(text), &common::base_runtime()), CkksError::Insecure { .. }, "does not cover", "below 128", nearest);
+    let explained = Params::new(spec(&format!("{text}insecure = true\n")), &common::base_runtime()).expect("marked").explain();
     assert_eq!(explained.security_bits, 0.0);
     assert!(explained.nearest_covered.as_ref().is_some_and(|words| words.contains(nearest)), "{:?}", explained.nearest_covered);
     let printed = explained.to_string();

@@ -37,7 +37,7 @@ fn spec(rank: usize, levels: usize) -> ParamsSpec {
 
 /// Plans that depend on no file of the user's.
 fn runtime(switching: Switching) -> Runtime {
-    Runtime { switching, profile: Some(MachineProfile::built_in()), ..Runtime::default() }
+    Runtime { switching, profile: Some(MachineProfile::built_in()), ..common::base_runtime() }
 }
 
 fn keys(params: &Params) -> (SecretKey, EvaluationKeys) {

@@ -63,7 +63,8 @@ impl Division {
         let clash = LatticeError::BasisMismatch { left: divisors.len(), right: kept.len() };
         let moduli = ring.moduli();
         let ones = vec![1; divisors.len()];
-        let conversion = BaseConversion::new(moduli, divisors.indices(), kept.indices(), &ones, Rounding::Centred).ok_or(clash.clone())?;
+        let conversion =
+            ring.engine().base_conversion(divisors.indices(), kept.indices(), &ones, Rounding::Centred).ok_or(clash.clone())?;
         let negative_inverse = kept
             .indices()
             .iter()

@@ -108,6 +108,6 @@ impl Options {
             Some(mib) if mib >= 0.0 => Some((mib * MIB) as usize),
             Some(mib) => return Err(out_of_range(py, "`key_cache_mib`", mib, "use 0 (nothing kept) or more, inf for no limit")),
         };
-        Ok(Runtime { threads, isa: self.isa, switching: self.switching.0, key_expansion, key_cache_bytes, profile: None })
+        Ok(Runtime { threads, isa: self.isa, switching: self.switching.0, key_expansion, key_cache_bytes, profile: None, engine: None })
     }
 }

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use clathrate_arith::aligned::AlignedWords;
 use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::{
-    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DeviceMemory, DigitExtension, Dividend, DivisionInput, Engine, Factor2,
-    FactorShape, Factors, FillRow, Form, GadgetInput, Memory, Modulus, Rows, RowsMut, Twist,
+    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DeviceMemory, DigitExtension, Dividend, DivisionInput, Engine,
+    EngineTables, Factor2, FactorShape, Factors, FillRow, Form, GadgetInput, Memory, Modulus, Rounding, Rows, RowsMut, Twist,
 };
 
 /// What every stored word is combined with.
@@ -208,6 +208,13 @@ fn fetch_factors(factors: &Factors) -> Factors {
     Factors::in_memory(factors.layout().clone(), Memory::Host(words))
 }
 
+/// Refuses conversions whose tables are not in the memory of an engine of this kind, or are not those of the conversion.
+fn check_tables(conversion: &BaseConversion) {
+    let handle: &Handle = conversion.engine_tables().and_then(EngineTables::get).expect("a conversion made by an engine of this kind");
+    let tables: Vec<u64> = conversion.prepare_factors().chain(conversion.weights().iter().flatten().copied()).collect();
+    assert!(*handle.fetch(0, tables.len()) == *tables, "the tables of this conversion");
+}
+
 impl Engine for RemoteEngine {
     fn degree(&self) -> usize {
         self.inner.degree()
@@ -367,6 +374,7 @@ impl Engine for RemoteEngine {
         rows: &[usize],
         moduli: &[usize],
     ) {
+        digits.iter().for_each(|digit| check_tables(digit.conversion()));
         let fetched: Vec<(Fetched, Option<Fetched>)> =
             inputs.iter().map(|input| (fetch(input.coefficients), input.values.map(fetch))).collect();
         let inputs: Vec<GadgetInput<'_>> =
@@ -374,12 +382,21 @@ impl Engine for RemoteEngine {
         change(out, |out| self.inner.gadget_products(out, &inputs, digits, &fetch_factors(factors), groups, rows, moduli));
     }
 
+    fn base_conversion(&self, sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<BaseConversion> {
+        let conversion = self.inner.base_conversion(sources, targets, constants, rounding)?;
+        let tables: Vec<u64> = conversion.prepare_factors().chain(conversion.weights().iter().flatten().copied()).collect();
+        let handle = self.put(&tables);
+        Some(conversion.with_engine_tables(EngineTables::new(handle)))
+    }
+
     fn convert(&self, conversion: &BaseConversion, x: Rows<'_>, out: RowsMut<'_>, out_rows: &[usize]) {
+        check_tables(conversion);
         let x = fetch(x);
         change(out, |out| self.inner.convert(conversion, x.view(), out, out_rows));
     }
 
     fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Buffer {
+        check_tables(conversion);
         type Part<'a> = Option<(Fetched, &'a [usize])>;
         let part = |part: Dividend<'_>| fetch(part.residues);
         let fetched: Vec<(Fetched, Part<'_>, Part<'_>)> = inputs

@@ -170,7 +170,9 @@ impl<'a> Task<'a> {
 
     /// All of the rows from `first` on; `outputs[row - first]` are that row's words of each result.
     fn rows(&self, outputs: &mut [Vec<&mut [u64]>], first: usize) {
-        let (degree, columns, block) = (self.engine.degree, self.factors.shape().columns, self.factors.block());
+        let (degree, columns, part) = (self.engine.degree, self.factors.shape().columns, self.factors.block());
+        // Tails finish whole sixteenths of a row, which are longer than a block of the factors at the largest degree.
+        let block = part.max(degree / RADIX);
         let (terms, rows) = (self.inputs.len() * self.digits.len(), outputs.len());
         let together = terms.div_ceil(terms.div_ceil(TERMS).max(1)).max(1);
         // The heads of all rows term by term, then the blocks of one row.
@@ -207,9 +209,12 @@ impl<'a> Task<'a> {
                             self.finish(block, head, start, row, term + slot, states[index], near, [ahead.part(slot, count), next(slot)])
                         })
                         .collect();
-                    for (outputs, &group) in outputs.chunks_mut(columns).zip(self.groups) {
-                        let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
-                        kernel.dot_packed(&mut targets, &left, self.factors.run(self.rows[row], start, group, term), term > 0);
+                    for inside in (0..block).step_by(part) {
+                        let (start, left) = (start + inside, left.iter().map(|left| &left[inside..inside + part]).collect::<Vec<_>>());
+                        for (outputs, &group) in outputs.chunks_mut(columns).zip(self.groups) {
+                            let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + part]).collect();
+                            kernel.dot_packed(&mut targets, &left, self.factors.run(self.rows[row], start, group, term), term > 0);
+                        }
                     }
                 }
                 // What the blocks finished: the tails of this row, and its products.

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clathrate_lattice::{Bundle, Eval, Level};
+use clathrate_lattice::{Bundle, Eval, LatticeError, Level};
 
 use super::recording::Recording;
 use crate::arrays::ciphertext::Symbol;
@@ -98,6 +98,23 @@ pub(crate) fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(),
     }
     let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding.name().to_owned());
     Err(CkksError::Encoding { operation, expected, got })
+}
+
+type Combine = fn(&Bundle<Eval>, &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError>;
+type CombineInPlace = fn(&mut Bundle<Eval>, &Bundle<Eval>) -> Result<(), LatticeError>;
+
+/// `x` with every bundle combined with `y`'s: in place where `x` is owned, else in one pass into new bundles, as a clone would be a second one.
+fn combined(x: Cow<'_, Ciphertext>, y: &Ciphertext, combine: Combine, in_place: CombineInPlace) -> Result<Ciphertext, CkksError> {
+    match x {
+        Cow::Owned(mut x) => {
+            x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
+            Ok(x)
+        }
+        Cow::Borrowed(x) => {
+            let bundles = x.bundles.iter().zip(&y.bundles).map(|(x, y)| combine(x, y)).collect::<Result<_, _>>()?;
+            Ok(x.with(bundles, x.level, x.scale))
+        }
+    }
 }
 
 impl Evaluator {
@@ -367,8 +384,7 @@ impl Evaluator {
     pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_pair(x, y, "addition")?;
         let (x, y) = self.align(x, y)?;
-        let mut x = x.into_owned();
-        x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| x.add_assign(y))?;
+        let mut x = combined(x, &y, Bundle::sum, Bundle::add_assign)?;
         x.complex |= y.complex;
         self.spend_pass(&x)?;
         Ok(joined(x, &y, Estimate::add))
@@ -381,8 +397,7 @@ impl Evaluator {
     pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_pair(x, y, "subtraction")?;
         let (x, y) = self.align(x, y)?;
-        let mut x = x.into_owned();
-        x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| x.sub_assign(y))?;
+        let mut x = combined(x, &y, Bundle::difference, Bundle::sub_assign)?;
         x.complex |= y.complex;
         self.spend_pass(&x)?;
         Ok(joined(x, &y, Estimate::add))

@@ -157,10 +157,7 @@ impl Params {
     pub(crate) fn rescale_cost(&self, level: Level, polys: usize) -> Result<Cost, CkksError> {
         let (chain, times) = (self.chain(), self.machine_profile()?.at(self.degree()));
         let (step, primes) = (chain.step(level).len(), chain.basis(level).len());
-        let class = |index: usize| {
-            let bits = (chain.ring().moduli()[index].value() as f64).log2();
-            times.transform[clathrate_lattice::switch::cost::transform_class(bits)]
-        };
+        let class = |index: usize| times.transform[chain.ring().engine().transform_class(index)];
         let transforms: f64 = (0..primes).map(class).sum();
         let conversions = ((step + 1) * (primes - step)) as f64 * times.convert;
         let polys = polys as f64;

@@ -281,12 +281,12 @@ impl SecretKey {
             if !progress(index, ciphertext.bundles.len()) {
                 return Err(CkksError::Cancelled);
             }
-            let mut phase = self.phase(&bundle.restrict(&short)?)?;
+            let mut phase = self.phase(bundle, &short)?;
             flood(&mut phase)?;
             let coefficients = match decode_coefficients(&phase, ciphertext.scale, !is_short) {
                 Some(values) => values,
                 None => {
-                    let mut phase = self.phase(bundle)?;
+                    let mut phase = self.phase(bundle, bundle.basis())?;
                     flood(&mut phase)?;
                     decode_coefficients(&phase, ciphertext.scale, true).unwrap_or_default()
                 }
@@ -308,8 +308,9 @@ impl SecretKey {
         Ok(if ciphertext.complex { Values::Complex(complex) } else { Values::Real(real) })
     }
 
-    fn phase(&self, bundle: &Bundle<Eval>) -> Result<Poly<Coeff>, CkksError> {
-        Ok(bundle.phase(&self.secret)?.swap_remove(0).into_coeff())
+    /// The phase of a bundle modulo the primes of `basis`.
+    fn phase(&self, bundle: &Bundle<Eval>, basis: &Basis) -> Result<Poly<Coeff>, CkksError> {
+        Ok(bundle.phase_over(&self.secret, basis)?.swap_remove(0).into_coeff())
     }
 
     /// A public key, which encrypts at any level.

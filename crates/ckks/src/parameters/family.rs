@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use clathrate_arith::{CpuEngine, Isa};
+use clathrate_arith::Isa;
 use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
 use clathrate_lattice::security::{estimated_bits, max_log2_qp, nearest_covered};
 use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, DerivedKeyCache, MachineProfile, Planner, SwitchMethod, SwitchPolicy};
@@ -15,7 +15,7 @@ use clathrate_lattice::{Chain, Gadget, Level, Ring, SecretDistribution, Switcher
 use super::primes::{self, Primes};
 use super::spec::{LARGEST_DEGREE, LEAST_DEGREE, PAPER_SECURITY_BITS};
 use super::switching_report::PlannerSettings;
-use super::{Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
+use super::{EngineRequest, Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
 use crate::embedding::Encoder;
 use crate::error::CkksError;
 use crate::shape::ModuleShape;
@@ -226,8 +226,8 @@ impl Family {
         if let Some(chain) = chains.get(&degree) {
             return Ok(chain.clone());
         }
-        let engine = CpuEngine::new(degree, &self.moduli, self.isa)?.with_threads(CpuEngine::thread_pool(self.threads)?);
-        let ring = Ring::with_engine(Arc::new(engine));
+        let request = EngineRequest { degree, moduli: &self.moduli, isa: self.isa, threads: self.threads };
+        let ring = Ring::with_engine(self.runtime.engine_for(&request)?);
         let chain = Arc::new(Chain::with_temporary(ring, &self.primes.step_lengths, self.primes.temporary, self.auxiliary)?);
         chains.insert(degree, chain.clone());
         Ok(chain)

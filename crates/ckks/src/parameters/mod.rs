@@ -24,7 +24,7 @@ pub use explain::Explanation;
 pub(crate) use explain::switch_key_bytes;
 pub use family::{Encapsulation, Temporary};
 pub use presets::{preset, preset_names};
-pub use runtime::{DEFAULT_KEY_EXPANSION, Runtime, Switching};
+pub use runtime::{DEFAULT_KEY_EXPANSION, EngineFactory, EngineRequest, Runtime, Switching};
 pub use spec::ParamsSpec;
 pub use switching_report::{ProfileOrigin, RefusedLevel, SwitchingReport, SwitchingRow};
 

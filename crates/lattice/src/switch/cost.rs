@@ -1,16 +1,11 @@
 //! What a switch costs on a machine, from its counts: transforms, conversions, products, bytes of key.
 
-use clathrate_arith::Isa;
-use clathrate_arith::limbs::serve_division;
 use serde::{Deserialize, Serialize};
 
 use super::representation::{KeyRepresentation, packed_bytes};
 use crate::chain::{Chain, Level};
 use crate::gadget::Gadget;
 use crate::poly::Basis;
-
-/// Bits below which a prime has the fastest transform, and the next faster one.
-const CLASS_BITS: [f64; 2] = [45.9, 50.0];
 
 /// Bits of a limb.
 const LIMB_BITS: f64 = clathrate_arith::limbs::LIMB_BITS as f64;
@@ -67,16 +62,12 @@ pub struct SwitchCounts {
     pub division_conversions: f64,
     /// Limbs times targets of those divisions, where their remainders are read as integers.
     pub division_limbs: f64,
+    /// Whether the engine extends digits and divides by limbs; else it does so by residues.
+    pub by_limbs: bool,
     /// Terms of sums.
     pub products: f64,
     /// Bytes of key read.
     pub key_bytes: f64,
-}
-
-/// The class of a prime of `bits` bits: the index of its transform's time in [`KernelTimes::transform`].
-#[must_use]
-pub fn transform_class(bits: f64) -> usize {
-    CLASS_BITS.iter().position(|&bound| bits < bound).unwrap_or(CLASS_BITS.len())
 }
 
 impl MachineProfile {
@@ -120,9 +111,7 @@ impl MachineProfile {
         let times = self.at(degree);
         let transforms: f64 = counts.transforms.iter().zip(times.transform).map(|(count, time)| count * time).sum();
         let reading = if counts.key_bytes > self.cache_bytes { counts.key_bytes * self.read_ns_per_byte } else { 0.0 };
-        // The kernels of 512-bit multipliers extend digits and divide by limbs, all others by residues.
-        let by_limbs = self.isa.as_deref().is_none_or(|isa| isa == Isa::Ifma.name());
-        let (near, far) = if by_limbs {
+        let (near, far) = if counts.by_limbs {
             (
                 LIMB_SOURCES * (counts.digit_limbs + counts.division_limbs),
                 counts.conversions - counts.digit_conversions - counts.division_conversions,
@@ -174,7 +163,7 @@ impl<'a> Work<'a> {
     }
 
     fn transform(&self, counts: &mut SwitchCounts, index: usize, count: f64) {
-        counts.transforms[transform_class(self.bits_of(index))] += count;
+        counts.transforms[self.chain.ring().engine().transform_class(index)] += count;
     }
 }
 
@@ -188,7 +177,8 @@ pub(super) fn decomposition_counts(
     inputs: usize,
 ) -> SwitchCounts {
     let work = Work::new(chain, gadget, representation, level);
-    let (mut counts, inputs) = (SwitchCounts::default(), inputs as f64);
+    let by_limbs = chain.ring().engine().extends_by_limbs();
+    let (mut counts, inputs) = (SwitchCounts { by_limbs, ..SwitchCounts::default() }, inputs as f64);
     (0..work.primes).for_each(|index| work.transform(&mut counts, index, inputs));
     for &index in work.product_primes() {
         let foreign = work.digits.iter().filter(|digit| !digit.contains(&index));
@@ -215,7 +205,7 @@ pub(super) fn counts(
     let work = Work::new(chain, gadget, representation, level);
     let mut counts = decomposition_counts(chain, gadget, representation, level, inputs);
     let special = representation.special.indices();
-    let division_by_limbs = serve_division(special.len(), work.primes, columns, chain.ring().degree());
+    let division_by_limbs = chain.ring().engine().divides_by_limbs(special.len(), work.primes, columns);
     let (inputs, columns) = (inputs as f64, columns as f64);
     // The mod-down's results.
     (0..work.primes).for_each(|index| work.transform(&mut counts, index, columns));

@@ -34,7 +34,9 @@ impl Recombination {
         for (group, digit) in key.digits.iter().enumerate() {
             let used: Vec<usize> = digit.indices().iter().copied().filter(|&i| extended.row_of(i).is_some()).collect();
             let Some(rows) = extended.rows_of(&used).filter(|rows| !rows.is_empty()) else { continue };
-            let conversion = BaseConversion::new(ring.moduli(), sources, &used, &ones, Rounding::Centred)
+            let conversion = ring
+                .engine()
+                .base_conversion(sources, &used, &ones, Rounding::Centred)
                 .ok_or(LatticeError::BasisMismatch { left: sources.len(), right: used.len() })?;
             parts.push((group, conversion, rows));
         }
@@ -71,7 +73,7 @@ pub(super) fn derive(key_digits: &KeyDigits, key: &SwitchKey, terms: &[Vec<usize
     for (group, digit) in digits.iter().enumerate() {
         let own = key.basis().rows_of(digit.indices())?;
         let ones = vec![1; digit.len()];
-        let conversion = BaseConversion::new(key.ring().moduli(), digit.indices(), auxiliary.indices(), &ones, Rounding::Centred)?;
+        let conversion = engine.base_conversion(digit.indices(), auxiliary.indices(), &ones, Rounding::Centred)?;
         let slots: Vec<Buffer> = terms
             .iter()
             .flat_map(|term| (0..columns).map(move |column| (term, column)))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clathrate_arith::{BaseConversion, DigitExtension, Rounding};
+use clathrate_arith::{DigitExtension, Rounding};
 
 use super::frame::Frame;
 use super::klss::Recombination;
@@ -32,7 +32,6 @@ impl SwitchTables {
     /// The tables of `level` for keys in `representation`.
     pub(super) fn new(chain: &Chain, gadget: &Gadget, level: Level, representation: &Arc<KeyRepresentation>) -> Result<Self, LatticeError> {
         let ring = chain.ring().clone();
-        let moduli = ring.moduli();
         let (basis, special) = (chain.basis(level), representation.special.clone());
         let extended = basis.join(&special);
         let product_basis = representation.klss.as_ref().map_or_else(|| extended.clone(), |digits| digits.auxiliary.clone());
@@ -45,7 +44,9 @@ impl SwitchTables {
             let constants: Vec<u64> = own.iter().map(|&(digit, i)| gadget.inverse_constant(chain, i, digit, &special)).collect();
             let own: Vec<usize> = own.into_iter().map(|(_, i)| i).collect();
             let targets: Vec<usize> = product_basis.indices().iter().copied().filter(|i| !own.contains(i)).collect();
-            let conversion = BaseConversion::new(moduli, &own, &targets, &constants, Rounding::Centred)
+            let conversion = ring
+                .engine()
+                .base_conversion(&own, &targets, &constants, Rounding::Centred)
                 .ok_or(LatticeError::BasisMismatch { left: own.len(), right: targets.len() })?;
             digits.push(if representation.klss.is_some() {
                 DigitExtension::foreign(first, conversion)
