@@ -1,6 +1,6 @@
 //! The command line as its users see it: verbs, options, help.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clathrate_ckks::Encoding;
@@ -58,6 +58,22 @@ pub enum Verb {
     Tune(Tune),
     /// Time the operations, one JSON object per line; single-threaded
     Bench(Bench),
+}
+
+impl Verb {
+    /// The files that it writes.
+    pub fn outputs(&self) -> Vec<&Path> {
+        match self {
+            Self::Params { action: ParamsAction::Save { output, .. } } => vec![output],
+            Self::Keygen(keygen) => {
+                // With --existing the secret key is read.
+                let secret = (!keygen.existing).then_some(&keygen.secret);
+                secret.into_iter().chain(&keygen.public).chain(&keygen.evaluation).map(PathBuf::as_path).collect()
+            }
+            Self::Encrypt(Encrypt { output, .. }) | Self::Matmul(Matmul { output, .. }) | Self::Decrypt(Decrypt { output, .. }) => vec![output],
+            Self::Params { .. } | Self::Inspect(_) | Self::Doctor | Self::Tune(_) | Self::Bench(_) => Vec::new(),
+        }
+    }
 }
 
 /// What to do with parameter sets.
