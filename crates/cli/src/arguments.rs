@@ -70,7 +70,9 @@ impl Verb {
                 let secret = (!keygen.existing).then_some(&keygen.secret);
                 secret.into_iter().chain(&keygen.public).chain(&keygen.evaluation).map(PathBuf::as_path).collect()
             }
-            Self::Encrypt(Encrypt { output, .. }) | Self::Matmul(Matmul { output, .. }) | Self::Decrypt(Decrypt { output, .. }) => vec![output],
+            Self::Encrypt(Encrypt { output, .. }) | Self::Matmul(Matmul { output, .. }) | Self::Decrypt(Decrypt { output, .. }) => {
+                vec![output]
+            }
             Self::Params { .. } | Self::Inspect(_) | Self::Doctor | Self::Tune(_) | Self::Bench(_) => Vec::new(),
         }
     }

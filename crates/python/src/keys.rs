@@ -371,8 +371,9 @@ impl PyEvaluationKeys {
     #[pyo3(signature = (levels=None, progress=None))]
     fn prepare(&self, py: Python<'_>, levels: Option<Wholes>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
         let params = self.params.get();
-        let levels =
-            levels.map(|levels| levels.0.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>()).transpose()?;
+        let levels = levels
+            .map(|levels| levels.0.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>())
+            .transpose()?;
         with_progress(py, progress, "prepare keys", |error| raise(py, error), |tick| self.keys.prepare(levels.as_deref(), tick))
     }
 

@@ -105,6 +105,7 @@ pub fn wrong_list(data: Borrowed<'_, '_, PyAny>, wanted: &str, error: PyErr) -> 
     if !error.is_instance_of::<PyTypeError>(data.py()) {
         return error;
     }
-    let given: String = data.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string_lossy().chars().take(REPR_LIMIT).collect());
+    let given: String =
+        data.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string_lossy().chars().take(REPR_LIMIT).collect());
     PyTypeError::new_err(format!("use {wanted}; got {given}"))
 }

@@ -1,6 +1,5 @@
 //! Parameters, their explanation, and what this machine can do.
 
-
 use clathrate_arith::Isa;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::params::Explanation;

@@ -1,8 +1,9 @@
 //! Flipped bits, truncations, additions, and hostile headers whose checksums are right.
 
 use std::fs;
+use std::io::{Seek, SeekFrom, Write};
 
-use clathrate_ckks::file::{FileError, FileReader, Stored};
+use clathrate_ckks::file::{FileError, FileReader, OpenOptions, Stored};
 
 use crate::allocation::peak_of;
 use crate::support::*;
@@ -40,6 +41,54 @@ fn every_truncation_is_detected() {
     for len in 0..bytes.len() {
         assert_error!(refusal(&bytes[..len]), FileError::Truncated { found, .. } if found == len as u64);
     }
+}
+
+#[test]
+fn every_bit_flip_and_truncation_of_a_file_is_detected() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let judge = |options| FileReader::open_with(&path, options).and_then(|reader| reader.verify_all());
+    let original = Sample::small().to_file_bytes().unwrap();
+    for options in [OpenOptions::default(), TRUSTED] {
+        let mut bytes = original.clone();
+        for bit in 0..8 * bytes.len() {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &bytes).unwrap();
+            assert!(judge(options).is_err(), "flip of bit {bit} of {} was accepted", 8 * bytes.len());
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        for length in 0..original.len() {
+            fs::write(&path, &original[..length]).unwrap();
+            assert_error!(judge(options).unwrap_err(), FileError::Truncated { found, .. } if found == length as u64);
+        }
+        fs::write(&path, &original).unwrap();
+        assert!(judge(options).is_ok());
+    }
+}
+
+#[test]
+fn file_that_is_all_hole_costs_no_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    // A section of a terabyte of zeros, in a file that takes a few kilobytes of disk.
+    let length = 1u64 << 40;
+    let small = ByHand { sections: vec![(b"seeds".to_vec(), vec![0; 64])], ..ByHand::new() };
+    let total = small.build().len() as u64 - 64 + length;
+    let claims = ByHand { shifts: vec![(0, 0, (length - 64) as i64)], total_bytes: Some(total), ..small };
+    let bytes = claims.build();
+    let (head, table) = bytes.split_at(bytes.len() - 64);
+    let mut file = fs::File::create(&path).unwrap();
+    file.write_all(head).unwrap();
+    file.seek(SeekFrom::Start(total - 64)).unwrap();
+    file.write_all(table).unwrap();
+    let reader = FileReader::open(&path).unwrap();
+    assert_eq!(reader.sections()[0].length, length);
+    let (peak, error) = peak_of(|| reader.section_of_length("seeds", 64).unwrap_err());
+    assert_error!(error, FileError::SectionLength { expected: 64, .. });
+    assert!(peak <= 1024, "{peak}");
+    let (peak, error) = peak_of(|| reader.words("seeds", 8).unwrap_err());
+    assert_error!(error, FileError::SectionLength { expected: 64, .. });
+    assert!(peak <= 1024, "{peak}");
 }
 
 #[test]
