@@ -33,7 +33,7 @@ __all__ = [
 
 __version__: str
 
-_Path: TypeAlias = str | os.PathLike[str]
+_Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Encoding: TypeAlias = Literal["slots", "coefficients"]
 _Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _Isa: TypeAlias = Literal["scalar", "avx2", "ifma"]

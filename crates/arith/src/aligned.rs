@@ -96,11 +96,21 @@ unsafe impl Send for AlignedWords {}
 unsafe impl Sync for AlignedWords {}
 
 impl AlignedWords {
-    /// `len` zero words.
+    /// `len` zero words. Aborts where the system has no memory for them, as `Vec` does.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
+        Self::try_zeroed(len).unwrap_or_else(|| handle_alloc_error(Self::layout(len)))
+    }
+
+    /// `len` zero words, or `None` where the system refuses the memory: for lengths that a file states.
+    #[must_use]
+    pub fn try_zeroed(len: usize) -> Option<Self> {
         if len == 0 {
-            return Self { pointer: NonNull::dangling(), len };
+            return Some(Self { pointer: NonNull::dangling(), len });
+        }
+        // More bytes than an address space has.
+        if len > isize::MAX as usize / size_of::<u64>() - HUGE_PAGE {
+            return None;
         }
         let layout = Self::layout(len);
         let pointer = if layout.align() == HUGE_PAGE {
@@ -109,8 +119,7 @@ impl AlignedWords {
             // SAFETY: the layout has non-zero size.
             NonNull::new(unsafe { alloc_zeroed(layout) }.cast::<u64>())
         };
-        let Some(pointer) = pointer else { handle_alloc_error(layout) };
-        Self { pointer, len }
+        pointer.map(|pointer| Self { pointer, len })
     }
 
     fn layout(len: usize) -> Layout {

@@ -275,13 +275,13 @@ pub enum CkksError {
         available: String,
     },
     /// Objects of different parameters.
-    #[error("{what} was made for other parameters ({found} here, {expected} expected): use objects of one parameter set")]
+    #[error("{what} was made for other parameters: {found} instead of {expected}; use objects of one parameter set")]
     WrongParams {
         /// What does not fit.
         what: &'static str,
-        /// Digest of its parameters, short.
+        /// Name and digest of its parameters.
         found: String,
-        /// Digest expected, short.
+        /// Name and digest of the parameters expected.
         expected: String,
     },
     /// A key of another secret.

@@ -10,20 +10,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::error::CkksError;
-use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored, check_residues};
+use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Stored, check_residues};
 use crate::key_id::KeyId;
 use crate::keys::{EvaluationKeys, HeldKey, KeyAddress, KeyDefinition, KeyName, PublicKey, SecretKey};
 use crate::parameters::{Params, ParamsSpec, Runtime};
 use crate::shape::ModuleShape;
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
-    FileLabel { kind, parameter_digest: *params.digest(), insecure: params.is_insecure() }
+    let ParameterId { name: parameter_name, digest: parameter_digest } = params.parameter_id();
+    FileLabel { kind, parameter_name, parameter_digest, insecure: params.is_insecure() }
 }
 
 /// Checks kind, parameters and mark of an opened file.
 fn expect(reader: &FileReader<'_>, kind: FileKind, params: &Params) -> Result<(), CkksError> {
     reader.expect_kind(kind)?;
-    reader.expect_digest(params.digest())?;
+    reader.expect_parameters(&params.parameter_id())?;
     expect_mark(reader, params)
 }
 
@@ -93,11 +94,7 @@ fn write_seeds<W: Write + Seek>(writer: &mut FileWriter<W>, seeds: &[MaskSeed]) 
 }
 
 fn read_seeds(reader: &FileReader<'_>, count: usize) -> Result<Vec<MaskSeed>, CkksError> {
-    let section = reader.section("seeds")?;
-    let (expected, found) = (32 * count as u64, section.bytes().len() as u64);
-    if expected != found {
-        return Err(FileError::SectionLength { name: "seeds".to_owned(), expected, found }.into());
-    }
+    let section = reader.section_of_length("seeds", 32 * count as u64)?;
     Ok(section.bytes().as_chunks::<32>().0.iter().map(|&seed| MaskSeed(seed)).collect())
 }
 
@@ -133,7 +130,7 @@ impl Params {
         reader.expect_kind(FileKind::Params)?;
         reader.verify_all()?;
         let params = Self::new(reader.metadata::<ParamsMetadata>()?.spec, runtime)?;
-        reader.expect_digest(params.digest())?;
+        reader.expect_parameters(&params.parameter_id())?;
         expect_mark(reader, &params)?;
         Ok(params)
     }
@@ -174,11 +171,7 @@ impl SecretKey {
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::SecretKey, params)?;
         let metadata: SecretKeyMetadata = reader.metadata()?;
-        let section = reader.section("secret")?;
-        let (expected, found) = ((params.degree() * params.rank()) as u64, section.bytes().len() as u64);
-        if expected != found {
-            return Err(FileError::SectionLength { name: "secret".to_owned(), expected, found }.into());
-        }
+        let section = reader.section_of_length("secret", (params.degree() * params.rank()) as u64)?;
         let coefficients = zeroize::Zeroizing::new(section.bytes().iter().map(|&byte| i64::from(byte.cast_signed())).collect::<Vec<_>>());
         if coefficients.iter().any(|c| c.abs() > 1) {
             return Err(inconsistent("a secret coefficient is not -1, 0 or 1"));

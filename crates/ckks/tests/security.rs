@@ -259,7 +259,7 @@ fn secret_key_debug_and_metadata_show_no_coefficient() {
     let reader = FileReader::from_bytes(&bytes).expect("readable");
     let metadata: serde_json::Value = serde_json::from_str(reader.metadata_text()).expect("json");
     let fields: Vec<&String> = metadata.as_object().expect("object").keys().collect();
-    assert_eq!(fields, ["key_id"]);
+    assert_eq!(fields, ["key_id", "parameters"]);
     assert_eq!(metadata["key_id"].as_str().expect("text").len(), 32);
     assert!(sk.secret().all_coefficients().iter().any(|&c| c != 0));
     assert_eq!(params.degree(), sk.secret().all_coefficients().len());

@@ -1,6 +1,6 @@
 //! The command line as its users see it: verbs, options, help.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clathrate_ckks::Encoding;
@@ -59,6 +59,24 @@ pub enum Verb {
     /// The profile is kept in the user's cache directory, or in the file that the environment variable CLATHRATE_PROFILE names. Where that is
     /// `none`, no profile is read or stored.
     Tune(Tune),
+}
+
+impl Verb {
+    /// The files that it writes.
+    pub fn outputs(&self) -> Vec<&Path> {
+        match self {
+            Self::Params { action: ParamsAction::Save { output, .. } } => vec![output],
+            Self::Keygen(keygen) => {
+                // With --existing the secret key is read.
+                let secret = (!keygen.existing).then_some(&keygen.secret);
+                secret.into_iter().chain(&keygen.public).chain(&keygen.evaluation).map(PathBuf::as_path).collect()
+            }
+            Self::Encrypt(Encrypt { output, .. }) | Self::Matmul(Matmul { output, .. }) | Self::Decrypt(Decrypt { output, .. }) => {
+                vec![output]
+            }
+            Self::Params { .. } | Self::Inspect(_) | Self::Doctor | Self::Tune(_) => Vec::new(),
+        }
+    }
 }
 
 /// What to do with parameter sets.

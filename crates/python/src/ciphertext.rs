@@ -4,7 +4,6 @@
 //! never copied, and never part of a file or a pickle.
 
 use clathrate_arith::text::counted;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clathrate_ckks::circuits::matrix::Weights;
@@ -17,9 +16,9 @@ use pyo3::types::{PyNotImplemented, PyTuple};
 
 use crate::arrays::{Array, matrix};
 use crate::errors::{exception, out_of_range, raise, raise_for_array};
-use crate::files::{BufferAndRebuild, reduce, to_array};
+use crate::files::{BufferAndRebuild, FilePath, reduce, to_array};
 use crate::keys::PyEvaluationKeys;
-use crate::operand::{Operand, Real, Whole};
+use crate::operand::{Operand, Real, Whole, Wholes};
 use crate::params::{PyParams, hex, size};
 use crate::run::{detached, detached_with, with_progress};
 use crate::values::{inverted, negated, scalar};
@@ -357,8 +356,8 @@ impl PyCiphertext {
     /// Several rotations of one ciphertext, which share its decomposition: cheaper than one by one.
     ///
     /// Errors: those of `rotate`.
-    fn rotate_many(&self, py: Python<'_>, steps: Vec<Whole>) -> PyResult<Vec<Self>> {
-        let steps: Vec<i64> = steps.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
+    fn rotate_many(&self, py: Python<'_>, steps: Wholes) -> PyResult<Vec<Self>> {
+        let steps: Vec<i64> = steps.0.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
         let (evaluator, data) = (self.evaluator(), &*self.data);
         let rotated = detached(py, || evaluator.rotate_many(data, &steps))?;
         rotated.into_iter().map(|data| self.beside(py, data)).collect()
@@ -507,7 +506,7 @@ impl PyCiphertext {
     /// Writes the ciphertext to `path`, which is replaced at once or not at all. Returns the file's bytes.
     ///
     /// Errors: `FileAccessError`.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
         detached(py, || Ok(self.data.save(&path)?))
     }
 
@@ -515,7 +514,7 @@ impl PyCiphertext {
     ///
     /// Errors: `FileFormatError`, `FileAccessError`, `WrongParamsError`.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, params: Py<PyParams>) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
         let data = detached(py, || Ciphertext::from_reader(&FileReader::open(&path)?, &params.get().params))?;
         Self::new(py, data, &params)
     }

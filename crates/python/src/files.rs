@@ -1,6 +1,7 @@
 //! Files by kind, the same bytes in memory, and pickles made of them.
 
-use std::path::PathBuf;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clathrate_ckks::file::{FileKind, FileReader};
@@ -16,6 +17,30 @@ use crate::keys::{PyEvaluationKeys, PyPublicKey};
 use crate::operand::Whole;
 use crate::params::{PyParams, from_json, hex};
 use crate::run::{attached, detached};
+
+/// A path as Python has them: `str`, `bytes` or `os.PathLike`, decoded as the file system encodes names.
+pub struct FilePath(PathBuf);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for FilePath {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(data.py().import("os")?.call_method1("fsdecode", (data,))?.extract()?))
+    }
+}
+
+impl Deref for FilePath {
+    type Target = Path;
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl AsRef<Path> for FilePath {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
 
 /// What `__reduce_ex__` gives: the rebuilding function, and parameters and bytes to call it with.
 pub type BufferAndRebuild<'py> = (Bound<'py, PyAny>, (Py<PyParams>, Bound<'py, PyAny>));
@@ -87,7 +112,7 @@ impl Loaded {
 /// `WrongParamsError`; `TypeError` where `params` is missing.
 #[pyfunction]
 #[pyo3(signature = (path, params=None))]
-pub fn load(py: Python<'_>, path: PathBuf, params: Option<Py<PyParams>>) -> PyResult<Bound<'_, PyAny>> {
+pub fn load(py: Python<'_>, path: FilePath, params: Option<Py<PyParams>>) -> PyResult<Bound<'_, PyAny>> {
     let own = params.as_ref().map(|params| &params.get().params);
     let loaded = detached(py, || read(&FileReader::open(&path)?, own))?;
     loaded.into_python(py, params)
@@ -119,14 +144,14 @@ pub fn from_bytes<'py>(py: Python<'py>, data: &Bound<'py, PyAny>, params: Option
     loaded.into_python(py, params)
 }
 
-/// What a file says of itself: `kind`, `parameter_digest`, `insecure`, `bytes`, `metadata`, `sections` (name to bytes).
+/// What a file says of itself: `kind`, `parameters` (their name, None in files that do not state one), `parameter_digest`, `insecure`, `bytes`, `metadata`, `sections` (name to bytes).
 ///
 /// `verify` compares the checksum of every section too. Nothing secret is in it, whatever the file.
 ///
 /// Errors: `FileFormatError`, `FileAccessError`.
 #[pyfunction]
 #[pyo3(signature = (path, verify=true))]
-pub fn inspect(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<Bound<'_, PyDict>> {
+pub fn inspect(py: Python<'_>, path: FilePath, verify: bool) -> PyResult<Bound<'_, PyDict>> {
     let reader = detached(py, || {
         let reader = FileReader::open(&path)?;
         if verify {
@@ -137,6 +162,7 @@ pub fn inspect(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<Bound<'_
     let label = reader.label();
     let report = PyDict::new(py);
     report.set_item("kind", label.kind.to_string())?;
+    report.set_item("parameters", label.parameter_name.as_deref())?;
     report.set_item("parameter_digest", hex(&label.parameter_digest))?;
     report.set_item("insecure", label.insecure)?;
     report.set_item("bytes", reader.total_bytes())?;

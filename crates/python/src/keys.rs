@@ -1,6 +1,5 @@
 //! Keys: the secret one, which never leaves by accident, and those that may be given away.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clathrate_ckks::file::{FileReader, Stored};
@@ -12,9 +11,9 @@ use pyo3::prelude::*;
 use crate::arrays::{Array, array, to_numpy};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{out_of_range, raise, raise_for_array};
-use crate::files::{BufferAndRebuild, reduce, to_array};
+use crate::files::{BufferAndRebuild, FilePath, reduce, to_array};
 use crate::needs::PyNeeds;
-use crate::operand::{Real, Whole};
+use crate::operand::{Real, Whole, Wholes};
 use crate::params::{PyParams, hex};
 use crate::run::{detached, with_progress};
 
@@ -167,7 +166,7 @@ impl PySecretKey {
     ///
     /// Errors: `FileAccessError`, also for a secret key in the way.
     #[pyo3(signature = (path, overwrite=false))]
-    fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<u64> {
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
         detached(py, || Ok(if overwrite { self.key.replace(&path) } else { self.key.save(&path) }?))
     }
 
@@ -175,8 +174,8 @@ impl PySecretKey {
     ///
     /// Errors: `FileFormatError`, `FileAccessError`, `WrongParamsError`.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, params: Py<PyParams>) -> PyResult<Self> {
-        let key = detached(py, || SecretKey::from_reader(&FileReader::read(&path)?, &params.get().params))?;
+    fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
+        let key = detached(py, || SecretKey::from_reader(&FileReader::open(&path)?, &params.get().params))?;
         Ok(Self { key, params })
     }
 
@@ -243,7 +242,7 @@ impl PyPublicKey {
     /// Writes the key to `path`, which is replaced at once or not at all. Returns the file's bytes.
     ///
     /// Errors: `FileAccessError`.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
         detached(py, || Ok(self.key.save(&path)?))
     }
 
@@ -251,7 +250,7 @@ impl PyPublicKey {
     ///
     /// Errors: `FileFormatError`, `FileAccessError`, `WrongParamsError`.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, params: Py<PyParams>) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
         let key = detached(py, || PublicKey::from_reader(&FileReader::open(&path)?, &params.get().params))?;
         Ok(Self { key: Arc::new(key), params })
     }
@@ -370,10 +369,11 @@ impl PyEvaluationKeys {
     ///
     /// Errors: `LevelError`; `CancelledError`, with what was derived so far kept.
     #[pyo3(signature = (levels=None, progress=None))]
-    fn prepare(&self, py: Python<'_>, levels: Option<Vec<Whole>>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+    fn prepare(&self, py: Python<'_>, levels: Option<Wholes>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
         let params = self.params.get();
-        let levels =
-            levels.map(|levels| levels.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>()).transpose()?;
+        let levels = levels
+            .map(|levels| levels.0.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>())
+            .transpose()?;
         with_progress(py, progress, "prepare keys", |error| raise(py, error), |tick| self.keys.prepare(levels.as_deref(), tick))
     }
 
@@ -397,7 +397,7 @@ impl PyEvaluationKeys {
     /// Writes the keys to `path`, which is replaced at once or not at all. Returns the file's bytes.
     ///
     /// Errors: `FileAccessError`.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
         detached(py, || Ok(self.keys.save(&path)?))
     }
 
@@ -405,7 +405,7 @@ impl PyEvaluationKeys {
     ///
     /// Errors: `FileFormatError`, `FileAccessError`, `WrongParamsError`.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, params: Py<PyParams>) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
         let keys = detached(py, || EvaluationKeys::from_reader(&FileReader::open(&path)?, &params.get().params))?;
         Ok(Self { keys: Arc::new(keys), params })
     }

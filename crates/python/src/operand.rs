@@ -1,11 +1,16 @@
 //! What stands on the other side of an operator.
 
 use clathrate_ckks::keys::Values;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyString};
 
 use crate::arrays::{Array, array, is_numeric};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::exception;
+
+/// Most characters of a wrong argument that an error repeats.
+const REPR_LIMIT: usize = 80;
 
 /// The other operand of a ciphertext's operator.
 pub enum Operand<'py> {
@@ -94,4 +99,39 @@ impl Whole {
             _ => Err(exception(py, "DataError", "rotation steps are beyond 62 bits: reduce them modulo the slots".to_owned())),
         }
     }
+}
+
+/// A list of whole numbers.
+#[derive(Debug, Default)]
+pub struct Wholes(pub Vec<Whole>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Wholes {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let wanted = "a list of whole numbers, such as [1, 2]";
+        let number = |item: &Bound<'py, PyAny>| item.extract::<Whole>().map_err(|error| wrong_list(data, wanted, error));
+        list(data, wanted)?.iter().map(number).collect::<PyResult<_>>().map(Self)
+    }
+}
+
+/// The items of a sequence. Text and bytes are sequences too, of characters, and never what was meant.
+///
+/// # Errors
+/// `TypeError` that names what is `wanted`.
+pub fn list<'py>(data: Borrowed<'_, 'py, PyAny>, wanted: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    if data.is_instance_of::<PyString>() || data.is_instance_of::<PyBytes>() || data.is_instance_of::<PyByteArray>() {
+        return Err(wrong_list(data, wanted, PyTypeError::new_err("")));
+    }
+    data.extract::<Vec<Bound<'py, PyAny>>>().map_err(|error| wrong_list(data, wanted, error))
+}
+
+/// `error` where it is more than a wrong type, else one that names what is `wanted` and what was given.
+pub fn wrong_list(data: Borrowed<'_, '_, PyAny>, wanted: &str, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyTypeError>(data.py()) {
+        return error;
+    }
+    let given: String =
+        data.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string_lossy().chars().take(REPR_LIMIT).collect());
+    PyTypeError::new_err(format!("use {wanted}; got {given}"))
 }

@@ -1,7 +1,6 @@
 //! Parameters, their explanation, and what this machine can do.
 
 use clathrate_arith::text::counted;
-use std::path::PathBuf;
 
 use clathrate_arith::Isa;
 use clathrate_ckks::file::{FileReader, Stored};
@@ -13,7 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{exception, raise};
-use crate::operand::{Real, Whole};
+use crate::files::FilePath;
+use crate::operand::{Real, Whole, Wholes, list, wrong_list};
 use crate::run::detached;
 use crate::runtime::{MIB, Options, SwitchingOption};
 use crate::switching::PySwitchingPlan;
@@ -55,11 +55,20 @@ pub struct PyParams {
     pub params: Params,
 }
 
-/// A modulus step as written: one prime's bits or several.
-#[derive(FromPyObject)]
-enum Step {
-    One(Whole),
-    Many(Vec<Whole>),
+/// Modulus steps as written: for each, one prime's bits or several.
+struct Steps(Vec<Wholes>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Steps {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let wanted = "a list with the bits of each step, such as [60, 40] or [[30, 30], 40]";
+        let step = |step: &Bound<'py, PyAny>| match step.extract::<Whole>() {
+            Ok(one) => Ok(Wholes(vec![one])),
+            Err(_) => step.extract::<Wholes>().map_err(|error| wrong_list(data, wanted, error)),
+        };
+        list(data, wanted)?.iter().map(step).collect::<PyResult<_>>().map(Self)
+    }
 }
 
 /// A number of things, as core code takes it.
@@ -106,17 +115,17 @@ impl PyParams {
 #[pymethods]
 impl PyParams {
     #[new]
-    #[pyo3(signature = (*, degree, steps, log2_scale, special=Vec::new(), rank=Whole(1), temporary_rank=None, temporary=Vec::new(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
+    #[pyo3(signature = (*, degree, steps, log2_scale, special=Wholes::default(), rank=Whole(1), temporary_rank=None, temporary=Wholes::default(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
            text_signature = "(*, degree, steps, log2_scale, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
     fn new(
         py: Python<'_>,
         degree: Whole,
-        steps: Vec<Step>,
+        steps: Steps,
         log2_scale: Real,
-        special: Vec<Whole>,
+        special: Wholes,
         rank: Whole,
         temporary_rank: Option<Whole>,
-        temporary: Vec<Whole>,
+        temporary: Wholes,
         secret_weight: Option<Whole>,
         digit_bits: Option<Real>,
         insecure: bool,
@@ -128,17 +137,14 @@ impl PyParams {
         key_expansion: Option<Real>,
         key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
-        let step = |step: Step| match step {
-            Step::One(one) => Ok(vec![bits(py, one)?]),
-            Step::Many(many) => many.into_iter().map(|one| bits(py, one)).collect::<PyResult<Vec<u32>>>(),
-        };
+        let step = |step: Wholes| step.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<Vec<u32>>>();
         let spec = ParamsSpec {
             name,
             degree: size(py, "degree", degree)?,
             rank: size(py, "rank", rank)?,
-            steps: steps.into_iter().map(step).collect::<PyResult<_>>()?,
-            special: special.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
-            temporary: temporary.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
+            steps: steps.0.into_iter().map(step).collect::<PyResult<_>>()?,
+            special: special.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
+            temporary: temporary.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
             temporary_rank: temporary_rank.map(|rank| size(py, "temporary_rank", rank)).transpose()?,
             relative: None,
             log2_scale: log2_scale.0,
@@ -199,7 +205,7 @@ impl PyParams {
            text_signature = "(path, threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
     fn from_file(
         py: Python<'_>,
-        path: PathBuf,
+        path: FilePath,
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
@@ -207,7 +213,7 @@ impl PyParams {
         key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
         let text = read_text(&path).map_err(|source| {
-            raise(py, CkksError::File(clathrate_ckks::file::FileError::Io { path: path.clone(), action: "read", source }))
+            raise(py, CkksError::File(clathrate_ckks::file::FileError::Io { path: path.to_path_buf(), action: "read", source }))
         })?;
         Self::parse(py, &text, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
     }
@@ -220,7 +226,7 @@ impl PyParams {
            text_signature = "(path, threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
     fn load(
         py: Python<'_>,
-        path: PathBuf,
+        path: FilePath,
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
@@ -235,7 +241,7 @@ impl PyParams {
     /// Writes the parameters to `path`, which is replaced at once or not at all. Returns the file's bytes.
     ///
     /// Errors: `FileAccessError`.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
         detached(py, || Ok(self.params.save(&path)?))
     }
 

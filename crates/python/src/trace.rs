@@ -9,7 +9,7 @@ use crate::ciphertext::PyCiphertext;
 use crate::errors::{out_of_range, raise};
 use crate::keys::options;
 use crate::needs::PyNeeds;
-use crate::operand::{Real, Whole};
+use crate::operand::{Real, Whole, Wholes};
 use crate::params::PyParams;
 
 /// Makes symbols and collects what their computations need; `clathrate.trace` wraps it.
@@ -34,7 +34,7 @@ impl PyRecorder {
     fn symbol(
         &self,
         py: Python<'_>,
-        shape: Vec<Whole>,
+        shape: Wholes,
         encoding: Option<&str>,
         level: Option<Whole>,
         scale: Option<Real>,
@@ -42,7 +42,7 @@ impl PyRecorder {
     ) -> PyResult<PyCiphertext> {
         let params = &self.params.get().params;
         let axis = |axis: &Whole| usize::try_from(axis.0).map_err(|_| out_of_range(py, "an axis", axis.0, "use 1 or more"));
-        let shape = shape.iter().map(axis).collect::<PyResult<Vec<_>>>()?;
+        let shape = shape.0.iter().map(axis).collect::<PyResult<Vec<_>>>()?;
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let dense = shape.len() == 2 && !is_complex;
         let encoding = options.encoding.unwrap_or(if dense { Encoding::Coefficients } else { Encoding::Slots });

@@ -1,5 +1,6 @@
 //! What can go wrong with a file; each error names the numbers and the remedy.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -79,16 +80,12 @@ pub enum FileError {
         found: FileKind,
     },
     /// A file made under other parameters.
-    #[error(
-        "the file was made with parameters {}, but these are {}: use the parameters it was made with",
-        short_hex(found),
-        short_hex(expected)
-    )]
+    #[error("the file was made for parameters {found}, these are {expected}: use the parameters it was made with")]
     WrongParameters {
-        /// Digest of the parameters in use.
-        expected: [u8; 32],
-        /// Digest in the file.
-        found: [u8; 32],
+        /// The parameters in use.
+        expected: ParameterId,
+        /// The parameters that the file states.
+        found: ParameterId,
     },
     /// A size above the format's limit.
     #[error("{what} is {value}, above the limit of {limit}: the file is corrupted, or must be split")]
@@ -192,6 +189,29 @@ pub enum FileError {
 impl FileError {
     pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
         Self::Io { path: path.to_path_buf(), action, source }
+    }
+}
+
+/// Most characters of a parameter set's name that a message repeats.
+const NAME_LIMIT: usize = 64;
+
+/// A parameter set as messages name it: its name, which need not be unique, and its digest, which is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterId {
+    /// The name, if it is known.
+    pub name: Option<String>,
+    /// The digest.
+    pub digest: [u8; 32],
+}
+
+impl fmt::Display for ParameterId {
+    /// `"n14" (digest 0123456789abcdef)`. Control characters of the name are escaped, since it may come from a file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digest = short_hex(&self.digest);
+        let Some(name) = &self.name else { return write!(f, "without a name (digest {digest})") };
+        let shown: String = name.chars().take(NAME_LIMIT).collect();
+        let cut = if shown.len() < name.len() { "..." } else { "" };
+        write!(f, "{shown:?}{cut} (digest {digest})")
     }
 }
 

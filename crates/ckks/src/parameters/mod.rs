@@ -10,6 +10,7 @@ use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution, Switcher};
 
 use crate::embedding::Encoder;
 use crate::error::CkksError;
+use crate::file::ParameterId;
 use crate::shape::ModuleShape;
 
 mod explain;
@@ -309,6 +310,12 @@ impl Params {
         &self.0.digest
     }
 
+    /// Name and digest, as messages and file labels state them.
+    #[must_use]
+    pub fn parameter_id(&self) -> ParameterId {
+        ParameterId { name: Some(self.0.spec.name.clone()), digest: self.0.digest }
+    }
+
     /// Threads the engine uses.
     #[must_use]
     pub fn threads(&self) -> usize {
@@ -353,8 +360,7 @@ impl Params {
         if self.0.digest == other.0.digest {
             return Ok(());
         }
-        let short = crate::file::error::short_hex;
-        Err(CkksError::WrongParams { what, found: short(&other.0.digest), expected: short(&self.0.digest) })
+        Err(CkksError::WrongParams { what, found: other.parameter_id().to_string(), expected: self.parameter_id().to_string() })
     }
 
     /// The noise model of these parameters.
