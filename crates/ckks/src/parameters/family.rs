@@ -75,7 +75,7 @@ impl Family {
     pub(super) fn new(spec: ParamsSpec, runtime: &Runtime) -> Result<Arc<Self>, CkksError> {
         spec.check()?;
         let spec = spec.normalised();
-        let segments = Segments::of_spec(&spec);
+        let segments = Segments::new(&spec.segments, spec.steps.len() - 1, spec.log2_scale);
         let primes = primes::choose(&spec, &segments)?;
         let (log2, fixed) =
             (|moduli: &[u64]| moduli.iter().map(|&q| (q as f64).log2()).sum::<f64>(), primes.moduli.len() - primes.temporary);

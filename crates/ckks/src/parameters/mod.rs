@@ -354,9 +354,17 @@ impl Params {
     /// # Errors
     /// `NoSpecialPrimes` where these parameters cannot switch; level errors.
     pub fn switch_variance(&self, level: Level) -> Result<f64, CkksError> {
-        let (model, inputs, reach) = (self.noise_model(), self.rank() * (self.rank() + 1) / 2, self.max_level());
+        self.switch_variance_by(level, self.max_level())
+    }
+
+    /// As [`Params::switch_variance`], by keys made for levels up to `reach`: they have fewer primes to take as special ones.
+    ///
+    /// # Errors
+    /// As [`Params::switch_variance`].
+    pub fn switch_variance_by(&self, level: Level, reach: Level) -> Result<f64, CkksError> {
+        let (model, inputs) = (self.noise_model(), self.rank() * (self.rank() + 1) / 2);
         if let Some((temporary, most)) = self.direct(level).and_then(|temporary| Some((temporary, temporary.direct_level?))) {
-            let plan = temporary.switcher.tables_for(level, most)?;
+            let plan = temporary.switcher.tables_for(level, reach.min(most))?;
             return Ok(model.products_over(inputs, &plan.noise_digits(), plan.log2_special()));
         }
         let plan = self.switcher()?.tables_for(level, reach)?;
@@ -368,6 +376,15 @@ impl Params {
                 model.crossing(inputs, (&plan.noise_digits(), plan.log2_special()), temporary.rank - self.rank(), base) - model.rounding()
             }
         })
+    }
+
+    /// The variance that a reduction from rank `from` to the rank of these parameters adds at `level`, by a key made for levels up to `reach`.
+    ///
+    /// # Errors
+    /// As [`Params::switch_variance`].
+    pub fn reduction_variance(&self, from: usize, level: Level, reach: Level) -> Result<f64, CkksError> {
+        let plan = self.switcher()?.tables_for(level, reach)?;
+        Ok(self.noise_model().coalesced_switch(from.saturating_sub(self.rank()), &plan.noise_digits(), plan.log2_special()))
     }
 
     /// The noise model of these parameters.

@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::spec::ParamsSpec;
 use crate::error::CkksError;
 
 /// Consecutive levels with one nominal scale.
@@ -57,11 +56,11 @@ const WHOLE: &str = "chain";
 pub(super) struct Segments(Vec<Segment>);
 
 impl Segments {
-    /// The segments of a checked specification.
-    pub fn of_spec(spec: &ParamsSpec) -> Self {
-        let mut segments = spec.segments.clone();
+    /// The segments of a checked specification: `given`, or one of all levels from 0 to `top`.
+    pub fn new(given: &[Segment], top: usize, log2_scale: f64) -> Self {
+        let mut segments = given.to_vec();
         if segments.is_empty() {
-            segments.push(Segment { name: WHOLE.to_owned(), log2_scale: spec.log2_scale, levels: (0, spec.steps.len().saturating_sub(1)) });
+            segments.push(Segment { name: WHOLE.to_owned(), log2_scale, levels: (0, top) });
         }
         segments.sort_by_key(|segment| segment.levels);
         Self(segments)
@@ -87,21 +86,22 @@ pub(super) fn check_log2_scale(log2_scale: f64, of: &str) -> Result<(), CkksErro
     Err(CkksError::InvalidParams { reason: format!("log2_scale {log2_scale}{of} is out of range: use 4 to 120") })
 }
 
-/// Refuses segments that do not cover every level exactly once, and scales that their lowest level cannot hold.
+/// Refuses segments that do not cover every level of `steps` exactly once, scales that their lowest level cannot hold, and a `log2_scale` beside them (0:
+/// none) that is not the highest segment's.
 ///
 /// # Errors
 /// [`CkksError::InvalidParams`].
-pub(super) fn check(spec: &ParamsSpec) -> Result<(), CkksError> {
+pub(super) fn check(given: &[Segment], steps: &[Vec<f64>], log2_scale: f64) -> Result<(), CkksError> {
     let refuse = |reason: String| Err(CkksError::InvalidParams { reason });
-    let top = spec.steps.len().saturating_sub(1);
-    let mut segments: Vec<&Segment> = spec.segments.iter().collect();
+    let top = steps.len().saturating_sub(1);
+    let mut segments: Vec<&Segment> = given.iter().collect();
     segments.sort_by_key(|segment| segment.levels);
     for (index, segment) in segments.iter().enumerate() {
-        let Segment { name, log2_scale, levels: (lowest, highest) } = segment;
+        let Segment { name, log2_scale: scale, levels: (lowest, highest) } = segment;
         if name.is_empty() || segments[..index].iter().any(|other| other.name == *name) {
             return refuse(format!("segment name \"{name}\" is empty or used twice: give every segment a name of its own"));
         }
-        check_log2_scale(*log2_scale, &format!(" of segment \"{name}\""))?;
+        check_log2_scale(*scale, &format!(" of segment \"{name}\""))?;
         if lowest > highest {
             return refuse(format!("segment \"{name}\" has levels [{lowest}, {highest}]: write the lowest level first"));
         }
@@ -116,10 +116,10 @@ pub(super) fn check(spec: &ParamsSpec) -> Result<(), CkksError> {
         if *lowest > next {
             return refuse(format!("levels {next} to {} are in no segment: every level is in one segment", lowest - 1));
         }
-        let room: f64 = spec.steps[..=*lowest].iter().flatten().sum();
-        if log2_scale + 1.0 > room {
+        let room: f64 = steps[..=*lowest].iter().flatten().sum();
+        if scale + 1.0 > room {
             return refuse(format!(
-                "segment \"{name}\" has scale 2^{log2_scale} at level {lowest}, whose modulus has {room:.1} bits: \
+                "segment \"{name}\" has scale 2^{scale} at level {lowest}, whose modulus has {room:.1} bits: \
                  use a scale of at most 2^{:.1}, longer steps below, or a higher lowest level",
                 room - 1.0
             ));
@@ -129,10 +129,10 @@ pub(super) fn check(spec: &ParamsSpec) -> Result<(), CkksError> {
     if last.levels.1 < top {
         return refuse(format!("levels {} to {top} are in no segment: every level is in one segment", last.levels.1 + 1));
     }
-    if spec.log2_scale != 0.0 && spec.log2_scale != last.log2_scale {
+    if log2_scale != 0.0 && log2_scale != last.log2_scale {
         return refuse(format!(
-            "log2_scale is {}, the top segment \"{}\" has {}: leave log2_scale out where there are segments",
-            spec.log2_scale, last.name, last.log2_scale
+            "log2_scale is {log2_scale}, the top segment \"{}\" has {}: leave log2_scale out where there are segments",
+            last.name, last.log2_scale
         ));
     }
     Ok(())

@@ -186,7 +186,7 @@ impl ParamsSpec {
                 return refuse(format!("log2_scale {} leaves no room in a modulus of {room} bits", self.log2_scale));
             }
         } else {
-            segments::check(self)?;
+            segments::check(&self.segments, &self.steps, self.log2_scale)?;
         }
         if let Some(weight) = self.secret_weight
             && !(1..=self.degree * self.rank).contains(&weight)
