@@ -142,6 +142,14 @@ pub enum CkksError {
         /// NaN or an infinity.
         value: f64,
     },
+    /// A function to be approximated has no finite value somewhere.
+    #[error("the function is {value} at x = {x}: a fit needs finite values on the whole domain; choose a domain without this point")]
+    FunctionNotFinite {
+        /// The point.
+        x: f64,
+        /// NaN or an infinity.
+        value: f64,
+    },
     /// Data too large for the scale and the modulus.
     #[error(
         "a value of magnitude {value:.4e} at scale 2^{log2_scale:.2} needs {needed:.1} bits, level {level} has room for {room:.1}: scale the data down or encrypt at a higher level"
@@ -325,6 +333,7 @@ impl CkksError {
             Self::InvalidParams { .. } | Self::UnknownPreset { .. } | Self::Arith(_) => ErrorKind::Params,
             Self::Insecure { .. } => ErrorKind::Security,
             Self::NotFinite { .. }
+            | Self::FunctionNotFinite { .. }
             | Self::ValueTooLarge { .. }
             | Self::Overflow { .. }
             | Self::Empty { .. }

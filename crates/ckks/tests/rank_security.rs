@@ -51,8 +51,8 @@ fn every_shape_of_a_secure_set_has_the_bits_of_its_root_and_not_a_level_more() {
 #[test]
 fn insecure_temporary_ranks_are_refused_with_the_remedy() {
     let mut spec = preset("dpad_n13_r2").expect("preset");
-    spec.temporary.push(44);
-    spec.temporary.push(44);
+    spec.temporary.push(44.0);
+    spec.temporary.push(44.0);
     let error = Params::new(spec.clone(), &common::base_runtime()).expect_err("too long a modulus at rank 3");
     assert!(matches!(error, CkksError::Insecure { dimension: 24576, .. }), "{error}");
     for part in ["temporary_rank 3", "raise it to 4", "`temporary`"] {

@@ -79,8 +79,8 @@ pub fn size(py: Python<'_>, what: &str, value: Whole) -> PyResult<usize> {
     })
 }
 
-fn bits(py: Python<'_>, value: Whole) -> PyResult<u32> {
-    u32::try_from(value.0).map_err(|_| {
+fn bits(py: Python<'_>, value: Whole) -> PyResult<f64> {
+    u32::try_from(value.0).map(f64::from).map_err(|_| {
         let reason = format!("a prime of {} is out of range: use at most 60", counted(value.0, "bit"));
         raise(py, CkksError::InvalidParams { reason })
     })
@@ -137,7 +137,7 @@ impl PyParams {
         key_expansion: Option<Real>,
         key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
-        let step = |step: Wholes| step.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<Vec<u32>>>();
+        let step = |step: Wholes| step.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<Vec<f64>>>();
         let spec = ParamsSpec {
             name,
             degree: size(py, "degree", degree)?,
@@ -147,6 +147,7 @@ impl PyParams {
             temporary: temporary.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
             temporary_rank: temporary_rank.map(|rank| size(py, "temporary_rank", rank)).transpose()?,
             relative: None,
+            segments: Vec::new(),
             log2_scale: log2_scale.0,
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
             ephemeral_weight: None,

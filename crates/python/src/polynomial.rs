@@ -45,17 +45,22 @@ pub struct PyPolynomial {
 /// The domain of a polynomial without one.
 const DEFAULT_DOMAIN: (Real, Real) = (Real(UNIT_DOMAIN.0), Real(UNIT_DOMAIN.1));
 
-/// Numbers of one axis.
-fn real_vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
+/// Numbers along one axis.
+fn vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Values> {
     let array = array(data)?;
     if array.shape.len() > 1 {
         let message = format!("{what} have shape {:?}: give them along one axis", array.shape);
         return Err(exception(data.py(), "ShapeError", message));
     }
-    match array.values {
+    Ok(array.values)
+}
+
+/// Real numbers along one axis.
+fn real_vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
+    match vector(data, what)? {
         Values::Real(values) => Ok(values),
         Values::Complex(_) => {
-            Err(PyTypeError::new_err(format!("{what} are real: take real and imaginary part as polynomials of their own")))
+            Err(PyTypeError::new_err(format!("{what} are complex: fit real and imaginary part apart, or give complex coefficients")))
         }
     }
 }
@@ -67,11 +72,14 @@ impl PyPolynomial {
            text_signature = "(coefficients, basis='power', domain=(-1.0, 1.0))")]
     fn new(coefficients: &Bound<'_, PyAny>, basis: &str, domain: (Real, Real)) -> PyResult<Self> {
         let py = coefficients.py();
-        let values = real_vector(coefficients, "coefficients")?;
+        let values = vector(coefficients, "coefficients")?;
         let domain = (domain.0.0, domain.1.0);
         let basis = PolynomialBasis::named(basis).map_err(|error| raise(py, error))?;
-        let polynomial = Polynomial::new(values, basis, domain).map_err(|error| raise(py, error))?;
-        Ok(Self { polynomial })
+        let polynomial = match values {
+            Values::Real(values) => Polynomial::new(values, basis, domain),
+            Values::Complex(values) => Polynomial::new_complex(values, basis, domain),
+        };
+        Ok(Self { polynomial: polynomial.map_err(|error| raise(py, error))? })
     }
 
     /// The Chebyshev interpolant of a function on an interval: near its best approximation of that degree where it is smooth.
@@ -121,8 +129,11 @@ impl PyPolynomial {
         }
         let array = array(x)?;
         let values = match array.values {
-            Values::Real(values) => Values::Real(values.into_iter().map(|x| self.polynomial.evaluate(x)).collect()),
-            Values::Complex(values) => Values::Complex(values.into_iter().map(|x| self.polynomial.evaluate_complex(x)).collect()),
+            Values::Real(values) if self.polynomial.is_complex() => {
+                Values::Complex(values.into_iter().map(|x| self.polynomial.evaluate(x)).collect())
+            }
+            Values::Real(values) => Values::Real(values.into_iter().map(|x| self.polynomial.evaluate_real(x)).collect()),
+            Values::Complex(values) => Values::Complex(values.into_iter().map(|x| self.polynomial.evaluate(x)).collect()),
         };
         let result = to_numpy(py, values, &array.shape)?;
         if array.shape.is_empty() { result.get_item(PyTuple::empty(py)) } else { Ok(result) }
@@ -166,9 +177,11 @@ impl PyPolynomial {
     /// The coefficients, lowest degree first.
     #[getter]
     fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let values = self.polynomial.coefficients().to_vec();
+        let values = self.polynomial.coefficients();
         let count = values.len();
-        to_numpy(py, Values::Real(values), &[count])
+        let complex = self.polynomial.is_complex();
+        let values = if complex { Values::Complex(values.to_vec()) } else { Values::Real(values.iter().map(|c| c.re).collect()) };
+        to_numpy(py, values, &[count])
     }
 
     /// The degree: the last coefficient that is not zero; 0 for constants.

@@ -67,10 +67,11 @@ impl Set {
     pub fn spec_at(&self, temporary_rank: usize, digits: u32, quick: bool) -> Result<ParamsSpec, CkksError> {
         let mut spec = direct(self.spec(false)?);
         let room = max_log2_qp(spec.degree * temporary_rank, 128, spec.distribution()).unwrap_or(0.0);
-        let (q, p): (u32, u32) = (spec.steps.iter().flatten().sum(), spec.special.iter().sum());
+        let (q, p): (f64, f64) = (spec.steps.iter().flatten().sum(), spec.special.iter().sum());
+        let (q, p) = (q.ceil() as u32, p.ceil() as u32);
         let secure = ((room - f64::from(q + p)) / f64::from(TEMPORARY_BITS)).max(1.0) as usize;
         let count = secure.min((q / digits + DIGIT_MARGIN).saturating_sub(p).div_ceil(TEMPORARY_BITS) as usize);
-        spec.temporary = vec![TEMPORARY_BITS; count];
+        spec.temporary = vec![f64::from(TEMPORARY_BITS); count];
         spec.temporary_rank = Some(temporary_rank);
         Ok(small(spec, quick))
     }
@@ -116,9 +117,9 @@ mod tests {
         let set = named("III");
         for rank in 5..=7 {
             let spec = set.spec_at(rank, 1, false).expect("specification");
-            let bits: u32 = spec.steps.iter().flatten().chain(&spec.special).chain(&spec.temporary).sum();
+            let bits: f64 = spec.steps.iter().flatten().chain(&spec.special).chain(&spec.temporary).sum();
             let room = max_log2_qp(spec.degree * rank, 128, spec.distribution()).expect("room");
-            assert!(f64::from(bits) <= room && room < f64::from(bits + TEMPORARY_BITS), "rank {rank}");
+            assert!(bits <= room && room < bits + f64::from(TEMPORARY_BITS), "rank {rank}");
         }
     }
 }

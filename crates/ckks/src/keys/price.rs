@@ -85,8 +85,8 @@ impl KeyDefinition {
         })
     }
 
-    fn digits(&self, level: Level) -> Result<Digits, CkksError> {
-        let tables = self.switcher()?.tables_for(level, self.most)?;
+    fn digits(&self, level: Level, reach: Level) -> Result<Digits, CkksError> {
+        let tables = self.switcher()?.tables_for(level, reach.min(self.most))?;
         Ok((tables.noise_digits(), tables.log2_special(), self.inputs()))
     }
 }
@@ -119,9 +119,17 @@ impl Params {
     /// # Errors
     /// As [`Params::operation_cost`].
     pub fn operation_variance(&self, operation: Operation, level: Level) -> Result<f64, CkksError> {
+        self.operation_variance_by(operation, level, self.max_level())
+    }
+
+    /// As [`Params::operation_variance`], by keys made for levels up to `reach`: they have fewer primes that can be special.
+    ///
+    /// # Errors
+    /// As [`Params::operation_cost`].
+    pub fn operation_variance_by(&self, operation: Operation, level: Level, reach: Level) -> Result<f64, CkksError> {
         let model = self.noise_model();
         let (route, definitions) = self.definitions(operation, level)?;
-        let digits = definitions.iter().map(|definition| definition.digits(level)).collect::<Result<Vec<_>, _>>()?;
+        let digits = definitions.iter().map(|definition| definition.digits(level, reach)).collect::<Result<Vec<_>, _>>()?;
         if let (Route::TemporaryRank { .. }, Some((down, up))) = (&route, digits.split_last()) {
             let (high, base) = (down.2, (&down.0[..], down.1));
             let Some(first) = up.first() else { return Ok(0.0) };

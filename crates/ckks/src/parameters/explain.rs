@@ -8,7 +8,7 @@ use clathrate_lattice::security::{Estimate, estimate, nearest_covered};
 use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution};
 use serde::Serialize;
 
-use super::{Params, SECURITY_BITS};
+use super::{Params, SECURITY_BITS, Segment};
 use crate::shape::ModuleShape;
 
 /// Bytes per mebibyte.
@@ -39,6 +39,10 @@ pub struct Explanation {
     pub log2_qp: f64,
     /// Binary logarithm of the scale at the top level.
     pub log2_scale: f64,
+    /// The segments of the chain, the lowest first.
+    pub segments: Vec<SegmentExplanation>,
+    /// Segments on which repeated products of ciphertexts collapse, and why.
+    pub warnings: Vec<String>,
     /// Digits of a switching key.
     pub digits: usize,
     /// Estimated bits of security, a lower bound; 0 where the security table does not cover the set.
@@ -88,6 +92,22 @@ pub struct SecretExplanation {
     pub log2_qp: f64,
     /// Estimated bits of security there.
     pub security_bits: f64,
+}
+
+/// One segment in figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SegmentExplanation {
+    /// Its name.
+    pub name: String,
+    /// Its lowest level.
+    pub lowest: usize,
+    /// Its highest level.
+    pub highest: usize,
+    /// Binary logarithm of its nominal scale.
+    pub log2_scale: f64,
+    /// Binary logarithm of the scale that a product of two ciphertexts has after the rescale that leaves the segment; none at the bottom of the chain,
+    /// and where there is no such product.
+    pub log2_leaving: Option<f64>,
 }
 
 /// The temporary rank in figures. [dpad-he, sec. 3.2]
@@ -158,13 +178,13 @@ impl Params {
         let model = self.noise_model();
         let half_degree = self.degree() as f64 / 2.0;
         let precision = |variance: f64, scale: f64| -(variance.sqrt() / scale).log2();
-        let product_slot_bits = (top.0 > 0).then(|| {
+        let product_slot_bits = self.product_scale(top).map(|product_scale| {
             // Slots of magnitude 1 at random phases: mean square coefficient scale^2 / n.
             let scale = self.scale(top);
             let mean_square = scale * scale / self.degree() as f64;
             let variance = model.multiply((model.fresh_secret(), mean_square), (model.fresh_secret(), mean_square));
             let rescaled = model.rescale(variance, self.step_product(top).log2());
-            precision(rescaled * half_degree, self.scale(Level(top.0 - 1)))
+            precision(rescaled * half_degree, product_scale)
         });
         Explanation {
             name: self.spec().name.clone(),
@@ -178,6 +198,8 @@ impl Params {
             log2_q: self.log2_q(top),
             log2_qp: self.log2_qp(),
             log2_scale: self.scale(top).log2(),
+            segments: self.explain_segments(),
+            warnings: self.scale_warnings().iter().map(ToString::to_string).collect(),
             digits: self.gadget().map_or(0, |gadget| gadget.digit_count(chain, top)),
             security_bits: self.security_bits(),
             nearest_covered: self.nearest_covered(),
@@ -257,6 +279,18 @@ impl Params {
         secrets
     }
 
+    fn explain_segments(&self) -> Vec<SegmentExplanation> {
+        let top = self.max_level().0;
+        let describe = |segment: &Segment| SegmentExplanation {
+            name: segment.name.clone(),
+            lowest: segment.lowest(),
+            highest: segment.highest().min(top),
+            log2_scale: segment.log2_scale,
+            log2_leaving: self.product_scale(Level(segment.lowest())).map(f64::log2),
+        };
+        self.segments().iter().filter(|segment| segment.lowest() <= top).map(describe).collect()
+    }
+
     fn explain_temporary(&self) -> Option<TemporaryExplanation> {
         let (temporary, top) = (self.temporary()?, self.max_level());
         let (wide, base, rank) = (temporary.chain(), self.chain(), self.rank());
@@ -312,7 +346,7 @@ impl Params {
 
 impl fmt::Display for TemporaryExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = self.bits.iter().map(|b| format!("{b:.0}")).collect::<Vec<_>>().join("+");
+        let bits = self.bits.iter().map(|&bits| size(bits)).collect::<Vec<_>>().join("+");
         writeln!(
             f,
             "  temporary  rank {} (dimension {}), primes {bits}: log2 P^ = {:.1}, log2 QP^ = {:.1}, mu = {}",
@@ -339,6 +373,21 @@ impl fmt::Display for TemporaryExplanation {
     }
 }
 
+impl fmt::Display for SegmentExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "levels {:>2} to {:>2}: scale 2^{:.2}, \"{}\"", self.lowest, self.highest, self.log2_scale, self.name)?;
+        match self.log2_leaving {
+            Some(bits) => write!(f, "; a product leaves it with scale 2^{bits:.2}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Bits of a prime: tenths only where it is no whole number of bits.
+fn size(bits: f64) -> String {
+    if (bits - bits.round()).abs() < 0.05 { format!("{bits:.0}") } else { format!("{bits:.1}") }
+}
+
 impl fmt::Display for MoveExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.max_level {
@@ -350,7 +399,7 @@ impl fmt::Display for MoveExplanation {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |bits: &[f64]| bits.iter().map(|b| format!("{b:.0}")).collect::<Vec<_>>().join("+");
+        let list = |bits: &[f64]| bits.iter().map(|&bits| size(bits)).collect::<Vec<_>>().join("+");
         let steps = self.step_bits.iter().map(|step| list(step)).collect::<Vec<_>>().join(", ");
         writeln!(
             f,
@@ -359,6 +408,14 @@ impl fmt::Display for Explanation {
         )?;
         writeln!(f, "  chain      levels 0 to {}, bits per step {steps}; special {}", self.max_level, list(&self.special_bits))?;
         writeln!(f, "  modulus    log2 Q = {:.1}, log2 QP = {:.1}, scale 2^{:.2}", self.log2_q, self.log2_qp, self.log2_scale)?;
+        if self.segments.len() > 1 {
+            for (index, segment) in self.segments.iter().rev().enumerate() {
+                writeln!(f, "  {:<10} {segment}", if index == 0 { "segments" } else { "" })?;
+            }
+        }
+        for warning in &self.warnings {
+            writeln!(f, "  warning    {warning}")?;
+        }
         let warning =
             if self.security_bits < SECURITY_BITS { "  ** below 128: every file made from these parameters says so **" } else { "" };
         match &self.nearest_covered {

@@ -8,11 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use clathrate_arith::Isa;
 use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
+use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::security::{estimated_bits, max_log2_qp, nearest_covered};
 use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, DerivedKeyCache, MachineProfile, Planner, SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
 
 use super::primes::{self, Primes};
+use super::scales::{self, ScaleWarning, Sizes};
+use super::segments::Segments;
 use super::spec::{LARGEST_DEGREE, LEAST_DEGREE, PAPER_SECURITY_BITS};
 use super::switching_report::PlannerSettings;
 use super::{EngineRequest, Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
@@ -69,8 +72,11 @@ pub(super) struct Family {
     runtime: Runtime,
     planning: PlannerSettings,
     forms: Arc<DerivedKeyCache>,
+    segments: Segments,
     /// Canonical scale of each level.
     scales: Vec<f64>,
+    /// Segments on which repeated products of ciphertexts collapse.
+    scale_warnings: Vec<ScaleWarning>,
     /// Of the root.
     security_bits: f64,
     digest: [u8; 32],
@@ -81,7 +87,9 @@ pub(super) struct Family {
 impl Family {
     pub(super) fn new(spec: ParamsSpec, runtime: &Runtime) -> Result<Arc<Self>, CkksError> {
         spec.check()?;
-        let primes = primes::choose(&spec)?;
+        let spec = spec.normalised();
+        let segments = Segments::new(&spec.segments, spec.steps.len() - 1, spec.log2_scale);
+        let primes = primes::choose(&spec, &segments)?;
         let (log2, fixed) =
             (|moduli: &[u64]| moduli.iter().map(|&q| (q as f64).log2()).sum::<f64>(), primes.moduli.len() - primes.temporary);
         let log2_qp = log2(&primes.moduli[..fixed]);
@@ -129,7 +137,9 @@ impl Family {
             runtime: runtime.clone(),
             planning,
             forms,
+            segments,
             scales: Vec::new(),
+            scale_warnings: Vec::new(),
             security_bits,
             digest: [0; 32],
             chains: Mutex::default(),
@@ -137,8 +147,10 @@ impl Family {
             spec,
         };
         let chain = family.chain(family.spec.degree)?;
-        family.scales = primes::canonical_scales(&chain, family.spec.log2_scale);
-        family.digest = digest(&family.spec, &family.primes, family.gadget(&chain)?.as_deref());
+        family.scales = scales::canonical_scales(&chain, &family.segments);
+        let rounding = noise_model(family.root_shape(), family.spec.distribution()).rounding();
+        family.scale_warnings = Sizes::new(&chain, &family.scales, rounding).check_products(&family.segments)?;
+        family.digest = digest(&family.spec, &family.segments, &family.primes, family.gadget(&chain)?.as_deref());
         Ok(Arc::new(family))
     }
 
@@ -152,6 +164,14 @@ impl Family {
 
     pub(super) fn scale(&self, level: Level) -> f64 {
         self.scales[level.0]
+    }
+
+    pub(super) fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    pub(super) fn scale_warnings(&self) -> &[ScaleWarning] {
+        &self.scale_warnings
     }
 
     pub(super) fn threads(&self) -> usize {
@@ -499,7 +519,16 @@ fn secret_in_words(distribution: SecretDistribution) -> String {
     }
 }
 
-fn digest(spec: &ParamsSpec, primes: &primes::Primes, gadget: Option<&Gadget>) -> [u8; 32] {
+/// The noise model of one shape.
+pub(super) fn noise_model(shape: ModuleShape, distribution: SecretDistribution) -> NoiseModel {
+    let secret_variance = match distribution {
+        SecretDistribution::UniformTernary => 2.0 / 3.0,
+        SecretDistribution::FixedWeight(weight) => weight as f64 / shape.dimension() as f64,
+    };
+    NoiseModel { degree: shape.degree, rank: shape.rank, secret_variance }
+}
+
+fn digest(spec: &ParamsSpec, segments: &Segments, primes: &primes::Primes, gadget: Option<&Gadget>) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("clathrate parameters v1");
     let mut word = |x: u64| {
         hasher.update(&x.to_le_bytes());
@@ -522,6 +551,14 @@ fn digest(spec: &ParamsSpec, primes: &primes::Primes, gadget: Option<&Gadget>) -
     if let Some(weight) = spec.ephemeral_weight {
         word(weight as u64);
         word(ephemeral_special(spec, &(0..spec.special.len()).collect::<Vec<_>>()).len() as u64);
+    }
+    // One segment is a chain without segments: names are for people.
+    if segments.all().len() > 1 {
+        word(segments.all().len() as u64);
+        for segment in segments.all() {
+            word(segment.lowest() as u64);
+            word(segment.log2_scale.to_bits());
+        }
     }
     *hasher.finalize().as_bytes()
 }

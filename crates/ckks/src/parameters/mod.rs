@@ -18,6 +18,8 @@ mod family;
 mod presets;
 mod primes;
 mod runtime;
+mod scales;
+mod segments;
 mod spec;
 mod switching_report;
 
@@ -26,6 +28,8 @@ pub(crate) use explain::switch_key_bytes;
 pub use family::{Encapsulation, Temporary};
 pub use presets::{preset, preset_names};
 pub use runtime::{DEFAULT_KEY_EXPANSION, EngineFactory, EngineRequest, Runtime, Switching};
+pub use scales::ScaleWarning;
+pub use segments::Segment;
 pub use spec::ParamsSpec;
 pub use switching_report::{ProfileOrigin, RefusedLevel, SwitchingReport, SwitchingRow};
 
@@ -268,16 +272,46 @@ impl Params {
         Ok(())
     }
 
-    /// The canonical scale of a level: a fresh ciphertext there has it, and a product of two such, rescaled, has the next level's.
+    /// The canonical scale of a level. A fresh ciphertext there has it. A product of two such, rescaled, has the next level's, `s_{l-1} = s_l^2 / q_l`,
+    /// where both levels are in one segment and the step matches the segment's scale.
     #[must_use]
     pub fn scale(&self, level: Level) -> f64 {
         self.0.family.scale(level)
     }
 
+    /// The segments of the chain, the lowest first; one where the specification names none. A relative of fewer levels has the same ones.
+    #[must_use]
+    pub fn segments(&self) -> &[Segment] {
+        self.0.family.segments().all()
+    }
+
+    /// The segment of `level`.
+    #[must_use]
+    pub fn segment(&self, level: Level) -> &Segment {
+        self.0.family.segments().at(level.0)
+    }
+
+    /// The scale that the rescaled product of two ciphertexts of canonical scale has below `level`; none at level 0, and where the product does not fit
+    /// or is below the noise.
+    #[must_use]
+    pub fn product_scale(&self, level: Level) -> Option<f64> {
+        let below = Level(level.0.checked_sub(1)?);
+        let scale = self.scale(level) * self.scale(level);
+        let rescaled = scale / self.step_product(level);
+        let above_noise = rescaled * rescaled >= self.noise_model().rounding();
+        (above_noise && self.check_scale(scale, level).is_ok() && self.check_scale(rescaled, below).is_ok()).then_some(rescaled)
+    }
+
+    /// Segments whose steps do not match their scale: where repeated products of ciphertexts collapse, and why.
+    #[must_use]
+    pub fn scale_warnings(&self) -> &[ScaleWarning] {
+        self.0.family.scale_warnings()
+    }
+
     /// Product of the step that a rescale from `level` divides by.
     #[must_use]
     pub fn step_product(&self, level: Level) -> f64 {
-        primes::step_product(self.chain(), level)
+        scales::step_product(self.chain(), level)
     }
 
     /// Bits of the ciphertext modulus at `level`.
@@ -363,13 +397,18 @@ impl Params {
         Err(CkksError::WrongParams { what, found: other.parameter_id().to_string(), expected: self.parameter_id().to_string() })
     }
 
+    /// The variance that a reduction from rank `from` to the rank of these parameters adds at `level`, by a key made for levels up to `reach`.
+    ///
+    /// # Errors
+    /// As [`Params::switch_variance`].
+    pub fn reduction_variance(&self, from: usize, level: Level, reach: Level) -> Result<f64, CkksError> {
+        let plan = self.switcher()?.tables_for(level, reach)?;
+        Ok(self.noise_model().coalesced_switch(from.saturating_sub(self.rank()), &plan.noise_digits(), plan.log2_special()))
+    }
+
     /// The noise model of these parameters.
     #[must_use]
     pub fn noise_model(&self) -> NoiseModel {
-        let secret_variance = match self.0.family.distribution(self.shape()) {
-            SecretDistribution::UniformTernary => 2.0 / 3.0,
-            SecretDistribution::FixedWeight(weight) => weight as f64 / (self.degree() * self.rank()) as f64,
-        };
-        NoiseModel { degree: self.degree(), rank: self.rank(), secret_variance }
+        family::noise_model(self.shape(), self.0.family.distribution(self.shape()))
     }
 }
