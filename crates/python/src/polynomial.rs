@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use clathrate_ckks::circuits::polynomial::{PolynomialExplanation, UNIT_DOMAIN};
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Polynomial, PolynomialBasis, PolynomialPlan, RankSteps};
+use numpy::Complex64;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -208,7 +209,10 @@ impl PyPolynomial {
 
     fn __hash__(&self) -> isize {
         // Equal polynomials have equal coefficients; 0.0 and -0.0 are equal, too.
-        let word = |hash: u64, c: &f64| hash.wrapping_mul(31).wrapping_add((c + 0.0).to_bits());
+        let word = |hash: u64, c: &Complex64| {
+            let (re, im) = ((c.re + 0.0).to_bits(), (c.im + 0.0).to_bits());
+            hash.wrapping_mul(31).wrapping_add(re).wrapping_mul(31).wrapping_add(im)
+        };
         self.polynomial.coefficients().iter().fold(self.polynomial.degree() as u64, word) as isize
     }
 
