@@ -8,6 +8,7 @@
 //! [`clathrate_arith::Engine`].
 #![forbid(unsafe_code)]
 
+pub mod basis;
 pub mod bodies;
 pub mod bundle;
 pub mod chain;

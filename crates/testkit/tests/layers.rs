@@ -46,6 +46,7 @@ const CRATES: [Layers; 3] = [
             "sampling",
             "error",
             "ring",
+            "basis",
             "poly",
             "polys",
             "secret",
