@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clathrate_arith::Isa;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::parameters::Explanation;
+use clathrate_ckks::parameters::{Explanation, Segment};
 use clathrate_ckks::tune;
 use clathrate_ckks::{CkksError, ModuleShape, Params, ParamsSpec, Runtime};
 use clathrate_lattice::Level;
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -30,9 +31,12 @@ type RuntimeArguments<'py> = (String, usize, Bound<'py, PyAny>, Option<f64>, Opt
 /// Parameters
 /// ----------
 /// degree : ring degree n, a power of two from 2**3 to 2**17.
-/// steps : bits of the primes of each modulus step, level 0 first; an int is a step of one prime. `[[30, 30], 40, 40]` has levels 0 to 2.
+/// steps : bits of the primes of each modulus step, level 0 first; a number is a step of one prime. `[[30, 30], 40, 40]` has levels 0 to 2. Sizes may
+///     be fractions of a bit: `[[29.5, 29.5], 45.8]`.
+/// log2_scale : bits of the scale at the top level; not needed with `segments`.
 /// special : bits of the special primes; without any there are no switching keys (no products of ciphertexts, no rotations).
-/// log2_scale : bits of the scale at the top level.
+/// segments : consecutive levels with a scale of their own, `{"name": "ordinary", "log2_scale": 45.8, "levels": (1, 13)}` each, every level in one.
+///     Without: one scale for the whole chain, `log2_scale`.
 /// rank : module rank k, 1 to 64; 1 is ordinary CKKS.
 /// temporary_rank : rank k^ > k by way of which products and `power_rotations` switch keys: faster, and smaller keys, at ranks above 1. Needs
 ///     `temporary`. None: keys are switched directly.
@@ -48,6 +52,8 @@ type RuntimeArguments<'py> = (String, usize, Bound<'py, PyAny>, Option<f64>, Opt
 /// key_expansion : bytes that may be derived from one key, in multiples of its own, inf for any; 4 if None.
 /// key_cache_mib : MiB of derived keys kept in all, of all keys together; 6144 if None.
 ///
+/// A `UserWarning` tells of steps that do not match the scale, with the level at which repeated products of ciphertexts collapse.
+///
 /// Errors: `ParamsError`, also for a way of switching that fits no level; `SecurityError` below 128 bits; `DataError` for options out of range.
 #[pyclass(frozen, module = "clathrate", name = "Params")]
 pub struct PyParams {
@@ -57,21 +63,38 @@ pub struct PyParams {
 /// A modulus step as written: one prime's bits or several.
 #[derive(FromPyObject)]
 enum Step {
-    One(Whole),
-    Many(Vec<Whole>),
+    One(f64),
+    Many(Vec<f64>),
+}
+
+/// A segment as written: a dict of its fields.
+struct SegmentOption(Segment);
+
+/// What a wrong segment is told.
+const SEGMENT_REMEDY: &str = "a segment is {\"name\": str, \"log2_scale\": float, \"levels\": (lowest, highest)}";
+
+impl<'a, 'py> FromPyObject<'a, 'py> for SegmentOption {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let wrong = || PyTypeError::new_err(SEGMENT_REMEDY);
+        let fields = data.cast::<PyDict>().map_err(|_| wrong())?;
+        let field = |name: &str| fields.get_item(name)?.ok_or_else(wrong);
+        let (lowest, highest) = field("levels")?.extract::<(Whole, Whole)>().map_err(|_| wrong())?;
+        if fields.len() > 3 {
+            return Err(wrong());
+        }
+        let py = data.py();
+        let levels = (size(py, "a level of `segments`", lowest)?, size(py, "a level of `segments`", highest)?);
+        let (name, log2_scale) = (field("name")?.extract().map_err(|_| wrong())?, field("log2_scale")?.extract().map_err(|_| wrong())?);
+        Ok(Self(Segment { name, log2_scale, levels }))
+    }
 }
 
 /// A number of things, as core code takes it.
 pub fn size(py: Python<'_>, what: &str, value: Whole) -> PyResult<usize> {
     usize::try_from(value.0).map_err(|_| {
         let reason = format!("{what} {} is out of range: use a positive number", value.0);
-        raise(py, CkksError::InvalidParams { reason })
-    })
-}
-
-fn bits(py: Python<'_>, value: Whole) -> PyResult<u32> {
-    u32::try_from(value.0).map_err(|_| {
-        let reason = format!("a prime of {} bits is out of range: use at most 60", value.0);
         raise(py, CkksError::InvalidParams { reason })
     })
 }
@@ -85,6 +108,15 @@ impl PyParams {
         let spec: ParamsSpec = toml::from_str(text)
             .map_err(|error| raise(py, CkksError::InvalidParams { reason: format!("the text is no specification: {error}") }))?;
         Self::build(py, spec, runtime)
+    }
+
+    /// Warns in Python where products of ciphertexts collapse.
+    fn warned(self, py: Python<'_>) -> PyResult<Self> {
+        for warning in self.params.scale_warnings() {
+            let message = std::ffi::CString::new(warning.to_string())?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
+        }
+        Ok(self)
     }
 
     /// `params` as Python knows them: `near`, where they are the same.
@@ -105,22 +137,23 @@ impl PyParams {
 #[pymethods]
 impl PyParams {
     #[new]
-    #[pyo3(signature = (*, degree, steps, log2_scale, special=Vec::new(), rank=Whole(1), temporary_rank=None, temporary=Vec::new(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
-           text_signature = "(*, degree, steps, log2_scale, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
+    #[pyo3(signature = (*, degree, steps, log2_scale=0.0, special=Vec::new(), rank=Whole(1), temporary_rank=None, temporary=Vec::new(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), segments=Vec::new(), threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
+           text_signature = "(*, degree, steps, log2_scale=0.0, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', segments=(), threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
     fn new(
         py: Python<'_>,
         degree: Whole,
         steps: Vec<Step>,
         log2_scale: f64,
-        special: Vec<Whole>,
+        special: Vec<f64>,
         rank: Whole,
         temporary_rank: Option<Whole>,
-        temporary: Vec<Whole>,
+        temporary: Vec<f64>,
         secret_weight: Option<Whole>,
         digit_bits: Option<f64>,
         insecure: bool,
         below_128: bool,
         name: String,
+        segments: Vec<SegmentOption>,
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
@@ -128,25 +161,26 @@ impl PyParams {
         key_cache_mib: Option<f64>,
     ) -> PyResult<Self> {
         let step = |step: Step| match step {
-            Step::One(one) => Ok(vec![bits(py, one)?]),
-            Step::Many(many) => many.into_iter().map(|one| bits(py, one)).collect::<PyResult<Vec<u32>>>(),
+            Step::One(one) => vec![one],
+            Step::Many(many) => many,
         };
         let spec = ParamsSpec {
             name,
             degree: size(py, "degree", degree)?,
             rank: size(py, "rank", rank)?,
-            steps: steps.into_iter().map(step).collect::<PyResult<_>>()?,
-            special: special.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
-            temporary: temporary.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
+            steps: steps.into_iter().map(step).collect(),
+            special,
+            temporary,
             temporary_rank: temporary_rank.map(|rank| size(py, "temporary_rank", rank)).transpose()?,
             relative: None,
             log2_scale,
+            segments: segments.into_iter().map(|segment| segment.0).collect(),
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
             digit_bits,
             insecure,
             below_128,
         };
-        Self::build(py, spec, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
+        Self::build(py, spec, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)?.warned(py)
     }
 
     /// The preset called `name`; `preset_names()` lists them.
@@ -206,7 +240,7 @@ impl PyParams {
         let text = read_text(&path).map_err(|source| {
             raise(py, CkksError::File(clathrate_ckks::file::FileError::Io { path: path.clone(), action: "read", source }))
         })?;
-        Self::parse(py, &text, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
+        Self::parse(py, &text, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)?.warned(py)
     }
 
     /// Parameters from a file that `save` wrote.
@@ -256,6 +290,26 @@ impl PyParams {
     #[pyo3(signature = (level=None))]
     fn scale(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<f64> {
         Ok(self.params.scale(self.level(py, level)?))
+    }
+
+    /// The segment of a level: its `name`, `log2_scale` and `levels` (lowest, highest).
+    ///
+    /// Errors: `LevelError`.
+    #[pyo3(signature = (level=None))]
+    fn segment<'py>(&self, py: Python<'py>, level: Option<Whole>) -> PyResult<Bound<'py, PyDict>> {
+        segment_dict(py, self.params.segment(self.level(py, level)?))
+    }
+
+    /// The segments of the chain, the lowest first; one where none were given.
+    #[getter]
+    fn segments<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.params.segments().iter().map(|segment| segment_dict(py, segment)).collect()
+    }
+
+    /// Segments whose steps do not match their scale: where repeated products of ciphertexts collapse, and why.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.params.scale_warnings().iter().map(ToString::to_string).collect()
     }
 
     /// Bits of the ciphertext modulus at a level, the top if None.
@@ -408,6 +462,14 @@ impl PyParams {
         let cache_mib = runtime.key_cache_bytes.map(|bytes| bytes as f64 / MIB);
         Ok((rebuild, (self.to_toml(py)?, self.threads(), self.switching(py)?, runtime.key_expansion, cache_mib)))
     }
+}
+
+fn segment_dict<'py>(py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    fields.set_item("name", &segment.name)?;
+    fields.set_item("log2_scale", segment.log2_scale)?;
+    fields.set_item("levels", segment.levels)?;
+    Ok(fields)
 }
 
 fn read_text(path: &std::path::Path) -> std::io::Result<String> {

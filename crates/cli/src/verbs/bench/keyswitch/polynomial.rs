@@ -59,7 +59,7 @@ fn under(timer: &Timer<'_>, preset: &str, keys: &str, params: &Params) -> Result
             let result = evaluator.run_polynomial(&ciphertext, &plan)?;
             let first = start.elapsed().as_secs_f64() * 1e3;
             let error = match secret.decrypt(&result, &mut |_, _| true)? {
-                Values::Real(found) => found.iter().zip(&xs).map(|(y, &x)| (y - polynomial.evaluate(x)).abs()).fold(0.0, f64::max),
+                Values::Real(found) => found.iter().zip(&xs).map(|(y, &x)| (y - polynomial.evaluate_real(x)).abs()).fold(0.0, f64::max),
                 Values::Complex(_) => f64::INFINITY,
             };
             if error.is_nan() || error > TOLERANCE {
