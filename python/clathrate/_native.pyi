@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, final, overload
+from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, TypedDict, final, overload
 
 import numpy as np
 from _typeshed import ReadableBuffer
@@ -41,23 +41,29 @@ _Switching: TypeAlias = (
     Literal["fastest", "as_made"] | tuple[Literal["hybrid"], SupportsIndex] | tuple[Literal["decomposed"], SupportsIndex, SupportsIndex]
 )
 
+class _Segment(TypedDict):
+    name: str
+    log2_scale: float
+    levels: tuple[SupportsIndex, SupportsIndex]
+
 @final
 class Params:
     def __new__(
         cls,
         *,
         degree: SupportsIndex,
-        steps: Sequence[SupportsIndex | Sequence[SupportsIndex]],
-        log2_scale: float,
-        special: Sequence[SupportsIndex] = (),
+        steps: Sequence[float | Sequence[float]],
+        log2_scale: float = 0.0,
+        special: Sequence[float] = (),
         rank: SupportsIndex = 1,
         temporary_rank: SupportsIndex | None = None,
-        temporary: Sequence[SupportsIndex] = (),
+        temporary: Sequence[float] = (),
         secret_weight: SupportsIndex | None = None,
         digit_bits: float | None = None,
         insecure: bool = False,
         below_128: bool = False,
         name: str = "custom",
+        segments: Sequence[_Segment] = (),
         threads: SupportsIndex | None = None,
         isa: _Isa | None = None,
         switching: _Switching = "fastest",
@@ -104,6 +110,11 @@ class Params:
     def explain(self) -> Explanation: ...
     def switching_plan(self, level: SupportsIndex | None = None) -> SwitchingPlan: ...
     def scale(self, level: SupportsIndex | None = None) -> float: ...
+    def segment(self, level: SupportsIndex | None = None) -> _Segment: ...
+    @property
+    def segments(self) -> list[_Segment]: ...
+    @property
+    def warnings(self) -> list[str]: ...
     def log2_q(self, level: SupportsIndex | None = None) -> float: ...
     def to_toml(self) -> str: ...
     @property
@@ -354,7 +365,9 @@ class Polynomial:
         ranks: Literal["halves", "single"] | None = None,
     ) -> PolynomialPlan: ...
     @property
-    def coefficients(self) -> NDArray[np.float64]: ...
+    def coefficients(self) -> NDArray[np.float64] | NDArray[np.complex128]: ...
+    @property
+    def is_complex(self) -> bool: ...
     @property
     def degree(self) -> int: ...
     @property
@@ -385,6 +398,12 @@ class PolynomialPlan:
     def input_level(self) -> int: ...
     @property
     def output_level(self) -> int: ...
+    @property
+    def output_scale(self) -> float: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def degree(self) -> int: ...
     @property
     def needs(self) -> Needs: ...
     @property

@@ -1,19 +1,18 @@
 //! Parameters, their explanation, and what this machine can do.
 
-use clathrate_arith::text::counted;
-
 use clathrate_arith::Isa;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::parameters::Explanation;
+use clathrate_ckks::parameters::{Explanation, Segment};
 use clathrate_ckks::tune;
 use clathrate_ckks::{CkksError, ModuleShape, Params, ParamsSpec, Runtime};
 use clathrate_lattice::Level;
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{exception, raise};
 use crate::files::FilePath;
-use crate::operand::{Real, Whole, Wholes, list, wrong_list};
+use crate::operand::{Real, Reals, Whole, list, wrong_list};
 use crate::run::detached;
 use crate::runtime::{MIB, Options, SwitchingOption};
 use crate::switching::PySwitchingPlan;
@@ -31,9 +30,12 @@ type RuntimeArguments<'py> = (String, usize, Bound<'py, PyAny>, Option<f64>, Opt
 /// Parameters
 /// ----------
 /// degree : ring degree n, a power of two from 2**3 to 2**17.
-/// steps : bits of the primes of each modulus step, level 0 first; an int is a step of one prime. `[[30, 30], 40, 40]` has levels 0 to 2.
+/// steps : bits of the primes of each modulus step, level 0 first; a number is a step of one prime. `[[30, 30], 40, 40]` has levels 0 to 2. Sizes may
+///     be fractions of a bit: `[[29.5, 29.5], 45.8]`.
+/// log2_scale : bits of the scale at the top level; not needed with `segments`.
 /// special : bits of the special primes; without any there are no switching keys (no products of ciphertexts, no rotations).
-/// log2_scale : bits of the scale at the top level.
+/// segments : consecutive levels with a scale of their own, `{"name": "ordinary", "log2_scale": 45.8, "levels": (1, 13)}` each, every level in one.
+///     Without: one scale for the whole chain, `log2_scale`.
 /// rank : module rank k, 1 to 64; 1 is ordinary CKKS.
 /// temporary_rank : rank k^ > k by way of which products and `power_rotations` switch keys: faster, and smaller keys, at ranks above 1. Needs
 ///     `temporary`. None: keys are switched directly.
@@ -49,6 +51,8 @@ type RuntimeArguments<'py> = (String, usize, Bound<'py, PyAny>, Option<f64>, Opt
 /// key_expansion : bytes that may be derived from one key, in multiples of its own, inf for any; 4 if None.
 /// key_cache_mib : MiB of derived keys kept in all, of all keys together; 6144 if None.
 ///
+/// A `UserWarning` tells of steps that do not match the scale, with the level at which repeated products of ciphertexts collapse.
+///
 /// Errors: `ParamsError`, also for a way of switching that fits no level; `SecurityError` below 128 bits; `DataError` for options out of range.
 #[pyclass(frozen, module = "clathrate", name = "Params")]
 pub struct PyParams {
@@ -56,18 +60,43 @@ pub struct PyParams {
 }
 
 /// Modulus steps as written: for each, one prime's bits or several.
-struct Steps(Vec<Wholes>);
+struct Steps(Vec<Reals>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Steps {
     type Error = PyErr;
 
     fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let wanted = "a list with the bits of each step, such as [60, 40] or [[30, 30], 40]";
-        let step = |step: &Bound<'py, PyAny>| match step.extract::<Whole>() {
-            Ok(one) => Ok(Wholes(vec![one])),
-            Err(_) => step.extract::<Wholes>().map_err(|error| wrong_list(data, wanted, error)),
+        let step = |step: &Bound<'py, PyAny>| match step.extract::<Real>() {
+            Ok(one) => Ok(Reals(vec![one])),
+            Err(_) => step.extract::<Reals>().map_err(|error| wrong_list(data, wanted, error)),
         };
         list(data, wanted)?.iter().map(step).collect::<PyResult<_>>().map(Self)
+    }
+}
+
+/// A segment as written: a dict of its fields.
+struct SegmentOption(Segment);
+
+/// What a wrong segment is told.
+const SEGMENT_REMEDY: &str = "a segment is {\"name\": str, \"log2_scale\": float, \"levels\": (lowest, highest)}";
+
+impl<'a, 'py> FromPyObject<'a, 'py> for SegmentOption {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let wrong = || PyTypeError::new_err(SEGMENT_REMEDY);
+        let fields = data.cast::<PyDict>().map_err(|_| wrong())?;
+        let field = |name: &str| fields.get_item(name)?.ok_or_else(wrong);
+        let (lowest, highest) = field("levels")?.extract::<(Whole, Whole)>().map_err(|_| wrong())?;
+        if fields.len() > 3 {
+            return Err(wrong());
+        }
+        let py = data.py();
+        let levels = (size(py, "a level of `segments`", lowest)?, size(py, "a level of `segments`", highest)?);
+        let (name, log2_scale) =
+            (field("name")?.extract().map_err(|_| wrong())?, Real::given(field("log2_scale")?.extract().ok()).ok_or_else(wrong)?);
+        Ok(Self(Segment { name, log2_scale, levels }))
     }
 }
 
@@ -75,13 +104,6 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Steps {
 pub fn size(py: Python<'_>, what: &str, value: Whole) -> PyResult<usize> {
     usize::try_from(value.0).map_err(|_| {
         let reason = format!("{what} {} is out of range: use a positive number", value.0);
-        raise(py, CkksError::InvalidParams { reason })
-    })
-}
-
-fn bits(py: Python<'_>, value: Whole) -> PyResult<f64> {
-    u32::try_from(value.0).map(f64::from).map_err(|_| {
-        let reason = format!("a prime of {} is out of range: use at most 60", counted(value.0, "bit"));
         raise(py, CkksError::InvalidParams { reason })
     })
 }
@@ -95,6 +117,15 @@ impl PyParams {
         let spec: ParamsSpec = toml::from_str(text)
             .map_err(|error| raise(py, CkksError::InvalidParams { reason: format!("the text is no specification: {error}") }))?;
         Self::build(py, spec, runtime)
+    }
+
+    /// Warns in Python where products of ciphertexts collapse.
+    fn warned(self, py: Python<'_>) -> PyResult<Self> {
+        for warning in self.params.scale_warnings() {
+            let message = std::ffi::CString::new(warning.to_string())?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
+        }
+        Ok(self)
     }
 
     /// `params` as Python knows them: `near`, where they are the same.
@@ -115,40 +146,41 @@ impl PyParams {
 #[pymethods]
 impl PyParams {
     #[new]
-    #[pyo3(signature = (*, degree, steps, log2_scale, special=Wholes::default(), rank=Whole(1), temporary_rank=None, temporary=Wholes::default(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
-           text_signature = "(*, degree, steps, log2_scale, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
+    #[pyo3(signature = (*, degree, steps, log2_scale=Real(0.0), special=Reals::default(), rank=Whole(1), temporary_rank=None, temporary=Reals::default(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), segments=Vec::new(), threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
+           text_signature = "(*, degree, steps, log2_scale=0.0, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', segments=(), threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
     fn new(
         py: Python<'_>,
         degree: Whole,
         steps: Steps,
         log2_scale: Real,
-        special: Wholes,
+        special: Reals,
         rank: Whole,
         temporary_rank: Option<Whole>,
-        temporary: Wholes,
+        temporary: Reals,
         secret_weight: Option<Whole>,
         digit_bits: Option<Real>,
         insecure: bool,
         below_128: bool,
         name: String,
+        segments: Vec<SegmentOption>,
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
         key_expansion: Option<Real>,
         key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
-        let step = |step: Wholes| step.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<Vec<f64>>>();
+        let sizes = |sizes: Reals| sizes.0.into_iter().map(|Real(bits)| bits).collect::<Vec<f64>>();
         let spec = ParamsSpec {
             name,
             degree: size(py, "degree", degree)?,
             rank: size(py, "rank", rank)?,
-            steps: steps.0.into_iter().map(step).collect::<PyResult<_>>()?,
-            special: special.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
-            temporary: temporary.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
+            steps: steps.0.into_iter().map(sizes).collect(),
+            special: sizes(special),
+            temporary: sizes(temporary),
             temporary_rank: temporary_rank.map(|rank| size(py, "temporary_rank", rank)).transpose()?,
             relative: None,
-            segments: Vec::new(),
             log2_scale: log2_scale.0,
+            segments: segments.into_iter().map(|segment| segment.0).collect(),
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
             ephemeral_weight: None,
             ephemeral_special: None,
@@ -156,7 +188,7 @@ impl PyParams {
             insecure,
             below_128,
         };
-        Self::build(py, spec, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
+        Self::build(py, spec, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)?.warned(py)
     }
 
     /// The preset called `name`; `preset_names()` lists them.
@@ -216,7 +248,7 @@ impl PyParams {
         let text = read_text(&path).map_err(|source| {
             raise(py, CkksError::File(clathrate_ckks::file::FileError::Io { path: path.to_path_buf(), action: "read", source }))
         })?;
-        Self::parse(py, &text, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)
+        Self::parse(py, &text, Options { threads, isa, switching, key_expansion, key_cache_mib }.runtime(py)?)?.warned(py)
     }
 
     /// Parameters from a file that `save` wrote.
@@ -266,6 +298,26 @@ impl PyParams {
     #[pyo3(signature = (level=None))]
     fn scale(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<f64> {
         Ok(self.params.scale(self.level(py, level)?))
+    }
+
+    /// The segment of a level: its `name`, `log2_scale` and `levels` (lowest, highest).
+    ///
+    /// Errors: `LevelError`.
+    #[pyo3(signature = (level=None))]
+    fn segment<'py>(&self, py: Python<'py>, level: Option<Whole>) -> PyResult<Bound<'py, PyDict>> {
+        segment_dict(py, self.params.segment(self.level(py, level)?))
+    }
+
+    /// The segments of the chain, the lowest first; one where none were given.
+    #[getter]
+    fn segments<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.params.segments().iter().map(|segment| segment_dict(py, segment)).collect()
+    }
+
+    /// Segments whose steps do not match their scale: where repeated products of ciphertexts collapse, and why.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.params.scale_warnings().iter().map(ToString::to_string).collect()
     }
 
     /// Bits of the ciphertext modulus at a level, the top if None.
@@ -418,6 +470,14 @@ impl PyParams {
         let cache_mib = runtime.key_cache_bytes.map(|bytes| bytes as f64 / MIB);
         Ok((rebuild, (self.to_toml(py)?, self.threads(), self.switching(py)?, runtime.key_expansion, cache_mib)))
     }
+}
+
+fn segment_dict<'py>(py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    fields.set_item("name", &segment.name)?;
+    fields.set_item("log2_scale", segment.log2_scale)?;
+    fields.set_item("levels", segment.levels)?;
+    Ok(fields)
 }
 
 fn read_text(path: &std::path::Path) -> std::io::Result<String> {

@@ -9,7 +9,7 @@ use clathrate_ckks::{Polynomial, PolynomialBasis, PolynomialPlan, RankSteps};
 use numpy::Complex64;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyComplex, PyTuple};
 
 use crate::arrays::{array, to_numpy};
 use crate::ciphertext::PyCiphertext;
@@ -19,7 +19,7 @@ use crate::operand::{Real, Whole};
 use crate::params::{PyParams, from_json};
 use crate::run::detached;
 
-/// A real polynomial, of numbers and of encrypted arrays: `p(x)`.
+/// A polynomial with real or complex coefficients, of numbers and of encrypted arrays: `p(x)`.
 ///
 /// As in `numpy.polynomial`: coefficients from the lowest degree up; the domain is mapped to [-1, 1], and the default domain is not mapped.
 ///
@@ -30,7 +30,7 @@ use crate::run::detached;
 ///
 /// Parameters
 /// ----------
-/// coefficients : one axis, real, at most 512.
+/// coefficients : one axis, real or complex, at most 512. Complex ones take no more levels, and make the result complex.
 /// basis : "power" (y^i) or "chebyshev" (T_i(y)); approximations of high degree need the latter.
 /// domain : the interval (a, b) with y = (2 x - a - b) / (b - a). One more level than without, unless it is [-1/k, 1/k], [0, 2/k] or alike
 ///     for a whole number k, or the degree is 1.
@@ -46,24 +46,30 @@ pub struct PyPolynomial {
 /// The domain of a polynomial without one.
 const DEFAULT_DOMAIN: (Real, Real) = (Real(UNIT_DOMAIN.0), Real(UNIT_DOMAIN.1));
 
-/// Numbers along one axis.
-fn vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Values> {
+/// Numbers of one axis.
+fn vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<Complex64>> {
     let array = array(data)?;
     if array.shape.len() > 1 {
         let message = format!("{what} have shape {:?}: give them along one axis", array.shape);
         return Err(exception(data.py(), "ShapeError", message));
     }
-    Ok(array.values)
+    Ok(match array.values {
+        Values::Real(values) => values.into_iter().map(Complex64::from).collect(),
+        Values::Complex(values) => values,
+    })
 }
 
-/// Real numbers along one axis.
-fn real_vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
-    match vector(data, what)? {
-        Values::Real(values) => Ok(values),
-        Values::Complex(_) => {
-            Err(PyTypeError::new_err(format!("{what} are complex: fit real and imaginary part apart, or give complex coefficients")))
-        }
+/// One number.
+fn number(value: &Bound<'_, PyAny>) -> PyResult<Complex64> {
+    match value.cast::<PyComplex>() {
+        Ok(value) => Ok(Complex64::new(value.real(), value.imag())),
+        Err(_) => value.extract::<Real>().map(|Real(value)| value.into()),
     }
+}
+
+/// Complex numbers, or real ones where all imaginary parts are zero by construction.
+fn values(numbers: Vec<Complex64>, complex: bool) -> Values {
+    if complex { Values::Complex(numbers) } else { Values::Real(numbers.into_iter().map(|z| z.re).collect()) }
 }
 
 #[pymethods]
@@ -76,22 +82,19 @@ impl PyPolynomial {
         let values = vector(coefficients, "coefficients")?;
         let domain = (domain.0.0, domain.1.0);
         let basis = PolynomialBasis::named(basis).map_err(|error| raise(py, error))?;
-        let polynomial = match values {
-            Values::Real(values) => Polynomial::new(values, basis, domain),
-            Values::Complex(values) => Polynomial::new_complex(values, basis, domain),
-        };
-        Ok(Self { polynomial: polynomial.map_err(|error| raise(py, error))? })
+        let polynomial = Polynomial::new_complex(values, basis, domain).map_err(|error| raise(py, error))?;
+        Ok(Self { polynomial })
     }
 
     /// The Chebyshev interpolant of a function on an interval: near its best approximation of that degree where it is smooth.
     ///
     /// Parameters
     /// ----------
-    /// function : of an array of points, or of one number at a time.
+    /// function : of an array of points, or of one number at a time; real or complex values.
     /// degree : at most 511.
     /// domain : the interval.
     ///
-    /// Errors: `DataError` where the function has no finite value; whatever the function raises.
+    /// Errors: `DataError` with the point where the function has no finite value; whatever the function raises.
     #[staticmethod]
     #[pyo3(signature = (function, degree, domain=DEFAULT_DOMAIN), text_signature = "(function, degree, domain=(-1.0, 1.0))")]
     fn fit(py: Python<'_>, function: &Bound<'_, PyAny>, degree: Whole, domain: (Real, Real)) -> PyResult<Self> {
@@ -101,11 +104,10 @@ impl PyPolynomial {
         let count = points.len();
         let whole = to_numpy(py, Values::Real(points.clone()), &[count])?;
         let values = match function.call1((whole,)) {
-            Ok(values) => real_vector(&values, "the function's values")?,
+            Ok(values) => vector(&values, "the function's values")?,
             // A function of numbers does not take arrays: `math.exp`, or one with an `if`.
             Err(error) if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) => {
-                let value = |&point: &f64| function.call1((point,))?.extract::<Real>().map(|Real(value)| value);
-                let values: PyResult<Vec<f64>> = points.iter().map(value).collect();
+                let values: PyResult<Vec<Complex64>> = points.iter().map(|&point| number(&function.call1((point,))?)).collect();
                 values.inspect_err(|second| second.set_cause(py, Some(error)))?
             }
             Err(error) => return Err(error),
@@ -120,7 +122,8 @@ impl PyPolynomial {
         Ok(Self { polynomial: Polynomial::from_fit_values(&values, domain).map_err(|error| raise(py, error))? })
     }
 
-    /// `p(x)`: of a ciphertext (slots; with keys attached from degree 2 on) a ciphertext at the scale of its level, of numbers an array.
+    /// `p(x)`: of a ciphertext (slots; with keys attached from degree 2 on) a ciphertext at the scale of its level, of numbers an array; complex where
+    /// the coefficients or the numbers are.
     ///
     /// Errors: `LevelError` with the levels it takes, `MissingKeyError`, `ShapeError` unless slots, `DataError` where coefficients are too large.
     fn __call__<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -129,14 +132,12 @@ impl PyPolynomial {
             return Ok(Bound::new(py, result)?.into_any());
         }
         let array = array(x)?;
-        let values = match array.values {
-            Values::Real(values) if self.polynomial.is_complex() => {
-                Values::Complex(values.into_iter().map(|x| self.polynomial.evaluate(x)).collect())
-            }
-            Values::Real(values) => Values::Real(values.into_iter().map(|x| self.polynomial.evaluate_real(x)).collect()),
-            Values::Complex(values) => Values::Complex(values.into_iter().map(|x| self.polynomial.evaluate(x)).collect()),
+        let complex = self.polynomial.is_complex() || array.values.is_complex();
+        let results = match array.values {
+            Values::Real(numbers) => numbers.into_iter().map(|x| self.polynomial.evaluate(x)).collect(),
+            Values::Complex(numbers) => numbers.into_iter().map(|x| self.polynomial.evaluate(x)).collect(),
         };
-        let result = to_numpy(py, values, &array.shape)?;
+        let result = to_numpy(py, values(results, complex), &array.shape)?;
         if array.shape.is_empty() { result.get_item(PyTuple::empty(py)) } else { Ok(result) }
     }
 
@@ -175,14 +176,18 @@ impl PyPolynomial {
         Ok(PyPolynomialPlan { plan })
     }
 
-    /// The coefficients, lowest degree first.
+    /// The coefficients, lowest degree first: complex where one has an imaginary part.
     #[getter]
     fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let values = self.polynomial.coefficients();
-        let count = values.len();
-        let complex = self.polynomial.is_complex();
-        let values = if complex { Values::Complex(values.to_vec()) } else { Values::Real(values.iter().map(|c| c.re).collect()) };
-        to_numpy(py, values, &[count])
+        let coefficients = self.polynomial.coefficients().to_vec();
+        let count = coefficients.len();
+        to_numpy(py, values(coefficients, self.polynomial.is_complex()), &[count])
+    }
+
+    /// Whether a coefficient has an imaginary part.
+    #[getter]
+    fn is_complex(&self) -> bool {
+        self.polynomial.is_complex()
     }
 
     /// The degree: the last coefficient that is not zero; 0 for constants.
@@ -209,11 +214,9 @@ impl PyPolynomial {
 
     fn __hash__(&self) -> isize {
         // Equal polynomials have equal coefficients; 0.0 and -0.0 are equal, too.
-        let word = |hash: u64, c: &Complex64| {
-            let (re, im) = ((c.re + 0.0).to_bits(), (c.im + 0.0).to_bits());
-            hash.wrapping_mul(31).wrapping_add(re).wrapping_mul(31).wrapping_add(im)
-        };
-        self.polynomial.coefficients().iter().fold(self.polynomial.degree() as u64, word) as isize
+        let word = |hash: u64, c: f64| hash.wrapping_mul(31).wrapping_add((c + 0.0).to_bits());
+        let parts = self.polynomial.coefficients().iter().flat_map(|c| [c.re, c.im]);
+        parts.fold(self.polynomial.degree() as u64, word) as isize
     }
 
     fn __repr__(&self) -> String {
@@ -283,10 +286,28 @@ impl PyPolynomialPlan {
         self.plan.input_level().0
     }
 
-    /// Level of the result, which has the canonical scale there.
+    /// Level of the result.
     #[getter]
     fn output_level(&self) -> usize {
         self.plan.output_level().0
+    }
+
+    /// Scale of the result: the canonical one of its level, unless a single power leaves a segment of the chain on its way.
+    #[getter]
+    fn output_scale(&self) -> f64 {
+        self.plan.output_scale()
+    }
+
+    /// Coefficients that are left out because they are below 2^-50 of the largest: rounding errors of whoever computed them.
+    #[getter]
+    fn dropped(&self) -> usize {
+        self.plan.dropped()
+    }
+
+    /// Degree of the circuit: of the last coefficient that is not dropped.
+    #[getter]
+    fn degree(&self) -> usize {
+        self.plan.degree()
     }
 
     /// Rank at each level, the input's first; empty where it is the parameters' own throughout.
@@ -309,9 +330,13 @@ impl PyPolynomialPlan {
     }
 
     fn __repr__(&self) -> String {
+        let dropped = match self.plan.dropped() {
+            0 => String::new(),
+            dropped => format!(" of {} given, {dropped} negligible coefficients dropped", self.plan.polynomial().degree()),
+        };
         format!(
-            "PolynomialPlan(degree {}, levels {} to {}, {}, {})",
-            self.plan.polynomial().degree(),
+            "PolynomialPlan(degree {}{dropped}, levels {} to {}, {}, {})",
+            self.plan.degree(),
             self.plan.input_level(),
             self.plan.output_level(),
             counted(self.plan.products(), "product"),
