@@ -370,8 +370,7 @@ fn check_choice(switcher: &Switcher, choice: SwitchMethod) -> Result<(), CkksErr
         }
         Some(_) if chain.auxiliary_basis().is_empty() => {
             let primes = chain.key_basis(chain.max_level()).len();
-            let reason =
-                format!("key-decomposed switching needs a chain of {least} primes or more, this one has {primes}: use the hybrid engine");
+            let reason = format!("the klss method needs a chain of {least} primes or more, this one has {primes}: use the hybrid method");
             return Err(CkksError::InvalidParams { reason });
         }
         _ => {}
