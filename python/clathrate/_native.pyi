@@ -1,9 +1,10 @@
-# Types of the extension module; `python -m mypy.stubtest clathrate` compares them with it.
+# Types of the extension module; `python -m mypy.stubtest clathrate` compares them with it. The docstrings are copies of those at run time:
+# `python scripts/stub_docstrings.py` writes them.
 
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, final, overload
+from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, TypedDict, final, overload, type_check_only
 
 import numpy as np
 from _typeshed import ReadableBuffer
@@ -20,8 +21,9 @@ __all__ = [
     "PolynomialPlan",
     "PublicKey",
     "Recorder",
+    "Runtime",
     "SecretKey",
-    "SwitchingPlan",
+    "SwitchingReport",
     "__version__",
     "doctor",
     "from_bytes",
@@ -38,8 +40,39 @@ _Encoding: TypeAlias = Literal["slots", "coefficients"]
 _Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _Isa: TypeAlias = Literal["scalar", "avx2", "ifma"]
 _Switching: TypeAlias = (
-    Literal["fastest", "as_made"] | tuple[Literal["hybrid"], SupportsIndex] | tuple[Literal["decomposed"], SupportsIndex, SupportsIndex]
+    Literal["fastest", "as_made"] | tuple[Literal["hybrid"], SupportsIndex] | tuple[Literal["klss"], SupportsIndex, SupportsIndex]
 )
+
+@type_check_only
+class _Primes(TypedDict):
+    steps: list[list[int]]
+    special: list[int]
+    temporary: list[int]
+    auxiliary: list[int]
+
+@final
+class Runtime:
+    def __new__(
+        cls,
+        threads: SupportsIndex | None = None,
+        isa: _Isa | None = None,
+        switching: _Switching = "fastest",
+        key_expansion: float | None = None,
+        key_cache_mib: float | None = None,
+    ) -> Runtime: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def isa(self) -> _Isa | None: ...
+    @property
+    def switching(self) -> _Switching: ...
+    @property
+    def key_expansion(self) -> float: ...
+    @property
+    def key_cache_mib(self) -> float: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class Params:
@@ -58,51 +91,19 @@ class Params:
         insecure: bool = False,
         below_128: bool = False,
         name: str = "custom",
-        threads: SupportsIndex | None = None,
-        isa: _Isa | None = None,
-        switching: _Switching = "fastest",
-        key_expansion: float | None = None,
-        key_cache_mib: float | None = None,
+        runtime: Runtime | None = None,
     ) -> Params: ...
     @staticmethod
-    def preset(
-        name: str,
-        threads: SupportsIndex | None = None,
-        isa: _Isa | None = None,
-        switching: _Switching = "fastest",
-        key_expansion: float | None = None,
-        key_cache_mib: float | None = None,
-    ) -> Params: ...
+    def preset(name: str, runtime: Runtime | None = None) -> Params: ...
     @staticmethod
-    def from_toml(
-        text: str,
-        threads: SupportsIndex | None = None,
-        isa: _Isa | None = None,
-        switching: _Switching = "fastest",
-        key_expansion: float | None = None,
-        key_cache_mib: float | None = None,
-    ) -> Params: ...
+    def from_toml(text: str, runtime: Runtime | None = None) -> Params: ...
     @staticmethod
-    def from_file(
-        path: _Path,
-        threads: SupportsIndex | None = None,
-        isa: _Isa | None = None,
-        switching: _Switching = "fastest",
-        key_expansion: float | None = None,
-        key_cache_mib: float | None = None,
-    ) -> Params: ...
+    def from_file(path: _Path, runtime: Runtime | None = None) -> Params: ...
     @staticmethod
-    def load(
-        path: _Path,
-        threads: SupportsIndex | None = None,
-        isa: _Isa | None = None,
-        switching: _Switching = "fastest",
-        key_expansion: float | None = None,
-        key_cache_mib: float | None = None,
-    ) -> Params: ...
+    def load(path: _Path, runtime: Runtime | None = None) -> Params: ...
     def save(self, path: _Path) -> int: ...
     def explain(self) -> Explanation: ...
-    def switching_plan(self, level: SupportsIndex | None = None) -> SwitchingPlan: ...
+    def switching_report(self, level: SupportsIndex | None = None) -> SwitchingReport: ...
     def scale(self, level: SupportsIndex | None = None) -> float: ...
     def log2_q(self, level: SupportsIndex | None = None) -> float: ...
     def to_toml(self) -> str: ...
@@ -130,9 +131,11 @@ class Params:
     @property
     def digest(self) -> str: ...
     @property
-    def threads(self) -> int: ...
+    def runtime(self) -> Runtime: ...
     @property
-    def switching(self) -> _Switching: ...
+    def primes(self) -> _Primes: ...
+    @property
+    def roots_of_unity(self) -> dict[int, int]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __copy__(self) -> Params: ...
@@ -144,7 +147,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]: ...
 
 @final
-class SwitchingPlan:
+class SwitchingReport:
     def explain(self) -> str: ...
     @property
     def rows(self) -> list[dict[str, Any]]: ...
@@ -272,6 +275,7 @@ class EvaluationKeys:
 @final
 class Ciphertext:
     __array_ufunc__: ClassVar[None]
+    __pandas_priority__: ClassVar[int]
     __hash__: ClassVar[None]  # type: ignore[assignment]
     def __add__(self, other: Ciphertext | ArrayLike, /) -> Ciphertext: ...
     def __radd__(self, other: ArrayLike, /) -> Ciphertext: ...
@@ -397,8 +401,8 @@ class PolynomialExplanation:
 def preset_names() -> list[str]: ...
 def tune(progress: _Progress = None, dry_run: bool = False) -> Path | None: ...
 def doctor() -> dict[str, Any]: ...
-def load(path: _Path, params: Params | None = None) -> Any: ...
-def from_bytes(data: ReadableBuffer, params: Params | None = None) -> Any: ...
+def load(path: _Path, params: Params | None = None, runtime: Runtime | None = None) -> Any: ...
+def from_bytes(data: ReadableBuffer, params: Params | None = None, runtime: Runtime | None = None) -> Any: ...
 def inspect(path: _Path, verify: bool = True) -> dict[str, Any]: ...
 
 @final

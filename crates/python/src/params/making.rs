@@ -1,0 +1,288 @@
+//! Parameters from sizes, presets, text and files, and to text and files.
+
+use std::path::PathBuf;
+
+use clathrate_ckks::file::{FileError, FileReader, Stored};
+use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
+use pyo3::prelude::*;
+
+use super::object::{PyParams, size};
+use crate::errors::{exception, raise};
+use crate::integers::Whole;
+use crate::run::detached;
+use crate::runtime::PyRuntime;
+
+/// Largest specification read from a text file, in bytes.
+const TEXT_LIMIT_BYTES: u64 = 1 << 20;
+
+/// A modulus step as written: one prime's bits or several.
+#[derive(FromPyObject)]
+enum Step {
+    One(Whole),
+    Many(Vec<Whole>),
+}
+
+fn bits(py: Python<'_>, value: Whole) -> PyResult<u32> {
+    u32::try_from(value.0).map_err(|_| {
+        let reason = format!("a prime of {} bits is out of range: use at most 60", value.0);
+        raise(py, CkksError::InvalidParams { reason })
+    })
+}
+
+fn read_text(path: &std::path::Path) -> std::io::Result<String> {
+    use std::io::Read;
+    let file = std::fs::File::open(path)?;
+    let mut text = String::new();
+    file.take(TEXT_LIMIT_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > TEXT_LIMIT_BYTES {
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, "a specification has at most 1 MiB"));
+    }
+    Ok(text)
+}
+
+impl PyParams {
+    fn parse(py: Python<'_>, text: &str, runtime: Runtime) -> PyResult<Self> {
+        let spec: ParamsSpec = toml::from_str(text)
+            .map_err(|error| raise(py, CkksError::InvalidParams { reason: format!("the text is no specification: {error}") }))?;
+        Self::build(py, spec, runtime)
+    }
+}
+
+#[pymethods]
+impl PyParams {
+    #[new]
+    #[pyo3(signature = (*, degree, steps, log2_scale, special=Vec::new(), rank=Whole(1), temporary_rank=None, temporary=Vec::new(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), runtime=None),
+           text_signature = "(*, degree, steps, log2_scale, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', runtime=None)")]
+    fn new(
+        py: Python<'_>,
+        degree: Whole,
+        steps: Vec<Step>,
+        log2_scale: f64,
+        special: Vec<Whole>,
+        rank: Whole,
+        temporary_rank: Option<Whole>,
+        temporary: Vec<Whole>,
+        secret_weight: Option<Whole>,
+        digit_bits: Option<f64>,
+        insecure: bool,
+        below_128: bool,
+        name: String,
+        runtime: Option<&Bound<'_, PyRuntime>>,
+    ) -> PyResult<Self> {
+        let step = |step: Step| match step {
+            Step::One(one) => Ok(vec![bits(py, one)?]),
+            Step::Many(many) => many.into_iter().map(|one| bits(py, one)).collect::<PyResult<Vec<u32>>>(),
+        };
+        let spec = ParamsSpec {
+            name,
+            degree: size(py, "degree", degree)?,
+            rank: size(py, "rank", rank)?,
+            steps: steps.into_iter().map(step).collect::<PyResult<_>>()?,
+            special: special.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
+            temporary: temporary.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
+            temporary_rank: temporary_rank.map(|rank| size(py, "temporary_rank", rank)).transpose()?,
+            relative: None,
+            log2_scale,
+            secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
+            digit_bits,
+            insecure,
+            below_128,
+        };
+        Self::build(py, spec, PyRuntime::given(runtime))
+    }
+
+    /// A parameter set by its name.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     One of the names that `preset_names()` lists.
+    /// runtime : Runtime, optional
+    ///     How to run. None, the default, is `Runtime()`.
+    ///
+    /// Returns
+    /// -------
+    /// Params
+    ///     The parameter set.
+    ///
+    /// Raises
+    /// ------
+    /// ParamsError
+    ///     Where there is no preset of that name, or no level can switch keys as the runtime asks.
+    ///
+    /// Examples
+    /// --------
+    /// >>> cl.Params.preset("insecure_tiny").max_level
+    /// 3
+    #[staticmethod]
+    #[pyo3(signature = (name, runtime=None))]
+    fn preset(py: Python<'_>, name: &str, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
+        let spec = clathrate_ckks::parameters::preset(name).map_err(|error| raise(py, error))?;
+        Self::build(py, spec, PyRuntime::given(runtime))
+    }
+
+    /// Parameters from TOML text, whose fields are the arguments of the constructor.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///     The text, as `to_toml` gives it. In TOML every step is a list: `steps = [[30, 30], [40]]`.
+    /// runtime : Runtime, optional
+    ///     How to run. None, the default, is `Runtime()`.
+    ///
+    /// Returns
+    /// -------
+    /// Params
+    ///     The parameter set.
+    ///
+    /// Raises
+    /// ------
+    /// ParamsError
+    ///     Where the text does not specify a parameter set.
+    /// SecurityError
+    ///     Where the set has less than 128 bits of security and does not accept that.
+    ///
+    /// Examples
+    /// --------
+    /// >>> cl.Params.from_toml(params.to_toml()) == params
+    /// True
+    #[staticmethod]
+    #[pyo3(signature = (text, runtime=None))]
+    fn from_toml(py: Python<'_>, text: &str, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
+        Self::parse(py, text, PyRuntime::given(runtime))
+    }
+
+    /// Parameters from a TOML file, whose fields are the arguments of the constructor.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path-like
+    ///     A text file of at most 1 MiB.
+    /// runtime : Runtime, optional
+    ///     How to run. None, the default, is `Runtime()`.
+    ///
+    /// Returns
+    /// -------
+    /// Params
+    ///     The parameter set.
+    ///
+    /// Raises
+    /// ------
+    /// FileAccessError
+    ///     Where the file cannot be read.
+    /// ParamsError
+    ///     Where the text does not specify a parameter set.
+    /// SecurityError
+    ///     Where the set has less than 128 bits of security and does not accept that.
+    ///
+    /// Examples
+    /// --------
+    /// >>> _ = Path("params.toml").write_text(params.to_toml())
+    /// >>> cl.Params.from_file("params.toml") == params
+    /// True
+    #[staticmethod]
+    #[pyo3(signature = (path, runtime=None))]
+    fn from_file(py: Python<'_>, path: PathBuf, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
+        let text =
+            read_text(&path).map_err(|source| raise(py, CkksError::File(FileError::Io { path: path.clone(), action: "read", source })))?;
+        Self::parse(py, &text, PyRuntime::given(runtime))
+    }
+
+    /// Parameters from a file that `save` wrote.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path-like
+    ///     The file.
+    /// runtime : Runtime, optional
+    ///     How to run. None, the default, is `Runtime()`: a file states what to compute, never how to run.
+    ///
+    /// Returns
+    /// -------
+    /// Params
+    ///     The parameter set.
+    ///
+    /// Raises
+    /// ------
+    /// FileFormatError
+    ///     Where the file does not hold parameters, or is damaged.
+    /// FileAccessError
+    ///     Where the file cannot be read.
+    ///
+    /// Examples
+    /// --------
+    /// >>> _ = params.save("params.clt")
+    /// >>> cl.Params.load("params.clt") == params
+    /// True
+    #[staticmethod]
+    #[pyo3(signature = (path, runtime=None))]
+    fn load(py: Python<'_>, path: PathBuf, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
+        let runtime = PyRuntime::given(runtime);
+        let params = detached(py, move || Params::from_reader(&FileReader::open(&path)?, &runtime))?;
+        Ok(Self { params })
+    }
+
+    /// Writes the parameters to a file.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path-like
+    ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The length of the file in bytes.
+    ///
+    /// Raises
+    /// ------
+    /// FileAccessError
+    ///     Where the file cannot be written, or holds a secret key.
+    ///
+    /// Examples
+    /// --------
+    /// >>> params.save("params.clt") == Path("params.clt").stat().st_size
+    /// True
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+        detached(py, || Ok(self.params.save(&path)?))
+    }
+
+    /// The specification as TOML text.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     Text that `from_toml` reads.
+    ///
+    /// Examples
+    /// --------
+    /// >>> print(params.to_toml().splitlines()[0])
+    /// name = "insecure_small"
+    fn to_toml(&self, py: Python<'_>) -> PyResult<String> {
+        toml::to_string(self.params.spec()).map_err(|error| exception(py, "InternalError", error.to_string()))
+    }
+
+    /// Pickles the specification and the runtime; a forced instruction set stays with this machine.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, PyRuntime))> {
+        let rebuild = py.import("clathrate._pickle")?.getattr("rebuild_params")?;
+        Ok((rebuild, (self.to_toml(py)?, PyRuntime::of(self.params.runtime()).for_any_machine())))
+    }
+}
+
+/// The names of the parameter sets that `Params.preset` knows.
+///
+/// Names that start with "insecure" are small sets for tests; names that start with "paper" are sets of published papers.
+///
+/// Returns
+/// -------
+/// list of str
+///     The names.
+///
+/// Examples
+/// --------
+/// >>> "matmul" in cl.preset_names()
+/// True
+#[pyfunction]
+pub fn preset_names() -> Vec<String> {
+    clathrate_ckks::parameters::preset_names()
+}
