@@ -52,6 +52,31 @@ pub enum CkksError {
         /// What was asked for.
         operation: &'static str,
     },
+    /// An ephemeral secret that the parameters do not have.
+    #[error("these parameters have no ephemeral secret: set `ephemeral_weight`, e.g. to 32, in the specification")]
+    NoEphemeralSecret,
+    /// A direct key where no level is secure.
+    #[error("at degree and rank {shape} no level is secure over the widened chain: products go through the temporary rank")]
+    NoDirectKey {
+        /// Degree and rank.
+        shape: ModuleShape,
+    },
+    /// A name that no key has.
+    #[error("there is no key called \"{name}\"")]
+    UnknownKey {
+        /// The name.
+        name: String,
+    },
+    /// A key of an operation without an error of its own.
+    #[error("to {operation} at degree and rank {shape} needs a key; the key set has: {available}")]
+    NoKey {
+        /// What was asked for.
+        operation: String,
+        /// Degree and rank.
+        shape: ModuleShape,
+        /// The names of the keys there are.
+        available: String,
+    },
     /// A reduction of the rank that keys are not made for.
     #[error("the rank cannot be reduced from {from} to {to}: {remedy}")]
     RankStep {
@@ -306,7 +331,8 @@ impl CkksError {
             | Self::OutOfRange { .. }
             | Self::Symbol { .. } => ErrorKind::Value,
             Self::Shape { .. } | Self::Encoding { .. } | Self::Conversion { .. } => ErrorKind::Shape,
-            Self::NoTemporaryRank { .. } | Self::RankStep { .. } => ErrorKind::Params,
+            Self::NoTemporaryRank { .. } | Self::RankStep { .. } | Self::NoEphemeralSecret | Self::NoDirectKey { .. } => ErrorKind::Params,
+            Self::UnknownKey { .. } => ErrorKind::File,
             Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,
             Self::LevelTooLow { .. } | Self::PolynomialDepth { .. } | Self::LevelUp { .. } | Self::LevelTooHigh { .. } => ErrorKind::Level,
             Self::NoKeys { .. }
@@ -314,6 +340,7 @@ impl CkksError {
             | Self::NoConjugationKey
             | Self::NoRotationKey { .. }
             | Self::NoReductionKey { .. }
+            | Self::NoKey { .. }
             | Self::NoRelativeKeys { .. } => ErrorKind::MissingKey,
             Self::WrongParams { .. } => ErrorKind::WrongParams,
             Self::WrongSecret { .. } => ErrorKind::WrongSecret,

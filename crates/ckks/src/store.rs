@@ -3,18 +3,16 @@
 //! Metadata says shape, level and scale; sections hold words. A mask that is still what its seed says is stored as the seed. What a
 //! file may make us allocate follows from the parameters and from bytes that are there, never from a number in the file alone.
 
-use std::collections::BTreeMap;
 use std::io::{Seek, Write};
 
-use clathrate_arith::{Automorphism, GaloisElement};
-use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, Level, MaskSeed, Poly, SwitchKey};
+use clathrate_lattice::{Basis, Bundle, Eval, Level, MaskSeed, Poly, SwitchKey};
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored, check_residues};
 use crate::key_id::KeyId;
-use crate::keys::{EvaluationKeys, GaloisKey, PublicKey, SecretKey};
+use crate::keys::{EvaluationKeys, HeldKey, KeyAddress, KeyDefinition, KeyName, PublicKey, SecretKey};
 use crate::parameters::{Params, ParamsSpec, Runtime};
 use crate::shape::ModuleShape;
 
@@ -157,7 +155,8 @@ impl Stored for SecretKey {
         // One signed byte per coefficient; the copy is overwritten when dropped.
         let bytes: zeroize::Zeroizing<Vec<u8>> =
             zeroize::Zeroizing::new(self.secret().all_coefficients().iter().map(|&c| (c as i8).cast_unsigned()).collect());
-        writer.add_section("secret", &bytes)
+        writer.add_section("secret", &bytes)?;
+        writer.add_section("seed", self.seed().as_ref())
     }
 }
 
@@ -187,7 +186,14 @@ impl SecretKey {
         }
         let distribution = params.distribution_of(params.rank());
         let secret = clathrate_lattice::SecretKey::from_coefficients(params.degree(), params.rank(), 1, distribution, coefficients)?;
-        Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), secret))
+        let stored = reader.section("seed")?;
+        let mut seed = zeroize::Zeroizing::new([0; 32]);
+        let (expected, found) = (seed.len() as u64, stored.bytes().len() as u64);
+        if expected != found {
+            return Err(FileError::SectionLength { name: "seed".to_owned(), expected, found }.into());
+        }
+        seed.copy_from_slice(stored.bytes());
+        Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), secret, seed))
     }
 }
 
@@ -335,79 +341,24 @@ impl Ciphertext {
     }
 }
 
-/// Metadata of evaluation keys: one entry per switching key, in the order of the sections.
+/// Metadata of evaluation keys: one entry for each switching key, in the order of the sections.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluationKeysMetadata {
     key_id: String,
-    keys: KeysMetadata,
+    keys: Vec<KeyMetadata>,
 }
 
-/// The keys of one shape.
+/// One switching key in the metadata.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct KeysMetadata {
-    relinearisation_level: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    direct_level: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    rank_down_level: Option<usize>,
-    galois: Vec<GaloisMetadata>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    powers: Vec<GaloisMetadata>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    reductions: Vec<ReductionMetadata>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    relatives: Vec<RelativeMetadata>,
-}
-
-/// One automorphism's key in the metadata.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GaloisMetadata {
-    element: usize,
-    level: usize,
-}
-
-/// One reduction's key in the metadata.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReductionMetadata {
-    rank: usize,
-    level: usize,
-}
-
-/// The keys of another shape in the metadata.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RelativeMetadata {
+pub struct KeyMetadata {
+    /// As [`KeyName`] is written.
+    name: String,
+    /// Degree and rank of the ciphertexts that it switches.
     shape: ModuleShape,
-    keys: KeysMetadata,
-}
-
-impl KeysMetadata {
-    fn of(keys: &EvaluationKeys) -> Self {
-        let galois = |keys: &BTreeMap<GaloisElement, GaloisKey>| {
-            keys.iter().map(|(element, galois)| GaloisMetadata { element: element.value(), level: galois.key.level().0 }).collect()
-        };
-        let reduction = |(&rank, (_, key)): (&usize, &(Params, SwitchKey))| ReductionMetadata { rank, level: key.level().0 };
-        Self {
-            relinearisation_level: keys.relinearisation.as_ref().map(|key| key.level().0),
-            direct_level: keys.direct.as_ref().map(|key| key.level().0),
-            rank_down_level: keys.rank_down.as_ref().map(|key| key.level().0),
-            galois: galois(&keys.galois),
-            powers: galois(&keys.powers),
-            reductions: keys.reductions.iter().map(reduction).collect(),
-            relatives: keys.relatives.iter().map(|(&shape, keys)| RelativeMetadata { shape, keys: Self::of(keys) }).collect(),
-        }
-    }
-
-    fn count(&self) -> usize {
-        let single = [self.relinearisation_level, self.direct_level, self.rank_down_level];
-        let own = single.into_iter().flatten().count();
-        let lists = self.galois.len() + self.powers.len() + self.reductions.len();
-        own + lists + self.relatives.iter().map(|relative| relative.keys.count()).sum::<usize>()
-    }
+    /// The highest level that it serves.
+    level: usize,
 }
 
 fn key_section(index: usize) -> String {
@@ -418,18 +369,22 @@ impl Stored for EvaluationKeys {
     type Metadata = EvaluationKeysMetadata;
 
     fn file_label(&self) -> FileLabel {
-        label(FileKind::EvaluationKeys, &self.params)
+        label(FileKind::EvaluationKeys, self.params())
     }
 
     fn file_metadata(&self) -> EvaluationKeysMetadata {
-        EvaluationKeysMetadata { key_id: hex(&self.id.0), keys: KeysMetadata::of(self) }
+        let entry = |(address, held): (KeyAddress, &HeldKey)| KeyMetadata {
+            name: address.name.to_string(),
+            shape: address.shape,
+            level: held.key().level().0,
+        };
+        EvaluationKeysMetadata { key_id: hex(&self.id().0), keys: self.iter().map(entry).collect() }
     }
 
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
-        let keys = self.switch_keys();
-        write_seeds(writer, &keys.iter().map(|key| key.seed()).collect::<Vec<_>>())?;
-        for (index, key) in keys.iter().enumerate() {
-            let entries = key.entries();
+        write_seeds(writer, &self.iter().map(|(_, held)| held.key().seed()).collect::<Vec<_>>())?;
+        for (index, (_, held)) in self.iter().enumerate() {
+            let (key, entries) = (held.key(), held.key().entries());
             let bodies: Vec<&Poly<Eval>> = entries.iter().flat_map(Bundle::bodies).collect();
             write_polys(writer, &key_section(index), key.basis().len() * key.ring().degree(), &bodies)?;
         }
@@ -437,106 +392,29 @@ impl Stored for EvaluationKeys {
     }
 }
 
-/// The shape that a switching key must have.
-struct KeyForm<'p> {
-    chain: &'p Chain,
-    gadget: &'p Gadget,
-    most: Level,
-    inputs: usize,
-    rank: usize,
-}
-
-/// Reads switching keys one after another, in the order they are written.
-struct KeySections<'r, 'f> {
-    reader: &'r FileReader<'f>,
-    id: KeyId,
-    seeds: Vec<MaskSeed>,
-    next: usize,
-}
-
-impl KeySections<'_, '_> {
-    fn key(&mut self, params: &Params, level: usize, form: &KeyForm<'_>) -> Result<SwitchKey, CkksError> {
-        let level = Level(level);
-        if level > form.most {
-            return Err(inconsistent(&format!("a key of level {level}, these parameters have levels up to {}", form.most)));
-        }
-        let entries = form.inputs * form.gadget.digit_count(form.chain, level);
-        let bodies = read_polys(self.reader, &key_section(self.next), params, &form.chain.key_basis(level), entries)?;
-        let bodies = bodies.into_iter().map(|body| vec![body]).collect();
-        let seed = self.seeds.get(self.next).copied().ok_or_else(|| inconsistent("fewer seeds than keys"))?;
-        self.next += 1;
-        Ok(SwitchKey::from_bodies(form.chain, form.gadget, level, form.inputs, form.rank, seed, bodies)?)
+/// The switching key of section `index`, checked against what its name says that it is.
+fn read_key(
+    reader: &FileReader<'_>,
+    params: &Params,
+    definition: &KeyDefinition,
+    level: Level,
+    index: usize,
+    seed: MaskSeed,
+) -> Result<SwitchKey, CkksError> {
+    // What a key may serve is a matter of security, not of who made it.
+    if level > definition.most {
+        let name = definition.name;
+        return Err(inconsistent(&format!(
+            "the key \"{name}\" is of level {level}, these parameters have it up to level {}",
+            definition.most
+        )));
     }
-
-    fn galois(
-        &mut self,
-        params: &Params,
-        entries: &[GaloisMetadata],
-        form: &KeyForm<'_>,
-    ) -> Result<BTreeMap<GaloisElement, GaloisKey>, CkksError> {
-        let mut keys = BTreeMap::new();
-        for entry in entries {
-            let element = GaloisElement::new(entry.element, params.degree())?;
-            let key = self.key(params, entry.level, form)?;
-            if keys.insert(element, GaloisKey { phi: Automorphism::new(element, params.degree()), key }).is_some() {
-                return Err(inconsistent("two keys for one automorphism"));
-            }
-        }
-        Ok(keys)
-    }
-
-    fn keys(&mut self, params: &Params, metadata: &KeysMetadata) -> Result<EvaluationKeys, CkksError> {
-        let (rank, most) = (params.rank(), params.max_level());
-        let base = |inputs: usize| Ok::<_, CkksError>(KeyForm { chain: params.chain(), gadget: params.gadget()?, most, inputs, rank });
-        let temporary = || {
-            let missing = || inconsistent("keys of a temporary rank, these parameters have none");
-            params.temporary().ok_or_else(missing)
-        };
-        let wide = |inputs: usize| {
-            let temporary = temporary()?;
-            Ok::<_, CkksError>(KeyForm { chain: temporary.chain(), gadget: &temporary.gadget, most, inputs, rank: temporary.rank })
-        };
-        let mut keys = EvaluationKeys::none(params, self.id);
-        let quadratic = rank * (rank + 1) / 2;
-        if let Some(level) = metadata.relinearisation_level {
-            let form = if params.crossing().is_some() { wide(quadratic)? } else { base(quadratic)? };
-            keys.relinearisation = Some(self.key(params, level, &form)?);
-        }
-        if let Some(level) = metadata.direct_level {
-            let temporary = temporary()?;
-            // What a key may reach is a matter of security, not of who made it.
-            let most = temporary.direct_level.ok_or_else(|| inconsistent("a direct key, these parameters are secure with none"))?;
-            keys.direct = Some(self.key(params, level, &KeyForm { rank, most, ..wide(quadratic)? })?);
-        }
-        if let Some(level) = metadata.rank_down_level {
-            keys.rank_down = Some(self.key(params, level, &base(temporary()?.rank - rank)?)?);
-        }
-        if !metadata.galois.is_empty() {
-            keys.galois = self.galois(params, &metadata.galois, &base(rank)?)?;
-        }
-        if !metadata.powers.is_empty() {
-            keys.powers = self.galois(params, &metadata.powers, &wide(temporary()?.rank)?)?;
-        }
-        for entry in &metadata.reductions {
-            if entry.rank == 0 || entry.rank >= rank {
-                return Err(inconsistent(&format!("a reduction from rank {rank} to {}", entry.rank)));
-            }
-            let lower = params.at_rank(entry.rank)?;
-            let (inputs, most) = (rank - entry.rank, lower.max_level());
-            let form = KeyForm { chain: lower.chain(), gadget: lower.gadget()?, most, inputs, rank: entry.rank };
-            let key = self.key(params, entry.level, &form)?;
-            if keys.reductions.insert(entry.rank, (lower.clone(), key)).is_some() {
-                return Err(inconsistent("two keys for one reduction"));
-            }
-        }
-        for entry in &metadata.relatives {
-            let relative = self.keys(&params.relative(entry.shape)?, &entry.keys)?;
-            if keys.relatives.insert(entry.shape, relative).is_some() {
-                return Err(inconsistent("two sets of keys for one shape"));
-            }
-        }
-        Ok(keys)
-    }
+    let (chain, gadget) = (definition.chain()?, definition.gadget()?);
+    let (inputs, bodies) = (definition.inputs(), definition.bodies());
+    let count = (inputs * gadget.digit_count(chain, level)).checked_mul(bodies).ok_or_else(|| inconsistent("the shape overflows"))?;
+    let mut polys = read_polys(reader, &key_section(index), params, &chain.key_basis(level), count)?.into_iter();
+    let entries = (0..count / bodies).map(|_| polys.by_ref().take(bodies).collect()).collect();
+    Ok(SwitchKey::from_bodies(chain, gadget, level, inputs, definition.rank(), seed, entries)?)
 }
 
 impl EvaluationKeys {
@@ -547,8 +425,17 @@ impl EvaluationKeys {
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::EvaluationKeys, params)?;
         let metadata: EvaluationKeysMetadata = reader.metadata()?;
-        let seeds = read_seeds(reader, metadata.keys.count())?;
-        let mut sections = KeySections { reader, id: KeyId(unhex(&metadata.key_id)?), seeds, next: 0 };
-        sections.keys(params, &metadata.keys)
+        let seeds = read_seeds(reader, metadata.keys.len())?;
+        let mut keys = Self::none(params, KeyId(unhex(&metadata.key_id)?));
+        for (index, (entry, seed)) in metadata.keys.iter().zip(seeds).enumerate() {
+            let at = params.relative(entry.shape)?;
+            let name = KeyName::parse(&entry.name, at.degree())?;
+            let definition = at.key_definition(name)?;
+            let key = read_key(reader, &at, &definition, Level(entry.level), index, seed)?;
+            if !keys.insert(KeyAddress { shape: entry.shape, name }, HeldKey::new(definition, key, entry.shape.degree)) {
+                return Err(inconsistent(&format!("two keys called \"{}\" at {}", entry.name, entry.shape)));
+            }
+        }
+        Ok(keys)
     }
 }

@@ -4,6 +4,7 @@ mod common;
 
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::keys::{KeyAddress, KeyName};
 use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::{CkksError, Encoding, KeyNeeds, ModuleShape, Params, Runtime};
 use clathrate_lattice::Level;
@@ -98,9 +99,9 @@ fn ciphertexts_above_what_a_rank_is_secure_at_are_not_reduced() {
     assert!(ev.to_rank(&encrypt(two.max_level()), 2).is_ok());
     // A key made "to the top" reaches what is secure, not the top of the root.
     let keys = owner.evaluation_keys(&KeyNeeds::new().reduce_to(2, Reach::Top), &mut quiet()).expect("keys");
-    let (lower, key) = keys.reduction(2).expect("key");
-    assert_eq!((lower, key.level()), (&two, two.max_level()));
-    assert!(matches!(keys.reduction(1), Err(CkksError::NoReductionKey { from: 4, to: 1, .. })));
+    let held = keys.get(KeyAddress { shape: params.shape(), name: KeyName::ReduceRank(2) }).expect("key");
+    assert_eq!((&held.definition().params, held.key().level()), (&two, two.max_level()));
+    assert_eq!(keys.reduced_ranks().collect::<Vec<_>>(), [2]);
 }
 
 #[test]

@@ -27,6 +27,8 @@ fn spec(rank: usize, levels: usize) -> ParamsSpec {
         relative: None,
         log2_scale: 40.0,
         secret_weight: None,
+        ephemeral_weight: None,
+        ephemeral_special: None,
         digit_bits: None,
         insecure: true,
         below_128: false,

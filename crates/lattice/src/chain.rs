@@ -90,6 +90,23 @@ impl Chain {
         Ok(Self { special: self.special.start..end, temporary: end..self.temporary.end, ..self.clone() })
     }
 
+    /// The chain of the levels up to `most` that has only the special primes `special`, a part of this chain's: for keys to a secret that is not
+    /// secure over the whole modulus. Its gadget divides its own modulus, so its keys fit no other chain.
+    ///
+    /// # Errors
+    /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::NoSpecialPrimes`] where `special` is empty; [`LatticeError::BasisMismatch`] where it is no part of
+    /// this chain's.
+    pub fn narrowed(&self, most: Level, special: Range<usize>) -> Result<Self, LatticeError> {
+        self.check_level(most)?;
+        if special.is_empty() {
+            return Err(LatticeError::NoSpecialPrimes);
+        }
+        if special.start < self.special.start || special.end > self.special.end {
+            return Err(LatticeError::BasisMismatch { left: self.special.len(), right: special.len() });
+        }
+        Ok(Self { steps: self.steps[..=most.0].to_vec(), special, ..self.clone() })
+    }
+
     /// The ring.
     #[must_use]
     pub fn ring(&self) -> &Ring {
@@ -146,7 +163,7 @@ impl Chain {
     /// Basis of the whole modulus `Q` of the gadget: all ciphertext primes, then all special primes.
     #[must_use]
     pub fn whole_basis(&self) -> Basis {
-        Basis::new(0..self.special.end)
+        self.key_basis(self.max_level())
     }
 
     /// Basis of a key that serves levels up to `level`: ciphertext primes, then special primes.

@@ -257,12 +257,19 @@ pub(crate) fn check_automorphism(phi: &Automorphism, ring: &Ring) -> Result<(), 
 
 /// `phi^-1`: the automorphism of `g^-1` modulo `2n`.
 pub(crate) fn inverse_automorphism(phi: &Automorphism) -> Result<Automorphism, LatticeError> {
-    let mask = 2 * phi.degree() - 1;
-    let element = phi.element().value();
+    Ok(Automorphism::new(inverse_element(phi.element(), phi.degree())?, phi.degree()))
+}
+
+/// `g^-1` modulo `2n`: the element of the inverse automorphism at degree `n`.
+///
+/// # Errors
+/// [`LatticeError::Arith`] where `g` is no element of the degree.
+pub fn inverse_element(element: GaloisElement, degree: usize) -> Result<GaloisElement, LatticeError> {
+    let (mask, element) = (2 * degree - 1, element.value());
     // Newton: each step doubles the bits that are right; g g = 1 mod 8 starts with three.
     let mut inverse = element;
     for _ in 0..usize::BITS.ilog2() {
         inverse = inverse.wrapping_mul(2usize.wrapping_sub(element.wrapping_mul(inverse)));
     }
-    Ok(Automorphism::new(GaloisElement::new(inverse & mask, phi.degree())?, phi.degree()))
+    Ok(GaloisElement::new(inverse & mask, degree)?)
 }

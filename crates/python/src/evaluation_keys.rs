@@ -64,7 +64,7 @@ impl PyEvaluationKeys {
     /// Whether ciphertexts can be conjugated.
     #[getter]
     fn has_conjugation(&self) -> bool {
-        self.keys.conjugation().is_ok()
+        self.keys.own().conjugation().is_some()
     }
 
     /// Whether ciphertexts can be rotated by any step, made of rotations by powers of two at the temporary rank.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clathrate_ckks::KeyNeeds;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::{Operation, Reach};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -65,15 +65,16 @@ fn level(reach: Reach) -> Option<usize> {
 /// All ranks that reductions lead to, wherever they start.
 fn collect_ranks(needs: &KeyNeeds, ranks: &mut BTreeSet<usize>) {
     ranks.extend(needs.reductions().map(|(rank, _)| rank));
-    ranks.extend(needs.routes().iter().flat_map(|route| route.ranks.iter().copied()));
+    ranks.extend(needs.descents().iter().flat_map(|route| route.ranks.iter().copied()));
     needs.relatives().for_each(|(_, needs)| collect_ranks(needs, ranks));
 }
 
 /// The figures of `Needs.to_dict`.
 fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>> {
     let report = PyDict::new(py);
-    let single = [("relinearise", needs.relinearisation()), ("conjugate", needs.conjugation()), ("power_rotations", needs.powers())];
-    for (name, reach) in single.into_iter().filter_map(|(name, reach)| Some((name, reach?))) {
+    let single =
+        [("relinearise", Operation::Multiply), ("conjugate", Operation::Conjugate), ("power_rotations", Operation::RotateByPowers)];
+    for (name, reach) in single.into_iter().filter_map(|(name, operation)| Some((name, needs.reach_of(operation)?))) {
         report.set_item(name, level(reach))?;
     }
     let rotations = PyDict::new(py);
@@ -89,9 +90,9 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
         needs.relatives().try_for_each(|(shape, needs)| relatives.set_item((shape.degree, shape.rank), self::report(py, needs)?))?;
         report.set_item("relatives", relatives)?;
     }
-    if !needs.routes().is_empty() {
+    if !needs.descents().is_empty() {
         let routes = PyList::empty(py);
-        for route in needs.routes() {
+        for route in needs.descents() {
             let entry = PyDict::new(py);
             entry.set_item("ranks", route.ranks.clone())?;
             entry.set_item("to_rlwe", route.to_rlwe)?;
@@ -111,13 +112,9 @@ fn describe(needs: &KeyNeeds) -> String {
         Reach::Top => "top".to_owned(),
     };
     let mut parts: Vec<String> = Vec::new();
-    parts.extend(needs.relinearisation().map(|level| format!("relinearise: {}", reach(level))));
-    parts.extend(needs.conjugation().map(|level| format!("conjugate: {}", reach(level))));
-    parts.extend(needs.rotation_steps().map(|(step, level)| format!("rotate {step}: {}", reach(level))));
-    parts.extend(needs.powers().map(|level| format!("rotate by powers of two: {}", reach(level))));
-    parts.extend(needs.reductions().map(|(rank, level)| format!("reduce to rank {rank}: {}", reach(level))));
+    parts.extend(needs.operations().map(|(operation, level)| format!("{operation}: {}", reach(level))));
     parts.extend(needs.relatives().map(|(shape, needs)| format!("at {shape} ({})", describe(needs))));
-    for route in needs.routes() {
+    for route in needs.descents() {
         let rlwe = if route.to_rlwe { " and at rank 1 of the higher degree" } else { "" };
         parts.push(format!("the same at ranks {:?}{rlwe}: {}", route.ranks, reach(route.reach)));
     }
@@ -174,13 +171,13 @@ impl PyNeeds {
     /// Whether a relinearisation key is needed.
     #[getter]
     fn relinearise(&self) -> bool {
-        self.needs.relinearisation().is_some()
+        self.needs.reach_of(Operation::Multiply).is_some()
     }
 
     /// Whether a conjugation key is needed.
     #[getter]
     fn conjugate(&self) -> bool {
-        self.needs.conjugation().is_some()
+        self.needs.reach_of(Operation::Conjugate).is_some()
     }
 
     /// The rotation steps that need a key, ascending.
@@ -192,7 +189,7 @@ impl PyNeeds {
     /// Whether keys of rotations by powers of two at the temporary rank are needed.
     #[getter]
     fn power_rotations(&self) -> bool {
-        self.needs.powers().is_some()
+        self.needs.reach_of(Operation::RotateByPowers).is_some()
     }
 
     /// The ranks that are reduced to, highest first.
@@ -206,7 +203,7 @@ impl PyNeeds {
     /// Whether ciphertexts are converted to rank 1 at a higher degree.
     #[getter]
     fn to_rlwe(&self) -> bool {
-        self.needs.routes().iter().any(|route| route.to_rlwe)
+        self.needs.descents().iter().any(|route| route.to_rlwe)
     }
 
     /// The highest level that each key is needed at.

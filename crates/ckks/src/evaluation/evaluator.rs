@@ -5,16 +5,16 @@
 //! integer factor. What is left is a scale the caller chose, and an error that says so.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_lattice::{Bundle, Eval, Level};
 
+use super::recording::Recording;
 use crate::arrays::{Ciphertext, Encoding};
 use crate::encoding::check_room;
 use crate::encoding::plaintext::Plaintext;
 use crate::error::CkksError;
-use crate::keys::needs::{KeyNeeds, Reach};
-use crate::keys::{EvaluationKeys, Relineariser, Values};
+use crate::keys::{EvaluationKeys, Found, KeyNeeds, Operation, Values};
 use crate::parameters::Params;
 
 /// Scales closer than this (relatively) are one scale: an integer factor of 40 bits rounds that much.
@@ -41,7 +41,7 @@ enum Keys {
     /// In a set made by the owner.
     Held(Arc<EvaluationKeys>),
     /// Nowhere: it runs on symbols and writes down what it would need.
-    Recorded(Arc<Mutex<KeyNeeds>>),
+    Recorded(Arc<Mutex<Recording>>),
 }
 
 /// Whether two scales are one.
@@ -51,14 +51,6 @@ pub(crate) fn same_scale(x: f64, y: f64) -> bool {
 
 /// How errors call a product of ciphertexts.
 const PRODUCT: &str = "a product of ciphertexts";
-
-/// `key` beside every one of `items`; without a key (a dry run, on symbols, which have no items) nothing.
-pub(crate) fn with_each<K, I: IntoIterator>(key: Option<&K>, items: I) -> impl Iterator<Item = (&K, I::Item)> {
-    key.into_iter().flat_map({
-        let mut items = Some(items);
-        move |key| items.take().into_iter().flatten().map(move |item| (key, item))
-    })
-}
 
 /// How errors call a product with a plaintext.
 const ELEMENT_WISE: &str = "an element-wise product";
@@ -92,12 +84,18 @@ impl Evaluator {
         Self { params: params.clone(), keys: Keys::Recorded(Arc::default()) }
     }
 
-    /// The keys that a recording evaluator's computations need, each at the highest level it is used at; nothing for any other.
+    /// The operations of a recording evaluator's computations that need keys, each at the highest level it is used at; nothing for any other.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
+        self.recorded().needs().clone()
+    }
+
+    /// What a recording evaluator has written down; nothing for any other.
+    #[must_use]
+    pub fn recorded(&self) -> Recording {
         match &self.keys {
-            Keys::Recorded(needs) => needs.lock().map(|needs| needs.clone()).unwrap_or_default(),
-            Keys::None | Keys::Held(_) => KeyNeeds::new(),
+            Keys::Recorded(recording) => recording.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            Keys::None | Keys::Held(_) => Recording::default(),
         }
     }
 
@@ -111,56 +109,43 @@ impl Evaluator {
         self.params.check_related(&x.params, "the ciphertext")
     }
 
-    /// All keys, of every shape.
-    pub(crate) fn held(&self) -> Option<&EvaluationKeys> {
-        match &self.keys {
-            Keys::Held(keys) => Some(keys),
-            Keys::None | Keys::Recorded(_) => None,
-        }
-    }
-
-    /// The keys for `x`; `None` on a dry run, which writes `need` down.
+    /// The keys of `operation` on `x` at `level`, which counts as of the shape of `params`; `None` on a dry run, which writes it down.
     pub(crate) fn keys_for(
         &self,
+        params: &Params,
         x: &Ciphertext,
-        operation: &'static str,
-        need: impl FnOnce(KeyNeeds) -> KeyNeeds,
-    ) -> Result<Option<&EvaluationKeys>, CkksError> {
-        self.keys_at(&x.params, x, operation, need)
+        what: &'static str,
+        operation: Operation,
+        level: Level,
+    ) -> Result<Option<Found<'_>>, CkksError> {
+        self.keys_at(params, x, what, operation, (level, params.slot_count()))
     }
 
-    /// The keys at the shape of `params` for what becomes of `x` there; `None` on a dry run, which writes `need` down.
+    /// As [`Evaluator::keys_for`], for slots that repeat with a period.
     pub(crate) fn keys_at(
         &self,
         params: &Params,
         x: &Ciphertext,
-        operation: &'static str,
-        need: impl FnOnce(KeyNeeds) -> KeyNeeds,
-    ) -> Result<Option<&EvaluationKeys>, CkksError> {
+        what: &'static str,
+        operation: Operation,
+        (level, period): (Level, usize),
+    ) -> Result<Option<Found<'_>>, CkksError> {
         self.check(x)?;
         match &self.keys {
             Keys::Held(keys) => {
                 x.key_id.check_same(keys.id(), "the evaluation key")?;
-                keys.relative(params.shape()).map(Some)
+                keys.find(params, operation, level, period).map(Some)
             }
-            Keys::Recorded(needs) if x.is_symbol() => {
-                if let Ok(mut needs) = needs.lock() {
-                    *needs = if *params == self.params {
-                        need(std::mem::take(&mut needs))
-                    } else {
-                        std::mem::take(&mut *needs).relative(params.shape(), &need(KeyNeeds::new()))
-                    };
-                }
+            Keys::Recorded(recording) if x.is_symbol() => {
+                params.switcher()?;
+                let bundles = x.layout()?.bundles();
+                // A panic elsewhere cannot leave half an entry.
+                let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
+                recording.write(&self.params, params, operation, level, bundles);
                 Ok(None)
             }
-            Keys::None | Keys::Recorded(_) => Err(CkksError::NoKeys { operation }),
+            Keys::None | Keys::Recorded(_) => Err(CkksError::NoKeys { operation: what }),
         }
-    }
-
-    /// How products at `level` are relinearised, at the shape of `params`.
-    pub(crate) fn relineariser(&self, params: &Params, x: &Ciphertext, level: Level) -> Result<Option<Relineariser<'_>>, CkksError> {
-        let keys = self.keys_at(params, x, PRODUCT, |needs| needs.relinearise(Reach::Level(level.0)))?;
-        keys.map(|keys| keys.relineariser(level)).transpose()
     }
 
     fn check_pair(&self, x: &Ciphertext, y: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
@@ -441,11 +426,10 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; shape, encoding, level, scale and secret errors.
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let key = self.relineariser(&x.params, x, x.level.min(y.level))?;
-        x.params.switcher()?; // on dry runs, too
+        let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
-        let product = |(key, (a, b)): (&Relineariser<'_>, (&Bundle<Eval>, &Bundle<Eval>))| key.relinearise(&a.tensor(b)?);
-        let bundles = with_each(key.as_ref(), x.bundles.iter().zip(&y.bundles)).map(product).collect::<Result<_, _>>()?;
+        let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise(&a.tensor(b)?)).collect();
+        let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
         Ok(self.finish_product(&x, &y, bundles, x.level, scale))
     }
 
@@ -454,12 +438,11 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let key = self.relineariser(&x.params, x, x.level.min(y.level))?;
-        x.params.switcher()?; // on dry runs, too
+        let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
-        let product = |(key, (a, b)): (&Relineariser<'_>, (&Bundle<Eval>, &Bundle<Eval>))| key.relinearise_rescale(&a.tensor(b)?);
-        let bundles = with_each(key.as_ref(), x.bundles.iter().zip(&y.bundles)).map(product).collect::<Result<_, _>>()?;
+        let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise_rescale(&a.tensor(b)?)).collect();
+        let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
         Ok(self.finish_product(&x, &y, bundles, level, rescaled))
     }
 

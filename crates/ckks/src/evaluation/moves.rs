@@ -10,118 +10,17 @@
 
 use clathrate_lattice::{Bundle, Eval};
 
+use super::evaluator::{Evaluator, check_slots};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::error::CkksError;
-use crate::evaluation::evaluator::{Evaluator, check_slots, with_each};
-use crate::keys::EvaluationKeys;
-use crate::keys::needs::{KeyNeeds, Reach, Route};
-use crate::parameters::Params;
+use crate::keys::Operation;
+use crate::keys::route::trace_steps;
 use crate::shape::ModuleShape;
 
 /// How errors call them.
 const REDUCTION: &str = "a reduction of the rank";
 const TO_RLWE: &str = "a conversion to a higher degree";
 const TO_MLWE: &str = "a conversion to a lower degree";
-
-impl Params {
-    /// The shape of rank 1, or of the least rank there is, at equal dimension.
-    #[must_use]
-    pub fn rlwe_shape(&self) -> ModuleShape {
-        let gap = 1 << self.rank().trailing_zeros();
-        ModuleShape { degree: self.degree() * gap, rank: self.rank() / gap }
-    }
-
-    /// The keys that [`Evaluator::to_rlwe`] needs: rotations at the higher degree.
-    #[must_use]
-    pub fn rlwe_needs(&self, reach: Reach) -> KeyNeeds {
-        let target = self.rlwe_shape();
-        if target == self.shape() {
-            return KeyNeeds::new();
-        }
-        let needs = KeyNeeds::new().rotations(trace_steps(self.degree(), target.degree), reach);
-        KeyNeeds::new().relative(target, &needs)
-    }
-
-    /// `needs` with every [`Route`] made of shapes of these parameters.
-    ///
-    /// # Errors
-    /// [`CkksError::RankStep`] unless ranks go down; [`CkksError::InvalidParams`] for shapes that cannot be reached, and where rotations by powers of
-    /// two are wanted at a shape without a temporary rank.
-    pub fn resolve(&self, needs: &KeyNeeds) -> Result<KeyNeeds, CkksError> {
-        let mut resolved = needs.without_routes();
-        for Route { ranks, to_rlwe, reach, needs } in needs.routes() {
-            let mut at = self.clone();
-            for step in 0..=ranks.len() {
-                let mut here = self.own_needs(&at, needs)?;
-                if *to_rlwe {
-                    let higher = at.rlwe_shape();
-                    here = here.merge(&at.rlwe_needs(*reach));
-                    if higher != at.shape() {
-                        here = here.relative(higher, &self.own_needs(&at.relative(higher)?, needs)?);
-                    }
-                }
-                let next = ranks.get(step).copied();
-                if let Some(rank) = next {
-                    if rank == 0 || rank >= at.rank() {
-                        let remedy = "name the ranks from the highest to the lowest, each below the one before it".to_owned();
-                        return Err(CkksError::RankStep { from: at.rank(), to: rank, remedy });
-                    }
-                    here = here.reduce_to(rank, *reach);
-                }
-                // Reductions do not leave the degree: all shapes of the way hang on the first.
-                resolved = if at == *self { resolved.merge(&here) } else { resolved.relative(at.shape(), &here) };
-                if let Some(rank) = next {
-                    at = at.at_rank(rank)?;
-                }
-            }
-        }
-        Ok(resolved)
-    }
-
-    /// `needs` where they can be met at `at`.
-    fn own_needs(&self, at: &Self, needs: &KeyNeeds) -> Result<KeyNeeds, CkksError> {
-        if needs.powers().is_some() && at.temporary().is_none() && self.temporary().is_some() {
-            let reason = format!(
-                "degree and rank {} have no temporary rank that is as secure as these parameters: ask for rotations by powers of two apart, \
-                 and for `rotations` by steps there",
-                at.shape()
-            );
-            return Err(CkksError::InvalidParams { reason });
-        }
-        Ok(needs.clone())
-    }
-}
-
-/// Rotations that together fix `X^g` and nothing less: by `n/2, n, 2n, ..` of `N/2` slots. [dpad-he, Algorithm 5]
-fn trace_steps(degree: usize, target: usize) -> impl Iterator<Item = i64> {
-    std::iter::successors(Some(degree / 2), |&step| Some(2 * step)).take_while(move |&step| step < target / 2).map(|step| step as i64)
-}
-
-/// Ranks from `from`'s to `rank` for which `keys` have reductions, `rank` last; the first way found downwards.
-fn path(keys: &EvaluationKeys, from: ModuleShape, rank: usize) -> Option<Vec<usize>> {
-    let own = keys.relative(from).ok()?;
-    if own.reduction(rank).is_ok() {
-        return Some(vec![rank]);
-    }
-    own.reductions.iter().filter(|&(&between, _)| between > rank).find_map(|(&between, (lower, _))| {
-        let mut rest = path(keys, lower.shape(), rank)?;
-        rest.insert(0, between);
-        Some(rest)
-    })
-}
-
-/// A bundle at a lower rank, by the reductions there are in `keys`, at whatever shape.
-pub(crate) fn reduce(keys: &EvaluationKeys, bundle: &Bundle<Eval>, rank: usize) -> Result<Bundle<Eval>, CkksError> {
-    let shape = |bundle: &Bundle<Eval>| ModuleShape { degree: bundle.ring().degree(), rank: bundle.rank() };
-    // Without a way there, the error names the keys there are.
-    let steps = path(keys, shape(bundle), rank).unwrap_or_else(|| vec![rank]);
-    let mut reduced = bundle.clone();
-    for rank in steps {
-        let (lower, key) = keys.relative(shape(&reduced))?.reduction(rank)?;
-        reduced = reduced.reduce_rank(rank, lower.switcher()?, key)?;
-    }
-    Ok(reduced)
-}
 
 impl Evaluator {
     /// The same array at rank `rank`: lower, by reduction keys, or higher, by zeros, up to the rank of the parameters.
@@ -145,9 +44,8 @@ impl Evaluator {
                 most: target.max_level().0,
             });
         }
-        let keys = self.keys_for(x, REDUCTION, |needs| needs.reduce_to(rank, Reach::Level(x.level.0)))?;
-        let Some(keys) = keys.and_then(|_| self.held()) else { return Ok(x.moved(&target, Vec::new())) };
-        let bundles = x.bundles.iter().map(|bundle| reduce(keys, bundle, rank)).collect::<Result<_, _>>()?;
+        let keys = self.keys_for(&x.params, x, REDUCTION, Operation::ReduceRank(rank), x.level)?;
+        let bundles = keys.iter().flat_map(|keys| x.bundles.iter().map(|bundle| keys.apply(bundle))).collect::<Result<_, _>>()?;
         Ok(x.moved(&target, bundles))
     }
 
@@ -167,28 +65,26 @@ impl Evaluator {
             return Err(CkksError::Conversion { operation: TO_RLWE, reason });
         }
         check_convertible(x, from.degree, TO_RLWE)?;
-        let steps: Vec<i64> = trace_steps(from.degree, target.degree()).collect();
-        let keys = self.keys_at(&target, x, TO_RLWE, |needs| needs.rotations(steps.iter().copied(), Reach::Level(x.level.0)))?;
-        let convert = |(keys, bundle): (&EvaluationKeys, &Bundle<Eval>)| {
+        // A bundle at the higher degree fills all slots: no rotation there is another one's period.
+        let slots = target.slot_count();
+        let rotation = |steps| self.keys_at(&target, x, TO_RLWE, Operation::Rotate(steps), (x.level, slots));
+        let rotations = trace_steps(from.degree, target.degree()).map(rotation).collect::<Result<Vec<_>, _>>()?;
+        let rotations: Option<Vec<_>> = rotations.into_iter().collect();
+        let convert = |bundle: &Bundle<Eval>| {
             let ring = target.chain().ring();
             let mut embedded = bundle.embed(ring)?;
             // The trace multiplies by the gap; its inverse comes first, exactly.
             let gap = (target.degree() / from.degree) as u64;
             let inverse: Vec<u64> = embedded.basis().indices().iter().map(|&i| ring.moduli()[i].inverse(gap).unwrap_or(0)).collect();
             embedded.polys_mut().for_each(|poly| poly.mul_constants_assign(&inverse));
-            for &step in &steps {
-                let rotated = match (keys.rotation(step), keys.power(step)) {
-                    (Err(_), Some(power)) => embedded.rotate_rank_hoisted(&[(&power.phi, &power.key)], keys.crossing()?)?,
-                    (galois, _) => {
-                        let galois = galois?;
-                        embedded.rotate(&galois.phi, target.switcher()?, &galois.key)?
-                    }
-                };
+            for keys in rotations.iter().flatten() {
+                let rotated = keys.apply(&embedded)?;
                 embedded.add_assign(&rotated)?;
             }
             Ok(embedded)
         };
-        let bundles = with_each(keys, &x.bundles).map(convert).collect::<Result<_, CkksError>>()?;
+        // On a dry run there are no bundles, and no keys.
+        let bundles = x.bundles.iter().map(convert).collect::<Result<_, CkksError>>()?;
         Ok(x.moved(&target, bundles))
     }
 

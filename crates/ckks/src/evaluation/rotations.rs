@@ -1,46 +1,14 @@
-//! Rotations and conjugation: by keys of their own, decomposed once for many, or by keys of powers of two at a temporary rank.
+//! Rotations and conjugation of the slots. Several rotations of one ciphertext share its decomposition (hoisting).
 
-use clathrate_lattice::{Bundle, Eval, SwitchKey, TemporaryRank};
+use clathrate_lattice::{Bundle, Eval, SwitchKey};
 
+use super::evaluator::{Evaluator, check_slots};
 use crate::arrays::Ciphertext;
 use crate::error::CkksError;
-use crate::evaluation::evaluator::{Evaluator, check_slots, with_each};
-use crate::keys::needs::Reach;
-use crate::keys::{EvaluationKeys, GaloisKey};
+use crate::keys::{Found, HeldKey, Operation};
 
-/// How one rotation is made.
-enum Turn<'k> {
-    /// It is none; or on a dry run.
-    Nothing,
-    /// By a key of its own.
-    Own(&'k GaloisKey),
-    /// By keys of powers of two at the temporary rank.
-    Powers(TemporaryRank<'k>, Vec<&'k GaloisKey>),
-}
-
-impl<'k> Turn<'k> {
-    fn own_key(&self) -> Option<&'k SwitchKey> {
-        match self {
-            Self::Own(galois) => Some(&galois.key),
-            Self::Nothing | Self::Powers(..) => None,
-        }
-    }
-}
-
-/// `step` as a sum of powers of two, plus and minus, no two of them neighbours: the fewest terms there can be. [dpad-he, sec. 3.5]
-pub(crate) fn non_adjacent_form(mut step: i64) -> Vec<i64> {
-    let (mut terms, mut power) = (Vec::new(), 1i64);
-    while step != 0 {
-        if step & 1 == 1 {
-            let digit = 2 - (step & 3); // 1 or -1, so that the next bit is zero
-            terms.push(digit * power);
-            step -= digit;
-        }
-        step >>= 1;
-        power = power.wrapping_mul(2);
-    }
-    terms
-}
+/// How errors call them.
+const ROTATION: &str = "a rotation";
 
 impl Evaluator {
     fn check_rotation(&self, x: &Ciphertext) -> Result<(), CkksError> {
@@ -68,60 +36,37 @@ impl Evaluator {
     pub fn rotate_many(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
         self.check(x)?;
         self.check_rotation(x)?;
-        let capacity = x.layout()?.capacity as i64;
         // Slots repeat with the period of the row's capacity: a multiple of it is no rotation and needs no key.
-        let turns: Vec<Turn<'_>> = steps
-            .iter()
-            .map(|&step| if step.rem_euclid(capacity) == 0 { Ok(Turn::Nothing) } else { self.turn(x, step, capacity) })
-            .collect::<Result<_, _>>()?;
-        if turns.iter().all(|turn| matches!(turn, Turn::Nothing)) || x.is_symbol() {
+        let period = x.layout()?.capacity;
+        let find = |&steps: &i64| {
+            let nothing = steps.rem_euclid(period as i64) == 0;
+            if nothing {
+                Ok(Some(Found::Nothing))
+            } else {
+                self.keys_at(&x.params, x, ROTATION, Operation::Rotate(steps), (x.level, period))
+            }
+        };
+        let found = steps.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+        if x.is_symbol() || found.iter().all(|found| matches!(found, Some(Found::Nothing))) {
             return Ok(vec![x.clone(); steps.len()]);
         }
+        let found: Vec<Found<'_>> = found.into_iter().flatten().collect();
         let switcher = x.params.switcher()?;
-        let own: Vec<&SwitchKey> = turns.iter().filter_map(Turn::own_key).collect();
-        // One rotation alone shares nothing: its digits need not exist as a whole.
-        let plan = if own.len() < 2 { None } else { Some(switcher.tables_for_keys(x.level, &own)?) };
-        let mut rotated: Vec<Vec<Bundle<Eval>>> = turns.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
+        // Rotations by a key of their own share the decomposition.
+        let own: Vec<&SwitchKey> = found.iter().filter_map(own_key).map(HeldKey::key).collect();
+        let shared = if own.len() < 2 { None } else { Some(switcher.tables_for_keys(x.level, &own)?) };
+        let mut rotated: Vec<Vec<Bundle<Eval>>> = found.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
         for bundle in &x.bundles {
-            let digits = plan.as_ref().map(|plan| bundle.decompose_mask(switcher, plan)).transpose()?.unwrap_or_default();
-            for (target, turn) in rotated.iter_mut().zip(&turns) {
-                target.push(match turn {
-                    Turn::Nothing => bundle.clone(),
-                    Turn::Own(galois) if plan.is_none() => bundle.rotate(&galois.phi, switcher, &galois.key)?,
-                    Turn::Own(galois) => bundle.rotate_hoisted(&galois.phi, &digits, switcher, &galois.key)?,
-                    Turn::Powers(crossing, keys) => {
-                        let steps: Vec<_> = keys.iter().map(|galois| (&galois.phi, &galois.key)).collect();
-                        bundle.rotate_rank_hoisted(&steps, *crossing)?
-                    }
+            let digits = shared.as_ref().map(|tables| bundle.decompose_mask(switcher, tables)).transpose()?.unwrap_or_default();
+            for (target, found) in rotated.iter_mut().zip(&found) {
+                let hoisted = own_key(found).filter(|_| shared.is_some()).and_then(|held| Some((held, held.automorphism()?)));
+                target.push(match hoisted {
+                    Some((held, phi)) => bundle.rotate_hoisted(phi, &digits, switcher, held.key())?,
+                    None => found.apply(bundle)?,
                 });
             }
         }
         Ok(rotated.into_iter().map(|bundles| x.with(bundles, x.level, x.scale)).collect())
-    }
-
-    /// How a rotation by `step` modulo `capacity` is made: by the key of an equal rotation, or by keys of powers of two at the temporary rank.
-    fn turn(&self, x: &Ciphertext, step: i64, capacity: i64) -> Result<Turn<'_>, CkksError> {
-        let Some(keys) = self.keys_for(x, "a rotation", |needs| needs.rotations([step], Reach::Level(x.level.0)))? else {
-            return x.params.switcher().map(|_| Turn::Nothing);
-        };
-        let slots = x.params.slot_count() as i64;
-        let equal = || (0..slots / capacity).map(|period| step.rem_euclid(capacity) + period * capacity);
-        let missing = match keys.rotation(step) {
-            Ok(galois) => return Ok(Turn::Own(galois)),
-            Err(missing) => missing,
-        };
-        if let Some(galois) = equal().find_map(|step| keys.rotation(step).ok()) {
-            return Ok(Turn::Own(galois));
-        }
-        if !keys.has_powers() {
-            return Err(missing);
-        }
-        // The two residues next to zero: the one of fewer terms.
-        let residue = step.rem_euclid(capacity);
-        let terms = [non_adjacent_form(residue), non_adjacent_form(residue - capacity)];
-        let terms = terms.into_iter().min_by_key(Vec::len).unwrap_or_default();
-        let found: Option<Vec<&GaloisKey>> = terms.into_iter().map(|term| keys.power(term)).collect();
-        Ok(Turn::Powers(keys.crossing()?, found.ok_or(missing)?))
     }
 
     /// The complex conjugate of every entry.
@@ -130,9 +75,17 @@ impl Evaluator {
     /// [`CkksError::NoConjugationKey`]; [`CkksError::Encoding`] unless slots.
     pub fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         check_slots(x, "conjugation")?;
-        let keys = self.keys_for(x, "conjugation", |needs| needs.conjugate(Reach::Level(x.level.0)))?;
-        let (galois, switcher) = (keys.map(EvaluationKeys::conjugation).transpose()?, x.params.switcher()?);
-        let conjugated = with_each(galois, &x.bundles).map(|(galois, bundle)| bundle.rotate(&galois.phi, switcher, &galois.key));
-        Ok(x.with(conjugated.collect::<Result<_, _>>()?, x.level, x.scale))
+        x.params.switcher()?;
+        let keys = self.keys_for(&x.params, x, "conjugation", Operation::Conjugate, x.level)?;
+        let bundles = keys.iter().flat_map(|keys| x.bundles.iter().map(|bundle| keys.apply(bundle)));
+        Ok(x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale))
+    }
+}
+
+/// The key of a rotation that takes one switch.
+fn own_key<'k>(found: &Found<'k>) -> Option<&'k HeldKey> {
+    match found {
+        Found::InTurn(keys) if keys.len() == 1 => Some(keys[0]),
+        _ => None,
     }
 }

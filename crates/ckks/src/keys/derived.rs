@@ -5,8 +5,9 @@ use std::sync::Arc;
 use clathrate_lattice::switch::{DerivedKeys, SwitchMethod, SwitchTables};
 use clathrate_lattice::{Level, SwitchKey, Switcher};
 
+use super::evaluation::EvaluationKeys;
+use super::progress::Progress;
 use crate::error::CkksError;
-use crate::keys::{EvaluationKeys, Progress};
 
 impl EvaluationKeys {
     /// Derives now what switches at `levels` (all, if absent) would derive on first use, as far as the budget of derived keys allows; tells the bytes
@@ -17,7 +18,7 @@ impl EvaluationKeys {
     /// # Errors
     /// `LevelOutOfRange`; [`CkksError::Cancelled`], with what was derived so far kept.
     pub fn prepare(&self, levels: Option<&[Level]>, progress: Progress<'_>) -> Result<usize, CkksError> {
-        levels.unwrap_or_default().iter().try_for_each(|&level| self.params.check_level(level))?;
+        levels.unwrap_or_default().iter().try_for_each(|&level| self.params().check_level(level))?;
         let mut work = Vec::new();
         self.derivations(levels, &mut work);
         for (done, (switcher, key, plan)) in work.iter().enumerate() {
@@ -32,7 +33,8 @@ impl EvaluationKeys {
 
     /// What is to be derived: one derivation serves all levels of one choice.
     fn derivations<'k>(&'k self, levels: Option<&[Level]>, work: &mut Vec<(&'k Switcher, &'k SwitchKey, Arc<SwitchTables>)>) {
-        for (switcher, key) in self.own_keys() {
+        for (_, held) in self.iter() {
+            let (Ok(switcher), key) = (held.switcher(), held.key()) else { continue };
             let as_made = SwitchMethod::as_made(switcher.chain());
             let all: Vec<Level> = (0..=key.level().0).map(Level).collect();
             let mut choices = Vec::new();
@@ -44,17 +46,16 @@ impl EvaluationKeys {
                 }
             }
         }
-        self.relatives.values().for_each(|relative| relative.derivations(levels, work));
     }
 
     /// Bytes derived from these keys so far.
     #[must_use]
     pub fn derived_bytes(&self) -> usize {
-        self.switch_keys().into_iter().map(|key| key.derived().bytes()).sum()
+        self.iter().map(|(_, held)| held.key().derived().bytes()).sum()
     }
 
     /// Drops what is derived; it is derived again when needed.
     pub fn drop_derived(&self) {
-        self.switch_keys().into_iter().for_each(|key| DerivedKeys::clear(key.derived()));
+        self.iter().map(|(_, held)| held.key()).for_each(|key| DerivedKeys::clear(key.derived()));
     }
 }

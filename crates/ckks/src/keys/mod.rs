@@ -1,18 +1,28 @@
-//! Keys: the owner's secret key, public keys, the switching keys of an evaluator, and the requirements that say which are made.
+//! Keys: the owner's secret key, public keys, the switching keys of an evaluator, and how it is known which are made.
+//!
+//! Lowest first: [`name`] names secrets and keys, [`definition`] says what each key is, [`route`] which keys an operation uses, [`needs`] states the
+//! operations of a computation, [`requirements`] turns them into keys by name; `secret` is the owner, `evaluation` a set of keys, `making` makes it.
 
+pub mod definition;
 pub mod derived;
 mod evaluation;
 mod making;
+pub mod name;
 pub mod needs;
+mod progress;
+pub mod requirements;
+pub mod route;
 mod secret;
 pub mod share;
 
-pub(crate) use evaluation::Relineariser;
-pub use evaluation::{EvaluationKeys, GaloisKey};
-pub use needs::{KeyNeeds, Reach, Route};
+pub use definition::KeyDefinition;
+pub(crate) use evaluation::Found;
+pub use evaluation::{EvaluationKeys, HeldKey, KeysOfShape};
+pub use name::{KeyAddress, KeyName, SecretName};
+pub use needs::{Descent, KeyNeeds, Reach};
+pub use progress::Progress;
+pub use requirements::KeyRequirements;
+pub use route::Operation;
 pub use secret::{EncryptOptions, PublicKey, SecretKey};
 
 pub use crate::encoding::values::Values;
-
-/// Called with (done, total); answers whether to go on.
-pub type Progress<'a> = &'a mut dyn FnMut(usize, usize) -> bool;

@@ -1,8 +1,10 @@
 //! The secret key, which decrypts, and the public key, which encrypts for its owner.
 
-use clathrate_lattice::{Basis, Bundle, Coeff, Eval, Level, Poly, SecretRng};
+use clathrate_lattice::{Basis, Bundle, Coeff, Eval, Level, Poly, SecretDistribution, SecretRng};
+use zeroize::Zeroizing;
 
-use super::Progress;
+use super::name::SecretName;
+use super::progress::Progress;
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::encoding::plaintext::Plaintext;
 use crate::encoding::values::{Values, check_values, coefficients_of};
@@ -10,6 +12,9 @@ use crate::encoding::{check_guard, deciding_basis, decode_coefficients, encode_c
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::Params;
+
+/// Domain-separation string of the seeds of named secrets.
+const NAMED_SECRET_DOMAIN: &str = "clathrate named secret v1";
 
 /// Choices of an encryption; the default is slots for vectors, coefficients for matrices, at the top level.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -56,11 +61,19 @@ fn encrypt_with(
 }
 
 /// The owner's key: encrypts, decrypts, makes the other keys. Never printed, never part of another object.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SecretKey {
     pub(super) params: Params,
     pub(super) id: KeyId,
     pub(super) secret: clathrate_lattice::SecretKey,
+    /// What all other secrets of the parameters are drawn from: the same owner makes the same ones at any time.
+    seed: Zeroizing<[u8; 32]>,
+}
+
+impl std::fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SecretKey({:?}, {}, redacted)", self.params, self.id)
+    }
 }
 
 impl SecretKey {
@@ -80,7 +93,9 @@ impl SecretKey {
         let secret = clathrate_lattice::SecretKey::generate(params.degree(), params.rank(), 1, params.distribution_of(params.rank()), rng)?;
         let mut id = [0; 16];
         rng.fill_bytes(&mut id);
-        Ok(Self { params: params.clone(), id: KeyId(id), secret })
+        let mut seed = Zeroizing::new([0; 32]);
+        rng.fill_bytes(seed.as_mut());
+        Ok(Self { params: params.clone(), id: KeyId(id), secret, seed })
     }
 
     /// The same secret for a relative of these parameters: split, combined or cut to its shape. A cut secret is nested in this one.
@@ -99,11 +114,55 @@ impl SecretKey {
         } else {
             self.secret.truncate_rank(to.dimension() / from.degree)?.combine_degree(to.degree)?
         };
-        Ok(Self { params: params.clone(), id: self.id, secret })
+        Ok(Self { params: params.clone(), id: self.id, secret, seed: self.seed.clone() })
     }
 
-    pub(crate) fn from_parts(params: &Params, id: KeyId, secret: clathrate_lattice::SecretKey) -> Self {
-        Self { params: params.clone(), id, secret }
+    /// The secret called `name` at this shape. Secrets other than the main one are drawn from this key's seed, each with randomness of its own, so
+    /// that keys made at different times fit together.
+    ///
+    /// # Errors
+    /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`] where the parameters have no such secret; [`CkksError::OutOfRange`] for bodies that
+    /// do not exist.
+    pub fn named(&self, name: SecretName) -> Result<clathrate_lattice::SecretKey, CkksError> {
+        let (degree, rank) = (self.params.degree(), self.params.rank());
+        let draw = |label: String, rank: usize, distribution| {
+            let mut hasher = blake3::Hasher::new_derive_key(NAMED_SECRET_DOMAIN);
+            hasher.update(self.seed.as_ref());
+            hasher.update(format!("{label} at {}", self.params.shape()).as_bytes());
+            let mut rng = SecretRng::from_seed(*hasher.finalize().as_bytes());
+            clathrate_lattice::SecretKey::generate(degree, rank, 1, distribution, &mut rng)
+        };
+        let body = |count: usize, index: usize| draw(format!("body {index} of {count}"), rank, self.params.distribution_of(rank));
+        Ok(match name {
+            SecretName::Main => self.secret.clone(),
+            SecretName::Temporary => {
+                let temporary = self.params.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a key of the temporary rank" })?;
+                let further = temporary.rank - rank;
+                self.secret.join_rank(&draw("temporary".to_owned(), further, self.params.distribution_of(further))?)?
+            }
+            SecretName::Ephemeral => {
+                let encapsulation = self.params.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
+                draw("ephemeral".to_owned(), rank, SecretDistribution::FixedWeight(encapsulation.weight))?
+            }
+            SecretName::Body { count, index } => body(count, index)?,
+            SecretName::Bodies(count) => {
+                let mut coefficients = Zeroizing::new(Vec::with_capacity(count * rank * degree));
+                for index in 0..count {
+                    coefficients.extend_from_slice(body(count, index)?.all_coefficients());
+                }
+                let distribution = self.params.distribution_of(rank);
+                clathrate_lattice::SecretKey::from_coefficients(degree, rank, count, distribution, coefficients)?
+            }
+        })
+    }
+
+    pub(crate) fn from_parts(params: &Params, id: KeyId, secret: clathrate_lattice::SecretKey, seed: Zeroizing<[u8; 32]>) -> Self {
+        Self { params: params.clone(), id, secret, seed }
+    }
+
+    /// What the other secrets are drawn from: for storage by the key's owner.
+    pub(crate) fn seed(&self) -> &Zeroizing<[u8; 32]> {
+        &self.seed
     }
 
     /// The parameters.

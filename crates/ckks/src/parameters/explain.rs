@@ -324,7 +324,7 @@ impl fmt::Display for Explanation {
 }
 
 /// Bytes in memory of a switching key of `inputs` times `columns` polynomials that serves levels up to `level`: residues packed to their width.
-pub(super) fn switch_key_bytes(chain: &Chain, gadget: &Gadget, (inputs, columns): (usize, usize), level: Level) -> usize {
+pub(crate) fn switch_key_bytes(chain: &Chain, gadget: &Gadget, (inputs, columns): (usize, usize), level: Level) -> usize {
     let moduli = chain.ring().moduli();
     let bits: usize = chain.key_basis(level).indices().iter().map(|&i| packed_bits(moduli[i].bits()) as usize).sum();
     inputs * gadget.digit_count(chain, level) * columns * bits * chain.ring().degree().div_ceil(VECTOR)

@@ -45,6 +45,19 @@ impl Temporary {
     }
 }
 
+/// The ephemeral sparse secret of encapsulation: its keys have a chain of their own, because over a longer modulus a sparse secret is not secure.
+#[derive(Debug)]
+pub struct Encapsulation {
+    /// Non-zero coefficients of the secret.
+    pub weight: usize,
+    /// Switches to it, over the base step and a few special primes.
+    pub switcher: Switcher,
+    /// Bits of that modulus.
+    pub log2_qp: f64,
+    /// Estimated bits of security of the secret there.
+    pub security_bits: f64,
+}
+
 /// What the members of a family share.
 pub(super) struct Family {
     spec: ParamsSpec,
@@ -78,6 +91,23 @@ impl Family {
             let (dimension, log2_qp) = (spec.degree * rank, log2(&primes.moduli));
             let bits = estimated_bits(dimension, log2_qp, temporary_distribution(&spec, spec.shape(), rank));
             check_security(&spec, bits, dimension, log2_qp, Some(rank))?;
+            security_bits = security_bits.min(bits);
+        }
+        if let Some(weight) = spec.ephemeral_weight {
+            let base = spec.steps[0].len();
+            let first = primes.moduli.len() - primes.temporary - spec.special.len();
+            let special = ephemeral_special(&spec, &(first..first + spec.special.len()).collect::<Vec<_>>());
+            let log2_qp = log2(&primes.moduli[..base]) + log2(&primes.moduli[special]);
+            let (dimension, distribution) = (spec.shape().dimension(), SecretDistribution::FixedWeight(weight));
+            let bits = estimated_bits(dimension, log2_qp, distribution);
+            if bits < SECURITY_BITS && !spec.insecure && !(spec.below_128 && bits >= PAPER_SECURITY_BITS) {
+                let room = max_log2_qp(dimension, 128, distribution).map_or_else(|| "none".to_owned(), |room| format!("{room:.0} bits"));
+                let remedy = format!(
+                    "raise `ephemeral_weight`, or take special primes away with `ephemeral_special`: weight {weight} has room for {room}"
+                );
+                let distribution = format!("ephemeral secret of weight {weight}");
+                return Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy });
+            }
             security_bits = security_bits.min(bits);
         }
         let isa = match &runtime.isa {
@@ -141,7 +171,7 @@ impl Family {
     }
 
     /// As [`Family::distribution`], with the least weight that a part cut out of a secret of fixed weight has: six deviations below the mean.
-    fn least_weight(&self, shape: ModuleShape) -> SecretDistribution {
+    pub(super) fn least_weight(&self, shape: ModuleShape) -> SecretDistribution {
         let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
         match self.spec.distribution() {
             SecretDistribution::FixedWeight(weight) if share < 1.0 => {
@@ -213,7 +243,7 @@ impl Family {
     }
 
     /// Bits of security that relatives are to have.
-    fn wanted_bits(&self) -> f64 {
+    pub(super) fn wanted_bits(&self) -> f64 {
         self.security_bits.min(SECURITY_BITS)
     }
 
@@ -280,7 +310,38 @@ impl Family {
             digest = *hasher.finalize().as_bytes();
         }
         let encoder = Encoder::new(shape.degree);
-        Ok(Inner { family: self.clone(), spec, shape, max_level, chain, gadget, switcher, temporary, encoder, security_bits, digest })
+        let encapsulation = self.encapsulation(&chain, shape)?;
+        if let Some(encapsulation) = &encapsulation {
+            security_bits = security_bits.min(encapsulation.security_bits);
+        }
+        Ok(Inner {
+            family: self.clone(),
+            spec,
+            shape,
+            max_level,
+            chain,
+            gadget,
+            switcher,
+            temporary,
+            encapsulation,
+            encoder,
+            security_bits,
+            digest,
+        })
+    }
+
+    /// The ephemeral secret of `shape`; relatives of a smaller dimension have none, because what is sparse enough for the root's may not be secure there.
+    fn encapsulation(&self, chain: &Arc<Chain>, shape: ModuleShape) -> Result<Option<Encapsulation>, CkksError> {
+        let Some(weight) = self.spec.ephemeral_weight.filter(|_| shape.dimension() == self.root_shape().dimension()) else {
+            return Ok(None);
+        };
+        let narrow = Arc::new(chain.narrowed(Level(0), ephemeral_special(&self.spec, chain.special_basis().indices()))?);
+        let log2_qp = narrow.key_basis(Level(0)).log2(narrow.ring());
+        let security_bits = estimated_bits(shape.dimension(), log2_qp, SecretDistribution::FixedWeight(weight));
+        let gadget = Arc::new(Gadget::for_special_modulus(&narrow, DIGIT_SLACK_BITS)?);
+        let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&narrow));
+        let switcher = Switcher::with_policy(narrow, gadget, policy, shape.rank, self.forms.budget())?.sharing(self.forms.clone());
+        Ok(Some(Encapsulation { weight, switcher, log2_qp, security_bits }))
     }
 
     /// The temporary rank of `shape`: the specification's for the root; for a relative the least one that is secure with as many temporary
@@ -338,6 +399,15 @@ fn part_of(distribution: SecretDistribution, part: usize, whole: usize) -> Secre
         }
         uniform => uniform,
     }
+}
+
+/// Special primes of keys to the ephemeral secret unless the specification says otherwise.
+const EPHEMERAL_SPECIAL: usize = 2;
+
+/// The special primes that keys to the ephemeral secret use: the first ones, by index.
+fn ephemeral_special(spec: &ParamsSpec, special: &[usize]) -> std::ops::Range<usize> {
+    let (first, count) = (special.first().copied().unwrap_or(0), spec.ephemeral_special.unwrap_or(EPHEMERAL_SPECIAL).min(special.len()));
+    first..first + count
 }
 
 /// How a secret of temporary rank is distributed: the further polynomials are uniform ternary, or of the same density.
@@ -426,6 +496,10 @@ fn digest(spec: &ParamsSpec, primes: &primes::Primes, gadget: Option<&Gadget>) -
     if let Some(rank) = spec.temporary_rank {
         word(rank as u64);
         word(primes.temporary as u64);
+    }
+    if let Some(weight) = spec.ephemeral_weight {
+        word(weight as u64);
+        word(ephemeral_special(spec, &(0..spec.special.len()).collect::<Vec<_>>()).len() as u64);
     }
     *hasher.finalize().as_bytes()
 }

@@ -19,7 +19,8 @@ mod spec;
 mod switching_report;
 
 pub use explain::Explanation;
-pub use family::Temporary;
+pub(crate) use explain::switch_key_bytes;
+pub use family::{Encapsulation, Temporary};
 pub use presets::{preset, preset_names};
 pub use runtime::{DEFAULT_KEY_EXPANSION, Runtime, Switching};
 pub use spec::ParamsSpec;
@@ -45,6 +46,7 @@ struct Inner {
     gadget: Option<Arc<Gadget>>,
     switcher: Option<Switcher>,
     temporary: Option<Temporary>,
+    encapsulation: Option<Encapsulation>,
     encoder: Encoder,
     security_bits: f64,
     digest: [u8; 32],
@@ -139,6 +141,12 @@ impl Params {
         self.0.temporary.as_ref()
     }
 
+    /// The ephemeral sparse secret's chain and switcher, where the parameters have such a secret.
+    #[must_use]
+    pub fn encapsulation(&self) -> Option<&Encapsulation> {
+        self.0.encapsulation.as_ref()
+    }
+
     /// The temporary rank, where products of ciphertexts go through it: at rank 1 a product has one input, and the way back would be as long as
     /// the direct one; there it serves rotations alone.
     #[must_use]
@@ -182,6 +190,13 @@ impl Params {
         self.relative(self.root_shape())
     }
 
+    /// The shape of rank 1, or of the least rank there is, at equal dimension.
+    #[must_use]
+    pub fn rlwe_shape(&self) -> ModuleShape {
+        let gap = 1 << self.rank().trailing_zeros();
+        ModuleShape { degree: self.degree() * gap, rank: self.rank() / gap }
+    }
+
     /// The root's degree and rank.
     #[must_use]
     pub fn root_shape(&self) -> ModuleShape {
@@ -208,6 +223,16 @@ impl Params {
     /// How a secret of `rank` polynomials of this degree is distributed.
     pub(crate) fn distribution_of(&self, rank: usize) -> SecretDistribution {
         self.0.family.distribution(ModuleShape { degree: self.degree(), rank })
+    }
+
+    /// As [`Params::distribution_of`], with the least weight that such a part of a secret of fixed weight has.
+    pub(crate) fn least_distribution(&self, rank: usize) -> SecretDistribution {
+        self.0.family.least_weight(ModuleShape { degree: self.degree(), rank })
+    }
+
+    /// Bits of security that every key must have: the root's, at most 128.
+    pub(crate) fn wanted_bits(&self) -> f64 {
+        self.0.family.wanted_bits()
     }
 
     /// The encoder.

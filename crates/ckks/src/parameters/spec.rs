@@ -54,6 +54,12 @@ pub struct ParamsSpec {
     /// Non-zero coefficients of the secret; absent for uniform ternary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_weight: Option<usize>,
+    /// Non-zero coefficients of the ephemeral secret of encapsulation; absent for none. Its keys are bound to the base step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ephemeral_weight: Option<usize>,
+    /// Special primes that keys to the ephemeral secret use, the first ones of `special`; absent for 2, or all where there are fewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ephemeral_special: Option<usize>,
     /// Most bits of a switching digit; absent for as many as the special modulus has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digit_bits: Option<f64>,
@@ -150,6 +156,23 @@ impl ParamsSpec {
             && !(1..=self.degree * self.rank).contains(&weight)
         {
             return refuse(format!("secret_weight {weight} is out of range: use 1 to degree * rank = {}", self.degree * self.rank));
+        }
+        if let Some(weight) = self.ephemeral_weight {
+            if !(1..=self.degree * self.rank).contains(&weight) {
+                return refuse(format!("ephemeral_weight {weight} is out of range: use 1 to degree * rank = {}", self.degree * self.rank));
+            }
+            if self.special.is_empty() {
+                return refuse("ephemeral_weight needs `special`, primes for the keys to the ephemeral secret".to_owned());
+            }
+        }
+        match self.ephemeral_special {
+            Some(_) if self.ephemeral_weight.is_none() => {
+                return refuse("ephemeral_special needs `ephemeral_weight`, the weight of the ephemeral secret".to_owned());
+            }
+            Some(count) if !(1..=self.special.len()).contains(&count) => {
+                return refuse(format!("ephemeral_special {count} is out of range: use 1 to the {} special primes", self.special.len()));
+            }
+            _ => {}
         }
         if let Some(bits) = self.digit_bits
             && !(bits.is_finite() && bits > 0.0)

@@ -84,6 +84,8 @@ impl PyParams {
             relative: None,
             log2_scale,
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
+            ephemeral_weight: None,
+            ephemeral_special: None,
             digit_bits,
             insecure,
             below_128,

@@ -18,7 +18,7 @@ use super::{Polynomial, PolynomialBasis, UNIT_DOMAIN, bound_on_interval};
 use crate::circuits::rank_schedule::{LevelWork, RankSchedule, RankSteps};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::same_scale;
-use crate::keys::needs::{KeyNeeds, Reach};
+use crate::keys::{KeyNeeds, Operation, Reach};
 use crate::parameters::Params;
 
 /// Coefficients below this share of the largest are rounding errors of whoever computed them, and are dropped.
@@ -556,6 +556,22 @@ impl PolynomialPlan {
         self.schedule.as_ref().map_or(self.params.rank(), |schedule| schedule.rank_at(level))
     }
 
+    /// The reductions of values that steps at a lower rank use: ranks from and to, and the level.
+    pub(super) fn reductions(&self) -> Vec<(usize, usize, Level)> {
+        let mut reductions = Vec::new();
+        for step in &self.steps {
+            let level = step.working_level();
+            let to = self.rank_at(level);
+            for operand in step.operands() {
+                let from = operand.checked_sub(1).map_or(self.params.rank(), |index| self.rank_at(self.steps[index].working_level()));
+                if from > to && !reductions.contains(&(from, to, level)) {
+                    reductions.push((from, to, level));
+                }
+            }
+        }
+        reductions
+    }
+
     /// Rank of the result.
     #[must_use]
     pub fn output_rank(&self) -> usize {
@@ -589,7 +605,7 @@ impl PolynomialPlan {
             products: self.products(),
             relinearisations: self.relinearisations(),
             rescales: self.rescales(),
-            relinearisation_level: self.needs().relinearisation().map(|reach| reach.level(self.params.max_level()).0),
+            relinearisation_level: self.needs().reach_of(Operation::Multiply).map(|reach| reach.level(self.params.max_level()).0),
             error: self.error(self.fresh_error()),
             steps: self.steps.iter().map(|step| self.row(step)).collect(),
         }

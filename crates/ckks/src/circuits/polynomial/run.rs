@@ -12,8 +12,7 @@ use crate::encoding::encode_coefficients;
 use crate::encoding::values::{Values, coefficients_of};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{Evaluator, check_slots, same_scale};
-use crate::evaluation::moves::reduce;
-use crate::keys::{EvaluationKeys, Relineariser};
+use crate::keys::{Found, Operation};
 use crate::parameters::Params;
 
 /// How errors call it.
@@ -46,17 +45,23 @@ impl Evaluator {
         if !same_scale(x.scale, plan.input_scale()) {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.input_scale().log2() });
         }
-        let mut relinearisers = BTreeMap::new();
+        let mut products = BTreeMap::new();
         for step in plan.steps.iter().filter(|step| !step.products.is_empty()) {
-            // Each level of a product is asked for: a dry run writes it down.
+            // Each product is asked for: a dry run writes it down.
             let level = step.working_level();
-            if let Some(key) = self.relineariser(&x.params.at_rank(plan.rank_at(level))?, &x, level)? {
-                relinearisers.insert(level, key);
+            let at = x.params.at_rank(plan.rank_at(level))?;
+            if let Some(keys) = self.keys_for(&at, &x, POLYNOMIAL, Operation::Multiply, level)? {
+                products.insert(level, keys);
             }
         }
-        let reduces = plan.output_rank() < x.params.rank();
-        let keys = if reduces { self.keys_for(&x, POLYNOMIAL, |needs| needs.merge(&plan.needs()))?.and(self.held()) } else { None };
-        let run = Run { params: plan.params(), plan, relinearisers, keys };
+        let mut reductions = BTreeMap::new();
+        for (from, to, level) in plan.reductions() {
+            let at = x.params.at_rank(from)?;
+            if let Some(keys) = self.keys_for(&at, &x, POLYNOMIAL, Operation::ReduceRank(to), level)? {
+                reductions.insert((from, to, level), keys);
+            }
+        }
+        let run = Run { params: plan.params(), plan, products, reductions };
         let layout = x.layout()?;
         let mut bundles = Vec::with_capacity(x.bundles.len());
         for (index, bundle) in x.bundles.iter().enumerate() {
@@ -79,10 +84,10 @@ type Value<'v> = Option<Cow<'v, Bundle<Eval>>>;
 struct Run<'r> {
     params: &'r Params,
     plan: &'r PolynomialPlan,
-    /// By the level of the product; none on dry runs, which have no bundles.
-    relinearisers: BTreeMap<Level, Relineariser<'r>>,
-    /// Of every shape, where ranks are reduced.
-    keys: Option<&'r EvaluationKeys>,
+    /// The keys of products, by level; none on dry runs, which have no bundles.
+    products: BTreeMap<Level, Found<'r>>,
+    /// The keys of reductions, by the ranks from and to and the level.
+    reductions: BTreeMap<(usize, usize, Level), Found<'r>>,
 }
 
 fn zero(params: &Params, rank: usize, level: Level) -> Result<Bundle<Eval>, CkksError> {
@@ -138,8 +143,8 @@ impl Run<'_> {
             if lowered[operand].as_deref().is_some_and(|known| known.rank() == rank && known.basis().len() >= basis.len()) {
                 continue;
             }
-            let keys = self.keys.ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
-            lowered[operand] = Some(Cow::Owned(reduce(keys, &value.restrict(&basis)?, rank)?));
+            let keys = self.reductions.get(&(value.rank(), rank, level)).ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
+            lowered[operand] = Some(Cow::Owned(keys.apply(&value.restrict(&basis)?)?));
         }
         Ok(())
     }
@@ -181,7 +186,7 @@ impl Run<'_> {
                 if let Some(multiples) = multiples {
                     tensor.add_bundle(&multiples)?;
                 }
-                let key = self.relinearisers.get(&level).ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
+                let key = self.products.get(&level).ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
                 key.relinearise_rescale(&tensor)?
             }
             (None, Some(sum)) if step.rescales() => sum.divide(&chain.rescale_division(level)?)?,

@@ -182,7 +182,8 @@ impl Bench<'_> {
         }
         let explanation = self.params.explain();
         let rotations = needs.rotation_steps().count() as f64 * explanation.rotation_key_mib;
-        let relinearisation = needs.relinearisation().map_or(0.0, |_| explanation.relinearisation_key_mib);
+        let relinearisation =
+            needs.reach_of(clathrate_ckks::keys::Operation::Multiply).map_or(0.0, |_| explanation.relinearisation_key_mib);
         let needed = (rotations + relinearisation) * 1_048_576.0;
         if let Some((_, free)) = machine::memory()
             && needed > free as f64 * MEMORY_SHARE

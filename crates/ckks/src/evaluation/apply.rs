@@ -1,0 +1,64 @@
+//! Applying the keys of one operation to bundles.
+
+use clathrate_lattice::multiply::Tensor;
+use clathrate_lattice::{Bundle, Eval};
+
+use crate::error::CkksError;
+use crate::keys::{Found, HeldKey, KeyName};
+
+impl HeldKey {
+    /// The switch of a bundle's mask by this key, and the automorphism that follows.
+    fn apply(&self, bundle: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
+        let switcher = self.switcher()?;
+        Ok(match (self.definition().name, self.automorphism()) {
+            (KeyName::ReduceRank(rank), _) => bundle.reduce_rank(rank, switcher, self.key())?,
+            (_, Some(phi)) => bundle.rotate(phi, switcher, self.key())?,
+            (_, None) => bundle.switch_secret(switcher, self.key())?,
+        })
+    }
+}
+
+impl Found<'_> {
+    /// A linear operation: rotation, conjugation, reduction of the rank, change of secret.
+    pub(crate) fn apply(&self, bundle: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
+        match self {
+            Self::Nothing => Ok(bundle.clone()),
+            Self::InTurn(keys) => match keys.split_first() {
+                None => Ok(bundle.clone()),
+                Some((first, rest)) => rest.iter().try_fold(first.apply(bundle)?, |bundle, key| key.apply(&bundle)),
+            },
+            Self::TemporaryRank(keys, way_back) => {
+                let steps: Vec<_> = keys.iter().filter_map(|held| Some((held.automorphism()?, held.key()))).collect();
+                Ok(bundle.rotate_rank_hoisted(&steps, *way_back)?)
+            }
+        }
+    }
+
+    /// A product, relinearised and not rescaled.
+    pub(crate) fn relinearise(&self, tensor: &Tensor) -> Result<Bundle<Eval>, CkksError> {
+        match self {
+            Self::TemporaryRank(keys, way_back) => Ok(tensor.cross_relinearise(*way_back, first(keys)?.key())?),
+            Self::InTurn(keys) => {
+                let held = first(keys)?;
+                Ok(tensor.relinearise(held.switcher()?, held.key())?)
+            }
+            Self::Nothing => Err(CkksError::NoRelinearisationKey),
+        }
+    }
+
+    /// A product, relinearised and rescaled by one division.
+    pub(crate) fn relinearise_rescale(&self, tensor: &Tensor) -> Result<Bundle<Eval>, CkksError> {
+        match self {
+            Self::TemporaryRank(keys, way_back) => Ok(tensor.cross_relinearise_rescale(*way_back, first(keys)?.key())?),
+            Self::InTurn(keys) => {
+                let held = first(keys)?;
+                Ok(tensor.relinearise_rescale(held.switcher()?, held.key())?)
+            }
+            Self::Nothing => Err(CkksError::NoRelinearisationKey),
+        }
+    }
+}
+
+fn first<'k>(keys: &[&'k HeldKey]) -> Result<&'k HeldKey, CkksError> {
+    keys.first().copied().ok_or(CkksError::NoRelinearisationKey)
+}

@@ -1,0 +1,335 @@
+//! What each key is: the one place that a new kind of key is added to.
+//!
+//! From the definition follow everything else: how the owner makes the key, how many polynomials it switches and to what rank, its bytes, its
+//! entry in a file, the levels it may serve, the switcher that uses it, its price and its noise.
+
+use std::ops::Range;
+
+use clathrate_arith::{Automorphism, GaloisElement};
+use clathrate_lattice::security::estimated_bits;
+use clathrate_lattice::switch::SecretMatrix;
+use clathrate_lattice::{Basis, Chain, Gadget, Level, Ring, SecretDistribution, SecretKey, Switcher};
+
+use super::name::{KeyName, SecretName};
+use crate::error::CkksError;
+use crate::parameters::Params;
+
+/// Some polynomials of a named secret, possibly under an automorphism.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SecretView {
+    /// The secret.
+    pub secret: SecretName,
+    /// Which of its polynomials.
+    pub polys: Range<usize>,
+    /// The automorphism applied to them.
+    pub galois: Option<GaloisElement>,
+}
+
+/// The matrix `T`: what each input contributes to each body.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Contribution {
+    /// `s_i`.
+    Linear(SecretView),
+    /// `s_i s_j` for `i <= j`.
+    Quadratic(SecretView),
+    /// The same secret on the diagonal of this many bodies.
+    Diagonal(SecretView, usize),
+}
+
+/// The moduli that a key is made over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyModulus {
+    /// The chain with its special primes.
+    Base,
+    /// The chain with the temporary primes among the special ones.
+    Widened,
+    /// The base step and some special primes alone: a chain of its own, because the ephemeral secret is secure there and no further.
+    Encapsulation,
+}
+
+/// What one key is.
+#[derive(Debug, Clone)]
+pub struct KeyDefinition {
+    /// Its name.
+    pub name: KeyName,
+    /// The matrix `T`.
+    pub contribution: Contribution,
+    /// The secret that the result is under, before the automorphism.
+    pub target: SecretView,
+    /// The automorphism that follows the switch.
+    pub automorphism: Option<GaloisElement>,
+    /// The parameters whose chain and switcher the key uses.
+    pub params: Params,
+    /// Which of their moduli.
+    pub modulus: KeyModulus,
+    /// The highest level that the key may serve.
+    pub most: Level,
+}
+
+impl SecretView {
+    fn whole(secret: SecretName, rank: usize) -> Self {
+        Self { secret, polys: 0..rank, galois: None }
+    }
+
+    fn part(secret: SecretName, polys: Range<usize>) -> Self {
+        Self { secret, polys, galois: None }
+    }
+
+    /// The polynomials of `secret`, which is the secret named here.
+    fn of(&self, secret: &SecretKey) -> Result<SecretKey, CkksError> {
+        let first = secret.truncate_rank(self.polys.end)?;
+        let part = if self.polys.start == 0 { first } else { first.beyond_rank(self.polys.start)? };
+        Ok(match self.galois {
+            Some(element) => part.automorphism(&Automorphism::new(element, secret.degree())),
+            None => part,
+        })
+    }
+}
+
+impl Params {
+    /// What the key called `name` is for ciphertexts of this shape.
+    ///
+    /// # Errors
+    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`] where a secret that the
+    /// key needs does not exist; [`CkksError::RankStep`] for a reduction that leads nowhere; [`CkksError::OutOfRange`] for numbers of bodies.
+    pub fn key_definition(&self, name: KeyName) -> Result<KeyDefinition, CkksError> {
+        use KeyName as Name;
+        use SecretName::{Main, Temporary};
+        self.switcher()?;
+        let rank = self.rank();
+        let main = || SecretView::whole(Main, rank);
+        let temporary = |operation: &'static str| self.temporary().ok_or(CkksError::NoTemporaryRank { operation });
+        let base = |contribution, target| KeyDefinition {
+            name,
+            contribution,
+            target,
+            automorphism: None,
+            params: self.clone(),
+            modulus: KeyModulus::Base,
+            most: self.max_level(),
+        };
+        let widened = |definition| KeyDefinition { modulus: KeyModulus::Widened, ..definition };
+        Ok(match name {
+            Name::Relinearise => base(Contribution::Quadratic(main()), main()),
+            Name::CrossRelinearise => {
+                let high = temporary("a product through the temporary rank")?.rank;
+                widened(base(Contribution::Quadratic(main()), SecretView::whole(Temporary, high)))
+            }
+            Name::DirectRelinearise => {
+                let most = temporary("a product over the widened chain")?.direct_level.filter(|_| rank > 1);
+                let most = most.ok_or(CkksError::NoDirectKey { shape: self.shape() })?;
+                KeyDefinition { most, ..widened(base(Contribution::Quadratic(main()), main())) }
+            }
+            Name::RankDown => {
+                let high = temporary("a way back from the temporary rank")?.rank;
+                base(Contribution::Linear(SecretView::part(Temporary, rank..high)), main())
+            }
+            Name::Automorphism(element) => {
+                let target = SecretView { galois: Some(inverse(element, self.degree())?), ..main() };
+                KeyDefinition { automorphism: Some(element), ..base(Contribution::Linear(main()), target) }
+            }
+            Name::TemporaryAutomorphism(element) => {
+                let source = SecretView::whole(Temporary, temporary("rotations by powers of two")?.rank);
+                let target = SecretView { galois: Some(inverse(element, self.degree())?), ..source.clone() };
+                KeyDefinition { automorphism: Some(element), ..widened(base(Contribution::Linear(source), target)) }
+            }
+            Name::ReduceRank(low) => {
+                if low == 0 || low >= rank {
+                    let remedy = format!("reduce to 1 to {}", rank.saturating_sub(1));
+                    return Err(CkksError::RankStep { from: rank, to: low, remedy });
+                }
+                let lower = self.at_rank(low)?;
+                lower.switcher()?;
+                let definition = base(Contribution::Linear(SecretView::part(Main, low..rank)), SecretView::whole(Main, low));
+                KeyDefinition { most: lower.max_level(), params: lower, ..definition }
+            }
+            Name::ChangeSecret { from, to } => {
+                let (source, target) = (self.secret_view(from)?, self.secret_view(to)?);
+                let definition = base(Contribution::Linear(source), target);
+                match to {
+                    SecretName::Ephemeral => KeyDefinition { modulus: KeyModulus::Encapsulation, most: Level(0), ..definition },
+                    Temporary => widened(definition),
+                    _ => definition,
+                }
+            }
+            Name::FormatSwitch(bodies) => base(Contribution::Diagonal(main(), bodies), self.secret_view(SecretName::Bodies(bodies))?),
+        })
+    }
+
+    /// All polynomials of a secret.
+    fn secret_view(&self, secret: SecretName) -> Result<SecretView, CkksError> {
+        let bodies = |count: usize| {
+            let remedy = format!("use 1 to {MOST_BODIES} bodies under one mask");
+            let refused = CkksError::OutOfRange { what: "the number of bodies", value: count.to_string(), remedy };
+            if (1..=MOST_BODIES).contains(&count) { Ok(self.rank()) } else { Err(refused) }
+        };
+        let rank = match secret {
+            SecretName::Main => self.rank(),
+            SecretName::Temporary => self.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a change of secret" })?.rank,
+            SecretName::Ephemeral => {
+                self.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
+                self.rank()
+            }
+            SecretName::Bodies(count) => bodies(count)?,
+            SecretName::Body { count, index } if index >= count => {
+                let remedy = format!("bodies are counted from 0 to {}", count.saturating_sub(1));
+                return Err(CkksError::OutOfRange { what: "a body", value: index.to_string(), remedy });
+            }
+            SecretName::Body { count, .. } => bodies(count)?,
+        };
+        Ok(SecretView::whole(secret, rank))
+    }
+}
+
+/// Most bodies under one mask: secrets and keys grow with them.
+pub const MOST_BODIES: usize = 4096;
+
+/// `g^-1` modulo `2 n`.
+fn inverse(element: GaloisElement, degree: usize) -> Result<GaloisElement, CkksError> {
+    Ok(clathrate_lattice::multiply::inverse_element(element, degree)?)
+}
+
+impl KeyDefinition {
+    /// Polynomials that the key switches together.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        match &self.contribution {
+            Contribution::Linear(view) => view.polys.len(),
+            Contribution::Quadratic(view) => view.polys.len() * (view.polys.len() + 1) / 2,
+            Contribution::Diagonal(view, bodies) => view.polys.len() * bodies,
+        }
+    }
+
+    /// Rank of the result.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.target.polys.len()
+    }
+
+    /// Bodies of the result.
+    #[must_use]
+    pub fn bodies(&self) -> usize {
+        match self.target.secret {
+            SecretName::Bodies(count) => count,
+            _ => 1,
+        }
+    }
+
+    /// Polynomials of each entry of the key.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.rank() + self.bodies()
+    }
+
+    /// The switcher that uses the key.
+    ///
+    /// # Errors
+    /// As [`Params::key_definition`].
+    pub fn switcher(&self) -> Result<&Switcher, CkksError> {
+        match self.modulus {
+            KeyModulus::Base => self.params.switcher(),
+            KeyModulus::Widened => {
+                let missing = CkksError::NoTemporaryRank { operation: "a key of the temporary rank" };
+                self.params.temporary().map(|temporary| &temporary.switcher).ok_or(missing)
+            }
+            KeyModulus::Encapsulation => {
+                self.params.encapsulation().map(|encapsulation| &encapsulation.switcher).ok_or(CkksError::NoEphemeralSecret)
+            }
+        }
+    }
+
+    /// The chain that the key is made over.
+    ///
+    /// # Errors
+    /// As [`Params::key_definition`].
+    pub fn chain(&self) -> Result<&Chain, CkksError> {
+        Ok(self.switcher()?.chain())
+    }
+
+    /// The key's gadget.
+    ///
+    /// # Errors
+    /// As [`Params::key_definition`].
+    pub fn gadget(&self) -> Result<&Gadget, CkksError> {
+        Ok(self.switcher()?.gadget())
+    }
+
+    /// The matrix `T` over `basis`, from the secret named in the contribution.
+    pub(super) fn matrix(&self, secret: &SecretKey, ring: &Ring, basis: &Basis) -> Result<SecretMatrix, CkksError> {
+        Ok(match &self.contribution {
+            Contribution::Linear(view) => SecretMatrix::linear(&view.of(secret)?, ring, basis),
+            Contribution::Quadratic(view) => SecretMatrix::quadratic(&view.of(secret)?, ring, basis)?,
+            Contribution::Diagonal(view, bodies) => {
+                let secret = view.of(secret)?;
+                SecretMatrix::block_diagonal(&vec![&secret; *bodies], ring, basis)?
+            }
+        })
+    }
+
+    /// The secret that `T` is of.
+    #[must_use]
+    pub fn source(&self) -> &SecretView {
+        match &self.contribution {
+            Contribution::Linear(view) | Contribution::Quadratic(view) | Contribution::Diagonal(view, _) => view,
+        }
+    }
+
+    /// The secret that the result is under, from the secret named there.
+    pub(super) fn target_secret(&self, secret: &SecretKey) -> Result<SecretKey, CkksError> {
+        self.target.of(secret)
+    }
+
+    /// Estimated bits of security of the secret that the key is under, over exactly the moduli of a key for levels up to `level`.
+    ///
+    /// # Errors
+    /// As [`Params::key_definition`].
+    pub fn security_bits(&self, level: Level) -> Result<f64, CkksError> {
+        let chain = self.chain()?;
+        let log2_qp = chain.key_basis(level).log2(chain.ring());
+        let dimension = chain.ring().degree() * self.rank();
+        Ok(match self.target.secret {
+            SecretName::Temporary => self.params.temporary().map_or(0.0, |temporary| temporary.security_bits),
+            SecretName::Ephemeral => {
+                let weight = self.params.encapsulation().map_or(0, |encapsulation| encapsulation.weight);
+                estimated_bits(dimension, log2_qp, SecretDistribution::FixedWeight(weight))
+            }
+            SecretName::Main | SecretName::Bodies(_) | SecretName::Body { .. } => {
+                estimated_bits(dimension, log2_qp, self.params.least_distribution(self.rank()))
+            }
+        })
+    }
+
+    /// Refuses a key for levels up to `level` that its secret does not protect as well as the parameters promise.
+    ///
+    /// # Errors
+    /// [`CkksError::LevelTooHigh`] above the highest level that the key may serve; [`CkksError::Insecure`].
+    pub fn check_security(&self, level: Level) -> Result<(), CkksError> {
+        if level > self.most {
+            let (operation, shape) = ("a key", self.params.shape());
+            return Err(CkksError::LevelTooHigh { operation, shape, level: level.0, most: self.most.0 });
+        }
+        let bits = self.security_bits(level)?;
+        // Bodies share a mask: the argument that hides them loses a bit for each doubling of their number.
+        let charged = bits - (self.bodies() as f64).log2();
+        if charged >= self.params.wanted_bits() || self.params.spec().insecure {
+            return Ok(());
+        }
+        let chain = self.chain()?;
+        Err(CkksError::Insecure {
+            bits: charged,
+            dimension: chain.ring().degree() * self.rank(),
+            log2_qp: chain.key_basis(level).log2(chain.ring()),
+            distribution: format!("the secret \"{}\" of the key \"{}\"", self.target.secret, self.name),
+            remedy: format!("ask for the key up to a lower level than {level}"),
+        })
+    }
+
+    /// Bytes of the key for levels up to `level`, in memory.
+    ///
+    /// # Errors
+    /// As [`Params::key_definition`].
+    pub fn bytes(&self, level: Level) -> Result<usize, CkksError> {
+        let (chain, gadget) = (self.chain()?, self.gadget()?);
+        Ok(crate::parameters::switch_key_bytes(chain, gadget, (self.inputs(), self.columns()), level))
+    }
+}

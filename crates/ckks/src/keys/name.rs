@@ -1,0 +1,148 @@
+//! Names of secrets and of switching keys.
+//!
+//! A name is plain data. What it stands for is defined in one place, [`definition`](super::definition): the matrix `T`, the secret switched to, the moduli.
+//! Requirements, key sets, files, prices and error messages all speak of keys by these names.
+
+use std::fmt;
+
+use clathrate_arith::GaloisElement;
+use serde::{Deserialize, Serialize};
+
+use crate::error::CkksError;
+use crate::shape::ModuleShape;
+
+/// A secret of one shape (degree and rank) of a parameter set. All are made by the owner's [`SecretKey`](crate::SecretKey) alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SecretName {
+    /// The secret that ciphertexts are encrypted under.
+    Main,
+    /// The main secret and further polynomials: the secret of the temporary rank. [dpad-he, sec. 3.2]
+    Temporary,
+    /// The ephemeral sparse secret of encapsulation, whose keys are bound to a small modulus.
+    Ephemeral,
+    /// The secrets of `m` bodies under one mask, independent of each other and of all others. [pcmm-mambo, sec. 3]
+    Bodies(usize),
+    /// One of them alone.
+    Body {
+        /// How many bodies share the mask.
+        count: usize,
+        /// Which of them, from 0.
+        index: usize,
+    },
+}
+
+/// A switching key of one shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KeyName {
+    /// From products `s_i s_j` to `s`.
+    Relinearise,
+    /// From products `s_i s_j` to the secret of the temporary rank, over the widened chain. [dpad-he, sec. 3.2]
+    CrossRelinearise,
+    /// From products `s_i s_j` to `s` over the widened chain, for the levels at which the rank itself is secure there.
+    DirectRelinearise,
+    /// From the further polynomials of the temporary secret to `s`. [dpad-he, sec. 3.2]
+    RankDown,
+    /// For the automorphism `X -> X^g`: from `s` to the secret that the automorphism takes to `s`.
+    Automorphism(GaloisElement),
+    /// The same at the temporary rank. [dpad-he, sec. 3.5]
+    TemporaryAutomorphism(GaloisElement),
+    /// From the last polynomials of `s` to its first ones: a reduction to this rank. [dpad-he, sec. 3.1.1]
+    ReduceRank(usize),
+    /// From one secret to another.
+    ChangeSecret {
+        /// The secret switched from.
+        from: SecretName,
+        /// The secret switched to.
+        to: SecretName,
+    },
+    /// From `m` bundles under `s` to one bundle with `m` bodies under one mask. [pcmm-mambo, sec. 3.1]
+    FormatSwitch(usize),
+}
+
+/// A switching key and the shape that it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyAddress {
+    /// Degree and rank of the ciphertexts that are switched.
+    pub shape: ModuleShape,
+    /// Which key.
+    pub name: KeyName,
+}
+
+impl fmt::Display for SecretName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Main => f.write_str("main"),
+            Self::Temporary => f.write_str("temporary"),
+            Self::Ephemeral => f.write_str("ephemeral"),
+            Self::Bodies(count) => write!(f, "bodies:{count}"),
+            Self::Body { count, index } => write!(f, "body:{index}/{count}"),
+        }
+    }
+}
+
+impl fmt::Display for KeyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relinearise => f.write_str("relinearise"),
+            Self::CrossRelinearise => f.write_str("cross-relinearise"),
+            Self::DirectRelinearise => f.write_str("direct-relinearise"),
+            Self::RankDown => f.write_str("rank-down"),
+            Self::Automorphism(element) => write!(f, "automorphism {}", element.value()),
+            Self::TemporaryAutomorphism(element) => write!(f, "temporary-automorphism {}", element.value()),
+            Self::ReduceRank(rank) => write!(f, "reduce-rank {rank}"),
+            Self::ChangeSecret { from, to } => write!(f, "change-secret {from} {to}"),
+            Self::FormatSwitch(bodies) => write!(f, "format-switch {bodies}"),
+        }
+    }
+}
+
+impl fmt::Display for KeyAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.name, self.shape)
+    }
+}
+
+impl SecretName {
+    /// The secret written as `text` by its `Display`; `None` where no secret is.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "main" => Some(Self::Main),
+            "temporary" => Some(Self::Temporary),
+            "ephemeral" => Some(Self::Ephemeral),
+            _ => {
+                if let Some(count) = text.strip_prefix("bodies:") {
+                    return count.parse().ok().map(Self::Bodies);
+                }
+                let (index, count) = text.strip_prefix("body:")?.split_once('/')?;
+                Some(Self::Body { count: count.parse().ok()?, index: index.parse().ok()? })
+            }
+        }
+    }
+}
+
+impl KeyName {
+    /// The key written as `text` by its `Display`, of ciphertexts of degree `degree`.
+    ///
+    /// # Errors
+    /// [`CkksError::UnknownKey`] where no key is written so; [`CkksError::Arith`] for an automorphism that the degree does not have.
+    pub fn parse(text: &str, degree: usize) -> Result<Self, CkksError> {
+        let unknown = || CkksError::UnknownKey { name: text.chars().take(80).collect() };
+        let words: Vec<&str> = text.split(' ').collect();
+        let element = |value: &str| Ok::<_, CkksError>(GaloisElement::new(value.parse().map_err(|_| unknown())?, degree)?);
+        let secret = |name: &str| SecretName::parse(name).ok_or_else(unknown);
+        Ok(match words[..] {
+            ["relinearise"] => Self::Relinearise,
+            ["cross-relinearise"] => Self::CrossRelinearise,
+            ["direct-relinearise"] => Self::DirectRelinearise,
+            ["rank-down"] => Self::RankDown,
+            ["automorphism", value] => Self::Automorphism(element(value)?),
+            ["temporary-automorphism", value] => Self::TemporaryAutomorphism(element(value)?),
+            ["reduce-rank", rank] => Self::ReduceRank(rank.parse().map_err(|_| unknown())?),
+            ["change-secret", from, to] => Self::ChangeSecret { from: secret(from)?, to: secret(to)? },
+            ["format-switch", bodies] => Self::FormatSwitch(bodies.parse().map_err(|_| unknown())?),
+            _ => return Err(unknown()),
+        })
+    }
+}

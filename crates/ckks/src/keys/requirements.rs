@@ -1,0 +1,168 @@
+//! From operations to keys: which keys the owner makes, by name, each with the highest level it must serve.
+
+use std::collections::BTreeMap;
+
+use clathrate_arith::GaloisElement;
+use clathrate_lattice::Level;
+
+use super::name::{KeyAddress, KeyName, SecretName};
+use super::needs::{Descent, KeyNeeds, Reach};
+use super::route::{Operation, check_reduction, trace_steps};
+use crate::error::CkksError;
+use crate::parameters::Params;
+use crate::shape::ModuleShape;
+
+/// Keys by name and shape, each with the highest level that it must serve.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyRequirements {
+    levels: BTreeMap<KeyAddress, Level>,
+}
+
+impl KeyRequirements {
+    /// Requires `address` up to `level`.
+    pub fn require(&mut self, address: KeyAddress, level: Level) {
+        let slot = self.levels.entry(address).or_insert(level);
+        *slot = (*slot).max(level);
+    }
+
+    /// The keys and their levels, in the order in which they are made and stored.
+    pub fn iter(&self) -> impl Iterator<Item = (KeyAddress, Level)> {
+        self.levels.iter().map(|(&address, &level)| (address, level))
+    }
+
+    /// Number of keys.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Whether no key is required.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.levels.is_empty()
+    }
+
+    /// Bytes of all keys in memory.
+    ///
+    /// # Errors
+    /// As [`Params::key_definition`].
+    pub fn bytes(&self, params: &Params) -> Result<usize, CkksError> {
+        let bytes = |(address, level): (KeyAddress, Level)| params.relative(address.shape)?.key_definition(address.name)?.bytes(level);
+        self.iter().map(bytes).sum()
+    }
+}
+
+impl Params {
+    /// What a conversion to the higher degree needs: rotations there.
+    #[must_use]
+    pub fn rlwe_needs(&self, reach: Reach) -> KeyNeeds {
+        let target = self.rlwe_shape();
+        if target == self.shape() {
+            return KeyNeeds::new();
+        }
+        let needs = KeyNeeds::new().rotations(trace_steps(self.degree(), target.degree), reach);
+        KeyNeeds::new().relative(target, &needs)
+    }
+
+    /// The keys that the operations in `needs` use, where `needs` is of this shape.
+    ///
+    /// # Errors
+    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::RankStep`] unless ranks go down, and by half unless single steps are allowed;
+    /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`]; [`CkksError::InvalidParams`] for shapes that cannot be reached.
+    pub fn required_keys(&self, needs: &KeyNeeds) -> Result<KeyRequirements, CkksError> {
+        let mut shapes = BTreeMap::new();
+        self.collect(needs, &mut shapes)?;
+        let mut required = KeyRequirements::default();
+        for (params, needs) in shapes.values() {
+            for (operation, reach) in needs.operations() {
+                params.require(operation, reach, needs.allows_single_steps(), &mut required)?;
+            }
+        }
+        Ok(required)
+    }
+
+    /// What is needed at each shape: statements of one shape from several places put together, descents followed.
+    fn collect(&self, needs: &KeyNeeds, shapes: &mut BTreeMap<ModuleShape, (Self, KeyNeeds)>) -> Result<(), CkksError> {
+        let entry = shapes.entry(self.shape()).or_insert_with(|| (self.clone(), KeyNeeds::new()));
+        let own = needs.operations().fold(KeyNeeds::new(), |own, (operation, reach)| own.operation(operation, reach));
+        let own = if needs.allows_single_steps() { own.single_steps() } else { own };
+        entry.1 = std::mem::take(&mut entry.1).merge(&own);
+        for (shape, relative) in needs.relatives() {
+            self.relative(shape)?.collect(relative, shapes)?;
+        }
+        needs.descents().iter().try_for_each(|descent| self.descend(descent, shapes))
+    }
+
+    fn descend(&self, descent: &Descent, shapes: &mut BTreeMap<ModuleShape, (Self, KeyNeeds)>) -> Result<(), CkksError> {
+        let Descent { ranks, to_rlwe, reach, needs } = descent;
+        let mut at = self.clone();
+        for step in 0..=ranks.len() {
+            at.collect(self.possible_at(&at, needs)?, shapes)?;
+            if *to_rlwe {
+                at.collect(&at.rlwe_needs(*reach), shapes)?;
+                let higher = at.rlwe_shape();
+                if higher != at.shape() {
+                    let higher = at.relative(higher)?;
+                    higher.collect(self.possible_at(&higher, needs)?, shapes)?;
+                }
+            }
+            let Some(&rank) = ranks.get(step) else { break };
+            if rank == 0 || rank >= at.rank() {
+                let remedy = "name the ranks from the highest to the lowest, each below the one before it".to_owned();
+                return Err(CkksError::RankStep { from: at.rank(), to: rank, remedy });
+            }
+            let reduction = KeyNeeds::new().reduce_to(rank, *reach);
+            at.collect(&if needs.allows_single_steps() { reduction.single_steps() } else { reduction }, shapes)?;
+            at = at.at_rank(rank)?;
+        }
+        Ok(())
+    }
+
+    /// `needs`, where they can be met at `at`.
+    fn possible_at<'n>(&self, at: &Self, needs: &'n KeyNeeds) -> Result<&'n KeyNeeds, CkksError> {
+        if needs.reach_of(Operation::RotateByPowers).is_some() && at.temporary().is_none() && self.temporary().is_some() {
+            let reason = format!(
+                "degree and rank {} have no temporary rank that is as secure as these parameters: ask for rotations by powers of two apart, \
+                 and for `rotations` by steps there",
+                at.shape()
+            );
+            return Err(CkksError::InvalidParams { reason });
+        }
+        Ok(needs)
+    }
+
+    /// The keys of one operation at all levels up to `reach`.
+    fn require(&self, operation: Operation, reach: Reach, single_steps: bool, required: &mut KeyRequirements) -> Result<(), CkksError> {
+        let mut most = self.max_level();
+        if let Operation::ReduceRank(to) = operation {
+            most = self.key_definition(KeyName::ReduceRank(to))?.most;
+            check_reduction(self.shape(), to, single_steps)?;
+        }
+        if let Operation::ChangeSecret(_, SecretName::Ephemeral) = operation {
+            most = Level(0);
+        }
+        let top = reach.level(most);
+        // Products alone go different ways at different levels.
+        let first = if operation == Operation::Multiply { 0 } else { top.0 };
+        for level in (first..=top.0).map(Level) {
+            let route = self.full_route(operation, level).ok_or_else(|| self.impossible(operation))?;
+            route.keys().for_each(|key| required.require(key, level));
+        }
+        Ok(())
+    }
+
+    /// Why these parameters cannot have keys for `operation`.
+    fn impossible(&self, operation: Operation) -> CkksError {
+        let name = match operation {
+            Operation::Multiply => KeyName::Relinearise,
+            Operation::Conjugate => KeyName::Automorphism(GaloisElement::conjugation(self.degree())),
+            Operation::Rotate(steps) => KeyName::Automorphism(GaloisElement::rotation(steps, self.degree())),
+            Operation::RotateByPowers => KeyName::TemporaryAutomorphism(GaloisElement::rotation(1, self.degree())),
+            Operation::ReduceRank(rank) => KeyName::ReduceRank(rank),
+            Operation::ChangeSecret(from, to) => KeyName::ChangeSecret { from, to },
+            Operation::FormatSwitch(bodies) => KeyName::FormatSwitch(bodies),
+        };
+        let unknown = || CkksError::NoKey { operation: operation.to_string(), shape: self.shape(), available: "none".to_owned() };
+        self.key_definition(name).err().unwrap_or_else(unknown)
+    }
+}

@@ -1,0 +1,274 @@
+//! Which keys an operation uses at a level: one function, for making keys, for storing, pricing and bounding them, and for computing.
+//!
+//! An operation may have several ways to go. A product switches directly, or, in a module of higher rank, through the temporary rank [dpad-he,
+//! Algorithm 1]; a rotation takes its own key, or rotations by powers of two at the temporary rank [dpad-he, Algorithm 2], or several rotations in
+//! turn; a reduction of the rank may take several steps. [`Params::route`] picks the way by which keys there are.
+
+use std::fmt;
+
+use clathrate_arith::GaloisElement;
+use clathrate_lattice::Level;
+use serde::{Deserialize, Serialize};
+
+use super::name::{KeyAddress, KeyName, SecretName};
+use crate::error::CkksError;
+use crate::parameters::Params;
+use crate::shape::ModuleShape;
+
+/// An operation that switches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// A product of ciphertexts.
+    Multiply,
+    /// Complex conjugation of the slots.
+    Conjugate,
+    /// A rotation of the slots by so many places, left when positive.
+    Rotate(i64),
+    /// Any rotation, from keys of rotations by powers of two at the temporary rank.
+    RotateByPowers,
+    /// A reduction to this rank.
+    ReduceRank(usize),
+    /// A change from one secret to another.
+    ChangeSecret(SecretName, SecretName),
+    /// Bringing so many bundles under one mask.
+    FormatSwitch(usize),
+}
+
+/// The keys of one operation at one level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Route {
+    /// Nothing is to be switched.
+    Nothing,
+    /// One switch after another; most operations have one.
+    InTurn(Vec<KeyAddress>),
+    /// Switches at the temporary rank, then the way back.
+    TemporaryRank {
+        /// To and at the temporary rank.
+        up: Vec<KeyAddress>,
+        /// Back to the rank.
+        down: KeyAddress,
+    },
+}
+
+impl Route {
+    /// All its keys.
+    pub fn keys(&self) -> impl Iterator<Item = KeyAddress> {
+        let (keys, down) = match self {
+            Self::Nothing => (&[][..], None),
+            Self::InTurn(keys) => (&keys[..], None),
+            Self::TemporaryRank { up, down } => (&up[..], Some(*down)),
+        };
+        keys.iter().copied().chain(down)
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Multiply => f.write_str("relinearise"),
+            Self::Conjugate => f.write_str("conjugate"),
+            Self::Rotate(steps) => write!(f, "rotate {steps}"),
+            Self::RotateByPowers => f.write_str("rotate by powers of two"),
+            Self::ReduceRank(rank) => write!(f, "reduce to rank {rank}"),
+            Self::ChangeSecret(from, to) => write!(f, "change the secret from {from} to {to}"),
+            Self::FormatSwitch(bodies) => write!(f, "bring {bodies} bundles under one mask"),
+        }
+    }
+}
+
+/// `step` as a sum of powers of two, plus and minus, no two of them neighbours: the fewest terms there can be. [dpad-he, sec. 3.5]
+fn non_adjacent_form(mut step: i64) -> Vec<i64> {
+    let (mut terms, mut power) = (Vec::new(), 1i64);
+    while step != 0 {
+        if step & 1 == 1 {
+            let digit = 2 - (step & 3); // 1 or -1, so that the next bit is zero
+            terms.push(digit * power);
+            step -= digit;
+        }
+        step >>= 1;
+        power = power.wrapping_mul(2);
+    }
+    terms
+}
+
+/// Rotations that together fix `X^g` and nothing less, of the conversion from `degree` to `target = g degree`: by `n/2, n, 2n, ..` of `N/2` slots.
+/// [dpad-he, Algorithm 5]
+pub(crate) fn trace_steps(degree: usize, target: usize) -> impl Iterator<Item = i64> {
+    std::iter::successors(Some(degree / 2), |&step| Some(2 * step)).take_while(move |&step| step < target / 2).map(|step| step as i64)
+}
+
+impl Params {
+    /// The keys that `operation` uses at `level`, of those that `has` says there are; `None` where they do not suffice.
+    ///
+    /// Slots repeat with the period `period`, a power of two: rotations by equal steps modulo it are one.
+    pub(crate) fn route(
+        &self,
+        operation: Operation,
+        level: Level,
+        period: usize,
+        has: &dyn Fn(KeyAddress, Level) -> bool,
+    ) -> Option<Route> {
+        let at = |name: KeyName| KeyAddress { shape: self.shape(), name };
+        let known = |name: KeyName| has(at(name), level);
+        let single = |name: KeyName| known(name).then(|| Route::InTurn(vec![at(name)]));
+        match operation {
+            Operation::Multiply => self.product_route(level, &known),
+            Operation::Conjugate => single(KeyName::Automorphism(GaloisElement::conjugation(self.degree()))),
+            Operation::Rotate(steps) => self.rotation_route(steps, period as i64, &known),
+            Operation::RotateByPowers => {
+                let up: Vec<KeyAddress> = self.power_elements().into_iter().map(|g| at(KeyName::TemporaryAutomorphism(g))).collect();
+                let all = up.iter().all(|&key| has(key, level)) && known(KeyName::RankDown);
+                all.then(|| Route::TemporaryRank { up, down: at(KeyName::RankDown) })
+            }
+            Operation::ReduceRank(rank) => self.reduction_route(rank, level, has).map(Route::InTurn),
+            Operation::ChangeSecret(from, to) if from == to => Some(Route::Nothing),
+            Operation::ChangeSecret(from, to) => single(KeyName::ChangeSecret { from, to }),
+            Operation::FormatSwitch(bodies) => single(KeyName::FormatSwitch(bodies)),
+        }
+    }
+
+    /// Where the rank itself is secure over the widened chain a direct key costs less than the way through the temporary rank. An evaluator that is to
+    /// use keys as the paper makes them goes through the temporary rank even there, if it can.
+    fn product_route(&self, level: Level, known: &dyn Fn(KeyName) -> bool) -> Option<Route> {
+        let at = |name: KeyName| KeyAddress { shape: self.shape(), name };
+        let single = |name: KeyName| known(name).then(|| Route::InTurn(vec![at(name)]));
+        if self.crossing().is_none() {
+            return single(KeyName::Relinearise);
+        }
+        let direct = || single(KeyName::DirectRelinearise);
+        let through = || {
+            let (up, down) = (KeyName::CrossRelinearise, KeyName::RankDown);
+            (known(up) && known(down)).then(|| Route::TemporaryRank { up: vec![at(up)], down: at(down) })
+        };
+        if self.direct(level).is_some() { direct().or_else(through) } else { through().or_else(direct) }
+    }
+
+    fn rotation_route(&self, steps: i64, period: i64, known: &dyn Fn(KeyName) -> bool) -> Option<Route> {
+        let (degree, slots) = (self.degree(), self.slot_count() as i64);
+        let at = |name: KeyName| KeyAddress { shape: self.shape(), name };
+        let residue = steps.rem_euclid(period);
+        if residue == 0 {
+            return Some(Route::Nothing);
+        }
+        let own = |steps: i64| KeyName::Automorphism(GaloisElement::rotation(steps, degree));
+        let temporary = |steps: i64| KeyName::TemporaryAutomorphism(GaloisElement::rotation(steps, degree));
+        let equal = (0..slots / period).map(|times| residue + times * period);
+        if let Some(steps) = std::iter::once(steps).chain(equal).find(|&steps| known(own(steps))) {
+            return Some(Route::InTurn(vec![at(own(steps))]));
+        }
+        // The two residues next to zero: the one of fewer terms first.
+        let mut sums = [non_adjacent_form(residue), non_adjacent_form(residue - period)];
+        sums.sort_by_key(Vec::len);
+        let by = |name: &dyn Fn(i64) -> KeyName| {
+            let terms = sums.iter().find(|terms| terms.iter().all(|&term| known(name(term))))?;
+            Some(terms.iter().map(|&term| at(name(term))).collect::<Vec<_>>())
+        };
+        if known(KeyName::RankDown)
+            && let Some(up) = by(&temporary)
+        {
+            return Some(Route::TemporaryRank { up, down: at(KeyName::RankDown) });
+        }
+        by(&own).map(Route::InTurn)
+    }
+
+    /// In one step, or by whatever ranks there are keys to, the highest first.
+    fn reduction_route(&self, rank: usize, level: Level, has: &dyn Fn(KeyAddress, Level) -> bool) -> Option<Vec<KeyAddress>> {
+        let step = |to: usize| KeyAddress { shape: self.shape(), name: KeyName::ReduceRank(to) };
+        if rank == self.rank() {
+            return Some(Vec::new());
+        }
+        if rank > self.rank() {
+            return None;
+        }
+        if has(step(rank), level) {
+            return Some(vec![step(rank)]);
+        }
+        (rank + 1..self.rank()).rev().filter(|&between| has(step(between), level)).find_map(|between| {
+            let mut rest = self.at_rank(between).ok()?.reduction_route(rank, level, has)?;
+            rest.insert(0, step(between));
+            Some(rest)
+        })
+    }
+
+    /// The keys that `operation` uses at `level` where the owner has made every key that these parameters allow.
+    pub(crate) fn full_route(&self, operation: Operation, level: Level) -> Option<Route> {
+        let possible = |address: KeyAddress, level: Level| {
+            let params = if address.shape == self.shape() { Ok(self.clone()) } else { self.relative(address.shape) };
+            params.and_then(|params| params.key_definition(address.name)).is_ok_and(|definition| level <= definition.most)
+        };
+        self.route(operation, level, self.slot_count(), &possible)
+    }
+
+    /// The rotations by powers of two, left and right, up to half the slots.
+    pub(crate) fn power_elements(&self) -> Vec<GaloisElement> {
+        let (slots, degree) = (self.slot_count() as i64, self.degree());
+        let mut elements = Vec::new();
+        let mut step = 1;
+        while step < slots {
+            for element in [GaloisElement::rotation(step, degree), GaloisElement::rotation(-step, degree)] {
+                if !elements.contains(&element) {
+                    elements.push(element);
+                }
+            }
+            step *= 2;
+        }
+        elements
+    }
+
+    /// What is missing for `operation`, as an error that names the keys there are.
+    pub(crate) fn missing_key(&self, operation: Operation, held: impl Iterator<Item = KeyName>) -> CkksError {
+        match operation {
+            Operation::Multiply => CkksError::NoRelinearisationKey,
+            Operation::Conjugate => CkksError::NoConjugationKey,
+            Operation::Rotate(steps) => CkksError::NoRotationKey { steps, available: list(self.signed_steps(held)) },
+            Operation::RotateByPowers => CkksError::NoRotationKey { steps: 1, available: list(self.signed_steps(held)) },
+            Operation::ReduceRank(to) => {
+                let ranks = held.filter_map(|name| if let KeyName::ReduceRank(rank) = name { Some(rank) } else { None });
+                CkksError::NoReductionKey { from: self.rank(), to, available: list(ranks) }
+            }
+            Operation::ChangeSecret(..) | Operation::FormatSwitch(_) => {
+                CkksError::NoKey { operation: operation.to_string(), shape: self.shape(), available: list(held) }
+            }
+        }
+    }
+
+    /// The rotation steps among `names`, in `[0, slots)`, ascending.
+    pub(crate) fn rotation_steps(&self, names: impl Iterator<Item = KeyName>) -> Vec<i64> {
+        let elements: std::collections::BTreeSet<usize> =
+            names.filter_map(|name| if let KeyName::Automorphism(element) = name { Some(element.value()) } else { None }).collect();
+        let (degree, mut element) = (self.degree(), 1usize);
+        let mut steps = Vec::new();
+        for step in 0..(degree / 2) as i64 {
+            if elements.contains(&element) {
+                steps.push(step);
+            }
+            element = element * 5 % (2 * degree);
+        }
+        steps
+    }
+
+    /// The same, those beyond half the slots as negative steps.
+    fn signed_steps(&self, names: impl Iterator<Item = KeyName>) -> Vec<i64> {
+        let slots = self.slot_count() as i64;
+        self.rotation_steps(names).into_iter().map(|step| if step > slots / 2 { step - slots } else { step }).collect()
+    }
+}
+
+fn list(items: impl IntoIterator<Item: ToString>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
+}
+
+/// Refuses reductions of the rank by less than half unless they are said to be few: chains of keys `k -> k - 1 -> k - 2` are a possible weakness.
+/// [dpad-he, footnote 4]
+pub(crate) fn check_reduction(from: ModuleShape, to: usize, single_steps: bool) -> Result<(), CkksError> {
+    if to <= from.rank.div_ceil(2) || single_steps {
+        return Ok(());
+    }
+    let remedy = format!(
+        "reduce to {} or less, or say `single_steps`: keys for many steps of less than half are a possible weakness",
+        from.rank.div_ceil(2)
+    );
+    Err(CkksError::RankStep { from: from.rank, to, remedy })
+}
