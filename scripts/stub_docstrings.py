@@ -31,6 +31,7 @@ def documented(tree: ast.Module, module: object) -> Iterator[tuple[str, Definiti
         for node in body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
                 thing = inspect.getattr_static(owner, node.name)
+                thing = thing.__func__ if isinstance(thing, staticmethod) else thing
                 yield prefix + node.name, node, thing
                 if isinstance(node, ast.ClassDef):
                     yield from definitions(node.body, thing, f"{node.name}.")
@@ -63,8 +64,9 @@ def literal(text: str, indent: str) -> str:
 def with_docstrings(stub: str, module: object) -> str:
     """The stub with the docstrings of `module`."""
     lines = stub.split("\n")
-    # From the last definition to the first, so that line numbers stay right.
-    for name, node, thing in sorted(documented(ast.parse(stub), module), key=lambda found: -found[1].body[0].lineno):
+    # From the last body to the first, so that the positions of the others stay right.
+    bodies = sorted(documented(ast.parse(stub), module), key=lambda found: (found[1].body[0].lineno, found[1].body[0].col_offset))
+    for name, node, thing in reversed(bodies):
         first, text = node.body[0], literal(runtime_docstring(name, thing), " " * (node.col_offset + 4))
         start = first.lineno - 1
         if ast.get_docstring(node) is not None:

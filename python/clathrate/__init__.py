@@ -10,8 +10,8 @@ secret key, evaluation keys
     The secret key encrypts and decrypts. Evaluation keys let others compute: products of two ciphertexts, rotations and conjugation need
     them; sums and products with plain numbers do not.
 slots, coefficients
-    The two encodings of an array. In slots, products are element by element and rows can be rotated. In coefficients, twice as many numbers fit, for
-    sums and for products with plain matrices.
+    The two encodings of an array. In slots, products are element by element and rows can be rotated. In coefficients, twice as many
+    numbers fit, for sums and for products with plain matrices.
 scale
     The factor that numbers are multiplied by before they are rounded to integers and encrypted. A product has the product of both scales.
 rescale

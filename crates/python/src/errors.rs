@@ -1,4 +1,5 @@
-//! Errors of the core as Python exceptions: one class per kind. The message is the core's, except where its remedy has another name in Python.
+//! Errors of the core as Python exceptions: one class per kind. The message is the core's, except where its remedy has another name in
+//! Python.
 //!
 //! The classes are Python (`clathrate.errors`), looked up when raised, so that they can derive from `ValueError`, `LookupError`
 //! and `OSError` and be pickled.
@@ -10,6 +11,7 @@ use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::FileError;
 use clathrate_lattice::LatticeError;
 use pyo3::prelude::*;
+use pyo3::types::PyFloat;
 
 fn class_name(error: &CkksError) -> &'static str {
     match error.kind() {
@@ -126,6 +128,9 @@ pub fn out_of_range(py: Python<'_>, what: &'static str, value: impl ToString, re
 pub fn check_scale(py: Python<'_>, name: &str, scale: Option<f64>, example: &str) -> PyResult<()> {
     match scale.filter(|scale| !(scale.is_finite() && *scale > 0.0)) {
         None => Ok(()),
-        Some(scale) => Err(exception(py, "ScaleError", format!("`{name}` is {scale}: use a positive number, {example}"))),
+        Some(scale) => {
+            let shown = PyFloat::new(py, scale).repr()?;
+            Err(exception(py, "ScaleError", format!("`{name}` is {shown}: use a positive number, {example}")))
+        }
     }
 }

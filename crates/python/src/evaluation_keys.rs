@@ -104,7 +104,8 @@ impl PyEvaluationKeys {
     /// Parameters
     /// ----------
     /// levels : sequence of int, optional
-    ///     The levels of the ciphertexts to prepare for. None, the default, prepares for all levels. Levels that a key does not serve are skipped.
+    ///     The levels of the ciphertexts to prepare for. None, the default, prepares for all levels. Levels that a key does not serve are
+    ///     skipped.
     /// progress : bool or callable, optional
     ///     True shows a progress bar. A function is called with (derivations done, derivations in all) and may return False to stop.
     ///

@@ -128,7 +128,8 @@ pub fn load<'py>(
 /// Parameters
 /// ----------
 /// data : buffer
-///     `bytes`, a `memoryview`, a uint8 array or another object with a contiguous buffer. It is not copied as a whole: polynomials are read from it.
+///     `bytes`, a `memoryview`, a uint8 array or another object with a contiguous buffer. It is not copied as a whole: polynomials are read
+///     from it.
 /// params : Params, optional
 ///     The parameters that the contents were made with. Needed for everything but parameters.
 /// runtime : Runtime, optional

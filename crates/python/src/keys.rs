@@ -96,8 +96,8 @@ impl PySecretKey {
     ///     rotations. "coefficients" holds n real numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
     ///     coefficients for real matrices and slots for everything else.
     /// level : int, optional
-    ///     The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster. None, the
-    ///     default, is `params.max_level`.
+    ///     The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
+    ///     None, the default, is `params.max_level`.
     /// scale : float, optional
     ///     The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
     /// progress : bool or callable, optional
@@ -189,8 +189,8 @@ impl PySecretKey {
 
     /// Decrypts a ciphertext with noise on top, for results that others will see.
     ///
-    /// The error of a decryption depends on the secret, so publishing exact decryptions leaks it. Here noise, uniform in
-    /// [-2**(flood_bits - 1), 2**(flood_bits - 1)), is added to each scaled coefficient. Where the noise has lambda bits more than the error of the
+    /// The error of a decryption depends on the secret, so publishing exact decryptions leaks it. Here noise, uniform in [-2**(flood_bits -
+    /// 1), 2**(flood_bits - 1)), is added to each scaled coefficient. Where the noise has lambda bits more than the error of the
     /// computation, the result is within a statistical distance of 2**-lambda of one that does not depend on that error.
     ///
     /// Parameters
@@ -450,8 +450,8 @@ impl PyPublicKey {
     ///     rotations. "coefficients" holds n real numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
     ///     coefficients for real matrices and slots for everything else.
     /// level : int, optional
-    ///     The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster. None, the
-    ///     default, is `params.max_level`.
+    ///     The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
+    ///     None, the default, is `params.max_level`.
     /// scale : float, optional
     ///     The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
     /// progress : bool or callable, optional

@@ -4,8 +4,8 @@
 //! interpreter lock around everything that takes time. Objects are immutable (`frozen`) and share their data; `python/clathrate`
 //! holds what is better written in Python, and the type stubs of this module.
 //!
-//! The comments of Python classes and functions are their docstrings, in the sections of numpydoc. `scripts/stub_docstrings.py` copies them into the
-//! stubs, where editors look for them.
+//! The comments of Python classes and functions are their docstrings, in the sections of numpydoc. `scripts/stub_docstrings.py` copies them
+//! into the stubs, where editors look for them.
 #![forbid(unsafe_code)]
 // Docstrings are not Markdown: an example's `>>>` is no quotation.
 #![allow(clippy::doc_lazy_continuation)]

@@ -1,8 +1,8 @@
 //! Array libraries whose objects must be converted to NumPy arrays before they meet a ciphertext.
 //!
-//! Their operators turn the other operand into an array of numbers, which a ciphertext refuses (`Ciphertext.__array__`), or they give arrays
-//! that NumPy cannot read. The messages name the library and the conversion. A library is known by the names of modules, so that none is
-//! imported.
+//! Their operators turn the other operand into an array of numbers, which a ciphertext refuses (`Ciphertext.__array__`), or they give
+//! arrays that NumPy cannot read. The messages name the library and the conversion. A library is known by the names of modules, so that
+//! none is imported.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

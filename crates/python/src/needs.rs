@@ -12,8 +12,8 @@ use crate::integers::Whole;
 
 /// The evaluation keys that a computation needs.
 ///
-/// `SecretKey.evaluation_keys(needs)` makes exactly these keys. `trace` finds out the needs of a function, and `PolynomialPlan.needs` states
-/// those of a polynomial. `a | b` needs what a or b needs.
+/// `SecretKey.evaluation_keys(needs)` makes exactly these keys. `trace` finds out the needs of a function, and `PolynomialPlan.needs`
+/// states those of a polynomial. `a | b` needs what a or b needs.
 ///
 /// Parameters
 /// ----------
@@ -24,21 +24,21 @@ use crate::integers::Whole;
 /// conjugate : bool, optional
 ///     Whether ciphertexts are conjugated. The default is False.
 /// level : int, optional
-///     The highest level of the ciphertexts that the keys serve. None, the default, is the highest level of the parameters. A lower level makes
-///     keys smaller and faster.
+///     The highest level of the ciphertexts that the keys serve. None, the default, is the highest level of the parameters. A lower level
+///     makes keys smaller and faster.
 /// power_rotations : bool, optional
-///     Whether there are keys of the rotations by powers of two, of which every rotation is made. These keys live at the temporary rank, which
-///     the parameters must have. The default is False.
+///     Whether there are keys of the rotations by powers of two, of which every rotation is made. These keys live at the temporary rank,
+///     which the parameters must have. The default is False.
 /// ranks : sequence of int, optional
 ///     The ranks that the rank of ciphertexts is reduced to, one after the other, highest first, as in `[2, 1]`; each is at most half of
-///     the one before. Everything else that is needed is needed at each of these ranks too. `Needs(..., ranks=...) | Needs(...)` needs the second part
-///     at the parameters' own rank only.
+///     the one before. Everything else that is needed is needed at each of these ranks too. `Needs(..., ranks=...) | Needs(...)` needs the
+///     second part at the parameters' own rank only.
 /// single_steps : bool, optional
-///     Allows ranks that are more than half of the one before. Keys of many such steps are a possible weakness, so that True is your word that
-///     there are few of them. The default is False.
+///     Allows ranks that are more than half of the one before. Keys of many such steps are a possible weakness, so that True is your word
+///     that there are few of them. The default is False.
 /// to_rlwe : bool, optional
-///     Whether ciphertexts are converted to rank 1 at a higher degree, from the parameters' own rank and from each of `ranks`. Everything else that is
-///     needed is needed there too. The default is False.
+///     Whether ciphertexts are converted to rank 1 at a higher degree, from the parameters' own rank and from each of `ranks`. Everything
+///     else that is needed is needed there too. The default is False.
 ///
 /// Raises
 /// ------
@@ -211,9 +211,10 @@ impl PyNeeds {
     /// Returns
     /// -------
     /// dict
-    ///     `{"relinearise": level, "conjugate": level, "rotations": {steps: level}}`, where the level None is the highest of the parameters. Keys
-    ///     that are not needed are left out. Where they are needed also `"power_rotations": level`; `"ranks": {rank: level}`; `"routes"`, a list of
-    ///     ranks and conversions with what is needed at each; and `"relatives": {(degree, rank): ...}`, the needs at other degrees and ranks.
+    ///     `{"relinearise": level, "conjugate": level, "rotations": {steps: level}}`, where the level None is the highest of the
+    ///     parameters. Keys that are not needed are left out. Where they are needed also `"power_rotations": level`; `"ranks": {rank:
+    ///     level}`; `"routes"`, a list of ranks and conversions with what is needed at each; and `"relatives": {(degree, rank): ...}`, the
+    ///     needs at other degrees and ranks.
     ///
     /// Examples
     /// --------

@@ -48,9 +48,9 @@ impl PySwitchingReport {
     /// The keys: `level`; `method`, "hybrid" or "klss"; `as_made`, whether the key is used as it is stored in its file; `r`, the number of
     /// special primes; `digits`, the number of digits that a polynomial is cut into; `log2_digit`, the bits of the longest digit;
     /// `milliseconds`, the predicted time with one thread; `read_bytes`, the bytes of key that one switch reads; `derived_bytes`, the bytes
-    /// derived from one key for this level. For the KLSS method also `r_tilde`, the primes per key digit; `key_digits`, the number of digits
-    /// that the key is cut into; `auxiliary`, the number of auxiliary primes that the products are computed modulo. They are None for the
-    /// hybrid method.
+    /// derived from one key for this level. For the KLSS method also `r_tilde`, the primes per key digit; `key_digits`, the number of
+    /// digits that the key is cut into; `auxiliary`, the number of auxiliary primes that the products are computed modulo. They are None
+    /// for the hybrid method.
     #[getter]
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.to_dict(py)?.get_item("rows")

@@ -90,8 +90,8 @@ impl PyCiphertext {
     /// The `flood_bits` for `SecretKey.decrypt_to_share`, from a bound on the error of these numbers.
     ///
     /// Shared decryptions of CKKS reveal their errors, which depend on the secret. With this many bits of noise on top, `queries` shared
-    /// decryptions of this shape reveal their errors with a statistical distance of at most 2**-statistical_bits in all. The shared numbers are
-    /// right to about 2**(flood_bits - 1) / scale.
+    /// decryptions of this shape reveal their errors with a statistical distance of at most 2**-statistical_bits in all. The shared numbers
+    /// are right to about 2**(flood_bits - 1) / scale.
     ///
     /// Parameters
     /// ----------
@@ -114,9 +114,9 @@ impl PyCiphertext {
     ///
     /// Examples
     /// --------
-    /// >>> ct = secret_key.encrypt([1.0, 2.0], level=2, scale=2.0**60)
-    /// >>> bits = ct.flood_bits(1e-12, statistical_bits=20)
-    /// >>> secret_key.decrypt_to_share(ct, bits).round(3)
+    /// >>> x = secret_key.encrypt([1.0, 2.0], scale=2.0**80)
+    /// >>> bits = x.flood_bits(1e-15, statistical_bits=20)
+    /// >>> secret_key.decrypt_to_share(x, bits).round(4)
     /// array([1., 2.])
     #[pyo3(signature = (error_bound, queries=1, statistical_bits=40))]
     fn flood_bits(&self, py: Python<'_>, error_bound: f64, queries: u64, statistical_bits: u32) -> PyResult<u32> {

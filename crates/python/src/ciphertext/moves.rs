@@ -39,7 +39,8 @@ impl PyCiphertext {
 
     /// Every row rotated to the left, as `numpy.roll(row, -steps)`.
     ///
-    /// A row is rotated within its length rounded up to a power of two; the entries beyond its length are zeros.
+    /// A row is rotated within its length rounded up to a power of two; the entries beyond its length are zeros. Where there is no key for
+    /// these steps, rotations by powers of two that there are keys for are used in turn.
     ///
     /// Parameters
     /// ----------
@@ -130,9 +131,9 @@ impl PyCiphertext {
 
     /// The same numbers at another rank of the same degree.
     ///
-    /// A lower rank is reached by a key switch with the keys of `Needs(ranks=[...])`. Ciphertexts there are smaller and faster, and secure at
-    /// lower levels only: `params.at_rank(rank).max_level`. A higher rank, up to the rank of the keys' parameters, needs no key: the mask is
-    /// extended by zeros.
+    /// A lower rank is reached by a key switch with the keys of `Needs(ranks=[...])`. Ciphertexts there are smaller and faster, and secure
+    /// at lower levels only: `params.at_rank(rank).max_level`. A higher rank, up to the rank of the keys' parameters, needs no key: the
+    /// mask is extended by zeros.
     ///
     /// Parameters
     /// ----------

@@ -27,8 +27,8 @@ use crate::run::{detached, detached_with};
 /// scale and lowers the *level* by one; the level is the number of rescales that are left. Products are not rescaled until `rescale()` is
 /// called, so that sums of products need one rescale only; a product with an integer needs none.
 ///
-/// Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext of equal shape, an array that broadcasts to the shape, or
-/// a number; `-ct`; `ct ** 2`; `ct / x` for plain x; `W @ ct` for a plain matrix W. Pandas objects count as the arrays of their values.
+/// Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext of equal shape, an array that broadcasts to the shape,
+/// or a number; `-ct`; `ct ** 2`; `ct / x` for plain x; `W @ ct` for a plain matrix W. Pandas objects count as the arrays of their values.
 ///
 /// Products of ciphertexts, rotations and conjugation use evaluation keys. `ct.with_keys(keys)` attaches them, and results inherit them.
 ///

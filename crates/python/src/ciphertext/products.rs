@@ -21,8 +21,9 @@ impl PyCiphertext {
     /// weights : array_like
     ///     The plain matrix W: real numbers of any numeric type and memory layout.
     /// weight_scale : float, optional
-    ///     The factor that weights are multiplied by before they are rounded to integers of at most 51 bits. None, the default, takes the factor
-    ///     that gives the rescaled product the canonical scale of its level. 1.0 suits a matrix of integers: the product needs no rescale then.
+    ///     The factor that weights are multiplied by before they are rounded to integers of at most 51 bits. None, the default, takes the
+    ///     factor that gives the rescaled product the canonical scale of its level. 1.0 suits a matrix of integers: the product needs no
+    ///     rescale then.
     /// progress : bool or callable, optional
     ///     True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
     ///
@@ -86,8 +87,8 @@ impl PyCiphertext {
 
     /// The product of two ciphertexts, element by element, rescaled in the same step.
     ///
-    /// Faster and less noisy than `(ct * other).rescale()`: relinearisation, the key switch that ends the product, and the rescale share one
-    /// division.
+    /// Faster and less noisy than `(ct * other).rescale()`: relinearisation, the key switch that ends the product, and the rescale share
+    /// one division.
     ///
     /// Parameters
     /// ----------

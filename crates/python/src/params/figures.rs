@@ -269,11 +269,11 @@ impl PyParams {
 
     /// The primes, by what they are for.
     ///
-    /// A dict that can be written as JSON. `steps` has one list per level, level 0 first: the modulus at level l is the product of steps 0 to
-    /// l. `special` has the special primes of key switching, `temporary` the primes that lengthen them at the temporary rank, `auxiliary` the
-    /// primes that the KLSS method computes modulo, which are a part of no modulus. In this order the primes are numbered from 0; seeded
-    /// masks depend on the number (docs/file-format.md). All primes are congruent to 1 modulo twice the degree. A set that `at_rank`,
-    /// `relative` or `rlwe` gave has the primes of the set it came from, also those of levels above its own `max_level`.
+    /// A dict that can be written as JSON. `steps` has one list per level, level 0 first: the modulus at level l is the product of steps 0
+    /// to l. `special` has the special primes of key switching, `temporary` the primes that lengthen them at the temporary rank,
+    /// `auxiliary` the primes that the KLSS method computes modulo, which are a part of no modulus. In this order the primes are numbered
+    /// from 0; seeded masks depend on the number (docs/file-format.md). All primes are congruent to 1 modulo twice the degree. A set that
+    /// `at_rank`, `relative` or `rlwe` gave has the primes of the set it came from, also those of levels above its own `max_level`.
     #[getter]
     fn primes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let Primes { steps, special, temporary, auxiliary } = Primes::of(&self.params);
