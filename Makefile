@@ -37,38 +37,43 @@ demo: build
 
 test: test-rust test-python
 
+# A representative part once more on an engine whose memory the host cannot address.
+REMOTE_PART := -p clathrate-lattice -p clathrate-ckks --test bundle --test degree --test switch --test methods --test allocations --test evaluator --test ranks --test files
+
 test-rust:
 	$(CARGO) test --workspace --locked
+	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked $(REMOTE_PART)
 
 test-python: build
 	$(BIN)/python -m pytest -q tests/python bench
 
 test-full: build
 	$(CARGO) test --workspace --locked --release -- --include-ignored
+	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	$(BIN)/python -m pytest -q tests/python --full
 
 # Ours and the peers in one run: at most 15 minutes after the first installation, QUICK=1 at most 2.
 bench:
-	$(CARGO) build --release --locked -p clathrate-cli
+	$(CARGO) build --release --locked -p clathrate-bench
 	$(CARGO) bench --locked --quiet -p clathrate-arith --bench ntt
 	$(CARGO) bench --locked --quiet -p clathrate-arith --bench product
 	$(PYTHON) bench/tables.py ntt bench/results/ntt.json
 	$(PYTHON) bench/tables.py product bench/results/product.json
 	$(PYTHON) bench/peers/run.py install
-	$(PYTHON) bench/run.py ckks --print --part clathrate 200 "target/release/clathrate bench" --part peers 560 "$(PYTHON) bench/peers/run.py run"
+	$(PYTHON) bench/run.py ckks --print --part clathrate 200 "target/release/clathrate-bench" --part peers 560 "$(PYTHON) bench/peers/run.py run"
 
 # Key switching at the papers' parameters: about 12 minutes and 10 GB of memory, on a quiet machine. A quick run has results of its own.
 KEYSWITCH_RESULTS := keyswitch$(if $(filter-out 0,$(QUICK)),-quick)
 bench-keyswitch:
-	$(CARGO) build --release --locked -p clathrate-cli
-	$(PYTHON) bench/run.py $(KEYSWITCH_RESULTS) --total 1500 --part clathrate 1500 "target/release/clathrate bench --set stream,keyswitch"
+	$(CARGO) build --release --locked -p clathrate-bench
+	$(PYTHON) bench/run.py $(KEYSWITCH_RESULTS) --total 1500 --part clathrate 1500 "target/release/clathrate-bench --set stream,keyswitch"
 	$(PYTHON) bench/keyswitch.py bench/results/$(KEYSWITCH_RESULTS).json
 
 # Ranks at the paper's parameters: about 9 minutes and 14 GB of memory, on a quiet machine. A quick run has results of its own.
 DPAD_RESULTS := dpad$(if $(filter-out 0,$(QUICK)),-quick)
 bench-dpad:
-	$(CARGO) build --release --locked -p clathrate-cli
-	$(PYTHON) bench/run.py $(DPAD_RESULTS) --total 1500 --part clathrate 1500 "target/release/clathrate bench --set dpad"
+	$(CARGO) build --release --locked -p clathrate-bench
+	$(PYTHON) bench/run.py $(DPAD_RESULTS) --total 1500 --part clathrate 1500 "target/release/clathrate-bench --set dpad"
 	$(PYTHON) bench/dpad.py bench/results/$(DPAD_RESULTS).json
 
 lint: build

@@ -13,7 +13,7 @@ dpad.md by the layout of the paper's tables. Plots are dpad_plots.py's. Rows are
 
     set               name in bench/paper/dpad.json; n14-r1 is the RLWE set of equal dimension for n13-r2
     scheme            rns_ckks (rank 1), modhe (sec. 3.1), dpad (Algorithm 1)
-    keys              as_made (digits of one prime and of P^, as in the paper) or planned (coalesced, key-decomposed)
+    keys              as_made (digits of one prime and of P^, as in the paper) or planned (coalesced, KLSS)
     chain: degree, rank, temporary_rank (r^, null without), primes (at the top level), log_q, log_p, log_temporary_p (of P^),
                       security, temporary_security (bits), slots, ciphertext_bytes (stored, at the top level; optional)
     sizes: key_bytes, stored_key_bytes
@@ -442,7 +442,7 @@ def preface(about: dict[str, Any]) -> list[str]:
         f"Medians on one thread, ours in milliseconds. The paper's times are seconds on its own machine, {paper.load()['machine']},",
         "slower than ours and with other arithmetic: compare ratios, never its times with ours. `A / B` is how many times faster B is, for",
         "sizes how many times larger A is. MB are 10^6 bytes, the paper's converted from 2^20.",
-        "`as made`: digits of one prime, keys used as they were made, as in the paper; `planned`: coalesced or key-decomposed as the plan",
+        "`as made`: digits of one prime, keys used as they were made, as in the paper; `planned`: coalesced or KLSS as the plan",
         "chooses. `stored`: masks as seeds. RNS-CKKS, ModHE and DPad-HE are our code in one run.",
     ]
 

@@ -2,7 +2,7 @@
 
 Sits in bench/; standard library only; knows nothing of what the programs measure. Example:
 
-    python3 bench/run.py ckks --part clathrate 240 "target/release/clathrate bench ckks" \
+    python3 bench/run.py ckks --part clathrate 240 "target/release/clathrate-bench" \
                               --part peers 600 "python3 bench/peers/run.py run"
 
 Each program prints rows (see bench/tables.py) on standard output. With QUICK=1 in the environment, which the programs

@@ -90,7 +90,7 @@ def machine() -> dict[str, Any]:
         commit += "-dirty"
     name = cpu.get("model name") or platform.processor() or platform.machine()
     return {
-        "cpu": f"{name} ({os.cpu_count()} cores)",
+        "cpu": f"{name} ({counted(os.cpu_count() or 1, 'core')})",
         "kernels": " ".join(kernels) or "scalar",
         "threads": 1,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -98,11 +98,16 @@ def machine() -> dict[str, Any]:
     }
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 thread", "2 threads"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def machine_line(about: dict[str, Any] | None = None) -> str:
     """One line about the machine, for the top of a table."""
     about = machine() if about is None else about
     kernels = about["kernels"] if isinstance(about["kernels"], str) else ", ".join(about["kernels"])
-    return f"{about['cpu']}; kernels {kernels}; {about['threads']} thread(s); {about['date']}; commit {about['commit']}"
+    return f"{about['cpu']}; kernels {kernels}; {counted(about['threads'], 'thread')}; {about['date']}; commit {about['commit']}"
 
 
 def number(value: float) -> str:

@@ -263,7 +263,7 @@ class Program(unittest.TestCase):
         path.write_text(json.dumps({"machine": ABOUT, "rows": fixture()}))
         assert parse_rows(path.read_text())[1] == fixture()
         command = [sys.executable, str(BENCH / "dpad.py"), str(path), *options]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
         return [Path(line) for line in done.stdout.splitlines()]
 
     def test_tables_are_written_beside_the_rows_without_plots(self) -> None:

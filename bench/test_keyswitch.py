@@ -172,7 +172,7 @@ class Program(unittest.TestCase):
         copy = Path(folder) / "keyswitch.json"
         shutil.copy(FIXTURE, copy)
         command = [sys.executable, str(BENCH / "keyswitch.py"), str(copy), *options]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
         return [Path(line) for line in done.stdout.splitlines()]
 
     def test_tables_are_written_beside_the_rows_without_plots(self) -> None:

@@ -50,6 +50,11 @@ class Tables(unittest.TestCase):
         about = machine()
         assert markdown("name", about, []).splitlines()[2] == machine_line(about)
 
+    def test_machine_line_counts_one_thread_in_the_singular(self) -> None:
+        about = machine()
+        assert "; 1 thread; " in machine_line(about)
+        assert "; 2 threads; " in machine_line(about | {"threads": 2})
+
     def test_written_results_are_read_back(self) -> None:
         rows = [row("add", "a", 1.0), absent_row("b", "why")]
         with tempfile.TemporaryDirectory() as folder:

@@ -35,7 +35,7 @@ __all__ = [
 
 __version__: str
 
-_Path: TypeAlias = str | os.PathLike[str]
+_Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Encoding: TypeAlias = Literal["slots", "coefficients"]
 _Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _Isa: TypeAlias = Literal["scalar", "avx2", "ifma"]
@@ -1503,7 +1503,7 @@ class Ciphertext:
         >>> ct.drop_to_level(2).level
         2
         """
-    def flood_bits(self, error_bound: float, queries: int = 1, statistical_bits: int = 40) -> int:
+    def flood_bits(self, error_bound: float, queries: SupportsIndex = 1, statistical_bits: SupportsIndex = 40) -> int:
         """The `flood_bits` for `SecretKey.decrypt_to_share`, from a bound on the error of these numbers.
 
         Shared decryptions of CKKS reveal their errors, which depend on the secret. With this many bits of noise on top, `queries` shared
@@ -1965,7 +1965,7 @@ class Polynomial:
         3
         """
     @property
-    def coefficients(self) -> NDArray[np.float64]:
+    def coefficients(self) -> NDArray[Any]:
         """The coefficients, lowest degree first."""
     @property
     def degree(self) -> int:

@@ -1,7 +1,12 @@
 """Exceptions: one class per kind of error, each also the built-in class that a NumPy user would expect.
 
-Messages carry the numbers and the remedy: ``rotation by 5 needs a key; the key set has 1, 2, 4: ask for it when making evaluation keys``.
+Messages carry the numbers and the remedy: ``rotation by 6 needs a key, and the attached keys have 1, 4: make keys with
+`cl.Needs(rotations=[6])` ``.
 """
+
+from __future__ import annotations
+
+from typing import Any
 
 __all__ = [
     "CancelledError",
@@ -68,7 +73,11 @@ class FileFormatError(ClathrateError, ValueError):
 
 
 class FileAccessError(ClathrateError, OSError):
-    """The operating system refused; ``errno`` and ``filename`` are set."""
+    """The operating system refused, or a secret key would be lost; ``errno``, ``strerror`` and ``filename`` are set as in any OSError."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # OSError would pickle its arguments alone, of which there is one.
+        return _file_access_error, (type(self), self.args, self.errno, self.strerror, self.filename)
 
     def __str__(self) -> str:
         # OSError would print its fields instead of the message.
@@ -77,6 +86,15 @@ class FileAccessError(ClathrateError, OSError):
 
 class MissingFileError(FileAccessError, FileNotFoundError):
     """There is no file at the path."""
+
+
+def _file_access_error(
+    cls: type[FileAccessError], args: tuple[object, ...], errno: int | None, strerror: str | None, filename: str | None
+) -> FileAccessError:
+    """A pickled error, with its fields."""
+    error = cls(*args)
+    error.errno, error.strerror, error.filename = errno, strerror, filename
+    return error
 
 
 class RandomError(ClathrateError, RuntimeError):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # The machine profile that the user stored has no part in tests, nor in the processes that tests start.
+    os.environ["CLATHRATE_PROFILE"] = "none"
     config.addinivalue_line("markers", "full: at secure, full-size parameters; run with --full")
 
 
@@ -67,6 +73,29 @@ def each_rank(request: pytest.FixtureRequest) -> Party:
 def flat() -> Party:
     """Degree 256, one product deep: matrix products."""
     return party("insecure_matmul")
+
+
+@pytest.fixture
+def interrupt_soon() -> Iterator[Callable[[float], None]]:
+    """A function that sends this process an interrupt after so many seconds, which then raises KeyboardInterrupt.
+
+    Shells start background jobs with interrupts ignored, and Python then installs no handler of its own: a test that waits for
+    KeyboardInterrupt would wait for ever. The handler is installed here and taken away again.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timers: list[threading.Timer] = []
+
+    def soon(seconds: float) -> None:
+        timers.append(threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)))
+        timers[-1].start()
+
+    try:
+        yield soon
+    finally:
+        for timer in timers:
+            timer.cancel()
+            timer.join()
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_digits_demo_agrees_with_the_clear_model(tmp_path):
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")
     command = [sys.executable, str(ROOT / "examples/digits/run.py"), "--output", str(tmp_path), "--preset", "insecure_matmul"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert "not explained by the error: 0" in done.stdout
     assert (tmp_path / "digits.png").stat().st_size > 10_000
@@ -54,7 +54,7 @@ def test_digits_demo_agrees_with_the_clear_model(tmp_path):
 
 def test_ranks_example_times_every_way_and_names_the_fastest():
     command = [sys.executable, str(ROOT / "examples/ranks/run.py"), "--repeat", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert "the fastest way is" in done.stdout
     assert re.search(r"sum +\d", done.stdout)
@@ -62,6 +62,6 @@ def test_ranks_example_times_every_way_and_names_the_fastest():
 
 def test_ranks_example_refuses_sets_of_rank_1():
     command = [sys.executable, str(ROOT / "examples/ranks/run.py"), "--preset", "insecure_small"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 2
     assert "rank 2 or more" in done.stderr

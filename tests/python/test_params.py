@@ -92,6 +92,10 @@ def test_insecure_params_are_refused_unless_marked():
     assert issubclass(cl.SecurityError, cl.ParamsError)
 
 
+def test_tests_do_not_read_the_users_machine_profile():
+    assert cl.doctor()["profile"]["state"] == "off"
+
+
 @pytest.mark.parametrize("threads", [0, -1, 10**6, 10**40])
 def test_threads_out_of_range_are_refused(threads):
     with pytest.raises(cl.DataError, match="threads"):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import builtins
-import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -165,15 +166,28 @@ def test_progress_may_call_back_into_the_library(small):
     assert [round(float(small.key.decrypt(ct)[0])) for ct in inner] == [0, 1, 2, 3]
 
 
-def test_interrupt_stops_a_long_call_without_a_callback(small, rng):
+def test_interrupt_stops_a_long_call_without_a_callback(small, rng, interrupt_soon):
     data = rng.normal(size=(6000, 1024))
-    timer = threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
+    interrupt_soon(0.05)
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         small.key.encrypt(data)
     assert time.perf_counter() - start < 5
-    timer.join()
+
+
+def test_interrupts_are_caught_where_the_shell_ignores_them():
+    """The two tests above and in test_switching, under a parent that ignores interrupts, as a background job's shell does."""
+    names = [
+        "test_running.py::test_interrupt_stops_a_long_call_without_a_callback",
+        "test_switching.py::test_tune_stops_when_told_and_stores_nothing",
+    ]
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *names]
+        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, timeout=120, check=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done.returncode == 0, done.stdout
 
 
 def test_results_do_not_depend_on_threads(rng):

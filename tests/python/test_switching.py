@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 import pickle
 import re
-import signal
-import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +20,10 @@ NEEDS = cl.Needs(relinearise=True, rotations=[1, -2], conjugate=True)
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch) -> Path:
-    """A cache directory of this test's own: neither the user's profile nor a change to it."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "clathrate" / "profile.toml"
+    """A machine profile of this test's own, which does not exist yet."""
+    path = tmp_path / "cache" / "clathrate" / "profile.toml"
+    monkeypatch.setenv("CLATHRATE_PROFILE", str(path))
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -258,14 +257,18 @@ def test_tune_stores_a_profile_that_plans_go_by(cache):
     assert str(cache) in plan.explain()
 
 
-def test_tune_stops_when_told_and_stores_nothing(cache):
+def tune_again_and_again(seconds: float) -> None:
+    start = time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        cl.tune(dry_run=True)
+
+
+def test_tune_stops_when_told_and_stores_nothing(cache, interrupt_soon):
     with pytest.raises(cl.CancelledError):
         cl.tune(progress=lambda done, total: done < 1)
-    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
+    interrupt_soon(0.2)
     with pytest.raises(KeyboardInterrupt):
-        [cl.tune(dry_run=True) for _ in range(1000)]
-    timer.join()
+        tune_again_and_again(seconds=30)
     assert not cache.exists()
 
 
@@ -291,6 +294,17 @@ def test_profiles_of_other_kernels_are_left_alone(cache):
     plan = cl.Params(**SPEC).switching_report()
     assert plan.to_dict()["origin"] == "built-in"
     assert "clathrate tune" in plan.explain()
+
+
+def test_profile_none_is_neither_read_nor_stored(cache, monkeypatch):
+    cl.tune()
+    monkeypatch.setenv("CLATHRATE_PROFILE", "none")
+    profile = cl.doctor()["profile"]
+    assert (profile["state"], profile["path"]) == ("off", None)
+    assert cl.Params(**SPEC).switching_report().to_dict()["origin"] == "built-in"
+    with pytest.raises(cl.ParamsError, match="CLATHRATE_PROFILE is `none`"):
+        cl.tune()
+    assert cl.tune(dry_run=True) is None
 
 
 def test_a_cache_directory_that_cannot_be_written_is_an_os_error(cache):

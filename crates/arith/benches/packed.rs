@@ -36,7 +36,7 @@ impl<'a> Key<'a> {
         let mut row = engine.zeroed(1);
         let q = engine.moduli()[0].value();
         row.row_mut(0).iter_mut().enumerate().for_each(|(i, word)| *word = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) % q);
-        let sources = vec![vec![&row]; terms * COLUMNS];
+        let sources = vec![vec![row.view()]; terms * COLUMNS];
         engine.pack_factors(&mut factors, 0, &sources, &vec![0; moduli.len()]);
         let xs = (0..terms).map(|_| row.row(0)[..PIECE].to_vec()).collect();
         let times = vec![Vec::new(); moduli.len()];
@@ -141,10 +141,10 @@ fn coalesce(rounds: usize) -> Result<(), Box<dyn Error>> {
             work();
             times[which].push(1e3 * clock.elapsed().as_secs_f64());
         };
-        time(0, &mut || engine.pack_factors(&mut base, 0, &vec![vec![&source]; shape.slots()], &moduli));
+        time(0, &mut || engine.pack_factors(&mut base, 0, &vec![vec![source.view()]; shape.slots()], &moduli));
         time(1, &mut || drop(black_box(engine.sum_factors(&base, &pairs, &moduli))));
         time(2, &mut || drop(black_box(engine.zeroed_factors(FactorShape { terms: pairs.len(), ..shape }, &moduli))));
-        time(3, &mut || drop(black_box(engine.unpack_factor(&base, 0, &[0, 1], 0, &moduli))));
+        time(3, &mut || drop(black_box(engine.unpack_factors(&base, 0, &[0, 1], 0..1, &moduli))));
     }
     println!("\nN = 2^16, {ROWS} primes of 44 bits, {TERMS} terms x {COLUMNS} columns, {:.0} MB\n", base.bytes() as f64 / 1e6);
     println!("| work | median ms | least ms |\n|---|---|---|");

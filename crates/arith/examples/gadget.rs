@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{
-    BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, Isa, Modulus, Rounding,
+    BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, Isa, Modulus, Rounding, Rows,
 };
 
 /// One way to switch: how many primes, how they form digits, and what the digits are extended to.
@@ -23,7 +23,7 @@ struct Set {
     digit: usize,
     /// Special primes at the end of the basis.
     special: usize,
-    /// Bits and number of auxiliary primes, and how many primes of the key go into one of its digits: the key-decomposed form.
+    /// Bits and number of auxiliary primes, and how many primes of the key go into one of its digits: the KLSS representation.
     auxiliary: Option<(f64, usize, usize)>,
 }
 
@@ -70,7 +70,7 @@ fn factors(engine: &CpuEngine, moduli: &[usize], shape: FactorShape, random: &mu
     let sources: Vec<Buffer> = (0..3).map(|_| random.buffer(engine, moduli)).collect();
     let rows: Vec<usize> = (0..moduli.len()).collect();
     for group in 0..shape.groups {
-        let slots: Vec<Vec<&Buffer>> = (0..shape.slots()).map(|slot| vec![&sources[(slot * 7 + group) % 3]]).collect();
+        let slots: Vec<Vec<Rows<'_>>> = (0..shape.slots()).map(|slot| vec![sources[(slot * 7 + group) % 3].view()]).collect();
         engine.pack_factors(&mut factors, group, &slots, &rows);
     }
     factors
@@ -107,15 +107,15 @@ fn run(set: &Set, rounds: usize, threads: usize) -> Result<(), Box<dyn Error>> {
     let factors = factors(&engine, &basis, shape, &mut random);
     let coefficients = random.buffer(&engine, &(0..ciphertext).collect::<Vec<_>>());
     let values = random.buffer(&engine, &(0..ciphertext).collect::<Vec<_>>());
-    let inputs = [GadgetInput { coefficients: &coefficients, values: set.auxiliary.is_none().then_some(&values) }];
-    let mut out: Vec<Buffer> = (0..2 * groups).map(|_| engine.scratch(basis.len())).collect();
+    let inputs = [GadgetInput { coefficients: coefficients.view(), values: set.auxiliary.is_none().then_some(values.view()) }];
+    let mut out = engine.scratch(2 * groups * basis.len());
     let all_groups: Vec<usize> = (0..groups).collect();
     let rows: Vec<usize> = (0..basis.len()).collect();
     let mut busy = f64::INFINITY;
     let mut times: Vec<f64> = (0..rounds + 1)
         .map(|_| {
             let (clock, before) = (Instant::now(), processor_time());
-            engine.gadget_products(&mut out, &inputs, &digits, &factors, &all_groups, &rows, &basis);
+            engine.gadget_products(out.view_mut(), &inputs, &digits, &factors, &all_groups, &rows, &basis);
             busy = busy.min(processor_time() - before);
             clock.elapsed().as_secs_f64() * 1e3
         })
@@ -126,7 +126,7 @@ fn run(set: &Set, rounds: usize, threads: usize) -> Result<(), Box<dyn Error>> {
     let own = if set.auxiliary.is_some() { 0 } else { ciphertext };
     let transforms = digits.len() * basis.len() - own;
     let bytes: usize = (0..basis.len()).map(|row| factors.bytes_read(row, groups, digits.len())).sum();
-    let checksum = out.iter().flat_map(|x| x.host()).fold(0u64, |sum, &word| sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ word);
+    let checksum = out.host().iter().fold(0u64, |sum, &word| sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ word);
     println!(
         "| {} | {:.2} | {:.2} | {busy:.2} | {transforms} | {:.1} | {:.0} | {:.1} | {checksum:016x} |",
         set.name,

@@ -8,6 +8,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Alignment of all buffers: a cache line, and a 512-bit vector.
 pub const ALIGNMENT: usize = 64;
@@ -95,11 +96,21 @@ unsafe impl Send for AlignedWords {}
 unsafe impl Sync for AlignedWords {}
 
 impl AlignedWords {
-    /// `len` zero words.
+    /// `len` zero words. Aborts where the system has no memory for them, as `Vec` does.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
+        Self::try_zeroed(len).unwrap_or_else(|| handle_alloc_error(Self::layout(len)))
+    }
+
+    /// `len` zero words, or `None` where the system refuses the memory: for lengths that a file states.
+    #[must_use]
+    pub fn try_zeroed(len: usize) -> Option<Self> {
         if len == 0 {
-            return Self { pointer: NonNull::dangling(), len };
+            return Some(Self { pointer: NonNull::dangling(), len });
+        }
+        // More bytes than an address space has.
+        if len > isize::MAX as usize / size_of::<u64>() - HUGE_PAGE {
+            return None;
         }
         let layout = Self::layout(len);
         let pointer = if layout.align() == HUGE_PAGE {
@@ -108,8 +119,7 @@ impl AlignedWords {
             // SAFETY: the layout has non-zero size.
             NonNull::new(unsafe { alloc_zeroed(layout) }.cast::<u64>())
         };
-        let Some(pointer) = pointer else { handle_alloc_error(layout) };
-        Self { pointer, len }
+        pointer.map(|pointer| Self { pointer, len })
     }
 
     fn layout(len: usize) -> Layout {
@@ -148,7 +158,7 @@ impl DerefMut for AlignedWords {
 
 impl fmt::Debug for AlignedWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AlignedWords({} words)", self.len)
+        write!(f, "AlignedWords({})", crate::text::counted(self.len, "word"))
     }
 }
 
@@ -157,6 +167,8 @@ impl fmt::Debug for AlignedWords {
 pub struct Pool {
     shelves: Mutex<Shelves>,
     budget_bytes: usize,
+    taken: AtomicUsize,
+    taken_bytes: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -191,18 +203,26 @@ impl Pool {
     /// A pool that keeps at most `budget_bytes` of idle buffers.
     #[must_use]
     pub fn new(budget_bytes: usize) -> Self {
-        Self { shelves: Mutex::new(Shelves::default()), budget_bytes }
+        Self { shelves: Mutex::new(Shelves::default()), budget_bytes, taken: AtomicUsize::new(0), taken_bytes: AtomicUsize::new(0) }
     }
 
     /// A buffer of `len` words with unspecified (stale) contents.
     #[must_use]
     pub fn take(&self, len: usize) -> AlignedWords {
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        self.taken_bytes.fetch_add(len * 8, Ordering::Relaxed);
         let recycled = self.shelves.lock().ok().and_then(|mut shelves| {
             let words = shelves.shelf(len).pop()?;
             shelves.bytes -= len * 8;
             Some(words)
         });
         recycled.unwrap_or_else(|| AlignedWords::zeroed(len))
+    }
+
+    /// How many buffers have been handed out so far, and their bytes.
+    #[must_use]
+    pub fn taken(&self) -> (usize, usize) {
+        (self.taken.load(Ordering::Relaxed), self.taken_bytes.load(Ordering::Relaxed))
     }
 
     /// Takes `words` back, and frees others where the budget is spent.

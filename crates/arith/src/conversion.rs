@@ -10,6 +10,10 @@
 //! The constants `c_i` are the caller's: a gadget's inverse factors cost nothing here.
 //! Source: [klss, sec. 2.2, Eqs. (3), (4)]; differs: the representative is centred, in `[-D/2, D/2]`.
 
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
 use crate::limbs::{LimbForm, LimbWeights};
 use crate::modulus::{Modulus, Multiplier};
 
@@ -41,6 +45,32 @@ pub struct BaseConversion {
     pub(crate) limbs: Option<(LimbForm, Vec<LimbWeights>)>,
     /// Bits that bound every `y_i` and `z`.
     pub(crate) y_bits: u32,
+    /// What the engine that made the conversion keeps of it in its own memory.
+    engine_tables: Option<EngineTables>,
+}
+
+/// Tables in the memory of an engine, of a type that it alone knows.
+#[derive(Clone)]
+pub struct EngineTables(Arc<dyn Any + Send + Sync>);
+
+impl EngineTables {
+    /// Wraps an engine's own tables.
+    #[must_use]
+    pub fn new(tables: impl Any + Send + Sync) -> Self {
+        Self(Arc::new(tables))
+    }
+
+    /// The tables, where they are of type `T`.
+    #[must_use]
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+}
+
+impl fmt::Debug for EngineTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EngineTables")
+    }
 }
 
 impl BaseConversion {
@@ -88,7 +118,37 @@ impl BaseConversion {
             limbs,
             weights,
             y_bits: sources.iter().map(|&s| moduli[s].bits()).max().unwrap_or(1).max(8),
+            engine_tables: None,
         })
+    }
+
+    /// The same conversion with tables of an engine's own beside the host's.
+    #[must_use]
+    pub fn with_engine_tables(self, tables: EngineTables) -> Self {
+        Self { engine_tables: Some(tables), ..self }
+    }
+
+    /// The tables of the engine that made the conversion, if it keeps any.
+    #[must_use]
+    pub fn engine_tables(&self) -> Option<&EngineTables> {
+        self.engine_tables.as_ref()
+    }
+
+    /// The matrix: for each target the residues `[D/q_i]_p` of each source, then `[-D]_p` where the conversion is centred.
+    #[must_use]
+    pub fn weights(&self) -> &[Vec<u64>] {
+        &self.weights
+    }
+
+    /// For each source the factor `c_i (D/q_i)^-1 mod q_i`.
+    pub fn prepare_factors(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.prepare.iter().map(|factor| factor.value)
+    }
+
+    /// Which integer stands for the residues.
+    #[must_use]
+    pub fn rounding(&self) -> Rounding {
+        self.rounding
     }
 
     /// Columns of the matrix: the sources, and `z` when centred.

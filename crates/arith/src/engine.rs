@@ -1,45 +1,61 @@
-//! The device seam: what a machine must be able to do with whole polynomials.
+//! The device seam: what a machine must be able to do with polynomials.
 //!
-//! One engine serves one ring: a degree and an ordered list of moduli. Methods take buffers of rows and the list of
-//! moduli of those rows, by index; a buffer may hold several polynomials over the same basis, one after another, so
-//! `moduli[row % moduli.len()]` is the modulus of a row. Object-safe on purpose: nothing above is generic over it.
-//! An operation enters here when two algorithms need it, or a profile shows that fusing pays.
+//! Design, shared with [`crate::buffer`]:
+//!
+//! 1. One engine serves one ring: a degree and an ordered list of moduli, which methods name by index.
+//! 2. Methods take views of rows ([`Rows`], [`RowsMut`]) and the moduli of those rows. A view may hold several polynomials over one basis, one after
+//!    another, so `moduli[row % moduli.len()]` is the modulus of a row, and one call serves a whole ciphertext.
+//! 3. Residues are handles. They enter an engine by [`Engine::upload`] and leave it by [`Engine::download`]; nothing else looks at them.
+//! 4. The trait is object-safe on purpose: nothing above this crate is generic over the engine, and engines are chosen at run time.
+//! 5. An operation belongs here when it touches residues and two algorithms need it, or a profile shows that fusing several operations pays.
+//! 6. Engines also answer the questions that a cost model asks of their kernels ([`Engine::transform_class`] and the methods beside it).
 //!
 //! Range: all residues in and out are fully reduced. Lengths are the caller's duty and `assert`ed.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::ops::Range;
 
 use crate::automorphism::Automorphism;
-use crate::buffer::Buffer;
-use crate::conversion::BaseConversion;
+use crate::buffer::{Buffer, Rows, RowsMut};
+use crate::conversion::{BaseConversion, Rounding};
+use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
 use crate::kernels::components::Twist;
 use crate::modulus::Modulus;
+use crate::product::LeftMatrix;
+
+/// The two representations of a polynomial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Entry `i` is the coefficient of `X^i`.
+    Coeff,
+    /// Entry `i` is the value at `psi^(2 brv(i) + 1)`.
+    Eval,
+}
 
 /// A polynomial to be decomposed, in both forms where both are there.
 #[derive(Debug, Clone, Copy)]
 pub struct GadgetInput<'a> {
     /// Coeff form.
-    pub coefficients: &'a Buffer,
+    pub coefficients: Rows<'a>,
     /// Eval form: saves the transforms of each digit's own rows.
-    pub values: Option<&'a Buffer>,
+    pub values: Option<Rows<'a>>,
 }
 
-/// A polynomial over more moduli than a division leaves, in the forms it has: which rows of it the division's targets are.
+/// A polynomial over more moduli than a division leaves, and which of its rows belong to the moduli that are left.
 #[derive(Debug, Clone, Copy)]
 pub struct Dividend<'a> {
     /// The residues.
-    pub residues: &'a Buffer,
-    /// The row of each target.
+    pub residues: Rows<'a>,
+    /// The row of each target of the division.
     pub rows: &'a [usize],
 }
 
 impl<'a> Dividend<'a> {
     /// The row of target `target`.
-    #[must_use]
-    pub fn row(&self, target: usize) -> &'a [u64] {
+    pub(crate) fn row(&self, target: usize) -> &'a [u64] {
         self.residues.row(self.rows[target])
     }
 }
@@ -48,12 +64,18 @@ impl<'a> Dividend<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct DivisionInput<'a> {
     /// The residues modulo the divisors, in Coeff form: the sources of the remainder's conversion, from row 0 on.
-    pub divisors: &'a Buffer,
+    pub divisors: Rows<'a>,
     /// A part in Coeff form.
     pub coeff: Option<Dividend<'a>>,
     /// A part in Eval form.
     pub eval: Option<Dividend<'a>>,
 }
+
+/// Fills row `index` with residues: what [`Engine::upload_rows`] calls for every row, in any order, on any thread.
+pub type FillRow<'f> = &'f (dyn Fn(usize, &mut [u64]) + Sync);
+
+/// Two factors of one term of a sum.
+pub type Factor2<'a> = (Rows<'a>, Rows<'a>);
 
 /// A machine that computes with rows of residues.
 pub trait Engine: Send + Sync + Debug {
@@ -66,70 +88,134 @@ pub trait Engine: Send + Sync + Debug {
     /// What runs, in words: kernels per modulus class and threads.
     fn describe(&self) -> String;
 
+    /// The kind of memory that its buffers are in. Engines of one kind read each other's buffers.
+    fn memory_kind(&self) -> &'static str;
+
+    // What operations cost.
+
+    /// The class of the transform of modulus `index`, by its speed: 0 is the fastest, 2 the slowest.
+    fn transform_class(&self, index: usize) -> usize;
+
+    /// Whether digits are extended as integers in limbs ([`crate::limbs`]), which costs fewer products per target than residues do.
+    fn extends_by_limbs(&self) -> bool;
+
+    /// Whether [`Engine::divide_all`] of `polys` polynomials from `sources` moduli to `targets` reads remainders as integers in limbs.
+    fn divides_by_limbs(&self, sources: usize, targets: usize, polys: usize) -> bool;
+
+    // Memory.
+
     /// A buffer of `rows` rows, all zero.
     fn zeroed(&self, rows: usize) -> Buffer;
 
     /// A buffer of `rows` rows with unspecified contents, for outputs that are overwritten whole.
     fn scratch(&self, rows: usize) -> Buffer;
 
-    /// Negacyclic forward transform (Coeff -> Eval) of the rows in `rows`.
-    fn forward_ntt(&self, x: &mut Buffer, rows: Range<usize>, moduli: &[usize]);
+    /// Residues from the host: `fill` writes each row of `out`.
+    fn upload_rows(&self, out: RowsMut<'_>, fill: FillRow<'_>);
 
-    /// Negacyclic inverse transform (Eval -> Coeff) of the rows in `rows`.
-    fn inverse_ntt(&self, x: &mut Buffer, rows: Range<usize>, moduli: &[usize]);
+    /// Residues from the host, row after row.
+    fn upload(&self, out: RowsMut<'_>, words: &[u64]) {
+        let degree = out.degree();
+        assert_eq!(words.len(), out.rows() * degree, "as many words as the rows have");
+        self.upload_rows(out, &|row, target| target.copy_from_slice(&words[row * degree..(row + 1) * degree]));
+    }
+
+    /// Residues to the host, row after row: borrowed where they are in its memory already.
+    fn download<'a>(&self, x: Rows<'a>) -> Cow<'a, [u64]>;
+
+    /// `out <- x`.
+    fn copy(&self, out: RowsMut<'_>, x: Rows<'_>);
+
+    /// Row `out_rows[i]` of `out` `<-` row `rows[i]` of `x`.
+    fn copy_rows(&self, out: RowsMut<'_>, out_rows: &[usize], x: Rows<'_>, rows: &[usize]);
+
+    /// A new buffer with the given rows of `x`, in the given order.
+    fn select(&self, x: Rows<'_>, rows: &[usize]) -> Buffer {
+        let mut out = self.scratch(rows.len());
+        self.copy_rows(out.view_mut(), &(0..rows.len()).collect::<Vec<_>>(), x, rows);
+        out
+    }
+
+    /// Every word of row `i` of `out` `<- constants[i % constants.len()]`: a constant polynomial in Eval form.
+    fn fill(&self, out: RowsMut<'_>, constants: &[u64]);
+
+    // Transforms.
+
+    /// Negacyclic forward transform (Coeff -> Eval) of all rows.
+    fn forward_ntt(&self, x: RowsMut<'_>, moduli: &[usize]);
+
+    /// Negacyclic inverse transform (Eval -> Coeff) of all rows.
+    fn inverse_ntt(&self, x: RowsMut<'_>, moduli: &[usize]);
+
+    /// Negacyclic inverse transform of a copy of `x`.
+    fn inverse_ntt_of(&self, x: Rows<'_>, moduli: &[usize]) -> Buffer;
+
+    // Element-wise arithmetic.
+
+    /// `out <- x + y`.
+    fn add(&self, out: RowsMut<'_>, x: Rows<'_>, y: Rows<'_>, moduli: &[usize]);
+
+    /// `out <- x - y`.
+    fn sub(&self, out: RowsMut<'_>, x: Rows<'_>, y: Rows<'_>, moduli: &[usize]);
 
     /// `x <- x + y`.
-    fn add_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]);
+    fn add_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]);
 
     /// `x <- x - y`.
-    fn sub_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]);
+    fn sub_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]);
 
     /// `x <- -x`.
-    fn negate_assign(&self, x: &mut Buffer, moduli: &[usize]);
+    fn negate_assign(&self, x: RowsMut<'_>, moduli: &[usize]);
 
-    /// `x <- x * y`, element by element (the ring product in Eval form).
-    fn mul_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]);
+    /// `x <- x * y`, element by element (the ring product in Eval form). Row `i` of `x` meets row `i % y.rows()` of `y`, so that one plaintext
+    /// polynomial multiplies all polynomials of `x`.
+    fn mul_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]);
 
     /// `x <- x * w` with one constant per modulus.
-    fn mul_constants_assign(&self, x: &mut Buffer, constants: &[u64], moduli: &[usize]);
+    fn mul_constants_assign(&self, x: RowsMut<'_>, constants: &[u64], moduli: &[usize]);
 
-    /// `x <- (x - y) * w` with one constant per modulus: the end of a division by a modulus. Row `i` of `x` meets row
-    /// `y_rows[i]` of `y`.
-    fn sub_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, y_rows: &[usize], constants: &[u64], moduli: &[usize]);
+    /// `x <- x + y * w` with one constant per modulus. `y` holds polynomials over `moduli`; `x` holds as many, each over `moduli` and then
+    /// perhaps further moduli, whose rows stay what they are.
+    fn add_mul_constants_assign(&self, x: RowsMut<'_>, y: Rows<'_>, constants: &[u64], moduli: &[usize]);
 
-    /// `x <- x + y * w` on the rows that `y` has, one constant per modulus; further rows of `x` stay what they are.
-    fn add_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, constants: &[u64], moduli: &[usize]);
-
-    /// `out[p] <- sum_j xs[j] * ys[p][j]` for every output polynomial `p`, element by element, lazily accumulated.
+    /// `out[p] <- sum_j terms[p][j].0 * terms[p][j].1` for every polynomial `p` of `out`, element by element, accumulated lazily.
     ///
-    /// `ys[p][j]` may span more rows than `moduli` has: `y_rows[i]` is the row of `ys` that meets row `i` of `xs`.
-    fn inner_products(&self, out: &mut [Buffer], xs: &[&Buffer], ys: &[Vec<&Buffer>], y_rows: &[usize], moduli: &[usize]);
+    /// Right factors may have more rows than `moduli` has entries: `right_rows[i]` is the row of a right factor that meets row `i` of a left one.
+    fn dot_products(&self, out: RowsMut<'_>, terms: &[Vec<Factor2<'_>>], right_rows: &[usize], moduli: &[usize]);
+
+    /// `out[i] <- sum_j left[i][j] right[j]`: integer combinations, exact, all of equally many rows.
+    ///
+    /// # Errors
+    /// [`ArithError::Shape`] where the matrix does not fit `out` and `right`; [`ArithError::TooLarge`] for a residue that is not reduced.
+    fn combine(&self, out: &mut [RowsMut<'_>], left: &LeftMatrix, right: &[Rows<'_>], moduli: &[usize]) -> Result<(), ArithError>;
+
+    // Packed factors.
 
     /// Zero factors with one row per entry of `moduli`, in this engine's memory.
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors;
 
     /// Fills one group: slot `term * columns + column` becomes the sum of `sources[slot]`, row `i` of the factors from row
     /// `source_rows[i]` of the sources.
-    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<&Buffer>], source_rows: &[usize]);
+    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]);
 
     /// Factors (of one group) whose term `t` is the sum of the terms `terms[t]` of `base`, on the rows `rows` of it.
     fn sum_factors(&self, base: &Factors, terms: &[Vec<usize>], rows: &[usize]) -> Factors;
 
-    /// The sum of some terms of one group and column, unpacked; rows `rows` of the factors.
-    fn unpack_factor(&self, factors: &Factors, group: usize, terms: &[usize], column: usize, rows: &[usize]) -> Buffer;
+    /// The sums of some terms of one group, unpacked: one polynomial per column of `columns`, on the rows `rows` of the factors.
+    fn unpack_factors(&self, factors: &Factors, group: usize, terms: &[usize], columns: Range<usize>, rows: &[usize]) -> Buffer;
 
     /// `out[g * columns + p] <- sum_t xs[t] * factors[groups[g], t, p]`, element by element, over as many terms as there are `xs`, at most the
     /// factors'. Row `i` of everything meets row `rows[i]` of the factors.
-    fn factor_products(&self, out: &mut [Buffer], xs: &[&Buffer], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]);
+    fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]);
 
     /// As [`Engine::factor_products`] with the digits of `inputs` for `xs`, digit by digit (`t = digit * inputs + input`): extended, transformed and multiplied row
     /// by row, so that they never exist as a whole. Bit for bit what [`Engine::convert`], [`Engine::forward_ntt`] and
     /// [`Engine::factor_products`] give.
     ///
-    /// `out` and the digits have one row per entry of `moduli`.
+    /// The polynomials of `out` and the digits have one row per entry of `moduli`.
     fn gadget_products(
         &self,
-        out: &mut [Buffer],
+        out: RowsMut<'_>,
         inputs: &[GadgetInput<'_>],
         digits: &[DigitExtension],
         factors: &Factors,
@@ -138,56 +224,53 @@ pub trait Engine: Send + Sync + Debug {
         moduli: &[usize],
     );
 
-    /// Base conversion in Coeff form: the conversion's sources are the rows of `x` from `first` on, its target `t` goes to row
-    /// `out_rows[t]` of `out`.
-    fn convert(&self, conversion: &BaseConversion, x: &Buffer, first: usize, out: &mut Buffer, out_rows: &[usize]);
+    // Changes of the modulus.
 
-    /// The end of a division by a modulus: with `remainder` the conversion of the rows of `x` from 0 on,
+    /// Prepares the conversion of `x * c` from the moduli `sources` to the moduli `targets`, `constants[i]` being `c` modulo source `i`. An engine with
+    /// memory of its own adds tables there ([`BaseConversion::with_engine_tables`]).
+    ///
+    /// Returns `None` when a source modulus is not coprime to the others.
+    fn base_conversion(&self, sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<BaseConversion> {
+        BaseConversion::new(self.moduli(), sources, targets, constants, rounding)
+    }
+
+    /// Base conversion in Coeff form: the conversion's sources are the rows of `x` from 0 on, its target `t` goes to row `out_rows[t]` of `out`.
+    fn convert(&self, conversion: &BaseConversion, x: Rows<'_>, out: RowsMut<'_>, out_rows: &[usize]);
+
+    /// The end of a division by a modulus, for several polynomials that meet each modulus together: with `remainder` the conversion of an
+    /// input's divisors,
     ///
     /// ```text
     /// Eval form    (NTT(remainder - coeff) - eval) * w        Coeff form    (remainder - coeff) * w
     /// ```
     ///
-    /// row by row, `w` one constant per target; a part that is missing is zero. The result is in Eval form where `transform`, and has an Eval part
-    /// only there. Bit for bit what the single operations give.
-    fn divide(
-        &self,
-        conversion: &BaseConversion,
-        x: &Buffer,
-        coeff: Option<Dividend<'_>>,
-        eval: Option<Dividend<'_>>,
-        constants: &[u64],
-        transform: bool,
-    ) -> Buffer {
-        self.divide_all(conversion, &[DivisionInput { divisors: x, coeff, eval }], constants, transform).swap_remove(0)
-    }
+    /// row by row, `w` one constant per target; a part that is missing is zero. Results are in Eval form where `transform`, and inputs have an
+    /// Eval part only there. Bit for bit what the single operations give. The result holds one quotient after another.
+    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Buffer;
 
-    /// [`Engine::divide`] for several polynomials, which meet each modulus together: one quotient for each.
-    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Vec<Buffer>;
+    // Automorphisms and moves of the degree.
 
-    /// Negacyclic inverse transform of a copy: the rows of `x`.
-    fn inverse_ntt_of(&self, x: &Buffer, moduli: &[usize]) -> Buffer;
+    /// `phi(x)` in the given form.
+    fn automorphism(&self, form: Form, automorphism: &Automorphism, x: Rows<'_>, moduli: &[usize]) -> Buffer;
 
-    /// `phi(x)` in Eval form.
-    fn automorphism_eval(&self, automorphism: &Automorphism, x: &Buffer) -> Buffer;
+    /// `x * X^power` in Coeff form, `power` modulo `2 * degree`.
+    fn mul_monomial(&self, x: Rows<'_>, power: usize, moduli: &[usize]) -> Buffer;
 
-    /// `phi(x)` in Coeff form.
-    fn automorphism_coeff(&self, automorphism: &Automorphism, x: &Buffer, moduli: &[usize]) -> Buffer;
-
-    /// `sum_p X^(+-brv(p)) parts[p](X^g)` in Eval form for `g = parts.len()`, a power of two, from polynomials of degree `n = N / g` in Eval form;
-    /// `N` is this engine's degree. See [`crate::kernels::components`].
+    /// For each polynomial `q` of `out` and `g = degree / n` components of degree `n`: `out[q] <- sum_p X^(+-brv(p)) parts[q g + p](X^g)`.
+    /// See [`crate::kernels::components`].
     ///
-    /// Shapes: `parts` have as many rows as each other; `out` gets as many. Range: one pass over memory up to eight parts.
-    fn join_components(&self, parts: &[&Buffer], twist: Twist, moduli: &[usize]) -> Buffer;
+    /// Shapes: every part is one polynomial. Range: one pass over memory up to eight components in Eval form.
+    fn join_components(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], twist: Twist, moduli: &[usize]);
 
-    /// The inverse of [`Engine::join_components`]: writes all `out.len()` components of `x`.
-    fn split_components(&self, out: &mut [Buffer], x: &Buffer, twist: Twist, moduli: &[usize]);
+    /// The inverse of [`Engine::join_components`]: the components of polynomial `q` of `x` go to `parts[q g ..]`.
+    fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]);
 
-    /// `x(X^g)` in Eval form, `g = N / n` for `x` of degree `n`: each value `g` times.
-    fn repeat_values(&self, x: &Buffer) -> Buffer;
+    /// `out <- x(X^g)`, `g = N / n` for `x` of degree `n`.
+    fn repeat(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>);
 
-    /// The component of `x` at place 0, in Eval form, of `out`'s degree `n`: means of `g = N / n` neighbours.
-    fn mean_of_neighbours(&self, out: &mut Buffer, x: &Buffer, moduli: &[usize]);
+    /// The component of each polynomial of `x` at place 0, of `out`'s degree `n`: in Eval form means of `g = N / n` neighbours, in Coeff form every
+    /// `g`-th coefficient.
+    fn first_component(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>, moduli: &[usize]);
 
     /// Residues of `degree` signed integers modulo each of `moduli`, in Coeff form.
     fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer;

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::text::counted;
+
 /// Errors of the arithmetic layer; each names the numbers and the remedy.
 #[derive(Debug, Error, Clone, PartialEq)]
 pub enum ArithError {
@@ -26,7 +28,11 @@ pub enum ArithError {
         order: usize,
     },
     /// The prime search ran out of candidates.
-    #[error("only {found} of {wanted} primes of {bits} bits congruent to 1 mod {step} exist: use other sizes or a smaller degree")]
+    #[error(
+        "{} of {} congruent to 1 mod {step} asked for, only {found} exist: use other sizes or a smaller degree",
+        counted(*wanted, "prime"),
+        counted(*bits, "bit")
+    )]
     NotEnoughPrimes {
         /// Primes found.
         found: usize,
@@ -54,7 +60,7 @@ pub enum ArithError {
         available: String,
     },
     /// A thread pool could not be built.
-    #[error("a pool of {threads} threads could not be started: {reason}")]
+    #[error("a pool of {} could not be started: {reason}", counted(*threads, "thread"))]
     ThreadPool {
         /// Threads asked for.
         threads: usize,

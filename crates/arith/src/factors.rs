@@ -14,7 +14,9 @@
 use std::fmt;
 
 use crate::aligned::AlignedWords;
+use crate::buffer::Memory;
 use crate::packing::{OVERREAD, Run, RunMut, VECTOR};
+use crate::text::counted;
 
 /// Coefficients per block: what the last pass of a transform holds in the first-level cache.
 pub const BLOCK: usize = 4096;
@@ -47,29 +49,69 @@ struct Row {
     offset: usize,
 }
 
-/// Packed, tiled factors in the host's memory; an engine with memory of its own adds a variant behind the same methods.
-pub struct Factors {
+/// Where packed factors lie within their memory: all about them but the words.
+#[derive(Debug, Clone)]
+pub struct FactorLayout {
     shape: FactorShape,
     degree: usize,
     rows: Vec<Row>,
-    words: AlignedWords,
     bytes: usize,
 }
 
-impl Factors {
-    /// Zero factors: one row per entry of `moduli`, each `(index of the modulus, bits of its residues)`.
+/// Packed, tiled factors in an engine's memory.
+pub struct Factors {
+    layout: FactorLayout,
+    memory: Memory,
+}
+
+impl FactorLayout {
+    /// One row per entry of `moduli`, each `(index of the modulus, bits of its residues)`.
     #[must_use]
-    pub fn zeroed(shape: FactorShape, degree: usize, moduli: impl IntoIterator<Item = (usize, u32)>) -> Self {
+    pub fn new(shape: FactorShape, degree: usize, moduli: impl IntoIterator<Item = (usize, u32)>) -> Self {
         let mut offset = 0;
         let mut rows = Vec::new();
-        let vectors = Self::vectors(degree);
+        let vectors = Factors::vectors(degree);
         for (modulus, bits) in moduli {
             let bits = if shape.packed { crate::packing::packed_bits(bits) } else { 64 };
             rows.push(Row { modulus, bits, offset });
             offset += shape.groups * vectors * shape.slots() * bits as usize;
             offset = offset.next_multiple_of(crate::aligned::ALIGNMENT);
         }
-        Self { shape, degree, rows, words: AlignedWords::zeroed((offset + OVERREAD).div_ceil(8)), bytes: offset }
+        Self { shape, degree, rows, bytes: offset }
+    }
+
+    /// Words of the memory that the factors need.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        (self.bytes + OVERREAD).div_ceil(8)
+    }
+}
+
+impl Factors {
+    /// Zero factors in the host's memory: one row per entry of `moduli`, each `(index of the modulus, bits of its residues)`.
+    #[must_use]
+    pub fn zeroed(shape: FactorShape, degree: usize, moduli: impl IntoIterator<Item = (usize, u32)>) -> Self {
+        let layout = FactorLayout::new(shape, degree, moduli);
+        let memory = Memory::Host(AlignedWords::zeroed(layout.words()));
+        Self { layout, memory }
+    }
+
+    /// Factors whose words are in `memory`, [`FactorLayout::words`] of them.
+    #[must_use]
+    pub fn in_memory(layout: FactorLayout, memory: Memory) -> Self {
+        Self { layout, memory }
+    }
+
+    /// Where the factors lie within their memory.
+    #[must_use]
+    pub fn layout(&self) -> &FactorLayout {
+        &self.layout
+    }
+
+    /// The memory that the words are in.
+    #[must_use]
+    pub fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     fn vectors(degree: usize) -> usize {
@@ -79,55 +121,55 @@ impl Factors {
     /// Coefficients per block.
     #[must_use]
     pub fn block(&self) -> usize {
-        BLOCK.min(self.degree)
+        BLOCK.min(self.layout.degree)
     }
 
     /// Their shape.
     #[must_use]
     pub fn shape(&self) -> FactorShape {
-        self.shape
+        self.layout.shape
     }
 
     /// Words per row.
     #[must_use]
     pub fn degree(&self) -> usize {
-        self.degree
+        self.layout.degree
     }
 
     /// Engine indices of the rows' moduli.
     pub fn moduli(&self) -> impl Iterator<Item = usize> + '_ {
-        self.rows.iter().map(|row| row.modulus)
+        self.layout.rows.iter().map(|row| row.modulus)
     }
 
     /// Number of rows.
     #[must_use]
     pub fn row_count(&self) -> usize {
-        self.rows.len()
+        self.layout.rows.len()
     }
 
     /// Bits per residue of row `row`.
     #[must_use]
     pub fn bits(&self, row: usize) -> u32 {
-        self.rows[row].bits
+        self.layout.rows[row].bits
     }
 
     /// Bytes they occupy.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.layout.bytes
     }
 
     /// Bytes that a product over `terms` terms with `groups` groups reads of row `row`.
     #[must_use]
     pub fn bytes_read(&self, row: usize, groups: usize, terms: usize) -> usize {
-        Self::vectors(self.degree) * groups * terms * self.shape.columns * self.rows[row].bits as usize
+        Self::vectors(self.layout.degree) * groups * terms * self.layout.shape.columns * self.layout.rows[row].bits as usize
     }
 
     fn offset(&self, row: usize, start: usize, group: usize) -> usize {
-        let Row { bits, offset, .. } = self.rows[row];
+        let Row { bits, offset, .. } = self.layout.rows[row];
         // Full blocks before `start` hold all groups; within a block the groups follow one another.
-        let vector = self.shape.slots() * bits as usize;
-        let before = start / self.block() * Self::vectors(self.block()) * self.shape.groups;
+        let vector = self.layout.shape.slots() * bits as usize;
+        let before = start / self.block() * Self::vectors(self.block()) * self.layout.shape.groups;
         let inside = group * Self::vectors(self.block()) + start % self.block() / VECTOR;
         offset + (before + inside) * vector
     }
@@ -135,23 +177,23 @@ impl Factors {
     /// Bytes from one vector's slots to the next one's.
     #[must_use]
     pub fn stride(&self, row: usize) -> usize {
-        self.shape.slots() * self.rows[row].bits as usize
+        self.layout.shape.slots() * self.layout.rows[row].bits as usize
     }
 
     /// The slots of `group` in row `row` from coefficient `start` on, to the end of its block at most, the first being that of term
     /// `term`, column 0.
     #[must_use]
     pub fn run(&self, row: usize, start: usize, group: usize, term: usize) -> Run<'_> {
-        let bits = self.rows[row].bits;
-        let at = self.offset(row, start, group) + term * self.shape.columns * bits as usize;
-        Run { bytes: &bytemuck::cast_slice(&self.words)[at..], bits, stride: self.stride(row) }
+        let bits = self.layout.rows[row].bits;
+        let at = self.offset(row, start, group) + term * self.layout.shape.columns * bits as usize;
+        Run { bytes: &bytemuck::cast_slice(self.memory.host())[at..], bits, stride: self.stride(row) }
     }
 
     /// All rows, writable, for one group: `(row index, the runs of its blocks)`. Rows share no byte.
     pub fn rows_mut(&mut self) -> impl Iterator<Item = RowMut<'_>> {
-        let (shape, degree, block) = (self.shape, self.degree, self.block());
-        let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words);
-        let (rows, mut taken) = (&self.rows, 0);
+        let (shape, degree, block) = (self.layout.shape, self.layout.degree, self.block());
+        let mut rest: &mut [u8] = bytemuck::cast_slice_mut(self.memory.host_mut());
+        let (rows, mut taken) = (&self.layout.rows, 0);
         rows.iter().enumerate().map(move |(index, row)| {
             let end = rows.get(index + 1).map_or(taken + rest.len(), |next| next.offset);
             let (own, others) = std::mem::take(&mut rest).split_at_mut(end - taken);
@@ -192,7 +234,13 @@ impl RowMut<'_> {
 
 impl fmt::Debug for Factors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FactorShape { groups, terms, columns, .. } = self.shape;
-        write!(f, "Factors({groups} groups x {terms} terms x {columns} columns, {} rows, {} bytes)", self.rows.len(), self.bytes)
+        let FactorShape { groups, terms, columns, .. } = self.layout.shape;
+        let (groups, terms, columns) = (counted(groups, "group"), counted(terms, "term"), counted(columns, "column"));
+        write!(
+            f,
+            "Factors({groups} x {terms} x {columns}, {}, {})",
+            counted(self.layout.rows.len(), "row"),
+            counted(self.layout.bytes, "byte")
+        )
     }
 }

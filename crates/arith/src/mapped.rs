@@ -1,4 +1,4 @@
-//! Files as memory: read-only mappings, an aligned copy where mapping is not possible, and bytes seen as words.
+//! Files as memory: aligned copies, read-only mappings of trusted files, and bytes seen as words.
 //!
 //! Beside [`aligned`](crate::aligned), because a mapping and a cast both need `unsafe`. Knows nothing of what the bytes mean: formats,
 //! checksums and limits belong to the layers above.
@@ -14,6 +14,7 @@ use thiserror::Error;
 use zeroize::Zeroize;
 
 use crate::aligned::AlignedWords;
+use crate::text::counted;
 
 /// Bytes in a word.
 const WORD_BYTES: usize = size_of::<u64>();
@@ -31,7 +32,7 @@ pub enum ViewError {
         offset: usize,
     },
     /// The bytes are not a whole number of words.
-    #[error("{bytes} bytes are not a whole number of 8-byte words")]
+    #[error("a length of {} is not a whole number of 8-byte words", counted(*bytes, "byte"))]
     PartialWord {
         /// Their count.
         bytes: usize,
@@ -43,9 +44,10 @@ pub enum ViewError {
 
 /// A regular file mapped read-only; dereferences to its bytes, which begin at a page boundary.
 ///
-/// The mapping shows the file, not a copy. A program that writes to the same file in place changes the bytes under the reader, and one
-/// that shortens it makes a later access fault (SIGBUS on Unix). Replacing the file by renaming another over it is safe: the mapping
-/// keeps the old contents. Where others may write in place, use [`AlignedBytes::read_from`] instead.
+/// For files that no other program can change: the mapping shows the file, not a copy. A program that writes to the same file in place
+/// changes the bytes under the reader, and a program that shortens the file makes a later access fault, which kills the process (SIGBUS on
+/// Unix). Replacing the file by renaming another over it is safe: the mapping keeps the old contents. Where others may write in place, copy
+/// the bytes with [`AlignedBytes::filled`] or [`words_filled`] instead.
 pub struct MappedFile {
     map: Mmap,
 }
@@ -88,7 +90,7 @@ impl Deref for MappedFile {
 
 impl fmt::Debug for MappedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MappedFile({} bytes)", self.map.len())
+        write!(f, "MappedFile({})", counted(self.map.len(), "byte"))
     }
 }
 
@@ -113,7 +115,7 @@ impl AlignedBytes {
             let filled = fill(source, bytes_of_words_mut(&mut chunk))?;
             len += filled;
             if len as u64 > limit_bytes {
-                return Err(io::Error::new(ErrorKind::FileTooLarge, format!("more than the {limit_bytes} bytes allowed")));
+                return Err(io::Error::new(ErrorKind::FileTooLarge, format!("more than the {} allowed", counted(limit_bytes, "byte"))));
             }
             let at_end = filled < CHUNK_WORDS * WORD_BYTES;
             chunks.push(chunk);
@@ -127,6 +129,17 @@ impl AlignedBytes {
             chunk.zeroize();
         }
         Ok(Self { words, len })
+    }
+
+    /// `len` bytes, zero until `fill` has written them.
+    ///
+    /// # Errors
+    /// `OutOfMemory` if the system refuses the memory; else the error of `fill`.
+    pub fn filled(len: usize, fill: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<Self> {
+        let words = AlignedWords::try_zeroed(len.div_ceil(WORD_BYTES)).ok_or_else(|| out_of_memory(len))?;
+        let mut bytes = Self { words, len };
+        fill(&mut bytes_of_words_mut(&mut bytes.words)[..len])?;
+        Ok(bytes)
     }
 
     /// A copy of `bytes`.
@@ -154,7 +167,7 @@ impl Drop for AlignedBytes {
 
 impl fmt::Debug for AlignedBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AlignedBytes({} bytes)", self.len)
+        write!(f, "AlignedBytes({})", counted(self.len, "byte"))
     }
 }
 
@@ -170,6 +183,24 @@ fn fill<R: Read + ?Sized>(source: &mut R, target: &mut [u8]) -> io::Result<usize
         }
     }
     Ok(filled)
+}
+
+/// `count` words from the little-endian bytes that `fill` writes.
+///
+/// # Errors
+/// `OutOfMemory` if the system refuses the memory; else the error of `fill`.
+pub fn words_filled(count: usize, fill: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<Vec<u64>> {
+    let mut words: Vec<u64> = Vec::new();
+    words.try_reserve_exact(count).map_err(|_| out_of_memory(count.saturating_mul(WORD_BYTES)))?;
+    words.resize(count, 0);
+    fill(bytes_of_words_mut(&mut words))?;
+    // Changes nothing on a little-endian machine.
+    words.iter_mut().for_each(|word| *word = u64::from_le(*word));
+    Ok(words)
+}
+
+fn out_of_memory(bytes: usize) -> io::Error {
+    io::Error::new(ErrorKind::OutOfMemory, format!("no memory for {bytes} bytes"))
 }
 
 /// Little-endian `bytes` as words, in place.
@@ -290,6 +321,34 @@ mod tests {
         let error = AlignedBytes::read_from(&mut io::repeat(1), 1 << 20).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FileTooLarge);
         assert_eq!(AlignedBytes::read_from(&mut &[0u8; 9][..], 8).unwrap_err().kind(), ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn filling_gives_the_bytes_and_passes_errors_on() {
+        let bytes = AlignedBytes::filled(13, |target| {
+            assert!(target.len() == 13 && target.iter().all(|&byte| byte == 0));
+            target.copy_from_slice(b"thirteen byte");
+            Ok(())
+        });
+        assert_eq!(&bytes.unwrap()[..], b"thirteen byte");
+        let words = words_filled(2, |target| {
+            target.copy_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+            Ok(())
+        });
+        assert_eq!(words.unwrap(), [1, 2 << 56]);
+        assert!(AlignedBytes::filled(0, |_| Ok(())).unwrap().is_empty() && words_filled(0, |_| Ok(())).unwrap().is_empty());
+        let fails = |_: &mut [u8]| Err(ErrorKind::UnexpectedEof.into());
+        assert_eq!(AlignedBytes::filled(5, fails).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(words_filled(5, fails).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn lengths_beyond_the_address_space_are_errors_and_not_aborts() {
+        for len in [usize::MAX, usize::MAX / 2, isize::MAX as usize - 64] {
+            let unused = |_: &mut [u8]| -> io::Result<()> { panic!("nothing to fill") };
+            assert_eq!(AlignedBytes::filled(len, unused).unwrap_err().kind(), ErrorKind::OutOfMemory, "{len}");
+            assert_eq!(words_filled(len / 8 + 1, unused).unwrap_err().kind(), ErrorKind::OutOfMemory, "{len}");
+        }
     }
 
     #[cfg(target_endian = "little")]

@@ -7,8 +7,8 @@ mod common;
 use clathrate_arith::kernels::components::MAX_PARTS;
 use clathrate_arith::kernels::{self, Isa, RowKernel};
 use clathrate_arith::primes::{is_prime, primitive_root};
-use clathrate_arith::{Buffer, CpuEngine, Engine, Modulus, Twist};
-use common::{Words, engines, mixed_primes};
+use clathrate_arith::{Buffer, CpuEngine, Engine, Form, Modulus, Rows, Twist};
+use common::{Words, engines, mixed_primes, views};
 
 const TWISTS: [Twist; 2] = [Twist::Positive, Twist::Negative];
 
@@ -42,6 +42,30 @@ fn random(engine: &CpuEngine, moduli: &[u64], basis: &[usize], rows: usize, word
     buffer
 }
 
+/// The polynomials that components join to in `form`. Components may be two polynomials each, one after the other.
+fn join(engine: &CpuEngine, form: Form, parts: &[&Buffer], twist: Twist) -> Buffer {
+    let rows = parts.first().map_or(0, |part| part.rows());
+    let mut out = engine.scratch(rows);
+    let polys = rows / BASIS.len();
+    let chunks: Vec<Vec<Rows<'_>>> = parts.iter().map(|part| part.view().chunks(BASIS.len()).collect()).collect();
+    let parts: Vec<Rows<'_>> = (0..polys).flat_map(|poly| chunks.iter().map(move |chunks| chunks[poly])).collect();
+    engine.join_components(form, out.view_mut(), &parts, twist, &BASIS);
+    out
+}
+
+/// The components of `x`, of `small`'s degree.
+fn split(engine: &CpuEngine, form: Form, small: &CpuEngine, x: &Buffer, twist: Twist) -> Vec<Buffer> {
+    let (gap, rows) = (engine.degree() / small.degree(), x.rows());
+    let mut out: Vec<Buffer> = (0..gap).map(|_| small.scratch(rows)).collect();
+    let mut chunks: Vec<_> = out.iter_mut().map(|part| part.view_mut().chunks(BASIS.len())).collect();
+    let mut parts = Vec::new();
+    for _ in 0..rows / BASIS.len() {
+        parts.extend(chunks.iter_mut().filter_map(Iterator::next));
+    }
+    engine.split_components(form, &mut parts, x.view(), twist, &BASIS);
+    out
+}
+
 /// Two polynomials over moduli of all kernels' widths, out of order.
 const BASIS: [usize; 5] = [1, 0, 4, 3, 11];
 
@@ -59,38 +83,45 @@ fn joined_and_split_values_equal_joined_and_split_coefficients_at_every_degree_g
                 let coefficients: Vec<Buffer> = (0..gap).map(|_| random(&small, &moduli, &BASIS, rows, &mut words)).collect();
                 let transformed = |x: &Buffer| {
                     let mut x = x.clone();
-                    small.forward_ntt(&mut x, 0..rows, &BASIS);
+                    small.forward_ntt(x.view_mut(), &BASIS);
                     x
                 };
                 let values: Vec<Buffer> = coefficients.iter().map(transformed).collect();
                 let name = format!("{}, degree {degree}, gap {gap}", large.describe());
                 for twist in TWISTS {
-                    let joined = large.join_components(&values.iter().collect::<Vec<_>>(), twist, &BASIS);
+                    let joined = join(large, Form::Eval, &values.iter().collect::<Vec<_>>(), twist);
                     let mut expected = large.scratch(rows);
                     for row in 0..rows {
                         let parts: Vec<&[u64]> = coefficients.iter().map(|part| part.row(row)).collect();
                         expected.row_mut(row).copy_from_slice(&joined_coefficients(&parts, twist, moduli[BASIS[row % BASIS.len()]]));
                     }
-                    large.forward_ntt(&mut expected, 0..rows, &BASIS);
+                    let from_coefficients = join(large, Form::Coeff, &coefficients.iter().collect::<Vec<_>>(), twist);
+                    assert!(from_coefficients == expected, "joined coefficients, {twist:?}, {name}");
+                    assert!(split(large, Form::Coeff, &small, &expected, twist) == coefficients, "split coefficients, {twist:?}, {name}");
+                    let mut first = small.scratch(rows);
+                    large.first_component(Form::Coeff, first.view_mut(), expected.view(), &BASIS);
+                    assert!(first == coefficients[0], "first of coefficients, {twist:?}, {name}");
+                    large.forward_ntt(expected.view_mut(), &BASIS);
                     assert!(joined == expected, "joined, {twist:?}, {name}");
-                    let mut split: Vec<Buffer> = (0..gap).map(|_| small.scratch(rows)).collect();
-                    large.split_components(&mut split, &joined, twist, &BASIS);
-                    assert!(split == values, "split, {twist:?}, {name}");
+                    assert!(split(large, Form::Eval, &small, &joined, twist) == values, "split, {twist:?}, {name}");
                     // Place 0 alone.
                     let mut mean = small.scratch(rows);
-                    large.mean_of_neighbours(&mut mean, &joined, &BASIS);
+                    large.first_component(Form::Eval, mean.view_mut(), joined.view(), &BASIS);
                     assert!(mean == values[0], "mean, {twist:?}, {name}");
                 }
                 let zero = small.zeroed(rows);
                 let alone: Vec<&Buffer> = std::iter::once(&values[0]).chain(std::iter::repeat_n(&zero, gap - 1)).collect();
-                let repeated = large.repeat_values(&values[0]);
-                assert!(repeated == large.join_components(&alone, Twist::Positive, &BASIS), "repeated, {name}");
+                let mut repeated = large.scratch(rows);
+                large.repeat(Form::Eval, repeated.view_mut(), values[0].view());
+                assert!(repeated == join(large, Form::Eval, &alone, Twist::Positive), "repeated, {name}");
+                large.repeat(Form::Coeff, repeated.view_mut(), coefficients[0].view());
+                large.forward_ntt(repeated.view_mut(), &BASIS);
+                assert!(repeated == join(large, Form::Eval, &alone, Twist::Positive), "repeated coefficients, {name}");
                 // Any values split and join back: both maps are bijections, not inverse on images alone.
                 let any = random(large, &moduli, &BASIS, rows, &mut words);
                 for twist in TWISTS {
-                    let mut split: Vec<Buffer> = (0..gap).map(|_| small.scratch(rows)).collect();
-                    large.split_components(&mut split, &any, twist, &BASIS);
-                    assert!(large.join_components(&split.iter().collect::<Vec<_>>(), twist, &BASIS) == any, "{twist:?}, {name}");
+                    let parts = split(large, Form::Eval, &small, &any, twist);
+                    assert!(join(large, Form::Eval, &parts.iter().collect::<Vec<_>>(), twist) == any, "{twist:?}, {name}");
                 }
             }
         }
@@ -105,17 +136,11 @@ fn splits_nest() {
         for (log, logs) in [(6u32, [1u32, 1]), (6, [2, 1]), (6, [1, 4]), (10, [3, 2]), (10, [1, 2])] {
             let whole = engine(1 << log);
             let x = random(&whole, &moduli, &BASIS, BASIS.len(), &mut Words::new(3));
-            let split = |engine: &CpuEngine, small: &CpuEngine, x: &Buffer, twist: Twist| {
-                let parts = engine.degree() / small.degree();
-                let mut out: Vec<Buffer> = (0..parts).map(|_| small.scratch(BASIS.len())).collect();
-                engine.split_components(&mut out, x, twist, &BASIS);
-                out
-            };
             let (middle, small) = (engine(1 << (log - logs[0])), engine(1 << (log - logs[0] - logs[1])));
             for twist in TWISTS {
-                let at_once = split(&whole, &small, &x, twist);
-                let halves = split(&whole, &middle, &x, twist);
-                let in_two: Vec<Buffer> = halves.iter().flat_map(|half| split(&middle, &small, half, twist)).collect();
+                let at_once = split(&whole, Form::Eval, &small, &x, twist);
+                let halves = split(&whole, Form::Eval, &middle, &x, twist);
+                let in_two: Vec<Buffer> = halves.iter().flat_map(|half| split(&middle, Form::Eval, &small, half, twist)).collect();
                 assert!(at_once == in_two, "{isa:?}, degree 2^{log}, {logs:?}, {twist:?}");
             }
         }
@@ -212,14 +237,22 @@ fn components_of_other_lengths_are_refused() {
         let engine = |degree: usize| CpuEngine::new(degree, &moduli, isa).expect("engine");
         let (large, half, quarter) = (engine(256), engine(128), engine(64));
         let (x, part, short) = (large.zeroed(5), half.zeroed(5), quarter.zeroed(5));
-        assert!(!refused(&|| drop(large.join_components(&[&part, &part], Twist::Positive, &BASIS))));
-        for parts in [vec![], vec![&part], vec![&part, &short], vec![&short, &short], vec![&short, &short, &short]] {
-            assert!(refused(&|| drop(large.join_components(&parts, Twist::Positive, &BASIS))), "{} parts", parts.len());
-        }
         let rows = half.zeroed(4);
-        assert!(refused(&|| drop(large.join_components(&[&part, &rows], Twist::Positive, &BASIS))), "other rows");
-        assert!(refused(&|| large.split_components(&mut [half.zeroed(5), quarter.zeroed(5)], &x, Twist::Positive, &BASIS)));
-        assert!(refused(&|| large.mean_of_neighbours(&mut half.zeroed(4), &x, &BASIS)));
+        for form in [Form::Coeff, Form::Eval] {
+            let join = |parts: &[&Buffer]| {
+                large.join_components(form, large.zeroed(5).view_mut(), &views(parts.iter().copied()), Twist::Positive, &BASIS);
+            };
+            assert!(!refused(&|| join(&[&part, &part])));
+            for parts in [vec![], vec![&part], vec![&part, &short], vec![&short, &short], vec![&short, &short, &short]] {
+                assert!(refused(&|| join(&parts)), "{} parts", parts.len());
+            }
+            assert!(refused(&|| join(&[&part, &rows])), "other rows");
+            let (mut one, mut other) = (half.zeroed(5), quarter.zeroed(5));
+            let parts = &mut [one.view_mut(), other.view_mut()];
+            let split = std::panic::AssertUnwindSafe(|| large.split_components(form, parts, x.view(), Twist::Positive, &BASIS));
+            assert!(std::panic::catch_unwind(split).is_err());
+            assert!(refused(&|| large.first_component(form, half.zeroed(4).view_mut(), x.view(), &BASIS)));
+        }
         let kernel = kernels::build(isa, Modulus::new(moduli[0]).expect("prime"), 256).expect("fits");
         let words = vec![0; 256];
         let parts: Vec<&[u64]> = words.chunks_exact(16).collect();

@@ -77,7 +77,7 @@ fn check(degree: usize, sources: &[usize], targets: &[usize], rounding: Rounding
         let before = x.clone();
         let mut out = engine.zeroed(targets.len() + 2);
         out.host_mut().fill(untouched);
-        engine.convert(&conversion, &x, first, &mut out, &out_rows);
+        engine.convert(&conversion, x.view().slice(first..x.rows()), out.view_mut(), &out_rows);
         let name = engine.describe();
         assert!(x == before, "{name}: the input stays");
         for row in [0, targets.len() + 1] {

@@ -6,11 +6,11 @@ mod common;
 
 use clathrate_arith::automorphism::{mul_monomial, subring_embed, subring_extract};
 use clathrate_arith::{
-    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Dividend, Engine, FactorShape, Factors, GadgetInput,
-    GaloisElement, Isa, Modulus, Rounding,
+    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Dividend, DivisionInput, Engine, Factor2, FactorShape,
+    Factors, Form, GadgetInput, GaloisElement, Isa, Modulus, Rounding, Rows,
 };
 use clathrate_testkit::oracle;
-use common::{Words, engines, mixed_primes};
+use common::{Words, engines, mixed_primes, polys};
 
 const DEGREES: [usize; 6] = [1, 2, 4, 8, 64, 1024];
 
@@ -61,6 +61,11 @@ fn substitute(x: &[u64], g: usize, q: u64) -> Vec<u64> {
 
 fn reverse(i: usize, bits: u32) -> usize {
     (0..bits).fold(0, |out, bit| out << 1 | (i >> bit & 1))
+}
+
+/// The first `rows` rows of each of `polys` polynomials over the basis.
+fn places(polys: usize, rows: usize) -> Vec<usize> {
+    (0..polys).flat_map(|poly| (0..rows).map(move |row| poly * BASIS.len() + row)).collect()
 }
 
 struct Case {
@@ -115,16 +120,36 @@ fn element_wise_methods_are_their_definitions_on_several_polynomials() {
                 out
             };
             let e = &case.engine;
-            case.expect("add", &run(&|z| e.add_assign(z, &y, &BASIS)), |r, i| ((at(&x, r, i) + at(&y, r, i)) % q(r)) as u64);
-            case.expect("sub", &run(&|z| e.sub_assign(z, &y, &BASIS)), |r, i| ((at(&x, r, i) + q(r) - at(&y, r, i)) % q(r)) as u64);
-            case.expect("negate", &run(&|z| e.negate_assign(z, &BASIS)), |r, i| ((q(r) - at(&x, r, i)) % q(r)) as u64);
-            case.expect("mul", &run(&|z| e.mul_assign(z, &y, &BASIS)), |r, i| (at(&x, r, i) * at(&y, r, i) % q(r)) as u64);
+            case.expect("add", &run(&|z| e.add_assign(z.view_mut(), y.view(), &BASIS)), |r, i| {
+                ((at(&x, r, i) + at(&y, r, i)) % q(r)) as u64
+            });
+            case.expect("sub", &run(&|z| e.sub_assign(z.view_mut(), y.view(), &BASIS)), |r, i| {
+                ((at(&x, r, i) + q(r) - at(&y, r, i)) % q(r)) as u64
+            });
+            case.expect("negate", &run(&|z| e.negate_assign(z.view_mut(), &BASIS)), |r, i| ((q(r) - at(&x, r, i)) % q(r)) as u64);
+            case.expect("mul", &run(&|z| e.mul_assign(z.view_mut(), y.view(), &BASIS)), |r, i| (at(&x, r, i) * at(&y, r, i) % q(r)) as u64);
             let c = |row: usize| u128::from(constants[row % BASIS.len()]);
-            case.expect("constants", &run(&|z| e.mul_constants_assign(z, &constants, &BASIS)), |r, i| (at(&x, r, i) * c(r) % q(r)) as u64);
-            // Rows of y in another place, some twice: always one of the same modulus.
-            let y_rows: Vec<usize> = (0..rows).map(|row| row % BASIS.len() + BASIS.len() * (words.next() as usize % polys)).collect();
-            let difference = run(&|z| e.sub_mul_constants_assign(z, &y, &y_rows, &constants, &BASIS));
-            case.expect("sub and constants", &difference, |r, i| ((at(&x, r, i) + q(r) - at(&y, y_rows[r], i)) * c(r) % q(r)) as u64);
+            case.expect("constants", &run(&|z| e.mul_constants_assign(z.view_mut(), &constants, &BASIS)), |r, i| {
+                (at(&x, r, i) * c(r) % q(r)) as u64
+            });
+            let mut out = case.random(rows, &mut words);
+            e.add(out.view_mut(), x.view(), y.view(), &BASIS);
+            case.expect("add into", &out, |r, i| ((at(&x, r, i) + at(&y, r, i)) % q(r)) as u64);
+            e.sub(out.view_mut(), x.view(), y.view(), &BASIS);
+            case.expect("sub into", &out, |r, i| ((at(&x, r, i) + q(r) - at(&y, r, i)) % q(r)) as u64);
+            // One polynomial on the right meets all on the left.
+            let one = case.random(BASIS.len(), &mut words);
+            let product = run(&|z| e.mul_assign(z.view_mut(), one.view(), &BASIS));
+            case.expect("mul by one", &product, |r, i| (at(&x, r, i) * at(&one, r % BASIS.len(), i) % q(r)) as u64);
+            // Polynomials on the left with rows of their own stay what they are there.
+            let wide = case.random(rows, &mut words);
+            let (short, moduli) = (case.engine.select(y.view(), &places(polys, 4)), &BASIS[..4]);
+            let mut sum = wide.clone();
+            e.add_mul_constants_assign(sum.view_mut(), short.view(), &constants[..4], moduli);
+            case.expect("add multiple", &sum, |r, i| {
+                let term = if r % BASIS.len() < 4 { at(&y, r, i) * c(r) } else { 0 };
+                ((at(&wide, r, i) + term) % q(r)) as u64
+            });
         }
     }
 }
@@ -151,15 +176,17 @@ fn transforms_are_evaluations_at_odd_powers_and_invert_each_other() {
         let rows = 2 * BASIS.len();
         let x = case.random(rows, &mut words);
         let mut eval = x.clone();
-        // In two calls, so that a range that starts inside the basis meets the right moduli.
-        case.engine.forward_ntt(&mut eval, 0..2, &BASIS);
-        case.expect("rows beside the range", &eval.select(&(2..rows).collect::<Vec<_>>()), |r, i| x.row(r + 2)[i]);
-        case.engine.forward_ntt(&mut eval, 2..rows, &BASIS);
+        // In two calls, so that a view that starts inside the basis meets the moduli that are named.
+        case.engine.forward_ntt(eval.view_mut().slice(0..2), &BASIS[..2]);
+        case.expect("rows beside the view", &case.engine.select(eval.view(), &(2..rows).collect::<Vec<_>>()), |r, i| x.row(r + 2)[i]);
+        // The basis from its third modulus on, then its first two, and so on round.
+        let turned: Vec<usize> = BASIS[2..].iter().chain(&BASIS[..2]).copied().collect();
+        case.engine.forward_ntt(eval.view_mut().slice(2..rows), &turned);
         // The transform of X tells the root; the definition tells the rest.
         let mut monomial = vec![0i64; n];
         monomial[1 % n] = 1;
         let mut roots = case.engine.reduce_signed(&monomial, &BASIS);
-        case.engine.forward_ntt(&mut roots, 0..BASIS.len(), &BASIS);
+        case.engine.forward_ntt(roots.view_mut(), &BASIS);
         for row in 0..rows {
             let q = case.modulus(row);
             let psi = if n == 1 { q - 1 } else { roots.row(row % BASIS.len())[0] };
@@ -171,7 +198,7 @@ fn transforms_are_evaluations_at_odd_powers_and_invert_each_other() {
                 assert_eq!(eval.row(row)[slot], value, "{}, degree {n}, row {row}, slot {slot}", case.name);
             }
         }
-        case.engine.inverse_ntt(&mut eval, 0..rows, &BASIS);
+        case.engine.inverse_ntt(eval.view_mut(), &BASIS);
         assert!(eval == x, "{}, degree {n}: inverse undoes forward", case.name);
     }
 }
@@ -181,9 +208,9 @@ fn transform_of_degree_1_is_the_identity() {
     for case in cases(1) {
         let x = case.random(BASIS.len(), &mut Words::new(10));
         let mut y = x.clone();
-        case.engine.forward_ntt(&mut y, 0..BASIS.len(), &BASIS);
+        case.engine.forward_ntt(y.view_mut(), &BASIS);
         assert!(x == y);
-        case.engine.inverse_ntt(&mut y, 0..BASIS.len(), &BASIS);
+        case.engine.inverse_ntt(y.view_mut(), &BASIS);
         assert!(x == y);
     }
 }
@@ -196,10 +223,10 @@ fn product_through_the_transform_is_the_negacyclic_product() {
         let (x, y) = (case.random(rows, &mut words), case.random(rows, &mut words));
         let (mut fx, mut fy) = (x.clone(), y.clone());
         for z in [&mut fx, &mut fy] {
-            case.engine.forward_ntt(z, 0..rows, &BASIS);
+            case.engine.forward_ntt(z.view_mut(), &BASIS);
         }
-        case.engine.mul_assign(&mut fx, &fy, &BASIS);
-        case.engine.inverse_ntt(&mut fx, 0..rows, &BASIS);
+        case.engine.mul_assign(fx.view_mut(), fy.view(), &BASIS);
+        case.engine.inverse_ntt(fx.view_mut(), &BASIS);
         for row in 0..rows {
             assert_eq!(fx.row(row), product(x.row(row), y.row(row), case.modulus(row)), "{}, degree {}", case.name, case.degree);
         }
@@ -238,10 +265,11 @@ fn inner_products_meet_permuted_rows_for_any_number_of_terms() {
             let mut make = |rows: &[usize]| if extreme { largest(rows) } else { random(&mut words, rows) };
             let xs: Vec<Buffer> = (0..terms).map(|_| make(&straight)).collect();
             let ys: Vec<Vec<Buffer>> = (0..outputs).map(|_| (0..terms).map(|_| make(&wide)).collect()).collect();
-            let mut out: Vec<Buffer> = (0..outputs).map(|_| case.engine.scratch(rows)).collect();
-            let right: Vec<Vec<&Buffer>> = ys.iter().map(|ys| ys.iter().collect()).collect();
-            case.engine.inner_products(&mut out, &xs.iter().collect::<Vec<_>>(), &right, &y_rows, &BASIS);
-            for (out, ys) in out.iter().zip(&ys) {
+            let mut out = case.engine.scratch(outputs * rows);
+            let factors: Vec<Vec<Factor2<'_>>> =
+                ys.iter().map(|ys| xs.iter().zip(ys).map(|(x, y)| (x.view(), y.view())).collect()).collect();
+            case.engine.dot_products(out.view_mut(), &factors, &y_rows, &BASIS);
+            for (out, ys) in polys(&case.engine, &out, rows).iter().zip(&ys) {
                 case.expect("inner product", out, |r, i| {
                     let q = u128::from(case.modulus(r));
                     let terms = xs.iter().zip(ys).map(|(x, y)| u128::from(x.row(r)[i]) * u128::from(y.row(y_rows[r])[i]) % q);
@@ -268,7 +296,7 @@ impl Case {
                     buffer
                 })
                 .collect();
-            let sources: Vec<Vec<&Buffer>> = slots.iter().map(|slot| vec![slot]).collect();
+            let sources: Vec<Vec<Rows<'_>>> = slots.iter().map(|slot| vec![slot.view()]).collect();
             self.engine.pack_factors(&mut factors, group, &sources, &(0..wide.len()).collect::<Vec<_>>());
             plain.push(slots);
         }
@@ -287,7 +315,7 @@ impl Case {
                 digit.row_mut(row)[i] = oracle::residue(value, &self.engine.moduli()[target]);
             }
         }
-        self.engine.forward_ntt(&mut digit, 0..targets.len(), targets);
+        self.engine.forward_ntt(digit.view_mut(), targets);
         digit
     }
 
@@ -300,7 +328,7 @@ impl Case {
                     coefficients.row_mut(row).iter_mut().for_each(|word| *word = words.residue(self.modulus(row)));
                 }
                 let mut values = coefficients.clone();
-                self.engine.forward_ntt(&mut values, 0..level, &BASIS[..level]);
+                self.engine.forward_ntt(values.view_mut(), &BASIS[..level]);
                 (coefficients, values)
             })
             .collect()
@@ -345,10 +373,10 @@ fn gadget_products_multiply_the_centred_digits_of_every_input() {
                 .collect();
             for with_values in [false, true] {
                 let forms: Vec<GadgetInput> =
-                    xs.iter().map(|(coefficients, values)| GadgetInput { coefficients, values: with_values.then_some(values) }).collect();
-                let mut out: Vec<Buffer> = (0..picked.len() * columns).map(|_| case.engine.scratch(rows)).collect();
-                case.engine.gadget_products(&mut out, &forms, &extensions, &factors, picked, &factor_rows, &BASIS);
-                for (index, out) in out.iter().enumerate() {
+                    xs.iter().map(|(x, y)| GadgetInput { coefficients: x.view(), values: with_values.then_some(y.view()) }).collect();
+                let mut out = case.engine.scratch(picked.len() * columns * rows);
+                case.engine.gadget_products(out.view_mut(), &forms, &extensions, &factors, picked, &factor_rows, &BASIS);
+                for (index, out) in polys(&case.engine, &out, rows).iter().enumerate() {
                     let (group, column) = (picked[index / columns], index % columns);
                     case.expect("gadget product", out, |r, i| {
                         let q = case.modulus(r);
@@ -384,10 +412,10 @@ fn gadget_products_of_digits_extended_to_foreign_moduli_only_are_their_sums() {
                 .iter()
                 .flat_map(|(own, constants)| xs.iter().map(|(x, _)| case.digit(x, own.clone(), constants, &targets)).collect::<Vec<_>>())
                 .collect();
-            let forms: Vec<GadgetInput> = xs.iter().map(|(coefficients, _)| GadgetInput { coefficients, values: None }).collect();
-            let mut out: Vec<Buffer> = (0..picked.len() * columns).map(|_| case.engine.scratch(2)).collect();
-            case.engine.gadget_products(&mut out, &forms, &extensions, &factors, picked, &factor_rows, &targets);
-            for (index, out) in out.iter().enumerate() {
+            let forms: Vec<GadgetInput> = xs.iter().map(|(x, _)| GadgetInput { coefficients: x.view(), values: None }).collect();
+            let mut out = case.engine.scratch(picked.len() * columns * 2);
+            case.engine.gadget_products(out.view_mut(), &forms, &extensions, &factors, picked, &factor_rows, &targets);
+            for (index, out) in polys(&case.engine, &out, 2).iter().enumerate() {
                 let (group, column) = (picked[index / columns], index % columns);
                 case.expect("foreign gadget product", out, |r, i| {
                     let q = case.moduli[targets[r]];
@@ -406,15 +434,15 @@ fn automorphisms_agree_in_both_domains_for_every_odd_element() {
         let mut words = Words::new(13);
         let x = case.random(rows, &mut words);
         let mut eval = x.clone();
-        case.engine.forward_ntt(&mut eval, 0..rows, &BASIS);
+        case.engine.forward_ntt(eval.view_mut(), &BASIS);
         for g in (1..2 * n).step_by(2) {
             let phi = Automorphism::new(GaloisElement::new(g, n).expect("odd"), n);
-            let coeff = case.engine.automorphism_coeff(&phi, &x, &BASIS);
+            let coeff = case.engine.automorphism(Form::Coeff, &phi, x.view(), &BASIS);
             for row in 0..rows {
                 assert_eq!(coeff.row(row), substitute(x.row(row), g, case.modulus(row)), "{}, degree {n}, g {g}", case.name);
             }
-            let mut moved = case.engine.automorphism_eval(&phi, &eval);
-            case.engine.inverse_ntt(&mut moved, 0..rows, &BASIS);
+            let mut moved = case.engine.automorphism(Form::Eval, &phi, eval.view(), &BASIS);
+            case.engine.inverse_ntt(moved.view_mut(), &BASIS);
             assert!(moved == coeff, "{}, degree {n}, g {g}: both domains", case.name);
         }
     }
@@ -426,13 +454,13 @@ fn automorphisms_agree_in_both_domains_at_a_large_degree() {
         let (n, rows) = (case.degree, BASIS.len());
         let x = case.random(rows, &mut Words::new(14));
         let mut eval = x.clone();
-        case.engine.forward_ntt(&mut eval, 0..rows, &BASIS);
+        case.engine.forward_ntt(eval.view_mut(), &BASIS);
         for g in [1, 3, 5, 25, 1023, 1025, 2045, 2047] {
             let phi = Automorphism::new(GaloisElement::new(g, n).expect("odd"), n);
-            let coeff = case.engine.automorphism_coeff(&phi, &x, &BASIS);
+            let coeff = case.engine.automorphism(Form::Coeff, &phi, x.view(), &BASIS);
             assert_eq!(coeff.row(2), substitute(x.row(2), g, case.modulus(2)), "{}, g {g}", case.name);
-            let mut moved = case.engine.automorphism_eval(&phi, &eval);
-            case.engine.inverse_ntt(&mut moved, 0..rows, &BASIS);
+            let mut moved = case.engine.automorphism(Form::Eval, &phi, eval.view(), &BASIS);
+            case.engine.inverse_ntt(moved.view_mut(), &BASIS);
             assert!(moved == coeff, "{}, g {g}: both domains", case.name);
         }
     }
@@ -444,7 +472,7 @@ fn automorphisms_form_the_group_of_odd_elements() {
         let n = case.degree;
         let x = case.random(BASIS.len(), &mut Words::new(15));
         let phi = |g: usize| Automorphism::new(GaloisElement::new(g % (2 * n), n).expect("odd"), n);
-        let apply = |g: usize, x: &Buffer| case.engine.automorphism_eval(&phi(g), x);
+        let apply = |g: usize, x: &Buffer| case.engine.automorphism(Form::Eval, &phi(g), x.view(), &BASIS);
         assert!(apply(1, &x) == x, "the identity");
         for g in (1..2 * n).step_by(2) {
             for h in (1..2 * n).step_by(2) {
@@ -536,12 +564,12 @@ fn subring_maps_are_inverse_and_multiplicative() {
 fn buffers_select_and_zero_their_rows() {
     for case in [1, 8].into_iter().flat_map(cases) {
         let x = case.random(6, &mut Words::new(18));
-        let picked = x.select(&[5, 0, 0, 3]);
+        let picked = case.engine.select(x.view(), &[5, 0, 0, 3]);
         assert_eq!((picked.rows(), picked.degree()), (4, case.degree));
         for (row, source) in [5, 0, 0, 3].into_iter().enumerate() {
             assert_eq!(picked.row(row), x.row(source));
         }
-        assert_eq!(x.select(&[]).rows(), 0);
+        assert_eq!(case.engine.select(x.view(), &[]).rows(), 0);
         // A pool hands used memory out again: zeroed means zero.
         drop(x);
         assert!(case.engine.zeroed(6).host().iter().all(|&word| word == 0));
@@ -578,7 +606,7 @@ fn divisions_equal_their_single_operations_for_every_part_and_form() {
         let constants: Vec<u64> = (2..BASIS.len()).map(|row| words.residue(case.modulus(row))).collect();
         let rows: Vec<usize> = (2..BASIS.len()).collect();
         let mut remainder = case.engine.zeroed(targets.len());
-        case.engine.convert(&conversion, &x, 0, &mut remainder, &(0..targets.len()).collect::<Vec<_>>());
+        case.engine.convert(&conversion, x.view(), remainder.view_mut(), &(0..targets.len()).collect::<Vec<_>>());
         let part = |of: &Buffer, row: usize, i: usize| of.row(rows[row])[i];
         for (with_coeff, with_eval, transform) in [
             (false, false, false),
@@ -588,8 +616,9 @@ fn divisions_equal_their_single_operations_for_every_part_and_form() {
             (false, true, true),
             (true, true, true),
         ] {
-            let (coeff, eval) = (Dividend { residues: &x, rows: &rows }, Dividend { residues: &y, rows: &rows });
-            let got = case.engine.divide(&conversion, &x, with_coeff.then_some(coeff), with_eval.then_some(eval), &constants, transform);
+            let (coeff, eval) = (Dividend { residues: x.view(), rows: &rows }, Dividend { residues: y.view(), rows: &rows });
+            let input = DivisionInput { divisors: x.view(), coeff: with_coeff.then_some(coeff), eval: with_eval.then_some(eval) };
+            let got = case.engine.divide_all(&conversion, &[input], &constants, transform);
             let mut difference = remainder.clone();
             for row in 0..targets.len() {
                 let q = case.modulus(row + 2);
@@ -599,7 +628,7 @@ fn divisions_equal_their_single_operations_for_every_part_and_form() {
                 }
             }
             if transform {
-                case.engine.forward_ntt(&mut difference, 0..targets.len(), targets);
+                case.engine.forward_ntt(difference.view_mut(), targets);
             }
             for row in 0..targets.len() {
                 let q = case.modulus(row + 2);
@@ -617,8 +646,8 @@ fn divisions_equal_their_single_operations_for_every_part_and_form() {
 fn inverse_transforms_of_copies_equal_those_in_place() {
     for case in DEGREES.into_iter().flat_map(cases) {
         let mut x = case.random(2 * BASIS.len(), &mut Words::new(32));
-        let copy = case.engine.inverse_ntt_of(&x, &BASIS);
-        case.engine.inverse_ntt(&mut x, 0..2 * BASIS.len(), &BASIS);
+        let copy = case.engine.inverse_ntt_of(x.view(), &BASIS);
+        case.engine.inverse_ntt(x.view_mut(), &BASIS);
         assert!(copy == x, "{}", case.name);
     }
 }

@@ -5,8 +5,8 @@
 mod common;
 
 use clathrate_arith::primes::largest_primes;
-use clathrate_arith::{Buffer, CpuEngine, Engine, FactorShape, Factors};
-use common::{Words, engines};
+use clathrate_arith::{Buffer, CpuEngine, Engine, FactorShape, Factors, Rows};
+use common::{Words, engines, polys, views};
 
 const DEGREES: [usize; 6] = [1, 2, 4, 8, 64, 8192];
 
@@ -45,7 +45,7 @@ impl Case {
         for group in 0..shape.groups {
             let parts: Vec<Vec<Buffer>> =
                 (0..shape.slots()).map(|slot| (0..slot % 3 + 1).map(|_| self.random(&source_moduli, words)).collect()).collect();
-            let sources: Vec<Vec<&Buffer>> = parts.iter().map(|parts| parts.iter().collect()).collect();
+            let sources: Vec<Vec<Rows<'_>>> = parts.iter().map(views).collect();
             self.engine.pack_factors(&mut factors, group, &sources, &source_rows);
             plain.push(parts.iter().map(|parts| self.sum(&parts.iter().collect::<Vec<_>>(), moduli, &source_rows)).collect());
         }
@@ -98,7 +98,7 @@ fn packed_factors_come_back_as_the_sums_they_were_made_of() {
             for group in 0..shape.groups {
                 for column in 0..shape.columns {
                     for terms in [vec![0], vec![shape.terms - 1], (0..shape.terms).collect(), vec![], vec![0, 0]] {
-                        let got = case.engine.unpack_factor(&factors, group, &terms, column, &rows);
+                        let got = case.engine.unpack_factors(&factors, group, &terms, column..column + 1, &rows);
                         let parts: Vec<&Buffer> = terms.iter().map(|t| &plain[group][t * shape.columns + column]).collect();
                         let own: Vec<usize> = rows.iter().map(|&row| moduli[row]).collect();
                         case.same(&format!("{shape:?}, terms {terms:?}"), &got, &case.sum(&parts, &own, &rows));
@@ -117,10 +117,10 @@ fn packed_group_written_again_leaves_the_others_as_they_were() {
         let shape = FactorShape { groups: 3, terms: 2, columns: 2, packed: true };
         let (mut factors, plain) = case.factors(shape, &moduli, &mut words);
         let new: Vec<Buffer> = (0..shape.slots()).map(|_| case.random(&moduli, &mut words)).collect();
-        case.engine.pack_factors(&mut factors, 1, &new.iter().map(|x| vec![x]).collect::<Vec<_>>(), &moduli);
+        case.engine.pack_factors(&mut factors, 1, &new.iter().map(|x| vec![x.view()]).collect::<Vec<_>>(), &moduli);
         for (group, plain) in [&plain[0], &new, &plain[2]].into_iter().enumerate() {
             for slot in 0..shape.slots() {
-                let got = case.engine.unpack_factor(&factors, group, &[slot / 2], slot % 2, &moduli);
+                let got = case.engine.unpack_factors(&factors, group, &[slot / 2], slot % 2..slot % 2 + 1, &moduli);
                 case.same("a group beside the written one", &got, &plain[slot]);
             }
         }
@@ -143,7 +143,7 @@ fn summed_factors_hold_the_sums_of_the_named_terms() {
             let all: Vec<usize> = (0..rows.len()).collect();
             for (term, parts) in sums.iter().enumerate() {
                 for column in 0..shape.columns {
-                    let got = case.engine.unpack_factor(&summed, 0, &[term], column, &all);
+                    let got = case.engine.unpack_factors(&summed, 0, &[term], column..column + 1, &all);
                     let parts: Vec<&Buffer> = parts.iter().map(|t| &plain[0][t * shape.columns + column]).collect();
                     case.same(&format!("{shape:?}, sum {term}"), &got, &case.sum(&parts, &own, &rows));
                 }
@@ -165,10 +165,10 @@ fn factor_products_over_any_prefix_of_terms_are_the_inner_products() {
             for groups in [&groups[..], &groups[..1], &[]] {
                 for terms in [0, 1, shape.terms / 2, shape.terms] {
                     // Not zero: what is there must not matter.
-                    let mut out: Vec<Buffer> = (0..groups.len() * shape.columns).map(|_| case.random(&own, &mut words)).collect();
-                    let left: Vec<&Buffer> = xs[..terms].iter().collect();
-                    case.engine.factor_products(&mut out, &left, &factors, groups, &rows, &own);
-                    for (index, out) in out.iter().enumerate() {
+                    let repeated: Vec<usize> = own.repeat(groups.len() * shape.columns);
+                    let mut out = case.random(&repeated, &mut words);
+                    case.engine.factor_products(out.view_mut(), &views(&xs[..terms]), &factors, groups, &rows, &own);
+                    for (index, out) in polys(&case.engine, &out, rows.len()).iter().enumerate() {
                         let (group, column) = (groups[index / shape.columns], index % shape.columns);
                         let mut expected = case.engine.zeroed(rows.len());
                         for (i, &row) in rows.iter().enumerate() {

@@ -6,9 +6,9 @@ mod common;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{
-    BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, Isa, Modulus, Rounding,
+    BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, Isa, Modulus, Rounding, Rows,
 };
-use common::{Words, engines};
+use common::{Words, engines, polys, views};
 
 /// The widths of a basis, in order: every way in which a digit enters a transform, and moduli that have none in two parts.
 const WIDTHS: [u32; 15] = [36, 36, 36, 36, 36, 36, 36, 46, 45, 45, 51, 49, 50, 60, 29];
@@ -75,7 +75,7 @@ impl Case {
         let mut factors = engine.zeroed_factors(shape, &basis);
         let rows: Vec<usize> = (0..basis.len()).collect();
         for (group, slots) in slots.iter().enumerate() {
-            let sources: Vec<Vec<&Buffer>> = slots.iter().map(|slot| vec![slot]).collect();
+            let sources: Vec<Vec<Rows<'_>>> = slots.iter().map(|slot| vec![slot.view()]).collect();
             engine.pack_factors(&mut factors, group, &sources, &rows);
         }
         factors
@@ -85,14 +85,14 @@ impl Case {
     fn extended(&self, engine: &CpuEngine, input: &Buffer, digit: &DigitExtension) -> Buffer {
         let basis = self.targets();
         let mut out = engine.zeroed(basis.len());
-        engine.convert(digit.conversion(), input, digit.source(), &mut out, &digit.target_rows());
+        engine.convert(digit.conversion(), input.view().slice(digit.source()..input.rows()), out.view_mut(), &digit.target_rows());
         for (row, &constant) in digit.own().zip(digit.constants()) {
             let modulus = engine.moduli()[row];
             let target = out.row_mut(row);
             target.copy_from_slice(input.row(row));
             target.iter_mut().for_each(|word| *word = modulus.mul(*word, constant));
         }
-        engine.forward_ntt(&mut out, 0..basis.len(), &basis);
+        engine.forward_ntt(out.view_mut(), &basis);
         out
     }
 
@@ -106,7 +106,7 @@ impl Case {
             .iter()
             .map(|x| {
                 let mut values = x.clone();
-                scalar.forward_ntt(&mut values, 0..all.len(), &all);
+                scalar.forward_ntt(values.view_mut(), &all);
                 values
             })
             .collect();
@@ -118,20 +118,19 @@ impl Case {
         let picked: Vec<usize> = (0..self.groups).rev().collect();
         let xs: Vec<Buffer> =
             extensions.iter().flat_map(|digit| coefficients.iter().map(|x| self.extended(&scalar, x, digit)).collect::<Vec<_>>()).collect();
-        let mut expected: Vec<Buffer> = (0..self.groups * self.columns).map(|_| scalar.scratch(basis.len())).collect();
-        let lefts: Vec<&Buffer> = xs.iter().collect();
-        scalar.factor_products(&mut expected, &lefts, &self.factors(&scalar, &slots), &picked, &rows, &basis);
+        let mut expected = scalar.scratch(self.groups * self.columns * basis.len());
+        scalar.factor_products(expected.view_mut(), &views(&xs), &self.factors(&scalar, &slots), &picked, &rows, &basis);
         for engine in engines(self.degree, &self.moduli) {
             let factors = self.factors(&engine, &slots);
             for with_values in [false, true] {
                 let inputs: Vec<GadgetInput> = coefficients
                     .iter()
                     .zip(&values)
-                    .map(|(coefficients, values)| GadgetInput { coefficients, values: with_values.then_some(values) })
+                    .map(|(x, values)| GadgetInput { coefficients: x.view(), values: with_values.then_some(values.view()) })
                     .collect();
-                let mut out: Vec<Buffer> = (0..expected.len()).map(|_| engine.scratch(basis.len())).collect();
-                engine.gadget_products(&mut out, &inputs, &extensions, &factors, &picked, &rows, &basis);
-                for (out, expected) in out.iter().zip(&expected) {
+                let mut out = engine.scratch(expected.rows());
+                engine.gadget_products(out.view_mut(), &inputs, &extensions, &factors, &picked, &rows, &basis);
+                for (out, expected) in polys(&engine, &out, basis.len()).iter().zip(polys(&engine, &expected, basis.len())) {
                     for (row, &modulus) in basis.iter().enumerate() {
                         assert!(
                             out.row(row) == expected.row(row),

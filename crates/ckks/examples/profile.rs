@@ -49,8 +49,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     time("multiply_plain with encoding", runs, || ev.multiply_plain(&x, &values))?;
     time("tensor", runs, || x.bundles()[0].tensor(&x.bundles()[0]))?;
     let switcher = params.switcher()?;
-    let mask = &x.bundles()[0].mask()[0];
-    time("mask to coefficients", runs, || mask.clone().into_coeff());
+    let mask = x.bundles()[0].mask().at(0);
+    time("mask to coefficients", runs, || mask.to_coeff());
     let digits = time("decompose", runs, || switcher.decompose(mask))?;
     println!("digits {}", digits.polys().len());
     time("multiply_rescale", runs, || ev.multiply_rescale(&x, &x))?;

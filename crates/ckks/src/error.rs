@@ -1,6 +1,7 @@
 //! What can go wrong in CKKS; each error names the numbers and the remedy.
 
 use clathrate_arith::ArithError;
+use clathrate_arith::text::counted;
 use clathrate_lattice::LatticeError;
 use clathrate_lattice::sampling::SamplingError;
 use thiserror::Error;
@@ -31,11 +32,9 @@ pub enum CkksError {
         reason: String,
     },
     /// A parameter set below the security threshold.
-    #[error(
-        "parameters have about {bits:.1} bits of security (dimension {dimension}, log2 QP = {log2_qp:.1}, {distribution}), below 128: {remedy}"
-    )]
+    #[error("{}: {remedy}", insecure_in_words(.bits, .dimension, .log2_qp, .distribution))]
     Insecure {
-        /// Estimated bits.
+        /// Estimated bits; 0 where the security table does not cover the key.
         bits: f64,
         /// Module dimension, degree times rank.
         dimension: usize,
@@ -143,6 +142,14 @@ pub enum CkksError {
         /// NaN or an infinity.
         value: f64,
     },
+    /// A function to be approximated has no finite value somewhere.
+    #[error("the function is {value} at x = {x}: a fit needs finite values on the whole domain; choose a domain without this point")]
+    FunctionNotFinite {
+        /// The point.
+        x: f64,
+        /// NaN or an infinity.
+        value: f64,
+    },
     /// Data too large for the scale and the modulus.
     #[error(
         "a value of magnitude {value:.4e} at scale 2^{log2_scale:.2} needs {needed:.1} bits, level {level} has room for {room:.1}: scale the data down or encrypt at a higher level"
@@ -234,7 +241,8 @@ pub enum CkksError {
     },
     /// Too low a level for a polynomial.
     #[error(
-        "a polynomial of degree {degree} takes {depth} levels here, the ciphertext is at level {level}: start from level {depth} or higher (these parameters have levels up to {max_level}), lower the degree, or use parameters with more levels"
+        "a polynomial of degree {degree} takes {} here, the ciphertext is at level {level}: start from level {depth} or higher (these parameters have levels up to {max_level}), lower the degree, or use parameters with more levels",
+        counted(*depth, "level")
     )]
     PolynomialDepth {
         /// The degree.
@@ -275,13 +283,13 @@ pub enum CkksError {
         available: String,
     },
     /// Objects of different parameters.
-    #[error("{what} was made for other parameters ({found} here, {expected} expected): use objects of one parameter set")]
+    #[error("{what} was made for other parameters: {found} instead of {expected}; use objects of one parameter set")]
     WrongParams {
         /// What does not fit.
         what: &'static str,
-        /// Digest of its parameters, short.
+        /// Name and digest of its parameters.
         found: String,
-        /// Digest expected, short.
+        /// Name and digest of the parameters expected.
         expected: String,
     },
     /// A key of another secret.
@@ -325,6 +333,7 @@ impl CkksError {
             Self::InvalidParams { .. } | Self::UnknownPreset { .. } | Self::Arith(_) => ErrorKind::Params,
             Self::Insecure { .. } => ErrorKind::Security,
             Self::NotFinite { .. }
+            | Self::FunctionNotFinite { .. }
             | Self::ValueTooLarge { .. }
             | Self::Overflow { .. }
             | Self::Empty { .. }
@@ -349,6 +358,16 @@ impl CkksError {
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Lattice(error) => lattice_kind(error),
         }
+    }
+}
+
+/// The estimate of a refused set; rounded down, so that 127.97 does not read as 128.
+fn insecure_in_words(bits: &f64, dimension: &usize, log2_qp: &f64, distribution: &str) -> String {
+    let key = format!("(dimension {dimension}, log2 QP = {log2_qp:.1}, {distribution})");
+    if *bits > 0.0 {
+        format!("parameters have an estimated {:.1} bits of security {key}, below 128", (bits * 10.0).floor() / 10.0)
+    } else {
+        format!("the security table does not cover these parameters {key}, which count as below 128 bits")
     }
 }
 

@@ -5,25 +5,26 @@
 
 use std::io::{Seek, Write};
 
-use clathrate_lattice::{Basis, Bundle, Eval, Level, MaskSeed, Poly, SwitchKey};
+use clathrate_lattice::{Basis, Bundle, Eval, Level, MaskSeed, Poly, PolyRef, SwitchKey};
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::error::CkksError;
-use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored, check_residues};
+use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Stored, check_residues};
 use crate::key_id::KeyId;
 use crate::keys::{EvaluationKeys, HeldKey, KeyAddress, KeyDefinition, KeyName, PublicKey, SecretKey};
 use crate::parameters::{Params, ParamsSpec, Runtime};
 use crate::shape::ModuleShape;
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
-    FileLabel { kind, parameter_digest: *params.digest(), insecure: params.is_insecure() }
+    let ParameterId { name: parameter_name, digest: parameter_digest } = params.parameter_id();
+    FileLabel { kind, parameter_name, parameter_digest, insecure: params.is_insecure() }
 }
 
 /// Checks kind, parameters and mark of an opened file.
 fn expect(reader: &FileReader<'_>, kind: FileKind, params: &Params) -> Result<(), CkksError> {
     reader.expect_kind(kind)?;
-    reader.expect_digest(params.digest())?;
+    reader.expect_parameters(&params.parameter_id())?;
     expect_mark(reader, params)
 }
 
@@ -56,11 +57,19 @@ fn unhex<const N: usize>(text: &str) -> Result<[u8; N], CkksError> {
 }
 
 /// Writes polynomials one after another as one section.
-fn write_polys<W: Write + Seek>(writer: &mut FileWriter<W>, name: &str, words_each: usize, polys: &[&Poly<Eval>]) -> Result<(), FileError> {
+fn write_polys<W: Write + Seek>(
+    writer: &mut FileWriter<W>,
+    name: &str,
+    words_each: usize,
+    polys: &[PolyRef<'_, Eval>],
+) -> Result<(), FileError> {
     writer.write_section(name, 8 * (words_each * polys.len()) as u64, |target| {
-        polys.iter().try_for_each(|poly| match clathrate_arith::mapped::little_endian_bytes(poly.data().host()) {
-            Some(bytes) => target.write_all(bytes),
-            None => poly.data().host().iter().try_for_each(|word| target.write_all(&word.to_le_bytes())),
+        polys.iter().try_for_each(|poly| {
+            let words = poly.download();
+            match clathrate_arith::mapped::little_endian_bytes(&words) {
+                Some(bytes) => target.write_all(bytes),
+                None => words.iter().try_for_each(|word| target.write_all(&word.to_le_bytes())),
+            }
         })
     })
 }
@@ -75,9 +84,7 @@ fn read_polys(reader: &FileReader<'_>, name: &str, params: &Params, basis: &Basi
         .chunks_exact(each)
         .map(|chunk| {
             check_residues(chunk, params.degree(), &moduli)?;
-            let mut data = ring.engine().scratch(basis.len());
-            data.host_mut().copy_from_slice(chunk);
-            Ok(Poly::from_buffer(ring, basis, data))
+            Ok(Poly::upload(ring, basis, |row, words| words.copy_from_slice(&chunk[row * words.len()..(row + 1) * words.len()])))
         })
         .collect()
 }
@@ -87,11 +94,7 @@ fn write_seeds<W: Write + Seek>(writer: &mut FileWriter<W>, seeds: &[MaskSeed]) 
 }
 
 fn read_seeds(reader: &FileReader<'_>, count: usize) -> Result<Vec<MaskSeed>, CkksError> {
-    let section = reader.section("seeds")?;
-    let (expected, found) = (32 * count as u64, section.bytes().len() as u64);
-    if expected != found {
-        return Err(FileError::SectionLength { name: "seeds".to_owned(), expected, found }.into());
-    }
+    let section = reader.section_of_length("seeds", 32 * count as u64)?;
     Ok(section.bytes().as_chunks::<32>().0.iter().map(|&seed| MaskSeed(seed)).collect())
 }
 
@@ -127,7 +130,7 @@ impl Params {
         reader.expect_kind(FileKind::Params)?;
         reader.verify_all()?;
         let params = Self::new(reader.metadata::<ParamsMetadata>()?.spec, runtime)?;
-        reader.expect_digest(params.digest())?;
+        reader.expect_parameters(&params.parameter_id())?;
         expect_mark(reader, &params)?;
         Ok(params)
     }
@@ -168,11 +171,7 @@ impl SecretKey {
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::SecretKey, params)?;
         let metadata: SecretKeyMetadata = reader.metadata()?;
-        let section = reader.section("secret")?;
-        let (expected, found) = ((params.degree() * params.rank()) as u64, section.bytes().len() as u64);
-        if expected != found {
-            return Err(FileError::SectionLength { name: "secret".to_owned(), expected, found }.into());
-        }
+        let section = reader.section_of_length("secret", (params.degree() * params.rank()) as u64)?;
         let coefficients = zeroize::Zeroizing::new(section.bytes().iter().map(|&byte| i64::from(byte.cast_signed())).collect::<Vec<_>>());
         if coefficients.iter().any(|c| c.abs() > 1) {
             return Err(inconsistent("a secret coefficient is not -1, 0 or 1"));
@@ -265,7 +264,7 @@ fn read_bundles(
         return seeds.into_iter().zip(bodies).map(|(seed, body)| Ok(Bundle::from_seed(seed, rank, vec![body])?)).collect();
     }
     let mut masks = read_polys(reader, "masks", params, basis, count * rank)?.into_iter();
-    bodies.into_iter().map(|body| Ok(Bundle::new(masks.by_ref().take(rank).collect(), vec![body])?)).collect()
+    bodies.into_iter().map(|body| Ok(Bundle::new(masks.by_ref().take(rank), [body])?)).collect()
 }
 
 /// Metadata of ciphertexts.
@@ -337,6 +336,7 @@ impl Ciphertext {
             level,
             scale: metadata.scale,
             bundles,
+            symbol: None,
         })
     }
 }
@@ -385,7 +385,7 @@ impl Stored for EvaluationKeys {
         write_seeds(writer, &self.iter().map(|(_, held)| held.key().seed()).collect::<Vec<_>>())?;
         for (index, (_, held)) in self.iter().enumerate() {
             let (key, entries) = (held.key(), held.key().entries());
-            let bodies: Vec<&Poly<Eval>> = entries.iter().flat_map(Bundle::bodies).collect();
+            let bodies: Vec<PolyRef<'_, Eval>> = entries.iter().flat_map(Bundle::bodies).collect();
             write_polys(writer, &key_section(index), key.basis().len() * key.ring().degree(), &bodies)?;
         }
         Ok(())

@@ -5,6 +5,7 @@ mod common;
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::parameters::Segment;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::{LatticeError, Level};
 use common::*;
@@ -350,7 +351,7 @@ fn specifications_out_of_range_are_refused() {
     let with = |edit: fn(&mut ParamsSpec)| {
         let mut spec = spec(base);
         edit(&mut spec);
-        Params::new(spec, &Runtime::default())
+        Params::new(spec, &common::base_runtime())
     };
     assert!(with(|_| ()).is_ok());
     assert_refused!(with(|s| s.degree = 0), CkksError::InvalidParams { .. }, "degree 0", "2^3 to 2^17");
@@ -361,13 +362,13 @@ fn specifications_out_of_range_are_refused() {
     assert_refused!(with(|s| s.rank = 65), CkksError::InvalidParams { .. }, "rank 65", "1 to 64");
     assert_refused!(with(|s| s.steps.clear()), CkksError::InvalidParams { .. }, "at least one step");
     assert_refused!(with(|s| s.steps[1].clear()), CkksError::InvalidParams { .. }, "at least one prime");
-    assert_refused!(with(|s| s.steps[0][0] = 61), CkksError::InvalidParams { .. }, "61 bits", "60 bits");
-    assert_refused!(with(|s| s.special[0] = 3), CkksError::InvalidParams { .. }, "3 bits", "8 to 60");
-    assert_refused!(with(|s| s.special = vec![40; 254]), CkksError::InvalidParams { .. }, "257 primes", "256");
+    assert_refused!(with(|s| s.steps[0][0] = 61.0), CkksError::InvalidParams { .. }, "61 bits", "60 bits");
+    assert_refused!(with(|s| s.special[0] = 3.0), CkksError::InvalidParams { .. }, "3 bits", "8 to 60");
+    assert_refused!(with(|s| s.special = vec![40.0; 254]), CkksError::InvalidParams { .. }, "257 primes", "256");
     for (scale, shown) in [(f64::NAN, "NaN"), (f64::INFINITY, "inf"), (-40.0, "-40"), (0.0, "0"), (121.0, "121")] {
         let mut spec = spec(base);
         spec.log2_scale = scale;
-        assert_refused!(Params::new(spec, &Runtime::default()), CkksError::InvalidParams { .. }, shown, "4 to 120");
+        assert_refused!(Params::new(spec, &common::base_runtime()), CkksError::InvalidParams { .. }, shown, "4 to 120");
     }
     assert_refused!(with(|s| s.log2_scale = 90.0), CkksError::InvalidParams { .. }, "90", "no room");
     assert_refused!(with(|s| s.secret_weight = Some(0)), CkksError::InvalidParams { .. }, "secret_weight 0", "64");
@@ -375,12 +376,12 @@ fn specifications_out_of_range_are_refused() {
     for bits in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let mut spec = spec(base);
         spec.digit_bits = Some(bits);
-        assert_refused!(Params::new(spec, &Runtime::default()), CkksError::InvalidParams { .. }, "digit_bits");
+        assert_refused!(Params::new(spec, &common::base_runtime()), CkksError::InvalidParams { .. }, "digit_bits");
     }
     assert_refused!(with(|s| s.digit_bits = Some(500.0)), CkksError::Lattice(LatticeError::DigitTooLarge { .. }), "40");
-    assert_refused!(with(|s| s.special = vec![20]), CkksError::Lattice(LatticeError::DigitTooLarge { .. }), "30");
-    assert_refused!(Params::preset("no such", &Runtime::default()), CkksError::UnknownPreset { .. }, "no such", "n14", "matmul");
-    let isa = Runtime { isa: Some("abacus".to_owned()), ..Runtime::default() };
+    assert_refused!(with(|s| s.special = vec![20.0]), CkksError::Lattice(LatticeError::DigitTooLarge { .. }), "30");
+    assert_refused!(Params::preset("no such", &common::base_runtime()), CkksError::UnknownPreset { .. }, "no such", "n14", "matmul");
+    let isa = Runtime { isa: Some("abacus".to_owned()), ..common::base_runtime() };
     assert_refused!(Params::preset("insecure_tiny", &isa), CkksError::Arith(_), "abacus");
 }
 
@@ -413,7 +414,28 @@ fn random_specifications_never_panic_and_what_they_make_works() {
     let mut dice = Dice(7);
     let (mut accepted, mut refused) = (0, 0);
     for round in 0..4000 {
-        let bits = [0u32, 1, 5, 8, 10, 12, 13, 20, 29, 30, 31, 40, 45, 50, 59, 60, 61, u32::MAX];
+        let bits = [
+            0.0,
+            1.0,
+            5.0,
+            8.0,
+            10.0,
+            12.7,
+            13.0,
+            20.0,
+            28.6,
+            30.0,
+            31.0,
+            40.0,
+            45.8,
+            50.0,
+            59.9,
+            60.0,
+            61.0,
+            -3.0,
+            f64::from(u32::MAX),
+            1e300,
+        ];
         let step = |dice: &mut Dice| (0..dice.pick(&[0usize, 1, 1, 1, 2, 3])).map(|_| dice.pick(&bits[2..16])).collect::<Vec<_>>();
         let mut spec = ParamsSpec {
             name: dice.pick(&["", "a", "\u{1F980}\n", "x"]).to_owned(),
@@ -424,6 +446,7 @@ fn random_specifications_never_panic_and_what_they_make_works() {
             temporary: Vec::new(),
             temporary_rank: None,
             relative: None,
+            segments: Vec::new(),
             log2_scale: dice.pick(&[4.0, 10.5, 20.0, 30.0, 39.9, 40.0, 60.0, 80.0, 119.0]),
             secret_weight: dice.pick(&[None, None, Some(1usize), Some(8), Some(64), Some(usize::MAX)]),
             ephemeral_weight: if dice.below(8) == 0 { dice.pick(&[Some(0usize), Some(4), Some(4), Some(usize::MAX)]) } else { None },
@@ -433,7 +456,7 @@ fn random_specifications_never_panic_and_what_they_make_works() {
             below_128: dice.below(2) == 0,
         };
         match dice.below(8) {
-            0 => (spec.temporary, spec.temporary_rank) = (vec![30; dice.below(4) as usize], Some(spec.rank + 1 + dice.below(2) as usize)),
+            0 => (spec.temporary, spec.temporary_rank) = (vec![30.0; dice.below(4) as usize], Some(spec.rank + 1 + dice.below(2) as usize)),
             1 => {
                 (spec.temporary, spec.temporary_rank) = (step(&mut dice), dice.pick(&[None, Some(0), Some(3), Some(129), Some(usize::MAX)]))
             }
@@ -451,13 +474,22 @@ fn random_specifications_never_panic_and_what_they_make_works() {
             4 => spec.special = vec![dice.pick(&bits); dice.below(300) as usize],
             _ => (),
         }
+        if dice.below(4) == 0 {
+            let last = spec.steps.len() - 1;
+            let cut = dice.below(spec.steps.len() as u64) as usize;
+            let mut segment =
+                |name: &str, levels| Segment { name: name.to_owned(), log2_scale: dice.pick(&[4.0, 10.5, 28.6, 40.0, 60.0]), levels };
+            spec.segments = vec![segment("low", (0, cut)), segment("high", (cut + 1, last))];
+            spec.segments.truncate(if cut < last { 2 } else { 1 });
+            spec.log2_scale = dice.pick(&[0.0, 0.0, 0.0, spec.log2_scale]);
+        }
         // Through the text form as well, where numbers have one.
         if let Ok(text) = toml::to_string(&spec)
             && spec.log2_scale.is_finite()
         {
             assert_eq!(toml::from_str::<ParamsSpec>(&text).expect("what was written reads"), spec, "{text}");
         }
-        let Ok(params) = Params::new(spec.clone(), &Runtime::default()) else {
+        let Ok(params) = Params::new(spec.clone(), &common::base_runtime()) else {
             refused += 1;
             continue;
         };
@@ -513,7 +545,7 @@ fn random_specification_texts_never_panic() {
         if let Ok(spec) = toml::from_str::<ParamsSpec>(&text) {
             parsed += 1;
             if spec.degree <= 1024 {
-                let _ = Params::new(spec, &Runtime::default());
+                let _ = Params::new(spec, &common::base_runtime());
             }
         }
     }

@@ -6,10 +6,10 @@ mod common;
 
 use allocation::peak_of;
 use clathrate_ckks::error::ErrorKind;
-use clathrate_ckks::file::{FileError, FileReader, FileWriter, Stored};
+use clathrate_ckks::file::{FileError, FileLabel, FileReader, FileWriter, Stored};
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Params, PublicKey, Runtime, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Params, PublicKey, SecretKey};
 use clathrate_lattice::Level;
 use common::*;
 use rustfft::num_complex::Complex64;
@@ -26,7 +26,7 @@ fn read_ciphertext(bytes: &[u8], params: &Params) -> Result<Ciphertext, CkksErro
 fn read(kind: &str, bytes: &[u8], params: &Params) -> Result<(), CkksError> {
     let reader = FileReader::from_bytes(bytes)?;
     match kind {
-        "params" => Params::from_reader(&reader, &Runtime::default()).map(drop),
+        "params" => Params::from_reader(&reader, &common::base_runtime()).map(drop),
         "secret" => SecretKey::from_reader(&reader, params).map(drop),
         "public" => PublicKey::from_reader(&reader, params).map(drop),
         "evaluation" => EvaluationKeys::from_reader(&reader, params).map(drop),
@@ -53,9 +53,9 @@ fn samples(params: &Params, sk: &SecretKey) -> Vec<(&'static str, Vec<u8>)> {
 /// The same container with metadata and sections changed, checksums made right again: a hostile writer.
 fn forged(bytes: &[u8], metadata: impl FnOnce(&mut Value), section: impl Fn(&str, &mut Vec<u8>)) -> Vec<u8> {
     let reader = FileReader::from_bytes(bytes).expect("readable");
-    let mut value: Value = serde_json::from_str(reader.metadata_text()).expect("json");
+    let mut value: Value = reader.metadata().expect("json");
     metadata(&mut value);
-    let mut writer = FileWriter::in_memory(*reader.label(), &value).expect("writer");
+    let mut writer = FileWriter::in_memory(reader.label().clone(), &value).expect("writer");
     for info in reader.sections() {
         let mut data = reader.section(info.name()).expect("there").bytes().to_vec();
         section(info.name(), &mut data);
@@ -80,7 +80,7 @@ fn parameters_and_keys_come_back_equal() {
         let params = params(name);
         let sk = secret(&params, 1);
         let bytes = params.to_file_bytes().expect("file");
-        let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &Runtime::default()).expect("parameters");
+        let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &common::base_runtime()).expect("parameters");
         assert_eq!((&read, read.spec()), (&params, params.spec()));
         let bytes = sk.to_file_bytes().expect("file");
         let again = SecretKey::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &read).expect("secret");
@@ -180,7 +180,32 @@ fn every_kind_is_refused_as_every_other_and_under_other_parameters() {
         if *kind != "params" {
             let error = read(kind, bytes, &there).expect_err("other parameters");
             assert_eq!(error.kind(), ErrorKind::WrongParams);
-            assert!(error.to_string().contains("use the parameters it was made with"), "{error}");
+            let text = error.to_string();
+            assert!(text.contains("made for parameters \"insecure_tiny\" (digest "), "{text}");
+            assert!(text.contains("these are \"insecure_rank2\" (digest "), "{text}");
+            assert!(text.contains("use the parameters it was made with"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn files_that_do_not_name_their_parameters_are_read() {
+    let (here, there) = (params("insecure_tiny"), params("insecure_rank2"));
+    let sk = secret(&here, 6);
+    for (kind, bytes) in samples(&here, &sk) {
+        let reader = FileReader::from_bytes(&bytes).expect("readable");
+        assert_eq!(reader.label().parameter_name.as_deref(), Some("insecure_tiny"), "{kind}");
+        let label = FileLabel { parameter_name: None, ..reader.label().clone() };
+        let mut writer = FileWriter::in_memory(label, &reader.metadata::<Value>().expect("json")).expect("writer");
+        for info in reader.sections() {
+            writer.add_section(info.name(), reader.section(info.name()).expect("there").bytes()).expect("section");
+        }
+        let unnamed = writer.finish().expect("finished");
+        assert!(!FileReader::from_bytes(&unnamed).expect("readable").metadata_text().contains("\"parameters\""), "{kind}");
+        read(kind, &unnamed, &here).expect("the name is for messages only");
+        if kind != "params" {
+            let text = read(kind, &unnamed, &there).expect_err("other parameters").to_string();
+            assert!(text.contains("parameters without a name (digest ") && text.contains("\"insecure_rank2\""), "{text}");
         }
     }
 }
@@ -465,8 +490,8 @@ fn a_forged_mark_of_security_is_refused() {
     let sk = secret(&params, 13);
     for (kind, bytes) in samples(&params, &sk) {
         let reader = FileReader::from_bytes(&bytes).expect("readable");
-        let label = clathrate_ckks::file::FileLabel { insecure: false, ..*reader.label() };
-        let metadata: Value = serde_json::from_str(reader.metadata_text()).expect("json");
+        let label = FileLabel { insecure: false, ..reader.label().clone() };
+        let metadata: Value = reader.metadata().expect("json");
         let mut writer = FileWriter::in_memory(label, &metadata).expect("writer");
         for info in reader.sections() {
             writer.add_section(info.name(), reader.section(info.name()).expect("there").bytes()).expect("section");

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use clathrate_arith::GaloisElement;
 use clathrate_ckks::keys::{KeyAddress, KeyName, Operation, Reach, SecretName};
-use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
+use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, ParamsSpec, SecretKey};
 use clathrate_lattice::{Level, SecretDistribution, SecretRng};
 use common::{params, quiet, secret};
 
 fn with_ephemeral(degree: usize, weight: usize, special: Option<usize>) -> Result<Params, CkksError> {
     let spec = ParamsSpec { ephemeral_weight: Some(weight), ephemeral_special: special, degree, ..params("insecure_small").spec().clone() };
-    Params::new(spec, &Runtime::default())
+    Params::new(spec, &common::base_runtime())
 }
 
 fn all_names(degree: usize) -> Vec<KeyName> {
@@ -159,13 +159,14 @@ fn ephemeral_secrets_are_gated_by_the_moduli_of_their_own_keys() {
         ephemeral_special: special,
         ..clathrate_ckks::parameters::preset("n15").expect("a preset")
     };
-    let dense = Params::preset("n15", &Runtime::default()).expect("a preset");
-    for (weight, special) in [(32, 1), (32, 2), (64, 2)] {
+    let dense = Params::preset("n15", &common::base_runtime()).expect("a preset");
+    for (weight, special) in [(32, 1), (32, 2), (32, 3), (64, 2), (64, 3)] {
         let chain = dense.chain();
         let log2_qp = chain.basis(Level(0)).log2(chain.ring())
             + chain.special_basis().indices()[..special].iter().map(|&i| (chain.ring().moduli()[i].value() as f64).log2()).sum::<f64>();
         let bits = clathrate_lattice::security::estimated_bits(dense.degree(), log2_qp, SecretDistribution::FixedWeight(weight));
-        let made = Params::new(spec(weight, Some(special)), &Runtime::default());
+        let made = Params::new(spec(weight, Some(special)), &common::base_runtime());
+        assert_eq!(made.is_ok(), (weight, special) != (32, 3), "weight {weight}, {special} special primes");
         match made {
             Ok(params) => {
                 let encapsulation = params.encapsulation().expect("there");
@@ -183,11 +184,14 @@ fn ephemeral_secrets_are_gated_by_the_moduli_of_their_own_keys() {
         }
     }
     // A weight that has no room at all.
-    let error = Params::new(spec(2, None), &Runtime::default()).expect_err("weight 2");
+    let error = Params::new(spec(2, None), &common::base_runtime()).expect_err("weight 2");
     assert!(matches!(error, CkksError::Insecure { .. }), "{error}");
+    assert!(error.to_string().contains("weight 32 of dimension 32768, which has 128 bits up to log2 QP = 164"), "{error}");
+    let marked = Params::new(ParamsSpec { insecure: true, ..spec(2, None) }, &common::base_runtime()).expect("marked").explain();
+    assert!(marked.security_bits == 0.0 && marked.nearest_covered.is_some_and(|words| words.contains("weight 32 of dimension 32768")));
     for (weight, special) in [(0, None), (usize::MAX, None), (32, Some(0)), (32, Some(99))] {
         assert!(
-            matches!(Params::new(spec(weight, special), &Runtime::default()), Err(CkksError::InvalidParams { .. })),
+            matches!(Params::new(spec(weight, special), &common::base_runtime()), Err(CkksError::InvalidParams { .. })),
             "{weight} {special:?}"
         );
     }
@@ -269,4 +273,17 @@ fn secret_keys_keep_their_other_secrets_in_files() {
     let name = SecretName::Ephemeral;
     assert_eq!(owner.named(name).expect("there").all_coefficients(), again.named(name).expect("there").all_coefficients());
     assert!(!format!("{owner:?}").contains("seed"), "{owner:?}");
+}
+
+#[test]
+fn explanations_have_a_security_line_for_every_secret() {
+    let params = with_ephemeral(256, 16, None).expect("params");
+    let figures = params.explain();
+    let names: Vec<&str> = figures.secrets.iter().map(|secret| secret.name).collect();
+    assert_eq!(names, ["main", "ephemeral"]);
+    assert_eq!(figures.secrets[1].security_bits, params.encapsulation().expect("there").security_bits);
+    assert!(figures.secrets[1].log2_qp < figures.secrets[0].log2_qp);
+    assert!(figures.to_string().contains("secret \"ephemeral\"") && figures.to_string().contains("weight 16"), "{figures}");
+    let dpad = common::params("insecure_dpad").explain();
+    assert_eq!(dpad.secrets.iter().map(|secret| secret.name).collect::<Vec<_>>(), ["main", "temporary"]);
 }

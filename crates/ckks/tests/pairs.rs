@@ -150,7 +150,7 @@ fn parameters_built_twice_from_one_specification_are_one_parameter_set() {
 
 #[test]
 fn threads_change_no_bit() {
-    let runtime = |threads| Runtime { threads: Some(threads), ..Runtime::default() };
+    let runtime = |threads| Runtime { threads: Some(threads), ..common::base_runtime() };
     let results: Vec<_> = [1, 2, 3]
         .map(|threads| {
             let params = Params::preset("insecure_tiny", &runtime(threads)).expect("preset");

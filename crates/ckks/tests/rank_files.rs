@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, SecretKey};
 use common::*;
 
 fn all_needs(params: &Params) -> KeyNeeds {
@@ -64,7 +64,7 @@ fn relatives_and_their_keys_come_back_equal() {
     let root = params("insecure_dpad");
     let rlwe = root.relative(root.rlwe_shape()).expect("degree 1024");
     let bytes = rlwe.to_file_bytes().expect("file");
-    let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &Runtime::default()).expect("parameters");
+    let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &common::base_runtime()).expect("parameters");
     assert_eq!(read, rlwe);
     let owner = secret(&root, 1).relative(&rlwe).expect("key");
     let bytes = owner.to_file_bytes().expect("file");

@@ -6,7 +6,7 @@ use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::keys::{KeyAddress, KeyName};
 use clathrate_ckks::parameters::{preset, preset_names};
-use clathrate_ckks::{CkksError, Encoding, KeyNeeds, ModuleShape, Params, Runtime};
+use clathrate_ckks::{CkksError, Encoding, KeyNeeds, ModuleShape, Params};
 use clathrate_lattice::Level;
 use clathrate_lattice::security::estimated_bits;
 use common::*;
@@ -51,21 +51,21 @@ fn every_shape_of_a_secure_set_has_the_bits_of_its_root_and_not_a_level_more() {
 #[test]
 fn insecure_temporary_ranks_are_refused_with_the_remedy() {
     let mut spec = preset("dpad_n13_r2").expect("preset");
-    spec.temporary.push(44);
-    spec.temporary.push(44);
-    let error = Params::new(spec.clone(), &Runtime::default()).expect_err("too long a modulus at rank 3");
+    spec.temporary.push(44.0);
+    spec.temporary.push(44.0);
+    let error = Params::new(spec.clone(), &common::base_runtime()).expect_err("too long a modulus at rank 3");
     assert!(matches!(error, CkksError::Insecure { dimension: 24576, .. }), "{error}");
     for part in ["temporary_rank 3", "raise it to 4", "`temporary`"] {
         assert!(error.to_string().contains(part), "{error}");
     }
     spec.temporary_rank = Some(4);
-    assert!(Params::new(spec.clone(), &Runtime::default()).expect("rank 4 has room").security_bits() >= 128.0);
+    assert!(Params::new(spec.clone(), &common::base_runtime()).expect("rank 4 has room").security_bits() >= 128.0);
     spec.temporary_rank = Some(2);
-    assert!(Params::new(spec.clone(), &Runtime::default()).expect_err("no higher").to_string().contains("use 3 to 128"));
+    assert!(Params::new(spec.clone(), &common::base_runtime()).expect_err("no higher").to_string().contains("use 3 to 128"));
     spec.temporary_rank = None;
-    assert!(Params::new(spec.clone(), &Runtime::default()).expect_err("primes without a rank").to_string().contains("temporary_rank"));
+    assert!(Params::new(spec.clone(), &common::base_runtime()).expect_err("primes without a rank").to_string().contains("temporary_rank"));
     (spec.temporary_rank, spec.temporary) = (Some(3), Vec::new());
-    assert!(Params::new(spec, &Runtime::default()).expect_err("a rank without primes").to_string().contains("temporary"));
+    assert!(Params::new(spec, &common::base_runtime()).expect_err("a rank without primes").to_string().contains("temporary"));
 }
 
 #[test]
@@ -116,19 +116,32 @@ fn shapes_that_no_move_leads_to_are_refused() {
     assert_eq!(rlwe.relative(root.shape()).expect("back"), root);
     assert_eq!(rlwe.root().expect("root"), root);
     assert_ne!(rlwe, root);
-    let again = Params::new(rlwe.spec().clone(), &Runtime::default()).expect("from its own specification");
+    let again = Params::new(rlwe.spec().clone(), &common::base_runtime()).expect("from its own specification");
     assert_eq!(again, rlwe);
 }
 
 #[test]
-fn a_cut_of_a_sparse_secret_without_an_estimate_is_refused_at_every_level() {
-    let mut spec = preset("dpad_n13_r4").expect("preset");
-    (spec.secret_weight, spec.temporary_rank, spec.temporary) = (Some(192), None, Vec::new());
-    spec.steps.truncate(10);
-    let root = Params::new(spec, &Runtime::default()).expect("192 of 2^15 at log2 QP below 810");
+fn cuts_of_a_sparse_secret_are_gated_by_the_least_weight_that_they_have() {
+    let sparse = |weight: usize| {
+        let mut spec = preset("dpad_n13_r4").expect("preset");
+        (spec.secret_weight, spec.temporary_rank, spec.temporary) = (Some(weight), None, Vec::new());
+        spec.steps.truncate(10);
+        Params::new(spec, &common::base_runtime()).expect("log2 QP is below 600, weight 128 has room for 669")
+    };
+    // Half of a secret of weight 192 counts as weight 54, six deviations below 96: log2 QP = 181 at 2^14, and level 0 has 186.
+    let root = sparse(192);
     assert!(root.security_bits() >= 128.0);
-    let error = root.at_rank(2).expect_err("weight 96 or less at 2^14");
-    assert!(error.to_string().contains("no level is secure"), "{error}");
+    let error = root.at_rank(2).expect_err("no level").to_string();
+    for part in ["no level is secure", "log2 QP = 186", "allow 181", "secret of weight 54"] {
+        assert!(error.contains(part), "{error}");
+    }
+    // Weight 200 counts as 57 there, which allows 195.
+    let half = sparse(200).at_rank(2).expect("level 0 is secure");
+    assert_eq!(half.max_level(), Level(0));
+    assert!((128.0..160.0).contains(&half.security_bits()), "{}", half.security_bits());
+    // Weight 128 counts as 30, lighter than the table: the error names the nearest weight.
+    let error = sparse(128).at_rank(2).expect_err("not covered").to_string();
+    assert!(error.contains("no level is secure") && error.contains("weight 32 of dimension 16384"), "{error}");
     // Without a cut there is no doubt about the weight.
     let rlwe = root.relative(root.rlwe_shape()).expect("degree 2^15");
     assert_eq!((rlwe.security_bits(), rlwe.max_level()), (root.security_bits(), root.max_level()));

@@ -1,5 +1,7 @@
 //! Ranks and degrees as directions: products and rotations through a temporary rank, reductions, conversions, at toy parameters.
 
+mod common;
+
 use std::sync::Arc;
 
 use clathrate_ckks::keys::Reach;
@@ -12,7 +14,7 @@ fn nothing(_: usize, _: usize) -> bool {
 }
 
 fn params(name: &str) -> Params {
-    Params::preset(name, &Runtime::default()).expect("preset")
+    Params::preset(name, &common::base_runtime()).expect("preset")
 }
 
 fn key(params: &Params) -> SecretKey {
@@ -173,13 +175,13 @@ fn ring_switching_is_extract_reduce_embed() {
 fn polynomials_follow_a_schedule_of_ranks() {
     use clathrate_ckks::{Polynomial, PolynomialBasis, RankSteps};
     // As made, reductions pay from some level on.
-    let runtime = Runtime { switching: clathrate_ckks::parameters::Switching::AsMade, ..Runtime::default() };
+    let runtime = Runtime { switching: clathrate_ckks::parameters::Switching::AsMade, ..common::base_runtime() };
     let params = Params::preset("insecure_dpad", &runtime).expect("preset");
     let owner = key(&params);
     let coefficients: Vec<f64> = (0..16).map(|i| 0.3 / f64::from(i + 1) * if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
     let polynomial = Polynomial::new(coefficients, PolynomialBasis::Chebyshev, (-1.0, 1.0)).expect("polynomial");
     let values = numbers(128);
-    let expected: Vec<f64> = values.iter().map(|&x| polynomial.evaluate(x)).collect();
+    let expected: Vec<f64> = values.iter().map(|&x| polynomial.evaluate_real(x)).collect();
     let level = Level(6);
     for steps in [RankSteps::Halves, RankSteps::Single] {
         let plan = polynomial.plan(&params, level).expect("plan").with_rank_schedule(steps).expect("schedule");

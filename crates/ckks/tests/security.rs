@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
 
@@ -9,19 +10,19 @@ use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::{preset, preset_names};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, KeyNeeds, Params, Runtime, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, KeyNeeds, Params, SecretKey};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::{Bundle, Eval, Poly, SecretRng};
 use common::*;
 
 /// Bits of `spec` from its nominal sizes: an upper bound of log QP that needs no tables; the least of its ranks.
 fn nominal_bits(spec: &clathrate_ckks::ParamsSpec) -> (f64, f64) {
-    let log2_qp: u32 = spec.steps.iter().flatten().chain(&spec.special).sum();
+    let log2_qp: f64 = spec.steps.iter().flatten().chain(&spec.special).sum();
     // A prime near 2^b may exceed it; one thousandth of a bit in all is far more than that.
-    let log2_qp = f64::from(log2_qp) + 1e-3;
+    let log2_qp = log2_qp + 1e-3;
     let bits = estimated_bits(spec.degree * spec.rank, log2_qp, spec.distribution());
     let temporary = spec.temporary_rank.map(|rank| {
-        let longer = log2_qp + f64::from(spec.temporary.iter().sum::<u32>());
+        let longer = log2_qp + spec.temporary.iter().sum::<f64>();
         estimated_bits(spec.degree * rank, longer, spec.distribution())
     });
     (log2_qp, temporary.map_or(bits, |temporary| bits.min(temporary)))
@@ -37,7 +38,7 @@ fn every_unmarked_preset_has_128_bits_and_every_mark_is_needed() {
         let mut log2_qp = nominal;
         // Built sets say for themselves; the large ones are built in the full-size tests, unless the thousandth of a bit decides.
         if spec.degree <= 1 << 13 || (bits - 128.0).abs() < 1e-3 {
-            let params = Params::new(spec.clone(), &Runtime::default()).expect("preset");
+            let params = Params::new(spec.clone(), &common::base_runtime()).expect("preset");
             assert_eq!(params.is_insecure(), spec.insecure || spec.below_128, "{name}");
             assert!(params.log2_qp() <= nominal && params.log2_qp() > nominal - 1.0, "{name}: {} for {nominal}", params.log2_qp());
             (log2_qp, bits) = (params.log2_qp(), params.security_bits());
@@ -58,7 +59,7 @@ fn every_unmarked_preset_has_128_bits_and_every_mark_is_needed() {
 #[test]
 fn insecure_specification_without_the_mark_is_refused_with_numbers_and_remedy() {
     let text = "name = \"short\"\ndegree = 1024\nsteps = [[30, 30], [40]]\nspecial = [42, 42]\nlog2_scale = 40\n";
-    let refused = Params::new(spec(text), &Runtime::default());
+    let refused = Params::new(spec(text), &common::base_runtime());
     assert_refused!(
         refused,
         CkksError::Insecure { dimension: 1024, .. },
@@ -69,9 +70,9 @@ fn insecure_specification_without_the_mark_is_refused_with_numbers_and_remedy() 
         "insecure = true"
     );
     // `below_128` is no way around it.
-    let refused = Params::new(spec(&format!("{text}below_128 = true\n")), &Runtime::default());
+    let refused = Params::new(spec(&format!("{text}below_128 = true\n")), &common::base_runtime());
     assert_refused!(refused, CkksError::Insecure { bits, .. } if bits < 110.0, "128");
-    assert!(Params::new(spec(&format!("{text}insecure = true\n")), &Runtime::default()).is_ok());
+    assert!(Params::new(spec(&format!("{text}insecure = true\n")), &common::base_runtime()).is_ok());
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn below_128_accepts_110_bits_and_not_less() {
         format!("name = \"edge\"\ndegree = 4096\nsteps = [[30], [30]]\nspecial = {special}\nlog2_scale = 30\n{mark}")
     };
     // Dimension 4096 has 128 bits at log2 QP <= 106.
-    let new = |special: &str, mark: &str| Params::new(spec(&text(special, mark)), &Runtime::default());
+    let new = |special: &str, mark: &str| Params::new(spec(&text(special, mark)), &common::base_runtime());
     assert!(new("[45]", "").is_ok(), "105 bits");
     let between = new("[56]", "below_128 = true").expect("116 bits of modulus are above 110 bits of security");
     assert!((110.0..128.0).contains(&between.security_bits()), "{}", between.security_bits());
@@ -93,10 +94,10 @@ fn below_128_accepts_110_bits_and_not_less() {
 fn the_key_modulus_is_gated_with_its_special_primes() {
     let text =
         |special: &str| format!("name = \"key\"\ndegree = 8192\nsteps = [[30, 30], [40], [40]]\nspecial = {special}\nlog2_scale = 40\n");
-    let ciphertext_only = Params::new(spec(&text("[]")), &Runtime::default()).expect("140 bits are secure at 8192");
+    let ciphertext_only = Params::new(spec(&text("[]")), &common::base_runtime()).expect("140 bits are secure at 8192");
     assert!(ciphertext_only.security_bits() >= 128.0);
     // Q alone passes, QP is 230 > 214.
-    assert_refused!(Params::new(spec(&text("[45, 45]")), &Runtime::default()), CkksError::Insecure { log2_qp, .. } if log2_qp > 229.0, "<= 214");
+    assert_refused!(Params::new(spec(&text("[45, 45]")), &common::base_runtime()), CkksError::Insecure { log2_qp, .. } if log2_qp > 229.0, "<= 214");
 }
 
 #[test]
@@ -104,25 +105,53 @@ fn sparse_weights_are_gated_by_their_own_estimates() {
     let text = |degree: usize, special: &str, weight: &str| {
         format!("name = \"sparse\"\ndegree = {degree}\nsteps = [[30, 30], [40]]\nspecial = {special}\nlog2_scale = 40\n{weight}")
     };
-    let new = |degree, special: &str, weight: &str| Params::new(spec(&text(degree, special, weight)), &Runtime::default());
+    let new = |degree, special: &str, weight: &str| Params::new(spec(&text(degree, special, weight)), &common::base_runtime());
     assert!(new(8192, "[42, 42]", "").is_ok());
-    // A sparse secret that nobody estimated counts as nothing.
-    for weight in [1, 64, 192, 2000] {
+    // Weights 128 and 192 have room for 167 and 187 bits, so weight 183 for the 184 of this modulus and weight 182 for 183.
+    for weight in [32, 64, 128, 182] {
         let refused = new(8192, "[42, 42]", &format!("secret_weight = {weight}\n"));
-        assert_refused!(refused, CkksError::Insecure { .. }, &format!("secret of weight {weight}"), "8192");
+        assert_refused!(refused, CkksError::Insecure { bits, .. } if bits > 0.0, &format!("secret of weight {weight}"), "8192", "log2 QP <=");
     }
-    // A secret nearer to binary than ternary either.
-    assert_refused!(new(8192, "[42, 42]", "secret_weight = 8192\n"), CkksError::Insecure { .. }, "weight 8192");
-    // The paper's weight is a uniform ternary secret's: 2730 of 4096 would do, of 8192 it is sparse and stands on its own run.
+    for weight in [183, 192, 256, 2000, 2730] {
+        let accepted = new(8192, "[42, 42]", &format!("secret_weight = {weight}\n")).expect("in the table");
+        assert!((128.0..150.0).contains(&accepted.security_bits()), "weight {weight}: {}", accepted.security_bits());
+    }
+    // Lighter secrets, and those nearer to binary than to ternary ones, are not in the table: the error names what is.
+    for (weight, nearest) in
+        [(1, "weight 32 of dimension 8192, which has 128 bits up to log2 QP = 37"), (8192, "weight 6144 of dimension 8192")]
+    {
+        let refused = new(8192, "[42, 42]", &format!("secret_weight = {weight}\n"));
+        let named = format!("secret of weight {weight}");
+        assert_refused!(refused, CkksError::Insecure { .. }, "does not cover", &named, nearest, "change secret_weight", "insecure = true");
+    }
+    // Weight 2730 of 8192 has what weight 1024 has: 128 * 212 / log2 QP bits, less half a bit.
     let paper = params("paper_pcmm");
-    assert!(paper.security_bits() >= 128.0 && paper.log2_qp() < 153.0);
-    let wider = new(8192, "[42, 42]", "secret_weight = 2730\n");
-    assert_refused!(wider, CkksError::Insecure { .. }, "weight 2730");
-    // With h = 192 at 2^16 the estimator's last secure point is below log2 QP = 1640.
+    let bound = 128.0 * 212.0 / paper.log2_qp() - 0.5;
+    assert!((bound - 0.1..=bound).contains(&paper.security_bits()), "{} for {bound}", paper.security_bits());
+    assert!((178.0..179.0).contains(&paper.security_bits()) && paper.log2_qp() < 152.1);
+    // Weight 192 at 2^16 has room for 1481 bits: not for the chain of `n16`, nor for Lattigo's default of 1546.
     let mut large = preset("n16").expect("preset");
     large.secret_weight = Some(192);
-    large.special.extend([45, 45]);
-    assert_refused!(Params::new(large, &Runtime::default()), CkksError::Insecure { .. }, "weight 192", "65536");
+    large.special.extend([45.0, 45.0]);
+    assert_refused!(Params::new(large, &common::base_runtime()), CkksError::Insecure { .. }, "weight 192", "65536", "<= 1481");
+}
+
+#[test]
+fn parameters_outside_the_table_are_explained_by_the_nearest_inside() {
+    let text = "name = \"short\"\ndegree = 64\nsteps = [[30, 30], [40]]\nspecial = [42, 42]\nlog2_scale = 40\n";
+    let nearest = "uniform ternary secret of dimension 1024, which has 128 bits up to log2 QP = 26";
+    assert_refused!(Params::new(spec(text), &common::base_runtime()), CkksError::Insecure { .. }, "does not cover", "below 128", nearest);
+    let explained = Params::new(spec(&format!("{text}insecure = true\n")), &common::base_runtime()).expect("marked").explain();
+    assert_eq!(explained.security_bits, 0.0);
+    assert!(explained.nearest_covered.as_ref().is_some_and(|words| words.contains(nearest)), "{:?}", explained.nearest_covered);
+    let printed = explained.to_string();
+    assert!(printed.contains("no estimate") && printed.contains(nearest) && printed.contains("below 128"), "{printed}");
+    assert!(!printed.contains(" 0.0 bits"), "{printed}");
+    // With a temporary rank, too.
+    let explained = params("insecure_dpad").explain();
+    assert!(!explained.to_string().contains(" 0.0 bits") && !explained.to_string().contains(", 0.0 at"), "{explained}");
+    assert!(explained.security_bits == 0.0 && explained.nearest_covered.is_some_and(|words| words.contains(nearest)));
+    assert_eq!(params("matmul").explain().nearest_covered, None);
 }
 
 #[test]
@@ -168,8 +197,8 @@ fn two_encryptions_of_the_same_data_share_nothing() {
     for (a, b) in [(by_secret(), by_secret()), (by_public(), by_public()), (by_secret(), by_public())] {
         let (a, b) = (&a.bundles()[0], &b.bundles()[0]);
         assert!(a.seed().is_none() || a.seed() != b.seed());
-        assert_ne!(a.mask()[0].data().host(), b.mask()[0].data().host());
-        assert_ne!(a.bodies()[0].data().host(), b.bodies()[0].data().host());
+        assert_ne!(a.mask().at(0).download(), b.mask().at(0).download());
+        assert_ne!(a.bodies().at(0).download(), b.bodies().at(0).download());
     }
     assert!(by_secret().bundles()[0].seed().is_some());
     assert!(by_public().bundles()[0].seed().is_none(), "a public-key ciphertext has no seed to show");
@@ -177,11 +206,11 @@ fn two_encryptions_of_the_same_data_share_nothing() {
     assert_ne!(SecretKey::generate(&params).expect("key").id(), SecretKey::generate(&params).expect("key").id());
 }
 
-fn masks<'a>(bundles: impl IntoIterator<Item = &'a Bundle<Eval>>) -> Vec<&'a [u64]> {
-    bundles.into_iter().flat_map(Bundle::mask).map(|poly| poly.data().host()).collect()
+fn masks<'a>(bundles: impl IntoIterator<Item = &'a Bundle<Eval>>) -> Vec<Cow<'a, [u64]>> {
+    bundles.into_iter().flat_map(Bundle::mask).map(|poly| poly.download()).collect()
 }
 
-fn assert_all_differ(masks: &[&[u64]]) {
+fn assert_all_differ(masks: &[Cow<'_, [u64]>]) {
     // The first row's first eight residues tell masks apart: 2^-320 for a chance collision.
     let distinct: HashSet<&[u64]> = masks.iter().map(|mask| &mask[..8]).collect();
     assert_eq!(distinct.len(), masks.len());
@@ -231,7 +260,7 @@ fn secret_key_debug_and_metadata_show_no_coefficient() {
     let reader = FileReader::from_bytes(&bytes).expect("readable");
     let metadata: serde_json::Value = serde_json::from_str(reader.metadata_text()).expect("json");
     let fields: Vec<&String> = metadata.as_object().expect("object").keys().collect();
-    assert_eq!(fields, ["key_id"]);
+    assert_eq!(fields, ["key_id", "parameters"]);
     assert_eq!(metadata["key_id"].as_str().expect("text").len(), 32);
     assert!(sk.secret().all_coefficients().iter().any(|&c| c != 0));
     assert_eq!(params.degree(), sk.secret().all_coefficients().len());
@@ -259,19 +288,18 @@ fn recovered_secret(ct: &Ciphertext, decrypted: &[f64]) -> Option<Vec<i64>> {
     let (ring, basis) = (bundle.ring(), bundle.basis());
     let phase: Vec<i64> = decrypted.iter().map(|v| (v * ct.scale()).round() as i64).collect();
     let mut difference = Poly::from_signed(ring, basis, &phase).into_eval();
-    difference.sub_assign(&bundle.bodies()[0]).expect("one basis");
+    difference.sub_assign(bundle.bodies().at(0)).expect("one basis");
     // One prime decides coefficients of -1, 0, 1; an Eval mask is invertible where no residue is 0.
     let modulus = &ring.moduli()[basis.indices()[0]];
     let mut row = vec![0; ring.degree()];
-    for ((target, &d), &a) in row.iter_mut().zip(difference.data().row(0)).zip(bundle.mask()[0].data().row(0)) {
+    let (differences, mask) = (difference.download_row(0), bundle.mask().at(0).download_row(0));
+    for ((target, &d), &a) in row.iter_mut().zip(differences.iter()).zip(mask.iter()) {
         *target = modulus.mul(d, modulus.inverse(a)?);
     }
     let first = clathrate_lattice::Basis::new([basis.indices()[0]]);
-    let mut data = ring.engine().zeroed(1);
-    data.row_mut(0).copy_from_slice(&row);
-    let secret = Poly::<Eval>::from_buffer(ring, &first, data).into_coeff();
+    let secret = Poly::<Eval>::upload(ring, &first, |_, words| words.copy_from_slice(&row)).into_coeff();
     let q = modulus.value();
-    Some(secret.data().row(0).iter().map(|&c| if c > q / 2 { -((q - c) as i64) } else { c as i64 }).collect())
+    Some(secret.download_row(0).iter().map(|&c| if c > q / 2 { -((q - c) as i64) } else { c as i64 }).collect())
 }
 
 #[test]

@@ -13,19 +13,20 @@ use clathrate_lattice::{Level, SecretRng};
 use common::{assert_close, decrypt, quiet, ramp};
 
 fn spec(rank: usize, levels: usize) -> ParamsSpec {
-    let mut steps = vec![vec![30, 30]];
-    steps.extend((1..levels).map(|_| vec![40]));
+    let mut steps = vec![vec![30.0, 30.0]];
+    steps.extend((1..levels).map(|_| vec![40.0]));
     ParamsSpec {
         name: format!("rank {rank}, {levels} levels"),
         // Rows of factors are whole cache lines from here on, so that bytes are exact.
         degree: 512,
         rank,
         steps,
-        special: vec![42, 42],
+        special: vec![42.0, 42.0],
         temporary: Vec::new(),
         temporary_rank: None,
         relative: None,
         log2_scale: 40.0,
+        segments: Vec::new(),
         secret_weight: None,
         ephemeral_weight: None,
         ephemeral_special: None,
@@ -37,7 +38,7 @@ fn spec(rank: usize, levels: usize) -> ParamsSpec {
 
 /// Plans that depend on no file of the user's.
 fn runtime(switching: Switching) -> Runtime {
-    Runtime { switching, profile: Some(MachineProfile::built_in()), ..Runtime::default() }
+    Runtime { switching, profile: Some(MachineProfile::built_in()), ..common::base_runtime() }
 }
 
 fn keys(params: &Params) -> (SecretKey, EvaluationKeys) {

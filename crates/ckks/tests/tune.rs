@@ -7,10 +7,32 @@ use std::path::PathBuf;
 
 use clathrate_arith::Isa;
 use clathrate_ckks::CkksError;
-use clathrate_ckks::tune::{StoredProfile, measure, store_at, stored_at};
+use clathrate_ckks::tune::{ProfilePlace, StoredProfile, measure, store, store_at, stored, stored_at};
 use clathrate_lattice::switch::MachineProfile;
-use common::quiet;
+use common::{assert_refused, params, quiet};
 use tempfile::TempDir;
+
+#[test]
+fn profile_place_is_the_variable_or_else_the_cache_directory() {
+    let place = |variable: Option<&str>, cache: Option<&str>| ProfilePlace::new(variable.map(Into::into), cache.map(Into::into));
+    let file = |path: &str| ProfilePlace::File(PathBuf::from(path));
+    assert_eq!(place(None, Some("/cache")), file("/cache/clathrate/profile.toml"));
+    assert_eq!(place(Some(""), Some("/cache")), file("/cache/clathrate/profile.toml"));
+    assert_eq!(place(Some("/etc/profile.toml"), Some("/cache")), file("/etc/profile.toml"));
+    assert_eq!(place(Some("/etc/profile.toml"), None), file("/etc/profile.toml"));
+    assert_eq!(place(Some("none"), Some("/cache")), ProfilePlace::Off);
+    assert_eq!(place(None, None), ProfilePlace::Unknown);
+}
+
+#[test]
+fn tests_neither_read_nor_store_the_users_profile() {
+    let stored = stored(Isa::Scalar);
+    assert_eq!((stored.clone(), stored.state(), stored.path()), (StoredProfile::Off, "off", None));
+    assert!(stored.to_string().contains("CLATHRATE_PROFILE is `none`"), "{stored}");
+    assert_refused!(store(&sample(Isa::Scalar)), CkksError::InvalidParams { .. }, "CLATHRATE_PROFILE is `none`", "unset it");
+    let plan = params("insecure_small").switching_report(None).expect("plan").to_string();
+    assert!(plan.contains("built in: none read: CLATHRATE_PROFILE is `none`"), "{plan}");
+}
 
 fn place() -> (TempDir, PathBuf) {
     let folder = TempDir::new().expect("folder");

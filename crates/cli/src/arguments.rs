@@ -1,6 +1,6 @@
 //! The command line as its users see it: verbs, options, help.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clathrate_ckks::Encoding;
@@ -55,9 +55,28 @@ pub enum Verb {
     /// Say what this machine runs, and test it
     Doctor,
     /// Measure this machine's kernels, a few seconds, so that switching is planned for it
+    ///
+    /// The profile is kept in the user's cache directory, or in the file that the environment variable CLATHRATE_PROFILE names. Where that is
+    /// `none`, no profile is read or stored.
     Tune(Tune),
-    /// Time the operations, one JSON object per line; single-threaded
-    Bench(Bench),
+}
+
+impl Verb {
+    /// The files that it writes.
+    pub fn outputs(&self) -> Vec<&Path> {
+        match self {
+            Self::Params { action: ParamsAction::Save { output, .. } } => vec![output],
+            Self::Keygen(keygen) => {
+                // With --existing the secret key is read.
+                let secret = (!keygen.existing).then_some(&keygen.secret);
+                secret.into_iter().chain(&keygen.public).chain(&keygen.evaluation).map(PathBuf::as_path).collect()
+            }
+            Self::Encrypt(Encrypt { output, .. }) | Self::Matmul(Matmul { output, .. }) | Self::Decrypt(Decrypt { output, .. }) => {
+                vec![output]
+            }
+            Self::Params { .. } | Self::Inspect(_) | Self::Doctor | Self::Tune(_) => Vec::new(),
+        }
+    }
 }
 
 /// What to do with parameter sets.
@@ -232,42 +251,4 @@ pub struct Tune {
     /// Print what was measured, and store nothing
     #[arg(long)]
     pub dry_run: bool,
-}
-
-/// Arguments of `bench`.
-#[derive(Debug, Args)]
-pub struct Bench {
-    /// What to time, several separated by commas [default: all but keyswitch and dpad; with --quick ntt,n14]
-    #[arg(long, value_delimiter = ',')]
-    pub set: Vec<BenchSet>,
-    /// Fewer runs; QUICK=1 in the environment does the same
-    #[arg(long)]
-    pub quick: bool,
-    /// Only these operations, separated by commas
-    #[arg(long, value_name = "WORK", value_delimiter = ',')]
-    pub only: Vec<String>,
-    /// Of keyswitch and dpad, only these parameter sets, separated by commas
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub preset: Vec<String>,
-}
-
-/// What to time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum BenchSet {
-    /// The speed at which one thread reads 1 GiB of memory
-    Stream,
-    /// The transform of one 40-bit prime at degrees 2^12 to 2^16
-    Ntt,
-    /// Preset bench_n14
-    N14,
-    /// Presets bench_n15_one, bench_n15_mid and bench_n15_low
-    N15,
-    /// Presets bench_n16_mid and bench_n16_one
-    N16,
-    /// Presets rank2_n14 and rank4_n13
-    Ranks,
-    /// Every way to switch at every level of klss_n15, klss_n16 and level_aware; with --quick at small, insecure degrees
-    Keyswitch,
-    /// Products, rotations, conversions and repeated squaring under RNS-CKKS, ModHE and DPad-HE; with --quick at small, insecure degrees
-    Dpad,
 }

@@ -1,4 +1,5 @@
-//! What a command says: results on stdout, warnings and progress on stderr, as the global options ask.
+//! What a command says: results on stdout, warnings and progress on stderr, as the global options ask. Where the command writes a file to
+//! stdout, results go to stderr.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -19,12 +20,13 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub struct Console {
     json: bool,
     quiet: bool,
+    stdout_taken: bool,
 }
 
 impl Console {
-    /// As the options ask.
-    pub const fn new(global: &Global) -> Self {
-        Self { json: global.json, quiet: global.quiet }
+    /// As the options ask; `stdout_taken` where an output file goes to stdout.
+    pub const fn new(global: &Global, stdout_taken: bool) -> Self {
+        Self { json: global.json, quiet: global.quiet, stdout_taken }
     }
 
     /// The result: `text` for people, or `document` for programs.
@@ -32,13 +34,23 @@ impl Console {
         if self.json {
             return self.line(document);
         }
-        if self.quiet { Ok(()) } else { print(&text.to_string()) }
+        if self.quiet { Ok(()) } else { self.print(&text.to_string()) }
     }
 
     /// One JSON object on a line of its own, at once.
     pub fn line(&self, document: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(document).map_err(|error| print_failure(error.into()))?;
-        print(&text)
+        self.print(&text)
+    }
+
+    fn print(&self, text: &str) -> Result<(), Failure> {
+        if self.stdout_taken {
+            // The file is written; with stderr closed, only its report is lost.
+            let _ = writeln!(io::stderr(), "{text}");
+            return Ok(());
+        }
+        let mut stdout = io::stdout().lock();
+        writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(print_failure)
     }
 
     /// A warning for people.
@@ -58,11 +70,6 @@ impl Console {
 
 fn print_failure(source: io::Error) -> Failure {
     Failure::Io { path: PathBuf::from("(stdout)"), action: "write to", source }
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(print_failure)
 }
 
 /// A progress bar that appears when the work turns out to be long.

@@ -1,9 +1,8 @@
 //! Opening inputs, guarding and preparing outputs; parameters by name or file.
 
-use std::io;
 use std::path::Path;
 
-use clathrate_ckks::file::{AtomicFile, FileReader, FileWriter, Stored, holds_secret_key};
+use clathrate_ckks::file::{FileReader, FileWriter, OutputFile, Stored, holds_secret_key};
 use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 
@@ -58,18 +57,18 @@ pub fn guard(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes `value` under a temporary name beside `path`; `finish` on the result gives it its name.
+/// Writes `value` to a temporary file; `finish` on the result puts it at `path`.
 ///
 /// # Errors
 /// Those of the writer.
-pub fn prepare(path: &Path, value: &impl Stored) -> Result<FileWriter<AtomicFile>, Failure> {
+pub fn prepare(path: &Path, value: &impl Stored) -> Result<FileWriter<OutputFile>, Failure> {
     let failed = |error| Failure::file(path, CkksError::File(error));
     let mut writer = FileWriter::create(path, value.file_label(), &value.file_metadata()).map_err(failed)?;
     value.write_sections(&mut writer).map_err(failed)?;
     Ok(writer)
 }
 
-/// Writes `value` to `path`, whole or not at all; the file's length in bytes.
+/// Writes `value` to `path`: a regular file whole or not at all, a pipe or a device in one stream. The file's length in bytes.
 ///
 /// # Errors
 /// `Failure::Exists` for a secret key in the way; those of the writer.
@@ -78,16 +77,11 @@ pub fn save(path: &Path, value: &impl Stored) -> Result<u64, Failure> {
     prepare(path, value)?.finish().map_err(|error| Failure::file(path, CkksError::File(error)))
 }
 
-/// Refuses early what could not be written in the end, before hours of work.
+/// Refuses early what could not be written in the end, before hours of work: makes the temporary file of an output, and removes it.
 ///
 /// # Errors
-/// `Failure::Exists`, `Failure::Io`.
+/// `Failure::Exists`; those of [`OutputFile::create`].
 pub fn check_output(path: &Path) -> Result<(), Failure> {
     guard(path)?;
-    let io = |source| Failure::Io { path: path.to_owned(), action: "write", source };
-    if path.is_dir() {
-        return Err(io(io::ErrorKind::IsADirectory.into()));
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    tempfile::Builder::new().prefix(".clathrate-").suffix(".partial").tempfile_in(folder).map(drop).map_err(io)
+    OutputFile::create(path, true).map(drop).map_err(|error| Failure::file(path, CkksError::File(error)))
 }

@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use clathrate_ckks::Runtime;
+use clathrate_ckks::file::leads_to_stdout;
 
 use arguments::{Arguments, Verb};
 use console::Console;
@@ -50,7 +51,8 @@ fn report(failure: &Failure, json: bool) -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<(), Failure> {
-    let console = Console::new(&arguments.global);
+    let stdout_taken = arguments.verb.outputs().into_iter().any(leads_to_stdout);
+    let console = Console::new(&arguments.global, stdout_taken);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = arguments.global.threads.map_or_else(cores, usize::from);
     let runtime = Runtime { threads: Some(threads), ..Runtime::default() };
@@ -63,6 +65,5 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Verb::Inspect(arguments) => verbs::inspect::run(arguments, &console),
         Verb::Doctor => verbs::doctor::run(&console, &runtime),
         Verb::Tune(arguments) => verbs::tune::run(arguments, &console),
-        Verb::Bench(arguments) => verbs::bench::run(arguments, &console),
     }
 }

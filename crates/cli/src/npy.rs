@@ -3,10 +3,12 @@
 //! `npyz` parses; what it takes on trust is checked here first: the header's length and nesting, the shape's product, and that the
 //! file holds exactly the bytes that dtype and shape ask for. Nothing is allocated by a size the file merely claims.
 
+use clathrate_arith::text::counted;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
+use clathrate_ckks::file::{FileError, OutputFile};
 use clathrate_ckks::keys::Values;
 use npyz::{DType, Deserialize, NpyFile, NpyHeader, Order, TypeChar, WriterBuilder};
 use num_complex::{Complex32, Complex64};
@@ -54,7 +56,7 @@ pub enum ArrayError {
         shape: Vec<u64>,
     },
     /// Too few or too many bytes.
-    #[error("the array of shape {shape:?} needs {expected} bytes of data, the file has {found}: write it again")]
+    #[error("the array of shape {shape:?} needs {} of data, the file has {found}: write it again", counted(*expected, "byte"))]
     Length {
         /// The shape.
         shape: Vec<u64>,
@@ -210,38 +212,22 @@ fn elements<T: Deserialize, U: Copy>(
     Ok(stored)
 }
 
-/// Writes an array, float64 or complex128 in C order; `path` has it whole or stays as it was. The file's length in bytes.
+/// Writes an array, float64 or complex128 in C order; a regular file at `path` has it whole or stays as it was. The file's length in bytes.
 ///
 /// # Errors
-/// [`ArrayError::Io`].
-pub fn write(path: &Path, shape: &[usize], values: &Values) -> Result<u64, ArrayError> {
-    let io = |action, source| ArrayError::Io { action, source };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if path.is_dir() || path.file_name().is_none() {
-        return Err(io("write", io::ErrorKind::IsADirectory.into()));
-    }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".clathrate-").suffix(".partial");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // What the umask leaves of the usual mode, as for any other file.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut temporary = builder.tempfile_in(folder).map_err(|source| io("create a file beside", source))?;
-    let mut target = BufWriter::new(temporary.as_file_mut());
+/// [`FileError::Io`].
+pub fn write(path: &Path, shape: &[usize], values: &Values) -> Result<u64, FileError> {
+    let mut output = OutputFile::create(path, false)?;
+    let mut target = BufWriter::new(&mut output);
     let shape: Vec<u64> = shape.iter().map(|&axis| axis as u64).collect();
     match values {
         Values::Real(values) => write_elements(&mut target, &shape, values),
         Values::Complex(values) => write_elements(&mut target, &shape, values),
     }
     .and_then(|()| target.flush())
-    .map_err(|source| io("write", source))?;
+    .map_err(|source| FileError::Io { path: path.to_owned(), action: "write", source })?;
     drop(target);
-    temporary.as_file().sync_all().map_err(|source| io("write to disk", source))?;
-    let length = temporary.as_file().metadata().map_err(|source| io("write", source))?.len();
-    temporary.persist(path).map_err(|failure| io("replace", failure.error))?;
-    Ok(length)
+    output.commit()
 }
 
 fn write_elements<T: npyz::AutoSerialize + Copy>(target: impl Write, shape: &[u64], values: &[T]) -> io::Result<()> {

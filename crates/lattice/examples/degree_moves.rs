@@ -19,7 +19,7 @@ const BITS: u32 = 45;
 type Contender<'a> = (String, f64, Box<dyn Fn() -> Result<(), LatticeError> + 'a>);
 
 fn bundle(ring: &Ring, basis: &Basis, rank: usize, seed: u8) -> Result<Bundle<Eval>, LatticeError> {
-    Bundle::from_seed(MaskSeed([seed; 32]), rank, expand_mask(&MaskSeed([seed + 1; 32]), ring, basis, 1))
+    Bundle::from_seed(MaskSeed([seed; 32]), rank, &expand_mask(&MaskSeed([seed + 1; 32]), ring, basis, 1))
 }
 
 /// Interleaved medians, in seconds.

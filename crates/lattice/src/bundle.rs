@@ -11,91 +11,141 @@
 //! | MLWE | n | k | 1 |
 //! | shared-a | n | k | > 1 |
 
+use clathrate_arith::Automorphism;
+use clathrate_arith::product::LeftMatrix;
+
 use crate::error::LatticeError;
-use crate::poly::{Basis, Coeff, Domain, Eval, Poly};
+use crate::poly::{AsPoly, Basis, Coeff, Domain, Eval, Poly, PolyMut, PolyRef};
+use crate::polys::{Polys, PolysMut, PolysRef};
 use crate::ring::Ring;
 use crate::sampling::{MaskSeed, MaskXof, SecretRng};
 use crate::secret::{SecretKey, SecretPoly};
-use clathrate_arith::Automorphism;
 
 /// Domain-separation string of ciphertext masks.
 const MASK_DOMAIN: &str = "clathrate mask v1";
 
-/// `m` Module-LWE samples of rank `k` that share one mask.
+/// `m` Module-LWE samples of rank `k` that share one mask: `k + m` polynomials in one allocation.
 #[derive(Debug, Clone)]
 pub struct Bundle<D: Domain> {
-    mask: Vec<Poly<D>>,
-    bodies: Vec<Poly<D>>,
+    /// The mask, then the bodies.
+    polys: Polys<D>,
+    rank: usize,
     /// Set while the mask is exactly what this seed expands to, so that files store the seed instead.
     seed: Option<MaskSeed>,
 }
 
 impl<D: Domain> PartialEq for Bundle<D> {
     fn eq(&self, other: &Self) -> bool {
-        self.mask == other.mask && self.bodies == other.bodies
+        self.rank == other.rank && self.polys == other.polys
     }
 }
 
 impl<D: Domain> Bundle<D> {
-    /// A bundle of the given polynomials.
+    /// A bundle of copies of the given polynomials.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without mask or body; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they differ.
-    pub fn new(mask: Vec<Poly<D>>, bodies: Vec<Poly<D>>) -> Result<Self, LatticeError> {
-        for (what, list) in [("the rank", &mask), ("the number of bodies", &bodies)] {
-            let first = list.first().ok_or(LatticeError::EmptyShape { what, got: 0 })?;
-            list.iter().try_for_each(|poly| first.check_same_basis(poly))?;
-        }
-        mask[0].check_same_basis(&bodies[0])?;
-        Ok(Self { mask, bodies, seed: None })
+    pub fn new<A, B>(mask: A, bodies: B) -> Result<Self, LatticeError>
+    where
+        A: IntoIterator<Item: AsPoly<D>>,
+        B: IntoIterator<Item: AsPoly<D>>,
+    {
+        let (mask, bodies): (Vec<_>, Vec<_>) = (mask.into_iter().collect(), bodies.into_iter().collect());
+        check_shape(mask.len(), mask.len() + bodies.len())?;
+        let polys = Polys::copied(mask.iter().map(AsPoly::poly).chain(bodies.iter().map(AsPoly::poly)))?;
+        Ok(Self { polys, rank: mask.len(), seed: None })
+    }
+
+    /// A bundle of polynomials that are in one allocation already: the first `rank` are the mask, the others the bodies.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] without mask or body.
+    pub fn from_polys(polys: Polys<D>, rank: usize) -> Result<Self, LatticeError> {
+        check_shape(rank, polys.len())?;
+        Ok(Self { polys, rank, seed: None })
+    }
+
+    /// A bundle of zeroes.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] for rank 0 or no bodies, or an empty basis.
+    pub fn zero(ring: &Ring, basis: &Basis, rank: usize, bodies: usize) -> Result<Self, LatticeError> {
+        check_shape(rank, rank + bodies)?;
+        basis.check(ring)?;
+        Self::from_polys(Polys::zero(ring, basis, rank + bodies), rank)
     }
 
     /// The rank `k`.
     #[must_use]
     pub fn rank(&self) -> usize {
-        self.mask.len()
+        self.rank
     }
 
     /// The number of bodies `m`.
     #[must_use]
     pub fn body_count(&self) -> usize {
-        self.bodies.len()
+        self.polys.len() - self.rank
     }
 
     /// The mask.
     #[must_use]
-    pub fn mask(&self) -> &[Poly<D>] {
-        &self.mask
+    pub fn mask(&self) -> PolysRef<'_, D> {
+        self.polys.view().range(0..self.rank)
     }
 
     /// The bodies.
     #[must_use]
-    pub fn bodies(&self) -> &[Poly<D>] {
-        &self.bodies
+    pub fn bodies(&self) -> PolysRef<'_, D> {
+        self.polys.view().range(self.rank..self.polys.len())
     }
 
     /// The bodies, writable; the mask stays what it is.
     #[must_use]
-    pub fn bodies_mut(&mut self) -> &mut [Poly<D>] {
-        &mut self.bodies
+    pub fn bodies_mut(&mut self) -> PolysMut<'_, D> {
+        self.polys.view_mut().split_at(self.rank).1
     }
 
-    /// Gives up mask and bodies.
+    /// All polynomials, mask first.
+    #[must_use]
+    pub fn view(&self) -> PolysRef<'_, D> {
+        self.polys.view()
+    }
+
+    /// All polynomials, mask first, writable; the mask is no longer what its seed says.
+    #[must_use]
+    pub fn view_mut(&mut self) -> PolysMut<'_, D> {
+        self.seed = None;
+        self.polys.view_mut()
+    }
+
+    /// Gives up the polynomials, mask first.
+    #[must_use]
+    pub fn into_polys(self) -> Polys<D> {
+        self.polys
+    }
+
+    /// Copies of mask and bodies.
     #[must_use]
     pub fn into_parts(self) -> (Vec<Poly<D>>, Vec<Poly<D>>) {
-        (self.mask, self.bodies)
+        (self.mask().to_vec(), self.bodies().to_vec())
     }
 
     /// The ring.
     #[must_use]
     pub fn ring(&self) -> &Ring {
-        self.bodies[0].ring()
+        self.polys.ring()
     }
 
     /// The basis.
     #[must_use]
     pub fn basis(&self) -> &Basis {
-        self.bodies[0].basis()
+        self.polys.basis()
+    }
+
+    /// Bytes of all residues.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.polys.bytes()
     }
 
     /// The seed whose expansion the mask is, while it is.
@@ -115,28 +165,26 @@ impl<D: Domain> Bundle<D> {
         if self.body_count() != other.body_count() {
             return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: other.body_count() });
         }
-        self.bodies[0].check_same_basis(&other.bodies[0])
+        self.polys.at(0).check_same_basis(other.polys.at(0))
     }
 
     /// Every polynomial, mask first.
-    pub fn polys(&self) -> impl Iterator<Item = &Poly<D>> {
-        self.mask.iter().chain(&self.bodies)
+    pub fn polys(&self) -> impl ExactSizeIterator<Item = PolyRef<'_, D>> + DoubleEndedIterator + Clone {
+        self.polys.iter()
     }
 
     /// Every polynomial, writable; the mask is no longer what its seed says.
-    pub fn polys_mut(&mut self) -> impl Iterator<Item = &mut Poly<D>> {
-        self.seed = None;
-        self.mask.iter_mut().chain(&mut self.bodies)
+    pub fn polys_mut(&mut self) -> impl ExactSizeIterator<Item = PolyMut<'_, D>> {
+        self.view_mut().into_iter()
     }
 
     /// A bundle of `f` of every polynomial.
     ///
     /// # Errors
     /// Whatever `f` returns.
-    pub fn try_map<T: Domain>(&self, f: impl Fn(&Poly<D>) -> Result<Poly<T>, LatticeError>) -> Result<Bundle<T>, LatticeError> {
-        let mask = self.mask.iter().map(&f).collect::<Result<_, _>>()?;
-        let bodies = self.bodies.iter().map(&f).collect::<Result<_, _>>()?;
-        Ok(Bundle { mask, bodies, seed: None })
+    pub fn try_map<T: Domain>(&self, f: impl Fn(PolyRef<'_, D>) -> Result<Poly<T>, LatticeError>) -> Result<Bundle<T>, LatticeError> {
+        let polys = self.polys().map(f).collect::<Result<Vec<_>, _>>()?;
+        Bundle::from_polys(Polys::copied(&polys)?, self.rank)
     }
 
     /// `self <- self + other`.
@@ -145,7 +193,7 @@ impl<D: Domain> Bundle<D> {
     /// As [`Bundle::check_same_shape`].
     pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
         self.check_same_shape(other)?;
-        self.polys_mut().zip(other.polys()).try_for_each(|(x, y)| x.add_assign(y))
+        self.view_mut().add_assign(other.view())
     }
 
     /// `self <- self - other`.
@@ -154,17 +202,79 @@ impl<D: Domain> Bundle<D> {
     /// As [`Bundle::check_same_shape`].
     pub fn sub_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
         self.check_same_shape(other)?;
-        self.polys_mut().zip(other.polys()).try_for_each(|(x, y)| x.sub_assign(y))
+        self.view_mut().sub_assign(other.view())
+    }
+
+    /// `self <- x + y`, into the allocation that is there.
+    ///
+    /// # Errors
+    /// As [`Bundle::check_same_shape`].
+    pub fn assign_sum(&mut self, x: &Self, y: &Self) -> Result<(), LatticeError> {
+        self.check_same_shape(x)?;
+        self.check_same_shape(y)?;
+        let out = self.view_mut();
+        let (ring, indices) = (out.ring(), out.basis().indices());
+        ring.engine().add(out.into_rows(), x.polys.rows(), y.polys.rows(), indices);
+        Ok(())
+    }
+
+    /// `self <- x - y`, into the allocation that is there.
+    ///
+    /// # Errors
+    /// As [`Bundle::check_same_shape`].
+    pub fn assign_difference(&mut self, x: &Self, y: &Self) -> Result<(), LatticeError> {
+        self.check_same_shape(x)?;
+        self.check_same_shape(y)?;
+        let out = self.view_mut();
+        let (ring, indices) = (out.ring(), out.basis().indices());
+        ring.engine().sub(out.into_rows(), x.polys.rows(), y.polys.rows(), indices);
+        Ok(())
+    }
+
+    /// `self + other`, in one pass: a clone and a sum in place would be two.
+    ///
+    /// # Errors
+    /// As [`Bundle::check_same_shape`].
+    pub fn sum(&self, other: &Self) -> Result<Self, LatticeError> {
+        self.check_same_shape(other)?;
+        let mut sum = Self { polys: Polys::scratch(self.ring(), self.basis(), self.polys.len()), rank: self.rank, seed: None };
+        sum.assign_sum(self, other)?;
+        Ok(sum)
+    }
+
+    /// `self - other`, in one pass.
+    ///
+    /// # Errors
+    /// As [`Bundle::check_same_shape`].
+    pub fn difference(&self, other: &Self) -> Result<Self, LatticeError> {
+        self.check_same_shape(other)?;
+        let mut difference = Self { polys: Polys::scratch(self.ring(), self.basis(), self.polys.len()), rank: self.rank, seed: None };
+        difference.assign_difference(self, other)?;
+        Ok(difference)
     }
 
     /// `self <- -self`.
     pub fn negate_assign(&mut self) {
-        self.polys_mut().for_each(Poly::negate_assign);
+        self.view_mut().negate_assign();
+    }
+
+    /// `self <- self * c` for an integer given by its residues, one per modulus of the basis.
+    pub fn mul_constants_assign(&mut self, residues: &[u64]) {
+        self.view_mut().mul_constants_assign(residues);
     }
 
     /// `self <- self * c` for an integer.
     pub fn mul_integer_assign(&mut self, c: i128) {
-        self.polys_mut().for_each(|poly| poly.mul_integer_assign(c));
+        self.view_mut().mul_integer_assign(c);
+    }
+
+    /// `self <- self + c * other` for an integer, in one pass.
+    ///
+    /// # Errors
+    /// As [`Bundle::check_same_shape`].
+    pub fn add_multiple(&mut self, other: &Self, c: i128) -> Result<(), LatticeError> {
+        self.check_same_shape(other)?;
+        self.view_mut().add_multiple(other.view(), c)
     }
 
     /// The same samples modulo fewer primes. A seeded mask stays seeded: each row has its own stream.
@@ -172,35 +282,95 @@ impl<D: Domain> Bundle<D> {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where a prime of `basis` is missing here.
     pub fn restrict(&self, basis: &Basis) -> Result<Self, LatticeError> {
-        let mut bundle = self.try_map(|poly| poly.restrict(basis))?;
-        bundle.seed = self.seed;
-        Ok(bundle)
+        Ok(Self { polys: self.polys.view().restrict(basis)?, ..*self })
     }
+
+    /// Integer combinations of bundles of one shape: `out_i = sum_j left[i][j] inputs[j]`, exact. Row combinations commute with the transform, so the
+    /// form does not matter. `progress` hears how many of the `k + m` polynomials' rows are done, and answers whether to go on.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] without inputs; as [`Bundle::check_same_shape`]; [`LatticeError::Arith`] where the matrix has another number of
+    /// columns.
+    pub fn combine(left: &LeftMatrix, inputs: &[&Self], progress: &mut dyn FnMut() -> bool) -> Result<Option<Vec<Self>>, LatticeError> {
+        let first = inputs.first().ok_or(LatticeError::EmptyShape { what: "the number of bundles", got: 0 })?;
+        inputs.iter().try_for_each(|input| first.check_same_shape(input))?;
+        let (ring, basis, count) = (first.ring(), first.basis(), first.polys.len());
+        let mut out: Vec<Polys<D>> = (0..left.rows()).map(|_| Polys::scratch(ring, basis, count)).collect();
+        for row in 0..count * basis.len() {
+            if !progress() {
+                return Ok(None);
+            }
+            let right: Vec<_> = inputs.iter().map(|input| input.polys.rows().slice(row..row + 1)).collect();
+            let mut targets: Vec<_> = out.iter_mut().map(|out| out.view_mut().into_rows().slice(row..row + 1)).collect();
+            ring.engine().combine(&mut targets, left, &right, &basis.indices()[row % basis.len()..][..1])?;
+        }
+        out.into_iter().map(|polys| Self::from_polys(polys, first.rank)).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// Takes the mask's polynomials from `rank` on out of the bundle; `f` reads them before they go.
+    pub(crate) fn cut_mask<T>(&mut self, rank: usize, f: impl FnOnce(PolysRef<'_, D>) -> T) -> T {
+        let taken = f(self.polys.view().range(rank..self.rank));
+        let bodies = self.body_count();
+        for body in 0..bodies {
+            self.polys.move_down(self.rank + body, rank + body);
+        }
+        self.polys.truncate(rank + bodies);
+        (self.rank, self.seed) = (rank, None);
+        taken
+    }
+}
+
+/// Refuses bundles without mask or body.
+fn check_shape(rank: usize, polys: usize) -> Result<(), LatticeError> {
+    for (what, got) in [("the rank", rank), ("the number of bodies", polys - rank)] {
+        if got == 0 {
+            return Err(LatticeError::EmptyShape { what, got });
+        }
+    }
+    Ok(())
 }
 
 impl Bundle<Coeff> {
     /// The same bundle in Eval form.
     #[must_use]
     pub fn into_eval(self) -> Bundle<Eval> {
-        Bundle {
-            mask: self.mask.into_iter().map(Poly::into_eval).collect(),
-            bodies: self.bodies.into_iter().map(Poly::into_eval).collect(),
-            seed: None,
-        }
+        Bundle { polys: self.polys.into_eval(), rank: self.rank, seed: None }
     }
 }
 
 impl Bundle<Eval> {
-    /// A bundle whose mask is the expansion of `seed`.
+    /// A bundle whose mask is the expansion of `seed`, with copies of the given bodies.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for rank 0 or no bodies.
-    pub fn from_seed(seed: MaskSeed, rank: usize, bodies: Vec<Poly<Eval>>) -> Result<Self, LatticeError> {
+    /// [`LatticeError::EmptyShape`] for rank 0 or no bodies; ring and basis errors.
+    pub fn from_seed<B>(seed: MaskSeed, rank: usize, bodies: B) -> Result<Self, LatticeError>
+    where
+        B: IntoIterator<Item: AsPoly<Eval>>,
+    {
+        let bodies: Vec<_> = bodies.into_iter().collect();
+        let bodies: Vec<PolyRef<'_, Eval>> = bodies.iter().map(AsPoly::poly).collect();
         let first = bodies.first().ok_or(LatticeError::EmptyShape { what: "the number of bodies", got: 0 })?;
-        let mask = expand_mask(&seed, first.ring(), first.basis(), rank);
-        let mut bundle = Self::new(mask, bodies)?;
-        bundle.seed = Some(seed);
-        Ok(bundle)
+        let (ring, basis) = (first.ring(), first.basis());
+        Self::seeded(&seed, ring, basis, rank, bodies.len(), |_, targets| {
+            targets.into_iter().zip(&bodies).try_for_each(|(mut target, body)| target.assign(*body))
+        })
+    }
+
+    /// A bundle whose mask is the expansion of `seed`; `fill` writes the bodies.
+    pub(crate) fn seeded(
+        seed: &MaskSeed,
+        ring: &Ring,
+        basis: &Basis,
+        rank: usize,
+        bodies: usize,
+        fill: impl FnOnce(PolysRef<'_, Eval>, PolysMut<'_, Eval>) -> Result<(), LatticeError>,
+    ) -> Result<Self, LatticeError> {
+        check_shape(rank, rank + bodies)?;
+        let mut polys = Polys::scratch(ring, basis, rank + bodies);
+        let (mut mask, bodies) = polys.view_mut().split_at(rank);
+        expand_into(seed, mask.reborrow());
+        fill(mask.view(), bodies)?;
+        Ok(Self { polys, rank, seed: Some(*seed) })
     }
 
     /// Fresh encryptions of zero under each body's secret, with a seeded mask and independent Gaussian errors.
@@ -214,14 +384,13 @@ impl Bundle<Eval> {
         secret.check_degree(ring)?;
         basis.check(ring)?;
         let seed = rng.mask_seed();
-        let mask = expand_mask(&seed, ring, basis, secret.rank());
-        let mut bodies = Vec::with_capacity(secret.bodies());
-        for body in 0..secret.bodies() {
-            let mut poly = gaussian_poly(ring, basis, rng).into_eval();
-            poly.sub_assign(mask_times_secret(&mask, secret, ring, basis, body)?.get())?;
-            bodies.push(poly);
-        }
-        Ok(Self { mask, bodies, seed: Some(seed) })
+        Self::seeded(&seed, ring, basis, secret.rank(), secret.bodies(), |mask, bodies| {
+            for (body, mut target) in bodies.into_iter().enumerate() {
+                let error = SecretPoly::new(gaussian_poly(ring, basis, rng).into_eval());
+                target.assign_difference(error.get(), mask_times_secret(mask, secret, basis, body)?.get())?;
+            }
+            Ok(())
+        })
     }
 
     /// The phase of each body: `b_i + <a, s_i>`.
@@ -229,13 +398,23 @@ impl Bundle<Eval> {
     /// # Errors
     /// [`LatticeError::SecretShape`] where the secret does not fit.
     pub fn phase(&self, secret: &SecretKey) -> Result<Vec<Poly<Eval>>, LatticeError> {
+        self.phase_over(secret, self.basis())
+    }
+
+    /// The phases modulo the primes of `basis` alone, without a copy of the bundle over them.
+    ///
+    /// # Errors
+    /// [`LatticeError::SecretShape`] where the secret does not fit; [`LatticeError::BasisMismatch`] where a prime of `basis` is missing here.
+    pub fn phase_over(&self, secret: &SecretKey, basis: &Basis) -> Result<Vec<Poly<Eval>>, LatticeError> {
         if secret.rank() != self.rank() || secret.bodies() != self.body_count() || secret.degree() != self.ring().degree() {
             return Err(self.secret_shape_error(secret));
         }
-        (0..self.body_count())
-            .map(|body| {
-                let mut phase = self.bodies[body].clone();
-                phase.add_assign(mask_times_secret(&self.mask, secret, self.ring(), self.basis(), body)?.get())?;
+        self.bodies()
+            .iter()
+            .enumerate()
+            .map(|(body, poly)| {
+                let mut phase = poly.restrict(basis)?;
+                phase.add_assign(mask_times_secret(self.mask(), secret, basis, body)?.get())?;
                 Ok(phase)
             })
             .collect()
@@ -256,61 +435,59 @@ impl Bundle<Eval> {
     ///
     /// # Errors
     /// [`LatticeError::BodyOutOfRange`]; [`LatticeError::BasisMismatch`] and its like.
-    pub fn add_message(&mut self, body: usize, message: &Poly<Eval>) -> Result<(), LatticeError> {
+    pub fn add_message<'b>(&mut self, body: usize, message: impl Into<PolyRef<'b, Eval>>) -> Result<(), LatticeError> {
         let bodies = self.body_count();
-        self.bodies.get_mut(body).ok_or(LatticeError::BodyOutOfRange { body, bodies })?.add_assign(message)
+        if body >= bodies {
+            return Err(LatticeError::BodyOutOfRange { body, bodies });
+        }
+        self.bodies_mut().at(body).add_assign(message)
     }
 
     /// `self <- self * p` for a plaintext polynomial.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] and its like.
-    pub fn mul_poly_assign(&mut self, p: &Poly<Eval>) -> Result<(), LatticeError> {
-        self.polys_mut().try_for_each(|poly| poly.mul_assign(p))
+    pub fn mul_poly_assign<'b>(&mut self, p: impl Into<PolyRef<'b, Eval>>) -> Result<(), LatticeError> {
+        self.view_mut().mul_poly_assign(p)
     }
 
     /// `phi(self)`: the samples under an automorphism, now under the secrets `phi(s_i)`.
     #[must_use]
     pub fn automorphism(&self, phi: &Automorphism) -> Self {
-        Self {
-            mask: self.mask.iter().map(|poly| poly.automorphism(phi)).collect(),
-            bodies: self.bodies.iter().map(|poly| poly.automorphism(phi)).collect(),
-            seed: None,
-        }
+        Self { polys: self.polys.view().automorphism(phi), rank: self.rank, seed: None }
     }
 
     /// The same bundle in Coeff form.
     #[must_use]
     pub fn into_coeff(self) -> Bundle<Coeff> {
-        Bundle {
-            mask: self.mask.into_iter().map(Poly::into_coeff).collect(),
-            bodies: self.bodies.into_iter().map(Poly::into_coeff).collect(),
-            seed: None,
-        }
+        Bundle { polys: self.polys.into_coeff(), rank: self.rank, seed: None }
     }
 }
 
-/// `<a, s_body>`: as good as the secret itself, the mask being public.
-fn mask_times_secret(mask: &[Poly<Eval>], secret: &SecretKey, ring: &Ring, basis: &Basis, body: usize) -> Result<SecretPoly, LatticeError> {
-    let polys = secret.eval(ring, basis, body);
-    let xs: Vec<&Poly<Eval>> = mask.iter().collect();
-    let ys: Vec<&Poly<Eval>> = polys.iter().map(|p| p.get()).collect();
+/// `<a, s_body>` modulo the primes of `basis`: as good as the secret itself, the mask being public.
+fn mask_times_secret(mask: PolysRef<'_, Eval>, secret: &SecretKey, basis: &Basis, body: usize) -> Result<SecretPoly, LatticeError> {
+    let polys = secret.eval(mask.ring(), basis, body);
+    let xs: Vec<&Poly<Eval>> = polys.iter().map(SecretPoly::get).collect();
+    let ys: Vec<PolyRef<'_, Eval>> = mask.iter().collect();
     Poly::inner_product(&xs, &ys).map(SecretPoly::new)
 }
 
 /// The mask that `seed` stands for. Row `r` of polynomial `i` is the stream of (seed, i, modulus index), so any subset of rows
 /// can be expanded alone. Uniform in either form: the transform is a bijection.
 #[must_use]
-pub fn expand_mask(seed: &MaskSeed, ring: &Ring, basis: &Basis, rank: usize) -> Vec<Poly<Eval>> {
-    (0..rank)
-        .map(|i| {
-            let mut data = ring.engine().scratch(basis.len());
-            for (row, &index) in basis.indices().iter().enumerate() {
-                MaskXof::new(seed, MASK_DOMAIN, &[i as u64, index as u64]).fill_uniform(&ring.moduli()[index], data.row_mut(row));
-            }
-            Poly::from_buffer(ring, basis, data)
-        })
-        .collect()
+pub fn expand_mask(seed: &MaskSeed, ring: &Ring, basis: &Basis, rank: usize) -> Polys<Eval> {
+    let mut mask = Polys::scratch(ring, basis, rank);
+    expand_into(seed, mask.view_mut());
+    mask
+}
+
+/// As [`expand_mask`], into polynomials that are there.
+fn expand_into(seed: &MaskSeed, mask: PolysMut<'_, Eval>) {
+    let (ring, indices) = (mask.ring(), mask.basis().indices());
+    ring.engine().upload_rows(mask.into_rows(), &|row, words| {
+        let (poly, index) = (row / indices.len(), indices[row % indices.len()]);
+        MaskXof::new(seed, MASK_DOMAIN, &[poly as u64, index as u64]).fill_uniform(&ring.moduli()[index], words);
+    });
 }
 
 /// A polynomial of independent Gaussian errors.

@@ -1,6 +1,7 @@
 //! What can go wrong in the lattice layer; each error names the numbers and the remedy.
 
 use clathrate_arith::ArithError;
+use clathrate_arith::text::counted;
 use thiserror::Error;
 
 use crate::sampling::SamplingError;
@@ -83,7 +84,7 @@ pub enum LatticeError {
         level: usize,
     },
     /// A key made for another number of inputs.
-    #[error("the key switches {key_inputs} polynomials, {inputs} were given: it was made for another operation or rank")]
+    #[error("the key switches {}, not the {inputs} given: it was made for another operation or rank", counted(*key_inputs, "polynomial"))]
     KeyInputs {
         /// Inputs the key was made for.
         key_inputs: usize,
@@ -91,7 +92,7 @@ pub enum LatticeError {
         inputs: usize,
     },
     /// A key made for another chain or gadget.
-    #[error("the key or the digits were made for another modulus chain or gadget ({key_digits} digits here, {digits} expected)")]
+    #[error("the key or the digits were made for another modulus chain or gadget ({} here, {digits} expected)", counted(*key_digits, "digit"))]
     KeyGadget {
         /// Digits of the key.
         key_digits: usize,
@@ -100,7 +101,9 @@ pub enum LatticeError {
     },
     /// A secret that does not fit the bundle.
     #[error(
-        "the secret has rank {secret_rank} and {secret_bodies} bodies at degree {secret_degree}; the bundle has rank {rank} and {bodies} at degree {degree}"
+        "the secret has rank {secret_rank} and {} at degree {secret_degree}; the bundle has rank {rank} and {} at degree {degree}",
+        counted(*secret_bodies, "body"),
+        counted(*bodies, "body")
     )]
     SecretShape {
         /// Rank of the secret.
@@ -117,7 +120,10 @@ pub enum LatticeError {
         degree: usize,
     },
     /// A secret that no machine can hold.
-    #[error("a secret of degree {degree}, rank {rank} and {bodies} bodies is too large for this machine's memory: use a smaller shape")]
+    #[error(
+        "a secret of degree {degree}, rank {rank} and {} is too large for this machine's memory: use a smaller shape",
+        counted(*bodies, "body")
+    )]
     SecretTooLarge {
         /// Degree asked for.
         degree: usize,
@@ -154,7 +160,10 @@ pub enum LatticeError {
     },
     /// More special primes asked for than a level leaves free.
     #[error(
-        "a switch at level {level} with {special} special primes: {free} primes are free there for keys of level {reach}; ask for 1 to {free}"
+        "a switch at level {level} with {}: {} {} free there for keys of level {reach}; ask for 1 to {free}",
+        counted(*special, "special prime"),
+        counted(*free, "prime"),
+        if *free == 1 { "is" } else { "are" }
     )]
     FewFreePrimes {
         /// Special primes asked for.
@@ -166,7 +175,7 @@ pub enum LatticeError {
         /// Highest level of the keys.
         reach: usize,
     },
-    /// Too few auxiliary primes for key-decomposed switching.
+    /// Too few auxiliary primes for KLSS switching.
     #[error(
         "key digits of {bits:.0} bits need an auxiliary modulus of {needed:.0} bits, the chain's has {available:.0}: use shorter digits"
     )]
@@ -182,7 +191,7 @@ pub enum LatticeError {
     #[error("the chain has no special primes, so it has no switching keys: add special primes to the parameters")]
     NoSpecialPrimes,
     /// More temporary primes asked for than the chain has.
-    #[error("{wanted} temporary primes were asked for, the chain has {available}")]
+    #[error("{} asked for, the chain has {available}", counted(*wanted, "temporary prime"))]
     FewTemporaryPrimes {
         /// Asked for.
         wanted: usize,
@@ -190,7 +199,7 @@ pub enum LatticeError {
         available: usize,
     },
     /// Switchers or keys of a temporary rank that do not belong together.
-    #[error("a rank-down from rank {high} to {low} needs a key of {} inputs to rank {low}, this one has {inputs} to rank {rank}", high - low)]
+    #[error("a rank-down from rank {high} to {low} needs a key of {} to rank {low}, this one has {inputs} to rank {rank}", counted(high - low, "input"))]
     RankDownKey {
         /// Temporary rank.
         high: usize,

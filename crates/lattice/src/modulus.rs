@@ -12,7 +12,8 @@ use clathrate_arith::{BaseConversion, Buffer, Dividend, DivisionInput, Rounding}
 use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
-use crate::poly::{Basis, Coeff, Domain, Eval, Poly};
+use crate::poly::{Basis, Coeff, Domain, Eval, Poly, PolyRef};
+use crate::polys::{Polys, PolysRef};
 use crate::ring::Ring;
 
 /// Precomputed division by a product of primes.
@@ -26,29 +27,26 @@ pub struct Division {
     negative_inverse: Vec<u64>,
 }
 
-/// A polynomial to be divided: the sum of the parts that are there.
+/// Polynomials to be divided: the sums of the parts that are there, as many polynomials in each.
 #[derive(Debug, Clone, Copy)]
-struct Parts<'a> {
-    coeff: Option<&'a Poly<Coeff>>,
-    eval: Option<&'a Poly<Eval>>,
+enum Parts<'a> {
+    Coeff(PolysRef<'a, Coeff>),
+    Eval(PolysRef<'a, Eval>),
+    Both(PolysRef<'a, Coeff>, PolysRef<'a, Eval>),
 }
 
-/// The same, and where its rows are.
-struct Split<'a> {
-    parts: Parts<'a>,
-    /// Its rows modulo the divisors, in Coeff form.
-    divisors: Buffer,
-    /// The rows of the kept primes.
-    coeff_rows: Vec<usize>,
-    eval_rows: Vec<usize>,
-}
+impl<'a> Parts<'a> {
+    fn coeff(self) -> Option<PolysRef<'a, Coeff>> {
+        match self {
+            Self::Coeff(x) | Self::Both(x, _) => Some(x),
+            Self::Eval(_) => None,
+        }
+    }
 
-impl Split<'_> {
-    fn input(&self) -> DivisionInput<'_> {
-        DivisionInput {
-            divisors: &self.divisors,
-            coeff: self.parts.coeff.map(|x| Dividend { residues: x.data(), rows: &self.coeff_rows }),
-            eval: self.parts.eval.map(|x| Dividend { residues: x.data(), rows: &self.eval_rows }),
+    fn eval(self) -> Option<PolysRef<'a, Eval>> {
+        match self {
+            Self::Eval(x) | Self::Both(_, x) => Some(x),
+            Self::Coeff(_) => None,
         }
     }
 }
@@ -65,7 +63,8 @@ impl Division {
         let clash = LatticeError::BasisMismatch { left: divisors.len(), right: kept.len() };
         let moduli = ring.moduli();
         let ones = vec![1; divisors.len()];
-        let conversion = BaseConversion::new(moduli, divisors.indices(), kept.indices(), &ones, Rounding::Centred).ok_or(clash.clone())?;
+        let conversion =
+            ring.engine().base_conversion(divisors.indices(), kept.indices(), &ones, Rounding::Centred).ok_or(clash.clone())?;
         let negative_inverse = kept
             .indices()
             .iter()
@@ -85,31 +84,26 @@ impl Division {
         &self.kept
     }
 
-    fn check_ring<D: Domain>(&self, x: &Poly<D>) -> Result<(), LatticeError> {
-        if self.ring.same_as(x.ring()) {
-            return Ok(());
-        }
-        Err(LatticeError::RingMismatch { left: self.ring.degree(), right: x.ring().degree() })
-    }
-
     fn mismatch(&self, basis: &Basis) -> LatticeError {
         LatticeError::BasisMismatch { left: basis.len(), right: self.divisors.len() + self.kept.len() }
     }
 
-    /// The rows of the kept primes in `x`.
-    fn kept_rows<D: Domain>(&self, x: &Poly<D>) -> Result<Vec<usize>, LatticeError> {
-        self.check_ring(x)?;
+    /// The rows of the kept primes in each polynomial of `x`.
+    fn kept_rows<D: Domain>(&self, x: PolysRef<'_, D>) -> Result<Vec<usize>, LatticeError> {
+        if !self.ring.same_as(x.ring()) {
+            return Err(LatticeError::RingMismatch { left: self.ring.degree(), right: x.ring().degree() });
+        }
         x.basis().rows_of(self.kept.indices()).ok_or_else(|| self.mismatch(x.basis()))
     }
 
-    /// A copy of the rows of the divisors.
-    fn divisor_rows<D: Domain>(&self, x: &Poly<D>) -> Result<Buffer, LatticeError> {
+    /// A copy of the rows of the divisors in all polynomials.
+    fn divisor_rows<D: Domain>(&self, x: PolysRef<'_, D>) -> Result<Buffer, LatticeError> {
         let rows = x.basis().rows_of(self.divisors.indices()).ok_or_else(|| self.mismatch(x.basis()))?;
-        Ok(x.data().select(&rows))
+        Ok(self.ring.engine().select(x.rows(), &x.repeated(&rows)))
     }
 
-    /// `x <- x + y` modulo the divisors that `y` has.
-    fn add_divisor_rows(&self, x: &mut Buffer, y: &Poly<Eval>) {
+    /// `x <- x + y` modulo the divisors that `y` has; `x` holds the rows of the divisors.
+    fn add_divisor_rows(&self, x: &mut Buffer, y: PolysRef<'_, Eval>) {
         let engine = self.ring.engine();
         let places = self.divisors.indices().iter().enumerate().filter_map(|(row, &index)| Some((row, y.basis().row_of(index)?)));
         let (rows, others): (Vec<usize>, Vec<usize>) = places.unzip();
@@ -117,61 +111,67 @@ impl Division {
             return;
         }
         let moduli: Vec<usize> = rows.iter().map(|&row| self.divisors.indices()[row]).collect();
-        let mut own = y.data().select(&others);
-        engine.inverse_ntt(&mut own, 0..moduli.len(), &moduli);
-        let mut sums = x.select(&rows);
-        engine.add_assign(&mut sums, &own, &moduli);
-        for (i, &row) in rows.iter().enumerate() {
-            x.row_mut(row).copy_from_slice(sums.row(i));
-        }
+        let rows: Vec<usize> = (0..y.len()).flat_map(|poly| rows.iter().map(move |row| poly * self.divisors.len() + row)).collect();
+        let mut own = engine.select(y.rows(), &y.repeated(&others));
+        engine.inverse_ntt(own.view_mut(), &moduli);
+        let mut sums = engine.select(x.view(), &rows);
+        engine.add_assign(sums.view_mut(), own.view(), &moduli);
+        engine.copy_rows(x.view_mut(), &rows, sums.view(), &(0..rows.len()).collect::<Vec<_>>());
     }
 
-    /// Refuses parts that lack a prime; brings the divisors' rows to Coeff form.
-    fn split<'a>(&self, parts: Parts<'a>) -> Result<Split<'a>, LatticeError> {
-        let coeff_rows = parts.coeff.map(|x| self.kept_rows(x)).transpose()?.unwrap_or_default();
-        let eval_rows = parts.eval.map(|x| self.kept_rows(x)).transpose()?.unwrap_or_default();
+    /// The quotients of several polynomials, which meet each prime together; in Eval form where `transform`. Refuses parts that lack a prime.
+    fn quotients(&self, parts: Parts<'_>, transform: bool) -> Result<Buffer, LatticeError> {
+        let coeff_rows = parts.coeff().map(|x| self.kept_rows(x)).transpose()?.unwrap_or_default();
+        let eval_rows = parts.eval().map(|x| self.kept_rows(x)).transpose()?.unwrap_or_default();
         let engine = self.ring.engine();
-        let divisors = match (parts.coeff, parts.eval) {
-            (Some(x), y) => {
+        let divisors = match parts {
+            Parts::Coeff(x) => self.divisor_rows(x)?,
+            Parts::Both(x, y) => {
                 let mut divisors = self.divisor_rows(x)?;
-                if let Some(y) = y {
-                    self.add_divisor_rows(&mut divisors, y);
-                }
+                self.add_divisor_rows(&mut divisors, y);
                 divisors
             }
-            (None, Some(x)) => {
+            Parts::Eval(x) => {
                 let mut divisors = self.divisor_rows(x)?;
-                engine.inverse_ntt(&mut divisors, 0..self.divisors.len(), self.divisors.indices());
+                engine.inverse_ntt(divisors.view_mut(), self.divisors.indices());
                 divisors
             }
-            (None, None) => engine.zeroed(self.divisors.len()),
         };
-        Ok(Split { parts, divisors, coeff_rows, eval_rows })
-    }
-
-    /// The quotients of several polynomials, which meet each prime together; in Eval form where `transform`.
-    fn quotients<'a>(&self, polys: impl IntoIterator<Item = Parts<'a>>, transform: bool) -> Result<Vec<Buffer>, LatticeError> {
-        let splits = polys.into_iter().map(|parts| self.split(parts)).collect::<Result<Vec<_>, _>>()?;
-        let inputs: Vec<DivisionInput<'_>> = splits.iter().map(Split::input).collect();
-        Ok(self.ring.engine().divide_all(&self.conversion, &inputs, &self.negative_inverse, transform))
+        let inputs: Vec<DivisionInput<'_>> = divisors
+            .view()
+            .chunks(self.divisors.len())
+            .enumerate()
+            .map(|(i, divisors)| DivisionInput {
+                divisors,
+                coeff: parts.coeff().map(|x| Dividend { residues: x.at(i).rows(), rows: &coeff_rows }),
+                eval: parts.eval().map(|x| Dividend { residues: x.at(i).rows(), rows: &eval_rows }),
+            })
+            .collect();
+        Ok(engine.divide_all(&self.conversion, &inputs, &self.negative_inverse, transform))
     }
 
     /// `round(x / D)` in Coeff form. Cost: no transforms.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes; [`LatticeError::RingMismatch`].
-    pub fn divide_coeff(&self, x: &Poly<Coeff>) -> Result<Poly<Coeff>, LatticeError> {
-        let quotient = self.quotients([Parts { coeff: Some(x), eval: None }], false)?.swap_remove(0);
-        Ok(Poly::from_buffer(&self.ring, &self.kept, quotient))
+    pub fn divide_coeff<'a>(&self, x: impl Into<PolyRef<'a, Coeff>>) -> Result<Poly<Coeff>, LatticeError> {
+        Ok(Poly::from_buffer(&self.ring, &self.kept, self.quotients(Parts::Coeff(x.into().into()), false)?))
+    }
+
+    /// As [`Division::divide_coeff`], all polynomials together.
+    ///
+    /// # Errors
+    /// As [`Division::divide_coeff`].
+    pub fn divide_coeffs(&self, x: PolysRef<'_, Coeff>) -> Result<Polys<Coeff>, LatticeError> {
+        Ok(Polys::from_buffer(&self.ring, &self.kept, self.quotients(Parts::Coeff(x), false)?))
     }
 
     /// `round(x / D)` in Eval form. Cost: one inverse transform per divisor, one forward transform per kept prime.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes; [`LatticeError::RingMismatch`].
-    pub fn divide_eval(&self, x: &Poly<Eval>) -> Result<Poly<Eval>, LatticeError> {
-        let quotient = self.quotients([Parts { coeff: None, eval: Some(x) }], true)?.swap_remove(0);
-        Ok(Poly::from_buffer(&self.ring, &self.kept, quotient))
+    pub fn divide_eval<'a>(&self, x: impl Into<PolyRef<'a, Eval>>) -> Result<Poly<Eval>, LatticeError> {
+        Ok(Poly::from_buffer(&self.ring, &self.kept, self.quotients(Parts::Eval(x.into().into()), true)?))
     }
 
     /// `round((x + y) / D)` in Eval form for every polynomial, from a part in Coeff and a part in Eval form; `y` is zero modulo the divisors it
@@ -187,15 +187,12 @@ impl Division {
         if let Some(y) = y.filter(|y| y.body_count() != x.body_count()) {
             return Err(LatticeError::BodiesMismatch { left: x.body_count(), right: y.body_count() });
         }
-        let mut others = y.into_iter().flat_map(Bundle::polys);
-        let quotients = self.quotients(x.polys().map(|x| Parts { coeff: Some(x), eval: others.next() }), true)?;
-        self.bundle_of(x.rank(), quotients)
+        self.bundle(x.rank(), y.map_or(Parts::Coeff(x.view()), |y| Parts::Both(x.view(), y.view())), true)
     }
 
-    fn bundle_of<D: Domain>(&self, rank: usize, quotients: Vec<Buffer>) -> Result<Bundle<D>, LatticeError> {
-        let mut polys = quotients.into_iter().map(|quotient| Poly::from_buffer(&self.ring, &self.kept, quotient));
-        let mask = polys.by_ref().take(rank).collect();
-        Bundle::new(mask, polys.collect())
+    fn bundle<D: Domain>(&self, rank: usize, parts: Parts<'_>, transform: bool) -> Result<Bundle<D>, LatticeError> {
+        let quotients = self.quotients(parts, transform)?;
+        Bundle::from_polys(Polys::from_buffer(&self.ring, &self.kept, quotients), rank)
     }
 }
 
@@ -217,7 +214,7 @@ impl Bundle<Eval> {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide(&self, division: &Division) -> Result<Self, LatticeError> {
-        division.bundle_of(self.rank(), division.quotients(self.polys().map(|x| Parts { coeff: None, eval: Some(x) }), true)?)
+        division.bundle(self.rank(), Parts::Eval(self.view()), true)
     }
 }
 
@@ -227,6 +224,6 @@ impl Bundle<Coeff> {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes; [`LatticeError::RingMismatch`].
     pub fn divide(&self, division: &Division) -> Result<Self, LatticeError> {
-        division.bundle_of(self.rank(), division.quotients(self.polys().map(|x| Parts { coeff: Some(x), eval: None }), false)?)
+        division.bundle(self.rank(), Parts::Coeff(self.view()), false)
     }
 }

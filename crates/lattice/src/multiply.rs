@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
-use clathrate_arith::{Automorphism, GaloisElement};
+use clathrate_arith::{Automorphism, Factor2, GaloisElement};
 
 use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
-use crate::poly::{Eval, Poly};
+use crate::poly::Eval;
+use crate::polys::{Polys, PolysRef};
 use crate::ring::Ring;
 use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
@@ -19,16 +20,16 @@ use crate::switch::{Digits, Extended, SecretMatrix, SwitchKey, SwitchTables, Swi
 /// A product before relinearisation: phase `body + sum_i linear_i s_i + sum_{i<=j} quadratic_ij s_i s_j`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
-    body: Poly<Eval>,
-    linear: Vec<Poly<Eval>>,
-    quadratic: Vec<Poly<Eval>>,
+    /// The linear terms, the body, the quadratic terms.
+    polys: Polys<Eval>,
+    rank: usize,
 }
 
 impl Tensor {
     /// The terms that meet `s_i s_j`, `i <= j` in lexicographic order.
     #[must_use]
-    pub fn quadratic(&self) -> &[Poly<Eval>] {
-        &self.quadratic
+    pub fn quadratic(&self) -> PolysRef<'_, Eval> {
+        self.polys.view().range(self.rank + 1..self.polys.len())
     }
 
     /// `self <- self + other`: products that share one relinearisation.
@@ -36,12 +37,10 @@ impl Tensor {
     /// # Errors
     /// [`LatticeError::RankMismatch`], [`LatticeError::BasisMismatch`] where they do not fit.
     pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
-        if self.linear.len() != other.linear.len() {
-            return Err(LatticeError::RankMismatch { left: self.linear.len(), right: other.linear.len() });
+        if self.rank != other.rank {
+            return Err(LatticeError::RankMismatch { left: self.rank, right: other.rank });
         }
-        self.body.add_assign(&other.body)?;
-        self.linear.iter_mut().zip(&other.linear).try_for_each(|(x, y)| x.add_assign(y))?;
-        self.quadratic.iter_mut().zip(&other.quadratic).try_for_each(|(x, y)| x.add_assign(y))
+        self.polys.view_mut().add_assign(other.polys.view())
     }
 
     /// `self <- self + bundle`: a term that needs no relinearisation joins a sum of products.
@@ -49,31 +48,30 @@ impl Tensor {
     /// # Errors
     /// [`LatticeError::RankMismatch`], [`LatticeError::ManyBodies`], [`LatticeError::BasisMismatch`] where it does not fit.
     pub fn add_bundle(&mut self, bundle: &Bundle<Eval>) -> Result<(), LatticeError> {
-        if self.linear.len() != bundle.rank() {
-            return Err(LatticeError::RankMismatch { left: self.linear.len(), right: bundle.rank() });
+        if self.rank != bundle.rank() {
+            return Err(LatticeError::RankMismatch { left: self.rank, right: bundle.rank() });
         }
         if bundle.body_count() != 1 {
             return Err(LatticeError::ManyBodies { operation: "a product of ciphertexts", bodies: bundle.body_count() });
         }
-        self.body.add_assign(&bundle.bodies()[0])?;
-        self.linear.iter_mut().zip(bundle.mask()).try_for_each(|(x, y)| x.add_assign(y))
+        self.polys.view_mut().split_at(self.rank + 1).0.add_assign(bundle.view())
     }
 
     /// The terms that need no switch: those that meet `s_i`, then the body.
-    pub(crate) fn terms(&self) -> impl Iterator<Item = &Poly<Eval>> {
-        self.linear.iter().chain([&self.body])
+    pub(crate) fn terms(&self) -> PolysRef<'_, Eval> {
+        self.polys.view().range(0..self.rank + 1)
     }
 
     /// The rank of the factors.
     #[must_use]
     pub fn rank(&self) -> usize {
-        self.linear.len()
+        self.rank
     }
 
     /// Refuses keys whose result is of another shape than the terms it joins.
     fn check_key(&self, key: &SwitchKey) -> Result<(), LatticeError> {
-        if key.rank() != self.linear.len() {
-            return Err(LatticeError::RankMismatch { left: self.linear.len(), right: key.rank() });
+        if key.rank() != self.rank {
+            return Err(LatticeError::RankMismatch { left: self.rank, right: key.rank() });
         }
         if key.body_count() != 1 {
             return Err(LatticeError::BodiesMismatch { left: 1, right: key.body_count() });
@@ -84,8 +82,8 @@ impl Tensor {
     /// The bundle with this tensor's phase, still over the extended modulus and `P` times as large.
     fn relinearise_extended(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Extended, LatticeError> {
         self.check_key(key)?;
-        let mut sum = switcher.product(&self.quadratic.iter().collect::<Vec<_>>(), key)?;
-        sum.add_lifted(self.terms())?;
+        let mut sum = switcher.product(&self.quadratic().iter().collect::<Vec<_>>(), key)?;
+        sum.add_lifted_polys(self.terms())?;
         Ok(sum)
     }
 
@@ -96,8 +94,8 @@ impl Tensor {
     /// another shape.
     pub fn relinearise(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
         self.check_key(key)?;
-        let mut switched = switcher.switch(&self.quadratic.iter().collect::<Vec<_>>(), key)?;
-        switched.polys_mut().zip(self.terms()).try_for_each(|(target, term)| target.add_assign(term))?;
+        let mut switched = switcher.switch(&self.quadratic().iter().collect::<Vec<_>>(), key)?;
+        switched.view_mut().add_assign(self.terms())?;
         Ok(switched)
     }
 
@@ -120,18 +118,19 @@ impl Bundle<Eval> {
             return Err(LatticeError::ManyBodies { operation: "a product of ciphertexts", bodies: self.body_count() });
         }
         self.check_same_shape(other)?;
-        let (b, a) = (&self.bodies()[0], self.mask());
-        let (d, c) = (&other.bodies()[0], other.mask());
-        let body = Poly::inner_product(&[b], &[d])?;
-        let linear = (0..a.len()).map(|i| Poly::inner_product(&[b, &a[i]], &[&c[i], d])).collect::<Result<_, _>>()?;
-        let mut quadratic = Vec::with_capacity(a.len() * (a.len() + 1) / 2);
-        for i in 0..a.len() {
-            quadratic.push(Poly::inner_product(&[&a[i]], &[&c[i]])?);
-            for j in i + 1..a.len() {
-                quadratic.push(Poly::inner_product(&[&a[i], &a[j]], &[&c[j], &c[i]])?);
-            }
+        let (ring, basis, rank) = (self.ring(), self.basis(), self.rank());
+        let (b, a) = (self.bodies().at(0).rows(), |i| self.mask().at(i).rows());
+        let (d, c) = (other.bodies().at(0).rows(), |i| other.mask().at(i).rows());
+        let mut terms: Vec<Vec<Factor2<'_>>> = (0..rank).map(|i| vec![(b, c(i)), (a(i), d)]).collect();
+        terms.push(vec![(b, d)]);
+        for i in 0..rank {
+            terms.push(vec![(a(i), c(i))]);
+            terms.extend((i + 1..rank).map(|j| vec![(a(i), c(j)), (a(j), c(i))]));
         }
-        Ok(Tensor { body, linear, quadratic })
+        let mut polys = Polys::scratch(ring, basis, terms.len());
+        let rows: Vec<usize> = (0..basis.len()).collect();
+        ring.engine().dot_products(polys.view_mut().into_rows(), &terms, &rows, basis.indices());
+        Ok(Tensor { polys, rank })
     }
 
     /// The relinearised product.
@@ -155,7 +154,7 @@ impl Bundle<Eval> {
         if switched.body_count() != self.body_count() {
             return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: switched.body_count() });
         }
-        switched.bodies_mut().iter_mut().zip(self.bodies()).try_for_each(|(target, body)| target.add_assign(body))?;
+        switched.bodies_mut().add_assign(self.bodies())?;
         Ok(switched)
     }
 

@@ -1,10 +1,13 @@
-//! Polynomials over a residue basis, typed by domain.
+//! Polynomials over a residue basis, typed by domain: [`Poly`] owns its residues, [`PolyRef`] and [`PolyMut`] borrow them.
+//!
+//! Several polynomials in one allocation are [`crate::polys`]'s.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use clathrate_arith::{ArithError, Automorphism, Buffer, automorphism};
+use clathrate_arith::{ArithError, Automorphism, Buffer, Form, Rows, RowsMut};
 
 use crate::error::LatticeError;
 use crate::ring::Ring;
@@ -21,12 +24,16 @@ pub struct Eval;
 pub trait Domain: Debug + Clone + Copy + PartialEq + Send + Sync + 'static {
     /// Name in messages.
     const NAME: &'static str;
+    /// What engines call it.
+    const FORM: Form;
 }
 impl Domain for Coeff {
     const NAME: &'static str = "Coeff";
+    const FORM: Form = Form::Coeff;
 }
 impl Domain for Eval {
     const NAME: &'static str = "Eval";
+    const FORM: Form = Form::Eval;
 }
 
 /// An ordered set of moduli of a ring, by index: which row of a polynomial has which modulus.
@@ -91,6 +98,12 @@ impl Basis {
         Ok(())
     }
 
+    /// `c` modulo each of its moduli in `ring`.
+    #[must_use]
+    pub fn residues_of(&self, ring: &Ring, c: i128) -> Vec<u64> {
+        self.0.iter().map(|&i| ring.moduli()[i].reduce_i128(c)).collect()
+    }
+
     /// Bits of the product of its moduli in `ring`.
     #[must_use]
     pub fn log2(&self, ring: &Ring) -> f64 {
@@ -107,10 +120,286 @@ pub struct Poly<D: Domain> {
     domain: PhantomData<D>,
 }
 
+/// A polynomial that is borrowed: from a [`Poly`] or from several in one allocation.
+#[derive(Debug, Clone, Copy)]
+pub struct PolyRef<'a, D: Domain> {
+    ring: &'a Ring,
+    basis: &'a Basis,
+    rows: Rows<'a>,
+    domain: PhantomData<D>,
+}
+
+/// A polynomial that is borrowed to be changed.
+#[derive(Debug)]
+pub struct PolyMut<'a, D: Domain> {
+    ring: &'a Ring,
+    basis: &'a Basis,
+    rows: RowsMut<'a>,
+    domain: PhantomData<D>,
+}
+
+impl<'a, D: Domain> From<&'a Poly<D>> for PolyRef<'a, D> {
+    fn from(poly: &'a Poly<D>) -> Self {
+        poly.view()
+    }
+}
+
+/// What a polynomial can be borrowed from: an owned one, a borrowed one, references to either.
+pub trait AsPoly<D: Domain> {
+    /// The polynomial, borrowed.
+    fn poly(&self) -> PolyRef<'_, D>;
+}
+
+impl<D: Domain> AsPoly<D> for Poly<D> {
+    fn poly(&self) -> PolyRef<'_, D> {
+        self.view()
+    }
+}
+
+impl<D: Domain> AsPoly<D> for PolyRef<'_, D> {
+    fn poly(&self) -> PolyRef<'_, D> {
+        *self
+    }
+}
+
+impl<D: Domain, P: AsPoly<D>> AsPoly<D> for &P {
+    fn poly(&self) -> PolyRef<'_, D> {
+        (*self).poly()
+    }
+}
+
+impl<D: Domain> PartialEq for PolyRef<'_, D> {
+    fn eq(&self, other: &Self) -> bool {
+        self.ring.same_as(other.ring) && self.basis == other.basis && self.rows == other.rows
+    }
+}
+
 impl<D: Domain> PartialEq for Poly<D> {
     fn eq(&self, other: &Self) -> bool {
-        self.ring.same_as(&other.ring) && self.basis == other.basis && self.data == other.data
+        self.view() == other.view()
     }
+}
+
+impl<D: Domain> PartialEq<PolyRef<'_, D>> for Poly<D> {
+    fn eq(&self, other: &PolyRef<'_, D>) -> bool {
+        self.view() == *other
+    }
+}
+
+impl<D: Domain> PartialEq<Poly<D>> for PolyRef<'_, D> {
+    fn eq(&self, other: &Poly<D>) -> bool {
+        *self == other.view()
+    }
+}
+
+impl<'a, D: Domain> PolyRef<'a, D> {
+    /// A view of rows of residues; the caller vouches that they are reduced and as many as the basis has moduli.
+    pub(crate) fn from_rows(ring: &'a Ring, basis: &'a Basis, rows: Rows<'a>) -> Self {
+        debug_assert_eq!(rows.rows(), basis.len(), "one row per modulus");
+        Self { ring, basis, rows, domain: PhantomData }
+    }
+
+    /// The ring.
+    #[must_use]
+    pub fn ring(&self) -> &'a Ring {
+        self.ring
+    }
+
+    /// The basis.
+    #[must_use]
+    pub fn basis(&self) -> &'a Basis {
+        self.basis
+    }
+
+    /// The residues, as engines take them.
+    #[must_use]
+    pub fn rows(&self) -> Rows<'a> {
+        self.rows
+    }
+
+    /// The residues on the host, row after row.
+    #[must_use]
+    pub fn download(&self) -> Cow<'a, [u64]> {
+        self.ring.engine().download(self.rows)
+    }
+
+    /// The residues of one row on the host.
+    #[must_use]
+    pub fn download_row(&self, row: usize) -> Cow<'a, [u64]> {
+        self.ring.engine().download(self.rows.slice(row..row + 1))
+    }
+
+    /// A polynomial of its own with these residues.
+    #[must_use]
+    pub fn to_poly(&self) -> Poly<D> {
+        let mut data = self.ring.engine().scratch(self.basis.len());
+        self.ring.engine().copy(data.view_mut(), self.rows);
+        Poly::from_buffer(self.ring, self.basis, data)
+    }
+
+    /// Checks that both polynomials have one ring and one basis.
+    ///
+    /// # Errors
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`].
+    pub fn check_same_basis<'b, E: Domain>(&self, other: impl Into<PolyRef<'b, E>>) -> Result<(), LatticeError> {
+        let other = other.into();
+        check_same_basis((self.ring, self.basis), (other.ring, other.basis))
+    }
+
+    /// `c` modulo each modulus of the basis.
+    #[must_use]
+    pub fn residues_of(&self, c: i128) -> Vec<u64> {
+        self.basis.residues_of(self.ring, c)
+    }
+
+    /// The same polynomial modulo fewer primes: rows of `basis` only.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where this polynomial lacks one of them.
+    pub fn restrict(&self, basis: &Basis) -> Result<Poly<D>, LatticeError> {
+        let rows = self.basis.rows_of(basis.indices()).ok_or(LatticeError::BasisMismatch { left: self.basis.len(), right: basis.len() })?;
+        Ok(Poly::from_buffer(self.ring, basis, self.ring.engine().select(self.rows, &rows)))
+    }
+
+    /// `phi(self)`.
+    #[must_use]
+    pub fn automorphism(&self, phi: &Automorphism) -> Poly<D> {
+        let data = self.ring.engine().automorphism(D::FORM, phi, self.rows, self.basis.indices());
+        Poly::from_buffer(self.ring, self.basis, data)
+    }
+}
+
+impl PolyRef<'_, Coeff> {
+    /// `self * X^power`.
+    #[must_use]
+    pub fn mul_monomial(&self, power: usize) -> Poly<Coeff> {
+        Poly::from_buffer(self.ring, self.basis, self.ring.engine().mul_monomial(self.rows, power, self.basis.indices()))
+    }
+}
+
+impl PolyRef<'_, Eval> {
+    /// A copy in Coeff form: one pass, where a clone and its transform would be two.
+    #[must_use]
+    pub fn to_coeff(&self) -> Poly<Coeff> {
+        Poly::from_buffer(self.ring, self.basis, self.ring.engine().inverse_ntt_of(self.rows, self.basis.indices()))
+    }
+}
+
+impl<'a, D: Domain> PolyMut<'a, D> {
+    /// A view of rows of residues; the caller vouches that they are reduced and as many as the basis has moduli.
+    pub(crate) fn from_rows(ring: &'a Ring, basis: &'a Basis, rows: RowsMut<'a>) -> Self {
+        debug_assert_eq!(rows.rows(), basis.len(), "one row per modulus");
+        Self { ring, basis, rows, domain: PhantomData }
+    }
+
+    /// The ring.
+    #[must_use]
+    pub fn ring(&self) -> &'a Ring {
+        self.ring
+    }
+
+    /// The basis.
+    #[must_use]
+    pub fn basis(&self) -> &'a Basis {
+        self.basis
+    }
+
+    /// The polynomial, to read.
+    #[must_use]
+    pub fn view(&self) -> PolyRef<'_, D> {
+        PolyRef::from_rows(self.ring, self.basis, self.rows.view())
+    }
+
+    /// The residues, as engines take them.
+    #[must_use]
+    pub fn into_rows(self) -> RowsMut<'a> {
+        self.rows
+    }
+
+    /// `self <- other`.
+    ///
+    /// # Errors
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they do not fit.
+    pub fn assign<'b>(&mut self, other: impl Into<PolyRef<'b, D>>) -> Result<(), LatticeError> {
+        let other = other.into();
+        self.view().check_same_basis(other)?;
+        self.ring.engine().copy(self.rows.reborrow(), other.rows());
+        Ok(())
+    }
+
+    /// `self <- x - y`.
+    ///
+    /// # Errors
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they do not fit.
+    pub fn assign_difference<'b, 'c>(&mut self, x: impl Into<PolyRef<'b, D>>, y: impl Into<PolyRef<'c, D>>) -> Result<(), LatticeError> {
+        let (x, y) = (x.into(), y.into());
+        self.view().check_same_basis(x)?;
+        self.view().check_same_basis(y)?;
+        self.ring.engine().sub(self.rows.reborrow(), x.rows(), y.rows(), self.basis.indices());
+        Ok(())
+    }
+
+    /// `self <- self + other`.
+    ///
+    /// # Errors
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they do not fit.
+    pub fn add_assign<'b>(&mut self, other: impl Into<PolyRef<'b, D>>) -> Result<(), LatticeError> {
+        let other = other.into();
+        self.view().check_same_basis(other)?;
+        self.ring.engine().add_assign(self.rows.reborrow(), other.rows(), self.basis.indices());
+        Ok(())
+    }
+
+    /// `self <- self - other`.
+    ///
+    /// # Errors
+    /// As [`PolyMut::add_assign`].
+    pub fn sub_assign<'b>(&mut self, other: impl Into<PolyRef<'b, D>>) -> Result<(), LatticeError> {
+        let other = other.into();
+        self.view().check_same_basis(other)?;
+        self.ring.engine().sub_assign(self.rows.reborrow(), other.rows(), self.basis.indices());
+        Ok(())
+    }
+
+    /// `self <- -self`.
+    pub fn negate_assign(&mut self) {
+        self.ring.engine().negate_assign(self.rows.reborrow(), self.basis.indices());
+    }
+
+    /// `self <- self * c` for an integer given by its residues, one per modulus of the basis.
+    pub fn mul_constants_assign(&mut self, residues: &[u64]) {
+        self.ring.engine().mul_constants_assign(self.rows.reborrow(), residues, self.basis.indices());
+    }
+
+    /// `self <- self * c` for a signed integer.
+    pub fn mul_integer_assign(&mut self, c: i128) {
+        let residues = self.basis.residues_of(self.ring, c);
+        self.mul_constants_assign(&residues);
+    }
+}
+
+impl PolyMut<'_, Eval> {
+    /// `self <- self * other`, the ring product.
+    ///
+    /// # Errors
+    /// As [`PolyMut::add_assign`].
+    pub fn mul_assign<'b>(&mut self, other: impl Into<PolyRef<'b, Eval>>) -> Result<(), LatticeError> {
+        let other = other.into();
+        self.view().check_same_basis(other)?;
+        self.ring.engine().mul_assign(self.rows.reborrow(), other.rows(), self.basis.indices());
+        Ok(())
+    }
+}
+
+/// Checks that two polynomials have one ring and one basis.
+pub(crate) fn check_same_basis(left: (&Ring, &Basis), right: (&Ring, &Basis)) -> Result<(), LatticeError> {
+    if !left.0.same_as(right.0) {
+        return Err(LatticeError::RingMismatch { left: left.0.degree(), right: right.0.degree() });
+    }
+    if left.1 != right.1 {
+        return Err(LatticeError::BasisMismatch { left: left.1.len(), right: right.1.len() });
+    }
+    Ok(())
 }
 
 impl<D: Domain> Poly<D> {
@@ -121,10 +410,30 @@ impl<D: Domain> Poly<D> {
         Self { ring: ring.clone(), basis: basis.clone(), data, domain: PhantomData }
     }
 
+    /// A polynomial of residues from the host: `fill` writes the row of each place in the basis. The caller vouches that residues are reduced.
+    #[must_use]
+    pub fn upload(ring: &Ring, basis: &Basis, fill: impl Fn(usize, &mut [u64]) + Sync) -> Self {
+        let mut data = ring.engine().scratch(basis.len());
+        ring.engine().upload_rows(data.view_mut(), &fill);
+        Self::from_buffer(ring, basis, data)
+    }
+
     /// The zero polynomial.
     #[must_use]
     pub fn zero(ring: &Ring, basis: &Basis) -> Self {
         Self::from_buffer(ring, basis, ring.engine().zeroed(basis.len()))
+    }
+
+    /// The polynomial, borrowed.
+    #[must_use]
+    pub fn view(&self) -> PolyRef<'_, D> {
+        PolyRef::from_rows(&self.ring, &self.basis, self.data.view())
+    }
+
+    /// The polynomial, borrowed to be changed.
+    #[must_use]
+    pub fn view_mut(&mut self) -> PolyMut<'_, D> {
+        PolyMut::from_rows(&self.ring, &self.basis, self.data.view_mut())
     }
 
     /// The ring.
@@ -139,16 +448,10 @@ impl<D: Domain> Poly<D> {
         &self.basis
     }
 
-    /// The residues.
+    /// The residues, as engines take them.
     #[must_use]
-    pub fn data(&self) -> &Buffer {
-        &self.data
-    }
-
-    /// The residues, writable.
-    #[must_use]
-    pub fn data_mut(&mut self) -> &mut Buffer {
-        &mut self.data
+    pub fn rows(&self) -> Rows<'_> {
+        self.data.view()
     }
 
     /// Gives up the residues.
@@ -157,60 +460,66 @@ impl<D: Domain> Poly<D> {
         self.data
     }
 
+    /// Overwrites the residues with zeroes in a way the compiler keeps.
+    pub fn zeroize(&mut self) {
+        self.data.zeroize();
+    }
+
+    /// The residues on the host, row after row.
+    #[must_use]
+    pub fn download(&self) -> Cow<'_, [u64]> {
+        self.view().download()
+    }
+
+    /// The residues of one row on the host.
+    #[must_use]
+    pub fn download_row(&self, row: usize) -> Cow<'_, [u64]> {
+        self.view().download_row(row)
+    }
+
     /// Checks that both polynomials have one ring and one basis.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`].
-    pub fn check_same_basis<E: Domain>(&self, other: &Poly<E>) -> Result<(), LatticeError> {
-        if !self.ring.same_as(&other.ring) {
-            return Err(LatticeError::RingMismatch { left: self.ring.degree(), right: other.ring.degree() });
-        }
-        if self.basis != other.basis {
-            return Err(LatticeError::BasisMismatch { left: self.basis.len(), right: other.basis.len() });
-        }
-        Ok(())
+    pub fn check_same_basis<'b, E: Domain>(&self, other: impl Into<PolyRef<'b, E>>) -> Result<(), LatticeError> {
+        self.view().check_same_basis(other)
     }
 
     /// `self <- self + other`.
     ///
     /// # Errors
     /// As [`Poly::check_same_basis`].
-    pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
-        self.check_same_basis(other)?;
-        self.ring.engine().add_assign(&mut self.data, &other.data, self.basis.indices());
-        Ok(())
+    pub fn add_assign<'b>(&mut self, other: impl Into<PolyRef<'b, D>>) -> Result<(), LatticeError> {
+        self.view_mut().add_assign(other)
     }
 
     /// `self <- self - other`.
     ///
     /// # Errors
     /// As [`Poly::check_same_basis`].
-    pub fn sub_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
-        self.check_same_basis(other)?;
-        self.ring.engine().sub_assign(&mut self.data, &other.data, self.basis.indices());
-        Ok(())
+    pub fn sub_assign<'b>(&mut self, other: impl Into<PolyRef<'b, D>>) -> Result<(), LatticeError> {
+        self.view_mut().sub_assign(other)
     }
 
     /// `self <- -self`.
     pub fn negate_assign(&mut self) {
-        self.ring.engine().negate_assign(&mut self.data, self.basis.indices());
+        self.view_mut().negate_assign();
     }
 
     /// `self <- self * c` for an integer given by its residues, one per modulus of the basis.
     pub fn mul_constants_assign(&mut self, residues: &[u64]) {
-        self.ring.engine().mul_constants_assign(&mut self.data, residues, self.basis.indices());
+        self.view_mut().mul_constants_assign(residues);
     }
 
     /// `self <- self * c` for a signed integer.
     pub fn mul_integer_assign(&mut self, c: i128) {
-        let residues = self.residues_of(c);
-        self.mul_constants_assign(&residues);
+        self.view_mut().mul_integer_assign(c);
     }
 
     /// `c` modulo each modulus of the basis.
     #[must_use]
     pub fn residues_of(&self, c: i128) -> Vec<u64> {
-        self.basis.indices().iter().map(|&i| self.ring.moduli()[i].reduce_i128(c)).collect()
+        self.view().residues_of(c)
     }
 
     /// The same polynomial modulo fewer primes: rows of `basis` only.
@@ -218,8 +527,13 @@ impl<D: Domain> Poly<D> {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where this polynomial lacks one of them.
     pub fn restrict(&self, basis: &Basis) -> Result<Self, LatticeError> {
-        let rows = self.basis.rows_of(basis.indices()).ok_or(LatticeError::BasisMismatch { left: self.basis.len(), right: basis.len() })?;
-        Ok(Self::from_buffer(&self.ring, basis, self.data.select(&rows)))
+        self.view().restrict(basis)
+    }
+
+    /// `phi(self)`.
+    #[must_use]
+    pub fn automorphism(&self, phi: &Automorphism) -> Self {
+        self.view().automorphism(phi)
     }
 }
 
@@ -233,57 +547,45 @@ impl Poly<Coeff> {
     /// The same polynomial in Eval form.
     #[must_use]
     pub fn into_eval(mut self) -> Poly<Eval> {
-        self.ring.engine().forward_ntt(&mut self.data, 0..self.basis.len(), self.basis.indices());
+        self.ring.engine().forward_ntt(self.data.view_mut(), self.basis.indices());
         Poly { ring: self.ring, basis: self.basis, data: self.data, domain: PhantomData }
-    }
-
-    /// `phi(self)`.
-    #[must_use]
-    pub fn automorphism(&self, phi: &Automorphism) -> Self {
-        let data = self.ring.engine().automorphism_coeff(phi, &self.data, self.basis.indices());
-        Self::from_buffer(&self.ring, &self.basis, data)
     }
 
     /// `self * X^power`.
     #[must_use]
     pub fn mul_monomial(&self, power: usize) -> Self {
-        let mut data = self.ring.engine().scratch(self.basis.len());
-        for (row, &index) in self.basis.indices().iter().enumerate() {
-            automorphism::mul_monomial(data.row_mut(row), self.data.row(row), power, &self.ring.moduli()[index]);
-        }
-        Self::from_buffer(&self.ring, &self.basis, data)
+        self.view().mul_monomial(power)
     }
 }
 
 impl Poly<Eval> {
+    /// The polynomial that is `c` everywhere: a constant, given by its residues, one per modulus of the basis.
+    #[must_use]
+    pub fn constant(ring: &Ring, basis: &Basis, residues: &[u64]) -> Self {
+        let mut data = ring.engine().scratch(basis.len());
+        ring.engine().fill(data.view_mut(), residues);
+        Self::from_buffer(ring, basis, data)
+    }
+
     /// The same polynomial in Coeff form.
     #[must_use]
     pub fn into_coeff(mut self) -> Poly<Coeff> {
-        self.ring.engine().inverse_ntt(&mut self.data, 0..self.basis.len(), self.basis.indices());
+        self.ring.engine().inverse_ntt(self.data.view_mut(), self.basis.indices());
         Poly { ring: self.ring, basis: self.basis, data: self.data, domain: PhantomData }
     }
 
     /// A copy in Coeff form: one pass, where a clone and its transform would be two.
     #[must_use]
     pub fn to_coeff(&self) -> Poly<Coeff> {
-        let data = self.ring.engine().inverse_ntt_of(&self.data, self.basis.indices());
-        Poly { ring: self.ring.clone(), basis: self.basis.clone(), data, domain: PhantomData }
+        self.view().to_coeff()
     }
 
     /// `self <- self * other`, the ring product.
     ///
     /// # Errors
     /// As [`Poly::check_same_basis`].
-    pub fn mul_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
-        self.check_same_basis(other)?;
-        self.ring.engine().mul_assign(&mut self.data, &other.data, self.basis.indices());
-        Ok(())
-    }
-
-    /// `phi(self)`.
-    #[must_use]
-    pub fn automorphism(&self, phi: &Automorphism) -> Self {
-        Self::from_buffer(&self.ring, &self.basis, self.ring.engine().automorphism_eval(phi, &self.data))
+    pub fn mul_assign<'b>(&mut self, other: impl Into<PolyRef<'b, Eval>>) -> Result<(), LatticeError> {
+        self.view_mut().mul_assign(other)
     }
 
     /// `sum_j xs[j] * ys[j]`, over the basis of the first factor; factors on the right may have more primes.
@@ -291,27 +593,35 @@ impl Poly<Eval> {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where a factor lacks a prime; [`LatticeError::RingMismatch`]; [`LatticeError::EmptyShape`]
     /// without factors; [`clathrate_arith::ArithError::Shape`] where the two sides have different numbers of them.
-    pub fn inner_product(xs: &[&Poly<Eval>], ys: &[&Poly<Eval>]) -> Result<Poly<Eval>, LatticeError> {
+    pub fn inner_product<'a, 'b, X, Y>(xs: &[X], ys: &[Y]) -> Result<Poly<Eval>, LatticeError>
+    where
+        X: Copy + Into<PolyRef<'a, Eval>>,
+        Y: Copy + Into<PolyRef<'b, Eval>>,
+    {
+        let xs: Vec<PolyRef<'a, Eval>> = xs.iter().map(|&x| x.into()).collect();
+        let ys: Vec<PolyRef<'b, Eval>> = ys.iter().map(|&y| y.into()).collect();
         let (Some(first), Some(right)) = (xs.first(), ys.first()) else {
             return Err(LatticeError::EmptyShape { what: "the number of factors", got: 0 });
         };
         if xs.len() != ys.len() {
             return Err(ArithError::Shape { what: "factors on the right of an inner product", expected: xs.len(), got: ys.len() }.into());
         }
-        let (ring, basis) = (first.ring(), first.basis());
-        if let Some(bad) = xs.iter().chain(ys).find(|factor| !factor.ring().same_as(ring)) {
-            return Err(LatticeError::RingMismatch { left: ring.degree(), right: bad.ring().degree() });
+        let (ring, basis) = (first.ring, first.basis);
+        let rings = xs.iter().map(|x| x.ring).chain(ys.iter().map(|y| y.ring));
+        if let Some(bad) = rings.into_iter().find(|other| !other.same_as(ring)) {
+            return Err(LatticeError::RingMismatch { left: ring.degree(), right: bad.degree() });
         }
         let mismatch = |other: &Basis| LatticeError::BasisMismatch { left: basis.len(), right: other.len() };
-        if let Some(bad) = xs.iter().find(|x| x.basis() != basis).or_else(|| ys.iter().find(|y| y.basis() != right.basis())) {
-            return Err(mismatch(bad.basis()));
+        if let Some(bad) = xs.iter().find(|x| x.basis != basis) {
+            return Err(mismatch(bad.basis));
         }
-        let rows = right.basis().rows_of(basis.indices()).ok_or_else(|| mismatch(right.basis()))?;
-        let mut out = [ring.engine().scratch(basis.len())];
-        let left: Vec<&Buffer> = xs.iter().map(|x| x.data()).collect();
-        let factors = [ys.iter().map(|y| y.data()).collect()];
-        ring.engine().inner_products(&mut out, &left, &factors, &rows, basis.indices());
-        let [data] = out;
-        Ok(Poly::from_buffer(ring, basis, data))
+        if let Some(bad) = ys.iter().find(|y| y.basis != right.basis) {
+            return Err(mismatch(bad.basis));
+        }
+        let rows = right.basis.rows_of(basis.indices()).ok_or_else(|| mismatch(right.basis))?;
+        let mut out = ring.engine().scratch(basis.len());
+        let terms = xs.iter().zip(&ys).map(|(x, y)| (x.rows, y.rows)).collect();
+        ring.engine().dot_products(out.view_mut(), &[terms], &rows, basis.indices());
+        Ok(Poly::from_buffer(ring, basis, out))
     }
 }

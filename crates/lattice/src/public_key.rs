@@ -3,9 +3,12 @@
 //! The key is `k` fresh encryptions of zero; a ciphertext is a ternary combination of them with new errors:
 //! `ct = sum_i u_i * zero_i + (e_1 .. e_k; e'_1 .. e'_m)`. For k = m = 1 this is the usual RLWE public key.
 
+use clathrate_arith::Factor2;
+
 use crate::bundle::{Bundle, gaussian_poly};
 use crate::error::LatticeError;
 use crate::poly::{Basis, Eval, Poly};
+use crate::polys::Polys;
 use crate::ring::Ring;
 use crate::sampling::SecretRng;
 use crate::secret::{SecretKey, SecretPoly};
@@ -52,7 +55,9 @@ impl PublicKey {
     pub fn encrypt_zero(&self, basis: &Basis, rng: &mut SecretRng) -> Result<Bundle<Eval>, LatticeError> {
         let ring = self.zeroes[0].ring();
         basis.check(ring)?;
-        let zeroes = self.zeroes.iter().map(|zero| zero.restrict(basis)).collect::<Result<Vec<_>, _>>()?;
+        let key_basis = self.zeroes[0].basis();
+        let mismatch = LatticeError::BasisMismatch { left: key_basis.len(), right: basis.len() };
+        let rows = key_basis.rows_of(basis.indices()).ok_or(mismatch)?;
         let ephemeral: Vec<SecretPoly> = (0..self.zeroes.len())
             .map(|_| {
                 let mut u = zeroize::Zeroizing::new(vec![0i64; ring.degree()]);
@@ -60,16 +65,16 @@ impl PublicKey {
                 SecretPoly::new(Poly::from_signed(ring, basis, &u).into_eval())
             })
             .collect();
-        let xs: Vec<&Poly<Eval>> = ephemeral.iter().map(SecretPoly::get).collect();
-        let mut combine = |pick: &dyn Fn(&Bundle<Eval>) -> Poly<Eval>| -> Result<Poly<Eval>, LatticeError> {
-            let columns: Vec<Poly<Eval>> = zeroes.iter().map(pick).collect();
-            let ys: Vec<&Poly<Eval>> = columns.iter().collect();
-            let mut sum = Poly::inner_product(&xs, &ys)?;
+        let polys = self.zeroes[0].view().len();
+        let terms: Vec<Vec<Factor2<'_>>> = (0..polys)
+            .map(|i| ephemeral.iter().zip(&self.zeroes).map(|(u, zero)| (u.get().rows(), zero.view().at(i).rows())).collect())
+            .collect();
+        let mut sums = ring.engine().scratch(polys * basis.len());
+        ring.engine().dot_products(sums.view_mut(), &terms, &rows, basis.indices());
+        let mut sums = Polys::from_buffer(ring, basis, sums);
+        for mut sum in sums.view_mut() {
             sum.add_assign(SecretPoly::new(gaussian_poly(ring, basis, rng).into_eval()).get())?;
-            Ok(sum)
-        };
-        let mask = (0..zeroes[0].rank()).map(|i| combine(&|zero| zero.mask()[i].clone())).collect::<Result<_, _>>()?;
-        let bodies = (0..zeroes[0].body_count()).map(|i| combine(&|zero| zero.bodies()[i].clone())).collect::<Result<_, _>>()?;
-        Bundle::new(mask, bodies)
+        }
+        Bundle::from_polys(sums, self.zeroes[0].rank())
     }
 }

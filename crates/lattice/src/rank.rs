@@ -5,7 +5,8 @@
 
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
-use crate::poly::{Domain, Poly};
+use crate::poly::Domain;
+use crate::polys::Polys;
 
 impl<D: Domain> Bundle<D> {
     /// The same samples at rank `rank`, the new mask polynomials zero: valid under every secret that extends the old one.
@@ -16,8 +17,15 @@ impl<D: Domain> Bundle<D> {
         if rank < self.rank() {
             return Err(LatticeError::RankUp { from: self.rank(), to: rank });
         }
-        let zero = || Poly::zero(self.ring(), self.basis());
-        let mask = self.mask().iter().cloned().chain(std::iter::repeat_with(zero).take(rank - self.rank())).collect();
-        Self::new(mask, self.bodies().to_vec())
+        let (engine, indices) = (self.ring().engine(), self.basis().indices());
+        let mut polys = Polys::scratch(self.ring(), self.basis(), rank + self.body_count());
+        let (mask, bodies) = polys.view_mut().split_at(rank);
+        let (kept, new) = mask.split_at(self.rank());
+        engine.copy(kept.into_rows(), self.mask().rows());
+        if rank > self.rank() {
+            engine.fill(new.into_rows(), &vec![0; indices.len()]);
+        }
+        engine.copy(bodies.into_rows(), self.bodies().rows());
+        Self::from_polys(polys, rank)
     }
 }

@@ -47,9 +47,15 @@ impl Ring {
         &*self.engine
     }
 
-    /// Whether both are the same ring on the same engine, or equal in degree and moduli.
+    /// Whether both are the same ring on the same engine, or equal in degree and moduli, on engines that read each other's memory.
     #[must_use]
     pub fn same_as(&self, other: &Ring) -> bool {
-        Arc::ptr_eq(&self.engine, &other.engine) || (self.degree() == other.degree() && self.moduli() == other.moduli())
+        Arc::ptr_eq(&self.engine, &other.engine) || (self.degree() == other.degree() && self.same_moduli_as(other))
+    }
+
+    /// Whether both have the same moduli, at whatever degrees, on engines that read each other's memory.
+    #[must_use]
+    pub fn same_moduli_as(&self, other: &Ring) -> bool {
+        self.engine.memory_kind() == other.engine.memory_kind() && self.moduli() == other.moduli()
     }
 }

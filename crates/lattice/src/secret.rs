@@ -29,7 +29,7 @@ impl SecretPoly {
 
 impl Drop for SecretPoly {
     fn drop(&mut self) {
-        self.0.data_mut().zeroize();
+        self.0.zeroize();
     }
 }
 

@@ -19,7 +19,8 @@ use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
 use crate::multiply::{Tensor, check_automorphism};
-use crate::poly::{Coeff, Eval, Poly};
+use crate::poly::{Coeff, Eval};
+use crate::polys::PolysRef;
 use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
 use crate::switch::{Extended, SecretMatrix, SwitchKey, Switcher};
@@ -45,14 +46,14 @@ impl TemporaryRank<'_> {
     }
 
     /// The rank-down of polynomials in Coeff form, before its mod-down.
-    fn descend(&self, high: &[Poly<Coeff>]) -> Result<Extended, LatticeError> {
+    fn descend(&self, high: PolysRef<'_, Coeff>) -> Result<Extended, LatticeError> {
         self.base.product_coeff(&high.iter().collect::<Vec<_>>(), self.down)
     }
 
     /// `product` over the temporary rank, brought to `rank` before its mod-down.
     fn land(&self, mut product: Extended, rank: usize) -> Result<Extended, LatticeError> {
         let high = product.take_mask(rank)?;
-        product.join(self.descend(&high)?)
+        product.join(self.descend(high.view())?)
     }
 }
 
@@ -61,7 +62,7 @@ impl Tensor {
         crossing.check(up, self.rank())?;
         let product = crossing.wide.product(&self.quadratic().iter().collect::<Vec<_>>(), up)?;
         let mut sum = crossing.land(product, self.rank())?;
-        sum.add_lifted(self.terms())?;
+        sum.add_lifted_polys(self.terms())?;
         Ok(sum)
     }
 
@@ -94,9 +95,10 @@ impl Bundle<Eval> {
         if key.body_count() != self.body_count() {
             return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: key.body_count() });
         }
-        let mut reduced = switcher.switch(&self.mask()[rank..].iter().collect::<Vec<_>>(), key)?;
-        let kept = self.mask()[..rank].iter().chain(self.bodies());
-        reduced.polys_mut().zip(kept).try_for_each(|(sum, poly)| sum.add_assign(poly))?;
+        let mut reduced = switcher.switch(&self.mask().range(rank..self.rank()).iter().collect::<Vec<_>>(), key)?;
+        let (mut mask, mut bodies) = reduced.view_mut().split_at(rank);
+        mask.add_assign(self.mask().range(0..rank))?;
+        bodies.add_assign(self.bodies())?;
         Ok(reduced)
     }
 
@@ -120,9 +122,9 @@ impl Bundle<Eval> {
             bundle = bundle.rotate(phi, crossing.wide, key)?;
         }
         let mut product = crossing.wide.product(&bundle.mask().iter().collect::<Vec<_>>(), key)?;
-        let high: Vec<Poly<Coeff>> = product.take_mask(rank)?.iter().map(|poly| poly.automorphism(phi)).collect();
+        let high = product.take_mask(rank)?.view().automorphism(phi);
         let mut rotated = bundle.finish(crossing.wide.mod_down(&product)?)?.automorphism(phi);
-        rotated.add_assign(&crossing.base.mod_down(&crossing.descend(&high)?)?)?;
+        rotated.add_assign(&crossing.base.mod_down(&crossing.descend(high.view())?)?)?;
         Ok(rotated)
     }
 }

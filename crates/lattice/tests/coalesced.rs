@@ -41,7 +41,7 @@ fn own(gadget: &Gadget, plan: &SwitchTables, run: std::ops::Range<usize>) -> Vec
     run.flat_map(|k| gadget.digits()[k].indices().to_vec()).filter(|&i| plan.basis().row_of(i).is_some()).collect()
 }
 
-/// The plans of a level: as made, coalesced, and key-decomposed, with as many special primes as there may be.
+/// The plans of a level: as made, coalesced, and KLSS, with as many special primes as there may be.
 fn plans(switcher: &Switcher, level: Level, reach: Level) -> Vec<Arc<SwitchTables>> {
     let specials = 1..=chain_length(switcher.chain());
     let ways = specials.flat_map(|special| {
@@ -134,11 +134,9 @@ fn every_derived_key_is_entry_for_entry_the_sum_of_its_run() {
                         let special = product(&chain, plan.special().indices());
                         let value = run.clone().fold(BigInt::zero(), |sum, k| sum + cofactor(&chain, &gadget, k) / &special);
                         let primes = own(&gadget, &plan, run.clone());
-                        let mut one = Poly::zero(chain.ring(), plan.basis());
-                        for &i in &primes {
-                            let row = plan.basis().row_of(i).expect("the level's");
-                            one.data_mut().row_mut(row).fill(oracle::residue(&value, &chain.ring().moduli()[i]));
-                        }
+                        let residue = |i: &usize| if primes.contains(i) { oracle::residue(&value, &chain.ring().moduli()[*i]) } else { 0 };
+                        let residues: Vec<u64> = plan.basis().indices().iter().map(residue).collect();
+                        let one = Poly::constant(chain.ring(), plan.basis(), &residues);
                         let got = switcher.product_by(&plan, &[&one], &key).expect("product").to_eval().expect("one part");
                         let mut expected = key.entry(0, run.start).restrict(plan.extended()).expect("subset");
                         for k in run.clone().skip(1) {
@@ -160,7 +158,7 @@ fn digits_of_every_plan_recompose_to_the_input_times_its_special_modulus() {
         let (switcher, s) = (any_choice(&chain, &gadget, 1), secret(&chain, 1, 1, rng));
         for reach in [Level(3), chain.max_level()] {
             for level in (0..=reach.0).map(Level) {
-                let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), rng).expect("uniform").mask()[0].clone();
+                let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), rng).expect("uniform").mask().at(0).to_poly();
                 for plan in plans(&switcher, level, reach) {
                     let digits = switcher.decompose_by(&plan, &u).expect("digits");
                     let (modulus, special) = (product(&chain, plan.extended().indices()), product(&chain, plan.special().indices()));

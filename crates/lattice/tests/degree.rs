@@ -4,12 +4,12 @@
 
 mod common;
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use clathrate_arith::primes::{largest_primes, primitive_root};
 use clathrate_arith::{CpuEngine, Isa, Modulus};
 use clathrate_lattice::bundle::expand_mask;
-use clathrate_lattice::{Basis, Bundle, Coeff, Eval, LatticeError, Poly, Ring, SecretDistribution, SecretKey, SecretRng};
+use clathrate_lattice::{Basis, Bundle, Coeff, Eval, LatticeError, Poly, PolyRef, Ring, SecretDistribution, SecretKey, SecretRng};
 use common::rng;
 
 /// Primes on both sides of every kernel's largest width, for every degree up to 2^13.
@@ -21,11 +21,11 @@ fn primes() -> Vec<u64> {
 }
 
 fn ring_on(isa: Isa, degree: usize) -> Ring {
-    Ring::with_engine(Arc::new(CpuEngine::new(degree, &primes(), isa).expect("engine")))
+    common::ring_over(CpuEngine::new(degree, &primes(), isa).expect("engine"))
 }
 
 fn ring(degree: usize) -> Ring {
-    Ring::new(degree, &primes()).expect("ring")
+    common::new_ring(degree, &primes())
 }
 
 /// Some primes, out of order.
@@ -34,11 +34,11 @@ fn basis() -> Basis {
 }
 
 fn uniform(ring: &Ring, rng: &mut SecretRng) -> Poly<Eval> {
-    expand_mask(&rng.mask_seed(), ring, &basis(), 1).swap_remove(0)
+    expand_mask(&rng.mask_seed(), ring, &basis(), 1).at(0).to_poly()
 }
 
 fn uniform_bundle(ring: &Ring, rank: usize, bodies: usize, rng: &mut SecretRng) -> Bundle<Eval> {
-    let bodies = (0..bodies).map(|_| uniform(ring, rng)).collect();
+    let bodies: Vec<Poly<Eval>> = (0..bodies).map(|_| uniform(ring, rng)).collect();
     Bundle::from_seed(rng.mask_seed(), rank, bodies).expect("bundle")
 }
 
@@ -46,8 +46,8 @@ fn secret(degree: usize, rank: usize, bodies: usize, rng: &mut SecretRng) -> Sec
     SecretKey::generate(degree, rank, bodies, SecretDistribution::UniformTernary, rng).expect("secret")
 }
 
-fn times(x: &Poly<Eval>, y: &Poly<Eval>) -> Poly<Eval> {
-    let mut product = x.clone();
+fn times<'a, 'b>(x: impl Into<PolyRef<'a, Eval>>, y: impl Into<PolyRef<'b, Eval>>) -> Poly<Eval> {
+    let mut product = x.into().to_poly();
     product.mul_assign(y).expect("one basis");
     product
 }
@@ -68,10 +68,6 @@ fn reverse(i: usize, count: usize) -> usize {
     (0..count.trailing_zeros()).fold(0, |out, bit| out << 1 | (i >> bit & 1))
 }
 
-fn evals(polys: Vec<Poly<Coeff>>) -> Vec<Poly<Eval>> {
-    polys.into_iter().map(Poly::into_eval).collect()
-}
-
 /// Large degrees and gaps that the tests visit.
 fn degrees_and_gaps() -> impl Iterator<Item = (usize, usize)> {
     (0..=13u32).flat_map(|log| [1usize, 2, 4, 8, 16].into_iter().map(move |gap| (1usize << log, gap))).filter(|(degree, gap)| gap <= degree)
@@ -87,8 +83,8 @@ fn values_and_coefficients_move_to_the_same_polynomials_at_every_degree_gap_and_
             let x = uniform(&large, &mut rng);
             let coeff = x.to_coeff();
             assert!(x.epsilon(&small)? == coeff.epsilon(&small)?.into_eval(), "epsilon, {name}");
-            assert!(x.split_components(&small)? == evals(coeff.split_components(&small)?), "pi, {name}");
-            assert!(x.split_mask(&small)? == evals(coeff.split_mask(&small)?), "mask, {name}");
+            assert!(x.split_components(&small)? == coeff.split_components(&small)?.into_eval(), "pi, {name}");
+            assert!(x.split_mask(&small)? == coeff.split_mask(&small)?.into_eval(), "mask, {name}");
             let parts: Vec<Poly<Eval>> = (0..gap).map(|_| uniform(&small, &mut rng)).collect();
             let coefficients: Vec<Poly<Coeff>> = parts.iter().map(Poly::to_coeff).collect();
             assert!(parts[0].iota(&large)? == coefficients[0].iota(&large)?.into_eval(), "iota, {name}");
@@ -99,7 +95,7 @@ fn values_and_coefficients_move_to_the_same_polynomials_at_every_degree_gap_and_
             for component in [0, gap / 2, gap - 1] {
                 let (eval, coeff) = (x.split_component(&small, component)?, coeff.split_component(&small, component)?);
                 assert!(eval == coeff.into_eval(), "component {component}, {name}");
-                assert!(eval == x.split_components(&small)?[component], "component {component}, {name}");
+                assert!(eval == x.split_components(&small)?.at(component), "component {component}, {name}");
             }
         }
     }
@@ -143,9 +139,12 @@ fn equal_degrees_move_by_the_identity() -> Result<(), LatticeError> {
     let x = uniform_bundle(&ring, 3, 2, &mut rng);
     assert!(x.embed(&ring)? == x && x.extract(&ring)? == x && x.extract_component(&ring, 0)? == x);
     assert_eq!(x.embed(&ring)?.seed(), x.seed(), "the mask is still its seed's");
-    let p = &x.bodies()[0];
+    let p = x.bodies().at(0);
     assert!(
-        p.iota(&ring)? == *p && p.epsilon(&ring)? == *p && p.split_components(&ring)? == [p.clone()] && p.split_mask(&ring)? == [p.clone()]
+        p.iota(&ring)? == p
+            && p.epsilon(&ring)? == p
+            && p.split_components(&ring)?.to_vec() == [p.to_poly()]
+            && p.split_mask(&ring)?.to_vec() == [p.to_poly()]
     );
     let s = secret(64, 3, 2, &mut rng);
     assert_eq!(s.split_degree(64)?.all_coefficients(), s.all_coefficients());
@@ -190,14 +189,14 @@ fn maps_are_the_ring_maps_that_they_are_called() -> Result<(), LatticeError> {
         let place = |power: usize| reverse(power, gap);
         for i in 0..gap {
             for k in 0..gap {
-                let mut term = times(&px[place(i)], &py[place(k)]);
+                let mut term = times(px.at(place(i)), py.at(place(k)));
                 if i + k >= gap {
                     term = times(&term, &power_of_x(&small, 1));
                 }
                 product[place((i + k) % gap)].add_assign(&term)?;
             }
         }
-        assert!(times(&x, &y).split_components(&small)? == product, "degree {degree}, gap {gap}");
+        assert!(times(&x, &y).split_components(&small)?.to_vec() == product, "degree {degree}, gap {gap}");
         // And what masks are split for: the component 0 of a product.
         let mut sum = Poly::zero(&small, &basis());
         for (a, s) in mx.iter().zip(&py) {
@@ -239,12 +238,12 @@ fn pi_and_its_inverse_have_the_values_of_the_papers_theorems() -> Result<(), Lat
             let q = &large.moduli()[index];
             let psi = primitive_root(q, 2 * degree).expect("fits");
             let psi_2r = q.pow(psi, n as u64);
-            let a: Vec<&[u64]> = (0..r).map(|v| places[reverse(v, r)].data().row(row)).collect();
+            let a: Vec<Cow<'_, [u64]>> = (0..r).map(|v| places[reverse(v, r)].download_row(row)).collect();
             // a'(X) = pi^-1(a): coefficient ri + j is coefficient i of a_j.
             let whole: Vec<u64> = (0..degree).map(|i| a[i % r][i / r]).collect();
             let whole_values = natural_transform(q, &whole);
             let values: Vec<Vec<u64>> = a.iter().map(|a| natural_transform(q, a)).collect();
-            assert_eq!(natural(combined.data().row(row)), whole_values, "by the definition, degree {degree}, r {r}");
+            assert_eq!(natural(&combined.download_row(row)), whole_values, "by the definition, degree {degree}, r {r}");
             // Theorem 4.1.
             let e = |v: usize, k: usize| v as i64 * (2 * k as i64 - n as i64 + 1);
             for alpha in 0..r {
@@ -259,7 +258,7 @@ fn pi_and_its_inverse_have_the_values_of_the_papers_theorems() -> Result<(), Lat
             // Theorem 4.2.
             let scale = q.inverse(r as u64).expect("odd modulus");
             for j in 0..r {
-                let ours = natural(split[reverse(j, r)].data().row(row));
+                let ours = natural(&split.at(reverse(j, r)).download_row(row));
                 for k in 0..n {
                     let sum = (0..r).fold(0, |sum, v| {
                         let factor = power(q, psi_2r, -((j * (2 * v + 1)) as i64), 2 * r);
@@ -280,7 +279,7 @@ fn moves_nest_and_commute_with_halving_the_rank() -> Result<(), LatticeError> {
     let rings: Vec<Ring> = [256, 128, 64, 32].into_iter().map(ring).collect();
     let s = secret(256, 3, 2, &mut rng);
     let x = uniform_bundle(&rings[0], 3, 2, &mut rng);
-    let p = &x.bodies()[0];
+    let p = x.bodies().at(0);
     for (middle, last) in [(1, 2), (1, 3), (2, 3)] {
         let (middle, last) = (&rings[middle], &rings[last]);
         assert_eq!(

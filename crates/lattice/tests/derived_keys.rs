@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy, SwitchTables};
-use clathrate_lattice::{Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SwitchKey, Switcher};
+use clathrate_lattice::{Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, PolyRef, SwitchKey, Switcher};
 use common::*;
 
 const INPUTS: usize = 2;
@@ -188,12 +188,12 @@ fn more_inputs_than_the_switcher_was_made_for_switch_all_the_same() {
         let switcher = fixed(&chain, &gadget, choice, 1);
         for level in [0, 2, 4].map(Level) {
             let xs = Bundle::encrypt_zero(&from, chain.ring(), &chain.basis(level), rng).expect("uniform");
-            let xs: Vec<&Poly<Eval>> = xs.mask().iter().collect();
+            let xs: Vec<PolyRef<'_, Eval>> = xs.mask().iter().collect();
             let Ok(plan) = switcher.tables(level) else { continue };
             let hybrid = switcher.tables_of_method(SwitchMethod::hybrid(3), level, chain.max_level()).expect("plan");
             let as_made = switcher.tables_of_method(SwitchMethod::as_made(&chain), level, chain.max_level()).expect("plan");
             let by = |plan| switcher.mod_down(&switcher.product_by(plan, &xs, &key)?);
-            let digits: Vec<_> = xs.iter().map(|x| switcher.decompose_by(&plan, x).expect("digits")).collect();
+            let digits: Vec<_> = xs.iter().map(|x| switcher.decompose_by(&plan, *x).expect("digits")).collect();
             let hoisted = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), &key);
             let switched = switcher.switch(&xs, &key).expect("switch");
             match by(&plan) {

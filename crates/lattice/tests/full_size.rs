@@ -10,7 +10,7 @@ use std::sync::Arc;
 use clathrate_lattice::noise::{NoiseModel, bound};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::switch::SwitchMethod;
-use clathrate_lattice::{Basis, Bundle, Eval, Gadget, Level, Poly, SecretDistribution, SecretKey, SwitchKey, Switcher};
+use clathrate_lattice::{Basis, Bundle, Eval, Gadget, Level, Poly, PolyRef, SecretDistribution, SecretKey, SwitchKey, Switcher};
 use common::{Shape, any_choice, chain, chain_with_auxiliary, encrypt, integers, message, rng, secret};
 use num_traits::ToPrimitive;
 
@@ -114,11 +114,11 @@ fn switch_by_every_engine(degree: usize, rank: usize, steps: usize) {
         for level in [Level(1), Level(top.0 + 1 - special)] {
             let (m, _) = message(&chain, level, 40, &mut rng);
             let ct = encrypt(&chain, &from, &m, &mut rng);
-            let inputs: Vec<&Poly<Eval>> = ct.mask().iter().collect();
+            let inputs: Vec<PolyRef<'_, Eval>> = ct.mask().iter().collect();
             let switched = |choice| {
                 let plan = switcher.tables_of_method(choice, level, top).expect("plan");
                 let mut switched = switcher.mod_down(&switcher.product_by(&plan, &inputs, &key).expect("product")).expect("mod-down");
-                switched.bodies_mut()[0].add_assign(&ct.bodies()[0]).expect("same basis");
+                switched.bodies_mut().at(0).add_assign(ct.bodies().at(0)).expect("same basis");
                 (switched, model.fresh_secret() + model.coalesced_switch(rank, &plan.noise_digits(), plan.log2_special()))
             };
             let (hybrid, predicted) = switched(SwitchMethod::hybrid(special));

@@ -14,7 +14,7 @@ use clathrate_arith::Automorphism;
 use clathrate_arith::primes::largest_primes;
 use clathrate_lattice::noise::{NoiseModel, bound};
 use clathrate_lattice::security::estimated_bits;
-use clathrate_lattice::{Basis, Bundle, Chain, Eval, Level, Poly, Ring, SecretDistribution, SwitchKey};
+use clathrate_lattice::{Basis, Bundle, Chain, Eval, Level, Poly, SecretDistribution, SwitchKey};
 use common::canonical::canonical_norm;
 use common::temporary_rank::*;
 use common::{integers, rng, variance};
@@ -64,7 +64,7 @@ impl Set {
         for (bits, count) in [(60, 1), (40, self.depth), (60, 1), (55, self.temporary)] {
             moduli.extend(largest_primes(bits, 2 * self.degree as u64, count, &moduli).expect("primes"));
         }
-        let ring = Ring::new(self.degree, &moduli).expect("ring");
+        let ring = common::new_ring(self.degree, &moduli);
         Arc::new(Chain::with_temporary(ring, &vec![1; self.depth + 1], self.temporary, 0).expect("chain"))
     }
 

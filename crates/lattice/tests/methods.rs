@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clathrate_arith::primes::{largest_primes, primes_near};
 use clathrate_arith::{CpuEngine, Isa};
 use clathrate_lattice::switch::{Extended, SwitchMethod, SwitchTables};
-use clathrate_lattice::{Bundle, Chain, Coeff, Eval, Gadget, LatticeError, Level, Poly, Ring, SecretRng, SwitchKey, Switcher};
+use clathrate_lattice::{Bundle, Chain, Coeff, Eval, Gadget, LatticeError, Level, Poly, SecretRng, SwitchKey, Switcher};
 use clathrate_testkit::oracle;
 use common::*;
 use num_bigint::BigInt;
@@ -48,7 +48,7 @@ impl Case {
         }
     }
 
-    /// Switches by every way there is at `level` with `special` special primes, and holds all of them to the hybrid engine's product. Tells whether
+    /// Switches by every way there is at `level` with `special` special primes, and holds all of them to the hybrid method's product. Tells whether
     /// there is any.
     fn check(&self, level: Level, special: usize, rng: &mut SecretRng) -> bool {
         let Some(hybrid) = self.plan(SwitchMethod::hybrid(special), level) else { return false };
@@ -83,7 +83,7 @@ impl Case {
             let product = switcher.product_by(&plan, &xs, key).expect("product");
             assert_eq!(eval(&product), expected, "fused, {say}");
             assert_eq!(product.to_coeff().expect("one part").into_eval(), expected, "fused, to Coeff, {say}");
-            let digits: Vec<_> = xs.iter().map(|x| switcher.decompose_by(&plan, x).expect("digits")).collect();
+            let digits: Vec<_> = xs.iter().map(|x| switcher.decompose_by(&plan, *x).expect("digits")).collect();
             let hoisted = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), key).expect("product");
             assert_eq!(eval(&hoisted), expected, "hoisted, {say}");
             assert_eq!(switcher.switch_coeff_by(&plan, &coeffs, key).expect("switch"), switched, "Coeff, {say}");
@@ -221,7 +221,7 @@ fn every_instruction_set_and_thread_count_gives_the_same_bits() {
     for isa in Isa::available() {
         for threads in [1, 2] {
             let engine = CpuEngine::new(64, &moduli, isa).expect("engine").with_threads(CpuEngine::thread_pool(threads).expect("pool"));
-            let ring = Ring::with_engine(Arc::new(engine));
+            let ring = common::ring_over(engine);
             let chain = Arc::new(Chain::with_auxiliary(ring, &[2, 1, 1, 1, 1, 1, 1], 8).expect("chain"));
             let gadget = Arc::new(Gadget::by_bits(&chain, 60.5));
             let rng = &mut rng(51);
@@ -254,7 +254,7 @@ fn by_definition(chain: &Chain, gadget: &Gadget, plan: &SwitchTables, inputs: &[
     let columns = key.rank() + key.body_count();
     let mut sums = vec![vec![BigInt::zero(); chain.ring().degree()]; columns];
     for (input, u) in inputs.iter().enumerate() {
-        let u = integers(u);
+        let u = integers(*u);
         let mut next = 0;
         for (_, components) in plan.noise_digits() {
             let run = next..next + components;
@@ -327,7 +327,7 @@ fn extreme_inputs_and_keys_fill_the_smallest_auxiliary_modulus_without_overflow(
     let rest = needed - moduli[STEPS + 1..].iter().map(log2).sum::<f64>();
     for (slack, fits) in [(0.0105, true), (0.0, false), (-0.01, false)] {
         let last = primes_near((rest + slack).exp2(), step, &moduli).next().expect("a prime");
-        let ring = Ring::new(DEGREE, &[&moduli[..], &[last]].concat()).expect("ring");
+        let ring = common::new_ring(DEGREE, &[&moduli[..], &[last]].concat());
         let chain = Arc::new(Chain::with_auxiliary(ring.clone(), &[1; STEPS], 3).expect("chain"));
         let gadget = Arc::new(Gadget::by_bits(&chain, 36.0));
         let switcher = any_choice(&chain, &gadget, 1);
@@ -342,25 +342,23 @@ fn extreme_inputs_and_keys_fill_the_smallest_auxiliary_modulus_without_overflow(
         let plan = plan.expect("large enough");
         let product = |primes: &[usize]| oracle::product(&primes.iter().map(|&i| ring.moduli()[i]).collect::<Vec<_>>());
         // Key digits that are all (D~ - 1) / 2: as they are centred, the extreme.
-        let mut body = Poly::<Coeff>::zero(&ring, &chain.key_basis(top));
         let rows: Vec<usize> = (0..=STEPS).collect();
-        for digit in rows.chunks(LENGTH) {
-            let extreme = (product(digit) - 1) / 2;
-            digit.iter().for_each(|&i| body.data_mut().row_mut(i).fill(oracle::residue(&extreme, &ring.moduli()[i])));
-        }
+        let body = Poly::<Coeff>::upload(&ring, &chain.key_basis(top), |row, words| {
+            let extreme = rows.chunks(LENGTH).find(|digit| digit.contains(&row)).map_or(BigInt::from(0), |digit| (product(digit) - 1) / 2);
+            words.fill(oracle::residue(&extreme, &ring.moduli()[row]));
+        });
         let bodies = vec![vec![body.into_eval()]; STEPS];
         let key = SwitchKey::from_bodies(&chain, &gadget, top, 1, 1, rng(71).mask_seed(), bodies).expect("key");
         // And digits of the input that are all (D - 1) / 2, or all its negative: u = +-(D - 1) / 2 * Q / (P D) modulo each.
         for sign in [1, -1] {
-            let mut u = Poly::<Coeff>::zero(&ring, plan.basis());
-            for i in 0..STEPS {
-                let q = &ring.moduli()[i];
-                let cofactor = product(&rows[..STEPS]) / q.value();
-                u.data_mut().row_mut(i).fill(oracle::residue(&(sign * cofactor * (q.value() - 1) / 2), q));
-            }
+            let u = Poly::<Coeff>::upload(&ring, plan.basis(), |row, words| {
+                let q = &ring.moduli()[row];
+                let cofactor = if row < STEPS { product(&rows[..STEPS]) / q.value() } else { BigInt::from(0) };
+                words.fill(oracle::residue(&(sign * cofactor * (q.value() - 1) / 2), q));
+            });
             let extreme = (BigInt::from(ring.moduli()[0].value()) - 1) / 2;
             let digits = switcher.decompose_by(&plan, &u.clone().into_eval()).expect("digits");
-            assert!(integers(&digits.polys()[0]).iter().all(|d| *d == sign * &extreme), "digits are extreme");
+            assert!(integers(digits.polys().at(0)).iter().all(|d| *d == sign * &extreme), "digits are extreme");
             let hybrid = switcher.tables_of_method(choice(None), top, top).expect("plan");
             let u = u.into_eval();
             let by = |plan: &Arc<SwitchTables>| eval(&switcher.product_by(plan, &[&u], &key).expect("product"));

@@ -254,7 +254,7 @@ fn sums_with_one_mod_down_round_once() {
             for _ in 0..TERMS {
                 let from = secret(1, 1, SecretDistribution::UniformTernary, &mut rng);
                 let key = SwitchKey::change_of_secret(chain, switcher.gadget(), level, &from, &to, &mut rng).expect("key");
-                let u = Bundle::encrypt_zero(&from, chain.ring(), &chain.basis(level), &mut rng).expect("zero").mask()[0].clone();
+                let u = Bundle::encrypt_zero(&from, chain.ring(), &chain.basis(level), &mut rng).expect("zero").mask().at(0).to_poly();
                 let s = from.eval(chain.ring(), &chain.basis(level), 0);
                 expected.add_assign(&Poly::inner_product(&[&u], &[s[0].get()]).expect("same basis")).expect("same basis");
                 let product = switcher.inner_product(&[&switcher.decompose(&u).expect("digits")], &key).expect("product");

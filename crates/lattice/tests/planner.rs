@@ -1,11 +1,13 @@
 //! The planner: a row for each level, never slower by its own model than a fixed choice, within its memory limit.
 
+mod common;
+
 use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
 use clathrate_lattice::switch::{MachineProfile, MethodMap, Planner, SwitchMethod, SwitchPolicy};
-use clathrate_lattice::{Chain, Gadget, Level, Ring, Switcher};
+use clathrate_lattice::{Chain, Gadget, Level, Switcher};
 
 const DEGREE: usize = 64;
 
@@ -13,7 +15,7 @@ const DEGREE: usize = 64;
 fn chain(levels: usize, special: usize) -> Arc<Chain> {
     let auxiliary = 12;
     let primes = largest_primes(40, 2 * DEGREE as u64, levels + special + auxiliary, &[]).expect("primes");
-    let ring = Ring::new(DEGREE, &primes).expect("ring");
+    let ring = common::new_ring(DEGREE, &primes);
     Arc::new(Chain::with_auxiliary(ring, &vec![1; levels], auxiliary).expect("chain"))
 }
 

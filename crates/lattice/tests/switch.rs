@@ -56,7 +56,7 @@ fn switched_noise_is_predicted_at_every_level_rank_digit_length_and_body_count()
             let (m, _) = message(&chain, level, 20, &mut rng);
             let ct = encrypt(&chain, &from, &m, &mut rng);
             let mut switched = switcher.switch(&ct.mask().iter().collect::<Vec<_>>(), &key).expect("switch");
-            for (body, original) in switched.bodies_mut().iter_mut().zip(ct.bodies()) {
+            for (mut body, original) in switched.bodies_mut().iter_mut().zip(ct.bodies()) {
                 body.add_assign(original).expect("same basis");
             }
             let added = model(&to).switch(rank_in, &digit_bits(&switcher, level), chain.special_basis().log2(chain.ring()));
@@ -83,7 +83,7 @@ fn digits_recompose_to_the_input_times_the_special_modulus() {
     let all: BigInt = oracle::product(moduli);
     for level in (0..=chain.max_level().0).map(Level) {
         let secret = secret(&chain, 1, 1, &mut rng);
-        let u = Bundle::encrypt_zero(&secret, chain.ring(), &chain.basis(level), &mut rng).expect("uniform").mask()[0].clone();
+        let u = Bundle::encrypt_zero(&secret, chain.ring(), &chain.basis(level), &mut rng).expect("uniform").mask().at(0).to_poly();
         let digits = switcher.decompose(&u).expect("digits");
         let from_coeff = switcher.decompose_coeff(&u.clone().into_coeff()).expect("digits");
         assert_eq!(digits.polys(), from_coeff.polys(), "both domains give the same digits");
@@ -103,7 +103,7 @@ fn digits_recompose_to_the_input_times_the_special_modulus() {
             }
         }
         let special = oracle::product(&moduli[chain.special_basis().indices()[0]..]);
-        let extended: Vec<_> = digits.polys()[0].basis().indices().iter().map(|&i| moduli[i]).collect();
+        let extended: Vec<_> = digits.polys().at(0).basis().indices().iter().map(|&i| moduli[i]).collect();
         let modulus = oracle::product(&extended);
         for (total, u) in sum.iter().zip(integers(&u)) {
             assert_eq!(oracle::centre(total, &modulus), oracle::centre(&(u * &special), &modulus));
@@ -120,7 +120,7 @@ fn coeff_and_eval_switches_agree_bit_for_bit() {
     let key = key(&switcher, chain.max_level(), &from, &to, &mut rng);
     let ct = Bundle::encrypt_zero(&from, chain.ring(), &chain.basis(Level(3)), &mut rng).expect("zero");
     let eval = switcher.switch(&ct.mask().iter().collect::<Vec<_>>(), &key).expect("switch");
-    let masks: Vec<_> = ct.mask().iter().map(|p| p.clone().into_coeff()).collect();
+    let masks: Vec<_> = ct.mask().iter().map(|p| p.to_coeff()).collect();
     let coeff = switcher.switch_coeff(&masks.iter().collect::<Vec<_>>(), &key).expect("switch");
     assert_eq!(eval, coeff.into_eval());
 }
@@ -135,13 +135,13 @@ fn key_of_a_lower_level_serves_that_level_and_refuses_higher_ones() {
     for level in 0..=4 {
         let (m, _) = message(&chain, Level(level), 30, &mut rng);
         let ct = encrypt(&chain, &from, &m, &mut rng);
-        let result = switcher.switch(&[&ct.mask()[0]], &key);
+        let result = switcher.switch(&[ct.mask().at(0)], &key);
         if level > 2 {
             assert_eq!(result, Err(LatticeError::KeyLevelTooLow { key_level: 2, level }));
             continue;
         }
         let mut switched = result.expect("level served");
-        switched.bodies_mut()[0].add_assign(&ct.bodies()[0]).expect("same basis");
+        switched.bodies_mut().at(0).add_assign(ct.bodies().at(0)).expect("same basis");
         assert!(errors(&switched, &to, 0, &m).iter().all(|e| e.abs() < 200.0));
     }
 }
@@ -156,10 +156,13 @@ fn wrong_inputs_chain_or_gadget_is_an_error_with_numbers() {
     let key = key(&switcher, Level(4), &s, &s, &mut rng);
     let zero = |chain: &Chain| Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(4)), &mut common::rng(1)).expect("zero");
     let (ct, alien) = (zero(&one), zero(&other));
-    let mask = &ct.mask()[0];
+    let mask = ct.mask().at(0);
     assert_eq!(switcher.switch(&[mask, mask], &key).expect_err("two inputs"), LatticeError::KeyInputs { key_inputs: 1, inputs: 2 });
-    assert!(matches!(foreign.switch(&[&alien.mask()[0]], &key), Err(LatticeError::KeyGadget { .. })));
-    assert!(matches!(switcher.switch(&[], &key), Err(LatticeError::KeyInputs { inputs: 0, .. })));
+    assert!(matches!(foreign.switch(&[alien.mask().at(0)], &key), Err(LatticeError::KeyGadget { .. })));
+    assert!(matches!(
+        switcher.switch(&ct.mask().to_vec()[..0].iter().collect::<Vec<_>>(), &key),
+        Err(LatticeError::KeyInputs { inputs: 0, .. })
+    ));
     let bare = Arc::new(Chain::new(one.ring().clone(), &[2, 1, 1, 1, 1, 1, 1]).expect("all primes in steps"));
     assert!(matches!(Gadget::for_special_modulus(&bare, 0.0), Err(LatticeError::NoSpecialPrimes)));
     let wide = chain(&Shape { degree: 64, bits: 40, steps: 4, special_bits: 32, special: 1 });
@@ -217,10 +220,8 @@ fn switch_counts_equal_klss_table_1() {
     for (special, steps) in [(1usize, 5usize), (2, 4), (3, 7)] {
         let step = 2 * 64u64;
         let all = clathrate_arith::primes::largest_primes(36, step, steps + special, &[]).expect("primes");
-        let engine = Arc::new(clathrate_testkit::CountingEngine::new(
-            clathrate_arith::CpuEngine::new(64, &all, clathrate_arith::Isa::Scalar).expect("engine"),
-        ));
-        let chain = Arc::new(Chain::new(clathrate_lattice::Ring::with_engine(engine.clone()), &vec![1; steps]).expect("chain"));
+        let (ring, engine) = common::counting_ring(64, &all);
+        let chain = Arc::new(Chain::new(ring, &vec![1; steps]).expect("chain"));
         // Digits of `special` primes: equal sizes to a fraction of a bit.
         let switcher = Switcher::new(chain.clone(), Arc::new(Gadget::by_bits(&chain, 36.0 * special as f64))).expect("switcher");
         let mut rng = rng(1);
@@ -228,7 +229,7 @@ fn switch_counts_equal_klss_table_1() {
         let key = key(&switcher, chain.max_level(), &s, &s, &mut rng);
         for level in (0..steps).map(Level) {
             let ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng).expect("zero");
-            let mask = ct.mask()[0].clone().into_coeff();
+            let mask = ct.mask().at(0).to_poly().into_coeff();
             let (l, tilde) = (level.0 + 1, level.0 + 1 + special);
             let d = l.div_ceil(special);
             engine.take();
@@ -258,10 +259,8 @@ fn multiply_counts_equal_dpad_table_1() {
         for k in [1usize, 2] {
             let steps = 4;
             let all = clathrate_arith::primes::largest_primes(36, 128, steps + k, &[]).expect("primes");
-            let engine = Arc::new(clathrate_testkit::CountingEngine::new(
-                clathrate_arith::CpuEngine::new(64, &all, clathrate_arith::Isa::Scalar).expect("engine"),
-            ));
-            let chain = Arc::new(Chain::new(clathrate_lattice::Ring::with_engine(engine.clone()), &[1; 4]).expect("chain"));
+            let (ring, engine) = common::counting_ring(64, &all);
+            let chain = Arc::new(Chain::new(ring, &[1; 4]).expect("chain"));
             let switcher = Switcher::new(chain.clone(), Arc::new(Gadget::by_bits(&chain, 36.0 * k as f64))).expect("switcher");
             let mut rng = rng(2);
             let s = secret(&chain, rank, 1, &mut rng);
@@ -300,7 +299,7 @@ fn fused_mod_down_and_rescale_is_one_exact_division() {
     let mut rng = rng(31);
     let s = secret(&chain, 1, 1, &mut rng);
     let level = Level(3);
-    let x = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng).expect("uniform").mask()[0].clone();
+    let x = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng).expect("uniform").mask().at(0).to_poly();
     let key = key(&switcher, level, &s, &s, &mut rng);
     let product = switcher.product(&[&x], &key).expect("product");
     let divided = switcher.mod_down_rescale(&product).expect("divided");
@@ -308,7 +307,7 @@ fn fused_mod_down_and_rescale_is_one_exact_division() {
     let moduli = chain.ring().moduli();
     let divisor: BigInt =
         oracle::product(&chain.special_basis().indices().iter().chain(&[chain.step(level).start]).map(|&i| moduli[i]).collect::<Vec<_>>());
-    let kept = oracle::product(&common::moduli(&divided.bodies()[0]));
+    let kept = oracle::product(&common::moduli(divided.bodies().at(0)));
     for (x, y) in sum.polys().zip(divided.polys()) {
         for (x, y) in integers(x).iter().zip(integers(y)) {
             assert_eq!(oracle::centre(&oracle::round_div(x, &divisor), &kept), y);
@@ -328,9 +327,9 @@ fn lifted_terms_join_a_sum_before_its_mod_down() {
     let mut sum = switcher.product(&[&nothing], &key).expect("product");
     sum.add_lifted([&nothing, &m]).expect("lift");
     let back = switcher.mod_down(&sum).expect("mod-down");
-    assert_eq!((&back.mask()[0], &back.bodies()[0]), (&nothing, &m));
+    assert_eq!((back.mask().at(0), back.bodies().at(0)), (nothing.view(), m.view()));
     // And with a product it is that product's switch plus the term, exactly: P x divides without a remainder.
-    let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(2)), &mut rng(6)).expect("zero").mask()[0].clone();
+    let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(2)), &mut rng(6)).expect("zero").mask().at(0).to_poly();
     let mut sum = switcher.product(&[&u], &key).expect("product");
     let mut expected = switcher.mod_down(&sum).expect("mod-down");
     expected.add_message(0, &m).expect("same basis");
@@ -341,7 +340,7 @@ fn lifted_terms_join_a_sum_before_its_mod_down() {
 #[test]
 fn auxiliary_primes_belong_to_no_modulus_of_the_scheme() {
     let all = clathrate_arith::primes::largest_primes(36, 128, 7, &[]).expect("primes");
-    let ring = |primes: &[u64]| clathrate_lattice::Ring::new(64, primes).expect("ring");
+    let ring = |primes: &[u64]| common::new_ring(64, primes);
     let with = Arc::new(Chain::with_auxiliary(ring(&all), &[1, 1, 1], 2).expect("chain"));
     let without = Arc::new(Chain::new(ring(&all[..5]), &[1, 1, 1]).expect("chain"));
     assert_eq!(with.auxiliary_basis().indices(), [5, 6]);
@@ -353,7 +352,7 @@ fn auxiliary_primes_belong_to_no_modulus_of_the_scheme() {
         let s = secret(chain, 1, 1, &mut rng);
         let key = key(&switcher, chain.max_level(), &s, &s, &mut rng);
         let ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(2)), &mut rng).expect("zero");
-        switcher.switch(&[&ct.mask()[0]], &key).expect("switch").bodies()[0].data().host().to_vec()
+        switcher.switch(&[ct.mask().at(0)], &key).expect("switch").bodies().at(0).download().to_vec()
     };
     assert_eq!(switched(&with), switched(&without));
     assert!(Chain::with_auxiliary(ring(&all), &[1, 1, 1], 5).is_err());
@@ -365,11 +364,11 @@ fn fused_product_equals_decomposition_then_inner_product_at_every_level_and_thre
     let (moduli, lengths) = primes(&shape);
     let engine = |threads: usize| {
         let engine = clathrate_arith::CpuEngine::new(1024, &moduli, clathrate_arith::Isa::detect().expect("isa")).expect("engine");
-        Arc::new(engine.with_threads(clathrate_arith::CpuEngine::thread_pool(threads).expect("pool")))
+        common::ring_over(engine.with_threads(clathrate_arith::CpuEngine::thread_pool(threads).expect("pool")))
     };
     let mut results = Vec::new();
     for threads in [1, 2] {
-        let chain = Arc::new(Chain::new(clathrate_lattice::Ring::with_engine(engine(threads)), &lengths).expect("chain"));
+        let chain = Arc::new(Chain::new(engine(threads), &lengths).expect("chain"));
         let switcher = switcher(&chain);
         let mut rng = rng(8);
         let s = secret(&chain, 3, 1, &mut rng);

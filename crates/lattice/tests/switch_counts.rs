@@ -6,11 +6,11 @@ mod common;
 use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
-use clathrate_arith::{CpuEngine, Isa};
+use clathrate_arith::{Counts, Meter};
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::switch::{MachineProfile, Planner, SwitchMethod, SwitchPolicy};
-use clathrate_lattice::{Basis, Bundle, Chain, Coeff, Gadget, Level, Poly, Ring, SwitchKey, Switcher};
-use clathrate_testkit::{CountingEngine, Counts, oracle};
+use clathrate_lattice::{Basis, Bundle, Chain, Coeff, Gadget, Level, Poly, SwitchKey, Switcher};
+use clathrate_testkit::oracle;
 use common::*;
 use num_bigint::BigInt;
 
@@ -20,7 +20,7 @@ const AUXILIARY: usize = 12;
 
 /// Twelve steps of one prime and one special prime, all of 36 bits, then 45-bit auxiliary ones: the papers' chains.
 struct Counted {
-    engine: Arc<CountingEngine>,
+    meter: Arc<Meter>,
     chain: Arc<Chain>,
     switcher: Switcher,
     key: SwitchKey,
@@ -31,20 +31,20 @@ impl Counted {
         let step = 2 * DEGREE as u64;
         let mut moduli = largest_primes(36, step, STEPS + 1, &[]).expect("primes");
         moduli.extend(largest_primes(45, step, AUXILIARY, &moduli).expect("primes"));
-        let engine = Arc::new(CountingEngine::new(CpuEngine::new(DEGREE, &moduli, Isa::Scalar).expect("engine")));
-        let chain = Arc::new(Chain::with_auxiliary(Ring::with_engine(engine.clone()), &[1; STEPS], AUXILIARY).expect("chain"));
+        let (ring, meter) = counting_ring(DEGREE, &moduli);
+        let chain = Arc::new(Chain::with_auxiliary(ring, &[1; STEPS], AUXILIARY).expect("chain"));
         let gadget = Arc::new(Gadget::by_bits(&chain, 36.0));
         let rng = &mut rng(1);
         let (from, to) = (secret(&chain, inputs, 1, rng), secret(&chain, rank, 1, rng));
         let key = SwitchKey::change_of_secret(&chain, &gadget, chain.max_level(), &from, &to, rng).expect("key");
-        Self { engine, switcher: any_choice(&chain, &gadget, inputs), chain, key }
+        Self { meter, switcher: any_choice(&chain, &gadget, inputs), chain, key }
     }
 
     /// Uniform polynomials in Coeff form.
     fn inputs(&self, level: Level) -> Vec<Poly<Coeff>> {
         let s = secret(&self.chain, self.key.inputs(), 1, &mut rng(2));
         let zero = Bundle::encrypt_zero(&s, self.chain.ring(), &self.chain.basis(level), &mut rng(3)).expect("uniform");
-        zero.mask().iter().map(|poly| poly.clone().into_coeff()).collect()
+        zero.mask().iter().map(|poly| poly.to_coeff()).collect()
     }
 
     /// What a switch from and to Coeff form takes, without the base conversions of its mod-down, which the table leaves out.
@@ -54,9 +54,9 @@ impl Counted {
         let inputs: Vec<&Poly<Coeff>> = inputs.iter().collect();
         // What is derived from the key is derived before.
         self.switcher.switch_coeff_by(&plan, &inputs, &self.key).expect("switch");
-        self.engine.take();
+        self.meter.take();
         self.switcher.switch_coeff_by(&plan, &inputs, &self.key).expect("switch");
-        let mut counts = self.engine.take();
+        let mut counts = self.meter.take();
         let (primes, special, columns) = (plan.basis().len(), plan.special().len(), self.key.rank() + self.key.body_count());
         counts.conversion -= if special > 1 { columns * special * primes } else { 0 };
         (counts, plan.digit_count(), plan.key_digits())
@@ -172,24 +172,24 @@ fn hoisted_digits_and_shared_mod_downs_are_counted_once() {
         let (l, tilde, d) = (8, 10, 4);
         let digits = switcher.decompose_by(&plan, &u).expect("digits");
         switcher.inner_product(&[&digits], &counted.key).expect("derived");
-        counted.engine.take();
+        counted.meter.take();
         let digits = switcher.decompose_by(&plan, &u).expect("digits");
-        let decomposition = counted.engine.take();
-        // Eval form in: the hybrid engine leaves each digit's own rows as they are.
+        let decomposition = counted.meter.take();
+        // Eval form in: the hybrid method leaves each digit's own rows as they are.
         let forward = plan.key_digits().map_or(d * tilde - l, |(_, primes)| d * primes);
         assert_eq!((decomposition.inverse, decomposition.forward, decomposition.hadamard), (l, forward, 0));
         let mut sum = switcher.inner_product(&[&digits], &counted.key).expect("product");
-        let product = counted.engine.take();
+        let product = counted.meter.take();
         let (products, inverse) =
             plan.key_digits().map_or((2 * d * tilde, 0), |(groups, primes)| (2 * d * groups * primes, 2 * groups * primes));
         assert_eq!((product.hadamard, product.forward, product.inverse), (products, 0, inverse));
         for _ in 0..3 {
             sum.add_assign(&switcher.inner_product(&[&digits], &counted.key).expect("product")).expect("same plan");
         }
-        let products = counted.engine.take();
+        let products = counted.meter.take();
         assert_eq!((products.hadamard, products.ntt()), (3 * product.hadamard, 3 * product.ntt()));
         switcher.mod_down(&sum).expect("mod-down");
-        let mod_down = counted.engine.take();
+        let mod_down = counted.meter.take();
         // From Eval form the special rows go back and the remainder comes forth; from Coeff form only the quotient does.
         let back = if plan.key_digits().is_some() { 0 } else { 2 * plan.special().len() };
         assert_eq!((mod_down.inverse, mod_down.forward), (back, 2 * l));
@@ -228,10 +228,10 @@ fn planned_maps_count_the_transforms_and_products_that_their_switches_take() {
             assert_eq!((plan.method(), plan.digit_count()), (row.method, row.digits));
             let u = counted.inputs(row.level).swap_remove(0).into_eval();
             let switched = switcher.switch(&[&u], &key).expect("switch");
-            counted.engine.take();
+            counted.meter.take();
             assert_eq!(switcher.switch(&[&u], &key).expect("switch"), switched);
-            let counts = counted.engine.take();
-            // Levels below the highest of a key-decomposed form may use more auxiliary primes than they would need alone.
+            let counts = counted.meter.take();
+            // Levels below the highest of a KLSS representation may use more auxiliary primes than they would need alone.
             let shared =
                 row.method.key_digit.is_some() && map.rows.iter().any(|other| other.method == row.method && other.level > row.level);
             let told = (row.counts.transforms.iter().sum::<f64>(), row.counts.products);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_lattice::switch::{Extended, SwitchMethod, SwitchTables};
-use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, Ring, SecretKey, SwitchKey, Switcher};
+use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SwitchKey, Switcher};
 use common::*;
 
 const DEGREE: usize = 32;
@@ -43,7 +43,7 @@ impl World {
     fn new(name: &'static str, degree: usize, bits: u32, steps: &[usize], special: usize, digit_bits: f64) -> Self {
         let moduli = moduli(degree, bits);
         let auxiliary = moduli.len() - steps.iter().sum::<usize>() - special;
-        let chain = Arc::new(Chain::with_auxiliary(Ring::new(degree, &moduli).expect("ring"), steps, auxiliary).expect("chain"));
+        let chain = Arc::new(Chain::with_auxiliary(common::new_ring(degree, &moduli), steps, auxiliary).expect("chain"));
         let gadget = Arc::new(Gadget::by_bits(&chain, digit_bits));
         // One secret for all chains of a degree: it belongs to no moduli.
         let secret = secret(&chain, 1, 1, &mut rng(7));
@@ -64,7 +64,11 @@ impl World {
     }
 
     fn input(&self, level: Level) -> Poly<Eval> {
-        Bundle::encrypt_zero(&self.secret, self.chain.ring(), &self.chain.basis(level), &mut rng(9)).expect("uniform").mask()[0].clone()
+        Bundle::encrypt_zero(&self.secret, self.chain.ring(), &self.chain.basis(level), &mut rng(9))
+            .expect("uniform")
+            .mask()
+            .at(0)
+            .to_poly()
     }
 
     /// Whether `switched` is `u` times the secret, up to noise.
@@ -185,7 +189,7 @@ fn plans_digits_and_keys_of_others_are_refused_with_what_differs() {
     assert_eq!(error(one.switcher.product_by(&borrowing, &[&one.input(Level(1))], &one.low)), gadget(3, 1));
     // Counts.
     let inputs = |inputs| LatticeError::KeyInputs { key_inputs: 1, inputs };
-    assert_eq!(error(one.switcher.product_by(&plan(one, hybrid), &[], &one.key)), inputs(0));
+    assert_eq!(error(one.switcher.product_by(&plan(one, hybrid), &[] as &[&Poly<Eval>], &one.key)), inputs(0));
     assert_eq!(error(one.switcher.product_by(&plan(one, hybrid), &[&u, &u], &one.key)), inputs(2));
     assert_eq!(error(one.switcher.inner_product(&[], &one.key)), inputs(0));
     // Digits of two plans.
@@ -243,7 +247,7 @@ fn choices_that_a_level_cannot_make_are_refused_with_their_numbers() {
     let wrong = fixed(&chain, &pairs, SwitchMethod::klss(2, 0), 1);
     let s = secret(&chain, 1, 1, &mut rng(1));
     let key = SwitchKey::change_of_secret(&chain, &pairs, top, &s, &s, &mut rng(2)).expect("key");
-    let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(1)), &mut rng(3)).expect("zero").mask()[0].clone();
+    let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(1)), &mut rng(3)).expect("zero").mask().at(0).to_poly();
     let empty = LatticeError::EmptyShape { what: "the length of key digits", got: 0 };
     assert_eq!(error(wrong.switch(&[&u], &key)), empty);
     assert_eq!(error(wrong.switch_coeff(&[&u.clone().into_coeff()], &key)), empty);
@@ -263,7 +267,7 @@ fn a_level_whose_digits_fit_switches_where_higher_levels_do_not() {
     for (bits, count) in [(30, 2), (36, 2), (40, 2), (37, 2), (45, 8)] {
         moduli.extend(largest_primes(bits, step, count, &moduli).expect("primes"));
     }
-    let chain = Arc::new(Chain::with_auxiliary(Ring::new(DEGREE, &moduli).expect("ring"), &[2, 1, 1, 1, 1], 8).expect("chain"));
+    let chain = Arc::new(Chain::with_auxiliary(common::new_ring(DEGREE, &moduli), &[2, 1, 1, 1, 1], 8).expect("chain"));
     let gadget = Arc::new(Gadget::by_bits(&chain, 80.5));
     let (s, top) = (secret(&chain, 1, 1, &mut rng(1)), chain.max_level());
     let key = SwitchKey::change_of_secret(&chain, &gadget, top, &s, &s, &mut rng(2)).expect("key");
@@ -276,7 +280,7 @@ fn a_level_whose_digits_fit_switches_where_higher_levels_do_not() {
                 continue;
             }
             assert_eq!(plan.expect("its digits fit").method(), choice, "level {level}");
-            let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng(3)).expect("zero").mask()[0].clone();
+            let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng(3)).expect("zero").mask().at(0).to_poly();
             switcher.switch(&[&u], &key).expect("switch");
         }
     }

@@ -9,7 +9,7 @@ use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::noise::{self, NoiseModel};
 use clathrate_lattice::switch::SwitchMethod;
 use clathrate_lattice::temporary_rank::TemporaryRank;
-use clathrate_lattice::{Chain, Gadget, LatticeError, Level, Poly, Ring, SecretKey, SwitchKey, Switcher};
+use clathrate_lattice::{Chain, Gadget, LatticeError, Level, Poly, SecretKey, SwitchKey, Switcher};
 use common::*;
 
 /// Temporary primes.
@@ -22,7 +22,7 @@ fn chain_with_temporary(degree: usize, steps: usize) -> Arc<Chain> {
     for (bits, count) in [(40, 1), (44, TEMPORARY), (45, 12)] {
         moduli.extend(largest_primes(bits, step, count, &moduli).expect("primes"));
     }
-    let ring = Ring::new(degree, &moduli).expect("ring");
+    let ring = common::new_ring(degree, &moduli);
     Arc::new(Chain::with_temporary(ring, &vec![1; steps], TEMPORARY, 12).expect("chain"))
 }
 

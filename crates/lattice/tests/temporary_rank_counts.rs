@@ -7,10 +7,9 @@ mod common;
 
 use std::sync::Arc;
 
-use clathrate_arith::Automorphism;
+use clathrate_arith::{Automorphism, Counts, Meter};
 use clathrate_lattice::switch::{SwitchMethod, SwitchTables};
 use clathrate_lattice::{Bundle, Eval, Level, SwitchKey};
-use clathrate_testkit::{CountingEngine, Counts};
 use common::rng;
 use common::temporary_rank::*;
 
@@ -24,7 +23,7 @@ const SHAPES: [(usize, usize, usize, usize); 7] =
 
 /// One shape with all its keys, everything counted.
 struct Counted {
-    engine: Arc<CountingEngine>,
+    meter: Arc<Meter>,
     sides: Sides,
     secrets: Secrets,
     up: SwitchKey,
@@ -39,20 +38,20 @@ impl Counted {
         choices: Option<(SwitchMethod, SwitchMethod)>,
     ) -> Self {
         let rng = &mut rng(31);
-        let (chain, engine) = Primes::equal(DEGREE, steps, special, temporary, AUXILIARY).counting_chain();
+        let (chain, meter) = Primes::equal(DEGREE, steps, special, temporary, AUXILIARY).counting_chain();
         let sides = Sides::new(&chain, choices, high.max(rank * (rank + 1) / 2));
         let secrets = Secrets::new(&chain, rank, high, rng);
         let top = chain.max_level();
         let (up, down, plain) = (secrets.up(&sides, top, rng), secrets.down(&sides, top, rng), secrets.plain(&sides, top, rng));
-        Self { engine, sides, secrets, up, down, plain }
+        Self { meter, sides, secrets, up, down, plain }
     }
 
     /// What `operation` takes once everything that it derives is there.
     fn count<T>(&self, operation: impl Fn() -> T) -> Counts {
         operation();
-        self.engine.take();
+        self.meter.take();
         operation();
-        self.engine.take()
+        self.meter.take()
     }
 
     fn pair(&self, level: Level) -> [Bundle<Eval>; 2] {
@@ -162,9 +161,9 @@ fn crossing_counts_are_the_papers_less_one_mod_down_and_the_rows_that_stay_as_th
             }
             // Second stage, from Coeff form: (r^ - r) d (l + k) transforms, exactly, and (r + 1) (r^ - r) d (l + k) products.
             let mut product = counted.sides.wide.product(&tensor.quadratic().iter().collect::<Vec<_>>(), &counted.up).expect("product");
-            counted.engine.take();
+            counted.meter.take();
             let columns = product.take_mask(r).expect("columns");
-            let taken = counted.engine.take();
+            let taken = counted.meter.take();
             assert_eq!((taken.inverse, taken.forward), (beyond * (l + all), 0), "{say}: what comes down stays in Coeff form");
             assert_eq!((taken.conversion, taken.division), (beyond * conversion(all, l), beyond * l), "{say}");
             let down = counted.count(|| counted.sides.base.product_coeff(&columns.iter().collect::<Vec<_>>(), &counted.down));

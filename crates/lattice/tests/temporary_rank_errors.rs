@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clathrate_arith::Automorphism;
 use clathrate_lattice::temporary_rank::TemporaryRank;
 use clathrate_lattice::{
-    Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, Ring, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
+    Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
 };
 use common::temporary_rank::{Primes, Secrets, Sides, rotations};
 use common::*;
@@ -234,7 +234,7 @@ fn several_bodies_rotate_and_reduce_together_and_do_not_multiply() {
         let up = one.up(&sides, top, rng);
         assert_eq!(error(tensor.cross_relinearise(sides.crossing(&down), &up)), many(1, bodies));
         let cross = SwitchKey::cross_relinearisation(wide, sides.wide.gadget(), top, &low, &high, rng);
-        assert_eq!(error(cross), LatticeError::ManyBodies { operation: "relinearisation", bodies });
+        assert_eq!(error(cross), LatticeError::ManyBodies { operation: "a switch from a product or a block diagonal of secrets", bodies });
     }
 }
 
@@ -277,7 +277,7 @@ fn keys_of_secrets_that_do_not_belong_together_are_not_made() {
     }
     assert_eq!(error(down(&chain, &small(3), 2)), rings);
     let moduli: Vec<u64> = chain.ring().moduli().iter().map(|q| q.value()).collect();
-    let bare = Chain::with_temporary(Ring::new(DEGREE, &moduli).expect("ring"), &[1; STEPS + 1], 3, 0).expect("chain");
+    let bare = Chain::with_temporary(new_ring(DEGREE, &moduli), &[1; STEPS + 1], 3, 0).expect("chain");
     for gadget in [&Gadget::by_bits(&bare, 36.5), sides.base.gadget()] {
         let key = SwitchKey::rank_down(&bare, gadget, Level(0), &part(3), 2, rng);
         assert_eq!(key.err(), Some(LatticeError::NoSpecialPrimes));
@@ -366,7 +366,7 @@ fn sums_that_cannot_be_joined_or_cut_are_refused() {
         world.sides.wide.product(&tensor.quadratic().iter().collect::<Vec<_>>(), &world.up).expect("product")
     };
     let down = |world: &World, level: Level| {
-        let mask: Vec<Poly<Eval>> = world.ct(level).mask()[..1].iter().cycle().take(world.high - world.rank).cloned().collect();
+        let mask: Vec<Poly<Eval>> = vec![world.ct(level).mask().at(0).to_poly(); world.high - world.rank];
         world.sides.base.product(&mask.iter().collect::<Vec<_>>(), &world.down).expect("product")
     };
     // Every pair of products of every world, in both orders: an error, or what big integers say (checked elsewhere); never a panic.

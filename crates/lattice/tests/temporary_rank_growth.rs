@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use clathrate_testkit::Counts;
+use clathrate_arith::Counts;
 use common::rng;
 use common::temporary_rank::*;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_lattice::switch::{Extended, SwitchMethod};
-use clathrate_lattice::{Basis, Bundle, Chain, Coeff, Domain, Eval, Gadget, Level, Poly, Ring, SwitchKey, Switcher};
+use clathrate_lattice::{Basis, Bundle, Chain, Coeff, Domain, Eval, Gadget, Level, Poly, PolyRef, SwitchKey, Switcher};
 use clathrate_testkit::oracle;
 use common::temporary_rank::{Primes, Secrets, Sides, rotations};
 use common::*;
@@ -20,12 +20,14 @@ fn mixed_temporary_chain() -> Arc<Chain> {
     for (bits, count) in [(30, 2), (36, 1), (40, 1), (31, 2), (44, 1), (36, 1), (45, 2), (34, 1), (46, 10)] {
         moduli.extend(largest_primes(bits, 2 * DEGREE as u64, count, &moduli).expect("primes"));
     }
-    Arc::new(Chain::with_temporary(Ring::new(DEGREE, &moduli).expect("ring"), &[2, 1, 1, 2], 3, 10).expect("chain"))
+    Arc::new(Chain::with_temporary(common::new_ring(DEGREE, &moduli), &[2, 1, 1, 2], 3, 10).expect("chain"))
 }
 
 /// The integers of a polynomial, from 0 on.
-fn integers_of(poly: &Poly<Coeff>) -> Vec<BigInt> {
-    let rows: Vec<&[u64]> = (0..poly.basis().len()).map(|row| poly.data().row(row)).collect();
+fn integers_of<'a>(poly: impl Into<PolyRef<'a, Coeff>>) -> Vec<BigInt> {
+    let poly = poly.into();
+    let words = poly.download();
+    let rows: Vec<&[u64]> = words.chunks_exact(poly.ring().degree()).collect();
     let moduli: Vec<_> = poly.basis().indices().iter().map(|&i| poly.ring().moduli()[i]).collect();
     oracle::compose(&rows, &moduli)
 }
@@ -35,11 +37,12 @@ fn product_of<D: Domain>(basis: &Basis, of: &Poly<D>) -> BigInt {
 }
 
 /// Whether `found` is `round(sum / divisor)` modulo its primes.
-fn assert_is_rounding(found: &Poly<Coeff>, sum: &[BigInt], divisor: &BigInt, say: &str) {
+fn assert_is_rounding<'a>(found: impl Into<PolyRef<'a, Coeff>>, sum: &[BigInt], divisor: &BigInt, say: &str) {
+    let found = found.into();
     for (row, &index) in found.basis().indices().iter().enumerate() {
         let modulus = &found.ring().moduli()[index];
         let expected: Vec<u64> = sum.iter().map(|x| oracle::residue(&oracle::round_div(x, divisor), modulus)).collect();
-        assert_eq!(found.data().row(row), &expected[..], "{say}, prime {}", modulus.value());
+        assert_eq!(found.download_row(row), &expected[..], "{say}, prime {}", modulus.value());
     }
 }
 
@@ -182,7 +185,7 @@ fn sums_of_three_products_and_terms_round_once_in_any_order() {
                     let found = sides[0].switcher.mod_down(&sum).expect("mod-down").into_coeff();
                     found.polys().zip(&exact).for_each(|(found, exact)| assert_is_rounding(found, exact, &all, &say));
                     let columns = sum.take_mask(2).expect("one of three");
-                    assert_is_rounding(&columns[0], &exact[2], &all, &say);
+                    assert_is_rounding(columns.at(0), &exact[2], &all, &say);
                 }
             }
         }

@@ -6,7 +6,7 @@
 use clathrate_ckks::CkksError;
 use clathrate_ckks::keys::Values;
 use numpy::{Complex64, Element, PyArray1, PyArrayDyn, PyArrayMethods};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PyTuple};
 
@@ -33,7 +33,7 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
     let wide = data.cast::<PyInt>().ok().map(|int| int.extract::<f64>());
     let plain = match wide {
         Some(Ok(value)) => PyFloat::new(py, value).into_any(),
-        Some(Err(_)) => return Err(exception(py, "DataError", "the integer is beyond double precision: scale the data down".to_owned())),
+        Some(Err(_)) => return Err(too_wide(py)),
         None => data.clone(),
     };
     let library = Library::of(data);
@@ -47,8 +47,10 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
             named
         }
         None if error.is_instance_of::<PyValueError>(py) => exception(py, "DataError", format!("this is no array: {}", error.value(py))),
+        None if error.is_instance_of::<PyOverflowError>(py) => too_wide(py),
         None => error,
     })?;
+    let array = with_wide_integers(data, array)?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
     let shape: Vec<usize> = array.getattr("shape")?.extract()?;
     let values = match kind.as_str() {
@@ -65,6 +67,31 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
         }
     };
     Ok(Array { values, shape })
+}
+
+/// The refusal of an integer that no double holds.
+fn too_wide(py: Python<'_>) -> PyErr {
+    exception(py, "DataError", "an integer is beyond double precision, which ends at 1.8e308: scale the data down".to_owned())
+}
+
+/// NumPy makes objects of a list's integers beyond 64 bits: doubles instead, where every entry of the list is a real number.
+fn with_wide_integers<'py>(data: &Bound<'py, PyAny>, array: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = data.py();
+    let is_list = data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>();
+    if !is_list || array.getattr("dtype")?.getattr("kind")?.extract::<String>()? != "O" {
+        return Ok(array);
+    }
+    for entry in array.getattr("flat")?.try_iter()? {
+        let entry = entry?;
+        if !(entry.is_instance_of::<PyInt>() || entry.is_instance_of::<PyFloat>()) {
+            return Ok(array);
+        }
+    }
+    let error = match array.call_method1("astype", ("float64",)) {
+        Ok(doubles) => return Ok(doubles),
+        Err(error) => error,
+    };
+    Err(if error.is_instance_of::<PyOverflowError>(py) { too_wide(py) } else { error })
 }
 
 fn copy<T: Element + Copy>(numpy: &Bound<'_, PyModule>, array: &Bound<'_, PyAny>, dtype: &str) -> PyResult<Vec<T>> {

@@ -3,7 +3,7 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use crate::integers::Whole;
+use crate::numbers::Whole;
 use crate::params::PyParams;
 
 /// What `__reduce_ex__` gives: the rebuilding function, and parameters and bytes to call it with.

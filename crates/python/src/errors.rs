@@ -5,6 +5,8 @@
 //! and `OSError` and be pickled.
 
 use std::any::Any;
+use std::io;
+use std::path::Path;
 
 use clathrate_ckks::CkksError;
 use clathrate_ckks::error::ErrorKind;
@@ -40,7 +42,14 @@ pub fn exception(py: Python<'_>, class: &str, message: String) -> PyErr {
 /// `error` as an exception.
 pub fn raise(py: Python<'_>, error: CkksError) -> PyErr {
     if let CkksError::File(FileError::Io { path, source, .. }) = &error {
-        return io_exception(py, error.to_string(), path, source);
+        return io_exception(py, error.to_string(), path, source.raw_os_error(), source.kind());
+    }
+    if let CkksError::File(FileError::SecretKeyInTheWay { path }) = &error {
+        let message = format!(
+            "{} holds a secret key, which may be the only copy: save to another path; only `secret_key.save(path, overwrite=True)` replaces it",
+            path.display()
+        );
+        return io_exception(py, message, path, None, io::ErrorKind::AlreadyExists);
     }
     exception(py, class_name(&error), python_message(&error).unwrap_or_else(|| error.to_string()))
 }
@@ -79,22 +88,44 @@ fn python_message(error: &CkksError) -> Option<String> {
             "the key serves levels up to {key_level}, and the ciphertext is at level {level}: lower the ciphertext with \
              `ct.drop_to_level({key_level})`, or make keys with `cl.Needs(..., level={level})`"
         ),
-        CkksError::File(FileError::SecretKeyInTheWay { path }) => format!(
-            "{} holds a secret key, which may be the only copy: save to another path; only `secret_key.save(path, overwrite=True)` replaces it",
-            path.display()
-        ),
         _ => return None,
     })
 }
 
-fn io_exception(py: Python<'_>, message: String, path: &std::path::Path, source: &std::io::Error) -> PyErr {
-    let missing = source.kind() == std::io::ErrorKind::NotFound;
-    let error = exception(py, if missing { "MissingFileError" } else { "FileAccessError" }, message);
-    let value = error.value(py);
+/// An `OSError` with the fields that Python's own have: `errno`, `strerror`, `filename`.
+fn io_exception(py: Python<'_>, message: String, path: &Path, number: Option<i32>, kind: io::ErrorKind) -> PyErr {
+    let class = if kind == io::ErrorKind::NotFound { "MissingFileError" } else { "FileAccessError" };
+    let error = exception(py, class, message);
     // Decoration: a failure here must not hide the error itself.
-    let _ = value.setattr("errno", source.raw_os_error());
-    let _ = value.setattr("filename", path);
+    let _ = decorate(error.value(py), path, number, kind);
     error
+}
+
+fn decorate(error: &Bound<'_, PyAny>, path: &Path, number: Option<i32>, kind: io::ErrorKind) -> PyResult<()> {
+    let py = error.py();
+    error.setattr("filename", path.as_os_str())?;
+    let number = match number {
+        Some(number) => number,
+        // Found by us and not by the system, which would have said the same.
+        None => py.import("errno")?.getattr(errno_name(kind))?.extract()?,
+    };
+    error.setattr("errno", number)?;
+    error.setattr("strerror", py.import("os")?.call_method1("strerror", (number,))?)
+}
+
+/// The name in Python's `errno` module for a kind of error that came without a number.
+const fn errno_name(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::NotFound => "ENOENT",
+        io::ErrorKind::PermissionDenied => "EACCES",
+        io::ErrorKind::AlreadyExists => "EEXIST",
+        io::ErrorKind::IsADirectory => "EISDIR",
+        io::ErrorKind::NotADirectory => "ENOTDIR",
+        io::ErrorKind::FileTooLarge => "EFBIG",
+        io::ErrorKind::OutOfMemory => "ENOMEM",
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => "EINVAL",
+        _ => "EIO",
+    }
 }
 
 /// As [`raise`], with the index of a bad entry in the array's own axes.

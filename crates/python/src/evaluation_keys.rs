@@ -1,6 +1,5 @@
 //! Evaluation keys: what computing on ciphertexts needs.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clathrate_ckks::EvaluationKeys;
@@ -9,8 +8,9 @@ use pyo3::prelude::*;
 
 use crate::buffers::{BufferAndRebuild, reduce, to_array};
 use crate::errors::raise;
-use crate::integers::Whole;
+use crate::numbers::{Whole, Wholes};
 use crate::params::PyParams;
+use crate::paths::FilePath;
 use crate::run::{detached, with_progress};
 use crate::text::hex;
 
@@ -126,10 +126,11 @@ impl PyEvaluationKeys {
     /// >>> keys.prepare() == keys.derived_bytes
     /// True
     #[pyo3(signature = (levels=None, progress=None))]
-    fn prepare(&self, py: Python<'_>, levels: Option<Vec<Whole>>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+    fn prepare(&self, py: Python<'_>, levels: Option<Wholes>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
         let params = self.params.get();
-        let levels =
-            levels.map(|levels| levels.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>()).transpose()?;
+        let levels = levels
+            .map(|levels| levels.0.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>())
+            .transpose()?;
         with_progress(py, progress, "prepare keys", |error| raise(py, error), |tick| self.keys.prepare(levels.as_deref(), tick))
     }
 
@@ -160,7 +161,7 @@ impl PyEvaluationKeys {
     ///
     /// Parameters
     /// ----------
-    /// path : str or path-like
+    /// path : str, bytes or path-like
     ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
     ///
     /// Returns
@@ -176,7 +177,7 @@ impl PyEvaluationKeys {
     /// Examples
     /// --------
     /// >>> size = keys.save("keys.clt")
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
         detached(py, || Ok(self.keys.save(&path)?))
     }
 
@@ -184,7 +185,7 @@ impl PyEvaluationKeys {
     ///
     /// Parameters
     /// ----------
-    /// path : str or path-like
+    /// path : str, bytes or path-like
     ///     The file.
     /// params : Params
     ///     The parameters they were made with.
@@ -209,7 +210,7 @@ impl PyEvaluationKeys {
     /// >>> cl.EvaluationKeys.load("keys.clt", params).rotations
     /// [1]
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, params: Py<PyParams>) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
         let keys = detached(py, || EvaluationKeys::from_reader(&FileReader::open(&path)?, &params.get().params))?;
         Ok(Self { keys: Arc::new(keys), params })
     }

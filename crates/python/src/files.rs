@@ -1,6 +1,5 @@
 //! Files by kind, and the same bytes in memory.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clathrate_ckks::file::{FileKind, FileReader};
@@ -15,6 +14,7 @@ use crate::errors::exception;
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::keys::PyPublicKey;
 use crate::params::PyParams;
+use crate::paths::FilePath;
 use crate::run::{attached, detached};
 use crate::runtime::PyRuntime;
 use crate::text::{from_json, hex};
@@ -81,7 +81,7 @@ impl Loaded {
 ///
 /// Parameters
 /// ----------
-/// path : str or path-like
+/// path : str, bytes or path-like
 ///     The file.
 /// params : Params, optional
 ///     The parameters that the contents were made with. Needed for everything but parameters.
@@ -113,7 +113,7 @@ impl Loaded {
 #[pyo3(signature = (path, params=None, runtime=None))]
 pub fn load<'py>(
     py: Python<'py>,
-    path: PathBuf,
+    path: FilePath,
     params: Option<Py<PyParams>>,
     runtime: Option<&Bound<'py, PyRuntime>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -189,7 +189,7 @@ pub fn from_bytes<'py>(
 ///
 /// Parameters
 /// ----------
-/// path : str or path-like
+/// path : str, bytes or path-like
 ///     The file.
 /// verify : bool, optional
 ///     Whether the checksum of every section is compared, which reads the whole file. The default is True.
@@ -197,9 +197,9 @@ pub fn from_bytes<'py>(
 /// Returns
 /// -------
 /// dict
-///     `kind`, in words; `parameter_digest`, the digest of the parameters it was made with; `insecure`, whether these are below 128 bits of
-///     security; `bytes`, the length of the file; `metadata`, shape, level and the like; `sections`, the length in bytes of each section by
-///     name (docs/file-format.md).
+///     `kind`, in words; `parameters`, the name of the parameters it was made with, None in files that do not state a name;
+///     `parameter_digest`, their digest; `insecure`, whether these are below 128 bits of security; `bytes`, the length of the file;
+///     `metadata`, shape, level and the like; `sections`, the length in bytes of each section by name (docs/file-format.md).
 ///
 /// Raises
 /// ------
@@ -215,7 +215,7 @@ pub fn from_bytes<'py>(
 /// 'ciphertexts'
 #[pyfunction]
 #[pyo3(signature = (path, verify=true))]
-pub fn inspect(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<Bound<'_, PyDict>> {
+pub fn inspect(py: Python<'_>, path: FilePath, verify: bool) -> PyResult<Bound<'_, PyDict>> {
     let reader = detached(py, || {
         let reader = FileReader::open(&path)?;
         if verify {
@@ -226,6 +226,7 @@ pub fn inspect(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<Bound<'_
     let label = reader.label();
     let report = PyDict::new(py);
     report.set_item("kind", label.kind.to_string())?;
+    report.set_item("parameters", label.parameter_name.as_deref())?;
     report.set_item("parameter_digest", hex(&label.parameter_digest))?;
     report.set_item("insecure", label.insecure)?;
     report.set_item("bytes", reader.total_bytes())?;

@@ -1,6 +1,5 @@
 //! The secret key, which is never given away by accident, and the public key.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clathrate_ckks::file::{FileReader, Stored};
@@ -14,9 +13,10 @@ use crate::buffers::{BufferAndRebuild, reduce, to_array};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{check_scale, out_of_range, raise, raise_for_array};
 use crate::evaluation_keys::PyEvaluationKeys;
-use crate::integers::Whole;
 use crate::needs::PyNeeds;
+use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
+use crate::paths::FilePath;
 use crate::run::{detached, with_progress};
 use crate::text::hex;
 
@@ -29,7 +29,7 @@ pub fn options(
     params: &PyParams,
     encoding: Option<&str>,
     level: Option<Whole>,
-    scale: Option<f64>,
+    scale: Option<Real>,
 ) -> PyResult<EncryptOptions> {
     let encoding = match encoding {
         None => None,
@@ -38,6 +38,7 @@ pub fn options(
         Some(other) => return Err(out_of_range(py, "`encoding`", format!("\"{other}\""), "use \"slots\" or \"coefficients\"")),
     };
     let level = level.map(|level| params.level(py, Some(level))).transpose()?;
+    let scale = Real::given(scale);
     check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
     Ok(EncryptOptions { encoding, level, scale })
 }
@@ -134,7 +135,7 @@ impl PySecretKey {
         array: &Bound<'_, PyAny>,
         encoding: Option<&str>,
         level: Option<Whole>,
-        scale: Option<f64>,
+        scale: Option<Real>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyCiphertext> {
         let options = options(py, self.params.get(), encoding, level, scale)?;
@@ -334,7 +335,7 @@ impl PySecretKey {
     ///
     /// Parameters
     /// ----------
-    /// path : str or path-like
+    /// path : str, bytes or path-like
     ///     The file. If it exists it is replaced as a whole or not at all.
     /// overwrite : bool, optional
     ///     Whether a secret key in that file may be replaced. The default is False.
@@ -353,7 +354,7 @@ impl PySecretKey {
     /// --------
     /// >>> size = secret_key.save("secret.clt")
     #[pyo3(signature = (path, overwrite=false))]
-    fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<u64> {
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
         detached(py, || Ok(if overwrite { self.key.replace(&path) } else { self.key.save(&path) }?))
     }
 
@@ -361,7 +362,7 @@ impl PySecretKey {
     ///
     /// Parameters
     /// ----------
-    /// path : str or path-like
+    /// path : str, bytes or path-like
     ///     The file.
     /// params : Params
     ///     The parameters it was made with.
@@ -386,8 +387,8 @@ impl PySecretKey {
     /// >>> cl.SecretKey.load("secret.clt", params).key_id == secret_key.key_id
     /// True
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, params: Py<PyParams>) -> PyResult<Self> {
-        let key = detached(py, || SecretKey::from_reader(&FileReader::read(&path)?, &params.get().params))?;
+    fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
+        let key = detached(py, || SecretKey::from_reader(&FileReader::open(&path)?, &params.get().params))?;
         Ok(Self { key, params })
     }
 
@@ -488,7 +489,7 @@ impl PyPublicKey {
         array: &Bound<'_, PyAny>,
         encoding: Option<&str>,
         level: Option<Whole>,
-        scale: Option<f64>,
+        scale: Option<Real>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyCiphertext> {
         let options = options(py, self.params.get(), encoding, level, scale)?;
@@ -502,7 +503,7 @@ impl PyPublicKey {
     ///
     /// Parameters
     /// ----------
-    /// path : str or path-like
+    /// path : str, bytes or path-like
     ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
     ///
     /// Returns
@@ -518,7 +519,7 @@ impl PyPublicKey {
     /// Examples
     /// --------
     /// >>> size = secret_key.public_key().save("public.clt")
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
         detached(py, || Ok(self.key.save(&path)?))
     }
 
@@ -526,7 +527,7 @@ impl PyPublicKey {
     ///
     /// Parameters
     /// ----------
-    /// path : str or path-like
+    /// path : str, bytes or path-like
     ///     The file.
     /// params : Params
     ///     The parameters it was made with.
@@ -550,7 +551,7 @@ impl PyPublicKey {
     /// >>> size = secret_key.public_key().save("public.clt")
     /// >>> public_key = cl.PublicKey.load("public.clt", params)
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, params: Py<PyParams>) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
         let key = detached(py, || PublicKey::from_reader(&FileReader::open(&path)?, &params.get().params))?;
         Ok(Self { key: Arc::new(key), params })
     }

@@ -14,7 +14,8 @@ use crate::run::{detached, with_progress};
 /// Measures this machine's arithmetic for a few seconds and stores the times, by which key switching is planned from then on.
 ///
 /// The planner of `Runtime(switching="fastest")` predicts times from these measurements; without them it uses a built-in model. Parameters
-/// that exist already keep their plans. One thread is measured.
+/// that exist already keep their plans. One thread is measured. The times are kept in the user's cache directory, or in the file that the
+/// environment variable CLATHRATE_PROFILE names; where that is "none", no times are read or stored.
 ///
 /// Parameters
 /// ----------
@@ -35,7 +36,8 @@ use crate::run::{detached, with_progress};
 /// CancelledError
 ///     Where the progress function returned False.
 /// ParamsError
-///     Where the environment variable CLATHRATE_ISA names an instruction set that this machine does not have.
+///     Where the environment variable CLATHRATE_ISA names an instruction set that this machine does not have, or CLATHRATE_PROFILE is
+///     "none".
 ///
 /// Examples
 /// --------
@@ -50,6 +52,9 @@ pub fn tune(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, dry_run: bool) 
         "tune",
         |error| raise(py, error),
         |tick| {
+            if !dry_run {
+                profile::place_to_store()?;
+            }
             let measured = profile::measure(isa, tick)?;
             if dry_run { Ok(None) } else { profile::store(&measured).map(Some) }
         },
@@ -64,7 +69,8 @@ pub fn tune(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, dry_run: bool) 
 ///     `version` of Clathrate; `kernels`, whether each instruction set runs here, by name; `fastest`, the fastest of them; `chosen`, the
 ///     one in use, which the environment variable CLATHRATE_ISA may force; `cpus`, the number of processors; `engine`, what a small
 ///     parameter set computes with, in words; `profile`, the measurements that `tune` stores, with their `state`, `path` and `message`. The
-///     state is "ready", "absent", "broken", or "foreign" where they were measured with another instruction set.
+///     state is "ready", "absent", "broken", "foreign" where they were measured with another instruction set, or "off" where the
+///     environment variable CLATHRATE_PROFILE is "none".
 ///
 /// Raises
 /// ------

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::errors::{exception, out_of_range};
-use crate::integers::Whole;
+use crate::numbers::{Whole, Wholes};
 
 /// The evaluation keys that a computation needs.
 ///
@@ -124,17 +124,17 @@ fn describe(needs: &KeyNeeds) -> String {
 #[pymethods]
 impl PyNeeds {
     #[new]
-    #[pyo3(signature = (relinearise=false, rotations=Vec::new(), conjugate=false, level=None, *, power_rotations=false, ranks=Vec::new(), single_steps=false, to_rlwe=false),
+    #[pyo3(signature = (relinearise=false, rotations=Wholes::default(), conjugate=false, level=None, *, power_rotations=false, ranks=Wholes::default(), single_steps=false, to_rlwe=false),
            text_signature = "(relinearise=False, rotations=(), conjugate=False, level=None, *, power_rotations=False, ranks=(), single_steps=False, to_rlwe=False)")]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn new(
         py: Python<'_>,
         relinearise: bool,
-        rotations: Vec<Whole>,
+        rotations: Wholes,
         conjugate: bool,
         level: Option<Whole>,
         power_rotations: bool,
-        ranks: Vec<Whole>,
+        ranks: Wholes,
         single_steps: bool,
         to_rlwe: bool,
     ) -> PyResult<Self> {
@@ -142,7 +142,7 @@ impl PyNeeds {
             None => Reach::Top,
             Some(level) => Reach::Level(usize::try_from(level).map_err(|_| out_of_range(py, "`level`", level, "use 0 or more, or None"))?),
         };
-        let rotations: Vec<i64> = rotations.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
+        let rotations: Vec<i64> = rotations.0.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
         let mut needs = KeyNeeds::new().rotations(rotations, reach);
         if relinearise {
             needs = needs.relinearise(reach);
@@ -160,7 +160,7 @@ impl PyNeeds {
             Ok(rank) if rank > 0 => Ok(rank),
             _ => Err(out_of_range(py, "a rank", rank.0, "use 1 or more")),
         };
-        let ranks = ranks.iter().map(rank).collect::<PyResult<Vec<_>>>()?;
+        let ranks = ranks.0.iter().map(rank).collect::<PyResult<Vec<_>>>()?;
         if let Some(pair) = ranks.windows(2).find(|pair| pair[0] <= pair[1]) {
             let remedy = "name ranks from the highest to the lowest, as in [2, 1]";
             return Err(out_of_range(py, "the rank after another", format!("{} after {}", pair[1], pair[0]), remedy));

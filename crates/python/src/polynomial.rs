@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use clathrate_arith::text::counted;
 use clathrate_ckks::circuits::polynomial::{PolynomialExplanation, UNIT_DOMAIN};
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Polynomial, PolynomialBasis, PolynomialPlan, RankSteps};
+use numpy::Complex64;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -12,13 +14,13 @@ use pyo3::types::PyTuple;
 use crate::arrays::{array, to_numpy};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{check_scale, exception, out_of_range, raise};
-use crate::integers::Whole;
 use crate::needs::PyNeeds;
+use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
 use crate::run::detached;
 use crate::text::report;
 
-/// A real polynomial that can be evaluated on numbers and on encrypted arrays: `p(x)`.
+/// A polynomial that can be evaluated on numbers and on encrypted arrays: `p(x)`.
 ///
 /// Every function of encrypted numbers is a polynomial near it; `Polynomial.fit` finds one. Coefficients and domains follow
 /// `numpy.polynomial`: coefficients are ordered from the lowest degree up, and the domain is mapped to [-1, 1] before the polynomial is
@@ -30,7 +32,7 @@ use crate::text::report;
 /// Parameters
 /// ----------
 /// coefficients : array_like
-///     Real numbers along one axis, at most 512.
+///     Real or complex numbers along one axis, at most 512.
 /// basis : {"power", "chebyshev"}, optional
 ///     "power", the default, is the sum of c_i y**i, "chebyshev" the sum of c_i T_i(y) with the Chebyshev polynomials T_i. Approximations
 ///     of high degree need the latter.
@@ -57,17 +59,25 @@ pub struct PyPolynomial {
     polynomial: Polynomial,
 }
 
-/// Numbers of one axis.
-fn real_vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
+/// The domain of a polynomial without one.
+const DEFAULT_DOMAIN: (Real, Real) = (Real(UNIT_DOMAIN.0), Real(UNIT_DOMAIN.1));
+
+/// Numbers along one axis.
+fn vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Values> {
     let array = array(data)?;
     if array.shape.len() > 1 {
         let message = format!("{what} have shape {:?}: give them along one axis", array.shape);
         return Err(exception(data.py(), "ShapeError", message));
     }
-    match array.values {
+    Ok(array.values)
+}
+
+/// Real numbers along one axis.
+fn real_vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
+    match vector(data, what)? {
         Values::Real(values) => Ok(values),
         Values::Complex(_) => {
-            Err(PyTypeError::new_err(format!("{what} are real: take real and imaginary part as polynomials of their own")))
+            Err(PyTypeError::new_err(format!("{what} are complex: fit real and imaginary part apart, or give complex coefficients")))
         }
     }
 }
@@ -75,14 +85,18 @@ fn real_vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
 #[pymethods]
 impl PyPolynomial {
     #[new]
-    #[pyo3(signature = (coefficients, basis="power", domain=UNIT_DOMAIN),
+    #[pyo3(signature = (coefficients, basis="power", domain=DEFAULT_DOMAIN),
            text_signature = "(coefficients, basis='power', domain=(-1.0, 1.0))")]
-    fn new(coefficients: &Bound<'_, PyAny>, basis: &str, domain: (f64, f64)) -> PyResult<Self> {
+    fn new(coefficients: &Bound<'_, PyAny>, basis: &str, domain: (Real, Real)) -> PyResult<Self> {
         let py = coefficients.py();
-        let values = real_vector(coefficients, "coefficients")?;
+        let values = vector(coefficients, "coefficients")?;
+        let domain = (domain.0.0, domain.1.0);
         let basis = PolynomialBasis::named(basis).map_err(|error| raise(py, error))?;
-        let polynomial = Polynomial::new(values, basis, domain).map_err(|error| raise(py, error))?;
-        Ok(Self { polynomial })
+        let polynomial = match values {
+            Values::Real(values) => Polynomial::new(values, basis, domain),
+            Values::Complex(values) => Polynomial::new_complex(values, basis, domain),
+        };
+        Ok(Self { polynomial: polynomial.map_err(|error| raise(py, error))? })
     }
 
     /// The polynomial that interpolates a function at Chebyshev points: close to the best approximation where the function is smooth.
@@ -116,8 +130,9 @@ impl PyPolynomial {
     /// >>> bool(abs(p(0.5) - np.exp(0.5)) < 1e-6)
     /// True
     #[staticmethod]
-    #[pyo3(signature = (function, degree, domain=UNIT_DOMAIN), text_signature = "(function, degree, domain=(-1.0, 1.0))")]
-    fn fit(py: Python<'_>, function: &Bound<'_, PyAny>, degree: Whole, domain: (f64, f64)) -> PyResult<Self> {
+    #[pyo3(signature = (function, degree, domain=DEFAULT_DOMAIN), text_signature = "(function, degree, domain=(-1.0, 1.0))")]
+    fn fit(py: Python<'_>, function: &Bound<'_, PyAny>, degree: Whole, domain: (Real, Real)) -> PyResult<Self> {
+        let domain = (domain.0.0, domain.1.0);
         let degree = usize::try_from(degree.0).map_err(|_| out_of_range(py, "`degree`", degree.0, "use 0 or more"))?;
         let points = Polynomial::fit_points(degree, domain).map_err(|error| raise(py, error))?;
         let count = points.len();
@@ -126,7 +141,8 @@ impl PyPolynomial {
             Ok(values) => real_vector(&values, "the function's values")?,
             // A function of numbers does not take arrays: `math.exp`, or one with an `if`.
             Err(error) if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) => {
-                let values: PyResult<Vec<f64>> = points.iter().map(|&point| function.call1((point,))?.extract::<f64>()).collect();
+                let value = |&point: &f64| function.call1((point,))?.extract::<Real>().map(|Real(value)| value);
+                let values: PyResult<Vec<f64>> = points.iter().map(value).collect();
                 values.inspect_err(|second| second.set_cause(py, Some(error)))?
             }
             Err(error) => return Err(error),
@@ -134,7 +150,8 @@ impl PyPolynomial {
         // A constant function may answer with one number.
         let values = if values.len() == 1 { vec![values[0]; count] } else { values };
         if values.len() != count {
-            let message = format!("the function gave {} values for {count} points: give one for each", values.len());
+            let message =
+                format!("the function gave {} for {}: give one for each", counted(values.len(), "value"), counted(count, "point"));
             return Err(exception(py, "ShapeError", message));
         }
         Ok(Self { polynomial: Polynomial::from_fit_values(&values, domain).map_err(|error| raise(py, error))? })
@@ -149,8 +166,11 @@ impl PyPolynomial {
         }
         let array = array(x)?;
         let values = match array.values {
-            Values::Real(values) => Values::Real(values.into_iter().map(|x| self.polynomial.evaluate(x)).collect()),
-            Values::Complex(values) => Values::Complex(values.into_iter().map(|x| self.polynomial.evaluate_complex(x)).collect()),
+            Values::Real(values) if self.polynomial.is_complex() => {
+                Values::Complex(values.into_iter().map(|x| self.polynomial.evaluate(x)).collect())
+            }
+            Values::Real(values) => Values::Real(values.into_iter().map(|x| self.polynomial.evaluate_real(x)).collect()),
+            Values::Complex(values) => Values::Complex(values.into_iter().map(|x| self.polynomial.evaluate(x)).collect()),
         };
         let result = to_numpy(py, values, &array.shape)?;
         if array.shape.is_empty() { result.get_item(PyTuple::empty(py)) } else { Ok(result) }
@@ -195,10 +215,11 @@ impl PyPolynomial {
         py: Python<'_>,
         params: &PyParams,
         level: Option<Whole>,
-        scale: Option<f64>,
+        scale: Option<Real>,
         ranks: Option<&str>,
     ) -> PyResult<PyPolynomialPlan> {
         let level = params.level(py, level)?;
+        let scale = Real::given(scale);
         check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
         let scale = scale.unwrap_or_else(|| params.params.scale(level));
         let steps = match ranks {
@@ -214,12 +235,14 @@ impl PyPolynomial {
         Ok(PyPolynomialPlan { plan })
     }
 
-    /// The coefficients, lowest degree first.
+    /// The coefficients, lowest degree first: float64, or complex128 for a polynomial with complex coefficients.
     #[getter]
     fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let values = self.polynomial.coefficients().to_vec();
+        let values = self.polynomial.coefficients();
         let count = values.len();
-        to_numpy(py, Values::Real(values), &[count])
+        let complex = self.polynomial.is_complex();
+        let values = if complex { Values::Complex(values.to_vec()) } else { Values::Real(values.iter().map(|c| c.re).collect()) };
+        to_numpy(py, values, &[count])
     }
 
     /// The degree: the index of the last coefficient that is not zero; 0 for constants.
@@ -246,7 +269,10 @@ impl PyPolynomial {
 
     fn __hash__(&self) -> isize {
         // Equal polynomials have equal coefficients; 0.0 and -0.0 are equal, too.
-        let word = |hash: u64, c: &f64| hash.wrapping_mul(31).wrapping_add((c + 0.0).to_bits());
+        let word = |hash: u64, c: &Complex64| {
+            let (re, im) = ((c.re + 0.0).to_bits(), (c.im + 0.0).to_bits());
+            hash.wrapping_mul(31).wrapping_add(re).wrapping_mul(31).wrapping_add(im)
+        };
         self.polynomial.coefficients().iter().fold(self.polynomial.degree() as u64, word) as isize
     }
 
@@ -269,7 +295,7 @@ impl PyPolynomial {
 /// --------
 /// >>> plan = cl.Polynomial([1.0, 0.0, 2.0]).plan(params)
 /// >>> plan
-/// PolynomialPlan(degree 2, levels 5 to 4, 1 products, 1 relinearisations)
+/// PolynomialPlan(degree 2, levels 5 to 4, 1 product, 1 relinearisation)
 /// >>> secret_key.decrypt(plan(ct)).round(4)
 /// array([ 3.,  9., 19.])
 #[pyclass(frozen, module = "clathrate", name = "PolynomialPlan")]
@@ -363,12 +389,12 @@ impl PyPolynomialPlan {
 
     fn __repr__(&self) -> String {
         format!(
-            "PolynomialPlan(degree {}, levels {} to {}, {} products, {} relinearisations)",
+            "PolynomialPlan(degree {}, levels {} to {}, {}, {})",
             self.plan.polynomial().degree(),
             self.plan.input_level(),
             self.plan.output_level(),
-            self.plan.products(),
-            self.plan.relinearisations()
+            counted(self.plan.products(), "product"),
+            counted(self.plan.relinearisations(), "relinearisation")
         )
     }
 }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::out_of_range;
-use crate::integers::Whole;
+use crate::numbers::{Real, Whole};
 
 /// Bytes per mebibyte.
 const MIB: f64 = 1_048_576.0;
@@ -175,9 +175,10 @@ impl PyRuntime {
         threads: Option<Whole>,
         isa: Option<String>,
         switching: SwitchingOption,
-        key_expansion: Option<f64>,
-        key_cache_mib: Option<f64>,
+        key_expansion: Option<Real>,
+        key_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
+        let (key_expansion, key_cache_mib) = (Real::given(key_expansion), Real::given(key_cache_mib));
         let threads = match threads.map(|threads| threads.0) {
             None => None,
             Some(threads @ 1..=MOST_THREADS) => Some(threads as usize),
@@ -197,7 +198,7 @@ impl PyRuntime {
             Some(mib) if mib >= 0.0 => Some((mib * MIB) as usize),
             Some(mib) => return Err(out_of_range(py, "`key_cache_mib`", mib, "use 0 (nothing is kept) or more, inf for no limit")),
         };
-        Ok(Self::of(&Runtime { threads, isa, switching: switching.0, key_expansion, key_cache_bytes, profile: None }))
+        Ok(Self::of(&Runtime { threads, isa, switching: switching.0, key_expansion, key_cache_bytes, profile: None, engine: None }))
     }
 
     /// Worker threads.

@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{out_of_range, raise};
-use crate::integers::Whole;
 use crate::keys::options;
 use crate::needs::PyNeeds;
+use crate::numbers::{Real, Whole, Wholes};
 use crate::params::PyParams;
 
 /// Makes symbols for a dry run and collects the keys that their computations need; `clathrate.trace` wraps it.
@@ -66,15 +66,15 @@ impl PyRecorder {
     fn symbol(
         &self,
         py: Python<'_>,
-        shape: Vec<Whole>,
+        shape: Wholes,
         encoding: Option<&str>,
         level: Option<Whole>,
-        scale: Option<f64>,
+        scale: Option<Real>,
         is_complex: bool,
     ) -> PyResult<PyCiphertext> {
         let params = &self.params.get().params;
         let axis = |axis: &Whole| usize::try_from(axis.0).map_err(|_| out_of_range(py, "an axis", axis.0, "use 1 or more"));
-        let shape = shape.iter().map(axis).collect::<PyResult<Vec<_>>>()?;
+        let shape = shape.0.iter().map(axis).collect::<PyResult<Vec<_>>>()?;
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let dense = shape.len() == 2 && !is_complex;
         let encoding = options.encoding.unwrap_or(if dense { Encoding::Coefficients } else { Encoding::Slots });

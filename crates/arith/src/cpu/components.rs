@@ -1,45 +1,109 @@
-//! Moves of the degree on the CPU: the kernels' passes of up to eight components, and stage by stage what is beyond.
+//! Moves of the degree on the CPU. In Eval form: the kernels' passes of up to eight components, and stage by stage beyond eight. In Coeff form: every
+//! `gap`-th coefficient.
 
-use super::{CpuEngine, rows_of_all};
-use crate::buffer::Buffer;
-use crate::engine::Engine;
+use super::CpuEngine;
+use crate::automorphism::{mul_monomial, subring_embed, subring_extract};
+use crate::buffer::{Rows, RowsMut};
+use crate::engine::Form;
 use crate::kernels::components::{MAX_PARTS, Twist, inverse_of_parts, repeat as repeat_row};
 use crate::kernels::scalar::bit_reverse;
 use crate::ntt::NttTable;
 use crate::primes::primitive_root;
 
-pub(super) fn join(engine: &CpuEngine, parts: &[&Buffer], twist: Twist, moduli: &[usize]) -> Buffer {
-    let rows = parts.first().map_or(0, |part| part.rows());
-    assert!(parts.len().is_power_of_two() && parts.iter().all(|part| part.rows() == rows), "a power of two of components of equal rows");
-    assert!(parts.iter().all(|part| part.degree() * parts.len() == engine.degree), "components share the degree of the whole");
-    let mut out = engine.scratch(rows);
-    engine.each_row(out.host_mut(), |i, row| {
-        let parts: Vec<&[u64]> = parts.iter().map(|part| part.row(i)).collect();
-        join_row(&engine.tables[moduli[i % moduli.len()]], row, &parts, twist);
+pub(super) fn join(engine: &CpuEngine, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], twist: Twist, moduli: &[usize]) {
+    let (rows, degree) = (moduli.len(), engine.degree);
+    let gap = parts.len() * rows / out.rows().max(1);
+    assert!(gap.is_power_of_two() && parts.len() * rows == gap * out.rows(), "a power of two of components for each result");
+    assert!(parts.iter().all(|part| part.rows() == rows && part.degree() * gap == degree), "components share the degree of the whole");
+    engine.each_row(out, |i, row| {
+        let (poly, i) = (i / rows, i % rows);
+        let parts: Vec<&[u64]> = parts[poly * gap..(poly + 1) * gap].iter().map(|part| part.row(i)).collect();
+        let table = &engine.tables[moduli[i]];
+        match form {
+            Form::Eval => join_row(table, row, &parts, twist),
+            Form::Coeff => join_coefficients(table, row, &parts, twist),
+        }
     });
-    out
 }
 
-pub(super) fn split(engine: &CpuEngine, out: &mut [Buffer], x: &Buffer, twist: Twist, moduli: &[usize]) {
-    let small = engine.degree / out.len();
-    assert!(out.len().is_power_of_two() && out.iter().all(|part| part.rows() == x.rows()), "a power of two of components of equal rows");
-    assert!(small > 0 && out.iter().all(|part| part.degree() == small), "components share the degree of the whole");
-    let mut by_row = rows_of_all(out, small);
-    engine.each(&mut by_row, |i, parts| split_row(&engine.tables[moduli[i % moduli.len()]], parts, x.row(i), twist));
+pub(super) fn split(engine: &CpuEngine, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
+    let rows = moduli.len();
+    let gap = parts.len() * rows / x.rows().max(1);
+    assert!(gap.is_power_of_two() && parts.len() * rows == gap * x.rows(), "a power of two of components for each polynomial");
+    let small = engine.degree / gap;
+    assert!(
+        small > 0 && parts.iter().all(|part| part.rows() == rows && part.degree() == small),
+        "components share the degree of the whole"
+    );
+    // Row by row of each polynomial, the rows of all its components.
+    let mut by_row: Vec<Vec<&mut [u64]>> = (0..x.rows()).map(|_| Vec::with_capacity(gap)).collect();
+    for (index, part) in parts.iter_mut().enumerate() {
+        for (row, words) in part.reborrow().host().chunks_exact_mut(small).enumerate() {
+            by_row[index / gap * rows + row].push(words);
+        }
+    }
+    engine.each(&mut by_row, |i, parts| {
+        let table = &engine.tables[moduli[i % rows]];
+        match form {
+            Form::Eval => split_row(table, parts, x.row(i), twist),
+            Form::Coeff => split_coefficients(table, parts, x.row(i), twist),
+        }
+    });
 }
 
-pub(super) fn repeat(engine: &CpuEngine, x: &Buffer) -> Buffer {
+pub(super) fn repeat(engine: &CpuEngine, form: Form, out: RowsMut<'_>, x: Rows<'_>) {
     assert!(x.degree() > 0 && engine.degree.is_multiple_of(x.degree()), "one degree divides the other");
-    let mut out = engine.scratch(x.rows());
-    engine.each_row(out.host_mut(), |i, row| repeat_row(row, x.row(i)));
-    out
+    assert!(out.rows() == x.rows() && out.degree() == engine.degree, "as many rows");
+    engine.each_row(out, |i, row| match form {
+        Form::Eval => repeat_row(row, x.row(i)),
+        Form::Coeff => {
+            row.fill(0);
+            subring_embed(row, x.row(i), engine.degree / x.degree(), 0);
+        }
+    });
 }
 
-pub(super) fn mean(engine: &CpuEngine, out: &mut Buffer, x: &Buffer, moduli: &[usize]) {
+pub(super) fn first(engine: &CpuEngine, form: Form, out: RowsMut<'_>, x: Rows<'_>, moduli: &[usize]) {
     let small = out.degree();
     assert!(out.rows() == x.rows() && small > 0 && engine.degree.is_multiple_of(small), "one degree divides the other, row by row");
-    let mut rows: Vec<&mut [u64]> = out.host_mut().chunks_exact_mut(small).collect();
-    engine.each(&mut rows, |i, row| mean_row(&engine.tables[moduli[i % moduli.len()]], row, x.row(i)));
+    engine.each_row(out, |i, row| match form {
+        Form::Eval => mean_row(&engine.tables[moduli[i % moduli.len()]], row, x.row(i)),
+        Form::Coeff => subring_extract(row, x.row(i), engine.degree / small, 0),
+    });
+}
+
+/// The power of `X` that component `place` of `gap` carries.
+fn power_of(gap: usize, place: usize) -> usize {
+    bit_reverse(place, gap.trailing_zeros())
+}
+
+fn join_coefficients(table: &NttTable, out: &mut [u64], parts: &[&[u64]], twist: Twist) {
+    let gap = parts.len();
+    for (place, part) in parts.iter().enumerate() {
+        match (twist, power_of(gap, place)) {
+            (Twist::Negative, power @ 1..) => {
+                // X^-power = X^(gap - power) Y^-1, and Y^-1 = Y^(2n - 1).
+                let mut shifted = vec![0; part.len()];
+                mul_monomial(&mut shifted, part, 2 * part.len() - 1, table.modulus());
+                subring_embed(out, &shifted, gap, gap - power);
+            }
+            (_, power) => subring_embed(out, part, gap, power),
+        }
+    }
+}
+
+fn split_coefficients(table: &NttTable, parts: &mut [&mut [u64]], x: &[u64], twist: Twist) {
+    let gap = parts.len();
+    for (place, part) in parts.iter_mut().enumerate() {
+        match (twist, power_of(gap, place)) {
+            (Twist::Negative, power @ 1..) => {
+                let mut component = vec![0; part.len()];
+                subring_extract(&mut component, x, gap, gap - power);
+                mul_monomial(part, &component, 1, table.modulus());
+            }
+            (_, power) => subring_extract(part, x, gap, power),
+        }
+    }
 }
 
 fn join_row(table: &NttTable, out: &mut [u64], parts: &[&[u64]], twist: Twist) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{CONVERSION_BLOCK, CpuEngine};
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Rows};
 use crate::conversion::BaseConversion;
 use crate::engine::Engine;
 use crate::kernels::split::{RADIX, SplitTransform, VECTOR, digit_words};
@@ -13,12 +13,11 @@ use crate::limbs::LimbForm;
 /// what is written stays in the second-level cache.
 const PIECE: usize = 512;
 
-/// What is converted: the conversion's sources are the rows of `residues` from `first` on.
+/// What is converted: the conversion's sources are the rows of `residues` from 0 on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Term<'a> {
     pub(super) conversion: &'a BaseConversion,
-    pub(super) residues: &'a Buffer,
-    pub(super) first: usize,
+    pub(super) residues: Rows<'a>,
     /// Whether transforms in two parts read it in limbs.
     pub(super) limbs: bool,
 }
@@ -63,11 +62,11 @@ impl PreparedTerms {
             rest = others;
         }
         engine.each(&mut tasks, |index, (words, columns)| {
-            let (Term { conversion, residues, first, .. }, (split, other)) = (terms[index], readers[index]);
+            let (Term { conversion, residues, .. }, (split, other)) = (terms[index], readers[index]);
             if let (Some(split), Some((form, _))) = (split, &conversion.limbs) {
-                engine.interleave(words, split, form, conversion, residues, first);
+                engine.interleave(words, split, form, conversion, residues);
             }
-            *columns = other.then(|| engine.prepare(conversion, residues, first));
+            *columns = other.then(|| engine.prepare(conversion, residues));
         });
         let terms = tasks.into_iter().zip(places).map(|((_, columns), limbs)| PreparedTerm { limbs, columns }).collect();
         Self { limbs, terms }
@@ -104,28 +103,20 @@ impl CpuEngine {
     }
 
     /// The left side of a base conversion for all coefficients: one row per column of its matrix.
-    pub(super) fn prepare(&self, conversion: &BaseConversion, x: &Buffer, first: usize) -> Buffer {
+    pub(super) fn prepare(&self, conversion: &BaseConversion, x: Rows<'_>) -> Buffer {
         let mut scaled = self.scratch(conversion.columns());
         let block = CONVERSION_BLOCK.min(self.degree);
         let mut fraction = vec![0f64; block];
         let mut rows: Vec<&mut [u64]> = scaled.host_mut().chunks_exact_mut(self.degree).collect();
         for start in (0..self.degree).step_by(block) {
             let mut columns: Vec<&mut [u64]> = rows.iter_mut().map(|row| &mut row[start..start + block]).collect();
-            self.prepare_block(conversion, x, first, start, &mut columns, &mut fraction);
+            self.prepare_block(conversion, x, start, &mut columns, &mut fraction);
         }
         scaled
     }
 
     /// The same as integers in limbs, in the order of [`crate::kernels::split`].
-    fn interleave(
-        &self,
-        digit: &mut [u64],
-        split: &dyn SplitTransform,
-        form: &LimbForm,
-        conversion: &BaseConversion,
-        x: &Buffer,
-        first: usize,
-    ) {
+    fn interleave(&self, digit: &mut [u64], split: &dyn SplitTransform, form: &LimbForm, conversion: &BaseConversion, x: Rows<'_>) {
         let stride = self.degree / RADIX;
         let piece = PIECE.min(stride);
         let mut fraction = vec![0f64; piece];
@@ -133,7 +124,7 @@ impl CpuEngine {
         for start in (0..stride).step_by(piece) {
             for row in 0..RADIX {
                 let mut targets: Vec<&mut [u64]> = columns.chunks_exact_mut(piece).collect();
-                self.prepare_block(conversion, x, first, row * stride + start, &mut targets, &mut fraction);
+                self.prepare_block(conversion, x, row * stride + start, &mut targets, &mut fraction);
                 let columns: Vec<&[u64]> = columns.chunks_exact(piece).collect();
                 split.write_digit(digit, form, row, start / VECTOR, &columns);
             }

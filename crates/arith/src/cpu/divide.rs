@@ -11,7 +11,8 @@ use crate::conversion::BaseConversion;
 use crate::engine::{DivisionInput, Engine};
 use crate::kernels::RowKernel;
 use crate::kernels::split::{Ahead, RADIX, SplitTransform, VECTOR, head_words};
-use crate::limbs::{LimbForm, LimbWeights, serve_division};
+use crate::limbs::{LimbForm, LimbWeights};
+use crate::meter::Pass;
 use crate::modulus::Multiplier;
 
 /// Targets whose rows are made from one reading of a remainder in limbs, and of its columns.
@@ -24,7 +25,7 @@ const BLOCK: usize = 4096;
 const TILE: usize = 32;
 
 /// What a task works on.
-struct Pass<'a> {
+struct Task<'a> {
     engine: &'a CpuEngine,
     conversion: &'a BaseConversion,
     inputs: &'a [DivisionInput<'a>],
@@ -41,7 +42,7 @@ struct Limbs<'a> {
     weights: &'a LimbWeights,
 }
 
-impl<'a> Pass<'a> {
+impl<'a> Task<'a> {
     fn kernel(&self, target: usize) -> &'a dyn RowKernel {
         self.engine.tables[self.conversion.targets[target]].kernel()
     }
@@ -68,6 +69,7 @@ impl<'a> Pass<'a> {
             }
             if self.transform {
                 kernel.forward(row);
+                self.engine.count(Pass::Forward, 1);
             }
             match (input.coeff, input.eval) {
                 (None, Some(part)) => kernel.sub_mul_constant_assign(row, part.row(target), w),
@@ -79,6 +81,8 @@ impl<'a> Pass<'a> {
                 (None, None) => kernel.mul_constant_assign(row, w),
                 (Some(_), None) => {}
             }
+            self.engine.count_conversion(self.conversion, 1);
+            self.engine.count(Pass::Division, 1);
         }
     }
 
@@ -120,6 +124,9 @@ impl<'a> Pass<'a> {
                     kernel.quotient(&mut out[start..start + block], words, part, w, true);
                 }
             }
+            self.engine.count_conversion(self.conversion, outputs.len());
+            self.engine.count(Pass::Forward, outputs.len());
+            self.engine.count(Pass::Division, outputs.len());
         }
     }
 
@@ -148,20 +155,20 @@ pub(super) fn divide(
     inputs: &[DivisionInput<'_>],
     constants: &[u64],
     transform: bool,
-) -> Vec<Buffer> {
+) -> Buffer {
     let (sources, targets) = (conversion.sources.len(), conversion.targets.len());
     assert!(constants.len() == targets, "one constant per target");
     assert!(inputs.iter().all(|input| input.divisors.rows() >= sources), "one row per source");
     let parts = || inputs.iter().flat_map(|input| input.coeff.iter().chain(&input.eval));
     assert!(parts().all(|part| part.rows.len() == targets), "one row of each part per target");
     assert!(transform || inputs.iter().all(|input| input.eval.is_none()), "parts in Eval form meet results in Eval form");
-    let limbs = transform && serve_division(sources, targets, inputs.len(), engine.degree);
-    let terms: Vec<Term<'_>> = inputs.iter().map(|input| Term { conversion, residues: input.divisors, first: 0, limbs }).collect();
-    let pass = Pass { engine, conversion, inputs, prepared: PreparedTerms::new(engine, &terms), constants, transform };
-    let mut out: Vec<Buffer> = inputs.iter().map(|_| engine.scratch(targets)).collect();
-    let mut by_row = rows_of_all(&mut out, engine.degree);
+    let limbs = transform && engine.divides_by_limbs(sources, targets, inputs.len());
+    let terms: Vec<Term<'_>> = inputs.iter().map(|input| Term { conversion, residues: input.divisors, limbs }).collect();
+    let task = Task { engine, conversion, inputs, prepared: PreparedTerms::new(engine, &terms), constants, transform };
+    let mut out = engine.scratch(inputs.len() * targets);
+    let mut by_row = rows_of_all(out.host_mut(), targets, engine.degree);
     let rows = ROWS[usize::from(!limbs)];
     let mut tasks: Vec<&mut [Vec<&mut [u64]>]> = by_row.chunks_mut(rows).collect();
-    engine.each(&mut tasks, |index, outputs| pass.rows(outputs, index * rows));
+    engine.each(&mut tasks, |index, outputs| task.rows(outputs, index * rows));
     out
 }

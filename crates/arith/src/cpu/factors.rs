@@ -1,11 +1,14 @@
 //! Packed factors on the CPU: how they are made, summed, read back and multiplied by.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::{CpuEngine, rows_of_all};
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Rows, RowsMut};
 use crate::engine::Engine;
 use crate::factors::{FactorShape, Factors, RowMut};
+use crate::meter::Pass;
 
 impl CpuEngine {
     /// Runs `work` on every item, on the engine's threads.
@@ -17,7 +20,7 @@ impl CpuEngine {
     }
 }
 
-pub(super) fn pack(engine: &CpuEngine, factors: &mut Factors, group: usize, sources: &[Vec<&Buffer>], source_rows: &[usize]) {
+pub(super) fn pack(engine: &CpuEngine, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]) {
     let (shape, block) = (factors.shape(), factors.block());
     assert!(sources.len() == shape.slots() && group < shape.groups, "one sum per slot");
     assert!(source_rows.len() == factors.row_count(), "one source row per row of the factors");
@@ -53,42 +56,51 @@ pub(super) fn sum(engine: &CpuEngine, base: &Factors, terms: &[Vec<usize>], rows
     out
 }
 
-pub(super) fn unpack(engine: &CpuEngine, factors: &Factors, group: usize, terms: &[usize], column: usize, rows: &[usize]) -> Buffer {
+pub(super) fn unpack(
+    engine: &CpuEngine,
+    factors: &Factors,
+    group: usize,
+    terms: &[usize],
+    columns: Range<usize>,
+    rows: &[usize],
+) -> Buffer {
     let moduli: Vec<usize> = factors.moduli().collect();
-    let slots: Vec<usize> = terms.iter().map(|term| term * factors.shape().columns + column).collect();
-    let mut out = engine.scratch(rows.len());
-    engine.each_row(out.host_mut(), |i, words| {
-        let kernel = engine.tables[moduli[rows[i]]].kernel();
+    let all = factors.shape().columns;
+    let slots: Vec<Vec<usize>> = columns.map(|column| terms.iter().map(|term| term * all + column).collect()).collect();
+    let mut out = engine.scratch(slots.len() * rows.len());
+    engine.each_row(out.view_mut(), |i, words| {
+        let (slots, row) = (&slots[i / rows.len()], rows[i % rows.len()]);
+        let kernel = engine.tables[moduli[row]].kernel();
         for (index, words) in words.chunks_mut(factors.block()).enumerate() {
-            kernel.unpack_sum(words, factors.run(rows[i], index * factors.block(), group, 0), &slots);
+            kernel.unpack_sum(words, factors.run(row, index * factors.block(), group, 0), slots);
         }
     });
     out
 }
 
 /// Refuses shapes that do not fit: the caller's duty.
-pub(super) fn check(out: &[Buffer], terms: usize, factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
+pub(super) fn check(out: &RowsMut<'_>, terms: usize, factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
     let shape = factors.shape();
-    assert!(terms <= shape.terms && out.len() == groups.len() * shape.columns, "as many results as groups and columns");
+    assert!(terms <= shape.terms && out.rows() == groups.len() * shape.columns * moduli.len(), "as many results as groups and columns");
     assert!(groups.iter().all(|&group| group < shape.groups), "groups are the factors'");
-    assert!(rows.len() == moduli.len() && out.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
+    assert!(rows.len() == moduli.len(), "one row per modulus");
     let own: Vec<usize> = factors.moduli().collect();
     assert!(rows.iter().zip(moduli).all(|(&row, &modulus)| own[row] == modulus), "rows of the same moduli");
 }
 
 pub(super) fn products(
     engine: &CpuEngine,
-    out: &mut [Buffer],
-    xs: &[&Buffer],
+    out: RowsMut<'_>,
+    xs: &[Rows<'_>],
     factors: &Factors,
     groups: &[usize],
     rows: &[usize],
     moduli: &[usize],
 ) {
-    check(out, xs.len(), factors, groups, rows, moduli);
+    check(&out, xs.len(), factors, groups, rows, moduli);
     assert!(xs.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
     let (columns, block) = (factors.shape().columns, factors.block());
-    let mut by_row = rows_of_all(out, engine.degree);
+    let mut by_row = rows_of_all(out.host(), moduli.len(), engine.degree);
     engine.each(&mut by_row, |i, outputs| {
         let kernel = engine.tables[moduli[i]].kernel();
         for start in (0..engine.degree).step_by(block) {
@@ -98,5 +110,6 @@ pub(super) fn products(
                 kernel.dot_packed(&mut targets, &left, factors.run(rows[i], start, group, 0), false);
             }
         }
+        engine.count(Pass::Hadamard, outputs.len() * xs.len());
     });
 }

@@ -7,12 +7,13 @@
 
 use super::digits::{PreparedTerms, Term};
 use super::{CpuEngine, factors, rows_of_all};
-use crate::buffer::Buffer;
+use crate::buffer::RowsMut;
 use crate::engine::{Engine, GadgetInput};
 use crate::extension::DigitExtension;
 use crate::factors::Factors;
 use crate::kernels::RowKernel;
 use crate::kernels::split::{Ahead, RADIX, VECTOR, head_place, head_words};
+use crate::meter::Pass;
 use crate::modulus::Multiplier;
 use crate::packing::Run;
 
@@ -42,7 +43,7 @@ const FAR_WORDS: usize = 1 << 19;
 const TILE: usize = 32;
 
 /// What a task works on: the inputs of the call and the digits prepared from them.
-struct Pass<'a> {
+struct Task<'a> {
     engine: &'a CpuEngine,
     inputs: &'a [GadgetInput<'a>],
     digits: &'a [DigitExtension],
@@ -64,7 +65,7 @@ enum State {
     Values,
 }
 
-impl<'a> Pass<'a> {
+impl<'a> Task<'a> {
     fn kernel(&self, row: usize) -> &'a dyn RowKernel {
         self.engine.tables[self.moduli[row]].kernel()
     }
@@ -87,7 +88,10 @@ impl<'a> Pass<'a> {
         for (row, out) in (first..).zip(outs) {
             let kernel = self.kernel(row);
             let extended = |x: &mut [u64]| match digit.target(row) {
-                Some(target) => kernel.combine(x, &self.prepared.columns(term), &conversion.weights[target], conversion.y_bits),
+                Some(target) => {
+                    kernel.combine(x, &self.prepared.columns(term), &conversion.weights[target], conversion.y_bits);
+                    self.engine.count_conversion(conversion, 1);
+                }
                 None => {
                     x.copy_from_slice(input.coefficients.row(row));
                     kernel.mul_constant_assign(x, self.constant(digit, row));
@@ -114,6 +118,7 @@ impl<'a> Pass<'a> {
                     let out = &mut out[..self.engine.degree];
                     extended(out);
                     kernel.forward(out);
+                    self.engine.count(Pass::Forward, 1);
                     State::Done
                 }
             });
@@ -124,6 +129,7 @@ impl<'a> Pass<'a> {
                 split.digit_head(out, limbs, form, start..(start + TILE).min(vectors), weights, None, far);
             }
         }
+        self.engine.count_conversion(conversion, shared.len());
         states
     }
 
@@ -164,7 +170,9 @@ impl<'a> Pass<'a> {
 
     /// All of the rows from `first` on; `outputs[row - first]` are that row's words of each result.
     fn rows(&self, outputs: &mut [Vec<&mut [u64]>], first: usize) {
-        let (degree, columns, block) = (self.engine.degree, self.factors.shape().columns, self.factors.block());
+        let (degree, columns, part) = (self.engine.degree, self.factors.shape().columns, self.factors.block());
+        // Tails finish whole sixteenths of a row, which are longer than a block of the factors at the largest degree.
+        let block = part.max(degree / RADIX);
         let (terms, rows) = (self.inputs.len() * self.digits.len(), outputs.len());
         let together = terms.div_ceil(terms.div_ceil(TERMS).max(1)).max(1);
         // The heads of all rows term by term, then the blocks of one row.
@@ -201,41 +209,48 @@ impl<'a> Pass<'a> {
                             self.finish(block, head, start, row, term + slot, states[index], near, [ahead.part(slot, count), next(slot)])
                         })
                         .collect();
-                    for (outputs, &group) in outputs.chunks_mut(columns).zip(self.groups) {
-                        let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
-                        kernel.dot_packed(&mut targets, &left, self.factors.run(self.rows[row], start, group, term), term > 0);
+                    for inside in (0..block).step_by(part) {
+                        let (start, left) = (start + inside, left.iter().map(|left| &left[inside..inside + part]).collect::<Vec<_>>());
+                        for (outputs, &group) in outputs.chunks_mut(columns).zip(self.groups) {
+                            let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + part]).collect();
+                            kernel.dot_packed(&mut targets, &left, self.factors.run(self.rows[row], start, group, term), term > 0);
+                        }
                     }
                 }
+                // What the blocks finished: the tails of this row, and its products.
+                self.engine.count(Pass::Forward, states.iter().filter(|states| states[index] == State::Head).count());
+                self.engine.count(Pass::Hadamard, outputs.len() * count);
             }
         }
     }
 }
 
-pub(super) fn products(
+pub(super) fn products<'a>(
     engine: &CpuEngine,
-    out: &mut [Buffer],
-    inputs: &[GadgetInput<'_>],
-    digits: &[DigitExtension],
+    out: RowsMut<'_>,
+    inputs: &'a [GadgetInput<'a>],
+    digits: &'a [DigitExtension],
     factors: &Factors,
     groups: &[usize],
     rows: &[usize],
     moduli: &[usize],
 ) {
     let terms = inputs.len() * digits.len();
-    factors::check(out, terms, factors, groups, rows, moduli);
+    factors::check(&out, terms, factors, groups, rows, moduli);
     assert!(digits.iter().all(|digit| digit.rows() == moduli.len()), "digits extend to all rows");
     let sources = digits.iter().flat_map(|digit| {
         let (conversion, first) = (digit.conversion(), digit.source());
-        inputs.iter().map(move |input| Term { conversion, residues: input.coefficients, first, limbs: true })
+        let residues = move |input: &GadgetInput<'a>| input.coefficients.slice(first..first + conversion.sources.len());
+        inputs.iter().map(move |input| Term { conversion, residues: residues(input), limbs: true })
     });
     let prepared = PreparedTerms::new(engine, &sources.collect::<Vec<_>>());
-    let pass = Pass { engine, inputs, digits, prepared, factors, groups, rows, moduli };
-    let mut by_row = rows_of_all(out, engine.degree);
+    let task = Task { engine, inputs, digits, prepared, factors, groups, rows, moduli };
+    let mut by_row = rows_of_all(out.host(), moduli.len(), engine.degree);
     let limbs = |digit: &DigitExtension| digit.conversion().limbs.as_ref().map_or(0, |(form, _)| form.count());
     let words = inputs.len() * engine.degree * digits.iter().map(limbs).sum::<usize>();
     let long = words >= LONG_DIGITS.0 && digits.iter().map(limbs).max().unwrap_or(0) >= LONG_DIGITS.1;
     let (most, waiting) = if long { LONG_ROWS } else { (ROWS, WAITING) };
     let side_by_side = (waiting / terms.clamp(1, TERMS)).clamp(1, most);
     let mut tasks: Vec<&mut [Vec<&mut [u64]>]> = by_row.chunks_mut(side_by_side).collect();
-    engine.each(&mut tasks, |index, outputs| pass.rows(outputs, index * side_by_side));
+    engine.each(&mut tasks, |index, outputs| task.rows(outputs, index * side_by_side));
 }

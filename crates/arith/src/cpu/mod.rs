@@ -3,23 +3,28 @@
 //! [`factors`] holds what it does with packed factors, [`digits`] a switch's digits as they wait for it, [`gadget`] its one fused pass,
 //! [`divide`] the end of a division, [`components`] moves of the degree.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use crate::aligned::{AlignedWords, Pool};
-use crate::automorphism::Automorphism;
-use crate::buffer::Buffer;
+use crate::automorphism::{Automorphism, mul_monomial};
+use crate::buffer::{Buffer, Rows, RowsMut};
 use crate::conversion::{BaseConversion, Rounding};
-use crate::engine::{DivisionInput, Engine, GadgetInput};
+use crate::engine::{DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
 use crate::kernels::components::Twist;
 use crate::kernels::{Isa, RowKernel};
+use crate::limbs::serve_division;
+use crate::meter::{Meter, Pass};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
+use crate::product::{LeftMatrix, multiply_mod};
+use crate::text::counted;
 
 mod components;
 mod digits;
@@ -36,16 +41,33 @@ const CONVERSION_BLOCK: usize = 512;
 /// Coefficients per block of an inner product.
 const PRODUCT_BLOCK: usize = 8192;
 
-/// The rows of several buffers of equal shape: `[row][buffer]`.
-fn rows_of_all(buffers: &mut [Buffer], degree: usize) -> Vec<Vec<&mut [u64]>> {
-    let rows = buffers.first().map_or(0, Buffer::rows);
-    let mut by_row: Vec<Vec<&mut [u64]>> = (0..rows).map(|_| Vec::with_capacity(buffers.len())).collect();
-    for buffer in buffers {
-        for (row, words) in buffer.host_mut().chunks_exact_mut(degree).enumerate() {
-            by_row[row].push(words);
-        }
+/// Words of an element-wise operation that one call of a kernel takes, where rows of one modulus are shorter: samples of degree 1 have a row per word.
+const SHORT_ROWS: usize = 4096;
+
+/// Words of a sum that is written elsewhere: a block is copied and added to while it is in the first-level cache.
+const COPY_BLOCK: usize = 1024;
+
+/// Bits below which a prime has the fastest transform, and the next faster one.
+const CLASS_BITS: [f64; 2] = [45.9, 50.0];
+
+/// The rows of polynomials that lie one after another, `rows` rows each: `[row][polynomial]`.
+fn rows_of_all(words: &mut [u64], rows: usize, degree: usize) -> Vec<Vec<&mut [u64]>> {
+    let polys = words.len().checked_div(rows * degree).unwrap_or(0);
+    let mut by_row: Vec<Vec<&mut [u64]>> = (0..rows).map(|_| Vec::with_capacity(polys)).collect();
+    for (index, row) in words.chunks_exact_mut(degree).enumerate() {
+        by_row[index % rows].push(row);
     }
     by_row
+}
+
+/// The rows `rows` of `words`, each with its place in `rows`.
+fn distinct_rows<'a>(words: &'a mut [u64], degree: usize, rows: &[usize]) -> Vec<(usize, &'a mut [u64])> {
+    let mut all: Vec<Option<&mut [u64]>> = words.chunks_exact_mut(degree.max(1)).map(Some).collect();
+    // A repeated row would be a bug of the caller: two outputs for one place.
+    let taken: Vec<(usize, &mut [u64])> =
+        rows.iter().enumerate().filter_map(|(place, &row)| all[row].take().map(|words| (place, words))).collect();
+    assert_eq!(taken.len(), rows.len(), "output rows are distinct");
+    taken
 }
 
 /// Computes on this machine's cores.
@@ -57,6 +79,8 @@ pub struct CpuEngine {
     memory: Arc<Pool>,
     /// `None` runs on the calling thread alone.
     threads: Option<Arc<rayon::ThreadPool>>,
+    /// Who counts the passes over rows; `None` for nobody.
+    meter: Option<Arc<Meter>>,
 }
 
 impl CpuEngine {
@@ -67,7 +91,7 @@ impl CpuEngine {
     pub fn new(degree: usize, moduli: &[u64], isa: Isa) -> Result<Self, ArithError> {
         let moduli = moduli.iter().map(|&q| Modulus::new(q)).collect::<Result<Vec<_>, _>>()?;
         let tables = moduli.iter().map(|&q| NttTable::new(q, degree, isa)).collect::<Result<_, _>>()?;
-        Ok(Self { degree, moduli, tables, memory: Arc::new(Pool::new(POOL_BYTES)), threads: None })
+        Ok(Self { degree, moduli, tables, memory: Arc::new(Pool::new(POOL_BYTES)), threads: None, meter: None })
     }
 
     /// The same engine on `pool`; `None` for the calling thread alone.
@@ -75,6 +99,32 @@ impl CpuEngine {
     pub fn with_threads(mut self, pool: Option<Arc<rayon::ThreadPool>>) -> Self {
         self.threads = pool;
         self
+    }
+
+    /// The same engine, reporting the passes that it executes to `meter`.
+    #[must_use]
+    pub fn with_meter(mut self, meter: Arc<Meter>) -> Self {
+        self.meter = Some(meter);
+        self
+    }
+
+    /// The pool that buffers come from.
+    #[must_use]
+    pub fn memory(&self) -> &Arc<Pool> {
+        &self.memory
+    }
+
+    /// Reports `rows` passes that have been executed.
+    fn count(&self, pass: Pass, rows: usize) {
+        if let Some(meter) = &self.meter {
+            meter.add(pass, rows);
+        }
+    }
+
+    /// Reports the products of a base conversion to `rows` rows. A single source needs none.
+    fn count_conversion(&self, conversion: &BaseConversion, rows: usize) {
+        let sources = conversion.sources.len();
+        self.count(Pass::Conversion, if sources > 1 { sources * rows } else { 0 });
     }
 
     /// A pool of `threads` threads for [`CpuEngine::with_threads`]; `None` for one.
@@ -103,38 +153,74 @@ impl CpuEngine {
         self.tables[moduli[row % moduli.len()]].kernel()
     }
 
+    fn thread_count(&self) -> usize {
+        self.threads.as_ref().map_or(1, |pool| pool.current_num_threads())
+    }
+
     /// Runs `work(row index, row)` on every row of `x`.
-    fn each_row(&self, x: &mut [u64], work: impl Fn(usize, &mut [u64]) + Send + Sync) {
+    fn each_row(&self, x: RowsMut<'_>, work: impl Fn(usize, &mut [u64]) + Sync) {
+        let degree = x.degree().max(1);
         match &self.threads {
-            None => x.chunks_exact_mut(self.degree).enumerate().for_each(|(i, row)| work(i, row)),
-            Some(pool) => pool.install(|| x.par_chunks_exact_mut(self.degree).enumerate().for_each(|(i, row)| work(i, row))),
+            None => x.host().chunks_exact_mut(degree).enumerate().for_each(|(i, row)| work(i, row)),
+            Some(pool) => pool.install(|| x.host().par_chunks_exact_mut(degree).enumerate().for_each(|(i, row)| work(i, row))),
         }
     }
 
-    fn each_row_pair(&self, x: &mut Buffer, y: &Buffer, work: impl Fn(usize, &mut [u64], &[u64]) + Send + Sync) {
-        assert_eq!(x.rows(), y.rows(), "operands have the same rows");
-        self.each_row(x.host_mut(), |i, row| work(i, row, y.row(i)));
+    /// Runs `work(modulus, words, span)` on all words of `x`, some rows under one modulus after the others: `modulus` is a place in `moduli`, `span`
+    /// the place of the words in `x`.
+    fn each_span(&self, x: RowsMut<'_>, moduli: &[usize], work: impl Fn(usize, &mut [u64], Range<usize>) + Send + Sync) {
+        let degree = x.degree().max(1);
+        let chunk = if moduli.len() == 1 { degree.max(SHORT_ROWS) } else { degree };
+        let work = |(i, words): (usize, &mut [u64])| {
+            let (start, length) = (i * chunk, words.len());
+            work(i % moduli.len(), words, start..start + length);
+        };
+        match &self.threads {
+            None => x.host().chunks_mut(chunk).enumerate().for_each(work),
+            Some(pool) => pool.install(|| x.host().par_chunks_mut(chunk).enumerate().for_each(work)),
+        }
+    }
+
+    fn each_pair(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize], work: impl Fn(&dyn RowKernel, &mut [u64], &[u64]) + Send + Sync) {
+        assert!(x.rows() == y.rows() && x.degree() == y.degree(), "operands have the same rows");
+        let y = y.host();
+        self.each_span(x, moduli, |modulus, x, span| work(self.kernel(moduli, modulus), x, &y[span]));
+    }
+
+    /// `out <- x`, then `work` on blocks of `out` that are in the cache, and the same blocks of `y`.
+    fn each_copied_pair(
+        &self,
+        out: RowsMut<'_>,
+        x: Rows<'_>,
+        y: Rows<'_>,
+        moduli: &[usize],
+        work: impl Fn(&dyn RowKernel, &mut [u64], &[u64]) + Send + Sync,
+    ) {
+        assert!(out.rows() == x.rows() && out.degree() == x.degree(), "operands have the same rows");
+        let x = x.host();
+        assert!(x.len() == y.host().len(), "operands have the same rows");
+        let y = y.host();
+        self.each_span(out, moduli, |modulus, out, span| {
+            let kernel = self.kernel(moduli, modulus);
+            let (x, y) = (&x[span.clone()], &y[span]);
+            for ((out, x), y) in out.chunks_mut(COPY_BLOCK).zip(x.chunks(COPY_BLOCK)).zip(y.chunks(COPY_BLOCK)) {
+                out.copy_from_slice(x);
+                work(kernel, out, y);
+            }
+        });
     }
 }
 
 impl CpuEngine {
     /// One block of the left side of a base conversion: the scaled sources, then `z` when centred, `block` words each.
-    fn prepare_block(
-        &self,
-        conversion: &BaseConversion,
-        x: &Buffer,
-        first: usize,
-        start: usize,
-        columns: &mut [&mut [u64]],
-        fraction: &mut [f64],
-    ) {
+    fn prepare_block(&self, conversion: &BaseConversion, x: Rows<'_>, start: usize, columns: &mut [&mut [u64]], fraction: &mut [f64]) {
         let sources = conversion.sources.len();
         let centred = conversion.rounding == Rounding::Centred;
         let (scaled, z) = columns.split_at_mut(sources);
         fraction.fill(0.0);
         for (i, row) in scaled.iter_mut().enumerate() {
             let kernel = self.tables[conversion.sources[i]].kernel();
-            row.copy_from_slice(&x.row(first + i)[start..start + row.len()]);
+            row.copy_from_slice(&x.row(i)[start..start + row.len()]);
             kernel.mul_constant_assign(row, conversion.prepare[i]);
             if centred {
                 kernel.add_fraction(fraction, row, conversion.inverse_moduli[i]);
@@ -147,19 +233,20 @@ impl CpuEngine {
 
     /// Base conversion to some of the targets, in blocks that stay in the first-level cache from the scaling of the sources to
     /// the last target.
-    fn convert_group(&self, conversion: &BaseConversion, x: &Buffer, first: usize, targets: &mut [(usize, &mut [u64])]) {
+    fn convert_group(&self, conversion: &BaseConversion, x: Rows<'_>, targets: &mut [(usize, &mut [u64])]) {
         let block = CONVERSION_BLOCK.min(self.degree);
         let mut scaled = AlignedWords::zeroed(conversion.columns() * block);
         let mut fraction = vec![0f64; block];
         for start in (0..self.degree).step_by(block) {
             let mut columns: Vec<&mut [u64]> = scaled.chunks_exact_mut(block).collect();
-            self.prepare_block(conversion, x, first, start, &mut columns, &mut fraction);
+            self.prepare_block(conversion, x, start, &mut columns, &mut fraction);
             let columns: Vec<&[u64]> = scaled.chunks_exact(block).collect();
             for (target, row) in targets.iter_mut() {
                 let kernel = self.tables[conversion.targets[*target]].kernel();
                 kernel.combine(&mut row[start..start + block], &columns, &conversion.weights[*target], conversion.y_bits);
             }
         }
+        self.count_conversion(conversion, targets.len());
     }
 }
 
@@ -182,8 +269,25 @@ impl Engine for CpuEngine {
             }
         }
         let kernels: Vec<String> = kernels.iter().map(|(isa, count)| format!("{} x {count}", isa.name())).collect();
-        let threads = self.threads.as_ref().map_or(1, |pool| pool.current_num_threads());
-        format!("cpu, kernels {}, {threads} thread{}", kernels.join(" + "), if threads == 1 { "" } else { "s" })
+        let threads = self.thread_count();
+        format!("cpu, kernels {}, {}", kernels.join(" + "), counted(threads, "thread"))
+    }
+
+    fn memory_kind(&self) -> &'static str {
+        "host"
+    }
+
+    fn transform_class(&self, index: usize) -> usize {
+        let bits = (self.moduli[index].value() as f64).log2();
+        CLASS_BITS.iter().position(|&bound| bits < bound).unwrap_or(CLASS_BITS.len())
+    }
+
+    fn extends_by_limbs(&self) -> bool {
+        self.tables.iter().any(|table| table.kernel().isa() == Isa::Ifma)
+    }
+
+    fn divides_by_limbs(&self, sources: usize, targets: usize, polys: usize) -> bool {
+        serve_division(sources, targets, polys, self.degree)
     }
 
     fn zeroed(&self, rows: usize) -> Buffer {
@@ -194,88 +298,148 @@ impl Engine for CpuEngine {
         Buffer::scratch(&self.memory, rows, self.degree)
     }
 
-    fn forward_ntt(&self, x: &mut Buffer, rows: Range<usize>, moduli: &[usize]) {
-        let (first, span) = (rows.start, rows.start * self.degree..rows.end * self.degree);
-        self.each_row(&mut x.host_mut()[span], |i, row| self.kernel(moduli, first + i).forward(row));
+    fn upload_rows(&self, out: RowsMut<'_>, fill: FillRow<'_>) {
+        self.each_row(out, fill);
     }
 
-    fn inverse_ntt(&self, x: &mut Buffer, rows: Range<usize>, moduli: &[usize]) {
-        let (first, span) = (rows.start, rows.start * self.degree..rows.end * self.degree);
-        self.each_row(&mut x.host_mut()[span], |i, row| self.kernel(moduli, first + i).inverse(row));
+    fn download<'a>(&self, x: Rows<'a>) -> Cow<'a, [u64]> {
+        Cow::Borrowed(x.host())
     }
 
-    fn add_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]) {
-        self.each_row_pair(x, y, |i, x, y| self.kernel(moduli, i).add_assign(x, y));
+    fn copy(&self, out: RowsMut<'_>, x: Rows<'_>) {
+        assert!(out.rows() == x.rows() && out.degree() == x.degree(), "as many rows");
+        let x = x.host();
+        // No modulus is asked for: one place stands for all of them.
+        self.each_span(out, &[0], |_, out, span| out.copy_from_slice(&x[span]));
     }
 
-    fn sub_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]) {
-        self.each_row_pair(x, y, |i, x, y| self.kernel(moduli, i).sub_assign(x, y));
+    fn copy_rows(&self, out: RowsMut<'_>, out_rows: &[usize], x: Rows<'_>, rows: &[usize]) {
+        assert!(out_rows.len() == rows.len() && out.degree() == x.degree(), "one row for each row");
+        let degree = out.degree();
+        let mut targets = distinct_rows(out.host(), degree, out_rows);
+        self.each(&mut targets, |i, target| target.1.copy_from_slice(x.row(rows[i])));
     }
 
-    fn negate_assign(&self, x: &mut Buffer, moduli: &[usize]) {
-        self.each_row(x.host_mut(), |i, row| self.kernel(moduli, i).negate_assign(row));
+    fn fill(&self, out: RowsMut<'_>, constants: &[u64]) {
+        assert!(!constants.is_empty(), "one constant per modulus");
+        self.each_row(out, |i, row| row.fill(constants[i % constants.len()]));
     }
 
-    fn mul_assign(&self, x: &mut Buffer, y: &Buffer, moduli: &[usize]) {
-        self.each_row_pair(x, y, |i, x, y| self.kernel(moduli, i).mul_assign(x, y));
+    fn forward_ntt(&self, x: RowsMut<'_>, moduli: &[usize]) {
+        self.each_row(x, |i, row| {
+            self.kernel(moduli, i).forward(row);
+            self.count(Pass::Forward, 1);
+        });
     }
 
-    fn mul_constants_assign(&self, x: &mut Buffer, constants: &[u64], moduli: &[usize]) {
+    fn inverse_ntt(&self, x: RowsMut<'_>, moduli: &[usize]) {
+        self.each_row(x, |i, row| {
+            self.kernel(moduli, i).inverse(row);
+            self.count(Pass::Inverse, 1);
+        });
+    }
+
+    fn inverse_ntt_of(&self, x: Rows<'_>, moduli: &[usize]) -> Buffer {
+        let mut out = self.scratch(x.rows());
+        self.each_row(out.view_mut(), |i, row| {
+            row.copy_from_slice(x.row(i));
+            self.kernel(moduli, i).inverse(row);
+            self.count(Pass::Inverse, 1);
+        });
+        out
+    }
+
+    fn add(&self, out: RowsMut<'_>, x: Rows<'_>, y: Rows<'_>, moduli: &[usize]) {
+        self.each_copied_pair(out, x, y, moduli, |kernel, x, y| kernel.add_assign(x, y));
+    }
+
+    fn sub(&self, out: RowsMut<'_>, x: Rows<'_>, y: Rows<'_>, moduli: &[usize]) {
+        self.each_copied_pair(out, x, y, moduli, |kernel, x, y| kernel.sub_assign(x, y));
+    }
+
+    fn add_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]) {
+        self.each_pair(x, y, moduli, |kernel, x, y| kernel.add_assign(x, y));
+    }
+
+    fn sub_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]) {
+        self.each_pair(x, y, moduli, |kernel, x, y| kernel.sub_assign(x, y));
+    }
+
+    fn negate_assign(&self, x: RowsMut<'_>, moduli: &[usize]) {
+        self.each_span(x, moduli, |modulus, x, _| self.kernel(moduli, modulus).negate_assign(x));
+    }
+
+    fn mul_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]) {
+        let rows = y.rows();
+        assert!(rows > 0 && x.rows().is_multiple_of(rows) && rows.is_multiple_of(moduli.len()), "whole polynomials on both sides");
+        assert!(x.degree() == y.degree(), "rows of one degree");
+        self.each_row(x, |i, x| {
+            self.kernel(moduli, i).mul_assign(x, y.row(i % rows));
+            self.count(Pass::Hadamard, 1);
+        });
+    }
+
+    fn mul_constants_assign(&self, x: RowsMut<'_>, constants: &[u64], moduli: &[usize]) {
         assert_eq!(constants.len(), moduli.len(), "one constant per modulus");
-        self.each_row(x.host_mut(), |i, row| {
-            let which = i % moduli.len();
-            let w = self.moduli[moduli[which]].multiplier(constants[which]);
-            self.kernel(moduli, i).mul_constant_assign(row, w);
+        self.each_span(x, moduli, |modulus, x, _| {
+            let w = self.moduli[moduli[modulus]].multiplier(constants[modulus]);
+            self.kernel(moduli, modulus).mul_constant_assign(x, w);
         });
     }
 
-    fn sub_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, y_rows: &[usize], constants: &[u64], moduli: &[usize]) {
-        assert!(constants.len() == moduli.len() && y_rows.len() == x.rows(), "one constant per modulus, one row of y per row of x");
-        self.each_row(x.host_mut(), |i, row| {
-            let which = i % moduli.len();
-            let w = self.moduli[moduli[which]].multiplier(constants[which]);
-            self.kernel(moduli, i).sub_mul_constant_assign(row, y.row(y_rows[i]), w);
+    fn add_mul_constants_assign(&self, x: RowsMut<'_>, y: Rows<'_>, constants: &[u64], moduli: &[usize]) {
+        let (rows, degree) = (moduli.len(), x.degree());
+        let polys = y.rows() / rows;
+        assert!(constants.len() == rows && y.rows() == polys * rows && y.degree() == degree, "one constant per modulus, whole polynomials");
+        assert!(polys > 0 && x.rows().is_multiple_of(polys) && x.rows() >= y.rows(), "as many polynomials, of at least as many rows");
+        let each = x.rows() / polys;
+        let mut targets: Vec<(usize, &mut [u64])> =
+            x.host().chunks_exact_mut(degree).enumerate().filter(|(row, _)| row % each < rows).collect();
+        self.each(&mut targets, |i, (_, x)| {
+            let w = self.moduli[moduli[i % rows]].multiplier(constants[i % rows]);
+            self.kernel(moduli, i).add_mul_constant_assign(x, y.row(i), w);
         });
     }
 
-    fn add_mul_constants_assign(&self, x: &mut Buffer, y: &Buffer, constants: &[u64], moduli: &[usize]) {
-        assert!(constants.len() == moduli.len() && y.rows() == moduli.len() && x.rows() >= y.rows(), "one constant per row of y");
-        let words = y.host().len();
-        self.each_row(&mut x.host_mut()[..words], |i, row| {
-            let w = self.moduli[moduli[i]].multiplier(constants[i]);
-            self.kernel(moduli, i).add_mul_constant_assign(row, y.row(i), w);
-        });
-    }
-
-    fn inner_products(&self, out: &mut [Buffer], xs: &[&Buffer], ys: &[Vec<&Buffer>], y_rows: &[usize], moduli: &[usize]) {
-        assert_eq!(out.len(), ys.len(), "one list of factors per output");
-        assert_eq!(y_rows.len(), moduli.len(), "one row index per modulus");
-        assert!(ys.iter().all(|ys| ys.len() == xs.len()), "as many factors on both sides");
-        assert!(xs.iter().all(|x| x.rows() == moduli.len()) && out.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
-        // All outputs of one row together, in blocks that keep the shared left factors in the cache.
-        let mut by_row = rows_of_all(out, self.degree);
-        let work = |(i, outputs): (usize, &mut Vec<&mut [u64]>)| {
+    fn dot_products(&self, out: RowsMut<'_>, terms: &[Vec<Factor2<'_>>], right_rows: &[usize], moduli: &[usize]) {
+        let (rows, degree) = (moduli.len(), self.degree);
+        assert_eq!(out.rows(), terms.len() * rows, "one list of factors per output");
+        assert_eq!(right_rows.len(), rows, "one row index per modulus");
+        assert!(terms.iter().flatten().all(|(x, _)| x.rows() == rows), "one row per modulus");
+        // All outputs of one row together, in blocks that keep the factors they share in the cache.
+        let mut by_row = rows_of_all(out.host(), rows, degree);
+        self.each(&mut by_row, |i, outputs| {
             let kernel = self.kernel(moduli, i);
-            for start in (0..self.degree).step_by(PRODUCT_BLOCK) {
-                let span = start..(start + PRODUCT_BLOCK).min(self.degree);
-                let left: Vec<&[u64]> = xs.iter().map(|x| &x.row(i)[span.clone()]).collect();
-                for (output, ys) in outputs.iter_mut().zip(ys) {
-                    let right: Vec<&[u64]> = ys.iter().map(|y| &y.row(y_rows[i])[span.clone()]).collect();
+            for start in (0..degree).step_by(PRODUCT_BLOCK) {
+                let span = start..(start + PRODUCT_BLOCK).min(degree);
+                for (output, terms) in outputs.iter_mut().zip(terms) {
+                    let left: Vec<&[u64]> = terms.iter().map(|(x, _)| &x.row(i)[span.clone()]).collect();
+                    let right: Vec<&[u64]> = terms.iter().map(|(_, y)| &y.row(right_rows[i])[span.clone()]).collect();
                     kernel.dot(&mut output[span.clone()], &left, &right, false);
                 }
             }
-        };
-        match &self.threads {
-            None => by_row.iter_mut().enumerate().for_each(work),
-            Some(pool) => pool.install(|| by_row.par_iter_mut().enumerate().for_each(work)),
+            self.count(Pass::Hadamard, terms.iter().map(Vec::len).sum());
+        });
+    }
+
+    fn combine(&self, out: &mut [RowsMut<'_>], left: &LeftMatrix, right: &[Rows<'_>], moduli: &[usize]) -> Result<(), ArithError> {
+        let rows = right.first().map_or(0, Rows::rows);
+        assert!(right.iter().all(|x| x.rows() == rows) && out.iter().all(|x| x.rows() == rows), "as many rows everywhere");
+        let mut targets: Vec<std::slice::ChunksExactMut<'_, u64>> =
+            out.iter_mut().map(|out| out.reborrow().host().chunks_exact_mut(self.degree)).collect();
+        for row in 0..rows {
+            let mut out: Vec<&mut [u64]> = targets.iter_mut().filter_map(Iterator::next).collect();
+            let right: Vec<&[u64]> = right.iter().map(|x| x.row(row)).collect();
+            multiply_mod(&mut out, left, &right, &self.moduli[moduli[row % moduli.len()]], self.thread_count())?;
         }
+        Ok(())
     }
 
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors {
         Factors::zeroed(shape, self.degree, moduli.iter().map(|&i| (i, self.moduli[i].bits())))
     }
 
-    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<&Buffer>], source_rows: &[usize]) {
+    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]) {
         factors::pack(self, factors, group, sources, source_rows);
     }
 
@@ -283,17 +447,17 @@ impl Engine for CpuEngine {
         factors::sum(self, base, terms, rows)
     }
 
-    fn unpack_factor(&self, factors: &Factors, group: usize, terms: &[usize], column: usize, rows: &[usize]) -> Buffer {
-        factors::unpack(self, factors, group, terms, column, rows)
+    fn unpack_factors(&self, factors: &Factors, group: usize, terms: &[usize], columns: Range<usize>, rows: &[usize]) -> Buffer {
+        factors::unpack(self, factors, group, terms, columns, rows)
     }
 
-    fn factor_products(&self, out: &mut [Buffer], xs: &[&Buffer], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
+    fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
         factors::products(self, out, xs, factors, groups, rows, moduli);
     }
 
     fn gadget_products(
         &self,
-        out: &mut [Buffer],
+        out: RowsMut<'_>,
         inputs: &[GadgetInput<'_>],
         digits: &[DigitExtension],
         factors: &Factors,
@@ -304,16 +468,11 @@ impl Engine for CpuEngine {
         gadget::products(self, out, inputs, digits, factors, groups, rows, moduli);
     }
 
-    fn convert(&self, conversion: &BaseConversion, x: &Buffer, first: usize, out: &mut Buffer, out_rows: &[usize]) {
-        let sources = conversion.sources.len();
-        assert!(x.rows() >= first + sources, "one row per source modulus");
+    fn convert(&self, conversion: &BaseConversion, x: Rows<'_>, out: RowsMut<'_>, out_rows: &[usize]) {
+        assert!(x.rows() >= conversion.sources.len(), "one row per source modulus");
         assert_eq!(out_rows.len(), conversion.targets.len(), "one row per target modulus");
-        let mut rows: Vec<Option<&mut [u64]>> = out.host_mut().chunks_exact_mut(self.degree).map(Some).collect();
-        // A repeated row would be a bug of the caller: two outputs for one place.
-        let mut targets: Vec<(usize, &mut [u64])> =
-            out_rows.iter().enumerate().filter_map(|(t, &row)| rows[row].take().map(|words| (t, words))).collect();
-        assert_eq!(targets.len(), out_rows.len(), "output rows are distinct");
-        let work = |group: &mut [(usize, &mut [u64])]| self.convert_group(conversion, x, first, group);
+        let mut targets = distinct_rows(out.host(), self.degree, out_rows);
+        let work = |group: &mut [(usize, &mut [u64])]| self.convert_group(conversion, x, group);
         match &self.threads {
             None => work(&mut targets),
             Some(pool) => {
@@ -323,53 +482,46 @@ impl Engine for CpuEngine {
         }
     }
 
-    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Vec<Buffer> {
+    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Buffer {
         divide::divide(self, conversion, inputs, constants, transform)
     }
 
-    fn inverse_ntt_of(&self, x: &Buffer, moduli: &[usize]) -> Buffer {
+    fn automorphism(&self, form: Form, automorphism: &Automorphism, x: Rows<'_>, moduli: &[usize]) -> Buffer {
+        assert_eq!(automorphism.degree(), self.degree, "an automorphism belongs to one degree");
         let mut out = self.scratch(x.rows());
-        self.each_row(out.host_mut(), |i, row| {
-            row.copy_from_slice(x.row(i));
-            self.kernel(moduli, i).inverse(row);
+        self.each_row(out.view_mut(), |i, row| match form {
+            Form::Eval => automorphism.apply_eval(row, x.row(i)),
+            Form::Coeff => automorphism.apply_coeff(row, x.row(i), &self.moduli[moduli[i % moduli.len()]]),
         });
         out
     }
 
-    fn automorphism_eval(&self, automorphism: &Automorphism, x: &Buffer) -> Buffer {
-        assert_eq!(automorphism.degree(), self.degree, "an automorphism belongs to one degree");
+    fn mul_monomial(&self, x: Rows<'_>, power: usize, moduli: &[usize]) -> Buffer {
         let mut out = self.scratch(x.rows());
-        self.each_row(out.host_mut(), |i, row| automorphism.apply_eval(row, x.row(i)));
+        self.each_row(out.view_mut(), |i, row| mul_monomial(row, x.row(i), power, &self.moduli[moduli[i % moduli.len()]]));
         out
     }
 
-    fn automorphism_coeff(&self, automorphism: &Automorphism, x: &Buffer, moduli: &[usize]) -> Buffer {
-        assert_eq!(automorphism.degree(), self.degree, "an automorphism belongs to one degree");
-        let mut out = self.scratch(x.rows());
-        self.each_row(out.host_mut(), |i, row| automorphism.apply_coeff(row, x.row(i), &self.moduli[moduli[i % moduli.len()]]));
-        out
+    fn join_components(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], twist: Twist, moduli: &[usize]) {
+        components::join(self, form, out, parts, twist, moduli);
     }
 
-    fn join_components(&self, parts: &[&Buffer], twist: Twist, moduli: &[usize]) -> Buffer {
-        components::join(self, parts, twist, moduli)
+    fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
+        components::split(self, form, parts, x, twist, moduli);
     }
 
-    fn split_components(&self, out: &mut [Buffer], x: &Buffer, twist: Twist, moduli: &[usize]) {
-        components::split(self, out, x, twist, moduli);
+    fn repeat(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>) {
+        components::repeat(self, form, out, x);
     }
 
-    fn repeat_values(&self, x: &Buffer) -> Buffer {
-        components::repeat(self, x)
-    }
-
-    fn mean_of_neighbours(&self, out: &mut Buffer, x: &Buffer, moduli: &[usize]) {
-        components::mean(self, out, x, moduli);
+    fn first_component(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>, moduli: &[usize]) {
+        components::first(self, form, out, x, moduli);
     }
 
     fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {
         assert_eq!(values.len(), self.degree, "one value per coefficient");
         let mut out = self.scratch(moduli.len());
-        self.each_row(out.host_mut(), |i, row| self.kernel(moduli, i).reduce_signed(row, values));
+        self.each_row(out.view_mut(), |i, row| self.kernel(moduli, i).reduce_signed(row, values));
         out
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Sits below [`super`]; knows nothing of matrices in memory.
 
+use crate::text::counted;
+
 /// Magnitudes up to here are exact in `f64`, and so is every sum that never leaves them.
 pub(crate) const EXACT_LIMIT: u64 = 1 << 53;
 
@@ -152,14 +154,14 @@ impl SplitPlan {
     #[must_use]
     pub fn explain(&self) -> String {
         format!(
-            "{} product(s): weights{} in {} slice(s) of magnitude <= {}, centred {}-bit residues in {} slice(s) of magnitude <= {}; inner dimension {} in blocks of {}, \
+            "{}: weights{} in {} of magnitude <= {}, centred {}-bit residues in {} of magnitude <= {}; inner dimension {} in blocks of {}, \
              {} x {} x {} <= 2^53",
-            self.gemm_count(),
+            counted(self.gemm_count(), "product"),
             if self.reduce_left { " (reduced modulo q)" } else { "" },
-            self.left.count,
+            counted(self.left.count, "slice"),
             self.left.max_digit,
             self.modulus_bits,
-            self.right.count,
+            counted(self.right.count, "slice"),
             self.right.max_digit,
             self.inner,
             self.exact_block,

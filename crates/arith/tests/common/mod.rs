@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 use clathrate_arith::primes::largest_primes;
-use clathrate_arith::{CpuEngine, Isa};
+use clathrate_arith::{Buffer, CpuEngine, Engine, Isa, Rows};
 
 /// Xorshift: reproducible test words, no claim to be random.
 pub struct Words(u64);
@@ -32,6 +32,16 @@ impl Words {
 
 /// Widths at which kernels change: 45 and 46 bits, 49 and 50 and 51, the largest.
 pub const WIDTHS: [u32; 12] = [29, 60, 36, 50, 45, 31, 49, 59, 46, 40, 51, 61];
+
+/// The polynomials of `rows` rows each that `buffer` holds, as buffers of their own.
+pub fn polys(engine: &dyn Engine, buffer: &Buffer, rows: usize) -> Vec<Buffer> {
+    buffer.view().chunks(rows).map(|poly| engine.select(poly, &(0..rows).collect::<Vec<_>>())).collect()
+}
+
+/// Views of all buffers.
+pub fn views<'a>(buffers: impl IntoIterator<Item = &'a Buffer>) -> Vec<Rows<'a>> {
+    buffers.into_iter().map(Buffer::view).collect()
+}
 
 /// Four primes of each width, neighbours of different widths, all congruent to 1 modulo `2 * degree`.
 pub fn mixed_primes(degree: usize) -> Vec<u64> {

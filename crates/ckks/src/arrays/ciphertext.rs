@@ -6,6 +6,8 @@
 use clathrate_lattice::{Bundle, Eval, Level};
 use serde::{Deserialize, Serialize};
 
+use super::estimate::Estimate;
+use super::memory::Footprint;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::Params;
@@ -57,7 +59,7 @@ impl Layout {
             return Err(CkksError::OutOfRange {
                 what: "the array's shape",
                 value: format!("{shape:?}"),
-                remedy: "use at most two axes".to_owned(),
+                remedy: "use at most two axes and fewer than 2^48 entries".to_owned(),
             });
         }
         let columns = shape.last().copied().unwrap_or(1);
@@ -97,6 +99,15 @@ pub struct Ciphertext {
     pub(crate) level: Level,
     pub(crate) scale: f64,
     pub(crate) bundles: Vec<Bundle<Eval>>,
+    /// Of a symbol: bounds on the numbers and on their error, and the memory that the array would take.
+    pub(crate) symbol: Option<Symbol>,
+}
+
+/// What a dry run knows of an array beside its shape, level and scale.
+#[derive(Debug, Clone)]
+pub(crate) struct Symbol {
+    pub(crate) estimate: Estimate,
+    pub(crate) footprint: Footprint,
 }
 
 impl Ciphertext {
@@ -121,7 +132,17 @@ impl Ciphertext {
         params.check_level(level)?;
         params.check_scale(scale, level)?;
         let key_id = KeyId([0; 16]);
-        Ok(Self { params: params.clone(), key_id, shape: shape.to_vec(), encoding, complex, level, scale, bundles: Vec::new() })
+        Ok(Self {
+            params: params.clone(),
+            key_id,
+            shape: shape.to_vec(),
+            encoding,
+            complex,
+            level,
+            scale,
+            bundles: Vec::new(),
+            symbol: None,
+        })
     }
 
     /// Whether it is a symbol: an encrypted array has at least one bundle.
@@ -186,6 +207,36 @@ impl Ciphertext {
         &self.bundles
     }
 
+    /// Bounds on the numbers and on their error, of a symbol that a recording evaluator made or computed.
+    #[must_use]
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.symbol.as_ref().map(|symbol| symbol.estimate)
+    }
+
+    /// The same symbol with other bounds, `f` of those it has.
+    pub(crate) fn estimated(mut self, f: impl FnOnce(Estimate) -> Estimate) -> Self {
+        if let Some(symbol) = &mut self.symbol {
+            symbol.estimate = f(symbol.estimate);
+        }
+        self
+    }
+
+    /// Bytes that the array takes, or, of a symbol, would take.
+    #[must_use]
+    pub fn predicted_bytes(&self) -> usize {
+        let bundles = Layout::new(&self.shape, self.encoding, self.params.degree()).map_or(0, |layout| layout.bundles());
+        bundles * (self.params.rank() + 1) * self.params.chain().basis(self.level).len() * self.params.degree() * 8
+    }
+
+    /// A symbol whose footprint is that of its level.
+    fn measured(mut self) -> Self {
+        let bytes = self.predicted_bytes();
+        if let Some(symbol) = &mut self.symbol {
+            symbol.footprint = symbol.footprint.another(bytes);
+        }
+        self
+    }
+
     /// The layout of the shape.
     ///
     /// # Errors
@@ -197,17 +248,19 @@ impl Ciphertext {
     /// Bytes in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bundles.iter().flat_map(Bundle::polys).map(|poly| poly.data().host().len() * 8).sum()
+        self.bundles.iter().map(Bundle::bytes).sum()
     }
 
     /// The same array with other bundles, level and scale.
     pub(crate) fn with(&self, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Self {
-        Self { params: self.params.clone(), shape: self.shape.clone(), bundles, level, scale, ..*self }
+        let other =
+            Self { params: self.params.clone(), shape: self.shape.clone(), bundles, level, scale, symbol: self.symbol.clone(), ..*self };
+        other.measured()
     }
 
     /// The same array at the shape of `params`.
     pub(crate) fn moved(&self, params: &Params, bundles: Vec<Bundle<Eval>>) -> Self {
-        Self { params: params.clone(), ..self.with(bundles, self.level, self.scale) }
+        Self { params: params.clone(), ..self.with(bundles, self.level, self.scale) }.measured()
     }
 
     /// A ciphertext with every bundle mapped by `f`.

@@ -11,9 +11,10 @@
 //! with the transform, so it works on Eval rows as they are.
 //! Source: [pcmm-mambo, sec. 1.1 (LZ), sec. 7.1, App. C].
 
-use clathrate_arith::product::{LeftMatrix, multiply_mod};
-use clathrate_arith::{Buffer, Modulus};
-use clathrate_lattice::{Bundle, Eval, Poly};
+use clathrate_arith::Modulus;
+use clathrate_arith::product::LeftMatrix;
+use clathrate_arith::text::counted;
+use clathrate_lattice::{Bundle, Eval};
 
 use crate::arrays::Ciphertext;
 use crate::error::CkksError;
@@ -130,7 +131,7 @@ impl Evaluator {
             return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
         }
         if x.shape()[0] != weights.inner() {
-            let remedy = format!("the left matrix needs {} columns", x.shape()[0]);
+            let remedy = format!("the left matrix needs {}", counted(x.shape()[0], "column"));
             return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
         }
         let scale = x.scale() * weights.scale;
@@ -141,41 +142,21 @@ impl Evaluator {
             product.shape = vec![weights.rows(), layout.columns];
             return Ok(product);
         }
-        let ring = params.chain().ring();
-        let basis = params.chain().basis(x.level());
-        let polys = params.rank() + 1;
-        let total = layout.chunks * polys * basis.len();
+        let total = layout.chunks * (params.rank() + 1) * params.chain().basis(x.level()).len();
         let mut done = 0;
-        // columns[chunk][poly][row] is that output polynomial.
-        let mut columns: Vec<Vec<std::vec::IntoIter<Poly<Eval>>>> = Vec::with_capacity(layout.chunks);
+        let mut next = || {
+            done += 1;
+            progress(done - 1, total)
+        };
+        // columns[chunk] are the bundles of that chunk, row by row.
+        let mut columns: Vec<std::vec::IntoIter<Bundle<Eval>>> = Vec::with_capacity(layout.chunks);
         for chunk in 0..layout.chunks {
             let inputs: Vec<&Bundle<Eval>> = x.bundles().iter().skip(chunk).step_by(layout.chunks).collect();
-            let mut outputs = Vec::with_capacity(polys);
-            for index in 0..polys {
-                let sources: Vec<&Poly<Eval>> = inputs.iter().filter_map(|bundle| bundle.polys().nth(index)).collect();
-                let mut targets: Vec<Buffer> = (0..weights.rows()).map(|_| ring.engine().scratch(basis.len())).collect();
-                for (row, &prime) in basis.indices().iter().enumerate() {
-                    if !progress(done, total) {
-                        return Err(CkksError::Cancelled);
-                    }
-                    done += 1;
-                    let right: Vec<&[u64]> = sources.iter().map(|poly| poly.data().row(row)).collect();
-                    let mut out: Vec<&mut [u64]> = targets.iter_mut().map(|buffer| buffer.row_mut(row)).collect();
-                    multiply_mod(&mut out, &weights.matrix, &right, &ring.moduli()[prime], params.threads())?;
-                }
-                outputs.push(targets.into_iter().map(|data| Poly::from_buffer(ring, &basis, data)).collect::<Vec<_>>().into_iter());
-            }
-            columns.push(outputs);
+            let outputs = Bundle::combine(&weights.matrix, &inputs, &mut next)?.ok_or(CkksError::Cancelled)?;
+            columns.push(outputs.into_iter());
         }
         progress(total, total);
-        let mut bundles = Vec::with_capacity(weights.rows() * layout.chunks);
-        for _ in 0..weights.rows() {
-            for outputs in &mut columns {
-                let mut polys: Vec<Poly<Eval>> = outputs.iter_mut().filter_map(Iterator::next).collect();
-                let bodies = polys.split_off(params.rank());
-                bundles.push(Bundle::new(polys, bodies)?);
-            }
-        }
+        let bundles = (0..weights.rows()).flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()).collect();
         let mut product = x.with(bundles, x.level(), scale);
         product.shape = vec![weights.rows(), layout.columns];
         Ok(product)

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::arrays::Ciphertext;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::keys::needs::{KeyNeeds, Reach};
+use crate::keys::{KeyNeeds, Operation, Reach};
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
@@ -220,8 +220,8 @@ fn level_cost(params: &Params, level: Level, work: LevelWork) -> Result<f64, Ckk
     if work.products == 0 && work.relinearisations == 0 {
         return Ok(0.0);
     }
-    let relinearisation = params.relinearisation_nanoseconds(level)?;
-    Ok(work.relinearisations as f64 * relinearisation + work.products as f64 * params.tensor_nanoseconds(level)?)
+    let relinearisation = params.operation_cost(Operation::Multiply, level)?.nanoseconds;
+    Ok(work.relinearisations as f64 * relinearisation + work.products as f64 * params.tensor_cost(level)?.nanoseconds)
 }
 
 /// Predicted nanoseconds of reducing `count` values; infinite where it is not allowed.
@@ -233,7 +233,7 @@ fn reduction_cost(from: &Params, to: &Params, level: Level, count: usize, steps:
     if level > to.max_level() || level > from.max_level() || (steps == RankSteps::Halves && low > high.div_ceil(2)) {
         return Ok(f64::INFINITY);
     }
-    Ok(count as f64 * to.reduction_nanoseconds(high, level)?)
+    Ok(count as f64 * from.operation_cost(Operation::ReduceRank(low), level)?.nanoseconds)
 }
 
 impl fmt::Display for RankSchedule {

@@ -42,13 +42,12 @@ pub fn encode_coefficients(params: &Params, coefficients: &[f64], scale: f64, le
         return Ok(Poly::from_signed(ring, &basis, &values).into_eval());
     }
     let wide: Vec<i128> = coefficients.iter().map(|&c| (c * scale).round_ties_even() as i128).collect();
-    let mut data = ring.engine().zeroed(basis.len());
-    for (row, &index) in basis.indices().iter().enumerate() {
-        for (target, &value) in data.row_mut(row).iter_mut().zip(&wide) {
-            *target = ring.moduli()[index].reduce_i128(value);
-        }
-    }
-    Ok(Poly::<Coeff>::from_buffer(ring, &basis, data).into_eval())
+    let poly = Poly::<Coeff>::upload(ring, &basis, |row, words| {
+        let modulus = &ring.moduli()[basis.indices()[row]];
+        words.fill(0);
+        words.iter_mut().zip(&wide).for_each(|(target, &value)| *target = modulus.reduce_i128(value));
+    });
+    Ok(poly.into_eval())
 }
 
 /// Bits of the modulus that messages leave free: a sign, and one that shows where a message has outgrown the rest.
@@ -116,14 +115,16 @@ pub fn decode_coefficients(poly: &Poly<Coeff>, scale: f64, complete: bool) -> Op
     let (basis, moduli) = (poly.basis(), poly.ring().moduli());
     let (prefix, check) = prefix_length(basis, moduli);
     let primes: Vec<Modulus> = basis.indices().iter().map(|&i| moduli[i]).collect();
-    if let Some(values) = compose_short(poly, &primes[..prefix], check.then(|| &primes[prefix])) {
+    let (words, degree) = (poly.download(), poly.ring().degree());
+    let rows: Vec<&[u64]> = words.chunks_exact(degree).collect();
+    if let Some(values) = compose_short(&rows, &primes[..prefix], check.then(|| &primes[prefix])) {
         return Some(values.iter().map(|&v| v as f64 / scale).collect());
     }
-    complete.then(|| compose_long(poly, &primes).iter().map(|v| v.to_f64().unwrap_or(f64::NAN) / scale).collect())
+    complete.then(|| compose_long(&rows, &primes).iter().map(|v| v.to_f64().unwrap_or(f64::NAN) / scale).collect())
 }
 
 /// Mixed-radix composition in 128 bits; `None` where the check prime disagrees.
-fn compose_short(poly: &Poly<Coeff>, primes: &[Modulus], check: Option<&Modulus>) -> Option<Vec<i128>> {
+fn compose_short(rows: &[&[u64]], primes: &[Modulus], check: Option<&Modulus>) -> Option<Vec<i128>> {
     // radix[i] = q_0 .. q_{i-1}; inverse[i] = its inverse modulo q_i.
     let mut radix = vec![1i128];
     for q in primes {
@@ -132,23 +133,23 @@ fn compose_short(poly: &Poly<Coeff>, primes: &[Modulus], check: Option<&Modulus>
     let inverses: Vec<u64> = primes.iter().zip(&radix).map(|(q, &r)| q.inverse(q.reduce_i128(r))).collect::<Option<_>>()?;
     let inverses: Vec<_> = primes.iter().zip(inverses).map(|(q, inverse)| q.multiplier(inverse)).collect();
     let half = radix[primes.len()] / 2;
-    (0..poly.ring().degree())
+    (0..rows.first().map_or(0, |row| row.len()))
         .map(|column| {
             let mut value = 0i128;
             for (i, q) in primes.iter().enumerate() {
-                let difference = q.sub(poly.data().row(i)[column], q.reduce_u128(value.unsigned_abs()));
+                let difference = q.sub(rows[i][column], q.reduce_u128(value.unsigned_abs()));
                 value += radix[i] * i128::from(q.mul_prepared(difference, inverses[i]));
             }
             if value > half {
                 value -= radix[primes.len()];
             }
-            let agrees = check.is_none_or(|q| q.reduce_i128(value) == poly.data().row(primes.len())[column]);
+            let agrees = check.is_none_or(|q| q.reduce_i128(value) == rows[primes.len()][column]);
             agrees.then_some(value)
         })
         .collect()
 }
 
-fn compose_long(poly: &Poly<Coeff>, primes: &[Modulus]) -> Vec<BigInt> {
+fn compose_long(rows: &[&[u64]], primes: &[Modulus]) -> Vec<BigInt> {
     let product = primes.iter().fold(BigInt::one(), |product, q| product * q.value());
     let half: BigInt = &product / 2;
     let units: Vec<BigInt> = primes
@@ -159,9 +160,9 @@ fn compose_long(poly: &Poly<Coeff>, primes: &[Modulus]) -> Vec<BigInt> {
             cofactor * q.inverse(residue).unwrap_or(0)
         })
         .collect();
-    (0..poly.ring().degree())
+    (0..rows.first().map_or(0, |row| row.len()))
         .map(|column| {
-            let sum = units.iter().enumerate().fold(BigInt::zero(), |sum, (i, unit)| sum + unit * poly.data().row(i)[column]);
+            let sum = units.iter().enumerate().fold(BigInt::zero(), |sum, (i, unit)| sum + unit * rows[i][column]);
             let value = sum % &product;
             if value > half { value - &product } else { value }
         })

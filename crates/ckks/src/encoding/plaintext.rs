@@ -23,6 +23,7 @@ pub struct Plaintext {
     complex: bool,
     level: Level,
     scale: f64,
+    largest: f64,
     messages: Vec<Poly<Eval>>,
 }
 
@@ -52,7 +53,16 @@ impl Plaintext {
                 encode_coefficients(params, &coefficients, scale, level)
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { params: params.clone(), shape: shape.to_vec(), encoding, complex: values.is_complex(), level, scale, messages })
+        Ok(Self {
+            params: params.clone(),
+            shape: shape.to_vec(),
+            encoding,
+            complex: values.is_complex(),
+            level,
+            scale,
+            largest: values.largest(),
+            messages,
+        })
     }
 
     /// The parameters.
@@ -89,6 +99,12 @@ impl Plaintext {
     #[must_use]
     pub fn scale(&self) -> f64 {
         self.scale
+    }
+
+    /// Largest magnitude of its numbers.
+    #[must_use]
+    pub fn largest(&self) -> f64 {
+        self.largest
     }
 
     /// The encoded polynomials, in the order of the array's bundles.

@@ -1,5 +1,6 @@
 //! The numbers of an array, and the polynomial coefficients that hold them.
 
+use clathrate_arith::text::counted;
 use rustfft::num_complex::Complex64;
 
 use crate::arrays::Encoding;
@@ -29,6 +30,15 @@ impl Values {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Largest magnitude.
+    #[must_use]
+    pub fn largest(&self) -> f64 {
+        match self {
+            Self::Real(values) => values.iter().fold(0.0, |largest, v| largest.max(v.abs())),
+            Self::Complex(values) => values.iter().fold(0.0, |largest, v| largest.max(v.norm())),
+        }
     }
 
     /// Whether they are complex.
@@ -79,7 +89,7 @@ pub(crate) fn coefficients_of(
 pub(crate) fn check_values(values: &Values, shape: &[usize], encoding: Encoding) -> Result<(), CkksError> {
     let size: usize = shape.iter().product();
     if size != values.len() {
-        let remedy = format!("the shape needs {size} values");
+        let remedy = format!("the shape needs {}", counted(size, "value"));
         return Err(CkksError::Shape { operation: "encode", left: shape.to_vec(), right: vec![values.len()], remedy });
     }
     if encoding == Encoding::Coefficients && values.is_complex() {

@@ -7,14 +7,16 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clathrate_lattice::{Bundle, Eval, Level};
+use clathrate_lattice::{Bundle, Eval, LatticeError, Level};
 
 use super::recording::Recording;
-use crate::arrays::{Ciphertext, Encoding};
+use crate::arrays::ciphertext::Symbol;
+use crate::arrays::memory::Footprint;
+use crate::arrays::{Ciphertext, Encoding, Estimate};
 use crate::encoding::check_room;
 use crate::encoding::plaintext::Plaintext;
 use crate::error::CkksError;
-use crate::keys::{EvaluationKeys, Found, KeyNeeds, Operation, Values};
+use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation, Values};
 use crate::parameters::Params;
 
 /// Scales closer than this (relatively) are one scale: an integer factor of 40 bits rounds that much.
@@ -31,6 +33,32 @@ fn factor_tolerance(scale: f64) -> f64 {
 pub struct Evaluator {
     params: Params,
     keys: Keys,
+    /// Who hears the names of stages.
+    watch: Option<Watch>,
+}
+
+/// Called with the name of a stage; answers whether to go on.
+#[derive(Clone)]
+struct Watch(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl std::ops::Deref for Watch {
+    type Target = dyn Fn(&str) -> bool + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
+/// From the variance of a coefficient to the root mean square of an entry's error: a slot is the sum of `n` coefficients times roots of unity.
+pub(crate) fn entry_error(x: &Ciphertext, variance: f64) -> f64 {
+    let terms = if x.encoding == Encoding::Slots { x.params.degree() as f64 } else { 1.0 };
+    (variance * terms).sqrt() / x.scale
 }
 
 /// Where an evaluator looks for keys.
@@ -42,6 +70,14 @@ enum Keys {
     Held(Arc<EvaluationKeys>),
     /// Nowhere: it runs on symbols and writes down what it would need.
     Recorded(Arc<Mutex<Recording>>),
+}
+
+/// `x` with `f` of the bounds of both operands.
+fn joined(x: Ciphertext, y: &Ciphertext, f: impl FnOnce(Estimate, Estimate) -> Estimate) -> Ciphertext {
+    match y.estimate() {
+        Some(other) => x.estimated(|own| f(own, other)),
+        None => x,
+    }
 }
 
 /// Whether two scales are one.
@@ -64,24 +100,41 @@ pub(crate) fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(),
     Err(CkksError::Encoding { operation, expected, got })
 }
 
+type Combine = fn(&Bundle<Eval>, &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError>;
+type CombineInPlace = fn(&mut Bundle<Eval>, &Bundle<Eval>) -> Result<(), LatticeError>;
+
+/// `x` with every bundle combined with `y`'s: in place where `x` is owned, else in one pass into new bundles, as a clone would be a second one.
+fn combined(x: Cow<'_, Ciphertext>, y: &Ciphertext, combine: Combine, in_place: CombineInPlace) -> Result<Ciphertext, CkksError> {
+    match x {
+        Cow::Owned(mut x) => {
+            x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
+            Ok(x)
+        }
+        Cow::Borrowed(x) => {
+            let bundles = x.bundles.iter().zip(&y.bundles).map(|(x, y)| combine(x, y)).collect::<Result<_, _>>()?;
+            Ok(x.with(bundles, x.level, x.scale))
+        }
+    }
+}
+
 impl Evaluator {
     /// An evaluator without keys: everything but products of ciphertexts and rotations.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), keys: Keys::None }
+        Self { params: params.clone(), keys: Keys::None, watch: None }
     }
 
     /// An evaluator with `keys`.
     #[must_use]
     pub fn with_keys(keys: Arc<EvaluationKeys>) -> Self {
-        Self { params: keys.params().clone(), keys: Keys::Held(keys) }
+        Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None }
     }
 
     /// An evaluator for dry runs on symbols ([`Ciphertext::symbol`]): the same rules for shapes, levels and scales, no data, no keys;
     /// [`Evaluator::needs`] tells what keys the computation would use. Clones share what they write down.
     #[must_use]
     pub fn recording(params: &Params) -> Self {
-        Self { params: params.clone(), keys: Keys::Recorded(Arc::default()) }
+        Self { params: params.clone(), keys: Keys::Recorded(Arc::default()), watch: None }
     }
 
     /// The operations of a recording evaluator's computations that need keys, each at the highest level it is used at; nothing for any other.
@@ -103,6 +156,71 @@ impl Evaluator {
     #[must_use]
     pub fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// A symbol of a fresh public-key encryption for this dry run: its numbers are at most `bound`, and what is computed from it carries bounds on numbers and
+    /// errors ([`Ciphertext::estimate`]).
+    ///
+    /// # Errors
+    /// As [`Ciphertext::symbol`]; [`CkksError::Symbol`] for an evaluator that does not record; [`CkksError::OutOfRange`] for a bound that is no
+    /// positive number.
+    pub fn symbol(&self, shape: &[usize], encoding: Encoding, level: Level, bound: f64) -> Result<Ciphertext, CkksError> {
+        let Keys::Recorded(recording) = &self.keys else { return Err(CkksError::Symbol { operation: "a computation on data" }) };
+        if !(bound.is_finite() && bound > 0.0) {
+            let remedy = "give the largest magnitude of the numbers, above 0".to_owned();
+            return Err(CkksError::OutOfRange { what: "the bound on the numbers", value: bound.to_string(), remedy });
+        }
+        let params = &self.params;
+        params.check_level(level)?;
+        let mut symbol = Ciphertext::symbol(params, shape, encoding, false, level, params.scale(level))?;
+        let error = entry_error(&symbol, params.noise_model().fresh_public());
+        let meter = recording.lock().unwrap_or_else(PoisonError::into_inner).meter().clone();
+        let footprint = Footprint::new(&meter, symbol.predicted_bytes());
+        symbol.symbol = Some(Symbol { estimate: Estimate { magnitude: bound, error }, footprint });
+        Ok(symbol)
+    }
+
+    /// Runs a named stage of a circuit. A dry run books its cost under the name; on data, whoever watches the evaluator hears the name first.
+    ///
+    /// # Errors
+    /// As `run`; [`CkksError::Cancelled`] where the watcher says so.
+    pub fn stage<T>(&self, name: &str, run: impl FnOnce() -> Result<T, CkksError>) -> Result<T, CkksError> {
+        if let Some(watch) = &self.watch
+            && !watch(name)
+        {
+            return Err(CkksError::Cancelled);
+        }
+        if let Keys::Recorded(recording) = &self.keys {
+            recording.lock().unwrap_or_else(PoisonError::into_inner).enter(name);
+        }
+        let result = run();
+        if let Keys::Recorded(recording) = &self.keys {
+            recording.lock().unwrap_or_else(PoisonError::into_inner).leave();
+        }
+        result
+    }
+
+    /// The same evaluator, telling `watch` the name of each stage before it runs; the answer `false` cancels.
+    #[must_use]
+    pub fn watched(self, watch: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Self { watch: Some(Watch(Arc::new(watch))), ..self }
+    }
+
+    /// Books what an operation on the bundles of a symbol costs, each of them.
+    pub(crate) fn spend(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
+        if let Keys::Recorded(recording) = &self.keys
+            && x.is_symbol()
+            && x.params.switcher().is_ok()
+        {
+            let cost = cost()?.times(x.layout()?.bundles() as f64);
+            recording.lock().unwrap_or_else(PoisonError::into_inner).spend(cost);
+        }
+        Ok(())
+    }
+
+    /// As [`Evaluator::spend`], of a product of every polynomial with a number or a plaintext, or of a sum.
+    fn spend_pass(&self, x: &Ciphertext) -> Result<(), CkksError> {
+        self.spend(x, || x.params.rows_cost((x.params.rank() + 1) * x.params.chain().basis(x.level).len()))
     }
 
     pub(crate) fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
@@ -141,7 +259,7 @@ impl Evaluator {
                 let bundles = x.layout()?.bundles();
                 // A panic elsewhere cannot leave half an entry.
                 let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
-                recording.write(&self.params, params, operation, level, bundles);
+                recording.write(&self.params, params, operation, level, bundles)?;
                 Ok(None)
             }
             Keys::None | Keys::Recorded(_) => Err(CkksError::NoKeys { operation: what }),
@@ -228,11 +346,14 @@ impl Evaluator {
         }
         let division = x.params.chain().rescale_division(above)?;
         let upper = x.params.chain().basis(above);
-        x.try_map(level, scale, |bundle| {
+        self.spend(x, || x.params.rescale_cost(above, x.params.rank() + 1))?;
+        let lowered = x.try_map(level, scale, |bundle| {
             let mut bundle = bundle.restrict(&upper)?;
             bundle.mul_integer_assign(factor as i128);
             Ok(bundle.divide(&division)?)
-        })
+        })?;
+        let error = entry_error(&lowered, lowered.params.noise_model().rounding());
+        Ok(lowered.estimated(|own| own.with_error(error)))
     }
 
     /// The same array at a lower level, with that level's canonical scale where `x` has its own level's.
@@ -263,10 +384,10 @@ impl Evaluator {
     pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_pair(x, y, "addition")?;
         let (x, y) = self.align(x, y)?;
-        let mut x = x.into_owned();
-        x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| x.add_assign(y))?;
+        let mut x = combined(x, &y, Bundle::sum, Bundle::add_assign)?;
         x.complex |= y.complex;
-        Ok(x)
+        self.spend_pass(&x)?;
+        Ok(joined(x, &y, Estimate::add))
     }
 
     /// `x - y`.
@@ -276,10 +397,10 @@ impl Evaluator {
     pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_pair(x, y, "subtraction")?;
         let (x, y) = self.align(x, y)?;
-        let mut x = x.into_owned();
-        x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| x.sub_assign(y))?;
+        let mut x = combined(x, &y, Bundle::difference, Bundle::sub_assign)?;
         x.complex |= y.complex;
-        Ok(x)
+        self.spend_pass(&x)?;
+        Ok(joined(x, &y, Estimate::add))
     }
 
     /// `-x`.
@@ -290,6 +411,7 @@ impl Evaluator {
         self.check(x)?;
         let mut x = x.clone();
         x.bundles.iter_mut().for_each(Bundle::negate_assign);
+        self.spend_pass(&x)?;
         Ok(x)
     }
 
@@ -323,7 +445,9 @@ impl Evaluator {
         let mut sum = x.clone();
         sum.complex |= plaintext.is_complex();
         sum.bundles.iter_mut().zip(messages.iter()).try_for_each(|(bundle, message)| bundle.add_message(0, message))?;
-        Ok(sum)
+        self.spend_pass(&sum)?;
+        let rounding = entry_error(&sum, 1.0 / 12.0);
+        Ok(sum.estimated(|own| own.add(Estimate { magnitude: plaintext.largest(), error: rounding })))
     }
 
     /// The scale at which to encode a factor for `x`, so that the product, rescaled, has the canonical scale of the level below.
@@ -378,7 +502,10 @@ impl Evaluator {
         product.complex |= plaintext.is_complex();
         product.scale = scale;
         product.bundles.iter_mut().zip(messages.iter()).try_for_each(|(bundle, message)| bundle.mul_poly_assign(message))?;
-        Ok(product)
+        self.spend_pass(&product)?;
+        // The plaintext's coefficients are rounded to integers at its scale.
+        let rounding = (x.params.degree() as f64 / 12.0).sqrt() / plaintext.scale();
+        Ok(product.estimated(|own| own.multiply(Estimate { magnitude: plaintext.largest(), error: rounding })))
     }
 
     /// `x * factor` for a real number; not yet rescaled. An integer costs no level: the result keeps `x`'s scale.
@@ -398,7 +525,9 @@ impl Evaluator {
         let mut product = x.clone();
         product.scale = scale;
         product.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(integer));
-        Ok(product)
+        self.spend_pass(&product)?;
+        let rounding = if whole { 0.0 } else { 0.5 / factor_scale };
+        Ok(product.estimated(|own| Estimate { error: own.scale(factor).error + own.magnitude * rounding, ..own.scale(factor) }))
     }
 
     fn multiply_operands<'c>(
@@ -418,7 +547,24 @@ impl Evaluator {
     fn finish_product(&self, x: &Ciphertext, y: &Ciphertext, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Ciphertext {
         let mut product = x.with(bundles, level, scale);
         product.complex |= y.complex;
-        product
+        joined(product, y, Estimate::multiply)
+    }
+
+    /// `x`, the result of the switches of `operation` at `level` under `params` and of a division by `divisor`, with the error that these add.
+    pub(crate) fn switched(
+        &self,
+        params: &Params,
+        x: Ciphertext,
+        operation: Operation,
+        level: Level,
+        divisor: f64,
+    ) -> Result<Ciphertext, CkksError> {
+        if x.symbol.is_none() {
+            return Ok(x);
+        }
+        let variance = params.operation_variance(operation, level)? / (divisor * divisor) + x.params.noise_model().rounding();
+        let error = entry_error(&x, variance);
+        Ok(x.estimated(|own| own.with_error(error)))
     }
 
     /// `x * y`, element by element, relinearised, not yet rescaled.
@@ -430,7 +576,8 @@ impl Evaluator {
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise(&a.tensor(b)?)).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
-        Ok(self.finish_product(&x, &y, bundles, x.level, scale))
+        self.spend(&x, || x.params.tensor_cost(x.level))?;
+        self.switched(&x.params, self.finish_product(&x, &y, bundles, x.level, scale), Operation::Multiply, x.level, 1.0)
     }
 
     /// `x * y`, relinearised and rescaled by one division: faster and less noisy than the two in turn.
@@ -443,7 +590,9 @@ impl Evaluator {
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
         let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise_rescale(&a.tensor(b)?)).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
-        Ok(self.finish_product(&x, &y, bundles, level, rescaled))
+        self.spend(&x, || x.params.tensor_cost(x.level))?;
+        let product = self.finish_product(&x, &y, bundles, level, rescaled);
+        self.switched(&x.params, product, Operation::Multiply, x.level, x.params.step_product(x.level))
     }
 
     /// `x * x`, relinearised, not yet rescaled.
@@ -475,6 +624,9 @@ impl Evaluator {
         self.check(x)?;
         let (level, scale) = self.rescaled(x, x.level, x.scale)?;
         let division = x.params.chain().rescale_division(x.level)?;
-        x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))
+        self.spend(x, || x.params.rescale_cost(x.level, x.params.rank() + 1))?;
+        let rescaled = x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))?;
+        let error = entry_error(&rescaled, rescaled.params.noise_model().rounding());
+        Ok(rescaled.estimated(|own| own.with_error(error)))
     }
 }

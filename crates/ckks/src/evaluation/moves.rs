@@ -46,7 +46,7 @@ impl Evaluator {
         }
         let keys = self.keys_for(&x.params, x, REDUCTION, Operation::ReduceRank(rank), x.level)?;
         let bundles = keys.iter().flat_map(|keys| x.bundles.iter().map(|bundle| keys.apply(bundle))).collect::<Result<_, _>>()?;
-        Ok(x.moved(&target, bundles))
+        self.switched(&x.params, x.moved(&target, bundles), Operation::ReduceRank(rank), x.level, 1.0)
     }
 
     /// The same array at rank 1 and the degree that has the same dimension; where the rank is not a power of two, its odd part remains.
@@ -76,7 +76,7 @@ impl Evaluator {
             // The trace multiplies by the gap; its inverse comes first, exactly.
             let gap = (target.degree() / from.degree) as u64;
             let inverse: Vec<u64> = embedded.basis().indices().iter().map(|&i| ring.moduli()[i].inverse(gap).unwrap_or(0)).collect();
-            embedded.polys_mut().for_each(|poly| poly.mul_constants_assign(&inverse));
+            embedded.mul_constants_assign(&inverse);
             for keys in rotations.iter().flatten() {
                 let rotated = keys.apply(&embedded)?;
                 embedded.add_assign(&rotated)?;
@@ -85,7 +85,8 @@ impl Evaluator {
         };
         // On a dry run there are no bundles, and no keys.
         let bundles = x.bundles.iter().map(convert).collect::<Result<_, CkksError>>()?;
-        Ok(x.moved(&target, bundles))
+        let steps = trace_steps(from.degree, target.degree());
+        steps.into_iter().try_fold(x.moved(&target, bundles), |y, step| self.switched(&target, y, Operation::Rotate(step), x.level, 1.0))
     }
 
     /// The same array at rank `rank` and the degree that has the same dimension. No key: it is a rearrangement. Noise of the other coefficients is

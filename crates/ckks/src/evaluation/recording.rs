@@ -1,28 +1,78 @@
-//! What a dry run writes down: the operations that need keys, and how often each key is used.
+//! What a dry run writes down: operations that need keys, how often each key is used, cost by stage, memory.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use clathrate_lattice::Level;
 
-use crate::keys::{KeyAddress, KeyNeeds, Operation, Reach};
+use crate::arrays::memory::MemoryMeter;
+use crate::error::CkksError;
+use crate::keys::{Cost, KeyAddress, KeyNeeds, KeyRequirements, Operation, Reach};
 use crate::parameters::Params;
 
-/// The keys that a dry run met.
+/// What one stage of a circuit costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageCost {
+    /// Its name; a stage inside another has both names, with a slash between.
+    pub name: String,
+    /// Unit operations and predicted time, one thread.
+    pub cost: Cost,
+}
+
+/// What a dry run met.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
     needs: KeyNeeds,
     uses: BTreeMap<(KeyAddress, Level), usize>,
+    /// In the order in which they were first entered.
+    stages: Vec<StageCost>,
+    /// Names of the stages that are open.
+    open: Vec<String>,
+    meter: Arc<MemoryMeter>,
 }
+
+/// Name of the stage that operations outside any stage belong to.
+const NO_STAGE: &str = "operations";
 
 impl Recording {
     /// Writes down `operation` on `bundles` bundles at the shape of `params`; `root` is the shape that the needs are stated for.
-    pub(crate) fn write(&mut self, root: &Params, params: &Params, operation: Operation, level: Level, bundles: usize) {
+    pub(crate) fn write(
+        &mut self,
+        root: &Params,
+        params: &Params,
+        operation: Operation,
+        level: Level,
+        bundles: usize,
+    ) -> Result<(), CkksError> {
         let need = |needs: KeyNeeds| needs.operation(operation, Reach::Level(level.0));
         let needs = std::mem::take(&mut self.needs);
         self.needs = if params == root { need(needs) } else { needs.relative(params.shape(), &need(KeyNeeds::new())) };
         for key in params.full_route(operation, level).iter().flat_map(crate::keys::route::Route::keys) {
             *self.uses.entry((key, level)).or_default() += bundles;
         }
+        self.spend(params.operation_cost(operation, level)?.times(bundles as f64));
+        Ok(())
+    }
+
+    /// Adds `cost` to the stage that is open.
+    pub(crate) fn spend(&mut self, cost: Cost) {
+        let name = if self.open.is_empty() { NO_STAGE.to_owned() } else { self.open.join("/") };
+        match self.stages.iter_mut().find(|stage| stage.name == name) {
+            Some(stage) => stage.cost += cost,
+            None => self.stages.push(StageCost { name, cost }),
+        }
+    }
+
+    pub(crate) fn enter(&mut self, name: &str) {
+        self.open.push(name.to_owned());
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.open.pop();
+    }
+
+    pub(crate) fn meter(&self) -> &Arc<MemoryMeter> {
+        &self.meter
     }
 
     /// The operations, each at the highest level it is used at.
@@ -31,8 +81,36 @@ impl Recording {
         &self.needs
     }
 
+    /// The keys by name, each with the highest level it must serve.
+    ///
+    /// # Errors
+    /// As [`Params::required_keys`].
+    pub fn keys(&self, params: &Params) -> Result<KeyRequirements, CkksError> {
+        params.required_keys(&self.needs)
+    }
+
     /// How often each key is used at each level, by the route that a complete key set gives.
     pub fn uses(&self) -> impl Iterator<Item = (KeyAddress, Level, usize)> {
         self.uses.iter().map(|(&(key, level), &count)| (key, level, count))
+    }
+
+    /// Cost by stage, in the order of the circuit.
+    #[must_use]
+    pub fn stages(&self) -> &[StageCost] {
+        &self.stages
+    }
+
+    /// Cost of the whole.
+    #[must_use]
+    pub fn cost(&self) -> Cost {
+        let mut sum = Cost::default();
+        self.stages.iter().for_each(|stage| sum += stage.cost);
+        sum
+    }
+
+    /// The most bytes that arrays took at once; keys and the scratch memory of single operations are not among them.
+    #[must_use]
+    pub fn peak_array_bytes(&self) -> usize {
+        self.meter.peak()
     }
 }

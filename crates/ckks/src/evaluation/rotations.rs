@@ -1,11 +1,12 @@
 //! Rotations and conjugation of the slots. Several rotations of one ciphertext share its decomposition (hoisting).
 
+use clathrate_arith::GaloisElement;
 use clathrate_lattice::{Bundle, Eval, SwitchKey};
 
 use super::evaluator::{Evaluator, check_slots};
 use crate::arrays::Ciphertext;
 use crate::error::CkksError;
-use crate::keys::{Found, HeldKey, Operation};
+use crate::keys::{Found, HeldKey, KeyName, Operation};
 
 /// How errors call them.
 const ROTATION: &str = "a rotation";
@@ -47,8 +48,11 @@ impl Evaluator {
             }
         };
         let found = steps.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-        if x.is_symbol() || found.iter().all(|found| matches!(found, Some(Found::Nothing))) {
+        if found.iter().all(|found| matches!(found, Some(Found::Nothing))) {
             return Ok(vec![x.clone(); steps.len()]);
+        }
+        if x.is_symbol() {
+            return self.rotated_symbols(x, steps);
         }
         let found: Vec<Found<'_>> = found.into_iter().flatten().collect();
         let switcher = x.params.switcher()?;
@@ -69,6 +73,24 @@ impl Evaluator {
         Ok(rotated.into_iter().map(|bundles| x.with(bundles, x.level, x.scale)).collect())
     }
 
+    /// The symbols of several rotations: each costs a switch, and those that take one share their decomposition.
+    fn rotated_symbols(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
+        let (period, slots) = (x.layout()?.capacity as i64, x.params.slot_count() as i64);
+        let moving: Vec<i64> = steps.iter().copied().filter(|steps| steps.rem_euclid(period) != 0).collect();
+        let name = |steps: i64| KeyName::Automorphism(GaloisElement::rotation(steps.rem_euclid(slots), x.params.degree()));
+        for &steps in moving.iter().skip(1) {
+            self.spend(x, || Ok(x.params.key_definition(name(steps))?.decomposition_cost(x.level)?.times(-1.0)))?;
+        }
+        let rotated = |&steps: &i64| {
+            if steps.rem_euclid(period) == 0 {
+                Ok(x.clone())
+            } else {
+                self.switched(&x.params, x.clone(), Operation::Rotate(steps), x.level, 1.0)
+            }
+        };
+        steps.iter().map(rotated).collect()
+    }
+
     /// The complex conjugate of every entry.
     ///
     /// # Errors
@@ -78,7 +100,7 @@ impl Evaluator {
         x.params.switcher()?;
         let keys = self.keys_for(&x.params, x, "conjugation", Operation::Conjugate, x.level)?;
         let bundles = keys.iter().flat_map(|keys| x.bundles.iter().map(|bundle| keys.apply(bundle)));
-        Ok(x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale))
+        self.switched(&x.params, x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale), Operation::Conjugate, x.level, 1.0)
     }
 }
 

@@ -15,12 +15,15 @@
 //! | 72..80 | length of the whole file in bytes |
 //! | 80..96 | zero |
 //! | 96..128 | BLAKE3 of bytes 0..96, the metadata with its padding, and the section table |
-//! | 128.. | metadata: JSON in UTF-8, at least one byte, padded |
+//! | 128.. | metadata: JSON in UTF-8, at least one byte, padded; see below |
 //! | .. | the sections in the order of the table, each padded |
 //! | last 64 * sections | the section table: per section name (16 bytes ASCII, zero-filled), offset, length, BLAKE3 of its bytes |
 //!
 //! The table is last so that a file is written in one pass; its place follows from the file's length. Offsets are stated and must be
 //! exactly what the lengths imply, so sections can neither overlap nor leave room for hidden bytes.
+//!
+//! Metadata that begins with `{"parameters":"NAME"` names the parameter set; the fields that follow describe the contents. The name
+//! serves messages: the digest decides whether parameters fit. A file without the field is read like any other.
 
 use std::fmt;
 
@@ -95,10 +98,12 @@ impl fmt::Display for FileKind {
 }
 
 /// What each file states about itself before anything else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLabel {
     /// What the file holds.
     pub kind: FileKind,
+    /// Name of the parameters under which it was made; `None` in files that do not state one. Stored as the first field of the metadata.
+    pub parameter_name: Option<String>,
     /// Digest of the parameters under which it was made.
     pub parameter_digest: [u8; 32],
     /// Whether those parameters are marked insecure.
@@ -106,15 +111,15 @@ pub struct FileLabel {
 }
 
 /// The fixed header, less its checksum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
-    pub label: FileLabel,
+#[derive(Debug)]
+pub(super) struct Header<'a> {
+    pub label: &'a FileLabel,
     pub metadata_bytes: u64,
     pub section_count: u64,
     pub total_bytes: u64,
 }
 
-impl Header {
+impl Header<'_> {
     pub fn encode(&self) -> [u8; CHECKED_HEADER_BYTES] {
         let mut bytes = [0; CHECKED_HEADER_BYTES];
         bytes[0..8].copy_from_slice(&MAGIC);
@@ -156,8 +161,8 @@ impl RawHeader {
         }
     }
 
-    /// The label, once the checksum is known to fit.
-    pub fn label(&self) -> Result<FileLabel, FileError> {
+    /// The label, once the checksum is known to fit; `parameter_name` is what the metadata state.
+    pub fn label(&self, parameter_name: Option<String>) -> Result<FileLabel, FileError> {
         let Some(kind) = FileKind::from_number(self.kind) else {
             return Err(FileError::UnknownKind { found: self.kind, newest: FileKind::ALL.len() as u32 });
         };
@@ -167,7 +172,8 @@ impl RawHeader {
         if let Some(&found) = self.reserved.iter().find(|&&word| word != 0) {
             return Err(FileError::Malformed { what: "a reserved word of the header", found, expected: 0 });
         }
-        Ok(FileLabel { kind, parameter_digest: self.parameter_digest, insecure: self.flags & FLAG_INSECURE != 0 })
+        let insecure = self.flags & FLAG_INSECURE != 0;
+        Ok(FileLabel { kind, parameter_name, parameter_digest: self.parameter_digest, insecure })
     }
 }
 

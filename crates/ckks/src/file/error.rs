@@ -1,8 +1,10 @@
 //! What can go wrong with a file; each error names the numbers and the remedy.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clathrate_arith::text::counted;
 use thiserror::Error;
 
 use super::container::FileKind;
@@ -22,7 +24,7 @@ pub enum FileError {
         supported: u32,
     },
     /// The file ends early.
-    #[error("the file is truncated: it should have {expected} bytes but has {found}; copy or write it again")]
+    #[error("the file is truncated: it should have {} but has {found}; copy or write it again", counted(*expected, "byte"))]
     Truncated {
         /// The length that the header states, or that a header needs.
         expected: u64,
@@ -30,7 +32,7 @@ pub enum FileError {
         found: u64,
     },
     /// The file goes on after its end.
-    #[error("the file has {} bytes after its end ({found} instead of {expected}); copy or write it again", found - expected)]
+    #[error("the file has {} after its end ({found} instead of {expected}); copy or write it again", counted(found - expected, "byte"))]
     TrailingBytes {
         /// The length that the header states.
         expected: u64,
@@ -78,16 +80,12 @@ pub enum FileError {
         found: FileKind,
     },
     /// A file made under other parameters.
-    #[error(
-        "the file was made with parameters {}, but these are {}: use the parameters it was made with",
-        short_hex(found),
-        short_hex(expected)
-    )]
+    #[error("the file was made for parameters {found}, these are {expected}: use the parameters it was made with")]
     WrongParameters {
-        /// Digest of the parameters in use.
-        expected: [u8; 32],
-        /// Digest in the file.
-        found: [u8; 32],
+        /// The parameters in use.
+        expected: ParameterId,
+        /// The parameters that the file states.
+        found: ParameterId,
     },
     /// A size above the format's limit.
     #[error("{what} is {value}, above the limit of {limit}: the file is corrupted, or must be split")]
@@ -100,7 +98,7 @@ pub enum FileError {
         limit: u64,
     },
     /// A section that the reader needs is absent.
-    #[error("the file has no section `{name}` ({count} others): it was written for something else")]
+    #[error("the file has no section `{name}`, but {}: it was written for something else", counted(*count, "other"))]
     MissingSection {
         /// The section.
         name: String,
@@ -120,7 +118,7 @@ pub enum FileError {
         name: String,
     },
     /// A section's length is not what was asked for or announced.
-    #[error("section `{name}` has {found} bytes, expected {expected}")]
+    #[error("section `{name}` has {}, expected {expected}", counted(*found, "byte"))]
     SectionLength {
         /// The section.
         name: String,
@@ -130,7 +128,7 @@ pub enum FileError {
         found: u64,
     },
     /// A section asked for as words does not have a whole number of them.
-    #[error("section `{name}` has {bytes} bytes, not a whole number of 8-byte words")]
+    #[error("section `{name}` has {}, not a whole number of 8-byte words", counted(*bytes, "byte"))]
     NotWords {
         /// The section.
         name: String,
@@ -144,7 +142,7 @@ pub enum FileError {
         reason: String,
     },
     /// A number of residues that does not fit degree and moduli.
-    #[error("expected {expected} residues ({rows} rows of {degree}), found {found}")]
+    #[error("expected {} ({} of {degree}), found {found}", counted(*expected, "residue"), counted(*rows, "row"))]
     ResidueCount {
         /// Rows * degree.
         expected: u64,
@@ -191,6 +189,29 @@ pub enum FileError {
 impl FileError {
     pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
         Self::Io { path: path.to_path_buf(), action, source }
+    }
+}
+
+/// Most characters of a parameter set's name that a message repeats.
+const NAME_LIMIT: usize = 64;
+
+/// A parameter set as messages name it: its name, which need not be unique, and its digest, which is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterId {
+    /// The name, if it is known.
+    pub name: Option<String>,
+    /// The digest.
+    pub digest: [u8; 32],
+}
+
+impl fmt::Display for ParameterId {
+    /// `"n14" (digest 0123456789abcdef)`. Control characters of the name are escaped, since it may come from a file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digest = short_hex(&self.digest);
+        let Some(name) = &self.name else { return write!(f, "without a name (digest {digest})") };
+        let shown: String = name.chars().take(NAME_LIMIT).collect();
+        let cut = if shown.len() < name.len() { "..." } else { "" };
+        write!(f, "{shown:?}{cut} (digest {digest})")
     }
 }
 

@@ -1,17 +1,23 @@
-//! Files: versioned, checksummed, bound to a parameter set, readable in place.
+//! Files: versioned, checksummed, bound to a parameter set.
 //!
-//! [`container`] states the format, [`writer`] makes files (and the same bytes in memory), [`reader`] checks them. What the sections mean
-//! is the business of each type: it implements [`Stored`] with a metadata struct (shape, level, scale) and its sections of words, and
-//! reads itself back with a [`FileReader`] and its parameters.
+//! [`container`] states the format, [`writer`] makes files (and the same bytes in memory), [`reader`] checks them; [`output`] puts a
+//! finished file under its name. What the sections mean is the business of each type: it implements [`Stored`] with a metadata struct
+//! (shape, level, scale) and its sections of words, and reads itself back with a [`FileReader`] and its parameters.
 //!
 //! Reading trusts nothing: lengths are compared with the bytes present before anything is allocated, each bit of a file is covered by
-//! the magic, a checksum or a rule that it be zero, and residues are compared with their moduli by [`check_residues`]. Checksums find
-//! accidents; they do not authenticate, so a file from a stranger is as trustworthy as the stranger.
+//! the magic, a checksum or a rule that it be zero, sections are copied out of the file before they are checked, and residues are compared
+//! with their moduli by [`check_residues`]. Checksums find accidents; they do not authenticate, so a file from a stranger is as trustworthy
+//! as the stranger.
 
+mod backing;
 pub mod container;
 pub mod error;
+mod metadata;
+pub mod output;
+mod partial;
 pub mod reader;
 pub mod residues;
+mod target;
 pub mod writer;
 
 use std::fs::File;
@@ -21,10 +27,12 @@ use std::path::Path;
 use serde::Serialize;
 
 pub use container::{FileKind, FileLabel, SectionInfo};
-pub use error::FileError;
-pub use reader::{FileReader, Section};
+pub use error::{FileError, ParameterId};
+pub use output::OutputFile;
+pub use reader::{FileReader, OpenOptions, Section};
 pub use residues::check_residues;
-pub use writer::{AtomicFile, FileWriter, MemoryFile};
+pub use target::leads_to_stdout;
+pub use writer::{FileWriter, MemoryFile};
 
 /// A value with a file form: label, metadata and sections.
 ///
@@ -45,7 +53,8 @@ pub trait Stored {
     /// Those of the writer, passed on.
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError>;
 
-    /// Writes the value to `path`, which it replaces at once or not at all; the file's length in bytes. A secret key there is not replaced.
+    /// Writes the value to `path`; the file's length in bytes. A regular file there is replaced at once or not at all, a pipe or a device
+    /// is streamed to, see [`OutputFile`]. A secret key there is not replaced.
     ///
     /// # Errors
     /// [`FileError::SecretKeyInTheWay`]; those of [`FileWriter::create`] and [`FileWriter::finish`].

@@ -1,82 +1,67 @@
-//! Reads the container of [`container`](super::container) in place, trusting nothing.
+//! Reads the container of [`container`](super::container), trusting nothing.
 //!
-//! Opening checks everything but the sections' own bytes; those are hashed when first asked for. Nothing is allocated by a length that
-//! the file merely claims: each is compared with the bytes present first.
+//! Opening checks everything but the sections' own bytes; a section is read and hashed when it is asked for. Nothing is allocated by a
+//! length that the file merely claims: each is compared with the bytes present first.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clathrate_arith::mapped::{self, AlignedBytes, MappedFile};
-use serde::de::{DeserializeOwned, IgnoredAny};
+use clathrate_arith::mapped::{self, AlignedBytes};
+use serde::de::DeserializeOwned;
 
+use super::backing::{Backing, Bytes, OpenedFile, part};
 use super::container::{
     CHECKED_HEADER_BYTES, FORMAT_VERSION, FileKind, FileLabel, HEADER_BYTES, MAGIC, METADATA_LIMIT_BYTES, RawHeader, SECTION_LIMIT,
     SectionInfo, TABLE_ENTRY_BYTES, VERSION_END, aligned, encode_name, name_is_valid, u32_at,
 };
-use super::error::FileError;
+use super::error::{FileError, ParameterId};
+use super::metadata::Metadata;
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// Map the file into memory instead of copying its sections: nothing is copied, and other processes share the pages.
+    ///
+    /// Only for files that no other program can change. A program that shortens a mapped file kills this process (SIGBUS on Unix) at the
+    /// next access, and a program that writes to it changes bytes that were already checked.
+    pub trusted_map: bool,
+}
 
 /// A checked container: its label, its metadata, and its sections on request.
 #[derive(Debug)]
 pub struct FileReader<'a> {
     backing: Backing<'a>,
     label: FileLabel,
-    metadata: String,
+    metadata: Metadata,
     sections: Vec<SectionInfo>,
     /// Indices of `sections`, sorted by name.
     by_name: Vec<u32>,
-    /// Which sections have already had their checksum compared.
+    /// Which sections, of those that cannot change, have already had their checksum compared.
     verified: Vec<AtomicBool>,
 }
 
-#[derive(Debug)]
-enum Backing<'a> {
-    Mapped(MappedFile),
-    Memory(AlignedBytes),
-    Borrowed(&'a [u8]),
-}
-
-impl Backing<'_> {
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Mapped(map) => map,
-            Self::Memory(memory) => memory,
-            Self::Borrowed(bytes) => bytes,
-        }
-    }
-}
-
 impl FileReader<'static> {
-    /// Opens and maps the file at `path`; where it cannot be mapped, reads it.
+    /// Opens the file at `path` and reads all but the sections, which are copied into memory when asked for.
     ///
-    /// The caveat of [`MappedFile`] holds: the file must not be changed in place meanwhile (being replaced is harmless). For a file that
-    /// others may write to, use [`FileReader::read`].
+    /// A program that changes the file meanwhile causes an error, not a fault. (A file that is replaced by another of its name is not
+    /// changed: the reader keeps the old one.)
     ///
     /// # Errors
     /// `Io`, or what is wrong with the file; see [`FileReader::from_bytes`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        let path = path.as_ref();
-        let file = open_regular(path)?;
-        match MappedFile::map(&file) {
-            Ok(map) => Self::parse(Backing::Mapped(map)),
-            Err(_) => Self::read_open(file, path),
-        }
+        Self::open_with(path, OpenOptions::default())
     }
 
-    /// Reads the file at `path` into memory, which grows with the bytes actually read.
+    /// As [`FileReader::open`], by `options`.
     ///
     /// # Errors
     /// As [`FileReader::open`].
-    pub fn read(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        let path = path.as_ref();
-        Self::read_open(open_regular(path)?, path)
-    }
-
-    fn read_open(mut file: File, path: &Path) -> Result<Self, FileError> {
-        let memory = AlignedBytes::read_from(&mut file, u64::MAX).map_err(|source| FileError::io(path, "read", source))?;
-        Self::parse(Backing::Memory(memory))
+    pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self, FileError> {
+        let opened = OpenedFile::open(path.as_ref())?;
+        Self::parse(if options.trusted_map { opened.mapped() } else { Backing::Opened(opened) })
     }
 
     /// Reads a container from a pipe or another stream that ends after it, refusing more than `limit_bytes`.
@@ -100,9 +85,8 @@ impl<'a> FileReader<'a> {
     }
 
     fn parse(backing: Backing<'a>) -> Result<Self, FileError> {
-        let bytes = backing.bytes();
-        let total = bytes.len() as u64;
-        let header = header_of(bytes)?;
+        let total = backing.length();
+        let header = header_of(&backing.bytes(0..total.min(HEADER_BYTES as u64))?)?;
         let raw = RawHeader::decode(&header);
         if total < raw.total_bytes {
             return Err(FileError::Truncated { expected: raw.total_bytes, found: total });
@@ -111,13 +95,15 @@ impl<'a> FileReader<'a> {
             return Err(FileError::TrailingBytes { expected: raw.total_bytes, found: total });
         }
         let extent = Extent::of(&raw, total)?;
-        // Copied before it is hashed: what is parsed below is what was checked, whatever happens to a mapped file meanwhile.
-        let metadata = bytes[HEADER_BYTES..extent.metadata_end].to_vec();
-        let sections: Vec<SectionInfo> = bytes[extent.table_start..].chunks_exact(TABLE_ENTRY_BYTES).map(SectionInfo::decode).collect();
+        // Copied before they are hashed: what is parsed below is what was checked, whatever happens to the file meanwhile.
+        let metadata = backing.bytes(HEADER_BYTES as u64..extent.metadata_end)?.to_vec();
+        let padding = backing.bytes(extent.metadata_end..extent.sections_start)?.to_vec();
+        let sections: Vec<SectionInfo> =
+            backing.bytes(extent.table_start..total)?.chunks_exact(TABLE_ENTRY_BYTES).map(SectionInfo::decode).collect();
         let mut hasher = blake3::Hasher::new();
         hasher.update(&header[..CHECKED_HEADER_BYTES]);
         hasher.update(&metadata);
-        hasher.update(&bytes[extent.metadata_end..extent.sections_start]);
+        hasher.update(&padding);
         sections.iter().for_each(|section| {
             hasher.update(&section.encode());
         });
@@ -125,14 +111,13 @@ impl<'a> FileReader<'a> {
             return Err(FileError::HeaderCorrupted { reason: "its checksum does not fit" });
         }
         // From here on the header is as its writer meant it; what breaks the format now is no accident.
-        let label = raw.label()?;
-        let metadata = String::from_utf8(metadata).map_err(|error| FileError::Metadata { reason: error.to_string() })?;
-        // Well-formed JSON holds no raw control characters, so the text can be printed.
-        parse_metadata::<IgnoredAny>(&metadata)?;
-        if let Some(&byte) = bytes[extent.metadata_end..extent.sections_start].iter().find(|&&byte| byte != 0) {
+        let mut label = raw.label(None)?;
+        let (metadata, parameter_name) = Metadata::parse(metadata)?;
+        label.parameter_name = parameter_name;
+        if let Some(&byte) = padding.iter().find(|&&byte| byte != 0) {
             return Err(FileError::Malformed { what: "a byte of padding after the metadata", found: u64::from(byte), expected: 0 });
         }
-        check_sections(&sections, bytes, &extent)?;
+        check_sections(&sections, &backing, &extent)?;
         let by_name = index_by_name(&sections)?;
         let verified = sections.iter().map(|_| AtomicBool::new(false)).collect();
         Ok(Self { backing, label, metadata, sections, by_name, verified })
@@ -147,7 +132,7 @@ impl<'a> FileReader<'a> {
     /// The length of the whole file in bytes.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
-        self.backing.bytes().len() as u64
+        self.backing.length()
     }
 
     /// The section table, in the order of the file.
@@ -165,37 +150,50 @@ impl<'a> FileReader<'a> {
         if found == expected { Ok(()) } else { Err(FileError::WrongKind { expected, found }) }
     }
 
-    /// Refuses a file made under other parameters.
+    /// Refuses a file made under other parameters. Digests decide; names serve the message.
     ///
     /// # Errors
     /// `WrongParameters`.
-    pub fn expect_digest(&self, expected: &[u8; 32]) -> Result<(), FileError> {
-        let found = self.label.parameter_digest;
-        if found == *expected { Ok(()) } else { Err(FileError::WrongParameters { expected: *expected, found }) }
+    pub fn expect_parameters(&self, expected: &ParameterId) -> Result<(), FileError> {
+        let FileLabel { parameter_digest: digest, parameter_name, .. } = &self.label;
+        if *digest == expected.digest {
+            return Ok(());
+        }
+        let found = ParameterId { name: parameter_name.clone(), digest: *digest };
+        Err(FileError::WrongParameters { expected: expected.clone(), found })
     }
 
-    /// The metadata as stored: JSON text.
+    /// The metadata as stored: JSON text, the name of the parameters included.
     #[must_use]
     pub fn metadata_text(&self) -> &str {
-        &self.metadata
+        self.metadata.text()
     }
 
-    /// The metadata as a `T`. Its numbers are claims of the file: compare them with the parameters before allocating by them.
+    /// The metadata as a `T`, without the name of the parameters, which [`FileReader::label`] has. Its numbers are claims of the file:
+    /// compare them with the parameters before allocating by them.
     ///
     /// # Errors
     /// `Metadata` if it does not describe a `T`.
     pub fn metadata<T: DeserializeOwned>(&self) -> Result<T, FileError> {
-        parse_metadata(&self.metadata)
+        self.metadata.description()
     }
 
-    /// The section called `name`, its checksum compared (once per reader).
+    /// The section called `name`, its checksum compared. Of an opened file, it is read anew by each call, into memory of its length.
     ///
     /// # Errors
-    /// `MissingSection`, `SectionCorrupted`.
+    /// `MissingSection`, `SectionCorrupted`; of an opened file `Truncated` if it has become shorter, `Io`.
     pub fn section(&self, name: &str) -> Result<Section<'_>, FileError> {
+        self.checked(self.find(name)?)
+    }
+
+    /// The section called `name`, which must have `expected` bytes.
+    ///
+    /// # Errors
+    /// As [`FileReader::section`]; `SectionLength` for another length, before anything is read or allocated.
+    pub fn section_of_length(&self, name: &str, expected: u64) -> Result<Section<'_>, FileError> {
         let index = self.find(name)?;
-        self.verify(index)?;
-        Ok(Section { info: &self.sections[index], bytes: self.bytes_of(index) })
+        self.expect_length(index, expected)?;
+        self.checked(index)
     }
 
     /// The words of section `name`, of which there must be `expected`.
@@ -204,20 +202,34 @@ impl<'a> FileReader<'a> {
     /// As [`FileReader::section`]; `SectionLength` for another number of words, before anything is read or allocated.
     pub fn words(&self, name: &str, expected: usize) -> Result<Cow<'_, [u64]>, FileError> {
         let index = self.find(name)?;
-        let (found, expected) = (self.sections[index].length, (expected as u64).saturating_mul(8));
-        if found != expected {
-            return Err(FileError::SectionLength { name: name.to_owned(), expected, found });
+        self.expect_length(index, (expected as u64).saturating_mul(8))?;
+        match self.backing.in_place() {
+            Ok(all) => {
+                self.verify(index)?;
+                Ok(words_of(part(all, self.range(index))))
+            }
+            // Straight into words: by way of bytes, they would be in memory twice.
+            Err(opened) => {
+                let words = opened.words(self.range(index).start, expected, |bytes| self.compare(index, blake3::hash(bytes)))?;
+                Ok(Cow::Owned(words))
+            }
         }
-        self.verify(index)?;
-        Section { info: &self.sections[index], bytes: self.bytes_of(index) }.words()
     }
 
-    /// Compares the checksums of all sections.
+    /// Compares the checksums of all sections, in little memory.
     ///
     /// # Errors
-    /// `SectionCorrupted` for the first that does not fit.
+    /// `SectionCorrupted` for the first that does not fit; of an opened file `Truncated` if it has become shorter, `Io`.
     pub fn verify_all(&self) -> Result<(), FileError> {
         (0..self.sections.len()).try_for_each(|index| self.verify(index))
+    }
+
+    /// As [`FileReader::verify_all`], for the section called `name`.
+    ///
+    /// # Errors
+    /// As [`FileReader::verify_all`]; `MissingSection`.
+    pub fn verify_section(&self, name: &str) -> Result<(), FileError> {
+        self.verify(self.find(name)?)
     }
 
     fn find(&self, name: &str) -> Result<usize, FileError> {
@@ -227,30 +239,53 @@ impl<'a> FileReader<'a> {
         Ok(self.by_name[place] as usize)
     }
 
-    fn bytes_of(&self, index: usize) -> &[u8] {
+    /// Where a section lies: within the file's length, as was checked when the file was opened.
+    fn range(&self, index: usize) -> Range<u64> {
         let SectionInfo { offset, length, .. } = self.sections[index];
-        // Both were compared with the length in memory, so they fit usize.
-        &self.backing.bytes()[offset as usize..(offset + length) as usize]
+        offset..offset + length
+    }
+
+    fn expect_length(&self, index: usize, expected: u64) -> Result<(), FileError> {
+        let section = &self.sections[index];
+        if section.length == expected {
+            return Ok(());
+        }
+        Err(FileError::SectionLength { name: section.name().to_owned(), expected, found: section.length })
+    }
+
+    fn compare(&self, index: usize, hash: blake3::Hash) -> Result<(), FileError> {
+        let section = &self.sections[index];
+        if hash != blake3::Hash::from_bytes(section.checksum) {
+            return Err(FileError::SectionCorrupted { name: section.name().to_owned(), reason: "its checksum does not fit" });
+        }
+        Ok(())
     }
 
     fn verify(&self, index: usize) -> Result<(), FileError> {
         if self.verified[index].load(Ordering::Relaxed) {
             return Ok(());
         }
-        let section = &self.sections[index];
-        if blake3::hash(self.bytes_of(index)) != blake3::Hash::from_bytes(section.checksum) {
-            return Err(FileError::SectionCorrupted { name: section.name().to_owned(), reason: "its checksum does not fit" });
-        }
-        self.verified[index].store(true, Ordering::Relaxed);
+        self.compare(index, self.backing.hash(self.range(index))?)?;
+        // The next look at an opened file may find other bytes there.
+        self.verified[index].store(self.backing.in_place().is_ok(), Ordering::Relaxed);
         Ok(())
+    }
+
+    fn checked(&self, index: usize) -> Result<Section<'_>, FileError> {
+        let bytes = self.backing.bytes(self.range(index))?;
+        match &bytes {
+            Bytes::InPlace(_) => self.verify(index)?,
+            Bytes::Copied(copy) => self.compare(index, blake3::hash(copy))?,
+        }
+        Ok(Section { info: &self.sections[index], bytes })
     }
 }
 
 /// One section whose checksum has been compared.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Section<'a> {
     info: &'a SectionInfo,
-    bytes: &'a [u8],
+    bytes: Bytes<'a>,
 }
 
 impl<'a> Section<'a> {
@@ -262,22 +297,19 @@ impl<'a> Section<'a> {
 
     /// Its bytes.
     #[must_use]
-    pub fn bytes(&self) -> &'a [u8] {
-        self.bytes
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
-    /// Its words: in place where the memory allows (always for an opened file on a little-endian machine), else a copy.
+    /// Its words: in place where the memory allows (always for a section of a file on a little-endian machine), else a copy.
     ///
     /// # Errors
     /// `NotWords` if it ends inside a word.
-    pub fn words(&self) -> Result<Cow<'a, [u64]>, FileError> {
+    pub fn words(&self) -> Result<Cow<'_, [u64]>, FileError> {
         if !self.bytes.len().is_multiple_of(8) {
             return Err(FileError::NotWords { name: self.info.name().to_owned(), bytes: self.bytes.len() as u64 });
         }
-        Ok(match mapped::little_endian_words(self.bytes) {
-            Ok(words) => Cow::Borrowed(words),
-            Err(_) => Cow::Owned(words_in(self.bytes).collect()),
-        })
+        Ok(words_of(&self.bytes))
     }
 
     /// Copies its words to `target`, which must have exactly their number.
@@ -289,29 +321,21 @@ impl<'a> Section<'a> {
         if expected != found {
             return Err(FileError::SectionLength { name: self.info.name().to_owned(), expected, found });
         }
-        target.iter_mut().zip(words_in(self.bytes)).for_each(|(target, word)| *target = word);
+        target.iter_mut().zip(words_in(&self.bytes)).for_each(|(target, word)| *target = word);
         Ok(())
     }
 }
 
-fn parse_metadata<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {
-    serde_json::from_str(text).map_err(|error| FileError::Metadata { reason: error.to_string() })
+/// Whole words, in place where possible.
+fn words_of(bytes: &[u8]) -> Cow<'_, [u64]> {
+    match mapped::little_endian_words(bytes) {
+        Ok(words) => Cow::Borrowed(words),
+        Err(_) => Cow::Owned(words_in(bytes).collect()),
+    }
 }
 
 fn words_in(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word))
-}
-
-/// Opens `path` for reading unless it is a folder, a pipe or a device: opening a pipe would wait for its writer.
-fn open_regular(path: &Path) -> Result<File, FileError> {
-    let about = std::fs::metadata(path).map_err(|source| FileError::io(path, "open", source))?;
-    if about.is_dir() {
-        return Err(FileError::io(path, "read", io::ErrorKind::IsADirectory.into()));
-    }
-    if !about.is_file() {
-        return Err(FileError::io(path, "read", io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
-    }
-    File::open(path).map_err(|source| FileError::io(path, "open", source))
 }
 
 /// The header, once magic and version are ours.
@@ -334,9 +358,9 @@ fn header_of(bytes: &[u8]) -> Result<[u8; HEADER_BYTES], FileError> {
 
 /// Where the parts lie, from the header's lengths; all within the bytes present.
 struct Extent {
-    metadata_end: usize,
-    sections_start: usize,
-    table_start: usize,
+    metadata_end: u64,
+    sections_start: u64,
+    table_start: u64,
 }
 
 impl Extent {
@@ -354,15 +378,14 @@ impl Extent {
         let Some(table_start) = table_start else {
             return Err(FileError::HeaderCorrupted { reason: "metadata and section table do not fit the file's length" });
         };
-        // At most `total`, which is the length of a slice.
-        Ok(Self { metadata_end: metadata_end as usize, sections_start: sections_start as usize, table_start: table_start as usize })
+        Ok(Self { metadata_end, sections_start, table_start })
     }
 }
 
 /// Checks names, and that the sections fill the space before the table exactly, gaps zero.
-fn check_sections(sections: &[SectionInfo], bytes: &[u8], extent: &Extent) -> Result<(), FileError> {
-    let table_start = extent.table_start as u64;
-    let mut position = extent.sections_start as u64;
+fn check_sections(sections: &[SectionInfo], backing: &Backing<'_>, extent: &Extent) -> Result<(), FileError> {
+    let table_start = extent.table_start;
+    let mut position = extent.sections_start;
     for section in sections {
         if !name_is_valid(&section.name) {
             return Err(FileError::InvalidSectionName { name: String::from_utf8_lossy(&section.name).into_owned() });
@@ -378,7 +401,7 @@ fn check_sections(sections: &[SectionInfo], bytes: &[u8], extent: &Extent) -> Re
         let Some(next) = aligned(end).filter(|&next| next <= table_start) else {
             return Err(FileError::Malformed { what: "the end of the sections", found: end, expected: table_start });
         };
-        if bytes[end as usize..next as usize].iter().any(|&byte| byte != 0) {
+        if end < next && backing.bytes(end..next)?.iter().any(|&byte| byte != 0) {
             let name = section.name().to_owned();
             return Err(FileError::SectionCorrupted { name, reason: "the padding after it is not zero" });
         }

@@ -1,7 +1,4 @@
 //! Writes the container of [`container`](super::container), to a file or to memory, in one pass.
-//!
-//! A file is written under a temporary name in the same folder and renamed when complete: its final name shows the old contents or the
-//! new, never a part.
 
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
@@ -9,37 +6,17 @@ use std::path::{Path, PathBuf};
 
 use clathrate_arith::mapped;
 use serde::Serialize;
-use tempfile::NamedTempFile;
 
 use super::container::{
-    FileKind, FileLabel, HEADER_BYTES, Header, METADATA_LIMIT_BYTES, SECTION_ALIGNMENT, SECTION_LIMIT, SECTION_NAME_BYTES, SectionInfo,
-    TABLE_ENTRY_BYTES, aligned, encode_name,
+    FileKind, FileLabel, HEADER_BYTES, Header, SECTION_ALIGNMENT, SECTION_LIMIT, SECTION_NAME_BYTES, SectionInfo, TABLE_ENTRY_BYTES,
+    aligned, encode_name,
 };
 use super::error::FileError;
+use super::metadata;
+use super::output::OutputFile;
 
 /// Bytes gathered before a streamed section is hashed and written.
 const STREAM_BUFFER_BYTES: usize = 64 * 1024;
-
-/// A file under a temporary name, to be renamed when it is complete.
-#[derive(Debug)]
-pub struct AtomicFile {
-    temporary: NamedTempFile,
-}
-
-impl Write for AtomicFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.temporary.as_file_mut().write(bytes)
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        self.temporary.as_file_mut().flush()
-    }
-}
-
-impl Seek for AtomicFile {
-    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
-        self.temporary.as_file_mut().seek(position)
-    }
-}
 
 /// Memory that is written like a file.
 pub type MemoryFile = Cursor<Vec<u8>>;
@@ -48,9 +25,9 @@ pub type MemoryFile = Cursor<Vec<u8>>;
 ///
 /// Dropped before `finish`, or after an error, it leaves nothing behind.
 #[derive(Debug)]
-pub struct FileWriter<W: Write + Seek = AtomicFile> {
+pub struct FileWriter<W: Write + Seek = OutputFile> {
     target: W,
-    /// The final name, for messages and for the rename; a placeholder in memory.
+    /// The final name, for messages; a placeholder in memory.
     path: PathBuf,
     label: FileLabel,
     metadata: Vec<u8>,
@@ -60,36 +37,28 @@ pub struct FileWriter<W: Write + Seek = AtomicFile> {
     failed: bool,
 }
 
-impl FileWriter<AtomicFile> {
-    /// Begins a file that will appear as `path` when finished, replacing what is there.
+impl FileWriter<OutputFile> {
+    /// Begins a file that will appear as `path` when finished, replacing what is there; [`OutputFile`] says how.
     ///
     /// A [`FileKind::SecretKey`] is readable by its owner only (on Unix).
     ///
     /// # Errors
-    /// `Io` if the folder cannot be written to or `path` is a folder; `Metadata` or `TooLarge` if the metadata cannot be stored.
+    /// Those of [`OutputFile::create`]; `Metadata` or `TooLarge` if the metadata cannot be stored.
     pub fn create(path: impl AsRef<Path>, label: FileLabel, metadata: &impl Serialize) -> Result<Self, FileError> {
         let path = path.as_ref();
-        let metadata = encode_metadata(metadata)?;
-        if path.is_dir() {
-            return Err(FileError::io(path, "write", io::ErrorKind::IsADirectory.into()));
-        }
-        if path.file_name().is_none() {
-            return Err(FileError::io(path, "write", io::ErrorKind::InvalidInput.into()));
-        }
-        let temporary = temporary_beside(path, label.kind).map_err(|source| FileError::io(path, "create a file beside", source))?;
-        Self::begin(AtomicFile { temporary }, path.to_path_buf(), label, metadata)
+        let metadata = metadata::encode(metadata, label.parameter_name.as_deref())?;
+        let target = OutputFile::create(path, label.kind == FileKind::SecretKey)?;
+        Self::begin(target, path.to_path_buf(), label, metadata)
     }
 
-    /// Completes the file, waits until it is on disk and gives it its name; its length in bytes.
+    /// Completes the file; its length in bytes.
     ///
     /// # Errors
-    /// `WriterFailed` after an earlier error; `Io` if the disk or the rename fails. The file at the path is then as it was.
+    /// `WriterFailed` after an earlier error; those of [`OutputFile::commit`].
     pub fn finish(mut self) -> Result<u64, FileError> {
         let total = self.complete()?;
-        let Self { target, path, .. } = self;
-        target.temporary.as_file().sync_all().map_err(|source| FileError::io(&path, "write to disk", source))?;
-        target.temporary.persist(&path).map_err(|failure| FileError::io(&path, "replace", failure.error))?;
-        sync_folder(folder_of(&path)).map_err(|source| FileError::io(&path, "write to disk the folder of", source))?;
+        let committed = self.target.commit()?;
+        debug_assert_eq!(committed, total);
         Ok(total)
     }
 }
@@ -100,7 +69,7 @@ impl FileWriter<MemoryFile> {
     /// # Errors
     /// `Metadata` or `TooLarge` if the metadata cannot be stored.
     pub fn in_memory(label: FileLabel, metadata: &impl Serialize) -> Result<Self, FileError> {
-        let metadata = encode_metadata(metadata)?;
+        let metadata = metadata::encode(metadata, label.parameter_name.as_deref())?;
         Self::begin(Cursor::new(Vec::new()), PathBuf::from("(memory)"), label, metadata)
     }
 
@@ -214,7 +183,7 @@ impl<W: Write + Seek> FileWriter<W> {
         debug_assert_eq!(table.len(), self.sections.len() * TABLE_ENTRY_BYTES);
         self.put(&table)?;
         let header = Header {
-            label: self.label,
+            label: &self.label,
             metadata_bytes: self.metadata.len() as u64,
             section_count: self.sections.len() as u64,
             total_bytes: self.position,
@@ -272,56 +241,11 @@ impl<W: Write> Write for HashingWriter<'_, W> {
     }
 }
 
-fn encode_metadata(metadata: &impl Serialize) -> Result<Vec<u8>, FileError> {
-    let text = serde_json::to_vec(metadata).map_err(|error| FileError::Metadata { reason: error.to_string() })?;
-    if text.len() > METADATA_LIMIT_BYTES {
-        let (value, limit) = (text.len() as u64, METADATA_LIMIT_BYTES as u64);
-        return Err(FileError::TooLarge { what: "the metadata's length in bytes", value, limit });
-    }
-    Ok(text)
-}
-
 /// The zeros between `position` and the next multiple of the alignment.
 fn padding_after(position: u64) -> Vec<u8> {
     let end = aligned(position).unwrap_or(position);
     debug_assert!(end - position < SECTION_ALIGNMENT as u64);
     vec![0; (end - position) as usize]
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
-fn temporary_beside(path: &Path, kind: FileKind) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".clathrate-").suffix(".partial");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // What the umask leaves of the usual mode, as for any other file; nothing for others where the contents are secret.
-        let mode = if kind == FileKind::SecretKey { 0o600 } else { 0o666 };
-        builder.permissions(std::fs::Permissions::from_mode(mode));
-    }
-    #[cfg(not(unix))]
-    let _ = kind;
-    builder.tempfile_in(folder_of(path))
-}
-
-/// Makes the rename itself durable, where folders can be synchronised.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(not(unix)) {
-        return Ok(());
-    }
-    match std::fs::File::open(folder).and_then(|handle| handle.sync_all()) {
-        // Some network file systems cannot, and need not.
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
-        // A folder that may be written to but not read; the rename has happened and its durability is the system's.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
-        other => other,
-    }
 }
 
 #[cfg(test)]
@@ -356,7 +280,7 @@ mod tests {
     }
 
     fn write_until_full(room: usize) -> (Result<(), FileError>, Vec<u8>) {
-        let label = FileLabel { kind: FileKind::Plan, parameter_digest: [0; 32], insecure: false };
+        let label = FileLabel { kind: FileKind::Plan, parameter_name: None, parameter_digest: [0; 32], insecure: false };
         let target = FullDisk { memory: Cursor::new(Vec::new()), room };
         let mut writer = match FileWriter::begin(target, PathBuf::from("full"), label, b"{}".to_vec()) {
             Ok(writer) => writer,

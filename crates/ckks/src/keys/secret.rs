@@ -57,7 +57,17 @@ fn encrypt_with(
         bundles.push(bundle);
     }
     progress(layout.bundles(), layout.bundles());
-    Ok(Ciphertext { params: params.clone(), key_id, shape: shape.to_vec(), encoding, complex: values.is_complex(), level, scale, bundles })
+    Ok(Ciphertext {
+        params: params.clone(),
+        key_id,
+        shape: shape.to_vec(),
+        encoding,
+        complex: values.is_complex(),
+        level,
+        scale,
+        bundles,
+        symbol: None,
+    })
 }
 
 /// The owner's key: encrypts, decrypts, makes the other keys. Never printed, never part of another object.
@@ -271,12 +281,12 @@ impl SecretKey {
             if !progress(index, ciphertext.bundles.len()) {
                 return Err(CkksError::Cancelled);
             }
-            let mut phase = self.phase(&bundle.restrict(&short)?)?;
+            let mut phase = self.phase(bundle, &short)?;
             flood(&mut phase)?;
             let coefficients = match decode_coefficients(&phase, ciphertext.scale, !is_short) {
                 Some(values) => values,
                 None => {
-                    let mut phase = self.phase(bundle)?;
+                    let mut phase = self.phase(bundle, bundle.basis())?;
                     flood(&mut phase)?;
                     decode_coefficients(&phase, ciphertext.scale, true).unwrap_or_default()
                 }
@@ -298,8 +308,9 @@ impl SecretKey {
         Ok(if ciphertext.complex { Values::Complex(complex) } else { Values::Real(real) })
     }
 
-    fn phase(&self, bundle: &Bundle<Eval>) -> Result<Poly<Coeff>, CkksError> {
-        Ok(bundle.phase(&self.secret)?.swap_remove(0).into_coeff())
+    /// The phase of a bundle modulo the primes of `basis`.
+    fn phase(&self, bundle: &Bundle<Eval>, basis: &Basis) -> Result<Poly<Coeff>, CkksError> {
+        Ok(bundle.phase_over(&self.secret, basis)?.swap_remove(0).into_coeff())
     }
 
     /// A public key, which encrypts at any level.
@@ -352,6 +363,7 @@ impl SecretKey {
             level,
             scale: plaintext.scale(),
             bundles: plaintext.messages().iter().map(encrypt).collect::<Result<_, _>>()?,
+            symbol: None,
         })
     }
 }

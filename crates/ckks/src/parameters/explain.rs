@@ -1,13 +1,14 @@
 //! What a parameter set means, in numbers a user can act on.
 
+use clathrate_arith::text::counted;
 use std::fmt;
 
 use clathrate_arith::packing::{VECTOR, packed_bits};
-use clathrate_lattice::security::estimated_bits;
-use clathrate_lattice::{Chain, Gadget, Level};
+use clathrate_lattice::security::{Estimate, estimate, nearest_covered};
+use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution};
 use serde::Serialize;
 
-use super::{Params, SECURITY_BITS};
+use super::{Params, SECURITY_BITS, Segment};
 use crate::shape::ModuleShape;
 
 /// Bytes per mebibyte.
@@ -38,10 +39,16 @@ pub struct Explanation {
     pub log2_qp: f64,
     /// Binary logarithm of the scale at the top level.
     pub log2_scale: f64,
+    /// The segments of the chain, the lowest first.
+    pub segments: Vec<SegmentExplanation>,
+    /// Segments on which repeated products of ciphertexts collapse, and why.
+    pub warnings: Vec<String>,
     /// Digits of a switching key.
     pub digits: usize,
-    /// Estimated bits of security.
+    /// Estimated bits of security, a lower bound; 0 where the security table does not cover the set.
     pub security_bits: f64,
+    /// Where the security table does not cover the set: the nearest combination that it covers.
+    pub nearest_covered: Option<String>,
     /// How the secret is drawn.
     pub secret: String,
     /// MiB of one ciphertext in memory, and of a fresh one in a file (seeded mask).
@@ -62,12 +69,45 @@ pub struct Explanation {
     pub messages: usize,
     /// A ciphertext's size in those of rank 1 and equal dimension: `(1 + 1 / k) / 2`. [dpad-he, sec. 4]
     pub size_of_rlwe: f64,
+    /// Every secret of these parameters, and how secure it is over exactly the moduli that its keys use.
+    pub secrets: Vec<SecretExplanation>,
     /// The temporary rank, if there is one.
     pub temporary: Option<TemporaryExplanation>,
     /// Shapes that reductions of the rank and conversions lead to.
     pub moves: Vec<MoveExplanation>,
     /// What computes.
     pub engine: String,
+}
+
+/// One secret in figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SecretExplanation {
+    /// Its name.
+    pub name: &'static str,
+    /// Module dimension.
+    pub dimension: usize,
+    /// How it is drawn.
+    pub distribution: String,
+    /// Bits of the largest modulus that a key to this secret has.
+    pub log2_qp: f64,
+    /// Estimated bits of security there.
+    pub security_bits: f64,
+}
+
+/// One segment in figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SegmentExplanation {
+    /// Its name.
+    pub name: String,
+    /// Its lowest level.
+    pub lowest: usize,
+    /// Its highest level.
+    pub highest: usize,
+    /// Binary logarithm of its nominal scale.
+    pub log2_scale: f64,
+    /// Binary logarithm of the scale that a product of two ciphertexts has after the rescale that leaves the segment; none at the bottom of the chain,
+    /// and where there is no such product.
+    pub log2_leaving: Option<f64>,
 }
 
 /// The temporary rank in figures. [dpad-he, sec. 3.2]
@@ -138,13 +178,13 @@ impl Params {
         let model = self.noise_model();
         let half_degree = self.degree() as f64 / 2.0;
         let precision = |variance: f64, scale: f64| -(variance.sqrt() / scale).log2();
-        let product_slot_bits = (top.0 > 0).then(|| {
+        let product_slot_bits = self.product_scale(top).map(|product_scale| {
             // Slots of magnitude 1 at random phases: mean square coefficient scale^2 / n.
             let scale = self.scale(top);
             let mean_square = scale * scale / self.degree() as f64;
             let variance = model.multiply((model.fresh_secret(), mean_square), (model.fresh_secret(), mean_square));
             let rescaled = model.rescale(variance, self.step_product(top).log2());
-            precision(rescaled * half_degree, self.scale(Level(top.0 - 1)))
+            precision(rescaled * half_degree, product_scale)
         });
         Explanation {
             name: self.spec().name.clone(),
@@ -158,8 +198,11 @@ impl Params {
             log2_q: self.log2_q(top),
             log2_qp: self.log2_qp(),
             log2_scale: self.scale(top).log2(),
+            segments: self.explain_segments(),
+            warnings: self.scale_warnings().iter().map(ToString::to_string).collect(),
             digits: self.gadget().map_or(0, |gadget| gadget.digit_count(chain, top)),
             security_bits: self.security_bits(),
+            nearest_covered: self.nearest_covered(),
             secret: self.spec().secret_weight.map_or("uniform ternary".to_owned(), |weight| format!("ternary of weight {weight}")),
             ciphertext_mib: (rank + 1.0) * primes * words,
             ciphertext_file_mib: primes * words,
@@ -170,10 +213,82 @@ impl Params {
             product_slot_bits,
             messages: self.slot_count(),
             size_of_rlwe: (1.0 + 1.0 / rank) / 2.0,
+            secrets: self.explain_secrets(),
             temporary,
             moves: self.explain_moves(),
             engine: chain.ring().engine().describe(),
         }
+    }
+
+    /// What the security table says of keys of the rank itself.
+    fn base_estimate(&self) -> Estimate {
+        estimate(self.degree() * self.rank(), self.log2_qp(), self.0.family.least_weight(self.shape()))
+    }
+
+    /// The nearest combination in the security table, where the table does not cover these parameters.
+    fn nearest_covered(&self) -> Option<String> {
+        if self.security_bits() > 0.0 {
+            return None;
+        }
+        if let Estimate::NotCovered { nearest } = self.base_estimate() {
+            return Some(nearest.to_string());
+        }
+        let temporary = self.temporary().filter(|temporary| temporary.security_bits <= 0.0).map(|temporary| {
+            let rank = temporary.rank;
+            nearest_covered(self.degree() * rank, self.distribution_of(rank))
+        });
+        let ephemeral = self
+            .encapsulation()
+            .map(|encapsulation| nearest_covered(self.degree() * self.rank(), SecretDistribution::FixedWeight(encapsulation.weight)));
+        temporary.or(ephemeral).map(|nearest| nearest.to_string())
+    }
+
+    fn explain_secrets(&self) -> Vec<SecretExplanation> {
+        let words = |distribution: SecretDistribution| match distribution {
+            SecretDistribution::UniformTernary => "uniform ternary".to_owned(),
+            SecretDistribution::FixedWeight(weight) => format!("ternary of weight {weight}"),
+        };
+        let dimension = self.degree() * self.rank();
+        let log2_qp = self.log2_qp();
+        let mut secrets = vec![SecretExplanation {
+            name: "main",
+            dimension,
+            distribution: words(self.distribution_of(self.rank())),
+            log2_qp,
+            security_bits: self.base_estimate().bits(),
+        }];
+        if let Some(temporary) = self.temporary() {
+            let chain = temporary.chain();
+            secrets.push(SecretExplanation {
+                name: "temporary",
+                dimension: self.degree() * temporary.rank,
+                distribution: words(self.distribution_of(temporary.rank)),
+                log2_qp: chain.key_basis(self.max_level()).log2(chain.ring()),
+                security_bits: temporary.security_bits,
+            });
+        }
+        if let Some(encapsulation) = self.encapsulation() {
+            secrets.push(SecretExplanation {
+                name: "ephemeral",
+                dimension,
+                distribution: words(SecretDistribution::FixedWeight(encapsulation.weight)),
+                log2_qp: encapsulation.log2_qp,
+                security_bits: encapsulation.security_bits,
+            });
+        }
+        secrets
+    }
+
+    fn explain_segments(&self) -> Vec<SegmentExplanation> {
+        let top = self.max_level().0;
+        let describe = |segment: &Segment| SegmentExplanation {
+            name: segment.name.clone(),
+            lowest: segment.lowest(),
+            highest: segment.highest().min(top),
+            log2_scale: segment.log2_scale,
+            log2_leaving: self.product_scale(Level(segment.lowest())).map(f64::log2),
+        };
+        self.segments().iter().filter(|segment| segment.lowest() <= top).map(describe).collect()
     }
 
     fn explain_temporary(&self) -> Option<TemporaryExplanation> {
@@ -191,7 +306,7 @@ impl Params {
             log2_qp: log2(wide),
             digits: temporary.gadget.digit_count(wide, top),
             security_bits: temporary.security_bits,
-            base_security_bits: estimated_bits(self.degree() * rank, log2(base), self.distribution_of(rank)),
+            base_security_bits: self.base_estimate().bits(),
             cross_relinearisation_key_mib: self.crossing().map(|_| up(rank * (rank + 1) / 2)),
             direct_key_mib: self
                 .direct(Level(0))
@@ -231,13 +346,18 @@ impl Params {
 
 impl fmt::Display for TemporaryExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = self.bits.iter().map(|b| format!("{b:.0}")).collect::<Vec<_>>().join("+");
+        let bits = self.bits.iter().map(|&bits| size(bits)).collect::<Vec<_>>().join("+");
         writeln!(
             f,
-            "  temporary  rank {} (dimension {}), primes {bits}: log2 P^ = {:.1}, log2 QP^ = {:.1}, mu = {} digits",
-            self.rank, self.dimension, self.log2_p, self.log2_qp, self.digits
+            "  temporary  rank {} (dimension {}), primes {bits}: log2 P^ = {:.1}, log2 QP^ = {:.1}, mu = {}",
+            self.rank,
+            self.dimension,
+            self.log2_p,
+            self.log2_qp,
+            counted(self.digits, "digit")
         )?;
-        writeln!(f, "             security {:.1} bits there, {:.1} at the rank itself", self.security_bits, self.base_security_bits)?;
+        let bits = |bits: f64| if bits > 0.0 { format!("{bits:.1} bits") } else { "no estimate".to_owned() };
+        writeln!(f, "             security {} there, {} at the rank itself", bits(self.security_bits), bits(self.base_security_bits))?;
         write!(f, "             keys ")?;
         if let Some(mib) = self.cross_relinearisation_key_mib {
             write!(f, "up for products {mib:.1} MiB, ")?;
@@ -253,6 +373,21 @@ impl fmt::Display for TemporaryExplanation {
     }
 }
 
+impl fmt::Display for SegmentExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "levels {:>2} to {:>2}: scale 2^{:.2}, \"{}\"", self.lowest, self.highest, self.log2_scale, self.name)?;
+        match self.log2_leaving {
+            Some(bits) => write!(f, "; a product leaves it with scale 2^{bits:.2}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Bits of a prime: tenths only where it is no whole number of bits.
+fn size(bits: f64) -> String {
+    if (bits - bits.round()).abs() < 0.05 { format!("{bits:.0}") } else { format!("{bits:.1}") }
+}
+
 impl fmt::Display for MoveExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.max_level {
@@ -264,7 +399,7 @@ impl fmt::Display for MoveExplanation {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |bits: &[f64]| bits.iter().map(|b| format!("{b:.0}")).collect::<Vec<_>>().join("+");
+        let list = |bits: &[f64]| bits.iter().map(|&bits| size(bits)).collect::<Vec<_>>().join("+");
         let steps = self.step_bits.iter().map(|step| list(step)).collect::<Vec<_>>().join(", ");
         writeln!(
             f,
@@ -273,9 +408,32 @@ impl fmt::Display for Explanation {
         )?;
         writeln!(f, "  chain      levels 0 to {}, bits per step {steps}; special {}", self.max_level, list(&self.special_bits))?;
         writeln!(f, "  modulus    log2 Q = {:.1}, log2 QP = {:.1}, scale 2^{:.2}", self.log2_q, self.log2_qp, self.log2_scale)?;
+        if self.segments.len() > 1 {
+            for (index, segment) in self.segments.iter().rev().enumerate() {
+                writeln!(f, "  {:<10} {segment}", if index == 0 { "segments" } else { "" })?;
+            }
+        }
+        for warning in &self.warnings {
+            writeln!(f, "  warning    {warning}")?;
+        }
         let warning =
             if self.security_bits < SECURITY_BITS { "  ** below 128: every file made from these parameters says so **" } else { "" };
-        writeln!(f, "  security   {:.1} bits ({} secret){warning}", self.security_bits, self.secret)?;
+        match &self.nearest_covered {
+            None => writeln!(f, "  security   {:.1} bits ({} secret){warning}", self.security_bits, self.secret)?,
+            Some(nearest) => {
+                writeln!(f, "  security   no estimate ({} secret){warning}", self.secret)?;
+                writeln!(f, "             the nearest combination in the security table is {nearest}")?;
+            }
+        }
+        // The main secret's line is the one above.
+        for secret in self.secrets.iter().skip(1) {
+            let bits = if secret.security_bits > 0.0 { format!("{:.1} bits", secret.security_bits) } else { "no estimate".to_owned() };
+            writeln!(
+                f,
+                "             secret \"{}\": {bits} ({}, dimension {}) at log2 QP = {:.1}, the largest modulus of its keys",
+                secret.name, secret.distribution, secret.dimension, secret.log2_qp
+            )?;
+        }
         writeln!(f, "  ciphertext {:.2} MiB in memory, {:.2} MiB in a file when fresh", self.ciphertext_mib, self.ciphertext_file_mib)?;
         if self.rank > 1 {
             writeln!(
@@ -287,14 +445,16 @@ impl fmt::Display for Explanation {
         if self.digits > 0 && self.temporary.is_some() {
             writeln!(
                 f,
-                "  keys       {} digits; for products {:.1} MiB, one rotation {:.1} MiB in memory",
-                self.digits, self.relinearisation_key_mib, self.rotation_key_mib
+                "  keys       {}; for products {:.1} MiB, one rotation {:.1} MiB in memory",
+                counted(self.digits, "digit"),
+                self.relinearisation_key_mib,
+                self.rotation_key_mib
             )?;
         } else if self.digits > 0 {
             writeln!(
                 f,
-                "  keys       {} digits; relinearisation {:.1} MiB, one rotation {:.1} MiB in memory (files: 1/{} of it)",
-                self.digits,
+                "  keys       {}; relinearisation {:.1} MiB, one rotation {:.1} MiB in memory (files: 1/{} of it)",
+                counted(self.digits, "digit"),
                 self.relinearisation_key_mib,
                 self.rotation_key_mib,
                 self.rank + 1

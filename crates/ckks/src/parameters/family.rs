@@ -6,16 +6,19 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use clathrate_arith::{CpuEngine, Isa};
+use clathrate_arith::Isa;
 use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
-use clathrate_lattice::security::{estimated_bits, max_log2_qp};
+use clathrate_lattice::noise::NoiseModel;
+use clathrate_lattice::security::{estimated_bits, max_log2_qp, nearest_covered};
 use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, DerivedKeyCache, MachineProfile, Planner, SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
 
 use super::primes::{self, Primes};
+use super::scales::{self, ScaleWarning, Sizes};
+use super::segments::Segments;
 use super::spec::{LARGEST_DEGREE, LEAST_DEGREE, PAPER_SECURITY_BITS};
 use super::switching_report::PlannerSettings;
-use super::{Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
+use super::{EngineRequest, Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
 use crate::embedding::Encoder;
 use crate::error::CkksError;
 use crate::shape::ModuleShape;
@@ -69,8 +72,11 @@ pub(super) struct Family {
     runtime: Runtime,
     planning: PlannerSettings,
     forms: Arc<DerivedKeyCache>,
+    segments: Segments,
     /// Canonical scale of each level.
     scales: Vec<f64>,
+    /// Segments on which repeated products of ciphertexts collapse.
+    scale_warnings: Vec<ScaleWarning>,
     /// Of the root.
     security_bits: f64,
     digest: [u8; 32],
@@ -81,7 +87,9 @@ pub(super) struct Family {
 impl Family {
     pub(super) fn new(spec: ParamsSpec, runtime: &Runtime) -> Result<Arc<Self>, CkksError> {
         spec.check()?;
-        let primes = primes::choose(&spec)?;
+        let spec = spec.normalised();
+        let segments = Segments::new(&spec.segments, spec.steps.len() - 1, spec.log2_scale);
+        let primes = primes::choose(&spec, &segments)?;
         let (log2, fixed) =
             (|moduli: &[u64]| moduli.iter().map(|&q| (q as f64).log2()).sum::<f64>(), primes.moduli.len() - primes.temporary);
         let log2_qp = log2(&primes.moduli[..fixed]);
@@ -103,7 +111,8 @@ impl Family {
             if bits < SECURITY_BITS && !spec.insecure && !(spec.below_128 && bits >= PAPER_SECURITY_BITS) {
                 let room = max_log2_qp(dimension, 128, distribution).map_or_else(|| "none".to_owned(), |room| format!("{room:.0} bits"));
                 let remedy = format!(
-                    "raise `ephemeral_weight`, or take special primes away with `ephemeral_special`: weight {weight} has room for {room}"
+                    "{}raise `ephemeral_weight`, or take special primes away with `ephemeral_special`: weight {weight} has room for {room}",
+                    nearest_in_words(bits, dimension, distribution)
                 );
                 let distribution = format!("ephemeral secret of weight {weight}");
                 return Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy });
@@ -128,7 +137,9 @@ impl Family {
             runtime: runtime.clone(),
             planning,
             forms,
+            segments,
             scales: Vec::new(),
+            scale_warnings: Vec::new(),
             security_bits,
             digest: [0; 32],
             chains: Mutex::default(),
@@ -136,8 +147,10 @@ impl Family {
             spec,
         };
         let chain = family.chain(family.spec.degree)?;
-        family.scales = primes::canonical_scales(&chain, family.spec.log2_scale);
-        family.digest = digest(&family.spec, &family.primes, family.gadget(&chain)?.as_deref());
+        family.scales = scales::canonical_scales(&chain, &family.segments);
+        let rounding = noise_model(family.root_shape(), family.spec.distribution()).rounding();
+        family.scale_warnings = Sizes::new(&chain, &family.scales, rounding).check_products(&family.segments)?;
+        family.digest = digest(&family.spec, &family.segments, &family.primes, family.gadget(&chain)?.as_deref());
         Ok(Arc::new(family))
     }
 
@@ -151,6 +164,14 @@ impl Family {
 
     pub(super) fn scale(&self, level: Level) -> f64 {
         self.scales[level.0]
+    }
+
+    pub(super) fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    pub(super) fn scale_warnings(&self) -> &[ScaleWarning] {
+        &self.scale_warnings
     }
 
     pub(super) fn threads(&self) -> usize {
@@ -225,8 +246,8 @@ impl Family {
         if let Some(chain) = chains.get(&degree) {
             return Ok(chain.clone());
         }
-        let engine = CpuEngine::new(degree, &self.moduli, self.isa)?.with_threads(CpuEngine::thread_pool(self.threads)?);
-        let ring = Ring::with_engine(Arc::new(engine));
+        let request = EngineRequest { degree, moduli: &self.moduli, isa: self.isa, threads: self.threads };
+        let ring = Ring::with_engine(self.runtime.engine_for(&request)?);
         let chain = Arc::new(Chain::with_temporary(ring, &self.primes.step_lengths, self.primes.temporary, self.auxiliary)?);
         chains.insert(degree, chain.clone());
         Ok(chain)
@@ -262,16 +283,20 @@ impl Family {
         if shape.dimension() == self.root_shape().dimension() {
             return Ok(chain.max_level());
         }
-        let (wanted, distribution) = (self.wanted_bits(), self.distribution(shape));
+        let (wanted, distribution) = (self.wanted_bits(), self.least_weight(shape));
         let log2 = |level: usize| chain.key_basis(Level(level)).log2(chain.ring());
         self.secure_level(chain, shape, chain.max_level())?.ok_or_else(|| CkksError::InvalidParams {
             reason: format!(
-                "no level is secure at degree {}, rank {}: level 0 with its special primes has log2 QP = {:.1}, {:.0} bits of security allow {}",
+                "no level is secure at degree {}, rank {}: level 0 with its special primes has log2 QP = {:.1}, {:.0} bits of security allow {} for a {}",
                 shape.degree,
                 shape.rank,
                 log2(0),
                 wanted,
-                max_log2_qp(shape.dimension(), wanted.ceil() as u32, distribution).map_or("none".to_owned(), |most| format!("{most:.0}"))
+                max_log2_qp(shape.dimension(), wanted.ceil() as u32, distribution).map_or_else(
+                    || format!("none (the nearest combination in the security table is {})", nearest_covered(shape.dimension(), distribution)),
+                    |most| format!("{most:.0}")
+                ),
+                secret_in_words(distribution)
             ),
         })
     }
@@ -440,7 +465,7 @@ fn check_choice(switcher: &Switcher, choice: SwitchMethod) -> Result<(), CkksErr
         }
         Some(_) if chain.auxiliary_basis().is_empty() => {
             let primes = chain.key_basis(chain.max_level()).len();
-            let reason = format!("the klss method needs a chain of {least} primes or more, this one has {primes}: use the hybrid method");
+            let reason = format!("KLSS switching needs a chain of {least} primes or more, this one has {primes}: use the hybrid method");
             return Err(CkksError::InvalidParams { reason });
         }
         _ => {}
@@ -457,6 +482,7 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
     }
     let distribution = part_of(spec.distribution(), dimension, spec.shape().dimension());
     let room = max_log2_qp(dimension, 128, distribution);
+    let nearest = nearest_in_words(bits, dimension, distribution);
     let remedy = match (temporary, room) {
         (Some(rank), room) => {
             let room = room.map_or_else(|| "nothing".to_owned(), |room| format!("{room:.0} bits"));
@@ -468,16 +494,41 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
         (None, Some(room)) => {
             format!("shorten the chain to log2 QP <= {room:.0}, raise degree or rank, or, for tests only, set insecure = true")
         }
+        (None, None) if spec.secret_weight.is_some() => {
+            "change secret_weight, degree or rank, or, for tests only, set insecure = true".to_owned()
+        }
         (None, None) => "raise degree or rank, or, for tests only, set insecure = true".to_owned(),
     };
-    let distribution = match distribution {
-        SecretDistribution::UniformTernary => "uniform ternary secret".to_owned(),
-        SecretDistribution::FixedWeight(weight) => format!("secret of weight {weight}"),
-    };
-    Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy })
+    let distribution = secret_in_words(distribution);
+    Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy: nearest + &remedy })
 }
 
-fn digest(spec: &ParamsSpec, primes: &primes::Primes, gadget: Option<&Gadget>) -> [u8; 32] {
+/// Where the security table does not cover a key (`bits` is 0), the nearest one that it covers, as the start of a remedy; else nothing.
+fn nearest_in_words(bits: f64, dimension: usize, distribution: SecretDistribution) -> String {
+    if bits > 0.0 {
+        String::new()
+    } else {
+        format!("the nearest combination in the table is {}; ", nearest_covered(dimension, distribution))
+    }
+}
+
+fn secret_in_words(distribution: SecretDistribution) -> String {
+    match distribution {
+        SecretDistribution::UniformTernary => "uniform ternary secret".to_owned(),
+        SecretDistribution::FixedWeight(weight) => format!("secret of weight {weight}"),
+    }
+}
+
+/// The noise model of one shape.
+pub(super) fn noise_model(shape: ModuleShape, distribution: SecretDistribution) -> NoiseModel {
+    let secret_variance = match distribution {
+        SecretDistribution::UniformTernary => 2.0 / 3.0,
+        SecretDistribution::FixedWeight(weight) => weight as f64 / shape.dimension() as f64,
+    };
+    NoiseModel { degree: shape.degree, rank: shape.rank, secret_variance }
+}
+
+fn digest(spec: &ParamsSpec, segments: &Segments, primes: &primes::Primes, gadget: Option<&Gadget>) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("clathrate parameters v1");
     let mut word = |x: u64| {
         hasher.update(&x.to_le_bytes());
@@ -500,6 +551,14 @@ fn digest(spec: &ParamsSpec, primes: &primes::Primes, gadget: Option<&Gadget>) -
     if let Some(weight) = spec.ephemeral_weight {
         word(weight as u64);
         word(ephemeral_special(spec, &(0..spec.special.len()).collect::<Vec<_>>()).len() as u64);
+    }
+    // One segment is a chain without segments: names are for people.
+    if segments.all().len() > 1 {
+        word(segments.all().len() as u64);
+        for segment in segments.all() {
+            word(segment.lowest() as u64);
+            word(segment.log2_scale.to_bits());
+        }
     }
     *hasher.finalize().as_bytes()
 }

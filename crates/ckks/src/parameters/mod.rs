@@ -1,13 +1,16 @@
 //! Parameters: a plain specification, checked into an immutable [`Params`] that everything else holds.
 
+use clathrate_arith::text::counted;
 use std::fmt;
 use std::sync::Arc;
 
 use clathrate_lattice::noise::NoiseModel;
+use clathrate_lattice::switch::MachineProfile;
 use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution, Switcher};
 
 use crate::embedding::Encoder;
 use crate::error::CkksError;
+use crate::file::ParameterId;
 use crate::shape::ModuleShape;
 
 mod explain;
@@ -15,6 +18,8 @@ mod family;
 mod presets;
 mod primes;
 mod runtime;
+mod scales;
+mod segments;
 mod spec;
 mod switching_report;
 
@@ -22,7 +27,9 @@ pub use explain::Explanation;
 pub(crate) use explain::switch_key_bytes;
 pub use family::{Encapsulation, Temporary};
 pub use presets::{preset, preset_names};
-pub use runtime::{DEFAULT_KEY_EXPANSION, Runtime, Switching};
+pub use runtime::{DEFAULT_KEY_EXPANSION, EngineFactory, EngineRequest, Runtime, Switching};
+pub use scales::ScaleWarning;
+pub use segments::Segment;
 pub use spec::ParamsSpec;
 pub use switching_report::{ProfileOrigin, RefusedLevel, SwitchingReport, SwitchingRow};
 
@@ -54,7 +61,14 @@ struct Inner {
 
 impl fmt::Debug for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Params({}, degree {}, rank {}, {} levels)", self.0.spec.name, self.degree(), self.rank(), self.max_level().0 + 1)
+        write!(
+            f,
+            "Params({}, degree {}, rank {}, {})",
+            self.0.spec.name,
+            self.degree(),
+            self.rank(),
+            counted(self.max_level().0 + 1, "level")
+        )
     }
 }
 
@@ -258,16 +272,46 @@ impl Params {
         Ok(())
     }
 
-    /// The canonical scale of a level: a fresh ciphertext there has it, and a product of two such, rescaled, has the next level's.
+    /// The canonical scale of a level. A fresh ciphertext there has it. A product of two such, rescaled, has the next level's, `s_{l-1} = s_l^2 / q_l`,
+    /// where both levels are in one segment and the step matches the segment's scale.
     #[must_use]
     pub fn scale(&self, level: Level) -> f64 {
         self.0.family.scale(level)
     }
 
+    /// The segments of the chain, the lowest first; one where the specification names none. A relative of fewer levels has the same ones.
+    #[must_use]
+    pub fn segments(&self) -> &[Segment] {
+        self.0.family.segments().all()
+    }
+
+    /// The segment of `level`.
+    #[must_use]
+    pub fn segment(&self, level: Level) -> &Segment {
+        self.0.family.segments().at(level.0)
+    }
+
+    /// The scale that the rescaled product of two ciphertexts of canonical scale has below `level`; none at level 0, and where the product does not fit
+    /// or is below the noise.
+    #[must_use]
+    pub fn product_scale(&self, level: Level) -> Option<f64> {
+        let below = Level(level.0.checked_sub(1)?);
+        let scale = self.scale(level) * self.scale(level);
+        let rescaled = scale / self.step_product(level);
+        let above_noise = rescaled * rescaled >= self.noise_model().rounding();
+        (above_noise && self.check_scale(scale, level).is_ok() && self.check_scale(rescaled, below).is_ok()).then_some(rescaled)
+    }
+
+    /// Segments whose steps do not match their scale: where repeated products of ciphertexts collapse, and why.
+    #[must_use]
+    pub fn scale_warnings(&self) -> &[ScaleWarning] {
+        self.0.family.scale_warnings()
+    }
+
     /// Product of the step that a rescale from `level` divides by.
     #[must_use]
     pub fn step_product(&self, level: Level) -> f64 {
-        primes::step_product(self.chain(), level)
+        scales::step_product(self.chain(), level)
     }
 
     /// Bits of the ciphertext modulus at `level`.
@@ -300,6 +344,12 @@ impl Params {
         &self.0.digest
     }
 
+    /// Name and digest, as messages and file labels state them.
+    #[must_use]
+    pub fn parameter_id(&self) -> ParameterId {
+        ParameterId { name: Some(self.0.spec.name.clone()), digest: self.0.digest }
+    }
+
     /// Threads the engine uses.
     #[must_use]
     pub fn threads(&self) -> usize {
@@ -310,6 +360,14 @@ impl Params {
     #[must_use]
     pub fn runtime(&self) -> &Runtime {
         self.0.family.runtime()
+    }
+
+    /// The machine model that plans and predictions use.
+    ///
+    /// # Errors
+    /// `NoSpecialPrimes` where these parameters cannot switch.
+    pub fn machine_profile(&self) -> Result<&MachineProfile, CkksError> {
+        Ok(&self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?.profile)
     }
 
     fn planning(&self) -> Option<&PlannerSettings> {
@@ -336,38 +394,21 @@ impl Params {
         if self.0.digest == other.0.digest {
             return Ok(());
         }
-        let short = crate::file::error::short_hex;
-        Err(CkksError::WrongParams { what, found: short(&other.0.digest), expected: short(&self.0.digest) })
+        Err(CkksError::WrongParams { what, found: other.parameter_id().to_string(), expected: self.parameter_id().to_string() })
     }
 
-    /// The variance that the products of a relinearisation at `level` add, without the rounding that ends it; by keys of the highest level.
+    /// The variance that a reduction from rank `from` to the rank of these parameters adds at `level`, by a key made for levels up to `reach`.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; level errors.
-    pub fn switch_variance(&self, level: Level) -> Result<f64, CkksError> {
-        let (model, inputs, reach) = (self.noise_model(), self.rank() * (self.rank() + 1) / 2, self.max_level());
-        if let Some((temporary, most)) = self.direct(level).and_then(|temporary| Some((temporary, temporary.direct_level?))) {
-            let plan = temporary.switcher.tables_for(level, most)?;
-            return Ok(model.products_over(inputs, &plan.noise_digits(), plan.log2_special()));
-        }
+    /// As [`Params::switch_variance`].
+    pub fn reduction_variance(&self, from: usize, level: Level, reach: Level) -> Result<f64, CkksError> {
         let plan = self.switcher()?.tables_for(level, reach)?;
-        let base = (&plan.noise_digits()[..], plan.log2_special());
-        Ok(match self.crossing() {
-            None => model.products_over(inputs, base.0, base.1),
-            Some(temporary) => {
-                let plan = temporary.switcher.tables_for(level, reach)?;
-                model.crossing(inputs, (&plan.noise_digits(), plan.log2_special()), temporary.rank - self.rank(), base) - model.rounding()
-            }
-        })
+        Ok(self.noise_model().coalesced_switch(from.saturating_sub(self.rank()), &plan.noise_digits(), plan.log2_special()))
     }
 
     /// The noise model of these parameters.
     #[must_use]
     pub fn noise_model(&self) -> NoiseModel {
-        let secret_variance = match self.0.family.distribution(self.shape()) {
-            SecretDistribution::UniformTernary => 2.0 / 3.0,
-            SecretDistribution::FixedWeight(weight) => weight as f64 / (self.degree() * self.rank()) as f64,
-        };
-        NoiseModel { degree: self.degree(), rank: self.rank(), secret_variance }
+        family::noise_model(self.shape(), self.0.family.distribution(self.shape()))
     }
 }

@@ -1,12 +1,13 @@
-//! From sizes to primes, and the canonical scale of each level.
+//! From sizes to primes.
 //!
 //! A fresh ciphertext at level `l` has the canonical scale `s_l`; the product of two, rescaled, has `s_l^2 / q_l`, and that is what
-//! `s_{l-1}` is. The recursion doubles every deviation, so each scaling prime is the nearest one to `s_l^2 / 2^log2_scale`:
+//! `s_{l-1}` is. The recursion doubles every deviation, so each scaling step is the nearest one to `s_l^2 / 2^log2_scale`:
 //! deviations stay below the spacing of primes. Every ciphertext of a level then has that level's scale exactly.
 
-use clathrate_arith::primes::{largest_primes, primes_near};
-use clathrate_lattice::{Chain, Level};
+use clathrate_arith::primes::{is_prime, largest_primes, primes_near};
 
+use super::scales::{FOLLOW_BITS, next_scale};
+use super::segments::Segments;
 use super::spec::ParamsSpec;
 use crate::error::CkksError;
 
@@ -20,8 +21,80 @@ pub(super) struct Primes {
     pub step_lengths: Vec<usize>,
 }
 
-/// Steps whose size is within this many bits of the scale follow it.
-const FOLLOW_BITS: f64 = 1.0;
+/// The search for primes congruent to 1 modulo `step`, each found once.
+struct Search {
+    step: u64,
+    /// The degree at which transforms need this `step`: for messages.
+    degree: usize,
+    used: Vec<u64>,
+}
+
+/// Candidates for one prime of a pair. Each gives a product, so the best of 32 is some 32 times nearer than the first.
+const PAIR_CANDIDATES: usize = 32;
+
+/// How far the primes of a pair may be from their own sizes, in bits, for the sake of their product.
+const PAIR_SLACK_BITS: f64 = 0.04;
+
+impl Search {
+    fn missing(&self, bits: f64) -> CkksError {
+        CkksError::InvalidParams {
+            reason: format!("no prime of {bits} bits is left at degree {}: use fewer primes of this size, or another size", self.degree),
+        }
+    }
+
+    /// The largest prime below `2^bits`, no smaller than half of that.
+    fn largest(&mut self, bits: f64) -> Result<u64, CkksError> {
+        let limit = bits.exp2();
+        let mut candidate = Some(((limit as u64).saturating_sub(1) / self.step) * self.step + 1);
+        while let Some(prime) = candidate.filter(|&candidate| candidate as f64 >= limit / 2.0) {
+            if !self.used.contains(&prime) && is_prime(prime) {
+                self.used.push(prime);
+                return Ok(prime);
+            }
+            candidate = prime.checked_sub(self.step);
+        }
+        Err(self.missing(bits))
+    }
+
+    /// The primes nearest to `target`, nearest first; the nearest one to 2^60 may lie above it and is no modulus.
+    fn near(&self, target: f64) -> impl Iterator<Item = u64> {
+        primes_near(target, self.step, &self.used).filter(|prime| prime >> 60 == 0)
+    }
+
+    fn nearest(&mut self, target: f64) -> Result<u64, CkksError> {
+        let prime = self.near(target).next().ok_or_else(|| self.missing(target.log2()))?;
+        self.used.push(prime);
+        Ok(prime)
+    }
+
+    /// Primes of the given sizes whose product is near `wanted`: the last one is the nearest to what the others leave, and the last two are chosen
+    /// together.
+    fn product_near(&mut self, wanted: f64, sizes: &[f64]) -> Result<Vec<u64>, CkksError> {
+        let Some((&last, others)) = sizes.split_last() else { return Ok(Vec::new()) };
+        let Some((&first, others)) = others.split_last() else { return Ok(vec![self.nearest(wanted)?]) };
+        let mut primes = Vec::with_capacity(sizes.len());
+        let mut rest = wanted;
+        for &bits in others {
+            primes.push(self.nearest(bits.exp2())?);
+            rest /= primes[primes.len() - 1] as f64;
+        }
+        let mut best: Option<(f64, [u64; 2])> = None;
+        for prime in self.near(first.exp2()).take(PAIR_CANDIDATES) {
+            if best.is_some() && ((prime as f64).log2() - first).abs() > PAIR_SLACK_BITS {
+                break;
+            }
+            let Some(other) = self.near(rest / prime as f64).find(|&other| other != prime) else { continue };
+            let off = (prime as f64 * other as f64 - rest).abs();
+            if best.is_none_or(|(least, _)| off < least) {
+                best = Some((off, [prime, other]));
+            }
+        }
+        let (_, pair) = best.ok_or_else(|| self.missing(last))?;
+        self.used.extend(pair);
+        primes.extend(pair);
+        Ok(primes)
+    }
+}
 
 /// The order of the roots of unity that every prime has: transforms at every degree that moves lead to.
 fn root_order(spec: &ParamsSpec) -> u64 {
@@ -29,43 +102,30 @@ fn root_order(spec: &ParamsSpec) -> u64 {
 }
 
 /// Chooses primes congruent to 1 mod twice the largest degree that the rank can be moved to, distinct and reproducible.
-pub(super) fn choose(spec: &ParamsSpec) -> Result<Primes, CkksError> {
-    let step = root_order(spec);
-    let mut used: Vec<u64> = Vec::new();
+pub(super) fn choose(spec: &ParamsSpec, segments: &Segments) -> Result<Primes, CkksError> {
+    let mut search = Search { step: root_order(spec), degree: spec.largest_degree(), used: Vec::new() };
+    // Special primes first: they want to be large, the scaling primes near their target.
+    let special = spec.special.iter().chain(&spec.temporary).map(|&bits| search.largest(bits)).collect::<Result<Vec<_>, _>>()?;
     let mut steps: Vec<Vec<u64>> = vec![Vec::new(); spec.steps.len()];
-    // Special and base primes first: they want to be large, the scaling primes near their target.
-    let mut special = Vec::with_capacity(spec.special.len() + spec.temporary.len());
-    for &bits in spec.special.iter().chain(&spec.temporary) {
-        let prime = largest_primes(bits, step, 1, &used)?[0];
-        used.push(prime);
-        special.push(prime);
-    }
-    // The nearest prime to 2^60 may lie above it.
-    let usable = |p: &u64| p >> 60 == 0;
-    let target = spec.log2_scale.exp2();
-    let mut scale = target;
+    let mut scale = 0.0;
     for level in (0..spec.steps.len()).rev() {
-        let sizes = &spec.steps[level];
-        let nominal: u32 = sizes.iter().sum();
-        let follows = level > 0 && (f64::from(nominal) - spec.log2_scale).abs() < FOLLOW_BITS;
-        let mut product = 1.0;
-        for (i, &bits) in sizes.iter().enumerate() {
-            let prime = if follows && i + 1 == sizes.len() {
-                let wanted = scale * scale / target / product;
-                primes_near(wanted, step, &used).find(usable)
-            } else if level > 0 {
-                primes_near(f64::from(bits).exp2(), step, &used).find(usable)
-            } else {
-                Some(largest_primes(bits, step, 1, &used)?[0])
-            };
-            let missing =
-                || CkksError::InvalidParams { reason: format!("no prime of {bits} bits is left at degree {}", spec.largest_degree()) };
-            let prime = prime.ok_or_else(missing)?;
-            used.push(prime);
-            product *= prime as f64;
-            steps[level].push(prime);
+        let (sizes, segment) = (&spec.steps[level], segments.at(level));
+        let (size, nominal): (f64, f64) = (sizes.iter().sum(), segment.log2_scale.exp2());
+        if level == segment.highest() {
+            scale = nominal;
         }
-        scale = next_scale(scale, product, spec.log2_scale);
+        steps[level] = if level == 0 {
+            sizes.iter().map(|&bits| search.largest(bits)).collect::<Result<_, _>>()?
+        } else if level == segment.lowest() {
+            // A product that leaves the segment is to have the scale that the nominal sizes give it.
+            search.product_near(scale * scale / (2.0 * segment.log2_scale - size).exp2(), sizes)?
+        } else if (size - segment.log2_scale).abs() < FOLLOW_BITS {
+            search.product_near(scale * scale / nominal, sizes)?
+        } else {
+            sizes.iter().map(|&bits| search.nearest(bits.exp2())).collect::<Result<_, _>>()?
+        };
+        let product = steps[level].iter().fold(1.0, |product, &prime| product * prime as f64);
+        scale = next_scale(scale, product, segment.log2_scale);
     }
     let step_lengths = steps.iter().map(Vec::len).collect();
     Ok(Primes { moduli: steps.into_iter().flatten().chain(special).collect(), temporary: spec.temporary.len(), step_lengths })
@@ -80,32 +140,10 @@ const MOST_AUXILIARY: usize = 16;
 /// Bits of auxiliary primes: of the fastest transforms' class.
 const AUXILIARY_BITS: u32 = 45;
 
-/// The auxiliary primes of key-decomposed switching; they belong to no modulus of the scheme.
+/// The auxiliary primes of KLSS switching; they belong to no modulus of the scheme.
 pub(super) fn auxiliary(spec: &ParamsSpec, primes: &Primes) -> Result<Vec<u64>, CkksError> {
     if spec.special.is_empty() || primes.moduli.len() < LEAST_PRIMES {
         return Ok(Vec::new());
     }
     Ok(largest_primes(AUXILIARY_BITS, root_order(spec), MOST_AUXILIARY, &primes.moduli)?)
-}
-
-/// The canonical scale below a level of scale `scale` and step product `product`; where the step is of another size
-/// altogether, the nominal scale again.
-fn next_scale(scale: f64, product: f64, log2_scale: f64) -> f64 {
-    let next = scale * scale / product;
-    if (next.log2() - log2_scale).abs() < FOLLOW_BITS { next } else { log2_scale.exp2() }
-}
-
-/// Product of a step's primes, in the one order that makes equal computations equal to the bit.
-pub(super) fn step_product(chain: &Chain, level: Level) -> f64 {
-    chain.step(level).fold(1.0, |product, i| product * chain.ring().moduli()[i].value() as f64)
-}
-
-/// The canonical scale of each level, level 0 first.
-pub(super) fn canonical_scales(chain: &Chain, log2_scale: f64) -> Vec<f64> {
-    let levels = chain.max_level().0 + 1;
-    let mut scales = vec![log2_scale.exp2(); levels];
-    for level in (1..levels).rev() {
-        scales[level - 1] = next_scale(scales[level], step_product(chain, Level(level)), log2_scale);
-    }
-    scales
 }

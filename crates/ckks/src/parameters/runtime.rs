@@ -1,22 +1,26 @@
 //! How to run, as opposed to what to compute: never part of a parameter set.
 
+use std::fmt;
+use std::sync::Arc;
+
+use clathrate_arith::{ArithError, CpuEngine, Engine, Isa};
 use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
 
 use crate::error::CkksError;
 
-/// Bytes that may be derived from one key, in multiples of its own: room for each halving of the number of digits, and for key-decomposed
+/// Bytes that may be derived from one key, in multiples of its own: room for each halving of the number of digits, and for KLSS
 /// forms of the top levels.
 pub const DEFAULT_KEY_EXPANSION: f64 = 4.0;
 
-/// How levels switch. Results agree up to noise, whichever it is.
+/// Which switching method each level uses. Results agree up to noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Switching {
-    /// The fastest way at each level, by a cost model and within the memory limits.
+    /// The fastest method at each level, by a cost model and within the memory limits.
     #[default]
     Fastest,
-    /// Keys as they were made, at every level: nothing is derived from them.
+    /// The hybrid method with the generated keys unchanged, at every level.
     AsMade,
-    /// One way at every level; where a level cannot switch that way, an error says so.
+    /// One method at every level. A level at which the method is impossible gives an error.
     Fixed(SwitchMethod),
 }
 
@@ -38,6 +42,64 @@ impl From<SwitchMethod> for Switching {
     }
 }
 
+/// What a ring needs of its engine.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineRequest<'a> {
+    /// The ring degree.
+    pub degree: usize,
+    /// All moduli, in the order in which the ring names them.
+    pub moduli: &'a [u64],
+    /// The instruction set that was asked for, or the fastest of this machine.
+    pub isa: Isa,
+    /// Worker threads.
+    pub threads: usize,
+}
+
+impl EngineRequest<'_> {
+    /// The CPU's engine: what computes where no factory is given.
+    ///
+    /// # Errors
+    /// [`ArithError`] where the degree or a modulus is unusable, or the system refuses threads.
+    pub fn cpu(&self) -> Result<CpuEngine, ArithError> {
+        Ok(CpuEngine::new(self.degree, self.moduli, self.isa)?.with_threads(CpuEngine::thread_pool(self.threads)?))
+    }
+}
+
+type MakeEngine = dyn Fn(&EngineRequest<'_>) -> Result<Arc<dyn Engine>, ArithError> + Send + Sync;
+
+/// Makes the engine of each ring: how another device computes in place of the CPU.
+#[derive(Clone)]
+pub struct EngineFactory(Arc<MakeEngine>);
+
+impl EngineFactory {
+    /// A factory that calls `make` for each ring: one for each degree that the parameters use.
+    #[must_use]
+    pub fn new(make: impl Fn(&EngineRequest<'_>) -> Result<Arc<dyn Engine>, ArithError> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+
+    /// The engine of one ring.
+    ///
+    /// # Errors
+    /// Whatever the factory's function returns.
+    pub fn make(&self, request: &EngineRequest<'_>) -> Result<Arc<dyn Engine>, ArithError> {
+        (self.0)(request)
+    }
+}
+
+impl fmt::Debug for EngineFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EngineFactory")
+    }
+}
+
+/// Two factories are equal where they are the same function.
+impl PartialEq for EngineFactory {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// How to run; the default is one thread, the fastest kernels, the fastest switching.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Runtime {
@@ -53,9 +115,19 @@ pub struct Runtime {
     pub key_expansion: Option<f64>,
     /// Bytes of derived keys kept in all; absent for [`clathrate_lattice::switch::DEFAULT_DERIVED_KEY_BYTES`].
     pub key_cache_bytes: Option<usize>,
+    /// What makes the engines; absent for the CPU's.
+    pub engine: Option<EngineFactory>,
 }
 
 impl Runtime {
+    /// The engine of one ring.
+    pub(super) fn engine_for(&self, request: &EngineRequest<'_>) -> Result<Arc<dyn Engine>, CkksError> {
+        match &self.engine {
+            Some(factory) => Ok(factory.make(request)?),
+            None => Ok(Arc::new(request.cpu()?)),
+        }
+    }
+
     /// Bytes that may be derived from one key, in multiples of its own.
     ///
     /// # Errors

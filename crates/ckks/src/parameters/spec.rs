@@ -1,8 +1,10 @@
 //! The specification of a parameter set: plain data, as files and users write it.
 
+use clathrate_arith::text::counted;
 use clathrate_lattice::SecretDistribution;
 use serde::{Deserialize, Serialize};
 
+use super::segments::{self, Segment};
 use crate::error::CkksError;
 use crate::shape::ModuleShape;
 
@@ -13,7 +15,10 @@ pub(super) const LARGEST_DEGREE: usize = 1 << 17;
 /// Least bits that `below_128` accepts: the papers' own sets.
 pub(super) const PAPER_SECURITY_BITS: f64 = 110.0;
 
-/// Parameters as written: sizes, not primes.
+/// Most bits of a prime.
+const MOST_BITS: f64 = 60.0;
+
+/// Parameters as written: sizes, not primes. Sizes may be fractions of a bit, e.g. 45.8.
 ///
 /// ```
 /// let spec: clathrate_ckks::ParamsSpec = toml::from_str(r#"
@@ -36,21 +41,26 @@ pub struct ParamsSpec {
     #[serde(default = "one")]
     pub rank: usize,
     /// Bits of each prime of each modulus step, level 0 first.
-    pub steps: Vec<Vec<u32>>,
+    #[serde(serialize_with = "sizes::of_steps")]
+    pub steps: Vec<Vec<f64>>,
     /// Bits of each special prime; without any there are no switching keys.
-    #[serde(default)]
-    pub special: Vec<u32>,
+    #[serde(default, serialize_with = "sizes::of_primes")]
+    pub special: Vec<f64>,
     /// Bits of each temporary prime: at the temporary rank the special modulus is the product of these and the special primes. [dpad-he, sec. 3.2]
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub temporary: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "sizes::of_primes")]
+    pub temporary: Vec<f64>,
     /// Rank `k^ > k` of relinearisation and rank-hoisted rotations on the way; needs `temporary`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temporary_rank: Option<usize>,
     /// Another shape of the same moduli, and the same secret: what conversions and rank reductions lead to. See [`Params::relative`](super::Params::relative).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative: Option<ModuleShape>,
-    /// Binary logarithm of the scale at the top level.
+    /// Binary logarithm of the scale at the top level. Left out (0) where there are `segments`: it is then the highest segment's.
+    #[serde(default)]
     pub log2_scale: f64,
+    /// Segments of the chain, each with its own scale: together they have every level once. None: the whole chain has one scale, `log2_scale`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<Segment>,
     /// Non-zero coefficients of the secret; absent for uniform ternary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_weight: Option<usize>,
@@ -69,6 +79,33 @@ pub struct ParamsSpec {
     /// Accepts a paper's own set a little below 128 bits.
     #[serde(default, skip_serializing_if = "is_false")]
     pub below_128: bool,
+}
+
+/// Sizes in files: whole numbers of bits as integers, as people write them.
+mod sizes {
+    use serde::{Serialize, Serializer};
+
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Bits {
+        Whole(u32),
+        Fraction(f64),
+    }
+
+    impl From<&f64> for Bits {
+        fn from(&bits: &f64) -> Self {
+            let whole = bits as u32;
+            if f64::from(whole) == bits { Self::Whole(whole) } else { Self::Fraction(bits) }
+        }
+    }
+
+    pub fn of_primes<S: Serializer>(primes: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(primes.iter().map(Bits::from))
+    }
+
+    pub fn of_steps<S: Serializer>(steps: &[Vec<f64>], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(steps.iter().map(|step| step.iter().map(Bits::from).collect::<Vec<_>>()))
+    }
 }
 
 fn one() -> usize {
@@ -99,6 +136,14 @@ impl ParamsSpec {
         (self.degree << self.rank.trailing_zeros()).min(LARGEST_DEGREE).max(self.degree)
     }
 
+    /// The same with `log2_scale` set where segments state it.
+    pub(super) fn normalised(mut self) -> Self {
+        if let Some(highest) = self.segments.iter().max_by_key(|segment| segment.levels) {
+            self.log2_scale = highest.log2_scale;
+        }
+        self
+    }
+
     /// Refuses what no parameter set can be.
     ///
     /// # Errors
@@ -116,14 +161,18 @@ impl ParamsSpec {
         }
         let sizes = || self.steps.iter().flatten().chain(&self.special).chain(&self.temporary);
         let largest = self.largest_degree();
-        let least = largest.ilog2() + 2;
-        if let Some(bits) = sizes().find(|&&bits| bits < least || bits > 60) {
-            return refuse(format!("a prime of {bits} bits: at degree {largest} primes have {least} to 60 bits"));
+        let least = f64::from(largest.ilog2() + 2);
+        if let Some(bits) = sizes().find(|&&bits| !(least..=MOST_BITS).contains(&bits)) {
+            return refuse(format!("a prime of {bits} bits: at degree {largest} primes have {least} to {MOST_BITS} bits"));
         }
         match (self.temporary_rank, self.temporary.len()) {
             (None, 0) => {}
             (None, count) => {
-                return refuse(format!("`temporary` has {count} primes and there is no `temporary_rank`: set it, e.g. {}", self.rank + 1));
+                return refuse(format!(
+                    "`temporary` has {} and there is no `temporary_rank`: set it, e.g. {}",
+                    counted(count, "prime"),
+                    self.rank + 1
+                ));
             }
             (Some(rank), 0) => {
                 return refuse(format!(
@@ -141,16 +190,14 @@ impl ParamsSpec {
         if sizes().count() > 256 {
             return refuse(format!("{} primes: at most 256", sizes().count()));
         }
-        let base: u32 = self.steps[0].iter().sum();
-        if !(self.log2_scale.is_finite() && (4.0..=120.0).contains(&self.log2_scale)) {
-            return refuse(format!("log2_scale {} is out of range: use 4 to 120", self.log2_scale));
-        }
-        let room: u32 = self.steps.iter().flatten().sum();
-        if self.log2_scale + 1.0 > f64::from(room) {
-            return refuse(format!("log2_scale {} leaves no room in a modulus of {room} bits", self.log2_scale));
-        }
-        if self.steps.len() == 1 && f64::from(base) < self.log2_scale + 1.0 {
-            return refuse(format!("the base step has {base} bits, the scale {}", self.log2_scale));
+        if self.segments.is_empty() {
+            segments::check_log2_scale(self.log2_scale, "")?;
+            let room: f64 = self.steps.iter().flatten().sum();
+            if self.log2_scale + 1.0 > room {
+                return refuse(format!("log2_scale {} leaves no room in a modulus of {room} bits", self.log2_scale));
+            }
+        } else {
+            segments::check(&self.segments, &self.steps, self.log2_scale)?;
         }
         if let Some(weight) = self.secret_weight
             && !(1..=self.degree * self.rank).contains(&weight)

@@ -1,5 +1,6 @@
 //! How each level switches, what that takes and why: the figures of [`Params::switching_report`].
 
+use clathrate_arith::text::counted;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -198,54 +199,6 @@ impl Params {
     }
 }
 
-impl Params {
-    /// Predicted nanoseconds of a switch, by keys of level `reach`.
-    fn switch_nanoseconds(
-        &self,
-        switcher: &Switcher,
-        (level, reach): (Level, Level),
-        inputs: usize,
-        columns: usize,
-    ) -> Result<f64, CkksError> {
-        let planning = self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?;
-        let plan = switcher.tables_for(level, reach)?;
-        Ok(planning.profile.nanoseconds(self.degree(), &switcher.counts(&plan, inputs, columns)))
-    }
-
-    /// Predicted nanoseconds of one relinearisation at `level`, through the temporary rank where there is one.
-    ///
-    /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; level errors.
-    pub fn relinearisation_nanoseconds(&self, level: Level) -> Result<f64, CkksError> {
-        let (base, rank, at) = (self.switcher()?, self.rank(), (level, self.max_level()));
-        let quadratic = rank * (rank + 1) / 2;
-        if let Some((temporary, most)) = self.direct(level).and_then(|temporary| Some((temporary, temporary.direct_level?))) {
-            return self.switch_nanoseconds(&temporary.switcher, (level, most), quadratic, rank + 1);
-        }
-        let Some(temporary) = self.crossing() else { return self.switch_nanoseconds(base, at, quadratic, rank + 1) };
-        let up = self.switch_nanoseconds(&temporary.switcher, at, quadratic, temporary.rank + 1)?;
-        Ok(up + self.switch_nanoseconds(base, at, temporary.rank - rank, rank + 1)?)
-    }
-
-    /// Predicted nanoseconds of a product of two ciphertexts before its relinearisation: `(k + 1)^2` products of polynomials. [dpad-he, Table 1]
-    ///
-    /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch.
-    pub fn tensor_nanoseconds(&self, level: Level) -> Result<f64, CkksError> {
-        let planning = self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?;
-        let products = (self.rank() + 1).pow(2) * self.chain().basis(level).len();
-        Ok(products as f64 * planning.profile.at(self.degree()).product)
-    }
-
-    /// Predicted nanoseconds of a reduction from rank `high` to these parameters' at `level`.
-    ///
-    /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; level errors.
-    pub fn reduction_nanoseconds(&self, high: usize, level: Level) -> Result<f64, CkksError> {
-        self.switch_nanoseconds(self.switcher()?, (level, self.max_level()), high.saturating_sub(self.rank()), self.rank() + 1)
-    }
-}
-
 /// A number that may be missing.
 fn or_dash(number: Option<usize>) -> String {
     number.map_or_else(|| "-".to_owned(), |number| number.to_string())
@@ -293,7 +246,7 @@ impl fmt::Display for SwitchingReport {
         self.refused.iter().rev().try_for_each(|refused| writeln!(f, "{:>7}  no switch: {}", refused.level, refused.reason))?;
         let mib = |bytes: usize| bytes as f64 / MIB;
         let limit = self.key_expansion.map_or_else(|| "no limit".to_owned(), |factor| format!("limit {:.1}", factor * mib(self.key_bytes)));
-        writeln!(f, "  times      one switch of {} polynomial(s), predicted, one thread; {}", self.inputs, self.engine)?;
+        writeln!(f, "  times      one switch of {}, predicted, one thread; {}", counted(self.inputs, "polynomial"), self.engine)?;
         writeln!(
             f,
             "  memory     one key {:.1} MiB as made, {:.1} MiB derived with all levels in use ({limit}); at most {:.0} MiB derived from all keys",

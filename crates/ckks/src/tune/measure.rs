@@ -55,12 +55,12 @@ pub fn measure(isa: Isa, progress: &mut dyn FnMut(usize, usize) -> bool) -> Resu
 
 fn filled(engine: &CpuEngine, moduli: &[usize]) -> Buffer {
     let mut buffer = engine.zeroed(moduli.len());
-    for (row, &modulus) in moduli.iter().enumerate() {
-        let q = engine.moduli()[modulus].value();
-        for (i, word) in buffer.row_mut(row).iter_mut().enumerate() {
+    engine.upload_rows(buffer.view_mut(), &|row, words| {
+        let q = engine.moduli()[moduli[row]].value();
+        for (i, word) in words.iter_mut().enumerate() {
             *word = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) % q;
         }
-    }
+    });
     buffer
 }
 
@@ -75,7 +75,7 @@ fn measure_degree(isa: Isa, degree: usize) -> Result<KernelTimes, CkksError> {
     for (nanoseconds, rows) in transform.iter_mut().zip([0..ROWS, ROWS..ROWS + 4, ROWS + 4..ROWS + 6]) {
         let rows: Vec<usize> = rows.collect();
         let mut x = filled(&engine, &rows);
-        *nanoseconds = time(|| engine.forward_ntt(&mut x, 0..rows.len(), &rows)) / rows.len() as f64;
+        *nanoseconds = time(|| engine.forward_ntt(x.view_mut(), &rows)) / rows.len() as f64;
     }
     let (sources, targets): (Vec<usize>, Vec<usize>) = ((0..4).collect(), (4..ROWS).collect());
     let conversion = BaseConversion::new(engine.moduli(), &sources, &targets, &[1; 4], Rounding::Centred);
@@ -83,16 +83,17 @@ fn measure_degree(isa: Isa, degree: usize) -> Result<KernelTimes, CkksError> {
     let mut out = engine.zeroed(targets.len());
     let places: Vec<usize> = (0..targets.len()).collect();
     let convert = conversion.map_or(1.0, |conversion| {
-        time(|| engine.convert(&conversion, &x, 0, &mut out, &places)) / (conversion.columns() * targets.len()) as f64
+        time(|| engine.convert(&conversion, x.view(), out.view_mut(), &places)) / (conversion.columns() * targets.len()) as f64
     });
     // Few enough terms to stay in the cache.
     let rows = [0];
     let (terms, columns) = (4, 2);
     let x = filled(&engine, &rows);
     let mut factors = engine.zeroed_factors(FactorShape { groups: 1, terms, columns, packed: true }, &rows);
-    engine.pack_factors(&mut factors, 0, &vec![vec![&x]; terms * columns], &rows);
-    let mut out: Vec<Buffer> = (0..columns).map(|_| engine.zeroed(1)).collect();
-    let product = time(|| engine.factor_products(&mut out, &vec![&x; terms], &factors, &[0], &rows, &rows)) / (terms * columns) as f64;
+    engine.pack_factors(&mut factors, 0, &vec![vec![x.view()]; terms * columns], &rows);
+    let mut out = engine.zeroed(columns);
+    let product =
+        time(|| engine.factor_products(out.view_mut(), &vec![x.view(); terms], &factors, &[0], &rows, &rows)) / (terms * columns) as f64;
     Ok(KernelTimes { degree, transform, convert, product })
 }
 
@@ -105,8 +106,8 @@ fn measure_reading(isa: Isa) -> Result<f64, CkksError> {
     let terms = MEMORY_BYTES / (columns * degree * 45 / 8);
     let x = filled(&engine, &rows);
     let mut factors = engine.zeroed_factors(FactorShape { groups: 1, terms, columns, packed: true }, &rows);
-    engine.pack_factors(&mut factors, 0, &vec![vec![&x]; terms * columns], &rows);
-    let mut out: Vec<Buffer> = (0..columns).map(|_| engine.zeroed(1)).collect();
-    let xs = vec![&x; terms];
-    Ok(time(|| engine.factor_products(&mut out, &xs, &factors, &[0], &rows, &rows)) / factors.bytes() as f64)
+    engine.pack_factors(&mut factors, 0, &vec![vec![x.view()]; terms * columns], &rows);
+    let mut out = engine.zeroed(columns);
+    let xs = vec![x.view(); terms];
+    Ok(time(|| engine.factor_products(out.view_mut(), &xs, &factors, &[0], &rows, &rows)) / factors.bytes() as f64)
 }

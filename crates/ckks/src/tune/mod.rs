@@ -3,6 +3,7 @@
 //! A stored profile is advice: one that is missing, broken or of another instruction set never stops a computation. The built-in model serves
 //! then, and [`StoredProfile`] says why.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -23,10 +24,18 @@ const TEXT_LIMIT_BYTES: u64 = 1 << 20;
 /// Largest binary logarithm of a degree that a profile may have.
 const MOST_LOG_DEGREE: u32 = 20;
 
+/// Environment variable that names the profile's file, in place of the one in the user's cache directory; [`NO_PROFILE`] for no profile at all.
+pub const PROFILE_VARIABLE: &str = "CLATHRATE_PROFILE";
+
+/// The value of [`PROFILE_VARIABLE`] under which no profile is read or stored: plans are then the same for every user of a kind of machine.
+pub const NO_PROFILE: &str = "none";
+
 /// What lies where a profile is kept.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoredProfile {
-    /// Nothing; no path either where the system names no cache directory.
+    /// [`PROFILE_VARIABLE`] is [`NO_PROFILE`], so none is looked for.
+    Off,
+    /// Nothing; no path either where there is no place for one.
     Absent {
         /// Where one would be.
         path: Option<PathBuf>,
@@ -70,6 +79,7 @@ impl StoredProfile {
     #[must_use]
     pub fn state(&self) -> &'static str {
         match self {
+            Self::Off => "off",
             Self::Absent { .. } => "absent",
             Self::Broken { .. } => "broken",
             Self::Foreign { .. } => "foreign",
@@ -81,6 +91,7 @@ impl StoredProfile {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
+            Self::Off => None,
             Self::Absent { path } => path.as_deref(),
             Self::Broken { path, .. } | Self::Foreign { path, .. } | Self::Ready { path, .. } => Some(path),
         }
@@ -90,6 +101,7 @@ impl StoredProfile {
 impl fmt::Display for StoredProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Off => write!(f, "none read: {PROFILE_VARIABLE} is `{NO_PROFILE}`; the built-in model serves"),
             Self::Absent { path: None } => write!(f, "none: this system names no cache directory for users; the built-in model serves"),
             Self::Absent { path: Some(_) } => {
                 write!(f, "none stored; the built-in model serves: run `clathrate tune` to measure this machine")
@@ -110,16 +122,43 @@ impl fmt::Display for StoredProfile {
     }
 }
 
-/// Where the profile is kept: `clathrate/profile.toml` in the user's cache directory; none where the system names no such directory.
-#[must_use]
-pub fn profile_path() -> Option<PathBuf> {
-    dirs::cache_dir().map(|directory| directory.join("clathrate").join("profile.toml"))
+/// Where the profile is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProfilePlace {
+    /// In this file.
+    File(PathBuf),
+    /// Nowhere: [`PROFILE_VARIABLE`] is [`NO_PROFILE`].
+    Off,
+    /// Nowhere: the system names no cache directory for users, and [`PROFILE_VARIABLE`] is not set.
+    Unknown,
+}
+
+impl ProfilePlace {
+    /// Where this process's profile is: the file that [`PROFILE_VARIABLE`] names, or else `clathrate/profile.toml` in the user's cache directory.
+    #[must_use]
+    pub fn of_process() -> Self {
+        Self::new(std::env::var_os(PROFILE_VARIABLE), dirs::cache_dir())
+    }
+
+    /// The place for a value of [`PROFILE_VARIABLE`] and a cache directory. An empty value is none.
+    #[must_use]
+    pub fn new(variable: Option<OsString>, cache: Option<PathBuf>) -> Self {
+        match variable.filter(|value| !value.is_empty()) {
+            Some(value) if value == NO_PROFILE => Self::Off,
+            Some(value) => Self::File(value.into()),
+            None => cache.map_or(Self::Unknown, |directory| Self::File(directory.join("clathrate").join("profile.toml"))),
+        }
+    }
 }
 
 /// The user's profile, for the kernels of `isa`.
 #[must_use]
 pub fn stored(isa: Isa) -> StoredProfile {
-    profile_path().map_or(StoredProfile::Absent { path: None }, |path| stored_at(&path, isa))
+    match ProfilePlace::of_process() {
+        ProfilePlace::File(path) => stored_at(&path, isa),
+        ProfilePlace::Off => StoredProfile::Off,
+        ProfilePlace::Unknown => StoredProfile::Absent { path: None },
+    }
 }
 
 /// The profile at `path`, for the kernels of `isa`.
@@ -198,12 +237,27 @@ fn check(profile: &MachineProfile) -> Result<(), String> {
 /// Writes `profile` where [`stored`] looks for it; tells where that is.
 ///
 /// # Errors
-/// [`CkksError::File`] where the directory cannot be made or written; [`CkksError::OutOfRange`] for numbers that no machine has.
+/// [`CkksError::File`] where the directory cannot be made or written; [`CkksError::OutOfRange`] for numbers that no machine has;
+/// [`CkksError::InvalidParams`] where there is no place for a profile.
 pub fn store(profile: &MachineProfile) -> Result<PathBuf, CkksError> {
-    let path =
-        profile_path().ok_or_else(|| CkksError::InvalidParams { reason: "this system names no cache directory for users".to_owned() })?;
+    let path = place_to_store()?;
     store_at(&path, profile)?;
     Ok(path)
+}
+
+/// The file that [`store`] writes: to be asked for before measuring, which takes seconds.
+///
+/// # Errors
+/// [`CkksError::InvalidParams`] where there is no place for a profile.
+pub fn place_to_store() -> Result<PathBuf, CkksError> {
+    let reason = match ProfilePlace::of_process() {
+        ProfilePlace::File(path) => return Ok(path),
+        ProfilePlace::Off => {
+            format!("{PROFILE_VARIABLE} is `{NO_PROFILE}`, so no machine profile is stored: unset it, or set it to a file")
+        }
+        ProfilePlace::Unknown => format!("this system names no cache directory for users: set {PROFILE_VARIABLE} to the profile's file"),
+    };
+    Err(CkksError::InvalidParams { reason })
 }
 
 /// Writes `profile` to `path`, whole or not at all, and makes the directories above it.

@@ -3,14 +3,22 @@
 
 pub mod measure;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::parameters::EngineFactory;
 use clathrate_ckks::{Ciphertext, Evaluator, KeyNeeds, Params, Runtime, SecretKey};
 use clathrate_lattice::SecretRng;
+use clathrate_testkit::test_engine;
+
+/// How the tests run: on the CPU, or on an engine with memory of its own where the environment says so.
+pub fn base_runtime() -> Runtime {
+    static FACTORY: LazyLock<EngineFactory> = LazyLock::new(|| EngineFactory::new(|request| Ok(test_engine(request.cpu()?))));
+    Runtime { engine: Some(FACTORY.clone()), ..Runtime::default() }
+}
 
 pub fn params(name: &str) -> Params {
-    Params::preset(name, &Runtime::default()).expect("preset")
+    Params::preset(name, &base_runtime()).expect("preset")
 }
 
 pub fn setup(name: &str, needs: &KeyNeeds) -> (Params, SecretKey, Evaluator) {
@@ -54,7 +62,7 @@ pub fn assert_close(got: &[f64], expected: &[f64], tolerance: f64) {
 
 /// Parameters of a specification given as TOML.
 pub fn custom(toml: &str) -> Params {
-    Params::new(spec(toml), &Runtime::default()).expect("parameters")
+    Params::new(spec(toml), &base_runtime()).expect("parameters")
 }
 
 /// A specification given as TOML.

@@ -1,9 +1,14 @@
 //! Mutated and random containers: no panic, no large allocation, nothing accepted that was damaged.
 
-use clathrate_ckks::file::{FileReader, Stored};
+use std::fs;
+
+use clathrate_ckks::file::{FileReader, OpenOptions, Stored};
 
 use crate::allocation::peak_of;
 use crate::support::*;
+
+/// Field values near limits of the format or of machine words.
+const INTERESTING: [u64; 16] = [0, 1, 7, 8, 63, 64, 65, 127, 128, 1 << 16, 1 << 20, (1 << 20) + 1, 1 << 32, 1 << 60, 1 << 63, u64::MAX];
 
 /// A small generator, so that failures repeat.
 struct Random(u64);
@@ -46,58 +51,66 @@ fn repair_checksum(bytes: &mut [u8]) {
 
 /// Everything a caller can do with bytes from outside; panics are what the tests look for.
 fn use_everything(bytes: &[u8]) -> bool {
-    let Ok(reader) = FileReader::from_bytes(bytes) else { return false };
+    FileReader::from_bytes(bytes).is_ok_and(|reader| use_reader(&reader))
+}
+
+fn use_reader(reader: &FileReader<'_>) -> bool {
     drop(reader.metadata::<Shape>());
     for section in reader.sections() {
         if let Ok(section) = reader.section(section.name()) {
             drop(section.words());
         }
     }
-    drop(Sample::read(&reader));
+    drop(Sample::read(reader));
     reader.verify_all().is_ok()
+}
+
+/// A copy of `original` with up to four changes; in two rounds of three with a checksum that fits, which the second value tells.
+fn mutated(original: &[u8], round: usize, random: &mut Random) -> (Vec<u8>, bool) {
+    let mut bytes = original.to_vec();
+    let changes = 1 + random.below(4);
+    for _ in 0..changes {
+        match random.below(6) {
+            0 => {
+                let place = random.below(bytes.len());
+                bytes[place] ^= 1 << random.below(8);
+            }
+            1 => {
+                let place = random.below(bytes.len());
+                bytes[place] = random.next() as u8;
+            }
+            2 | 3 => {
+                // A whole field, in the header or the table.
+                let slots = bytes.len() / 8;
+                let slot = if slots > 32 && random.below(2) == 0 { random.below(16) } else { random.below(slots.max(1)) };
+                let value = INTERESTING[random.below(INTERESTING.len())];
+                if let Some(field) = bytes.get_mut(8 * slot..8 * slot + 8) {
+                    field.copy_from_slice(&value.to_le_bytes());
+                }
+            }
+            4 => bytes.truncate(1 + random.below(bytes.len())),
+            _ => bytes.extend(std::iter::repeat_n(random.next() as u8, random.below(200))),
+        }
+    }
+    let repaired = round % 3 != 0;
+    if repaired {
+        if bytes.len() >= 80 && random.below(2) == 0 {
+            let total = bytes.len() as u64;
+            bytes[72..80].copy_from_slice(&total.to_le_bytes());
+        }
+        repair_checksum(&mut bytes);
+    }
+    (bytes, repaired)
 }
 
 #[test]
 fn mutated_containers_never_panic_nor_allocate_much() {
     let originals = [Sample::small().to_file_bytes().unwrap(), ByHand::new().build()];
-    let interesting = [0u64, 1, 7, 8, 63, 64, 65, 127, 128, 1 << 16, 1 << 20, (1 << 20) + 1, 1 << 32, 1 << 60, 1 << 63, u64::MAX];
     let mut random = Random(1);
     let (mut accepted, mut accepted_unrepaired) = (0, 0);
     for round in 0..fuzz_rounds(300_000) {
         let original = &originals[round % originals.len()];
-        let mut bytes = original.clone();
-        let changes = 1 + random.below(4);
-        for _ in 0..changes {
-            match random.below(6) {
-                0 => {
-                    let place = random.below(bytes.len());
-                    bytes[place] ^= 1 << random.below(8);
-                }
-                1 => {
-                    let place = random.below(bytes.len());
-                    bytes[place] = random.next() as u8;
-                }
-                2 | 3 => {
-                    // A whole field, in the header or the table.
-                    let slots = bytes.len() / 8;
-                    let slot = if slots > 32 && random.below(2) == 0 { random.below(16) } else { random.below(slots.max(1)) };
-                    let value = interesting[random.below(interesting.len())];
-                    if let Some(field) = bytes.get_mut(8 * slot..8 * slot + 8) {
-                        field.copy_from_slice(&value.to_le_bytes());
-                    }
-                }
-                4 => bytes.truncate(1 + random.below(bytes.len())),
-                _ => bytes.extend(std::iter::repeat_n(random.next() as u8, random.below(200))),
-            }
-        }
-        let repaired = round % 3 != 0;
-        if repaired {
-            if bytes.len() >= 80 && random.below(2) == 0 {
-                let total = bytes.len() as u64;
-                bytes[72..80].copy_from_slice(&total.to_le_bytes());
-            }
-            repair_checksum(&mut bytes);
-        }
+        let (bytes, repaired) = mutated(original, round, &mut random);
         let unchanged = bytes == *original;
         let (peak, ok) = peak_of(|| use_everything(&bytes));
         assert!(peak <= 2 * bytes.len() + 64 * 1024, "{peak} bytes allocated for {}", bytes.len());
@@ -121,4 +134,25 @@ fn random_bytes_never_panic() {
         }
         assert!(!use_everything(&bytes));
     }
+}
+
+#[test]
+fn mutated_files_are_judged_as_the_same_bytes_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let originals = [Sample::small().to_file_bytes().unwrap(), ByHand::new().build()];
+    let mut random = Random(3);
+    let mut opened = 0;
+    for round in 0..fuzz_rounds(300_000) / 30 {
+        let (bytes, _) = mutated(&originals[round % originals.len()], round, &mut random);
+        fs::write(&path, &bytes).unwrap();
+        let in_memory = FileReader::from_bytes(&bytes).map(|reader| use_reader(&reader)).map_err(|error| error.to_string());
+        for options in [OpenOptions::default(), TRUSTED] {
+            let (peak, of_file) = peak_of(|| FileReader::open_with(&path, options).map(|reader| use_reader(&reader)));
+            assert_eq!(of_file.map_err(|error| error.to_string()), in_memory);
+            assert!(peak <= 2 * bytes.len() + 512 * 1024, "{peak} bytes allocated for {}", bytes.len());
+        }
+        opened += usize::from(in_memory.is_ok());
+    }
+    assert!(opened > fuzz_rounds(300_000) / 3000, "hardly a file could be opened: {opened}");
 }

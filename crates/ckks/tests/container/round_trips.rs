@@ -1,9 +1,10 @@
 //! What is written is read back, and wrong requests are refused.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs;
 
-use clathrate_ckks::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored};
+use clathrate_ckks::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, OpenOptions, ParameterId, Stored};
 use serde::Serialize;
 
 use crate::support::*;
@@ -44,7 +45,7 @@ fn stored_value_round_trips_through_memory_and_every_way_of_opening_a_file() {
     assert_eq!(fs::read(&path).unwrap(), bytes);
     assert_eq!(files_in(folder.path()), ["sample.clathrate"]);
     assert_eq!(Sample::read(&FileReader::open(&path).unwrap()).unwrap(), sample);
-    assert_eq!(Sample::read(&FileReader::read(&path).unwrap()).unwrap(), sample);
+    assert_eq!(Sample::read(&FileReader::open_with(&path, TRUSTED).unwrap()).unwrap(), sample);
     assert_eq!(Sample::read(&FileReader::from_bytes(&bytes).unwrap()).unwrap(), sample);
     assert_eq!(Sample::read(&FileReader::from_stream(&mut &bytes[..], 4096).unwrap()).unwrap(), sample);
     assert_error!(FileReader::from_stream(&mut &bytes[..], 100).unwrap_err(), FileError::Io { .. });
@@ -54,23 +55,55 @@ fn stored_value_round_trips_through_memory_and_every_way_of_opening_a_file() {
 fn label_of_each_kind_round_trips() {
     for kind in FileKind::ALL {
         for insecure in [false, true] {
-            let label = FileLabel { kind, parameter_digest: [kind as u8; 32], insecure };
-            let bytes = FileWriter::in_memory(label, &()).unwrap().finish().unwrap();
-            assert_eq!(*FileReader::from_bytes(&bytes).unwrap().label(), label);
+            for name in [None, Some("n14"), Some(""), Some("\u{1b}[31m \"quoted\" \u{20ac}")] {
+                let label = FileLabel { kind, parameter_name: name.map(str::to_owned), parameter_digest: [kind as u8; 32], insecure };
+                let bytes = FileWriter::in_memory(label.clone(), &BTreeMap::from([("rows", 2)])).unwrap().finish().unwrap();
+                let reader = FileReader::from_bytes(&bytes).unwrap();
+                assert_eq!(*reader.label(), label);
+                assert_eq!(reader.metadata::<BTreeMap<String, u32>>().unwrap(), BTreeMap::from([("rows".to_owned(), 2)]));
+            }
         }
     }
 }
 
 #[test]
-fn words_of_an_opened_file_are_not_copied() {
+fn words_of_a_trusted_file_are_not_copied_and_all_sections_are_aligned() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sample");
     Sample::small().save(&path).unwrap();
-    for reader in [FileReader::open(&path).unwrap(), FileReader::read(&path).unwrap()] {
-        assert!(matches!(reader.words("words", 5).unwrap(), Cow::Borrowed(_)));
+    for options in [TRUSTED, OpenOptions::default()] {
+        let reader = FileReader::open_with(&path, options).unwrap();
+        let words = reader.words("words", 5).unwrap();
+        assert_eq!(matches!(words, Cow::Borrowed(_)), options.trusted_map);
+        assert_eq!(words[..], Sample::small().words);
         assert!(reader.sections().iter().all(|section| section.offset % 64 == 0));
-        assert_eq!(reader.section("words").unwrap().bytes().as_ptr().addr() % 64, 0);
+        let section = reader.section("words").unwrap();
+        assert_eq!(section.bytes().as_ptr().addr() % 64, 0);
+        assert!(matches!(section.words().unwrap(), Cow::Borrowed(_)));
+        assert_eq!(reader.section("empty").unwrap().bytes(), [0; 0]);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn changes_of_a_trusted_file_show_and_those_of_another_are_refused() {
+    use std::os::unix::fs::FileExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sample");
+    Sample::small().save(&path).unwrap();
+    let (mapped, copied) = (FileReader::open_with(&path, TRUSTED).unwrap(), FileReader::open(&path).unwrap());
+    let offset = copied.sections()[0].offset;
+    for reader in [&mapped, &copied] {
+        assert!(reader.verify_all().is_ok());
+        assert_eq!(reader.words("words", 5).unwrap()[0], 0);
+    }
+    fs::OpenOptions::new().write(true).open(&path).unwrap().write_all_at(&[1], offset).unwrap();
+    // That is what the option is for, and why it is one: the map was checked once.
+    assert_eq!(mapped.words("words", 5).unwrap()[0], 1);
+    assert_error!(copied.words("words", 5).unwrap_err(), FileError::SectionCorrupted { ref name, .. } if name == "words");
+    assert_error!(copied.section("words").unwrap_err(), FileError::SectionCorrupted { .. });
+    assert_error!(copied.verify_all().unwrap_err(), FileError::SectionCorrupted { .. });
+    assert!(copied.section("seed").is_ok());
 }
 
 #[test]
@@ -96,14 +129,20 @@ fn reader_refuses_wrong_kind_digest_section_and_length() {
     let reader = FileReader::from_bytes(&bytes).unwrap();
     let (expected, found) = (FileKind::SecretKey, FileKind::Ciphertext);
     assert_error!(reader.expect_kind(expected).unwrap_err(), FileError::WrongKind { expected: e, found: f } if (e, f) == (expected, found));
-    let mut other = DIGEST;
-    other[31] ^= 1;
-    assert_error!(reader.expect_digest(&other).unwrap_err(), FileError::WrongParameters { expected, found } if expected == other && found == DIGEST);
+    let mut other = named("other");
+    other.digest[31] ^= 1;
+    assert_error!(reader.expect_parameters(&other).unwrap_err(),
+        FileError::WrongParameters { ref expected, ref found } if *expected == other && *found == named("sample"));
+    // The digest decides, the name does not.
+    assert!(reader.expect_parameters(&named("other")).is_ok());
     assert_error!(reader.section("absent").unwrap_err(), FileError::MissingSection { count: 3, .. });
     assert_error!(reader.section("").unwrap_err(), FileError::MissingSection { .. });
     assert_error!(reader.section("a name that is far too long").unwrap_err(), FileError::MissingSection { .. });
     assert_error!(reader.words("words", 4).unwrap_err(), FileError::SectionLength { expected: 32, found: 40, .. });
     assert_error!(reader.words("words", usize::MAX).unwrap_err(), FileError::SectionLength { .. });
+    assert_error!(reader.section_of_length("seed", 12).unwrap_err(), FileError::SectionLength { expected: 12, found: 13, .. });
+    assert_eq!(reader.section_of_length("seed", 13).unwrap().bytes(), b"thirteen byte");
+    assert_error!(reader.verify_section("absent").unwrap_err(), FileError::MissingSection { .. });
     assert_error!(reader.section("seed").unwrap().words().unwrap_err(), FileError::NotWords { bytes: 13, .. });
     assert_error!(reader.metadata::<Vec<u64>>().unwrap_err(), FileError::Metadata { .. });
 }
@@ -115,8 +154,19 @@ fn errors_name_numbers_and_remedy() {
     assert_eq!(message, "the file holds ciphertexts, expected a secret key: pass the right file");
     let message = refusal(&ByHand { version: 9, ..ByHand::new() }.build()).to_string();
     assert_eq!(message, "the file has format version 9, but this program reads versions up to 1: upgrade Clathrate");
-    let message = FileReader::from_bytes(&bytes).unwrap().expect_digest(&[0xab; 32]).unwrap_err().to_string();
-    assert!(message.contains("3031323334353637") && message.contains("abababababababab"), "{message}");
+    let other = ParameterId { name: Some("n15".to_owned()), digest: [0xab; 32] };
+    let message = FileReader::from_bytes(&bytes).unwrap().expect_parameters(&other).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "the file was made for parameters \"sample\" (digest 3031323334353637), these are \"n15\" (digest abababababababab): \
+         use the parameters it was made with"
+    );
+    let unnamed = ByHand::new().build();
+    let message = FileReader::from_bytes(&unnamed).unwrap().expect_parameters(&other).unwrap_err().to_string();
+    assert!(message.contains("parameters without a name (digest 3031323334353637), these are \"n15\""), "{message}");
+    // A name from a hostile file neither floods nor drives a terminal.
+    let hostile = ParameterId { name: Some("\u{1b}[2J".repeat(1000)), digest: DIGEST }.to_string();
+    assert!(hostile.len() < 400 && hostile.chars().all(|c| !c.is_control()), "{hostile}");
     let mut longer = bytes.clone();
     longer.extend([0; 5]);
     assert!(refusal(&longer).to_string().contains("has 5 bytes after its end"));
@@ -126,7 +176,7 @@ fn errors_name_numbers_and_remedy() {
 fn opening_what_is_no_file_names_the_path() {
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().to_path_buf(), folder.path().join("absent"), folder.path().join("absent/deeper")] {
-        for result in [FileReader::open(&path), FileReader::read(&path)] {
+        for result in [FileReader::open(&path), FileReader::open_with(&path, TRUSTED)] {
             let error = result.unwrap_err();
             assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
             assert_error!(error, FileError::Io { .. });
@@ -140,7 +190,7 @@ fn empty_and_foreign_files_are_refused() {
     let path = folder.path().join("file");
     fs::write(&path, b"").unwrap();
     assert_error!(FileReader::open(&path).unwrap_err(), FileError::Truncated { expected: 128, found: 0 });
-    assert_error!(FileReader::read(&path).unwrap_err(), FileError::Truncated { expected: 128, found: 0 });
+    assert_error!(FileReader::open_with(&path, TRUSTED).unwrap_err(), FileError::Truncated { expected: 128, found: 0 });
     fs::write(&path, b"\x93NUMPY some other format that is long enough to hold a header").unwrap();
     assert_error!(FileReader::open(&path).unwrap_err(), FileError::NotAClathrateFile);
     assert_error!(refusal(b"x"), FileError::NotAClathrateFile);

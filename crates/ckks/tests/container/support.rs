@@ -4,14 +4,20 @@ use std::fs;
 use std::io::{Seek, Write};
 use std::path::Path;
 
-use clathrate_ckks::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored};
+use clathrate_ckks::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, OpenOptions, ParameterId, Stored};
 use serde::{Deserialize, Serialize};
 
 pub const MEBIBYTE: usize = 1 << 20;
 pub const DIGEST: [u8; 32] = *b"0123456789abcdef0123456789abcdef";
 
+pub const TRUSTED: OpenOptions = OpenOptions { trusted_map: true };
+
 pub fn label(kind: FileKind) -> FileLabel {
-    FileLabel { kind, parameter_digest: DIGEST, insecure: true }
+    FileLabel { kind, parameter_name: None, parameter_digest: DIGEST, insecure: true }
+}
+
+pub fn named(name: &str) -> ParameterId {
+    ParameterId { name: Some(name.to_owned()), digest: DIGEST }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,7 +27,7 @@ pub struct Shape {
     pub scale: f64,
 }
 
-/// A stand-in for a ciphertext: metadata, words, and bytes of an odd length.
+/// A stand-in for a ciphertext: named parameters, metadata, words, and bytes of an odd length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     pub shape: Shape,
@@ -38,7 +44,7 @@ impl Sample {
 
     pub fn read(reader: &FileReader<'_>) -> Result<Self, FileError> {
         reader.expect_kind(FileKind::Ciphertext)?;
-        reader.expect_digest(&DIGEST)?;
+        reader.expect_parameters(&named("any"))?;
         let shape = reader.metadata()?;
         Ok(Self { shape, words: reader.words("words", 5)?.into_owned(), seed: reader.section("seed")?.bytes().to_vec() })
     }
@@ -47,7 +53,7 @@ impl Sample {
 impl Stored for Sample {
     type Metadata = Shape;
     fn file_label(&self) -> FileLabel {
-        label(FileKind::Ciphertext)
+        FileLabel { parameter_name: Some("sample".to_owned()), ..label(FileKind::Ciphertext) }
     }
     fn file_metadata(&self) -> Shape {
         self.shape.clone()

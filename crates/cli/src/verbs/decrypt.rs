@@ -20,7 +20,7 @@ pub fn run(arguments: &Decrypt, console: &Console, runtime: &Runtime) -> Result<
     let mut bar = console.progress("decrypt");
     let values = secret.decrypt(&ciphertext, &mut bar.callback()).map_err(|error| Failure::file(&arguments.input, error))?;
     drop(bar);
-    let bytes = npy::write(output, ciphertext.shape(), &values).map_err(|error| Failure::array(output, error))?;
+    let bytes = npy::write(output, ciphertext.shape(), &values).map_err(|error| Failure::file(output, error))?;
     let dtype = if values.is_complex() { "complex128" } else { "float64" };
     let text = format!("wrote {} ({}): shape {:?}, {dtype}", output.display(), size(bytes), ciphertext.shape());
     let insecure = params.is_insecure();

@@ -1,11 +1,11 @@
 //! `clathrate doctor`: what this machine runs, and whether it computes rightly.
 
-use clathrate_arith::Isa;
 use clathrate_arith::kernels::FORCE_VARIABLE;
+use clathrate_arith::{Isa, machine};
 use clathrate_ckks::{CkksError, Runtime, tune};
 use serde_json::json;
 
-use super::{machine, selftest, size};
+use super::{selftest, size};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -27,7 +27,7 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
         format!("clathrate {version} ({build}), {} {}", std::env::consts::OS, std::env::consts::ARCH),
         format!("processor  {processor}"),
         format!("features   {}", if present.is_empty() { "none that kernels use".to_owned() } else { present.join(", ") }),
-        format!("kernels    {}; chosen: {}", machine::names(&kernels).join(", "), chosen.name()),
+        format!("kernels    {}; chosen: {}", names(&kernels).join(", "), chosen.name()),
         match &forced {
             Some(name) => format!("           forced by {FORCE_VARIABLE}={name}"),
             None => format!("           (to force one, set {FORCE_VARIABLE})"),
@@ -35,7 +35,7 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
         format!("profile    {profile}"),
         format!("threads    {threads}"),
         match memory {
-            Some((total, free)) => format!("memory     {} of {} free", size(free), size(total)),
+            Some(memory) => format!("memory     {} of {} free", size(memory.free_bytes), size(memory.total_bytes)),
             None => "memory     unknown".to_owned(),
         },
     ];
@@ -54,17 +54,22 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
         "arch": std::env::consts::ARCH,
         "processor": processor,
         "features": present,
-        "kernels": machine::names(&kernels),
+        "kernels": names(&kernels),
         "chosen": chosen.name(),
         "force_variable": FORCE_VARIABLE,
         "forced": forced,
         "profile": { "state": profile.state(), "path": profile.path(), "message": profile.to_string() },
         "threads": threads,
-        "memory_bytes": memory.map(|memory| memory.0),
-        "memory_free_bytes": memory.map(|memory| memory.1),
+        "memory_bytes": memory.map(|memory| memory.total_bytes),
+        "memory_free_bytes": memory.map(|memory| memory.free_bytes),
         "self_tests": tests,
         "ok": failed == 0,
     });
     console.result(lines.join("\n"), &document)?;
     if failed == 0 { Ok(()) } else { Err(Failure::SelfTest { failed, total: outcomes.len() }) }
+}
+
+/// Names of kernels, slowest first.
+fn names(kernels: &[Isa]) -> Vec<&'static str> {
+    kernels.iter().map(|isa| isa.name()).collect()
 }

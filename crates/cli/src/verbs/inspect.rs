@@ -1,7 +1,8 @@
 //! `clathrate inspect`: what a file says about itself, and whether each part of it is intact. Needs no parameters and no key.
 
+use clathrate_arith::text::counted;
 use clathrate_ckks::file::container::FORMAT_VERSION;
-use clathrate_ckks::file::{FileError, FileKind};
+use clathrate_ckks::file::{FileError, FileKind, ParameterId};
 use serde_json::{Value, json};
 
 use super::params::hex;
@@ -30,17 +31,18 @@ pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
     let reader = files::open(path)?;
     let label = reader.label();
     let (version, digest) = (FORMAT_VERSION, hex(&label.parameter_digest));
+    let parameters = ParameterId { name: label.parameter_name.clone(), digest: label.parameter_digest };
     let mut lines = vec![
         format!("{}: {}, format version {version}, {}", path.display(), label.kind, size(reader.total_bytes())),
-        format!("  parameters {}{}", &digest[..16], if label.insecure { "  ** insecure: for tests only **" } else { "" }),
+        format!("  parameters {parameters}{}", if label.insecure { "  ** insecure: for tests only **" } else { "" }),
         format!("  metadata   {}", reader.metadata_text()),
     ];
     let mut sections = Vec::new();
     let mut damage: Option<FileError> = None;
     for section in reader.sections() {
-        let checked = reader.section(section.name()).map(drop);
+        let checked = reader.verify_section(section.name());
         let state = if checked.is_ok() { "intact" } else { "DAMAGED" };
-        lines.push(format!("  section    {:<16} {:>12} bytes  {state}", section.name(), section.length));
+        lines.push(format!("  section    {:<16} {:>18}  {state}", section.name(), counted(section.length, "byte")));
         sections.push(json!({ "name": section.name(), "bytes": section.length, "intact": checked.is_ok() }));
         damage = damage.or(checked.err());
     }
@@ -52,6 +54,7 @@ pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
         "kind": kind_name(label.kind),
         "format_version": version,
         "bytes": reader.total_bytes(),
+        "parameters": label.parameter_name,
         "parameter_digest": digest,
         "insecure": label.insecure,
         "metadata": metadata,

@@ -1,20 +1,18 @@
 //! The verbs, one file each; and what several of them say.
 
-pub mod bench;
 pub mod decrypt;
 pub mod doctor;
 pub mod encrypt;
 pub mod inspect;
 pub mod keygen;
-pub mod machine;
 pub mod matmul;
 pub mod params;
 pub mod selftest;
-pub mod sequence;
 pub mod tune;
 
 use std::path::Path;
 
+use clathrate_arith::text::counted;
 use clathrate_ckks::{Ciphertext, Params};
 use serde_json::{Value, json};
 
@@ -23,19 +21,23 @@ use crate::console::Console;
 /// Warns of parameters that protect nothing.
 fn warn_insecure(console: &Console, params: &Params) {
     if params.is_insecure() {
-        console.warn(format!("these parameters have {:.0} bits of security, below 128: for tests only", params.security_bits()));
+        let bits = match params.security_bits() {
+            bits if bits > 0.0 => format!("have {:.0} bits of security, below 128", bits.floor()),
+            _ => "are not covered by the security table and count as below 128 bits".to_owned(),
+        };
+        console.warn(format!("these parameters {bits}: for tests only"));
     }
 }
 
 /// A ciphertext in words.
 fn describe(ciphertext: &Ciphertext) -> String {
     format!(
-        "shape {:?}, {}, level {}, scale 2^{:.2}, {} polynomial bundle(s)",
+        "shape {:?}, {}, level {}, scale 2^{:.2}, {}",
         ciphertext.shape(),
         ciphertext.encoding().name(),
         ciphertext.level(),
         ciphertext.scale().log2(),
-        ciphertext.bundles().len()
+        counted(ciphertext.bundles().len(), "polynomial bundle")
     )
 }
 

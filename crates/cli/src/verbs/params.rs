@@ -43,9 +43,9 @@ fn list(console: &Console) -> Result<(), Failure> {
     let specs: Vec<ParamsSpec> = preset_names().iter().map(|name| preset(name)).collect::<Result<_, _>>()?;
     let line = |spec: &ParamsSpec| {
         let note = if spec.insecure { "  insecure: tests only" } else { "" };
-        let bits: u32 = spec.steps.iter().flatten().chain(&spec.special).sum();
+        let bits: f64 = spec.steps.iter().flatten().chain(&spec.special).sum();
         let (name, degree, rank, depth) = (&spec.name, spec.degree, spec.rank, spec.steps.len() - 1);
-        format!("{name:<16} degree {degree:>6}  rank {rank}  depth {depth:>2}  log2 QP {bits:>4}{note}")
+        format!("{name:<16} degree {degree:>6}  rank {rank}  depth {depth:>2}  log2 QP {bits:>4.0}{note}")
     };
     console.result(specs.iter().map(line).collect::<Vec<_>>().join("\n"), &json!({ "presets": specs }))
 }

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use clathrate_arith::ntt::reference_forward;
 use clathrate_arith::primes::largest_primes;
+use clathrate_arith::sequence::{numbers, words};
 use clathrate_arith::{Isa, Modulus, NttTable};
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Runtime, SecretKey};
-
-use super::sequence::{numbers, words};
 
 /// One test's outcome.
 #[derive(Debug)]

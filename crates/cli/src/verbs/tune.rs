@@ -16,6 +16,10 @@ pub fn run(arguments: &Tune, console: &Console) -> Result<(), Failure> {
     if cfg!(debug_assertions) {
         console.warn("this is a debug build: its times are not those of a release build");
     }
+    // Where nothing can be stored, nothing is measured.
+    if !arguments.dry_run {
+        tune::place_to_store()?;
+    }
     let mut bar = console.progress("tune");
     let profile = tune::measure(isa, &mut bar.callback())?;
     drop(bar);

@@ -47,6 +47,16 @@ fn product_is_the_same_to_the_bit_for_every_number_of_threads() {
 }
 
 #[test]
+fn counts_of_bundles_are_singular_for_one() {
+    let desk = Desk::furnished();
+    for (rows, told) in [(1, ", 1 polynomial bundle\n"), (2, ", 2 polynomial bundles\n")] {
+        desk.put("rows.npy", &npy_f64(&[rows, 5], &ramp(5 * rows)));
+        let said = desk.ok(&format!("encrypt --params {PARAMS} --key sk.clt --input rows.npy --output rows.clt")).stdout;
+        assert!(said.ends_with(told), "{said}");
+    }
+}
+
+#[test]
 fn encoding_and_level_are_as_asked_for() {
     let desk = Desk::furnished();
     for (options, encoding, level) in
@@ -200,114 +210,6 @@ fn doctor_reports_kernels_and_passes_its_tests() {
     let run = Run::of(&output);
     assert_eq!(run.code, 3, "{}", run.stderr);
     assert!(run.stdout.is_empty() && run.stderr.contains("abacus"));
-}
-
-#[test]
-fn bench_prints_one_checked_row_per_line() {
-    let desk = Desk::new();
-    let run = desk.ok("bench --set ntt,n14 --quick --only ntt_forward,add");
-    let rows: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
-    // Five degrees; then one preset with two operations.
-    assert_eq!(rows.len(), 7, "{}", run.stdout);
-    for row in &rows {
-        assert_eq!(row["who"], "clathrate");
-        let number = |name: &str| row[name].as_f64().expect("a number");
-        assert!(number("min_ms") > 0.0 && number("min_ms") <= number("median_ms") && number("median_ms") <= number("max_ms"), "{row}");
-        assert!(row["runs"].as_u64().expect("count") >= 1);
-        assert!(row["extra"]["max_error"].as_f64().expect("checked") < 1e-4, "{row}");
-    }
-    assert!(rows.iter().any(|row| row["params"] == "n14" && row["work"] == "add"));
-}
-
-#[test]
-fn bench_of_memory_gives_the_rate_of_its_median() {
-    let run = Desk::new().ok("bench --set stream --quick");
-    let row: Value = serde_json::from_str(run.stdout.trim()).expect("one row");
-    let number = |value: &Value| value.as_f64().expect("a number");
-    let (bytes, rate) = (number(&row["extra"]["bytes"]), number(&row["extra"]["gb_per_s"]));
-    assert_eq!((row["work"].as_str(), row["extra"]["max_error"].as_u64()), (Some("stream_read"), Some(0)));
-    assert!((rate * number(&row["median_ms"]) * 1e6 / bytes - 1.0).abs() < 1e-9, "{row}");
-}
-
-#[test]
-fn bench_of_switches_checks_every_way_and_plans_every_level() {
-    let run = Desk::new().ok("bench --set keyswitch --quick --preset klss_n15 --only switch,switch_planned");
-    let rows: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
-    let of = |work: &str| rows.iter().filter(|row| row["work"] == work).map(|row| &row["extra"]).collect::<Vec<_>>();
-    let (fixed, planned) = (of("switch"), of("switch_planned"));
-    // 36-bit primes at degree 2^10: noise far below them, and never none.
-    for extra in fixed.iter().chain(&planned) {
-        let noise = extra["noise_bits"].as_f64().expect("checked");
-        assert!((1.0..20.0).contains(&noise) && extra["key_bytes"].as_u64() > Some(0), "{extra}");
-    }
-    // The cells of the paper's table: l = 24 - 3, r = 3, under both engines; only 24 primes in all have a split.
-    let cell = |engine: &str| {
-        fixed
-            .iter()
-            .filter(|extra| (&extra["primes"], &extra["digit"], &extra["engine"]) == (&21.into(), &3.into(), &engine.into()))
-            .count()
-    };
-    assert_eq!(cell("hybrid"), 1);
-    assert!(cell("decomposed") >= 10);
-    assert!(fixed.iter().all(|extra| extra["split_ms"].is_null() || extra["primes"].as_u64() >= Some(21)));
-    // One plan per level, beside a rival that was timed in turns with it.
-    assert_eq!(planned.len(), 12);
-    assert!(planned.iter().all(|extra| extra["best_fixed"]["median_ms"].as_f64() > Some(0.0)));
-    assert!(planned.iter().zip(planned.iter().skip(1)).all(|(a, b)| a["primes"].as_u64() > b["primes"].as_u64()));
-}
-
-#[test]
-fn bench_of_derived_keys_tells_their_sizes() {
-    let run = Desk::new().ok("bench --set keyswitch --quick --preset level_aware --only expand");
-    let rows: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
-    assert_eq!(rows.len(), 4, "{}", run.stdout);
-    let size = |row: &Value, name: &str| row["extra"][name].as_u64().expect("bytes");
-    for row in &rows {
-        // Digits of r primes: a key of about 40 / r digits, of residues in 44 bits instead of 64.
-        let words = 8 * 2048 * 2 * 40 * size(row, "digits");
-        assert_eq!(size(row, "key_bytes_as_words"), words);
-        let packed = size(row, "key_bytes") as f64 / words as f64;
-        assert!((0.68..0.7).contains(&packed), "{row}");
-        assert!(size(row, "base_key_bytes") > size(row, "key_bytes"));
-    }
-}
-
-#[test]
-fn bench_of_ranks_compares_schemes_of_one_set() {
-    let run = Desk::new().ok("bench --set dpad --quick --preset I,II");
-    let rows: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
-    let of = |work: &str| rows.iter().filter(|row| row["work"] == work).map(|row| &row["extra"]).collect::<Vec<_>>();
-    let products = of("multiply_rescale");
-    assert_eq!(products.len(), 2 + 4, "{}", run.stdout);
-    let product = |scheme: &str| {
-        *products.iter().find(|extra| (&extra["scheme"], &extra["keys"]) == (&scheme.into(), &"as_made".into())).expect("a row")
-    };
-    let number = |extra: &Value, name: &str| extra[name].as_f64().unwrap_or_else(|| panic!("{name} in {extra}"));
-    for extra in &products {
-        assert!((1.0..20.0).contains(&number(extra, "noise_bits")), "{extra}");
-    }
-    // Digits of one prime, 3 inputs, 2^10 2 = 2^11: the paper's formulas, with one mod-down less [dpad-he, sec. 3.3].
-    let (modhe, dpad, rlwe) = (product("modhe"), product("dpad"), product("rns_ckks"));
-    assert_eq!((number(modhe, "primes"), number(modhe, "digits"), number(modhe, "transforms")), (21.0, 20.0, 3.0 * 460.0 + 3.0 * 23.0));
-    assert_eq!((number(dpad, "wide_digits"), number(dpad, "temporary_primes")), (3.0, 10.0));
-    assert_eq!(number(dpad, "transforms"), 3.0 * 93.0 + 460.0 - 21.0 + 4.0 * 31.0);
-    assert_eq!(number(modhe, "stored_key_bytes"), 3.0 * 20.0 * 23.0 * 512.0 * 8.0 + 32.0);
-    assert!(number(dpad, "stored_key_bytes") < number(modhe, "stored_key_bytes"));
-    assert_eq!(number(dpad, "ciphertext_bytes"), 0.75 * number(rlwe, "ciphertext_bytes"));
-    // One more rotation is one more switch; both methods, both uses of keys.
-    let rotations = of("rotations");
-    assert!(rotations.len() >= 2 * 4 * 4 && rotations.iter().all(|extra| number(extra, "noise_bits") < 20.0));
-    assert_eq!(of("conversion").len(), 2 * 4);
-    // Every level once, and a reduction where the rank goes down.
-    let squarings = of("repeated_squaring");
-    assert_eq!(squarings.len(), 2 + 2 * 2 * 2);
-    for extra in squarings {
-        let series = extra["series"].as_array().expect("points");
-        let (reductions, squarings): (Vec<&Value>, Vec<&Value>) = series.iter().partition(|point| point["reduction"] == true);
-        assert_eq!(squarings.len(), 19);
-        assert_eq!(reductions.len(), usize::from(extra["reducing"] == true), "{extra}");
-        assert!(series.windows(2).all(|pair| number(&pair[0], "seconds") <= number(&pair[1], "seconds")));
-    }
 }
 
 #[test]

@@ -32,4 +32,8 @@ fn killed_encryption_leaves_no_half_written_file() {
         }
     }
     assert!(absent > 0, "no trial was early enough to kill anything");
+    // What killed writers left is gone after the next one.
+    desk.ok(&line);
+    let left: Vec<String> = desk.listing().into_iter().map(|(name, _)| name).filter(|name| name.contains("partial")).collect();
+    assert_eq!(left, Vec::<String>::new());
 }

@@ -3,6 +3,8 @@
 mod arrays;
 mod flow;
 mod interrupted;
+#[cfg(unix)]
+mod outputs;
 mod ranks;
 mod refusals;
 mod support;

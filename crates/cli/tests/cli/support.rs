@@ -65,7 +65,7 @@ impl Desk {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clathrate"));
         command.args(line.split_whitespace()).current_dir(self.folder.path()).env_remove("CLATHRATE_ISA");
         // The user's own machine profile has no part in tests.
-        command.env("XDG_CACHE_HOME", self.path("cache"));
+        command.env("CLATHRATE_PROFILE", self.path("profile/profile.toml"));
         command
     }
 

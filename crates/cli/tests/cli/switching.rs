@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use crate::support::*;
 
-const PROFILE: &str = "cache/clathrate/profile.toml";
+const PROFILE: &str = "profile/profile.toml";
 
 #[test]
 fn tune_dry_run_prints_and_stores_nothing() {
     let desk = Desk::new();
     let run = desk.ok("tune --dry-run");
     assert!(run.stdout.contains("65536") && run.stdout.contains("GB/s") && run.stdout.contains("nothing written"), "{}", run.stdout);
-    assert!(!desk.path("cache").exists());
+    assert!(!desk.path("profile").exists());
     let result = desk.run("tune --dry-run --json").json();
     assert_eq!(result["output"], Value::Null);
     assert!(result["profile"]["kernels"].as_array().expect("list").len() >= 5);
-    assert!(!desk.path("cache").exists());
+    assert!(!desk.path("profile").exists());
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn tune_stores_what_plans_and_doctor_then_go_by() {
 #[test]
 fn broken_profiles_are_told_and_stop_nothing() {
     let desk = Desk::new();
-    fs::create_dir_all(desk.path("cache/clathrate")).expect("folder");
+    fs::create_dir_all(desk.path("profile")).expect("folder");
     for text in [&b""[..], b"\xff\xff", b"not [ toml", b"source = 'me'"] {
         desk.put(PROFILE, text);
         let doctor = desk.run("doctor --json").json();
@@ -65,11 +65,35 @@ fn broken_profiles_are_told_and_stop_nothing() {
 #[test]
 fn tune_that_cannot_write_is_an_io_error_with_the_path() {
     let desk = Desk::new();
-    desk.put("cache", b"a file");
+    desk.put("profile", b"a file");
     let run = desk.run("tune --json");
     assert_eq!((run.code, run.stdout.as_str()), (13, ""), "{}", run.stderr);
     let error: Value = serde_json::from_str(&run.stderr).expect("one JSON object");
     assert!(error["message"].as_str().expect("text").contains(PROFILE));
+}
+
+#[test]
+fn profile_none_is_neither_read_nor_stored() {
+    let desk = Desk::new();
+    desk.ok("tune");
+    let with_none = |line: &str| Run::of(&desk.command(line).env("CLATHRATE_PROFILE", "none").output().expect("runs"));
+    let doctor = with_none("doctor --json").json();
+    assert_eq!((&doctor["profile"]["state"], &doctor["profile"]["path"]), (&Value::from("off"), &Value::Null));
+    assert_eq!(with_none("params show n14 --plan --json").json()["plan"]["origin"], "built-in");
+    let refused = with_none("tune");
+    assert_eq!((refused.code, refused.stdout.as_str()), (3, ""), "{}", refused.stderr);
+    assert!(refused.stderr.contains("CLATHRATE_PROFILE is `none`"), "{}", refused.stderr);
+    assert_eq!(with_none("tune --dry-run").code, 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn profile_is_in_the_cache_directory_unless_told_otherwise() {
+    let desk = Desk::new();
+    let mut command = desk.command("tune --json");
+    let tuned = Run::of(&command.env_remove("CLATHRATE_PROFILE").env("XDG_CACHE_HOME", desk.path("cache")).output().expect("runs")).json();
+    assert_eq!(tuned["output"], Value::from(desk.path("cache/clathrate/profile.toml").to_string_lossy()));
+    assert!(desk.path("cache/clathrate/profile.toml").is_file() && !desk.path(PROFILE).exists());
 }
 
 #[test]

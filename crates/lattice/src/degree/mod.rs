@@ -16,8 +16,8 @@
 //! first half are the components of its half of even powers.
 //!
 //! # Forms
-//! [`coeff`] moves coefficients, [`eval`] runs the transform's last stages on values: no transform to the other form. Both give the same polynomials,
-//! bit for bit. What is the same for both is here.
+//! Engines move coefficients in Coeff form, and run the transform's last stages on values in Eval form: no transform to the other form. Both give the
+//! same polynomials, bit for bit. [`coeff`] and [`eval`] hold what differs above the engine.
 //!
 //! # The paper's maps
 //! `iota` and `epsilon` are its own. Its `pi` is [`Poly::split_components`] with component `p` at place `brv(p)`; its `K`-th value is ours in slot `brv_N(K)`. It embeds
@@ -30,34 +30,46 @@
 pub mod coeff;
 pub mod eval;
 
-use clathrate_arith::Twist;
 use clathrate_arith::kernels::scalar::bit_reverse;
+use clathrate_arith::{Rows, RowsMut, Twist};
 
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
-use crate::poly::{Domain, Poly};
+use crate::poly::{Domain, Poly, PolyMut, PolyRef};
+use crate::polys::{Polys, PolysMut, PolysRef};
 use crate::ring::Ring;
 use crate::secret::SecretKey;
 
-/// What a form must be able to do; arguments fit each other, as the methods built on it check.
+/// What a form must be able to do beside what engines do in either form.
 pub trait DegreeMove: Domain {
-    /// `x(X^gap)` in the ring `large`.
-    fn repeat(x: &Poly<Self>, large: &Ring) -> Poly<Self>;
-
-    /// The component at place 0, in the ring `small`.
-    fn first(x: &Poly<Self>, small: &Ring) -> Poly<Self>;
-
-    /// `sum_p X^(+-brv(p)) parts[p](X^gap)` in the ring `large`; at least one part.
-    fn join(large: &Ring, parts: &[Poly<Self>], twist: Twist) -> Poly<Self>;
-
-    /// The inverse of [`DegreeMove::join`].
-    fn split(x: &Poly<Self>, small: &Ring, twist: Twist) -> Vec<Poly<Self>>;
-
-    /// Every polynomial times `X^power`, `power` in `[0, 2 N)`; at least one, all over one basis.
+    /// Every polynomial times `X^power`, `power` in `[0, 2 N)`.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] and its like where they are not.
-    fn shift(polys: &[&Poly<Self>], power: usize) -> Result<Vec<Poly<Self>>, LatticeError>;
+    /// Those of products of polynomials over one basis: none.
+    fn shift(polys: PolysRef<'_, Self>, power: usize) -> Result<Polys<Self>, LatticeError>;
+}
+
+/// `x(X^gap)` of every polynomial, in the ring of `out`.
+fn repeat<D: Domain>(out: PolysMut<'_, D>, x: PolysRef<'_, D>) {
+    out.ring().engine().repeat(D::FORM, out.into_rows(), x.rows());
+}
+
+/// The component of every polynomial at place 0, in the ring of `out`.
+fn first<D: Domain>(out: PolysMut<'_, D>, x: PolysRef<'_, D>) {
+    x.ring().engine().first_component(D::FORM, out.into_rows(), x.rows(), x.basis().indices());
+}
+
+/// `sum_p X^(+-brv(p)) parts[p](X^gap)` of every `gap` parts, in the ring of `out`.
+fn join<D: Domain>(out: PolysMut<'_, D>, parts: &[PolyRef<'_, D>], twist: Twist) {
+    let (ring, indices) = (out.ring(), out.basis().indices());
+    let parts: Vec<Rows<'_>> = parts.iter().map(PolyRef::rows).collect();
+    ring.engine().join_components(D::FORM, out.into_rows(), &parts, twist, indices);
+}
+
+/// The inverse of [`join`]: all components of every polynomial.
+fn split<D: Domain>(out: PolysMut<'_, D>, x: PolysRef<'_, D>, twist: Twist) {
+    let mut parts: Vec<RowsMut<'_>> = out.into_iter().map(PolyMut::into_rows).collect();
+    x.ring().engine().split_components(D::FORM, &mut parts, x.rows(), twist, x.basis().indices());
 }
 
 /// Checks that `target` divides `degree` into a power-of-two gap and returns the gap.
@@ -76,7 +88,7 @@ fn gap_up(degree: usize, target: usize, rank: usize) -> Result<usize, LatticeErr
 
 /// Refuses rings with other moduli: a degree move keeps every residue.
 fn check_moduli(from: &Ring, to: &Ring) -> Result<(), LatticeError> {
-    if from.moduli() == to.moduli() {
+    if from.same_moduli_as(to) {
         return Ok(());
     }
     Err(LatticeError::RingMismatch { left: from.degree(), right: to.degree() })
@@ -92,75 +104,63 @@ fn check_component(gap: usize, component: usize) -> Result<(), LatticeError> {
     if component < gap { Ok(()) } else { Err(LatticeError::ComponentOutOfRange { component, gap }) }
 }
 
-impl<D: DegreeMove> Poly<D> {
+impl<D: DegreeMove> PolyRef<'_, D> {
     /// `self(X^gap)` in the ring `large` of degree `N = gap n`: the map `iota`.
     ///
     /// # Errors
     /// [`LatticeError::DegreeChange`] where the degrees do not fit; [`LatticeError::RingMismatch`] where the moduli differ.
-    pub fn iota(&self, large: &Ring) -> Result<Self, LatticeError> {
+    pub fn iota(&self, large: &Ring) -> Result<Poly<D>, LatticeError> {
         gap_of(large.degree(), self.ring().degree(), 1, "degree").map_err(|_| self.degree_change(large))?;
         check_moduli(self.ring(), large)?;
-        Ok(D::repeat(self, large))
+        let mut out = Polys::scratch(large, self.basis(), 1);
+        repeat(out.view_mut(), (*self).into());
+        Ok(Poly::from_buffer(large, self.basis(), out.into_buffer()))
     }
 
     /// The coefficients of powers of `X^gap`, in the ring `small` of degree `n = N / gap`: the map `epsilon`, with `epsilon(iota(b)) = b` and
     /// `epsilon(iota(b) x) = b epsilon(x)`.
     ///
     /// # Errors
-    /// As [`Poly::iota`].
-    pub fn epsilon(&self, small: &Ring) -> Result<Self, LatticeError> {
+    /// As [`PolyRef::iota`].
+    pub fn epsilon(&self, small: &Ring) -> Result<Poly<D>, LatticeError> {
         self.check_split(small)?;
-        Ok(D::first(self, small))
+        let mut out = Polys::scratch(small, self.basis(), 1);
+        first(out.view_mut(), (*self).into());
+        Ok(Poly::from_buffer(small, self.basis(), out.into_buffer()))
+    }
+
+    fn components(&self, small: &Ring, twist: Twist) -> Result<Polys<D>, LatticeError> {
+        let mut out = Polys::scratch(small, self.basis(), self.check_split(small)?);
+        split(out.view_mut(), (*self).into(), twist);
+        Ok(out)
     }
 
     /// All components `p_i` of `self = sum_i X^brv(i) p_i(X^gap)`, in the ring `small` of degree `n = N / gap`: the map `pi`.
     ///
     /// # Errors
-    /// As [`Poly::iota`].
-    pub fn split_components(&self, small: &Ring) -> Result<Vec<Self>, LatticeError> {
-        self.check_split(small)?;
-        Ok(D::split(self, small, Twist::Positive))
+    /// As [`PolyRef::iota`].
+    pub fn split_components(&self, small: &Ring) -> Result<Polys<D>, LatticeError> {
+        self.components(small, Twist::Positive)
     }
 
     /// One of them alone.
     ///
     /// # Errors
-    /// As [`Poly::iota`]; [`LatticeError::ComponentOutOfRange`].
-    pub fn split_component(&self, small: &Ring, component: usize) -> Result<Self, LatticeError> {
-        let gap = self.check_split(small)?;
-        check_component(gap, component)?;
+    /// As [`PolyRef::iota`]; [`LatticeError::ComponentOutOfRange`].
+    pub fn split_component(&self, small: &Ring, component: usize) -> Result<Poly<D>, LatticeError> {
+        check_component(self.check_split(small)?, component)?;
         if component == 0 {
-            return Ok(D::first(self, small));
+            return self.epsilon(small);
         }
-        Ok(D::split(self, small, Twist::Positive).swap_remove(component))
-    }
-
-    /// `sum_i X^brv(i) p_i(X^gap)` in the ring `large`: the inverse of [`Poly::split_components`], `pi^-1`.
-    ///
-    /// # Errors
-    /// [`LatticeError::EmptyShape`] without components; [`LatticeError::DegreeChange`] where their number is not the ratio of the degrees;
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they differ.
-    pub fn combine_components(large: &Ring, components: &[Self]) -> Result<Self, LatticeError> {
-        Self::check_combine(large, components)?;
-        Ok(D::join(large, components, Twist::Positive))
+        Ok(self.components(small, Twist::Positive)?.at(component).to_poly())
     }
 
     /// All components `a_i` of `self = sum_i X^-brv(i) a_i(X^gap)`: those of a mask, that meet the components of a secret.
     ///
     /// # Errors
-    /// As [`Poly::iota`].
-    pub fn split_mask(&self, small: &Ring) -> Result<Vec<Self>, LatticeError> {
-        self.check_split(small)?;
-        Ok(D::split(self, small, Twist::Negative))
-    }
-
-    /// `sum_i X^-brv(i) a_i(X^gap)` in the ring `large`: the inverse of [`Poly::split_mask`].
-    ///
-    /// # Errors
-    /// As [`Poly::combine_components`].
-    pub fn combine_mask(large: &Ring, components: &[Self]) -> Result<Self, LatticeError> {
-        Self::check_combine(large, components)?;
-        Ok(D::join(large, components, Twist::Negative))
+    /// As [`PolyRef::iota`].
+    pub fn split_mask(&self, small: &Ring) -> Result<Polys<D>, LatticeError> {
+        self.components(small, Twist::Negative)
     }
 
     fn degree_change(&self, target: &Ring) -> LatticeError {
@@ -171,15 +171,85 @@ impl<D: DegreeMove> Poly<D> {
         check_moduli(self.ring(), small)?;
         gap_of(self.ring().degree(), small.degree(), 1, "degree")
     }
+}
 
-    fn check_combine(large: &Ring, components: &[Self]) -> Result<(), LatticeError> {
+impl<D: DegreeMove> Poly<D> {
+    /// As [`PolyRef::iota`].
+    ///
+    /// # Errors
+    /// As [`PolyRef::iota`].
+    pub fn iota(&self, large: &Ring) -> Result<Self, LatticeError> {
+        self.view().iota(large)
+    }
+
+    /// As [`PolyRef::epsilon`].
+    ///
+    /// # Errors
+    /// As [`PolyRef::iota`].
+    pub fn epsilon(&self, small: &Ring) -> Result<Self, LatticeError> {
+        self.view().epsilon(small)
+    }
+
+    /// As [`PolyRef::split_components`].
+    ///
+    /// # Errors
+    /// As [`PolyRef::iota`].
+    pub fn split_components(&self, small: &Ring) -> Result<Polys<D>, LatticeError> {
+        self.view().split_components(small)
+    }
+
+    /// As [`PolyRef::split_component`].
+    ///
+    /// # Errors
+    /// As [`PolyRef::split_component`].
+    pub fn split_component(&self, small: &Ring, component: usize) -> Result<Self, LatticeError> {
+        self.view().split_component(small, component)
+    }
+
+    /// As [`PolyRef::split_mask`].
+    ///
+    /// # Errors
+    /// As [`PolyRef::iota`].
+    pub fn split_mask(&self, small: &Ring) -> Result<Polys<D>, LatticeError> {
+        self.view().split_mask(small)
+    }
+
+    /// `sum_i X^brv(i) p_i(X^gap)` in the ring `large`: the inverse of [`Poly::split_components`], `pi^-1`.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] without components; [`LatticeError::DegreeChange`] where their number is not the ratio of the degrees;
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they differ.
+    pub fn combine_components<'a, P: Into<PolyRef<'a, D>>>(
+        large: &Ring,
+        components: impl IntoIterator<Item = P>,
+    ) -> Result<Self, LatticeError> {
+        Self::combine(large, components, Twist::Positive)
+    }
+
+    /// `sum_i X^-brv(i) a_i(X^gap)` in the ring `large`: the inverse of [`Poly::split_mask`].
+    ///
+    /// # Errors
+    /// As [`Poly::combine_components`].
+    pub fn combine_mask<'a, P: Into<PolyRef<'a, D>>>(large: &Ring, components: impl IntoIterator<Item = P>) -> Result<Self, LatticeError> {
+        Self::combine(large, components, Twist::Negative)
+    }
+
+    fn combine<'a, P: Into<PolyRef<'a, D>>>(
+        large: &Ring,
+        components: impl IntoIterator<Item = P>,
+        twist: Twist,
+    ) -> Result<Self, LatticeError> {
+        let components: Vec<PolyRef<'a, D>> = components.into_iter().map(Into::into).collect();
         let first = components.first().ok_or(LatticeError::EmptyShape { what: "the number of components", got: 0 })?;
         check_moduli(first.ring(), large)?;
         let (small, rank, target) = (first.ring().degree(), components.len(), large.degree());
         if gap_up(small, target, rank)? != rank {
             return Err(LatticeError::DegreeChange { degree: small, rank, target, what: "rank" });
         }
-        components.iter().try_for_each(|component| first.check_same_basis(component))
+        components.iter().try_for_each(|component| first.check_same_basis(*component))?;
+        let mut out = Polys::scratch(large, first.basis(), 1);
+        join(out.view_mut(), &components, twist);
+        Ok(Self::from_buffer(large, first.basis(), out.into_buffer()))
     }
 }
 
@@ -197,11 +267,11 @@ impl<D: DegreeMove> Bundle<D> {
     ///
     /// Source: [dpad-he, sec. 4.1.2]; differs: see the module.
     pub fn extract(&self, small: &Ring) -> Result<Self, LatticeError> {
-        if self.check_extract(small)? == 1 {
+        let gap = self.check_extract(small)?;
+        if gap == 1 {
             return Ok(self.clone());
         }
-        let mask = self.mask().iter().flat_map(|poly| D::split(poly, small, Twist::Negative)).collect();
-        Self::new(mask, self.bodies().iter().map(|poly| D::first(poly, small)).collect())
+        self.extract_from(self.view(), small)
     }
 
     /// The MLWE sample of component `component` of this bundle's messages: [`Bundle::extract`] of `X^-brv(component)` times the bundle.
@@ -216,10 +286,18 @@ impl<D: DegreeMove> Bundle<D> {
         if component == 0 {
             return self.extract(small);
         }
-        let polys: Vec<&Poly<D>> = self.polys().collect();
-        let mut mask = D::shift(&polys, 2 * self.ring().degree() - power_of(gap, component))?;
-        let bodies = mask.split_off(self.rank());
-        Self::new(mask, bodies)?.extract(small)
+        let shifted = D::shift(self.view(), 2 * self.ring().degree() - power_of(gap, component))?;
+        self.extract_from(shifted.view(), small)
+    }
+
+    /// The components at place 0 of `polys`, as many as this bundle has, in the ring `small`.
+    fn extract_from(&self, polys: PolysRef<'_, D>, small: &Ring) -> Result<Self, LatticeError> {
+        let rank = self.rank() * (self.ring().degree() / small.degree());
+        let mut out = Polys::scratch(small, self.basis(), rank + self.body_count());
+        let (mask, bodies) = out.view_mut().split_at(rank);
+        split(mask, polys.range(0..self.rank()), Twist::Negative);
+        first(bodies, polys.range(self.rank()..polys.len()));
+        Self::from_polys(out, rank)
     }
 
     /// The sample at degree `N = n gap` and rank `k / gap` whose messages `m` have `epsilon(m) =` this bundle's: the inverse of [`Bundle::extract`], under
@@ -238,8 +316,12 @@ impl<D: DegreeMove> Bundle<D> {
         if gap == 1 {
             return Ok(self.clone());
         }
-        let mask = self.mask().chunks_exact(gap).map(|group| D::join(large, group, Twist::Negative)).collect();
-        Self::new(mask, self.bodies().iter().map(|poly| D::repeat(poly, large)).collect())
+        let rank = self.rank() / gap;
+        let mut out = Polys::scratch(large, self.basis(), rank + self.body_count());
+        let (mask, bodies) = out.view_mut().split_at(rank);
+        join(mask, &self.mask().iter().collect::<Vec<_>>(), Twist::Negative);
+        repeat(bodies, self.bodies());
+        Self::from_polys(out, rank)
     }
 
     fn check_extract(&self, small: &Ring) -> Result<usize, LatticeError> {

@@ -1,5 +1,6 @@
 //! What can go wrong while sampling.
 
+use clathrate_arith::text::counted;
 use thiserror::Error;
 
 /// Errors of the samplers; each names the numbers and the remedy.
@@ -12,7 +13,7 @@ pub enum SamplingError {
         reason: String,
     },
     /// More non-zero coefficients were asked for than there are coefficients.
-    #[error("a secret of {length} coefficients cannot have {weight} non-zero ones: lower the weight to at most {length}")]
+    #[error("a secret of {} cannot have {weight} non-zero: lower the weight to at most {length}", counted(*length, "coefficient"))]
     WeightTooLarge {
         /// The weight asked for.
         weight: usize,
@@ -20,7 +21,7 @@ pub enum SamplingError {
         length: usize,
     },
     /// A flooding range that a signed word cannot hold, or an empty one.
-    #[error("flooding noise of {bits} bits is not supported: use 1 to 63 bits")]
+    #[error("flooding noise of {} is not supported: use 1 to 63 bits", counted(*bits, "bit"))]
     FloodingBits {
         /// The width asked for.
         bits: u32,

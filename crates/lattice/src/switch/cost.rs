@@ -1,16 +1,11 @@
 //! What a switch costs on a machine, from its counts: transforms, conversions, products, bytes of key.
 
-use clathrate_arith::Isa;
-use clathrate_arith::limbs::serve_division;
 use serde::{Deserialize, Serialize};
 
 use super::representation::{KeyRepresentation, packed_bytes};
 use crate::chain::{Chain, Level};
 use crate::gadget::Gadget;
 use crate::poly::Basis;
-
-/// Bits below which a prime has the fastest transform, and the next faster one.
-const CLASS_BITS: [f64; 2] = [45.9, 50.0];
 
 /// Bits of a limb.
 const LIMB_BITS: f64 = clathrate_arith::limbs::LIMB_BITS as f64;
@@ -67,15 +62,12 @@ pub struct SwitchCounts {
     pub division_conversions: f64,
     /// Limbs times targets of those divisions, where their remainders are read as integers.
     pub division_limbs: f64,
+    /// Whether the engine extends digits and divides by limbs; else it does so by residues.
+    pub by_limbs: bool,
     /// Terms of sums.
     pub products: f64,
     /// Bytes of key read.
     pub key_bytes: f64,
-}
-
-/// The class of a prime of `bits` bits.
-fn class(bits: f64) -> usize {
-    CLASS_BITS.iter().position(|&bound| bits < bound).unwrap_or(CLASS_BITS.len())
 }
 
 impl MachineProfile {
@@ -119,9 +111,7 @@ impl MachineProfile {
         let times = self.at(degree);
         let transforms: f64 = counts.transforms.iter().zip(times.transform).map(|(count, time)| count * time).sum();
         let reading = if counts.key_bytes > self.cache_bytes { counts.key_bytes * self.read_ns_per_byte } else { 0.0 };
-        // The kernels of 512-bit multipliers extend digits and divide by limbs, all others by residues.
-        let by_limbs = self.isa.as_deref().is_none_or(|isa| isa == Isa::Ifma.name());
-        let (near, far) = if by_limbs {
+        let (near, far) = if counts.by_limbs {
             (
                 LIMB_SOURCES * (counts.digit_limbs + counts.division_limbs),
                 counts.conversions - counts.digit_conversions - counts.division_conversions,
@@ -134,61 +124,111 @@ impl MachineProfile {
     }
 }
 
-/// Counts of a switch at `level` by keys in `shape`, from Eval to Eval form, of `inputs` polynomials to `columns`. [klss, Table 1], with the
-/// transforms around it and the mod-down.
+/// What the counts of a switch at one level depend on.
+struct Work<'a> {
+    chain: &'a Chain,
+    representation: &'a KeyRepresentation,
+    /// Primes of the level.
+    primes: usize,
+    /// Digits in use, as the primes of the level that they have.
+    digits: Vec<Vec<usize>>,
+    /// The level's primes and the special ones.
+    extended: Vec<usize>,
+}
+
+impl<'a> Work<'a> {
+    fn new(chain: &'a Chain, gadget: &Gadget, representation: &'a KeyRepresentation, level: Level) -> Self {
+        let primes = chain.basis(level).len();
+        let own = |run: &std::ops::Range<usize>| -> Vec<usize> {
+            let members = gadget.digits()[run.clone()].iter().flat_map(|digit| digit.indices().iter().copied());
+            members.filter(|&i| i < primes).collect()
+        };
+        let digits = representation.runs.iter().map(own).filter(|digit| !digit.is_empty()).collect();
+        let extended = (0..primes).chain(representation.special.indices().iter().copied()).collect();
+        Self { chain, representation, primes, digits, extended }
+    }
+
+    fn bits_of(&self, index: usize) -> f64 {
+        (self.chain.ring().moduli()[index].value() as f64).log2()
+    }
+
+    /// Limbs of a product of primes. The lowest limb has no factor to meet: half a limb.
+    fn limbs(&self, primes: &[usize]) -> f64 {
+        (primes.iter().map(|&index| self.bits_of(index)).sum::<f64>() / LIMB_BITS).ceil() - 0.5
+    }
+
+    /// The primes that digits and keys are multiplied over.
+    fn product_primes(&self) -> &[usize] {
+        self.representation.klss.as_ref().map_or(&self.extended[..], |digits| digits.auxiliary.indices())
+    }
+
+    fn transform(&self, counts: &mut SwitchCounts, index: usize, count: f64) {
+        counts.transforms[self.chain.ring().engine().transform_class(index)] += count;
+    }
+}
+
+/// Counts of decomposing `inputs` polynomials in Eval form: what several switches of the same polynomials share (hoisting).
+#[must_use]
+pub(super) fn decomposition_counts(
+    chain: &Chain,
+    gadget: &Gadget,
+    representation: &KeyRepresentation,
+    level: Level,
+    inputs: usize,
+) -> SwitchCounts {
+    let work = Work::new(chain, gadget, representation, level);
+    let by_limbs = chain.ring().engine().extends_by_limbs();
+    let (mut counts, inputs) = (SwitchCounts { by_limbs, ..SwitchCounts::default() }, inputs as f64);
+    (0..work.primes).for_each(|index| work.transform(&mut counts, index, inputs));
+    for &index in work.product_primes() {
+        let foreign = work.digits.iter().filter(|digit| !digit.contains(&index));
+        work.transform(&mut counts, index, inputs * foreign.clone().count() as f64);
+        let extended = inputs * foreign.clone().map(|digit| digit.len() + 1).sum::<usize>() as f64;
+        counts.conversions += extended;
+        counts.digit_conversions += extended;
+        counts.digit_limbs += inputs * foreign.map(|digit| work.limbs(digit)).sum::<f64>();
+    }
+    counts
+}
+
+/// Counts of a switch at `level` by keys in `representation`, from Eval to Eval form, of `inputs` polynomials to `columns`: the decomposition, the
+/// products and the mod-down. [klss, Table 1], with the transforms around it
 #[must_use]
 pub(super) fn counts(
     chain: &Chain,
     gadget: &Gadget,
-    shape: &KeyRepresentation,
+    representation: &KeyRepresentation,
     level: Level,
     inputs: usize,
     columns: usize,
 ) -> SwitchCounts {
-    let moduli = chain.ring().moduli();
-    let bits_of = |index: usize| (moduli[index].value() as f64).log2();
-    let mut counts = SwitchCounts::default();
-    let primes = chain.basis(level).len();
-    let extended: Vec<usize> = (0..primes).chain(shape.special.indices().iter().copied()).collect();
-    let products = shape.klss.as_ref().map_or(&extended[..], |digits| digits.auxiliary.indices());
-    let own = |run: &std::ops::Range<usize>| -> Vec<usize> {
-        let members = gadget.digits()[run.clone()].iter().flat_map(|digit| digit.indices().iter().copied());
-        members.filter(|&i| i < primes).collect()
-    };
-    let digits: Vec<Vec<usize>> = shape.runs.iter().map(own).filter(|digit| !digit.is_empty()).collect();
-    // The lowest limb has no factor to meet: half a limb.
-    let limbs = |digit: &[usize]| (digit.iter().map(|&index| bits_of(index)).sum::<f64>() / LIMB_BITS).ceil() - 0.5;
-    let special = shape.special.indices();
-    let division_by_limbs = serve_division(special.len(), primes, columns, chain.ring().degree());
+    let work = Work::new(chain, gadget, representation, level);
+    let mut counts = decomposition_counts(chain, gadget, representation, level, inputs);
+    let special = representation.special.indices();
+    let division_by_limbs = chain.ring().engine().divides_by_limbs(special.len(), work.primes, columns);
     let (inputs, columns) = (inputs as f64, columns as f64);
-    let mut transform = |index: usize, count: f64| counts.transforms[class(bits_of(index))] += count;
-    // The inputs' coefficients, and the mod-down's results.
-    (0..primes).for_each(|index| transform(index, inputs + columns));
-    let groups = shape
+    // The mod-down's results.
+    (0..work.primes).for_each(|index| work.transform(&mut counts, index, columns));
+    let groups = representation
         .klss
         .as_ref()
-        .map_or(1, |key| key.digits.iter().filter(|digit| digit.indices().iter().any(|index| extended.contains(index))).count());
+        .map_or(1, |key| key.digits.iter().filter(|digit| digit.indices().iter().any(|index| work.extended.contains(index))).count());
+    let products = work.product_primes();
     for &index in products {
-        let foreign = digits.iter().filter(|digit| !digit.contains(&index));
-        transform(index, inputs * foreign.clone().count() as f64);
-        let extended = inputs * foreign.clone().map(|digit| digit.len() + 1).sum::<usize>() as f64;
-        counts.conversions += extended;
-        counts.digit_conversions += extended;
-        counts.digit_limbs += inputs * foreign.map(|digit| limbs(digit)).sum::<f64>();
-        counts.products += inputs * columns * (digits.len() * groups) as f64;
-        counts.key_bytes += inputs * columns * (digits.len() * groups * packed_bytes(chain.ring(), &Basis::new([index]))) as f64;
+        counts.products += inputs * columns * (work.digits.len() * groups) as f64;
+        counts.key_bytes += inputs * columns * (work.digits.len() * groups * packed_bytes(chain.ring(), &Basis::new([index]))) as f64;
     }
-    if shape.klss.is_some() {
-        products.iter().for_each(|&index| transform(index, columns * groups as f64));
-        counts.conversions += columns * ((products.len() + 1) * extended.len()) as f64;
+    if representation.klss.is_some() {
+        products.iter().for_each(|&index| work.transform(&mut counts, index, columns * groups as f64));
+        counts.conversions += columns * ((products.len() + 1) * work.extended.len()) as f64;
     } else {
-        special.iter().for_each(|&index| transform(index, columns));
+        special.iter().for_each(|&index| work.transform(&mut counts, index, columns));
     }
-    let division = columns * ((special.len() + 1) * primes) as f64;
+    let division = columns * ((special.len() + 1) * work.primes) as f64;
     counts.conversions += division;
     if division_by_limbs {
         counts.division_conversions += division;
-        counts.division_limbs += columns * limbs(special) * primes as f64;
+        counts.division_limbs += columns * work.limbs(special) * work.primes as f64;
     }
     counts
 }

@@ -1,6 +1,6 @@
 //! What a switch's products are before their mod-down: a bundle over the extended modulus, `P` times as large.
 //!
-//! The engines leave it in different forms: the hybrid one in Eval form, the key-decomposed one in Coeff form. A sum keeps a part of each kind,
+//! The engines leave it in different forms: the hybrid one in Eval form, the KLSS one in Coeff form. A sum keeps a part of each kind,
 //! so that products of both engines, and terms that need no switch, share one mod-down without a transform between.
 
 use std::borrow::Cow;
@@ -9,7 +9,9 @@ use std::sync::Arc;
 use super::frame::Frame;
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
-use crate::poly::{Coeff, Domain, Eval, Poly};
+use crate::poly::{Basis, Coeff, Eval, PolyRef};
+use crate::polys::{Polys, PolysRef};
+use crate::ring::Ring;
 
 /// `P` times a switched bundle, to be added up with others before one mod-down.
 #[derive(Debug, Clone)]
@@ -78,26 +80,43 @@ impl Extended {
     /// # Errors
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where a term is not over the level's basis;
     /// [`LatticeError::BodiesMismatch`] where they are not as many.
-    pub fn add_lifted<'a>(&mut self, terms: impl IntoIterator<Item = &'a Poly<Eval>>) -> Result<(), LatticeError> {
-        let terms: Vec<&Poly<Eval>> = terms.into_iter().collect();
-        let (rank, bodies) = self.shape();
-        if terms.len() != rank + bodies {
-            return Err(LatticeError::BodiesMismatch { left: rank + bodies, right: terms.len() });
-        }
-        if let Some(bad) = terms.iter().find(|term| !self.frame.ring().same_as(term.ring())) {
-            return Err(LatticeError::RingMismatch { left: bad.ring().degree(), right: self.frame.ring().degree() });
-        }
-        if let Some(bad) = terms.iter().find(|term| term.basis() != self.frame.basis()) {
-            return Err(LatticeError::BasisMismatch { left: bad.basis().len(), right: self.frame.basis().len() });
-        }
+    pub fn add_lifted<'a, P: Into<PolyRef<'a, Eval>>>(&mut self, terms: impl IntoIterator<Item = P>) -> Result<(), LatticeError> {
+        let terms: Vec<PolyRef<'a, Eval>> = terms.into_iter().map(Into::into).collect();
+        terms.iter().try_for_each(|term| self.check_term(term.ring(), term.basis()))?;
+        self.check_count(terms.len())?;
+        self.add_lifted_polys(Polys::copied(terms)?.view())
+    }
+
+    /// As [`Extended::add_lifted`], for terms in one allocation.
+    ///
+    /// # Errors
+    /// As [`Extended::add_lifted`].
+    pub fn add_lifted_polys(&mut self, terms: PolysRef<'_, Eval>) -> Result<(), LatticeError> {
+        self.check_count(terms.len())?;
+        self.check_term(terms.ring(), terms.basis())?;
         match &mut self.eval {
-            Some(eval) => eval.polys_mut().zip(terms).for_each(|(sum, term)| self.frame.add_lifted(sum, term)),
+            Some(eval) => self.frame.add_lifted(eval.view_mut(), terms),
             None => {
-                let zero = Poly::zero(self.frame.ring(), self.frame.basis());
-                let mut lifted = Bundle::new(vec![zero.clone(); rank], vec![zero; bodies])?;
-                lifted.polys_mut().zip(terms).for_each(|(sum, term)| self.frame.add_lifted(sum, term));
+                let (rank, bodies) = self.shape();
+                let mut lifted = Bundle::zero(self.frame.ring(), self.frame.basis(), rank, bodies)?;
+                self.frame.add_lifted(lifted.view_mut(), terms);
                 self.eval = Some(lifted);
             }
+        }
+        Ok(())
+    }
+
+    fn check_count(&self, terms: usize) -> Result<(), LatticeError> {
+        let (rank, bodies) = self.shape();
+        if terms == rank + bodies { Ok(()) } else { Err(LatticeError::BodiesMismatch { left: rank + bodies, right: terms }) }
+    }
+
+    fn check_term(&self, ring: &Ring, basis: &Basis) -> Result<(), LatticeError> {
+        if !self.frame.ring().same_as(ring) {
+            return Err(LatticeError::RingMismatch { left: ring.degree(), right: self.frame.ring().degree() });
+        }
+        if basis != self.frame.basis() {
+            return Err(LatticeError::BasisMismatch { left: basis.len(), right: self.frame.basis().len() });
         }
         Ok(())
     }
@@ -118,9 +137,8 @@ impl Extended {
         if self.frame.special() == frame.special() {
             return Ok(self);
         }
-        let coeff =
-            self.coeff.as_ref().map(|coeff| frame.lift(&self.frame, coeff)?.try_map(|poly| Ok(frame.widen_poly(poly)))).transpose()?;
-        let eval = self.eval.as_ref().map(|eval| frame.lift(&self.frame, eval)).transpose()?;
+        let coeff = self.coeff.map(|coeff| frame.widen(&frame.lift(&self.frame, coeff)).map(Cow::into_owned)).transpose()?;
+        let eval = self.eval.map(|eval| frame.lift(&self.frame, eval));
         Ok(Self { frame: frame.clone(), coeff, eval })
     }
 
@@ -129,30 +147,28 @@ impl Extended {
     ///
     /// # Errors
     /// [`LatticeError::NothingBeyondRank`] where there are none, or nothing would be left.
-    pub fn take_mask(&mut self, rank: usize) -> Result<Vec<Poly<Coeff>>, LatticeError> {
+    pub fn take_mask(&mut self, rank: usize) -> Result<Polys<Coeff>, LatticeError> {
         let (high, _) = self.shape();
         if rank == 0 || rank >= high {
             return Err(LatticeError::NothingBeyondRank { rank: high, at: rank });
         }
-        fn cut<D: Domain>(bundle: Bundle<D>, rank: usize) -> Result<(Bundle<D>, Vec<Poly<D>>), LatticeError> {
-            let (mut mask, bodies) = bundle.into_parts();
-            let taken = mask.split_off(rank);
-            Ok((Bundle::new(mask, bodies)?, taken))
+        let frame = &self.frame;
+        // With one part alone, its division reads the polynomials where they are.
+        if let (Some(coeff), None) = (&mut self.coeff, &self.eval) {
+            return coeff.cut_mask(rank, |taken| frame.mod_down().divide_coeffs(taken));
         }
-        let coeff = self.coeff.take().map(|coeff| cut(coeff, rank)).transpose()?;
-        let eval = self.eval.take().map(|eval| cut(eval, rank)).transpose()?;
-        let (coeff, taken_coeff) = coeff.map_or((None, Vec::new()), |(rest, taken)| (Some(rest), taken));
-        let (eval, taken_eval) = eval.map_or((None, Vec::new()), |(rest, taken)| (Some(rest), taken));
-        (self.coeff, self.eval) = (coeff, eval);
-        let mut taken: Vec<Poly<Coeff>> = taken_coeff;
-        for (i, poly) in taken_eval.into_iter().enumerate() {
-            let poly = self.frame.widen_poly(&poly).into_coeff();
-            match taken.get_mut(i) {
-                Some(sum) => sum.add_assign(&poly)?,
-                None => taken.push(poly),
-            }
+        let coefficients = |taken: PolysRef<'_, Eval>| -> Result<Polys<Coeff>, LatticeError> {
+            if taken.basis() == frame.extended() { Ok(taken.to_coeff()) } else { Ok(frame.widen_polys(taken)?.into_coeff()) }
+        };
+        let eval = self.eval.as_mut().map(|eval| eval.cut_mask(rank, coefficients));
+        let coeff = self.coeff.as_mut().map(|coeff| coeff.cut_mask(rank, |taken| taken.to_polys()));
+        let mut sum = eval.transpose()?;
+        match (&mut sum, coeff) {
+            (Some(sum), Some(coeff)) => sum.view_mut().add_assign(coeff.view())?,
+            (_, coeff) => sum = sum.or(coeff),
         }
-        taken.iter().map(|poly| self.frame.mod_down().divide_coeff(poly)).collect()
+        let sum = sum.ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })?;
+        frame.mod_down().divide_coeffs(sum.view())
     }
 
     /// Rank and bodies.

@@ -7,7 +7,8 @@ use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::modulus::Division;
-use crate::poly::{Basis, Domain, Eval, Poly};
+use crate::poly::{Basis, Domain, Eval};
+use crate::polys::{Polys, PolysMut, PolysRef};
 use crate::ring::Ring;
 
 /// A level's primes and some special ones: the extended modulus `P Q_l`.
@@ -109,41 +110,38 @@ impl Frame {
     }
 
     /// `sum + P x`: the special rows of `P x` are zero.
-    pub(super) fn add_lifted(&self, sum: &mut Poly<Eval>, x: &Poly<Eval>) {
-        self.ring.engine().add_mul_constants_assign(sum.data_mut(), x.data(), &self.special_product, self.basis.indices());
+    pub(super) fn add_lifted(&self, sum: PolysMut<'_, Eval>, x: PolysRef<'_, Eval>) {
+        self.ring.engine().add_mul_constants_assign(sum.into_rows(), x.rows(), &self.special_product, self.basis.indices());
     }
 
-    /// A bundle over the level's basis, or that and some special primes, over the extended one.
-    pub(super) fn widen<'a>(&self, x: &'a Bundle<Eval>) -> Result<Cow<'a, Bundle<Eval>>, LatticeError> {
+    /// A bundle over the level's basis, or that and some special primes, over the extended one: zero where it had nothing.
+    pub(super) fn widen<'a, D: Domain>(&self, x: &'a Bundle<D>) -> Result<Cow<'a, Bundle<D>>, LatticeError> {
         if *x.basis() == self.extended {
             return Ok(Cow::Borrowed(x));
         }
-        x.try_map(|poly| Ok(self.widen_poly(poly))).map(Cow::Owned)
+        Bundle::from_polys(self.widen_polys(x.view())?, x.rank()).map(Cow::Owned)
     }
 
-    /// A polynomial over a part of the extended basis, over all of it: zero where it had nothing.
-    pub(super) fn widen_poly<D: Domain>(&self, poly: &Poly<D>) -> Poly<D> {
-        if *poly.basis() == self.extended {
-            return poly.clone();
+    /// Polynomials over a part of the extended basis, over all of it: zero where they had nothing.
+    pub(super) fn widen_polys<D: Domain>(&self, x: PolysRef<'_, D>) -> Result<Polys<D>, LatticeError> {
+        if *x.basis() == self.extended {
+            return Ok(x.to_polys());
         }
-        let mut wide = Poly::zero(&self.ring, &self.extended);
-        for (row, &index) in self.extended.indices().iter().enumerate() {
-            if let Some(from) = poly.basis().row_of(index) {
-                wide.data_mut().row_mut(row).copy_from_slice(poly.data().row(from));
-            }
-        }
-        wide
+        let mut wide = Polys::zero(&self.ring, &self.extended, x.len());
+        let mismatch = LatticeError::BasisMismatch { left: x.basis().len(), right: self.extended.len() };
+        let places = self.extended.rows_of(x.basis().indices()).ok_or(mismatch)?;
+        let targets = wide.view().repeated(&places);
+        let rows: Vec<usize> = (0..targets.len()).collect();
+        self.ring.engine().copy_rows(wide.view_mut().into_rows(), &targets, x.rows(), &rows);
+        Ok(wide)
     }
 
     /// A bundle of `narrow`, a frame of fewer special primes, times those that it lacks, over the basis that it has: modulo those it is zero.
-    pub(super) fn lift<D: Domain>(&self, narrow: &Self, x: &Bundle<D>) -> Result<Bundle<D>, LatticeError> {
+    pub(super) fn lift<D: Domain>(&self, narrow: &Self, mut x: Bundle<D>) -> Bundle<D> {
         let lacking = Basis::new(self.special.indices().iter().copied().filter(|&i| narrow.special.row_of(i).is_none()));
         let factors = product_of(&self.ring, &lacking, x.basis());
-        x.try_map(|poly| {
-            let mut lifted = poly.clone();
-            lifted.mul_constants_assign(&factors);
-            Ok(lifted)
-        })
+        x.mul_constants_assign(&factors);
+        x
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use clathrate_arith::{Buffer, DigitExtension, Factors, GadgetInput};
+use clathrate_arith::{Buffer, Factors, GadgetInput, Rows};
 
 use super::extended::Extended;
 use super::key::SwitchKey;
@@ -13,20 +13,21 @@ use super::tables::SwitchTables;
 use crate::bundle::Bundle;
 use crate::chain::Level;
 use crate::error::LatticeError;
-use crate::poly::{Coeff, Domain, Eval, Poly};
+use crate::poly::{Coeff, Domain, Eval};
+use crate::polys::{Polys, PolysRef};
 
 /// A decomposed polynomial: its digits in Eval form over the moduli that its tables multiplies over.
 #[derive(Debug)]
 pub struct Digits {
     pub(super) tables: Arc<SwitchTables>,
-    pub(super) polys: Vec<Poly<Eval>>,
+    pub(super) polys: Polys<Eval>,
 }
 
 impl Digits {
     /// The digits, lowest primes first.
     #[must_use]
-    pub fn polys(&self) -> &[Poly<Eval>] {
-        &self.polys
+    pub fn polys(&self) -> PolysRef<'_, Eval> {
+        self.polys.view()
     }
 
     /// The level of the decomposed polynomial.
@@ -43,29 +44,27 @@ impl Digits {
 }
 
 /// The digits of a polynomial given in Coeff form, and in Eval form where that is there.
-pub(super) fn decompose(tables: &Arc<SwitchTables>, coefficients: &Buffer, values: Option<&Buffer>) -> Digits {
+pub(super) fn decompose(tables: &Arc<SwitchTables>, coefficients: Rows<'_>, values: Option<Rows<'_>>) -> Digits {
     let (engine, moduli) = (tables.ring().engine(), tables.product_basis.indices());
-    let digit = |digit: &DigitExtension| {
-        let mut out = engine.scratch(moduli.len());
-        engine.convert(digit.conversion(), coefficients, digit.source(), &mut out, &digit.target_rows());
+    let mut polys = Polys::scratch(tables.ring(), &tables.product_basis, tables.digits.len());
+    for (digit, out) in tables.digits.iter().zip(polys.view_mut()) {
+        let mut out = out.into_rows();
+        let sources = coefficients.slice(digit.source()..digit.source() + digit.conversion().sources().len());
+        engine.convert(digit.conversion(), sources, out.reborrow(), &digit.target_rows());
         let own = digit.own();
         if !own.is_empty() {
             // The own rows are one constant away from the input, in either form.
-            let mut rows = values.unwrap_or(coefficients).select(&own.clone().collect::<Vec<_>>());
-            engine.mul_constants_assign(&mut rows, digit.constants(), &moduli[own.clone()]);
-            for (i, row) in own.clone().enumerate() {
-                out.row_mut(row).copy_from_slice(rows.row(i));
-            }
+            engine.copy(out.reborrow().slice(own.clone()), values.unwrap_or(coefficients).slice(own.clone()));
+            engine.mul_constants_assign(out.reborrow().slice(own.clone()), digit.constants(), &moduli[own.clone()]);
         }
         if values.is_some() {
-            engine.forward_ntt(&mut out, 0..own.start, moduli);
-            engine.forward_ntt(&mut out, own.end..moduli.len(), moduli);
+            let (before, after) = out.split_at(own.start);
+            engine.forward_ntt(before, &moduli[..own.start]);
+            engine.forward_ntt(after.split_at(own.len()).1, &moduli[own.end..]);
         } else {
-            engine.forward_ntt(&mut out, 0..moduli.len(), moduli);
+            engine.forward_ntt(out, moduli);
         }
-        Poly::from_buffer(tables.ring(), &tables.product_basis, out)
-    };
-    let polys = tables.digits.iter().map(digit).collect();
+    }
     Digits { tables: tables.clone(), polys }
 }
 
@@ -109,39 +108,33 @@ pub(super) fn check_key(tables: &SwitchTables, inputs: usize, key: &SwitchKey) -
     Ok(())
 }
 
-fn bundle_of<D: Domain>(tables: &SwitchTables, rank: usize, out: Vec<Buffer>) -> Result<Bundle<D>, LatticeError> {
-    let mut polys = out.into_iter().map(|data| Poly::<D>::from_buffer(tables.ring(), tables.extended(), data));
-    let mask = polys.by_ref().take(rank).collect();
-    Bundle::new(mask, polys.collect())
+fn bundle_of<D: Domain>(tables: &SwitchTables, rank: usize, out: Buffer) -> Result<Bundle<D>, LatticeError> {
+    Bundle::from_polys(Polys::from_buffer(tables.ring(), tables.extended(), out), rank)
 }
 
 /// Sums over the product basis, as the result over the extended one.
-fn finish(tables: &Arc<SwitchTables>, reading: &Reading, sums: Vec<Buffer>) -> Result<Extended, LatticeError> {
+fn finish(tables: &Arc<SwitchTables>, reading: &Reading, sums: Buffer) -> Result<Extended, LatticeError> {
     let (coeff, eval): (Option<Bundle<Coeff>>, Option<Bundle<Eval>>) = match &tables.recombination {
         None => (None, Some(bundle_of(tables, reading.rank, sums)?)),
-        Some(recombination) => (
-            Some(bundle_of(
-                tables,
-                reading.rank,
-                recombination.apply(tables.ring(), &tables.product_basis, tables.extended(), sums, reading.columns),
-            )?),
-            None,
-        ),
+        Some(recombination) => {
+            let sums = recombination.apply(tables.ring(), &tables.product_basis, tables.extended(), sums, reading.columns);
+            (Some(bundle_of(tables, reading.rank, sums)?), None)
+        }
     };
     Ok(Extended { frame: tables.frame.clone(), coeff, eval })
 }
 
-fn scratch(tables: &SwitchTables, reading: &Reading) -> Vec<Buffer> {
-    let sums = reading.groups.len() * reading.columns;
-    (0..sums).map(|_| tables.ring().engine().scratch(tables.product_basis.len())).collect()
+fn scratch(tables: &SwitchTables, reading: &Reading) -> Buffer {
+    tables.ring().engine().scratch(reading.groups.len() * reading.columns * tables.product_basis.len())
 }
 
 /// The products of digits that are there.
 pub(super) fn inner_product(tables: &Arc<SwitchTables>, inputs: &[&Digits], reading: &Reading) -> Result<Extended, LatticeError> {
-    let xs: Vec<&Buffer> = (0..tables.digits.len()).flat_map(|digit| inputs.iter().map(move |input| input.polys[digit].data())).collect();
+    let xs: Vec<Rows<'_>> =
+        (0..tables.digits.len()).flat_map(|digit| inputs.iter().map(move |input| input.polys.at(digit).rows())).collect();
     let mut out = scratch(tables, reading);
     let Reading { factors, groups, rows, .. } = reading;
-    tables.ring().engine().factor_products(&mut out, &xs, factors, groups, rows, tables.product_basis.indices());
+    tables.ring().engine().factor_products(out.view_mut(), &xs, factors, groups, rows, tables.product_basis.indices());
     finish(tables, reading, out)
 }
 
@@ -149,6 +142,6 @@ pub(super) fn inner_product(tables: &Arc<SwitchTables>, inputs: &[&Digits], read
 pub(super) fn product(tables: &Arc<SwitchTables>, inputs: &[GadgetInput<'_>], reading: &Reading) -> Result<Extended, LatticeError> {
     let mut out = scratch(tables, reading);
     let Reading { factors, groups, rows, .. } = reading;
-    tables.ring().engine().gadget_products(&mut out, inputs, &tables.digits, factors, groups, rows, tables.product_basis.indices());
+    tables.ring().engine().gadget_products(out.view_mut(), inputs, &tables.digits, factors, groups, rows, tables.product_basis.indices());
     finish(tables, reading, out)
 }

@@ -6,16 +6,17 @@
 
 use std::sync::Arc;
 
-use clathrate_arith::{Buffer, FactorShape, Factors};
+use clathrate_arith::{FactorShape, Factors, Rows};
 
 use super::derived::DerivedKeys;
 use super::representation::KeyRepresentation;
 use super::secret_matrix::SecretMatrix;
-use crate::bundle::{Bundle, expand_mask, gaussian_poly};
+use crate::bundle::{Bundle, gaussian_poly};
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
-use crate::poly::{Basis, Eval, Poly};
+use crate::poly::{Basis, Eval, Poly, PolyRef};
+use crate::polys::Polys;
 use crate::ring::Ring;
 use crate::sampling::{MaskSeed, SecretRng};
 use crate::secret::{SecretKey, SecretPoly};
@@ -71,21 +72,20 @@ impl SwitchKey {
             for digit in 0..gadget.digit_count(chain, level) {
                 let constants = gadget.entry_constants(chain, &basis, digit);
                 let entry_seed = seed.derive(ENTRY_DOMAIN, entries.len() as u64);
-                let mask = expand_mask(&entry_seed, ring, &basis, target.rank());
-                let xs: Vec<&Poly<Eval>> = mask.iter().collect();
-                let mut bodies = Vec::with_capacity(target.bodies());
-                for (secret, entry) in secrets.iter().zip(row) {
-                    let ys: Vec<&Poly<Eval>> = secret.iter().map(SecretPoly::get).collect();
-                    let mut body = gaussian_poly(ring, &basis, rng).into_eval();
-                    body.sub_assign(SecretPoly::new(Poly::inner_product(&xs, &ys)?).get())?;
-                    if let Some(entry) = entry {
-                        let mut message = entry.get().clone();
-                        message.mul_constants_assign(&constants);
-                        body.add_assign(SecretPoly::new(message).get())?;
+                entries.push(Bundle::seeded(&entry_seed, ring, &basis, target.rank(), target.bodies(), |mask, bodies| {
+                    let xs: Vec<PolyRef<'_, Eval>> = mask.iter().collect();
+                    for ((secret, entry), mut body) in secrets.iter().zip(row).zip(bodies) {
+                        let ys: Vec<&Poly<Eval>> = secret.iter().map(SecretPoly::get).collect();
+                        let error = SecretPoly::new(gaussian_poly(ring, &basis, rng).into_eval());
+                        body.assign_difference(error.get(), SecretPoly::new(Poly::inner_product(&xs, &ys)?).get())?;
+                        if let Some(entry) = entry {
+                            let mut message = entry.get().clone();
+                            message.mul_constants_assign(&constants);
+                            body.add_assign(SecretPoly::new(message).get())?;
+                        }
                     }
-                    bodies.push(body);
-                }
-                entries.push(Bundle::new(mask, bodies)?);
+                    Ok(())
+                })?);
             }
         }
         Self::from_entries(chain, gadget, level, matrix.inputs(), seed, &entries)
@@ -120,7 +120,15 @@ impl SwitchKey {
         let entries = bodies
             .into_iter()
             .enumerate()
-            .map(|(index, bodies)| Bundle::new(expand_mask(&seed.derive(ENTRY_DOMAIN, index as u64), ring, &basis, rank), bodies))
+            .map(|(index, bodies)| {
+                if let Some(bad) = bodies.iter().find(|body| !body.ring().same_as(ring)) {
+                    return Err(LatticeError::RingMismatch { left: ring.degree(), right: bad.ring().degree() });
+                }
+                if let Some(bad) = bodies.iter().find(|body| *body.basis() != basis) {
+                    return Err(LatticeError::BasisMismatch { left: basis.len(), right: bad.basis().len() });
+                }
+                Bundle::from_seed(seed.derive(ENTRY_DOMAIN, index as u64), rank, &bodies)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         Self::from_entries(chain, gadget, level, inputs, seed, &entries)
     }
@@ -142,9 +150,9 @@ impl SwitchKey {
         entries.iter().try_for_each(|entry| first.check_same_shape(entry))?;
         let (digits, rank) = (entries.len() / inputs, first.rank());
         let (columns, packed) = (rank + first.body_count(), true);
-        let slots: Vec<Vec<&Buffer>> = (0..digits)
+        let slots: Vec<Vec<Rows<'_>>> = (0..digits)
             .flat_map(|digit| (0..inputs).map(move |input| &entries[input * digits + digit]))
-            .flat_map(|entry| entry.polys().map(|poly| vec![poly.data()]))
+            .flat_map(|entry| entry.polys().map(|poly| vec![poly.rows()]))
             .collect();
         let shape = FactorShape { groups: 1, terms: entries.len(), columns, packed };
         let mut factors = ring.engine().zeroed_factors(shape, basis.indices());
@@ -215,12 +223,9 @@ impl SwitchKey {
     #[must_use]
     pub fn entry(&self, i: usize, j: usize) -> Bundle<Eval> {
         let rows: Vec<usize> = (0..self.basis.len()).collect();
-        let poly = |column| {
-            let data = self.ring.engine().unpack_factor(&self.factors, 0, &[j * self.inputs + i], column, &rows);
-            Poly::from_buffer(&self.ring, &self.basis, data)
-        };
-        let columns = self.factors.shape().columns;
-        Bundle::new((0..self.rank).map(poly).collect(), (self.rank..columns).map(poly).collect()).expect("a key's entries are bundles")
+        let columns = 0..self.factors.shape().columns;
+        let data = self.ring.engine().unpack_factors(&self.factors, 0, &[j * self.inputs + i], columns, &rows);
+        Bundle::from_polys(Polys::from_buffer(&self.ring, &self.basis, data), self.rank).expect("a key's entries are bundles")
     }
 
     /// All entries, input-major, unpacked.

@@ -34,7 +34,9 @@ impl Recombination {
         for (group, digit) in key.digits.iter().enumerate() {
             let used: Vec<usize> = digit.indices().iter().copied().filter(|&i| extended.row_of(i).is_some()).collect();
             let Some(rows) = extended.rows_of(&used).filter(|rows| !rows.is_empty()) else { continue };
-            let conversion = BaseConversion::new(ring.moduli(), sources, &used, &ones, Rounding::Centred)
+            let conversion = ring
+                .engine()
+                .base_conversion(sources, &used, &ones, Rounding::Centred)
                 .ok_or(LatticeError::BasisMismatch { left: sources.len(), right: used.len() })?;
             parts.push((group, conversion, rows));
         }
@@ -47,13 +49,13 @@ impl Recombination {
     }
 
     /// Converts sums in Eval form over the auxiliary primes (`columns` sums for each key digit in turn) to Coeff form over the extended basis.
-    pub(super) fn apply(&self, ring: &Ring, auxiliary: &Basis, extended: &Basis, mut sums: Vec<Buffer>, columns: usize) -> Vec<Buffer> {
+    pub(super) fn apply(&self, ring: &Ring, auxiliary: &Basis, extended: &Basis, mut sums: Buffer, columns: usize) -> Buffer {
         let engine = ring.engine();
-        let mut out: Vec<Buffer> = (0..columns).map(|_| engine.scratch(extended.len())).collect();
-        for ((_, conversion, rows), sums) in self.parts.iter().zip(sums.chunks_mut(columns)) {
-            for (sum, out) in sums.iter_mut().zip(&mut out) {
-                engine.inverse_ntt(sum, 0..auxiliary.len(), auxiliary.indices());
-                engine.convert(conversion, sum, 0, out, rows);
+        let mut out = engine.scratch(columns * extended.len());
+        for ((_, conversion, rows), sums) in self.parts.iter().zip(sums.view_mut().chunks(columns * auxiliary.len())) {
+            for (mut sum, out) in sums.chunks(auxiliary.len()).zip(out.view_mut().chunks(extended.len())) {
+                engine.inverse_ntt(sum.reborrow(), auxiliary.indices());
+                engine.convert(conversion, sum.view(), out, rows);
             }
         }
         out
@@ -71,20 +73,20 @@ pub(super) fn derive(key_digits: &KeyDigits, key: &SwitchKey, terms: &[Vec<usize
     for (group, digit) in digits.iter().enumerate() {
         let own = key.basis().rows_of(digit.indices())?;
         let ones = vec![1; digit.len()];
-        let conversion = BaseConversion::new(key.ring().moduli(), digit.indices(), auxiliary.indices(), &ones, Rounding::Centred)?;
+        let conversion = engine.base_conversion(digit.indices(), auxiliary.indices(), &ones, Rounding::Centred)?;
         let slots: Vec<Buffer> = terms
             .iter()
             .flat_map(|term| (0..columns).map(move |column| (term, column)))
             .map(|(term, column)| {
-                let mut residues = engine.unpack_factor(key.factors(), 0, term, column, &own);
-                engine.inverse_ntt(&mut residues, 0..own.len(), digit.indices());
+                let mut residues = engine.unpack_factors(key.factors(), 0, term, column..column + 1, &own);
+                engine.inverse_ntt(residues.view_mut(), digit.indices());
                 let mut extended = engine.scratch(auxiliary.len());
-                engine.convert(&conversion, &residues, 0, &mut extended, &all);
-                engine.forward_ntt(&mut extended, 0..auxiliary.len(), auxiliary.indices());
+                engine.convert(&conversion, residues.view(), extended.view_mut(), &all);
+                engine.forward_ntt(extended.view_mut(), auxiliary.indices());
                 extended
             })
             .collect();
-        engine.pack_factors(&mut factors, group, &slots.iter().map(|slot| vec![slot]).collect::<Vec<_>>(), &all);
+        engine.pack_factors(&mut factors, group, &slots.iter().map(|slot| vec![slot.view()]).collect::<Vec<_>>(), &all);
     }
     Some(factors)
 }

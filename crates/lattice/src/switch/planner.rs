@@ -1,4 +1,4 @@
-//! Who chooses how a level switches: one way for all, or the fastest that a cost model and a memory limit allow.
+//! Chooses the switching method of each level: one fixed method, or the fastest that a cost model and a memory limit allow.
 
 use std::collections::HashMap;
 
@@ -8,22 +8,22 @@ use super::representation::{KeyRepresentation, packed_bytes};
 use crate::chain::{Chain, Level};
 use crate::gadget::Gadget;
 
-/// Numbers of special primes that a planner tries, where so many are free.
+/// Numbers of special primes that a planner tries, as far as the level has that many free primes.
 const SPECIALS: [usize; 15] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32];
 
 /// Lengths of key digits that a planner tries.
 const KEY_DIGITS: [usize; 9] = [2, 3, 4, 5, 6, 7, 8, 10, 12];
 
-/// Chooses the engine and the digits of each level.
+/// How the method of each level is chosen.
 #[derive(Debug)]
 pub enum SwitchPolicy {
-    /// One way at all levels; where a level cannot switch that way, an error says so.
+    /// One method at all levels. A level at which the method is impossible gives an error.
     Fixed(SwitchMethod),
-    /// The fastest way at each level.
+    /// The fastest method at each level.
     Planned(Planner),
 }
 
-/// Finds the fastest way at each level, by a cost model and under a memory limit.
+/// Finds the fastest method of each level by a cost model, within a memory limit for derived keys.
 #[derive(Debug)]
 pub struct Planner {
     profile: MachineProfile,
@@ -31,14 +31,14 @@ pub struct Planner {
     expansion: f64,
 }
 
-/// What a planner chose for keys of one level: one row per level of the inputs.
+/// The methods that a planner chose for keys of one level, one row for each level of the inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MethodMap {
     /// Lowest level first.
     pub rows: Vec<MethodRow>,
-    /// Bytes of one key as it was made.
+    /// Bytes of one generated key.
     pub key_bytes: usize,
-    /// Bytes that are derived from one key when all levels are in use.
+    /// Bytes of everything that is derived from one key when all levels are in use.
     pub derived_bytes: usize,
 }
 
@@ -47,7 +47,7 @@ pub struct MethodMap {
 pub struct MethodRow {
     /// The level.
     pub level: Level,
-    /// How it switches.
+    /// Its switching method.
     pub method: SwitchMethod,
     /// Number of digits `d`.
     pub digits: usize,
@@ -65,13 +65,13 @@ struct Candidate {
     digits: usize,
     nanoseconds: f64,
     counts: SwitchCounts,
-    /// Bytes of the key form, were this level the highest that uses it.
+    /// Bytes of the derived key, if this level were the highest that uses it.
     bytes: usize,
 }
 
 impl Planner {
-    /// A planner for keys of `columns` polynomials (rank and bodies), which lets derived keys take up to `expansion` times the bytes of the keys
-    /// themselves.
+    /// A planner for keys whose entries have `columns` polynomials (rank and bodies). Derived keys may take up to `expansion` times the bytes of
+    /// the generated keys.
     #[must_use]
     pub fn new(profile: MachineProfile, columns: usize, expansion: f64) -> Self {
         Self { profile, columns, expansion }
@@ -99,7 +99,7 @@ impl Planner {
         let at = |level: Level| {
             let candidate = |(index, &method): (usize, &SwitchMethod)| {
                 let representation = KeyRepresentation::new(chain, gadget, method, level, reach, inputs).ok()?;
-                // Where nothing can be joined, the key serves as it is, under its own name.
+                // Where no digits can be merged, this is the generated key, which another candidate stands for.
                 if method.coalesced && representation.is_base() && method.special == chain.special_basis().len() {
                     return None;
                 }
@@ -113,14 +113,14 @@ impl Planner {
         (0..=reach.0).map(Level).map(at).collect()
     }
 
-    /// The fastest allowed candidate of each level, and what their forms take together.
+    /// The fastest allowed candidate of each level, and the bytes of all derived keys that they need.
     fn best<'c>(levels: &'c [Vec<Candidate>], allowed: &[bool]) -> (Vec<&'c Candidate>, usize) {
         let fastest = |candidates: &'c Vec<Candidate>| {
             candidates.iter().filter(|c| allowed[c.method]).min_by(|x, y| x.nanoseconds.total_cmp(&y.nanoseconds))
         };
         let chosen: Vec<&Candidate> = levels.iter().filter_map(fastest).collect();
         let mut bytes: HashMap<usize, usize> = HashMap::new();
-        // Later levels are higher: the last one to use a form sizes it.
+        // Levels ascend, so the last level that uses a derived key decides its size.
         for candidate in &chosen {
             bytes.insert(candidate.method, candidate.bytes);
         }
@@ -139,7 +139,8 @@ impl Planner {
         let mut allowed = vec![true; methods.len()];
         let (mut chosen, mut bytes) = Self::best(&levels, &allowed);
         let total = |chosen: &[&Candidate]| chosen.iter().map(|c| c.nanoseconds).sum::<f64>();
-        // Too much: give up the form that costs least time per byte it frees, until the rest fits. Choices that no level prefers go first.
+        // Over the limit: give up the derived key that costs least time for each byte that it frees, until the rest fits. Methods that no level
+        // prefers are given up first.
         for method in 0..methods.len() {
             allowed[method] = method == as_made || chosen.iter().any(|c| c.method == method);
         }

@@ -19,7 +19,7 @@ use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
 use crate::modulus::Division;
-use crate::poly::{Basis, Coeff, Domain, Eval, Poly};
+use crate::poly::{Basis, Coeff, Domain, Eval, Poly, PolyRef};
 
 /// Bytes of derived keys that a switcher keeps unless told otherwise.
 pub const DEFAULT_DERIVED_KEY_BYTES: usize = 6 << 30;
@@ -30,7 +30,7 @@ pub struct Switcher {
     chain: Arc<Chain>,
     gadget: Arc<Gadget>,
     policy: SwitchPolicy,
-    /// Inputs that one key has at most: the key-decomposed engine's auxiliary modulus is made for them.
+    /// Most inputs of one key: the auxiliary modulus of the KLSS method is chosen for that many.
     inputs: usize,
     derived: Arc<DerivedKeyCache>,
     tables: Mutex<HashMap<TablesId, Arc<SwitchTables>>>,
@@ -38,11 +38,16 @@ pub struct Switcher {
     maps: Mutex<HashMap<Level, Arc<MethodMap>>>,
 }
 
-/// What names the tables of a level: the level, how it switches, and the level of the keys it borrows primes from.
+/// Identifies tables: the level, the method, and the highest level of the keys, whose unused primes may serve as special ones.
 type TablesId = (Level, SwitchMethod, Level);
 
+/// Inputs given in any way, as views.
+fn views<'a, D: Domain, P: Copy + Into<PolyRef<'a, D>>>(inputs: &[P]) -> Vec<PolyRef<'a, D>> {
+    inputs.iter().map(|&input| input.into()).collect()
+}
+
 impl Switcher {
-    /// A switcher for `chain` with the keys of `gadget`, used as they were made.
+    /// A switcher for `chain` and keys made with `gadget`, which uses the generated keys unchanged (hybrid method).
     ///
     /// # Errors
     /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch; [`LatticeError::BasisMismatch`] where the gadget was made for
@@ -52,7 +57,7 @@ impl Switcher {
         Self::with_policy(chain, gadget, policy, 1, DEFAULT_DERIVED_KEY_BYTES)
     }
 
-    /// A switcher that chooses by `policy`, for keys of at most `inputs` inputs, keeping at most `derived_bytes` of derived keys.
+    /// A switcher that chooses methods by `policy`, for keys of at most `inputs` inputs, and caches at most `derived_bytes` bytes of derived keys.
     ///
     /// # Errors
     /// As [`Switcher::new`].
@@ -96,7 +101,7 @@ impl Switcher {
         &self.gadget
     }
 
-    /// How it chooses.
+    /// How methods are chosen.
     #[must_use]
     pub fn policy(&self) -> &SwitchPolicy {
         &self.policy
@@ -111,7 +116,7 @@ impl Switcher {
         Some(maps.entry(reach).or_insert_with(planned).clone())
     }
 
-    /// How `level` switches with keys of level `reach`.
+    /// The method of `level` for keys of level `reach`.
     fn method(&self, level: Level, reach: Level) -> SwitchMethod {
         match &self.policy {
             SwitchPolicy::Fixed(method) => *method,
@@ -122,7 +127,7 @@ impl Switcher {
         }
     }
 
-    /// The keys derived so far.
+    /// The cache of derived keys.
     #[must_use]
     pub fn derived_keys(&self) -> &DerivedKeyCache {
         &self.derived
@@ -136,7 +141,7 @@ impl Switcher {
         self.tables_for(level, self.chain.max_level())
     }
 
-    /// The tables of `level` for keys of level `reach`: it borrows the primes of steps above `level` that those keys have.
+    /// The tables of `level` for keys of level `reach`: the primes of steps above `level` that those keys have may serve as special primes.
     ///
     /// # Errors
     /// As [`Switcher::tables`]; [`LatticeError::KeyLevelTooLow`].
@@ -146,7 +151,7 @@ impl Switcher {
         self.tables_of_method(method, level, reach)
     }
 
-    /// The tables of one method, whatever the policy: for tests and benchmarks.
+    /// The tables of a given method, whatever the policy says: for tests and benchmarks.
     ///
     /// # Errors
     /// As [`Switcher::tables_for`].
@@ -181,7 +186,7 @@ impl Switcher {
     }
 
     /// The level that `x` is at.
-    fn level_of<D: Domain>(&self, x: &Poly<D>) -> Result<Level, LatticeError> {
+    fn level_of<D: Domain>(&self, x: PolyRef<'_, D>) -> Result<Level, LatticeError> {
         if !self.chain.ring().same_as(x.ring()) {
             return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: x.ring().degree() });
         }
@@ -189,39 +194,48 @@ impl Switcher {
         self.chain.level_of(basis).ok_or(LatticeError::BasisMismatch { left: basis.len(), right: self.chain.basis(max).len() })
     }
 
-    /// Unit operations of one switch by `tables`, of `inputs` polynomials to `columns` (rank and bodies): what a planner's times come from.
+    /// Unit operations of one switch by `tables`, of `inputs` polynomials to `columns` (rank and bodies): the planner multiplies these by measured times.
     #[must_use]
     pub fn counts(&self, tables: &SwitchTables, inputs: usize, columns: usize) -> SwitchCounts {
         cost::counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs, columns)
     }
 
-    /// Decomposes `u` for keys of the chain's highest level; reuse the digits under as many keys as there are.
+    /// Unit operations of decomposing `inputs` polynomials by `tables`: what rotations of one ciphertext share.
+    #[must_use]
+    pub fn decomposition_counts(&self, tables: &SwitchTables, inputs: usize) -> SwitchCounts {
+        cost::decomposition_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs)
+    }
+
+    /// Decomposes `u` into digits, for keys of the chain's highest level. The digits can be multiplied with any number of keys.
     ///
-    /// Cost with the hybrid engine: `l` inverse transforms, then `d (l + k) - l` forward ones: a digit's own rows need none. With the key-decomposed one:
+    /// Cost with the hybrid method: `l` inverse transforms, then `d (l + k) - l` forward ones, because the rows of a digit's own primes need none. With KLSS:
     /// `l` inverse, `d r'` forward.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
-    pub fn decompose(&self, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
+    pub fn decompose<'a>(&self, u: impl Into<PolyRef<'a, Eval>>) -> Result<Digits, LatticeError> {
+        let u = u.into();
         self.decompose_by(&self.tables(self.level_of(u)?)?, u)
     }
 
-    /// As [`Switcher::decompose`], by tables of the caller's choice: [`Switcher::tables_for_keys`] finds the one that a set of keys shares.
+    /// As [`Switcher::decompose`], by given tables: [`Switcher::tables_for_keys`] finds the tables that several keys can share.
     ///
     /// # Errors
     /// As [`Switcher::decompose`].
-    pub fn decompose_by(&self, tables: &Arc<SwitchTables>, u: &Poly<Eval>) -> Result<Digits, LatticeError> {
+    pub fn decompose_by<'a>(&self, tables: &Arc<SwitchTables>, u: impl Into<PolyRef<'a, Eval>>) -> Result<Digits, LatticeError> {
+        let u = u.into();
         self.check_inputs(tables, &[u])?;
         let coefficients = u.to_coeff();
-        Ok(hybrid::decompose(tables, coefficients.data(), Some(u.data())))
+        Ok(hybrid::decompose(tables, coefficients.rows(), Some(u.rows())))
     }
 
     /// As [`Switcher::decompose`], from Coeff form. Cost: `d (l + k)` forward transforms, or `d r'`. [klss, sec. 4.2, 4.3, step 1]
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
-    pub fn decompose_coeff(&self, u: &Poly<Coeff>) -> Result<Digits, LatticeError> {
-        Ok(hybrid::decompose(&self.tables(self.level_of(u)?)?, u.data(), None))
+    pub fn decompose_coeff<'a>(&self, u: impl Into<PolyRef<'a, Coeff>>) -> Result<Digits, LatticeError> {
+        let u = u.into();
+        Ok(hybrid::decompose(&self.tables(self.level_of(u)?)?, u.rows(), None))
     }
 
     /// `sum_{i,j} d_ij * key_ij` over the extended modulus `P Q_l`: `P` times the switched bundle, to be added up with others
@@ -250,7 +264,7 @@ impl Switcher {
         hybrid::reading(tables, inputs, key, self.derived.get(&tables.representation, key)?)
     }
 
-    /// Derives now what a switch at `level` would derive from `key` on first use; tells the bytes it takes.
+    /// Derives the representation of `key` that a switch at `level` would otherwise derive on first use; returns its bytes.
     ///
     /// # Errors
     /// As [`Switcher::inner_product`].
@@ -260,50 +274,66 @@ impl Switcher {
         Ok(tables.representation.bytes_for(key.ring(), key.inputs(), key.columns()))
     }
 
-    /// [`Switcher::decompose`] and [`Switcher::inner_product`] in one pass over the extended rows: for inputs that one key alone
-    /// switches. The same result bit for bit; the digits never exist as a whole, so it moves less memory.
+    /// [`Switcher::decompose`] and [`Switcher::inner_product`] in one pass over the rows, for inputs that only one key switches. The result is the
+    /// same bit for bit; less memory is moved, because the digits are never stored as a whole.
     ///
     /// # Errors
     /// As the two; [`LatticeError::BasisMismatch`] where the inputs differ in level.
-    pub fn product(&self, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Extended, LatticeError> {
-        let tables = self.tables_of(inputs, key)?;
-        self.product_by(&tables, inputs, key)
+    pub fn product<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Eval>>,
+    {
+        let inputs = views(inputs);
+        let tables = self.tables_of(&inputs, key)?;
+        self.product_by(&tables, &inputs, key)
     }
 
-    /// As [`Switcher::product`], by tables of the caller's choice.
+    /// As [`Switcher::product`], by given tables.
     ///
     /// # Errors
     /// As [`Switcher::product`].
-    pub fn product_by(&self, tables: &Arc<SwitchTables>, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Extended, LatticeError> {
-        self.check_inputs(tables, inputs)?;
+    pub fn product_by<'a, P>(&self, tables: &Arc<SwitchTables>, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Eval>>,
+    {
+        let inputs = views(inputs);
+        self.check_inputs(tables, &inputs)?;
         let reading = self.reading(tables, inputs.len(), key)?;
-        let coefficients: Vec<Poly<Coeff>> = inputs.iter().map(|&u| u.to_coeff()).collect();
+        let coefficients: Vec<Poly<Coeff>> = inputs.iter().map(PolyRef::to_coeff).collect();
         let forms: Vec<GadgetInput<'_>> =
-            coefficients.iter().zip(inputs).map(|(c, u)| GadgetInput { coefficients: c.data(), values: Some(u.data()) }).collect();
+            coefficients.iter().zip(&inputs).map(|(c, u)| GadgetInput { coefficients: c.rows(), values: Some(u.rows()) }).collect();
         hybrid::product(tables, &forms, &reading)
     }
 
-    /// As [`Switcher::product`], from Coeff form: where what is to be decomposed was just divided there. [dpad-he, sec. 3.3.1, second stage]
+    /// As [`Switcher::product`], from Coeff form: for polynomials that a division has just left in that form. [dpad-he, sec. 3.3.1, second stage]
     ///
     /// # Errors
     /// As [`Switcher::product`].
-    pub fn product_coeff(&self, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Extended, LatticeError> {
-        let tables = self.tables_of(inputs, key)?;
-        self.product_coeff_by(&tables, inputs, key)
+    pub fn product_coeff<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Coeff>>,
+    {
+        let inputs = views(inputs);
+        let tables = self.tables_of(&inputs, key)?;
+        self.product_coeff_by(&tables, &inputs, key)
     }
 
-    /// As [`Switcher::product_coeff`], by tables of the caller's choice.
+    /// As [`Switcher::product_coeff`], by given tables.
     ///
     /// # Errors
     /// As [`Switcher::product`].
-    pub fn product_coeff_by(&self, tables: &Arc<SwitchTables>, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Extended, LatticeError> {
-        self.check_inputs(tables, inputs)?;
+    pub fn product_coeff_by<'a, P>(&self, tables: &Arc<SwitchTables>, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Coeff>>,
+    {
+        let inputs = views(inputs);
+        self.check_inputs(tables, &inputs)?;
         let reading = self.reading(tables, inputs.len(), key)?;
-        let forms: Vec<GadgetInput<'_>> = inputs.iter().map(|u| GadgetInput { coefficients: u.data(), values: None }).collect();
+        let forms: Vec<GadgetInput<'_>> = inputs.iter().map(|u| GadgetInput { coefficients: u.rows(), values: None }).collect();
         hybrid::product(tables, &forms, &reading)
     }
 
-    /// Refuses plans of another chain or gadget.
+    /// Refuses tables of another chain or gadget.
     fn check_plan(&self, tables: &SwitchTables) -> Result<(), LatticeError> {
         if !self.chain.ring().same_as(tables.ring()) {
             return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: tables.ring().degree() });
@@ -318,10 +348,10 @@ impl Switcher {
         Ok(())
     }
 
-    fn check_inputs<D: Domain>(&self, tables: &SwitchTables, inputs: &[&Poly<D>]) -> Result<(), LatticeError> {
+    fn check_inputs<D: Domain>(&self, tables: &SwitchTables, inputs: &[PolyRef<'_, D>]) -> Result<(), LatticeError> {
         self.check_plan(tables)?;
         for input in inputs {
-            let level = self.level_of(input)?;
+            let level = self.level_of(*input)?;
             if level != tables.level() {
                 return Err(LatticeError::BasisMismatch { left: tables.basis().len(), right: input.basis().len() });
             }
@@ -330,18 +360,18 @@ impl Switcher {
     }
 
     /// The tables of the inputs' common level.
-    fn tables_of<D: Domain>(&self, inputs: &[&Poly<D>], key: &SwitchKey) -> Result<Arc<SwitchTables>, LatticeError> {
+    fn tables_of<D: Domain>(&self, inputs: &[PolyRef<'_, D>], key: &SwitchKey) -> Result<Arc<SwitchTables>, LatticeError> {
         let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
-        inputs.iter().try_for_each(|u| first.check_same_basis(u))?;
-        let level = self.level_of(first)?;
+        inputs.iter().try_for_each(|u| first.check_same_basis(*u))?;
+        let level = self.level_of(*first)?;
         if inputs.len() != key.inputs() {
             return Err(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: inputs.len() });
         }
         self.tables_for_keys(level, &[key])
     }
 
-    /// The tables of `level` that all `keys` serve: the policy's, or, where keys derived for it would not fit the budget or have more
-    /// inputs than this switcher is made for, the keys as they were made.
+    /// The tables of `level` for several keys: those of the policy's method, or, where the keys derived for it would exceed the budget or have more
+    /// inputs than this switcher is made for, those of the generated keys.
     ///
     /// # Errors
     /// [`LatticeError::KeyLevelTooLow`]; as [`Switcher::tables`].
@@ -377,7 +407,10 @@ impl Switcher {
     ///
     /// # Errors
     /// As its steps.
-    pub fn switch(&self, inputs: &[&Poly<Eval>], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+    pub fn switch<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Eval>>,
+    {
         self.mod_down(&self.product(inputs, key)?)
     }
 
@@ -386,21 +419,23 @@ impl Switcher {
     ///
     /// # Errors
     /// As its steps.
-    pub fn switch_coeff(&self, inputs: &[&Poly<Coeff>], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError> {
-        let tables = self.tables_of(inputs, key)?;
-        self.switch_coeff_by(&tables, inputs, key)
+    pub fn switch_coeff<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Coeff>>,
+    {
+        let inputs = views(inputs);
+        let tables = self.tables_of(&inputs, key)?;
+        self.switch_coeff_by(&tables, &inputs, key)
     }
 
-    /// As [`Switcher::switch_coeff`], by tables of the caller's choice.
+    /// As [`Switcher::switch_coeff`], by given tables.
     ///
     /// # Errors
     /// As [`Switcher::switch_coeff`].
-    pub fn switch_coeff_by(
-        &self,
-        tables: &Arc<SwitchTables>,
-        inputs: &[&Poly<Coeff>],
-        key: &SwitchKey,
-    ) -> Result<Bundle<Coeff>, LatticeError> {
+    pub fn switch_coeff_by<'a, P>(&self, tables: &Arc<SwitchTables>, inputs: &[P], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError>
+    where
+        P: Copy + Into<PolyRef<'a, Coeff>>,
+    {
         self.product_coeff_by(tables, inputs, key)?.to_coeff()?.divide(tables.frame.mod_down())
     }
 

@@ -1,8 +1,8 @@
-//! What one level precomputes for switching: its digits' conversions, around a frame.
+//! What one level precomputes for one switching method: the base conversions of its digits, and its moduli.
 
 use std::sync::Arc;
 
-use clathrate_arith::{BaseConversion, DigitExtension, Rounding};
+use clathrate_arith::{DigitExtension, Rounding};
 
 use super::frame::Frame;
 use super::klss::Recombination;
@@ -14,7 +14,7 @@ use crate::gadget::Gadget;
 use crate::poly::Basis;
 use crate::ring::Ring;
 
-/// The switch at one level: ciphertext primes, special primes, digits, engine.
+/// Precomputed tables of one method at one level.
 #[derive(Debug)]
 pub struct SwitchTables {
     pub(super) gadget: Gadget,
@@ -24,15 +24,14 @@ pub struct SwitchTables {
     /// The moduli that digits and keys are multiplied over: the extended ones, or the auxiliary ones.
     pub(super) product_basis: Basis,
     pub(super) digits: Vec<DigitExtension>,
-    /// How products over the auxiliary primes become residues of the extended basis; the key-decomposed engine's.
+    /// Converts products over the auxiliary primes to the extended basis; only for the KLSS method.
     pub(super) recombination: Option<Recombination>,
 }
 
 impl SwitchTables {
-    /// The plan of `level` with keys in `shape`.
+    /// The tables of `level` for keys in `representation`.
     pub(super) fn new(chain: &Chain, gadget: &Gadget, level: Level, representation: &Arc<KeyRepresentation>) -> Result<Self, LatticeError> {
         let ring = chain.ring().clone();
-        let moduli = ring.moduli();
         let (basis, special) = (chain.basis(level), representation.special.clone());
         let extended = basis.join(&special);
         let product_basis = representation.klss.as_ref().map_or_else(|| extended.clone(), |digits| digits.auxiliary.clone());
@@ -45,7 +44,9 @@ impl SwitchTables {
             let constants: Vec<u64> = own.iter().map(|&(digit, i)| gadget.inverse_constant(chain, i, digit, &special)).collect();
             let own: Vec<usize> = own.into_iter().map(|(_, i)| i).collect();
             let targets: Vec<usize> = product_basis.indices().iter().copied().filter(|i| !own.contains(i)).collect();
-            let conversion = BaseConversion::new(moduli, &own, &targets, &constants, Rounding::Centred)
+            let conversion = ring
+                .engine()
+                .base_conversion(&own, &targets, &constants, Rounding::Centred)
                 .ok_or(LatticeError::BasisMismatch { left: own.len(), right: targets.len() })?;
             digits.push(if representation.klss.is_some() {
                 DigitExtension::foreign(first, conversion)
@@ -70,7 +71,7 @@ impl SwitchTables {
         self.frame.level()
     }
 
-    /// How it switches.
+    /// The method.
     #[must_use]
     pub fn method(&self) -> SwitchMethod {
         self.representation.method
@@ -82,13 +83,14 @@ impl SwitchTables {
         self.digits.len()
     }
 
-    /// Key digits that this level uses, `d~`, and auxiliary primes, `r'`: of the key-decomposed engine.
+    /// Number of key digits that this level uses, `d~`, and of auxiliary primes, `r'`; only for the KLSS method.
     #[must_use]
     pub fn key_digits(&self) -> Option<(usize, usize)> {
         self.recombination.as_ref().map(|recombination| (recombination.groups().len(), self.product_basis.len()))
     }
 
-    /// Bytes that are derived for this plan from a key of `inputs` inputs and `columns` polynomials each; 0 where keys serve as they are.
+    /// Bytes of the key that is derived for these tables from one with `inputs` inputs and `columns` polynomials in each entry; 0 where the generated
+    /// key is used unchanged.
     #[must_use]
     pub fn derived_bytes(&self, inputs: usize, columns: usize) -> usize {
         self.representation.bytes_for(self.ring(), inputs, columns)
@@ -124,8 +126,8 @@ impl SwitchTables {
         self.digits.iter().map(|digit| Basis::new(digit.conversion().sources().iter().copied()).log2(self.ring())).collect()
     }
 
-    /// What noise formulas need of the digits: bits, truncated to the level's primes, and how many components of the key each one meets the sum of.
-    /// All of a run's, those above the level included: their errors are in the sum although what they encrypt vanishes here.
+    /// The digits as the noise formulas take them: the bits of each digit, truncated to the level's primes, and how many base components were merged
+    /// into its key component. Components of primes above the level count too: their errors are in the sum although their messages vanish here.
     #[must_use]
     pub fn noise_digits(&self) -> Vec<(f64, usize)> {
         self.log2_digits().into_iter().zip(self.representation.runs.iter().map(ExactSizeIterator::len)).collect()

@@ -7,10 +7,10 @@ pub mod temporary_rank;
 use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
-use clathrate_arith::{CpuEngine, Isa, Modulus};
+use clathrate_arith::{CpuEngine, Isa, Meter, Modulus};
 use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy};
-use clathrate_lattice::{Bundle, Chain, Eval, Gadget, Level, Poly, Ring, SecretDistribution, SecretKey, SecretRng, Switcher};
-use clathrate_testkit::{CountingEngine, oracle};
+use clathrate_lattice::{Bundle, Chain, Eval, Gadget, Level, Poly, PolyRef, Ring, SecretDistribution, SecretKey, SecretRng, Switcher};
+use clathrate_testkit::{oracle, test_engine};
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
@@ -36,14 +36,29 @@ pub fn primes(shape: &Shape) -> (Vec<u64>, Vec<usize>) {
 
 pub fn chain(shape: &Shape) -> Arc<Chain> {
     let (moduli, lengths) = primes(shape);
-    Arc::new(Chain::new(Ring::new(shape.degree, &moduli).expect("ring"), &lengths).expect("chain"))
+    Arc::new(Chain::new(new_ring(shape.degree, &moduli), &lengths).expect("chain"))
 }
 
-pub fn counting_chain(shape: &Shape) -> (Arc<Chain>, Arc<CountingEngine>) {
+/// A ring that computes on `engine`, or on an engine with memory of its own over it where the environment says so.
+pub fn ring_over(engine: CpuEngine) -> Ring {
+    Ring::with_engine(test_engine(engine))
+}
+
+/// As [`Ring::new`], on the engine that the environment chooses.
+pub fn new_ring(degree: usize, moduli: &[u64]) -> Ring {
+    ring_over(CpuEngine::new(degree, moduli, Isa::detect().expect("isa")).expect("engine"))
+}
+
+/// A ring on the portable kernels, and what counts its passes.
+pub fn counting_ring(degree: usize, moduli: &[u64]) -> (Ring, Arc<Meter>) {
+    let meter = Arc::new(Meter::default());
+    (ring_over(CpuEngine::new(degree, moduli, Isa::Scalar).expect("engine").with_meter(meter.clone())), meter)
+}
+
+pub fn counting_chain(shape: &Shape) -> (Arc<Chain>, Arc<Meter>) {
     let (moduli, lengths) = primes(shape);
-    let engine = Arc::new(CountingEngine::new(CpuEngine::new(shape.degree, &moduli, Isa::Scalar).expect("engine")));
-    let ring = Ring::with_engine(engine.clone());
-    (Arc::new(Chain::new(ring, &lengths).expect("chain")), engine)
+    let (ring, meter) = counting_ring(shape.degree, &moduli);
+    (Arc::new(Chain::new(ring, &lengths).expect("chain")), meter)
 }
 
 pub fn rng(seed: u8) -> SecretRng {
@@ -69,14 +84,17 @@ pub fn encrypt(chain: &Chain, secret: &SecretKey, message: &Poly<Eval>, rng: &mu
     bundle
 }
 
-pub fn moduli(poly: &Poly<Eval>) -> Vec<Modulus> {
+pub fn moduli<'a>(poly: impl Into<PolyRef<'a, Eval>>) -> Vec<Modulus> {
+    let poly = poly.into();
     poly.basis().indices().iter().map(|&i| poly.ring().moduli()[i]).collect()
 }
 
 /// The integers of a polynomial, centred.
-pub fn integers(poly: &Poly<Eval>) -> Vec<BigInt> {
-    let coeff = poly.clone().into_coeff();
-    let rows: Vec<&[u64]> = (0..coeff.basis().len()).map(|row| coeff.data().row(row)).collect();
+pub fn integers<'a>(poly: impl Into<PolyRef<'a, Eval>>) -> Vec<BigInt> {
+    let poly = poly.into();
+    let coeff = poly.to_coeff();
+    let words = coeff.download();
+    let rows: Vec<&[u64]> = words.chunks_exact(coeff.ring().degree()).collect();
     oracle::compose_centred(&rows, &moduli(poly))
 }
 
@@ -95,7 +113,7 @@ pub fn variance(errors: &[f64]) -> f64 {
 pub fn chain_with_auxiliary(shape: &Shape, auxiliary: usize) -> Arc<Chain> {
     let (mut moduli, lengths) = primes(shape);
     moduli.extend(largest_primes(45, 2 * shape.degree as u64, auxiliary, &moduli).expect("auxiliary primes"));
-    Arc::new(Chain::with_auxiliary(Ring::new(shape.degree, &moduli).expect("ring"), &lengths, auxiliary).expect("chain"))
+    Arc::new(Chain::with_auxiliary(new_ring(shape.degree, &moduli), &lengths, auxiliary).expect("chain"))
 }
 
 /// Steps of a pair of 30-bit primes, 36 bits, 40 bits, 36 bits, a pair of 30 bits, 40 bits, 36 bits; special primes of 45 bits, two of them; then
@@ -106,7 +124,7 @@ pub fn mixed_chain(degree: usize, auxiliary: usize) -> Arc<Chain> {
     for (bits, count) in [(30, 2), (36, 1), (40, 1), (36, 1), (30, 2), (40, 1), (36, 1), (45, 2), (45, auxiliary)] {
         moduli.extend(largest_primes(bits, step, count, &moduli).expect("primes"));
     }
-    let ring = Ring::new(degree, &moduli).expect("ring");
+    let ring = new_ring(degree, &moduli);
     Arc::new(Chain::with_auxiliary(ring, &[2, 1, 1, 1, 2, 1, 1], auxiliary).expect("chain"))
 }
 

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
-use clathrate_arith::{Automorphism, CpuEngine, GaloisElement, Isa};
+use clathrate_arith::{Automorphism, GaloisElement, Meter};
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::switch::{SwitchMethod, SwitchTables};
 use clathrate_lattice::temporary_rank::TemporaryRank;
 use clathrate_lattice::{Bundle, Chain, Eval, Gadget, Level, Poly, Ring, SecretKey, SecretRng, SwitchKey, Switcher};
-use clathrate_testkit::CountingEngine;
 
 use super::{errors, fixed, secret};
 
@@ -41,12 +40,12 @@ impl Primes {
     }
 
     pub fn chain(&self) -> Arc<Chain> {
-        self.over(Ring::new(self.degree, &self.moduli()).expect("ring"))
+        self.over(super::new_ring(self.degree, &self.moduli()))
     }
 
-    pub fn counting_chain(&self) -> (Arc<Chain>, Arc<CountingEngine>) {
-        let engine = Arc::new(CountingEngine::new(CpuEngine::new(self.degree, &self.moduli(), Isa::Scalar).expect("engine")));
-        (self.over(Ring::with_engine(engine.clone())), engine)
+    pub fn counting_chain(&self) -> (Arc<Chain>, Arc<Meter>) {
+        let (ring, meter) = super::counting_ring(self.degree, &self.moduli());
+        (self.over(ring), meter)
     }
 }
 

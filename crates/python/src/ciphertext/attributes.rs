@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::object::{Keys, PyCiphertext};
-use crate::errors::raise;
+use crate::errors::{out_of_range, raise};
+use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
 use crate::text::hex;
 
@@ -118,8 +119,14 @@ impl PyCiphertext {
     /// >>> bits = x.flood_bits(1e-15, statistical_bits=20)
     /// >>> secret_key.decrypt_to_share(x, bits).round(4)
     /// array([1., 2.])
-    #[pyo3(signature = (error_bound, queries=1, statistical_bits=40))]
-    fn flood_bits(&self, py: Python<'_>, error_bound: f64, queries: u64, statistical_bits: u32) -> PyResult<u32> {
+    #[pyo3(signature = (error_bound, queries=Whole(1), statistical_bits=Whole(40)),
+           text_signature = "($self, error_bound, queries=1, statistical_bits=40)")]
+    fn flood_bits(&self, py: Python<'_>, error_bound: Real, queries: Whole, statistical_bits: Whole) -> PyResult<u32> {
+        let Real(error_bound) = error_bound;
+        let queries = u64::try_from(queries.0).map_err(|_| out_of_range(py, "`queries`", queries.0, "use 1 or more"))?;
+        let statistical_bits = u32::try_from(statistical_bits.0).map_err(|_| {
+            out_of_range(py, "`statistical_bits`", statistical_bits.0, "use 0 or more, as many as the modulus has room for")
+        })?;
         self.data.flood_bits(error_bound, queries, statistical_bits).map_err(|error| raise(py, error))
     }
 

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
-use crate::integers::Whole;
+use crate::numbers::{Whole, Wholes};
 use crate::params::size;
 use crate::run::detached;
 
@@ -99,8 +99,8 @@ impl PyCiphertext {
     /// >>> x = secret_key.encrypt([1.0, 2.0, 3.0, 4.0]).with_keys(keys)
     /// >>> [secret_key.decrypt(y).round(4).tolist() for y in x.rotate_many([0, 1])]
     /// [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 1.0]]
-    fn rotate_many(&self, py: Python<'_>, steps: Vec<Whole>) -> PyResult<Vec<Self>> {
-        let steps: Vec<i64> = steps.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
+    fn rotate_many(&self, py: Python<'_>, steps: Wholes) -> PyResult<Vec<Self>> {
+        let steps: Vec<i64> = steps.0.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
         let (evaluator, data) = (self.evaluator(), &*self.data);
         let rotated = detached(py, || evaluator.rotate_many(data, &steps))?;
         rotated.into_iter().map(|data| self.beside(py, data)).collect()

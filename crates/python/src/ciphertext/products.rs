@@ -1,5 +1,6 @@
 //! Products and rescaling.
 
+use clathrate_arith::text::counted;
 use clathrate_ckks::CkksError;
 use clathrate_ckks::circuits::matrix::Weights;
 use pyo3::exceptions::PyTypeError;
@@ -8,6 +9,7 @@ use pyo3::prelude::*;
 use super::object::PyCiphertext;
 use crate::arrays::matrix;
 use crate::errors::{check_scale, raise, raise_for_array};
+use crate::numbers::Real;
 use crate::run::with_progress;
 
 #[pymethods]
@@ -56,7 +58,7 @@ impl PyCiphertext {
         &self,
         py: Python<'py>,
         weights: &Bound<'py, PyAny>,
-        weight_scale: Option<f64>,
+        weight_scale: Option<Real>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Self> {
         if weights.is_instance_of::<Self>() {
@@ -64,10 +66,11 @@ impl PyCiphertext {
         }
         let data = &*self.data;
         let (values, rows, inner) = matrix(weights, data.shape())?;
+        let weight_scale = Real::given(weight_scale);
         check_scale(py, "weight_scale", weight_scale, "1.0 for a matrix of integers, or leave it out")?;
         if data.shape().len() != 2 || data.shape()[0] != inner {
             let remedy = match data.shape() {
-                [expected, _] => format!("the left matrix needs {expected} columns"),
+                [expected, _] => format!("the left matrix needs {}", counted(*expected, "column")),
                 _ => "the right operand is an encrypted matrix; encrypt a vector as a matrix of one column".to_owned(),
             };
             let (left, right) = (vec![rows, inner], data.shape().to_vec());

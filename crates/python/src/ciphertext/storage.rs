@@ -1,15 +1,14 @@
 //! Files, bytes and pickles of ciphertexts.
 
-use std::path::PathBuf;
-
 use clathrate_ckks::Ciphertext;
 use clathrate_ckks::file::{FileReader, Stored};
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
 use crate::buffers::{BufferAndRebuild, reduce, to_array};
-use crate::integers::Whole;
+use crate::numbers::Whole;
 use crate::params::PyParams;
+use crate::paths::FilePath;
 use crate::run::detached;
 
 #[pymethods]
@@ -18,7 +17,7 @@ impl PyCiphertext {
     ///
     /// Parameters
     /// ----------
-    /// path : str or path-like
+    /// path : str, bytes or path-like
     ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
     ///
     /// Returns
@@ -34,7 +33,7 @@ impl PyCiphertext {
     /// Examples
     /// --------
     /// >>> size = ct.save("numbers.clt")
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
         detached(py, || Ok(self.data.save(&path)?))
     }
 
@@ -42,7 +41,7 @@ impl PyCiphertext {
     ///
     /// Parameters
     /// ----------
-    /// path : str or path-like
+    /// path : str, bytes or path-like
     ///     The file.
     /// params : Params
     ///     The parameters it was made with.
@@ -67,7 +66,7 @@ impl PyCiphertext {
     /// >>> secret_key.decrypt(cl.Ciphertext.load("numbers.clt", params)).round(4)
     /// array([1., 2., 3.])
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, params: Py<PyParams>) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
         let data = detached(py, || Ciphertext::from_reader(&FileReader::open(&path)?, &params.get().params))?;
         Self::new(py, data, &params)
     }

@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use super::object::{PyParams, size};
 use crate::errors::raise;
 use crate::explanation::PyExplanation;
-use crate::integers::Whole;
+use crate::numbers::Whole;
 use crate::primes::{Primes, roots_of_unity};
 use crate::run::detached;
 use crate::runtime::PyRuntime;

@@ -1,35 +1,46 @@
 //! Parameters from sizes, presets, text and files, and to text and files.
 
-use std::path::PathBuf;
+use std::path::Path;
 
+use clathrate_arith::text::counted;
 use clathrate_ckks::file::{FileError, FileReader, Stored};
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 use pyo3::prelude::*;
 
 use super::object::{PyParams, size};
 use crate::errors::{exception, raise};
-use crate::integers::Whole;
+use crate::numbers::{Real, Whole, Wholes, list, wrong_list};
+use crate::paths::FilePath;
 use crate::run::detached;
 use crate::runtime::PyRuntime;
 
 /// Largest specification read from a text file, in bytes.
 const TEXT_LIMIT_BYTES: u64 = 1 << 20;
 
-/// A modulus step as written: one prime's bits or several.
-#[derive(FromPyObject)]
-enum Step {
-    One(Whole),
-    Many(Vec<Whole>),
+/// Modulus steps as written: for each, one prime's bits or several.
+struct Steps(Vec<Wholes>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Steps {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let wanted = "a list with the bits of each step, such as [60, 40] or [[30, 30], 40]";
+        let step = |step: &Bound<'py, PyAny>| match step.extract::<Whole>() {
+            Ok(one) => Ok(Wholes(vec![one])),
+            Err(_) => step.extract::<Wholes>().map_err(|error| wrong_list(data, wanted, error)),
+        };
+        list(data, wanted)?.iter().map(step).collect::<PyResult<_>>().map(Self)
+    }
 }
 
-fn bits(py: Python<'_>, value: Whole) -> PyResult<u32> {
-    u32::try_from(value.0).map_err(|_| {
-        let reason = format!("a prime of {} bits is out of range: use at most 60", value.0);
+fn bits(py: Python<'_>, value: Whole) -> PyResult<f64> {
+    u32::try_from(value.0).map(f64::from).map_err(|_| {
+        let reason = format!("a prime of {} is out of range: use at most 60", counted(value.0, "bit"));
         raise(py, CkksError::InvalidParams { reason })
     })
 }
 
-fn read_text(path: &std::path::Path) -> std::io::Result<String> {
+fn read_text(path: &Path) -> std::io::Result<String> {
     use std::io::Read;
     let file = std::fs::File::open(path)?;
     let mut text = String::new();
@@ -51,42 +62,40 @@ impl PyParams {
 #[pymethods]
 impl PyParams {
     #[new]
-    #[pyo3(signature = (*, degree, steps, log2_scale, special=Vec::new(), rank=Whole(1), temporary_rank=None, temporary=Vec::new(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), runtime=None),
+    #[pyo3(signature = (*, degree, steps, log2_scale, special=Wholes::default(), rank=Whole(1), temporary_rank=None, temporary=Wholes::default(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), runtime=None),
            text_signature = "(*, degree, steps, log2_scale, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', runtime=None)")]
     fn new(
         py: Python<'_>,
         degree: Whole,
-        steps: Vec<Step>,
-        log2_scale: f64,
-        special: Vec<Whole>,
+        steps: Steps,
+        log2_scale: Real,
+        special: Wholes,
         rank: Whole,
         temporary_rank: Option<Whole>,
-        temporary: Vec<Whole>,
+        temporary: Wholes,
         secret_weight: Option<Whole>,
-        digit_bits: Option<f64>,
+        digit_bits: Option<Real>,
         insecure: bool,
         below_128: bool,
         name: String,
         runtime: Option<&Bound<'_, PyRuntime>>,
     ) -> PyResult<Self> {
-        let step = |step: Step| match step {
-            Step::One(one) => Ok(vec![bits(py, one)?]),
-            Step::Many(many) => many.into_iter().map(|one| bits(py, one)).collect::<PyResult<Vec<u32>>>(),
-        };
+        let step = |step: Wholes| step.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<Vec<f64>>>();
         let spec = ParamsSpec {
             name,
             degree: size(py, "degree", degree)?,
             rank: size(py, "rank", rank)?,
-            steps: steps.into_iter().map(step).collect::<PyResult<_>>()?,
-            special: special.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
-            temporary: temporary.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
+            steps: steps.0.into_iter().map(step).collect::<PyResult<_>>()?,
+            special: special.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
+            temporary: temporary.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
             temporary_rank: temporary_rank.map(|rank| size(py, "temporary_rank", rank)).transpose()?,
             relative: None,
-            log2_scale,
+            segments: Vec::new(),
+            log2_scale: log2_scale.0,
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
             ephemeral_weight: None,
             ephemeral_special: None,
-            digit_bits,
+            digit_bits: Real::given(digit_bits),
             insecure,
             below_128,
         };
@@ -158,7 +167,7 @@ impl PyParams {
     ///
     /// Parameters
     /// ----------
-    /// path : str or path-like
+    /// path : str, bytes or path-like
     ///     A text file of at most 1 MiB.
     /// runtime : Runtime, optional
     ///     How to run. None, the default, is `Runtime()`.
@@ -185,9 +194,9 @@ impl PyParams {
     /// True
     #[staticmethod]
     #[pyo3(signature = (path, runtime=None))]
-    fn from_file(py: Python<'_>, path: PathBuf, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
-        let text =
-            read_text(&path).map_err(|source| raise(py, CkksError::File(FileError::Io { path: path.clone(), action: "read", source })))?;
+    fn from_file(py: Python<'_>, path: FilePath, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
+        let text = read_text(&path)
+            .map_err(|source| raise(py, CkksError::File(FileError::Io { path: path.to_path_buf(), action: "read", source })))?;
         Self::parse(py, &text, PyRuntime::given(runtime))
     }
 
@@ -195,7 +204,7 @@ impl PyParams {
     ///
     /// Parameters
     /// ----------
-    /// path : str or path-like
+    /// path : str, bytes or path-like
     ///     The file.
     /// runtime : Runtime, optional
     ///     How to run. None, the default, is `Runtime()`: a file states what to compute, never how to run.
@@ -219,7 +228,7 @@ impl PyParams {
     /// True
     #[staticmethod]
     #[pyo3(signature = (path, runtime=None))]
-    fn load(py: Python<'_>, path: PathBuf, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: FilePath, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
         let runtime = PyRuntime::given(runtime);
         let params = detached(py, move || Params::from_reader(&FileReader::open(&path)?, &runtime))?;
         Ok(Self { params })
@@ -229,7 +238,7 @@ impl PyParams {
     ///
     /// Parameters
     /// ----------
-    /// path : str or path-like
+    /// path : str, bytes or path-like
     ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
     ///
     /// Returns
@@ -245,7 +254,7 @@ impl PyParams {
     /// Examples
     /// --------
     /// >>> size = params.save("params.clt")
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
         detached(py, || Ok(self.params.save(&path)?))
     }
 

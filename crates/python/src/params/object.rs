@@ -5,7 +5,7 @@ use clathrate_lattice::Level;
 use pyo3::prelude::*;
 
 use crate::errors::{exception, raise};
-use crate::integers::Whole;
+use crate::numbers::Whole;
 use crate::run::detached;
 
 /// A checked, immutable parameter set: the ring, the moduli, the scale, and the security that follows from them.

@@ -50,9 +50,9 @@
 use super::inner::{FORWARD, Fetch, INNER, INNER_STAGES, INNER_TABLE, INVERSE, Layout, fill_inner, forward_inner, inverse_inner};
 use super::lanes::{Constants, LANES, Words, quotient52, splat};
 use super::passes::{Places, forward_radix, inverse_radix};
-use super::split;
 use crate::aligned::AlignedWords;
 use crate::kernels::scalar::RootPowers;
+use crate::kernels::split::RADIX;
 use crate::modulus::Modulus;
 
 /// Stages of a block that stays in the second-level cache. Smaller blocks, for the first level, measured no faster forward and a
@@ -61,6 +61,12 @@ const BLOCK_STAGES: u32 = 16;
 
 /// The smallest degree with a vector transform: one register pass and the block pass.
 pub const MIN_DEGREE: usize = 128;
+
+/// Stages of the head of a transform in two parts.
+pub(super) const HEAD_STAGES: u32 = RADIX.trailing_zeros();
+
+/// The smallest degree with a transform in two parts: the innermost blocks come in pairs.
+const MIN_SPLIT_DEGREE: usize = 2 * INNER * RADIX;
 
 /// The degree from which on tables are fetched ahead. Those of a ring with dozens of moduli outgrow the caches, and the processor's own
 /// fetching does not follow their mixture of loads: forward transforms of 48 moduli take 0.6 times as long at `2^16`, those of one as
@@ -118,8 +124,8 @@ fn radices(stages: u32) -> Vec<u32> {
 
 /// Radices of a transform in two parts: the head, then what its blocks need before their last six stages.
 fn split_radices(stages: u32) -> Vec<u32> {
-    let mut radices = vec![split::HEAD_STAGES];
-    match stages - INNER_STAGES - split::HEAD_STAGES {
+    let mut radices = vec![HEAD_STAGES];
+    match stages - INNER_STAGES - HEAD_STAGES {
         0 => {}
         rest @ 1..=4 => radices.push(rest),
         5 => radices.extend([2, 3]),
@@ -146,7 +152,7 @@ impl Transform {
             log_radices.into_iter().map(pass).collect::<Vec<Pass>>()
         };
         let passes = plan(radices(stages));
-        let split = plan(if degree >= split::MIN_DEGREE { split_radices(stages) } else { Vec::new() });
+        let split = plan(if degree >= MIN_SPLIT_DEGREE { split_radices(stages) } else { Vec::new() });
         // A block's last pass never recurses, so that the innermost blocks come in even numbers.
         let small = |pass: &Pass| stages - pass.stages_before <= BLOCK_STAGES;
         let whole_block_passes = passes.iter().position(small).unwrap_or(passes.len() - 1);

@@ -22,17 +22,11 @@ use std::ops::Range;
 
 use super::inner::{Fetch, INNER, INNER_TABLE, forward_inner, inner_steps};
 use super::lanes::{Constants, FACTOR_BITS, LANES, Lanes, add, load, multiply_high, multiply_low, splat, store, sub};
-use super::ntt::Transform;
+use super::ntt::{HEAD_STAGES, Transform};
 use super::passes::{Places, forward_stage};
 use crate::kernels::split::{Ahead, HALF, RADIX, SplitTransform, digit_words, half_words, head_stride, head_words};
 use crate::limbs::{LIMB_BITS, LIMB_BYTES, LimbForm, LimbWeights};
 use crate::modulus::Multiplier;
-
-/// Stages of a head.
-pub const HEAD_STAGES: u32 = 4;
-
-/// The smallest degree with a split: the innermost blocks come in pairs.
-pub const MIN_DEGREE: usize = 2 * INNER * RADIX;
 
 /// Vectors ahead of which a subtracted row is fetched: sixteen streams are more than the processor's own fetching follows.
 const LESS_AHEAD: usize = 8;

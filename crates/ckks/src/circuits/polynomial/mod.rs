@@ -1,7 +1,7 @@
 //! Polynomials of encrypted arrays: the numbers, the plan of a circuit, and carrying it out.
 //!
 //! ```text
-//! p(x) = sum_i c_i B_i(y),    y = (2 x - a - b) / (b - a),    B_i(y) = y^i  or  T_i(y)
+//! p(x) = sum_i c_i B_i(y),    y = (2 x - a - b) / (b - a),    B_i(y) = y^i  or  T_i(y),    c_i real or complex
 //! ```
 //!
 //! As in `numpy.polynomial`: coefficients from the lowest degree up, and the domain `[a, b]` is mapped to `[-1, 1]`; on the default
@@ -9,20 +9,26 @@
 //! ciphertext exists; [`Evaluator::evaluate_polynomial`](crate::Evaluator::evaluate_polynomial) carries it out.
 
 use std::f64::consts::PI;
-use std::ops::{Add, Mul, Sub};
+use std::ops::Mul;
 
 use rustfft::num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
 
+mod build;
+mod explain;
+mod levels_scales;
+mod node;
 mod noise;
 mod plan;
 mod powers;
 mod run;
 mod split;
 
-pub use plan::{PolynomialExplanation, PolynomialPlan, Step, StepRow, Value};
+pub use explain::{NodeRow, PolynomialExplanation};
+pub use node::{Node, Value};
+pub use plan::PolynomialPlan;
 
 /// Highest degree: planning beyond it takes too long to be of use, and double precision has run out before.
 pub const MAX_DEGREE: usize = 511;
@@ -60,10 +66,13 @@ impl PolynomialBasis {
     }
 }
 
-/// A real polynomial on an interval.
+/// Zero, which a circuit leaves out.
+const ZERO: Complex64 = Complex64::new(0.0, 0.0);
+
+/// A polynomial on a real interval, with real or complex coefficients.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Polynomial {
-    coefficients: Vec<f64>,
+    coefficients: Vec<Complex64>,
     basis: PolynomialBasis,
     domain: (f64, f64),
 }
@@ -72,31 +81,41 @@ pub struct Polynomial {
 pub const UNIT_DOMAIN: (f64, f64) = (-1.0, 1.0);
 
 impl Polynomial {
-    /// A polynomial of `coefficients`, lowest degree first; `domain` is mapped to `[-1, 1]`.
+    /// A polynomial of real `coefficients`, lowest degree first; `domain` is mapped to `[-1, 1]`.
     ///
     /// Range: at most [`MAX_DEGREE`]` + 1` finite coefficients; a finite, proper interval.
     ///
     /// # Errors
     /// [`CkksError::Empty`] without coefficients; [`CkksError::NotFinite`]; [`CkksError::OutOfRange`].
     pub fn new(coefficients: Vec<f64>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
+        Self::new_complex(coefficients.into_iter().map(Complex64::from).collect(), basis, domain)
+    }
+
+    /// A polynomial of complex `coefficients`. Where all imaginary parts are zero, it is the real polynomial.
+    ///
+    /// Cost: of levels and products none more than real coefficients; a product with `X^{n/2}` for each sum that has a complex coefficient.
+    ///
+    /// # Errors
+    /// As [`Polynomial::new`].
+    pub fn new_complex(coefficients: Vec<Complex64>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
         if coefficients.is_empty() {
             return Err(CkksError::Empty { shape: vec![0] });
         }
         if let Some(index) = coefficients.iter().position(|c| !c.is_finite()) {
-            return Err(CkksError::NotFinite { index, value: coefficients[index] });
+            return Err(CkksError::NotFinite { index, value: not_finite_part(coefficients[index]) });
         }
         check_degree(coefficients.len() - 1)?;
         check_domain(domain)?;
         Ok(Self { coefficients, basis, domain })
     }
 
-    /// The Chebyshev interpolant of `function`: equal to it at the `degree + 1` points `cos(pi (j + 1/2) / (degree + 1))`, mapped to the
-    /// domain; near the best approximation of that degree where the function is smooth.
+    /// The Chebyshev interpolant of a real or complex `function`: equal to it at the `degree + 1` points `cos(pi (j + 1/2) / (degree + 1))`, mapped to
+    /// the domain; near the best approximation of that degree where the function is smooth.
     ///
     /// # Errors
-    /// As [`Polynomial::new`]; [`CkksError::NotFinite`] where the function has no finite value at a point (the index counts the points).
-    pub fn fit(function: impl Fn(f64) -> f64, degree: usize, domain: (f64, f64)) -> Result<Self, CkksError> {
-        let values: Vec<f64> = Self::fit_points(degree, domain)?.into_iter().map(function).collect();
+    /// As [`Polynomial::new`]; [`CkksError::FunctionNotFinite`] with the point where the function has no finite value.
+    pub fn fit<V: Copy + Into<Complex64>>(function: impl Fn(f64) -> V, degree: usize, domain: (f64, f64)) -> Result<Self, CkksError> {
+        let values: Vec<V> = Self::fit_points(degree, domain)?.into_iter().map(function).collect();
         Self::from_fit_values(&values, domain)
     }
 
@@ -117,25 +136,32 @@ impl Polynomial {
     ///
     /// # Errors
     /// As [`Polynomial::fit`].
-    pub fn from_fit_values(values: &[f64], domain: (f64, f64)) -> Result<Self, CkksError> {
-        if let Some(index) = values.iter().position(|v| !v.is_finite()) {
-            return Err(CkksError::NotFinite { index, value: values[index] });
-        }
+    pub fn from_fit_values<V: Copy + Into<Complex64>>(values: &[V], domain: (f64, f64)) -> Result<Self, CkksError> {
+        let values: Vec<Complex64> = values.iter().map(|&value| value.into()).collect();
         let count = values.len();
-        check_degree(count.saturating_sub(1))?;
+        let points = Self::fit_points(count.saturating_sub(1), domain)?;
+        if let Some((value, &x)) = values.iter().zip(&points).find(|(value, _)| !value.is_finite()) {
+            return Err(CkksError::FunctionNotFinite { x, value: not_finite_part(*value) });
+        }
         // The angles repeat with the period 4 m: an integer reduction keeps them exact.
         let cosine = |numerator: usize| (PI * (numerator % (4 * count)) as f64 / (2 * count) as f64).cos();
         let coefficient = |i: usize| {
-            let sum: f64 = values.iter().enumerate().map(|(j, v)| v * cosine(i * (2 * j + 1))).sum();
+            let sum: Complex64 = values.iter().enumerate().map(|(j, v)| v * cosine(i * (2 * j + 1))).sum();
             sum * if i == 0 { 1.0 } else { 2.0 } / count as f64
         };
-        Self::new((0..count).map(coefficient).collect(), PolynomialBasis::Chebyshev, domain)
+        Self::new_complex((0..count).map(coefficient).collect(), PolynomialBasis::Chebyshev, domain)
     }
 
     /// The coefficients, lowest degree first, as given.
     #[must_use]
-    pub fn coefficients(&self) -> &[f64] {
+    pub fn coefficients(&self) -> &[Complex64] {
         &self.coefficients
+    }
+
+    /// Whether a coefficient has an imaginary part other than zero.
+    #[must_use]
+    pub fn is_complex(&self) -> bool {
+        self.coefficients.iter().any(|c| c.im != 0.0)
     }
 
     /// The basis.
@@ -153,7 +179,7 @@ impl Polynomial {
     /// The degree: index of the last coefficient that is not zero, 0 for constants.
     #[must_use]
     pub fn degree(&self) -> usize {
-        self.coefficients.iter().rposition(|&c| c != 0.0).unwrap_or(0)
+        self.coefficients.iter().rposition(|&c| c != ZERO).unwrap_or(0)
     }
 
     /// `(alpha, beta)` of the map `y = alpha x + beta` that takes the domain to `[-1, 1]`.
@@ -164,43 +190,41 @@ impl Polynomial {
         (1.0 / radius, -(a / 2.0 + b / 2.0) / radius)
     }
 
-    /// `p(x)` in the clear, at any real number.
+    /// `p(x)` in the clear, at a real or complex number.
     #[must_use]
-    pub fn evaluate(&self, x: f64) -> f64 {
-        self.evaluate_as(x)
+    pub fn evaluate(&self, x: impl Into<Complex64>) -> Complex64 {
+        let x: Complex64 = x.into();
+        let (alpha, beta) = if self.domain == UNIT_DOMAIN { (1.0, 0.0) } else { self.map() };
+        let y = x * alpha + beta;
+        if y.im == 0.0 { self.basis.evaluate(&self.coefficients, y.re) } else { self.basis.evaluate(&self.coefficients, y) }
     }
 
-    /// `p(x)` in the clear, at a complex number.
+    /// The real part of `p(x)` at a real number: the value of a real polynomial.
     #[must_use]
-    pub fn evaluate_complex(&self, x: Complex64) -> Complex64 {
-        self.evaluate_as(x)
-    }
-
-    fn evaluate_as<T: Number>(&self, x: T) -> T {
-        let (alpha, beta) = self.map();
-        self.basis.evaluate(&self.coefficients, if self.domain == UNIT_DOMAIN { x } else { x * alpha + beta })
+    pub fn evaluate_real(&self, x: f64) -> f64 {
+        self.evaluate(x).re
     }
 }
 
-/// What polynomials are evaluated at.
-trait Number:
-    Copy + Add<Self, Output = Self> + Sub<Self, Output = Self> + Mul<Self, Output = Self> + Add<f64, Output = Self> + Mul<f64, Output = Self>
-{
+/// The part of a number that is not finite.
+fn not_finite_part(value: Complex64) -> f64 {
+    if value.re.is_finite() { value.im } else { value.re }
 }
-
-impl Number for f64 {}
-impl Number for Complex64 {}
 
 impl PolynomialBasis {
-    /// `sum_i c_i B_i(y)` by Horner's rule, or Clenshaw's; at least one coefficient.
-    fn evaluate<T: Number>(self, coefficients: &[f64], y: T) -> T {
-        let zero = y * 0f64;
+    /// `sum_i c_i B_i(y)` by Horner's rule, or Clenshaw's, at a real or complex `y`; at least one coefficient.
+    ///
+    /// Sums stay products with a real `y` where it is real: infinite parts then spoil no others.
+    fn evaluate<Y: Copy>(self, coefficients: &[Complex64], y: Y) -> Complex64
+    where
+        Complex64: Mul<Y, Output = Complex64>,
+    {
         match self {
-            Self::Power => coefficients.iter().rev().fold(zero, |sum, &c| sum * y + c),
+            Self::Power => coefficients.iter().rev().fold(ZERO, |sum, &c| sum * y + c),
             Self::Chebyshev => {
                 let (last, before) =
-                    coefficients[1..].iter().rev().fold((zero, zero), |(last, before), &c| (y * last * 2f64 - before + c, last));
-                y * last - before + coefficients[0]
+                    coefficients[1..].iter().rev().fold((ZERO, ZERO), |(last, before), &c| ((last * y).scale(2.0) - before + c, last));
+                last * y - before + coefficients[0]
             }
         }
     }
@@ -212,15 +236,16 @@ const POINTS_PER_DEGREE: usize = 4;
 /// A bound on `|p(y)|` for `y` in `[-1, 1]`: the sum of magnitudes, or less where the terms cancel.
 ///
 /// A polynomial of degree `d` exceeds its largest value at the `m > d` points `cos(pi (j + 1/2) / m)` by a factor of at most
-/// `1 / cos(pi d / (2 m))`; rounding errors of the evaluation are bounded by the sum.
-fn bound_on_interval(coefficients: &[f64], basis: PolynomialBasis) -> f64 {
-    let sum: f64 = coefficients.iter().map(|c| c.abs()).sum();
+/// `1 / cos(pi d / (2 m))`; rounding errors of the evaluation are bounded by the sum. With complex coefficients, too: turned by the phase that `p` has where
+/// it is largest, its real part is a real polynomial of the same largest value.
+fn bound_on_interval(coefficients: &[Complex64], basis: PolynomialBasis) -> f64 {
+    let sum: f64 = coefficients.iter().map(|c| c.norm()).sum();
     let degree = coefficients.len().saturating_sub(1);
     if degree == 0 || !sum.is_finite() {
         return sum;
     }
     let count = POINTS_PER_DEGREE * degree;
-    let values = (0..count).map(|j| basis.evaluate(coefficients, (PI * (j as f64 + 0.5) / count as f64).cos()).abs());
+    let values = (0..count).map(|j| basis.evaluate(coefficients, (PI * (j as f64 + 0.5) / count as f64).cos()).norm());
     let excess = (PI / 2.0 * degree as f64 / count as f64).cos().recip();
     let rounding = sum * f64::EPSILON * (degree * degree) as f64;
     sum.min(values.fold(0.0, f64::max) * excess + rounding)

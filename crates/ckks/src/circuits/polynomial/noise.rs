@@ -8,58 +8,121 @@
 //!
 //! with magnitudes bounded by 1 for powers and by their largest value on the interval for parts. A bound, not an estimate: errors
 //! of different origin rarely add up in one slot.
+//!
+//! Each node adds the noise of the rank it is computed at, and an operand of a higher rank the noise of its reduction to that rank.
 
-use super::plan::{PolynomialPlan, Product, Step};
+use std::f64::consts::FRAC_1_SQRT_2;
+
+use clathrate_lattice::Level;
+use rustfft::num_complex::Complex64;
+
+use super::ZERO;
+use super::node::{Node, Product};
+use super::plan::PolynomialPlan;
+use crate::keys::Operation;
+use crate::parameters::Params;
+
+/// One value of the circuit, as the bound sees it.
+#[derive(Debug, Clone, Copy)]
+struct Estimate {
+    /// A bound on its magnitude.
+    magnitude: f64,
+    /// A bound on the root mean square of a slot's error.
+    error: f64,
+    rank: usize,
+}
+
+/// Largest error of rounding a number's scaled parts to integers.
+fn rounding_of(c: Complex64) -> f64 {
+    if c.im == 0.0 { 0.5 } else { FRAC_1_SQRT_2 }
+}
 
 impl PolynomialPlan {
     /// Root mean square of a slot's error in a fresh public-key encryption at the input's level and scale.
     #[must_use]
     pub fn fresh_error(&self) -> f64 {
-        self.slot_error(self.params().noise_model().fresh_public(), self.input_scale())
+        self.slot_error(self.params.noise_model().fresh_public(), self.input_scale())
     }
 
-    /// Bound on the root mean square of a slot's error in the result, for inputs in the domain with an error of this root mean square.
+    /// Bound on the root mean square of a slot's error in the result, for inputs in the domain with an error of this root mean square, and the keys of
+    /// [`PolynomialPlan::needs`].
     #[must_use]
     pub fn error(&self, input_error: f64) -> f64 {
-        let (a, b) = self.polynomial().domain();
-        let mut values = vec![(a.abs().max(b.abs()).max(1.0), input_error)];
-        for step in &self.steps {
-            let error = self.step_error(step, &values);
-            values.push((step.magnitude.max(f64::MIN_POSITIVE), error));
+        let (a, b) = self.polynomial.domain();
+        let mut values = vec![Estimate { magnitude: a.abs().max(b.abs()).max(1.0), error: input_error, rank: self.params.rank() }];
+        for node in &self.nodes {
+            let error = self.node_error(node, &values);
+            let rank = self.rank_at(node.working_level());
+            values.push(Estimate { magnitude: node.magnitude.max(f64::MIN_POSITIVE), error, rank });
         }
-        values[values.len() - 1].1
+        values[values.len() - 1].error
     }
 
     /// From the variance of a coefficient to the root mean square of a slot: a slot is the sum of `n` coefficients times roots of unity.
     fn slot_error(&self, variance: f64, scale: f64) -> f64 {
-        (variance * self.params().degree() as f64).sqrt() / scale
+        (variance * self.params.degree() as f64).sqrt() / scale
     }
 
-    fn step_error(&self, step: &Step, values: &[(f64, f64)]) -> f64 {
-        let sum_scale = self.sum_scale(step);
-        let products = step.products.iter().map(|&Product { left, right, twice }| {
-            let ((a, error_a), (b, error_b)) = (values[left], values[right]);
+    fn node_error(&self, node: &Node, values: &[Estimate]) -> f64 {
+        let sum_scale = self.sum_scale(node);
+        let operand = |value: usize| {
+            let Estimate { magnitude, error, rank } = values[value];
+            (magnitude, error + self.slot_error(self.reduction_variance(rank, node.working_level()), self.scale_of(value)))
+        };
+        let products = node.products.iter().map(|&Product { left, right, twice }| {
+            let ((a, error_a), (b, error_b)) = (operand(left), operand(right));
             (a * error_b + b * error_a + error_a * error_b) * if twice { 2.0 } else { 1.0 }
         });
-        let linear = step.linear.iter().map(|&(operand, c)| {
+        let linear = node.linear.iter().map(|&(value, c)| {
             // A factor is rounded to an integer at the scale that is left for it.
-            let rounding = if step.rescales() { 0.5 * self.scale_of(operand) / sum_scale } else { 0.0 };
-            let (x, error) = values[operand];
-            (c.abs() + rounding) * error + rounding * x
+            let rounding = if node.rescales() { rounding_of(c) * self.scale_of(value) / sum_scale } else { 0.0 };
+            let (x, error) = operand(value);
+            (c.norm() + rounding) * error + rounding * x
         });
-        let constant = if step.constant == 0.0 { 0.0 } else { 0.5 / step.scale };
-        products.sum::<f64>() + linear.sum::<f64>() + constant + self.slot_error(self.added_variance(step), step.scale)
+        let constant = if node.constant == ZERO { 0.0 } else { rounding_of(node.constant) / node.scale };
+        products.sum::<f64>() + linear.sum::<f64>() + constant + self.slot_error(self.added_variance(node), node.scale)
     }
 
-    /// What the relinearisation and the rescale add, in units of the result's integers.
-    fn added_variance(&self, step: &Step) -> f64 {
-        let (params, model) = (self.params(), self.params().noise_model());
-        let rounding = if step.rescales() { model.rounding() } else { 0.0 };
-        if step.products.is_empty() {
+    /// What the relinearisation and the rescale add at the node's rank, in units of the result's integers.
+    fn added_variance(&self, node: &Node) -> f64 {
+        let level = node.working_level();
+        let params = self.params_at(self.rank_at(level));
+        let rounding = if node.rescales() { params.noise_model().rounding() } else { 0.0 };
+        if node.products.is_empty() {
             return rounding;
         }
-        let level = step.working_level();
         let divisor = params.step_product(level).log2();
-        params.switch_variance(level).map_or(rounding, |variance| variance * (-2.0 * divisor).exp2() + rounding)
+        let variance = params.operation_variance_by(Operation::Multiply, level, self.key_level(params.rank()).max(level));
+        variance.map_or(rounding, |variance| variance * (-2.0 * divisor).exp2() + rounding)
+    }
+
+    /// What the reductions of a value of rank `from` to the rank of `level` add, in units of its integers: one switch per rank of the schedule between.
+    fn reduction_variance(&self, from: usize, level: Level) -> f64 {
+        let Some(schedule) = &self.schedule else { return 0.0 };
+        let to = self.rank_at(level);
+        let ranks = schedule.relatives().iter().map(Params::rank).filter(|&rank| (to..from).contains(&rank));
+        let mut high = from;
+        let mut variance = 0.0;
+        for rank in ranks {
+            let reach = self.key_level(rank).max(level);
+            variance += self.params_at(high).operation_variance_by(Operation::ReduceRank(rank), level, reach).unwrap_or(0.0);
+            high = rank;
+        }
+        variance
+    }
+
+    /// The parameters at one of the ranks of the schedule.
+    fn params_at(&self, rank: usize) -> &Params {
+        let relatives = self.schedule.as_ref().map_or(&[][..], |schedule| schedule.relatives());
+        relatives.iter().find(|params| params.rank() == rank).unwrap_or(&self.params)
+    }
+
+    /// The level that the keys of `rank` reach: that of the highest node there.
+    fn key_level(&self, rank: usize) -> Level {
+        let highest = match &self.schedule {
+            Some(schedule) => schedule.rows().iter().filter(|row| row.rank == rank).map(|row| row.level).max(),
+            None => self.needs().reach_of(Operation::Multiply).map(|reach| reach.level(self.params.max_level()).0),
+        };
+        Level(highest.unwrap_or(0))
     }
 }

@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use clathrate_lattice::{Bundle, Eval, Level, Poly};
+use rustfft::num_complex::Complex64;
 
-use super::Polynomial;
-use super::plan::{PolynomialPlan, Product, Step};
+use super::node::{Node, Product};
+use super::plan::PolynomialPlan;
+use super::{Polynomial, ZERO};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::encoding::encode_coefficients;
 use crate::encoding::values::{Values, coefficients_of};
@@ -19,7 +21,7 @@ use crate::parameters::Params;
 const POLYNOMIAL: &str = "a polynomial";
 
 impl Evaluator {
-    /// `p(x)`, entry by entry, at the canonical scale of its level; plans for `x` as it is.
+    /// `p(x)`, entry by entry, at the scale that its plan states; plans for `x` as it is. Complex coefficients make the result complex.
     ///
     /// Range: numbers in the polynomial's domain; outside it, and off the real line, values grow and may wrap around unnoticed.
     ///
@@ -46,9 +48,9 @@ impl Evaluator {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.input_scale().log2() });
         }
         let mut products = BTreeMap::new();
-        for step in plan.steps.iter().filter(|step| !step.products.is_empty()) {
+        for node in plan.nodes.iter().filter(|node| !node.products.is_empty()) {
             // Each product is asked for: a dry run writes it down.
-            let level = step.working_level();
+            let level = node.working_level();
             let at = x.params.at_rank(plan.rank_at(level))?;
             if let Some(keys) = self.keys_for(&at, &x, POLYNOMIAL, Operation::Multiply, level)? {
                 products.insert(level, keys);
@@ -61,7 +63,9 @@ impl Evaluator {
                 reductions.insert((from, to, level), keys);
             }
         }
-        let run = Run { params: plan.params(), plan, products, reductions };
+        // A dry run has no bundles to multiply.
+        let imaginary_unit = (plan.is_complex() && !x.bundles.is_empty()).then(|| imaginary_unit(plan.params(), plan.input_level()));
+        let run = Run { params: plan.params(), plan, products, reductions, imaginary_unit };
         let layout = x.layout()?;
         let mut bundles = Vec::with_capacity(x.bundles.len());
         for (index, bundle) in x.bundles.iter().enumerate() {
@@ -73,7 +77,8 @@ impl Evaluator {
             bundles.push(value);
         }
         let result = x.with(bundles, plan.output_level(), plan.output_scale());
-        Ok(Ciphertext { params: x.params.at_rank(plan.output_rank())?, ..result })
+        let complex = x.complex || plan.is_complex();
+        Ok(Ciphertext { params: x.params.at_rank(plan.output_rank())?, complex, ..result })
     }
 }
 
@@ -88,57 +93,60 @@ struct Run<'r> {
     products: BTreeMap<Level, Found<'r>>,
     /// The keys of reductions, by the ranks from and to and the level.
     reductions: BTreeMap<(usize, usize, Level), Found<'r>>,
+    /// [`imaginary_unit`] at the input's level, where the plan has complex numbers.
+    imaginary_unit: Option<Poly<Eval>>,
+}
+
+/// `X^{n/2}`, the polynomial whose value is `i` in every slot: slot `j` is the value at `zeta^{5^j}`, and `(zeta^{n/2})^{5^j} = i^{5^j} = i` because
+/// `5^j = 1 mod 4`. It is also `i` in every slot of a shorter row, which lives in the subring of `X^{gap}`.
+fn imaginary_unit(params: &Params, level: Level) -> Poly<Eval> {
+    let mut monomial = vec![0; params.degree()];
+    monomial[params.degree() / 2] = 1;
+    Poly::from_signed(params.chain().ring(), &params.chain().basis(level), &monomial).into_eval()
+}
+
+/// Real and imaginary part rounded to integers.
+fn integers(c: Complex64) -> (i128, i128) {
+    (c.re.round_ties_even() as i128, c.im.round_ties_even() as i128)
 }
 
 fn zero(params: &Params, rank: usize, level: Level) -> Result<Bundle<Eval>, CkksError> {
-    let zero = Poly::zero(params.chain().ring(), &params.chain().basis(level));
-    Ok(Bundle::new(vec![zero.clone(); rank], vec![zero])?)
+    Ok(Bundle::zero(params.chain().ring(), &params.chain().basis(level), rank, 1)?)
 }
 
-/// Adds an integer to every slot: the constant polynomial, whose values are all the same.
-fn add_integer(bundle: &mut Bundle<Eval>, integer: i128) -> Result<(), CkksError> {
-    let (ring, basis) = (bundle.ring().clone(), bundle.basis().clone());
-    let mut data = ring.engine().scratch(basis.len());
-    for (row, &index) in basis.indices().iter().enumerate() {
-        data.row_mut(row).fill(ring.moduli()[index].reduce_i128(integer));
-    }
-    Ok(bundle.add_message(0, &Poly::from_buffer(&ring, &basis, data))?)
-}
-
-/// `target <- target + integer * x`, in one pass.
-fn add_multiple(target: &mut Bundle<Eval>, x: &Bundle<Eval>, integer: i128) {
-    for (target, x) in target.polys_mut().zip(x.polys()) {
-        let residues = x.residues_of(integer);
-        x.ring().engine().add_mul_constants_assign(target.data_mut(), x.data(), &residues, x.basis().indices());
-    }
+/// An integer in every slot: the constant polynomial, whose values are all the same.
+fn constant(params: &Params, level: Level, integer: i128) -> Poly<Eval> {
+    let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
+    let residues = basis.residues_of(ring, integer);
+    Poly::constant(ring, &basis, &residues)
 }
 
 impl Run<'_> {
     fn bundle(&self, x: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
-        let steps = &self.plan.steps;
-        let mut last_use = vec![0; steps.len() + 1];
-        for (index, step) in steps.iter().enumerate() {
-            step.operands().for_each(|operand| last_use[operand] = index);
+        let nodes = &self.plan.nodes;
+        let mut last_use = vec![0; nodes.len() + 1];
+        for (index, node) in nodes.iter().enumerate() {
+            node.operands().for_each(|operand| last_use[operand] = index);
         }
         let mut values: Vec<Value<'_>> = vec![Some(Cow::Borrowed(x))];
         // The same values at lower ranks.
-        let mut lowered: Vec<Value<'_>> = vec![None; steps.len() + 1];
-        for (index, step) in steps.iter().enumerate() {
-            self.lower(step, &values, &mut lowered)?;
-            let value = self.step(step, &values, &lowered)?;
+        let mut lowered: Vec<Value<'_>> = vec![None; nodes.len() + 1];
+        for (index, node) in nodes.iter().enumerate() {
+            self.lower(node, &values, &mut lowered)?;
+            let value = self.node(node, &values, &lowered)?;
             values.push(Some(Cow::Owned(value)));
-            step.operands().filter(|&operand| last_use[operand] == index).for_each(|operand| {
+            node.operands().filter(|&operand| last_use[operand] == index).for_each(|operand| {
                 (values[operand], lowered[operand]) = (None, None);
             });
         }
         Ok(values.pop().flatten().map_or_else(|| x.clone(), Cow::into_owned))
     }
 
-    /// Brings the operands of `step` to its rank, where they are not in `lowered` at that rank and level already.
-    fn lower(&self, step: &Step, values: &[Value<'_>], lowered: &mut [Value<'_>]) -> Result<(), CkksError> {
-        let (level, rank) = (step.working_level(), self.plan.rank_at(step.working_level()));
+    /// Brings the operands of `node` to its rank, where they are not in `lowered` at that rank and level already.
+    fn lower(&self, node: &Node, values: &[Value<'_>], lowered: &mut [Value<'_>]) -> Result<(), CkksError> {
+        let (level, rank) = (node.working_level(), self.plan.rank_at(node.working_level()));
         let basis = self.params.chain().basis(level);
-        for operand in step.operands() {
+        for operand in node.operands() {
             let Some(value) = values[operand].as_deref().filter(|value| value.rank() > rank) else { continue };
             if lowered[operand].as_deref().is_some_and(|known| known.rank() == rank && known.basis().len() >= basis.len()) {
                 continue;
@@ -149,8 +157,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn step(&self, step: &Step, values: &[Value<'_>], lowered: &[Value<'_>]) -> Result<Bundle<Eval>, CkksError> {
-        let level = step.working_level();
+    fn node(&self, node: &Node, values: &[Value<'_>], lowered: &[Value<'_>]) -> Result<Bundle<Eval>, CkksError> {
+        let level = node.working_level();
         let chain = self.params.chain();
         let (basis, rank) = (chain.basis(level), self.plan.rank_at(level));
         let operand = |value: usize| -> Result<Cow<'_, Bundle<Eval>>, CkksError> {
@@ -158,19 +166,32 @@ impl Run<'_> {
             let bundle = own.or(lowered[value].as_deref()).ok_or(CkksError::Symbol { operation: POLYNOMIAL })?;
             Ok(if bundle.basis() == &basis { Cow::Borrowed(bundle) } else { Cow::Owned(bundle.restrict(&basis)?) })
         };
-        let multiples = if step.linear.is_empty() && !step.products.is_empty() {
+        let multiples = if node.linear.is_empty() && !node.products.is_empty() {
             None
         } else {
             let mut sum = zero(self.params, rank, level)?;
-            let scale = self.plan.sum_scale(step);
-            for &(value, c) in &step.linear {
-                let factor = c * scale / self.plan.scale_of(value);
-                add_multiple(&mut sum, &*operand(value)?, factor.round_ties_even() as i128);
+            let mut imaginary = None;
+            let scale = self.plan.sum_scale(node);
+            for &(value, c) in &node.linear {
+                let (re, im) = integers(c * scale / self.plan.scale_of(value));
+                let x = operand(value)?;
+                if re != 0 {
+                    sum.add_multiple(&x, re)?;
+                }
+                if im != 0 {
+                    let sum = imaginary.get_or_insert(zero(self.params, rank, level)?);
+                    sum.add_multiple(&x, im)?;
+                }
+            }
+            // One product with X^{n/2} for all imaginary parts.
+            if let (Some(mut imaginary), Some(unit)) = (imaginary, &self.imaginary_unit) {
+                imaginary.mul_poly_assign(&unit.restrict(&basis)?)?;
+                sum.add_assign(&imaginary)?;
             }
             Some(sum)
         };
         let mut tensor = None;
-        for &Product { left, right, twice } in &step.products {
+        for &Product { left, right, twice } in &node.products {
             let mut left = operand(left)?;
             if twice {
                 left.to_mut().mul_integer_assign(2);
@@ -189,25 +210,36 @@ impl Run<'_> {
                 let key = self.products.get(&level).ok_or(CkksError::NoKeys { operation: POLYNOMIAL })?;
                 key.relinearise_rescale(&tensor)?
             }
-            (None, Some(sum)) if step.rescales() => sum.divide(&chain.rescale_division(level)?)?,
+            (None, Some(sum)) if node.rescales() => sum.divide(&chain.rescale_division(level)?)?,
             (None, Some(sum)) => sum,
             (None, None) => zero(self.params, rank, level)?,
         };
-        let constant = (step.constant * step.scale).round_ties_even() as i128;
-        if constant != 0 {
-            add_integer(&mut value, constant)?;
-        }
+        self.add_constant(&mut value, node)?;
         Ok(value)
+    }
+
+    /// Adds the node's constant to every slot.
+    fn add_constant(&self, value: &mut Bundle<Eval>, node: &Node) -> Result<(), CkksError> {
+        let (re, im) = integers(node.constant * node.scale);
+        if re != 0 {
+            value.add_message(0, &constant(self.params, node.level, re))?;
+        }
+        if let (true, Some(unit)) = (im != 0, &self.imaginary_unit) {
+            let mut imaginary = unit.restrict(&self.params.chain().basis(node.level))?;
+            imaginary.mul_integer_assign(im);
+            value.add_message(0, &imaginary)?;
+        }
+        Ok(())
     }
 
     /// Takes `p(0)` off the slots behind the last entry: padding is zero before and after.
     fn clear_padding(&self, value: &mut Bundle<Eval>, entries: usize, capacity: usize) -> Result<(), CkksError> {
         let at_zero = self.plan.polynomial().evaluate(0.0);
-        if at_zero == 0.0 {
+        if at_zero == ZERO {
             return Ok(());
         }
-        let padding = (0..capacity).map(|slot| if slot < entries { 0.0 } else { -at_zero }).collect();
-        let coefficients = coefficients_of(self.params, &Values::Real(padding), 0..capacity, Encoding::Slots, capacity);
+        let padding = (0..capacity).map(|slot| if slot < entries { ZERO } else { -at_zero }).collect();
+        let coefficients = coefficients_of(self.params, &Values::Complex(padding), 0..capacity, Encoding::Slots, capacity);
         let message = encode_coefficients(self.params, &coefficients, self.plan.output_scale(), self.plan.output_level())?;
         Ok(value.add_message(0, &message)?)
     }

@@ -14,8 +14,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use rustfft::num_complex::Complex64;
+
 use super::powers::{Chain, chain_for, depth_of, levels_of, pruned};
-use super::{PolynomialBasis, bound_on_interval};
+use super::{PolynomialBasis, ZERO, bound_on_interval};
 
 /// What one relinearisation weighs (a rescale is part of it), what one product before it, and what one rescale by itself.
 const RELINEARISATION_COST: u64 = 20;
@@ -31,8 +33,8 @@ pub(super) struct Part {
     /// (part, power) of each product.
     pub products: Vec<(usize, usize)>,
     /// (power, coefficient) of each term.
-    pub linear: Vec<(usize, f64)>,
-    pub constant: f64,
+    pub linear: Vec<(usize, Complex64)>,
+    pub constant: Complex64,
     /// Degree of the polynomial it is.
     pub degree: usize,
     /// Levels it may take.
@@ -67,9 +69,9 @@ impl Split {
 }
 
 /// Cuts a polynomial of degree 1 or more with a leading coefficient that is not zero.
-pub(super) fn split(coefficients: &[f64], basis: PolynomialBasis) -> Split {
+pub(super) fn split(coefficients: &[Complex64], basis: PolynomialBasis) -> Split {
     let degree = coefficients.len() - 1;
-    let odd = coefficients.iter().step_by(2).all(|&c| c == 0.0);
+    let odd = coefficients.iter().step_by(2).all(|&c| c == ZERO);
     let mut ranked: Vec<(u64, bool, Vec<usize>)> = Vec::new();
     // Odd polynomials may be cut as such, or as any other with what is zero left out.
     for odd in if odd { vec![true, false] } else { vec![false] } {
@@ -195,7 +197,7 @@ impl<'p> Search<'p> {
 }
 
 /// The split of these coefficients with these powers; what they do not use is left out.
-fn carry_through(coefficients: &[f64], basis: PolynomialBasis, powers: &[usize], odd: bool) -> Split {
+fn carry_through(coefficients: &[Complex64], basis: PolynomialBasis, powers: &[usize], odd: bool) -> Split {
     let mut cutter = Cutter { search: Search::new(powers, odd), basis, parts: Vec::new() };
     cutter.part(coefficients.to_vec(), levels_of(coefficients.len() - 1));
     let parts = cutter.parts;
@@ -211,24 +213,24 @@ struct Cutter<'p> {
 
 impl Cutter<'_> {
     /// Adds the part of these coefficients after those it uses; its index.
-    fn part(&mut self, mut coefficients: Vec<f64>, budget: usize) -> usize {
-        let degree = coefficients.iter().rposition(|&c| c != 0.0).unwrap_or(0);
+    fn part(&mut self, mut coefficients: Vec<Complex64>, budget: usize) -> usize {
+        let degree = coefficients.iter().rposition(|&c| c != ZERO).unwrap_or(0);
         let magnitude = bound_on_interval(&coefficients[..=degree], self.basis);
         let (mut products, mut linear) = (Vec::new(), Vec::new());
         let usable = self.search.usable(budget);
-        let scattered = |coefficients: &[f64]| (1..=degree).any(|i| coefficients[i] != 0.0 && usable.binary_search(&i).is_err());
+        let scattered = |coefficients: &[Complex64]| (1..=degree).any(|i| coefficients[i] != ZERO && usable.binary_search(&i).is_err());
         if scattered(&coefficients) {
             let cuts = self.search.best(degree, budget).map(|(_, cuts)| cuts).unwrap_or_default();
             for (giant, end) in cuts {
                 let quotient = divide(&mut coefficients, giant, end, self.basis);
-                if quotient[1..].iter().all(|&c| c == 0.0) {
+                if quotient[1..].iter().all(|&c| c == ZERO) {
                     coefficients[giant] = quotient[0];
                 } else {
                     products.push((self.part(quotient, budget - 1), giant));
                 }
             }
         }
-        linear.extend(coefficients.iter().copied().enumerate().skip(1).filter(|&(_, c)| c != 0.0));
+        linear.extend(coefficients.iter().copied().enumerate().skip(1).filter(|&(_, c)| c != ZERO));
         debug_assert!(linear.iter().all(|(power, _)| usable.binary_search(power).is_ok()), "every term has its power");
         self.parts.push(Part { products, linear, constant: coefficients[0], degree, budget, magnitude });
         self.parts.len() - 1
@@ -238,13 +240,13 @@ impl Cutter<'_> {
 /// Takes the terms `giant..=end` out of `coefficients` as a quotient `q` with `sum c_i B_i = q B_giant + remainder`.
 ///
 /// In the Chebyshev basis `T_{g+i} = 2 T_i T_g - T_{g-i}`: the subtracted terms join the remainder, all below `giant`.
-fn divide(coefficients: &mut [f64], giant: usize, end: usize, basis: PolynomialBasis) -> Vec<f64> {
-    let mut quotient = vec![0.0; end - giant + 1];
+fn divide(coefficients: &mut [Complex64], giant: usize, end: usize, basis: PolynomialBasis) -> Vec<Complex64> {
+    let mut quotient = vec![ZERO; end - giant + 1];
     for i in 0..quotient.len() {
         let c = std::mem::take(&mut coefficients[giant + i]);
         quotient[i] = c;
         if basis == PolynomialBasis::Chebyshev && i > 0 {
-            quotient[i] = 2.0 * c;
+            quotient[i] = c * 2.0;
             coefficients[giant - i] -= c;
         }
     }
@@ -258,31 +260,33 @@ mod tests {
 
     const BASES: [PolynomialBasis; 2] = [PolynomialBasis::Power, PolynomialBasis::Chebyshev];
 
-    fn coefficients(degree: usize, seed: usize) -> Vec<f64> {
-        (0..=degree).map(|i| ((i * 7919 + seed * 104_729 + 13) % 1009) as f64 / 504.5 - 1.0).collect()
+    fn coefficients(degree: usize, seed: usize) -> Vec<Complex64> {
+        let number = |i: usize| ((i * 7919 + seed * 104_729 + 13) % 1009) as f64 / 504.5 - 1.0;
+        // Every other seed gives complex coefficients.
+        (0..=degree).map(|i| Complex64::new(number(i), if seed % 2 == 0 { number(i + 3 * degree + 1) } else { 0.0 })).collect()
     }
 
     /// The split evaluated in the clear, level by level.
-    fn value(split: &Split, basis: PolynomialBasis, y: f64) -> f64 {
+    fn value(split: &Split, basis: PolynomialBasis, y: f64) -> Complex64 {
         let power = |i: usize| match basis {
             PolynomialBasis::Power => y.powi(i as i32),
             PolynomialBasis::Chebyshev => (i as f64 * y.acos()).cos(),
         };
-        let mut values: Vec<f64> = Vec::new();
+        let mut values: Vec<Complex64> = Vec::new();
         for part in &split.parts {
-            let products: f64 = part.products.iter().map(|&(q, g)| values[q] * power(g)).sum();
-            let linear: f64 = part.linear.iter().map(|&(i, c)| c * power(i)).sum();
+            let products: Complex64 = part.products.iter().map(|&(q, g)| values[q] * power(g)).sum();
+            let linear: Complex64 = part.linear.iter().map(|&(i, c)| c * power(i)).sum();
             values.push(products + linear + part.constant);
         }
         values[values.len() - 1]
     }
 
-    fn check(coefficients: &[f64], basis: PolynomialBasis) -> Split {
+    fn check(coefficients: &[Complex64], basis: PolynomialBasis) -> Split {
         let split = split(coefficients, basis);
-        let whole = Polynomial::new(coefficients.to_vec(), basis, UNIT_DOMAIN).expect("polynomial");
+        let whole = Polynomial::new_complex(coefficients.to_vec(), basis, UNIT_DOMAIN).expect("polynomial");
         for y in [-1.0, -0.77, -0.1, 0.0, 0.3, 0.98, 1.0] {
             let (got, expected) = (value(&split, basis, y), whole.evaluate(y));
-            assert!((got - expected).abs() < 1e-9, "{basis:?} degree {}: {got} {expected}", coefficients.len() - 1);
+            assert!((got - expected).norm() < 1e-9, "{basis:?} degree {}: {got} {expected}", coefficients.len() - 1);
         }
         let budget = |part: &Part| part.budget;
         assert_eq!(split.parts.last().map(budget), Some(levels_of(coefficients.len() - 1)));
@@ -311,12 +315,12 @@ mod tests {
         for basis in BASES {
             for degree in [3, 5, 7, 15, 21, 31, 63] {
                 let mut odd = coefficients(degree, 5);
-                odd.iter_mut().step_by(2).for_each(|c| *c = 0.0);
+                odd.iter_mut().step_by(2).for_each(|c| *c = ZERO);
                 let (odd, dense) = (check(&odd, basis), check(&coefficients(degree, 5), basis));
                 assert!(odd.cost() <= dense.cost(), "{basis:?} {degree}: {} {}", odd.cost(), dense.cost());
             }
-            let mut sparse = vec![0.0; 65];
-            (sparse[1], sparse[64]) = (0.5, 0.25);
+            let mut sparse = vec![ZERO; 65];
+            (sparse[1], sparse[64]) = (0.5.into(), 0.25.into());
             assert!(check(&sparse, basis).relinearisations() <= 12, "{basis:?}");
         }
     }

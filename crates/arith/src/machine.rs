@@ -1,0 +1,56 @@
+//! The machine as the operating system describes it: processor, vector features, memory.
+
+use std::fs;
+
+/// The processor's name, or the architecture where the system does not tell.
+#[must_use]
+pub fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")).and_then(|rest| rest.split_once(':'));
+    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
+}
+
+/// The vector features that kernels need, each with whether this processor has it.
+#[must_use]
+pub fn features() -> Vec<(&'static str, bool)> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        vec![
+            ("avx2", has!("avx2")),
+            ("fma", has!("fma")),
+            ("avx512f", has!("avx512f")),
+            ("avx512dq", has!("avx512dq")),
+            ("avx512vl", has!("avx512vl")),
+            ("avx512ifma", has!("avx512ifma")),
+        ]
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    Vec::new()
+}
+
+/// Bytes of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// All that this process may use.
+    pub total_bytes: u64,
+    /// What is free of it now.
+    pub free_bytes: u64,
+}
+
+/// This process's memory: the smaller of the machine's and the control group's limit; none where the system does not tell.
+#[must_use]
+pub fn memory() -> Option<Memory> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let field = |name: &str| -> Option<u64> {
+        let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+        rest.trim_start_matches(':').split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+    };
+    let (mut total_bytes, mut free_bytes) = (field("MemTotal")?, field("MemAvailable")?);
+    let number = |path: &str| fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    if let Some(limit) = number("/sys/fs/cgroup/memory.max") {
+        total_bytes = total_bytes.min(limit);
+        free_bytes = free_bytes.min(limit.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
+    }
+    Some(Memory { total_bytes, free_bytes })
+}

@@ -1,0 +1,87 @@
+//! The command line as its users see it.
+
+use clap::Parser;
+
+/// Times Clathrate's operations on one thread and prints one JSON row per line.
+#[derive(Debug, Parser)]
+#[command(name = "clathrate-bench", version, about, after_help = sets_help(), max_term_width = 120)]
+pub struct Arguments {
+    /// What to time, several separated by commas [default: all but keyswitch and dpad; with --quick ntt,n14]
+    #[arg(long, value_name = "SETS")]
+    pub set: Vec<String>,
+    /// Fewer runs; QUICK=1 in the environment does the same
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these operations, separated by commas
+    #[arg(long, value_name = "WORKS")]
+    pub only: Vec<String>,
+    /// Of keyswitch and dpad, only these parameter sets, separated by commas
+    #[arg(long, value_name = "NAMES")]
+    pub preset: Vec<String>,
+    /// Print rows and errors only
+    #[arg(long)]
+    pub quiet: bool,
+    /// Words that belong to no option: a shell makes them of a list with spaces. They are refused.
+    #[arg(hide = true)]
+    pub stray: Vec<String>,
+}
+
+/// What to time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BenchSet {
+    /// Reading memory.
+    Stream,
+    /// One row's transform.
+    Ntt,
+    /// The scheme's operations at degree 2^14.
+    N14,
+    /// The same at degree 2^15.
+    N15,
+    /// The same at degree 2^16.
+    N16,
+    /// The same at ranks 2 and 4.
+    Ranks,
+    /// Key switching.
+    Keyswitch,
+    /// Ranks, beside the paper's numbers.
+    Dpad,
+}
+
+impl BenchSet {
+    /// All sets, as the help lists them.
+    pub const ALL: [Self; 8] = [Self::Stream, Self::Ntt, Self::N14, Self::N15, Self::N16, Self::Ranks, Self::Keyswitch, Self::Dpad];
+
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::Ntt => "ntt",
+            Self::N14 => "n14",
+            Self::N15 => "n15",
+            Self::N16 => "n16",
+            Self::Ranks => "ranks",
+            Self::Keyswitch => "keyswitch",
+            Self::Dpad => "dpad",
+        }
+    }
+
+    /// What the set times, for the help.
+    const fn about(self) -> &'static str {
+        match self {
+            Self::Stream => "the speed at which one thread reads 1 GiB of memory",
+            Self::Ntt => "the transform of one 40-bit prime at degrees 2^12 to 2^16",
+            Self::N14 => "preset bench_n14",
+            Self::N15 => "presets bench_n15_one, bench_n15_mid and bench_n15_low",
+            Self::N16 => "presets bench_n16_mid and bench_n16_one",
+            Self::Ranks => "presets rank2_n14 and rank4_n13",
+            Self::Keyswitch => "every choice of key switching at every level of klss_n15, klss_n16 and level_aware",
+            Self::Dpad => "products, rotations, conversions and repeated squaring under RNS-CKKS, ModHE and DPad-HE",
+        }
+    }
+}
+
+/// The end of the help: every set with what it times.
+fn sets_help() -> String {
+    let lines: Vec<String> = BenchSet::ALL.iter().map(|set| format!("  {:<9}  {}", set.name(), set.about())).collect();
+    format!("Sets:\n{}\n\nWith --quick, keyswitch and dpad run at small degrees that are not secure.", lines.join("\n"))
+}

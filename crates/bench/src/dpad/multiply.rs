@@ -1,0 +1,259 @@
+//! Products of two ciphertexts, relinearised and rescaled: DPad-HE and ModHE of one set, as made and planned, in turns. [dpad-he, Tables 4, 6, 7]
+
+use clathrate_ckks::Runtime;
+use clathrate_lattice::switch::SwitchCounts;
+use clathrate_lattice::{Bundle, Eval, LatticeError, Poly, PolyRef, SecretKey, SwitchKey, Switcher, TemporaryRank};
+use serde_json::json;
+
+use super::sets::Set;
+use super::setting::{KeyBytes, Keys, Setting, announce, entropy, insert, key_bytes, lacking, peak_bytes};
+use super::{MULTIPLY, Work};
+use crate::failure::Failure;
+use crate::timing::{Extra, Timer};
+
+/// Most inputs per part of a key that is made in parts.
+const LONGEST_PART: usize = 4;
+
+/// Inputs per part of a key of `inputs`: all parts are equal.
+fn part_length(inputs: usize) -> usize {
+    (1..=LONGEST_PART).rev().find(|&length| inputs.is_multiple_of(length)).unwrap_or(1)
+}
+
+/// A key as it is stored: the bodies as words, and the seed of the masks.
+fn stored_bytes(chain: &clathrate_lattice::Chain, key: &SwitchKey) -> usize {
+    8 * key.inputs() * key.digit_count() * key.body_count() * key.basis().len() * chain.ring().degree() + size_of_val(&key.seed())
+}
+
+/// How a product is relinearised.
+enum Way<'k> {
+    /// By one switch. [dpad-he, sec. 3.1]
+    Direct(&'k Switcher, &'k SwitchKey),
+    /// By way of the temporary rank. [dpad-he, Algorithm 1]
+    TemporaryRank(TemporaryRank<'k>, &'k SwitchKey),
+    /// As the first, by keys of fewer inputs each.
+    Parts(&'k Switcher, &'k [SwitchKey]),
+}
+
+impl Way<'_> {
+    fn multiply(&self, x: &Bundle<Eval>, y: &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError> {
+        let tensor = x.tensor(y)?;
+        match self {
+            Self::Direct(switcher, key) => tensor.relinearise_rescale(switcher, key),
+            Self::TemporaryRank(crossing, up) => tensor.cross_relinearise_rescale(*crossing, up),
+            Self::Parts(switcher, keys) => {
+                let quadratic: Vec<PolyRef<'_, Eval>> = tensor.quadratic().iter().collect();
+                let mut products = quadratic
+                    .chunks(keys.first().map_or(1, SwitchKey::inputs))
+                    .zip(keys.iter().cycle())
+                    .map(|(part, key)| switcher.product(part, key));
+                let first = products.next().ok_or(LatticeError::EmptyShape { what: "the rank", got: 0 })?;
+                let mut sum = products.try_fold(first?, |mut sum, product| sum.add_assign(&product?).map(|()| sum))?;
+                // In place of the product's own linear terms, which are as many.
+                sum.add_lifted(x.polys())?;
+                switcher.mod_down_rescale(&sum)
+            }
+        }
+    }
+
+    /// Transforms and Hadamard products of one product, by the plans' counts.
+    fn counts(&self, setting: &Setting<'_>) -> Result<(f64, f64), Failure> {
+        let (level, rank) = (setting.top(), setting.rank());
+        let (primes, columns) = (setting.chain().basis(level).len() as f64, (rank + 1) as f64);
+        let tensor = columns * columns * primes;
+        let transforms = |counts: &SwitchCounts| counts.transforms.iter().sum::<f64>();
+        let hadamard = |counts: &SwitchCounts| counts.conversions + counts.products;
+        let direct = |switcher: &Switcher, key: &SwitchKey| -> Result<(f64, f64), Failure> {
+            let plan = switcher.tables_for_keys(level, &[key])?;
+            let counts = switcher.counts(&plan, setting.products(), rank + 1);
+            Ok((transforms(&counts), tensor + hadamard(&counts)))
+        };
+        match self {
+            Self::Direct(switcher, key) => direct(switcher, key),
+            Self::Parts(switcher, keys) => direct(switcher, &keys[0]),
+            Self::TemporaryRank(crossing, up) => {
+                let (wide, base) = (crossing.wide.tables_for_keys(level, &[*up])?, crossing.base.tables_for_keys(level, &[crossing.down])?);
+                let further = up.rank() - rank;
+                let first = crossing.wide.counts(&wide, setting.products(), up.rank() + 1);
+                let second = crossing.base.counts(&base, further, rank + 1);
+                // The way back begins in Coeff form, and has no mod-down of its own.
+                let special = base.special().len() as f64;
+                let spared = further as f64 * primes + columns * (primes + special);
+                let mod_down = columns * (special + 1.0) * primes;
+                Ok((transforms(&first) + transforms(&second) - spared, tensor + hadamard(&first) + hadamard(&second) - mod_down))
+            }
+        }
+    }
+}
+
+/// The keys of one set that fit in memory.
+struct Made {
+    /// Of ModHE, or RNS-CKKS.
+    direct: Vec<SwitchKey>,
+    /// What switches there as the parts of a key made in parts, if it was.
+    parts: Option<Vec<SecretKey>>,
+    /// To the temporary rank, and back.
+    crossing: Option<(SwitchKey, SwitchKey)>,
+    /// Said before they were made.
+    peak: usize,
+    /// Of a whole relinearisation key.
+    whole: KeyBytes,
+}
+
+/// Measures `set`; at rank 1 RNS-CKKS, above it both schemes.
+pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failure> {
+    let setting = Setting::new(timer, set.name, &set.spec(timer.is_quick())?, runtime)?;
+    let Some(made) = make(&setting)? else { return Ok(()) };
+    let mut ways: Vec<(&str, Keys, Way<'_>)> = Vec::new();
+    let direct = if setting.rank() == 1 { "rns_ckks" } else { "modhe" };
+    for keys in Keys::ALL {
+        match (&made.parts, made.direct.first()) {
+            (Some(_), Some(_)) if keys == Keys::AsMade => ways.push((direct, keys, Way::Parts(setting.direct(keys), &made.direct))),
+            (None, Some(key)) => ways.push((direct, keys, Way::Direct(setting.direct(keys), key))),
+            _ => {
+                let reason = "its key does not fit in memory whole, and parts are used as they are made";
+                timer.absent(MULTIPLY, &format!("{} {direct} {}", set.name, keys.name()), reason)?;
+            }
+        }
+        if let Some((up, down)) = &made.crossing
+            && let Some(crossing) = setting.crossing(keys, down)
+        {
+            ways.push(("dpad", keys, Way::TemporaryRank(crossing, up)));
+        }
+    }
+    let (x, y) = (setting.uniform()?, setting.uniform()?);
+    let mut noise = Vec::new();
+    for (_, _, way) in &ways {
+        noise.push(setting.noise(&way.multiply(&x, &y)?, &expected(&setting, way, made.parts.as_deref(), (&x, &y))?)?);
+    }
+    let mut works: Vec<Work<'_, Bundle<Eval>>> = Vec::new();
+    for (_, _, way) in &ways {
+        works.push(Box::new(|| Ok(way.multiply(&x, &y)?)));
+    }
+    let times = timer.measure_turns(&mut works)?;
+    drop(works);
+    for (((scheme, keys, way), times), noise) in ways.iter().zip(&times).zip(noise) {
+        let mut extra = describe(&setting, &made, *keys, way)?;
+        insert(&mut extra, &json!({ "scheme": scheme, "noise_bits": noise, "predicted_peak_bytes": made.peak }));
+        timer.print((MULTIPLY, &format!("{} {scheme} {}", set.name, keys.name())), times, &extra)?;
+    }
+    Ok(())
+}
+
+/// All keys that fit: those of ModHE whole if possible, else in parts, used several times over where not all parts fit.
+fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
+    let (timer, level, rank, products) = (setting.timer, setting.top(), setting.rank(), setting.products());
+    let (chain, gadget) = (setting.chain(), setting.params(Keys::AsMade).gadget()?);
+    let mut crossing_bytes = Vec::new();
+    if let Some(temporary) = setting.params(Keys::AsMade).temporary() {
+        crossing_bytes.push(key_bytes(temporary.chain(), &temporary.gadget, level, products, temporary.rank + 1));
+        crossing_bytes.push(key_bytes(chain, gadget, level, temporary.rank - rank, rank + 1));
+    }
+    if let Some(reason) = lacking(peak_bytes(&crossing_bytes, true)) {
+        timer.absent(MULTIPLY, setting.name, &reason)?;
+        return Ok(None);
+    }
+    let whole = key_bytes(chain, gadget, level, products, rank + 1);
+    let length = part_length(products);
+    let part = key_bytes(chain, gadget, level, length, rank + 1);
+    let all = |own: &[KeyBytes]| peak_bytes(&[own, &crossing_bytes].concat(), true);
+    // Of parts as many as fit, each as often in use as the others.
+    let whole_fits = lacking(all(&[whole])).is_none();
+    let counts = (1..=products / length).rev().filter(|&count| (products / length).is_multiple_of(count));
+    let parts = counts.into_iter().find(|&count| !whole_fits && lacking(all(&vec![part; count])).is_none()).unwrap_or(0);
+    let peak = if whole_fits { all(&[whole]) } else { all(&vec![part; parts]) };
+    announce(timer, setting.name, peak);
+    let mut rng = entropy()?;
+    let (mut direct, mut froms) = (Vec::new(), Vec::new());
+    if whole_fits {
+        direct.push(SwitchKey::relinearisation(chain, gadget, level, &setting.secret, &mut rng)?);
+    }
+    for _ in 0..parts {
+        let from = SecretKey::generate(setting.secret.degree(), length, 1, setting.secret.distribution(), &mut rng)?;
+        direct.push(SwitchKey::change_of_secret(chain, gadget, level, &from, &setting.secret, &mut rng)?);
+        froms.push(from);
+    }
+    let crossing = match setting.params(Keys::AsMade).temporary() {
+        Some(temporary) => {
+            let secret = setting.temporary_secret(temporary.rank)?;
+            let (wide, base) = (temporary.chain(), &setting.secret);
+            let up = SwitchKey::cross_relinearisation(wide, &temporary.gadget, level, base, &secret, &mut rng)?;
+            Some((up, SwitchKey::rank_down(chain, gadget, level, &secret, rank, &mut rng)?))
+        }
+        None => None,
+    };
+    Ok(Some(Made { direct, parts: (parts > 0).then_some(froms), crossing, peak, whole }))
+}
+
+/// The phase that the product has without noise.
+fn expected(
+    setting: &Setting<'_>,
+    way: &Way<'_>,
+    parts: Option<&[SecretKey]>,
+    (x, y): (&Bundle<Eval>, &Bundle<Eval>),
+) -> Result<Poly<Eval>, Failure> {
+    let mut phase = setting.phase(x)?;
+    match (way, parts) {
+        (Way::Parts(..), Some(parts)) => {
+            let tensor = x.tensor(y)?;
+            let quadratic: Vec<PolyRef<'_, Eval>> = tensor.quadratic().iter().collect();
+            for (part, from) in quadratic.chunks(part_length(setting.products())).zip(parts.iter().cycle()) {
+                for (poly, secret) in part.iter().zip(from.eval(x.ring(), x.basis(), 0)) {
+                    let mut product = poly.to_poly();
+                    product.mul_assign(secret.get())?;
+                    phase.add_assign(&product)?;
+                }
+            }
+        }
+        _ => phase.mul_assign(&setting.phase(y)?)?,
+    }
+    setting.rescaled(phase)
+}
+
+fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Result<Extra, Failure> {
+    let (chain, level) = (setting.chain(), setting.top());
+    let mut extra = setting.extra(keys, matches!(way, Way::TemporaryRank(..)));
+    let held: Vec<&SwitchKey> = match way {
+        Way::Direct(_, key) => vec![key],
+        Way::Parts(_, keys) => keys.iter().collect(),
+        Way::TemporaryRank(crossing, up) => vec![up, crossing.down],
+    };
+    let derived: usize = if keys == Keys::Planned { held.iter().map(|key| key.derived().bytes()).sum() } else { 0 };
+    let mut sizes = (held.iter().map(|key| key.bytes()).sum::<usize>(), held.iter().map(|key| stored_bytes(chain, key)).sum::<usize>());
+    if let Way::Parts(_, parts) = way {
+        // The whole key's.
+        let polys = made.whole.words / (setting.rank() + 1);
+        sizes = (made.whole.packed, polys + size_of_val(&parts[0].seed()));
+        insert(&mut extra, &json!({ "key_parts": setting.products() / parts[0].inputs(), "key_parts_in_memory": parts.len() }));
+    }
+    let (transforms, hadamard) = way.counts(setting)?;
+    let switcher = match way {
+        Way::Direct(switcher, _) | Way::Parts(switcher, _) => switcher,
+        Way::TemporaryRank(crossing, _) => crossing.base,
+    };
+    let plan = switcher.tables_for_keys(level, &held[held.len() - 1..])?;
+    insert(
+        &mut extra,
+        &json!({
+            "key_bytes": sizes.0 + derived,
+            "stored_key_bytes": sizes.1,
+            "special_primes": plan.special().len(),
+            "digits": plan.digit_count(),
+            "transforms": transforms.round() as u64,
+            "hadamard": hadamard.round() as u64,
+            "choice": choice(&plan),
+        }),
+    );
+    if let Way::TemporaryRank(crossing, up) = way {
+        let wide = crossing.wide.tables_for_keys(level, &[*up])?;
+        let more = json!({ "temporary_primes": wide.special().len(), "wide_digits": wide.digit_count(), "wide_choice": choice(&wide) });
+        insert(&mut extra, &more);
+    }
+    Ok(extra)
+}
+
+/// What a plan chose.
+fn choice(plan: &clathrate_lattice::switch::SwitchTables) -> serde_json::Value {
+    let choice = plan.method();
+    let engine = if choice.key_digit.is_some() { "decomposed" } else { "hybrid" };
+    json!({ "engine": engine, "special": choice.special, "coalesced": choice.coalesced, "key_digit": choice.key_digit })
+}

@@ -1,0 +1,280 @@
+//! One parameter set with its secret and its switchers: what products and rotations need, the check of results, and what fits in memory.
+
+use std::sync::Arc;
+
+use clathrate_arith::packing::{VECTOR, packed_bits};
+use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, Switching};
+use clathrate_ckks::{Params, ParamsSpec, Runtime};
+use clathrate_lattice::security::estimated_bits;
+use clathrate_lattice::switch::{MachineProfile, Planner, SwitchMethod, SwitchPolicy};
+use clathrate_lattice::{Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher, TemporaryRank};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::timing::{Extra, Timer};
+use clathrate_arith::machine;
+
+/// Most bytes of keys that plans derive.
+pub const FORM_BYTES: usize = 6 << 30;
+
+/// Keys take at most this while they are made, whatever is free.
+const MOST_BYTES: usize = 15_000_000_000;
+
+/// Keys may take so much of the free memory.
+const MEMORY_SHARE: f64 = 0.85;
+
+/// Peaks above this are told.
+const WORTH_TELLING: usize = 2_000_000_000;
+
+/// What a measurement holds beside keys: ciphertexts, digits, tables.
+const OTHER_BYTES: usize = 500 << 20;
+
+/// Most bits of the error of a result: far below any scale here, far above any noise.
+const MOST_NOISE_BITS: f64 = 30.0;
+
+/// How keys are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// Digits as they were made: of one prime, and at the temporary rank of `P^`.
+    AsMade,
+    /// As the plan chooses.
+    Planned,
+}
+
+impl Keys {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::AsMade, Self::Planned];
+
+    /// As rows say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AsMade => "as_made",
+            Self::Planned => "planned",
+        }
+    }
+
+    /// The parameters of `spec` that switch so.
+    pub fn params(self, spec: &ParamsSpec, runtime: &Runtime) -> Result<Params, Failure> {
+        self.params_within(spec, DEFAULT_KEY_EXPANSION, runtime)
+    }
+
+    /// The same, deriving at most so many times a key's bytes.
+    pub fn params_within(self, spec: &ParamsSpec, expansion: f64, runtime: &Runtime) -> Result<Params, Failure> {
+        let switching = match self {
+            Self::AsMade => Switching::AsMade,
+            Self::Planned => Switching::Fastest,
+        };
+        let limits = Runtime { key_expansion: Some(expansion), key_cache_bytes: Some(FORM_BYTES), ..runtime.clone() };
+        Ok(Params::new(spec.clone(), &Runtime { switching, ..limits })?)
+    }
+}
+
+/// A parameter set with a fresh secret.
+pub struct Setting<'a> {
+    pub timer: &'a Timer<'a>,
+    pub name: &'static str,
+    pub secret: SecretKey,
+    params: [Params; 2],
+    /// Switchers of whole relinearisations at the set's own rank.
+    direct: [Switcher; 2],
+}
+
+/// The bytes of one key, in memory as it is used and as it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyBytes {
+    /// Packed.
+    pub packed: usize,
+    /// One word per residue, which a key takes too while it is made.
+    pub words: usize,
+}
+
+/// The bytes of a key over `chain` up to `level`, of `inputs` to `columns` (rank and bodies).
+pub fn key_bytes(chain: &Chain, gadget: &Gadget, level: Level, inputs: usize, columns: usize) -> KeyBytes {
+    let (basis, moduli, degree) = (chain.key_basis(level), chain.ring().moduli(), chain.ring().degree());
+    let polys = inputs * gadget.digit_count(chain, level) * columns;
+    let bits: usize = basis.indices().iter().map(|&index| packed_bits(moduli[index].bits()) as usize).sum();
+    KeyBytes { packed: polys * bits * degree.div_ceil(VECTOR), words: 8 * polys * basis.len() * degree }
+}
+
+/// Peak memory of keys that are made one after the other: all packed, and beside them the largest as words or, later, what plans derive of all.
+pub fn peak_bytes(keys: &[KeyBytes], planned: bool) -> usize {
+    let largest = keys.iter().map(|key| key.words).max().unwrap_or(0);
+    let packed: usize = keys.iter().map(|key| key.packed).sum();
+    let derived = if planned { FORM_BYTES.min((DEFAULT_KEY_EXPANSION * packed as f64) as usize) } else { 0 };
+    packed + largest.max(derived) + OTHER_BYTES
+}
+
+/// How much a plan may derive of these keys, in multiples of their bytes, so that nothing is given up and derived again on the way.
+pub fn expansion(keys: &[KeyBytes]) -> f64 {
+    let packed: usize = keys.iter().map(|key| key.packed).sum();
+    DEFAULT_KEY_EXPANSION.min(FORM_BYTES as f64 / packed.max(1) as f64)
+}
+
+/// Why `bytes` are not taken, where they do not fit.
+pub fn lacking(bytes: usize) -> Option<String> {
+    let free = machine::memory().map_or(MOST_BYTES, |memory| (memory.free_bytes as f64 * MEMORY_SHARE) as usize);
+    let most = free.min(MOST_BYTES);
+    (bytes > most).then(|| format!("keys would take {:.1} GB while they are made, at most {:.1} GB are there", gb(bytes), gb(most)))
+}
+
+/// Bytes in 10^9.
+pub fn gb(bytes: usize) -> f64 {
+    bytes as f64 / 1e9
+}
+
+/// Tells people about large keys before they are made.
+pub fn announce(timer: &Timer<'_>, label: &str, peak: usize) {
+    if peak > WORTH_TELLING {
+        timer.note(&format!("{label}: keys take up to {:.1} GB while they are made", gb(peak)));
+    }
+}
+
+/// Randomness of the operating system.
+pub fn entropy() -> Result<SecretRng, Failure> {
+    Ok(SecretRng::from_os().map_err(LatticeError::from)?)
+}
+
+/// What rows tell of a chain.
+pub fn chain_extra(set: &str, params: &Params) -> Extra {
+    let (chain, top, rank) = (params.chain(), params.max_level(), params.rank());
+    let primes = chain.basis(top).len();
+    let temporary = params.temporary();
+    let log_p = |chain: &Chain| chain.special_basis().log2(chain.ring());
+    let extra = json!({
+        "set": set,
+        "preset": params.spec().name,
+        "degree": params.degree(),
+        "rank": rank,
+        "temporary_rank": temporary.map(|temporary| temporary.rank),
+        "primes": primes,
+        "log_q": params.log2_q(top),
+        "log_p": log_p(chain),
+        "log_temporary_p": temporary.map(|temporary| log_p(temporary.chain())),
+        "security": estimated_bits(params.shape().dimension(), params.log2_qp(), params.spec().distribution()),
+        "temporary_security": temporary.map(|temporary| temporary.security_bits),
+        "slots": params.slot_count(),
+        "ciphertext_bytes": 8 * (rank + 1) * primes * params.degree(),
+    });
+    extra.as_object().cloned().unwrap_or_default()
+}
+
+/// Inserts the fields of an object.
+pub fn insert(extra: &mut Extra, fields: &serde_json::Value) {
+    extra.extend(fields.as_object().cloned().unwrap_or_default());
+}
+
+impl<'a> Setting<'a> {
+    /// The set of `spec` with a fresh secret.
+    pub fn new(timer: &'a Timer<'a>, name: &'static str, spec: &ParamsSpec, runtime: &Runtime) -> Result<Self, Failure> {
+        let params = [Keys::AsMade.params(spec, runtime)?, Keys::Planned.params(spec, runtime)?];
+        let direct = [relineariser(&params[0])?, relineariser(&params[1])?];
+        let secret = SecretKey::generate(spec.degree, spec.rank, 1, spec.distribution(), &mut entropy()?)?;
+        Ok(Self { timer, name, secret, params, direct })
+    }
+
+    /// The parameters.
+    pub fn params(&self, keys: Keys) -> &Params {
+        &self.params[keys as usize]
+    }
+
+    /// Switches `k (k + 1) / 2` polynomials to rank `k`.
+    pub fn direct(&self, keys: Keys) -> &Switcher {
+        &self.direct[keys as usize]
+    }
+
+    /// The chain without temporary primes.
+    pub fn chain(&self) -> &Arc<Chain> {
+        self.params[0].chain()
+    }
+
+    /// The top level.
+    pub fn top(&self) -> Level {
+        self.params[0].max_level()
+    }
+
+    /// The rank.
+    pub fn rank(&self) -> usize {
+        self.params[0].rank()
+    }
+
+    /// Polynomials that a product's relinearisation switches.
+    pub fn products(&self) -> usize {
+        self.rank() * (self.rank() + 1) / 2
+    }
+
+    /// The way to the temporary rank and back by `down`.
+    pub fn crossing<'k>(&'k self, keys: Keys, down: &'k SwitchKey) -> Option<TemporaryRank<'k>> {
+        let params = self.params(keys);
+        Some(TemporaryRank { wide: &params.temporary()?.switcher, base: params.switcher().ok()?, down })
+    }
+
+    /// A fresh secret of the temporary rank that begins with this one.
+    pub fn temporary_secret(&self, rank: usize) -> Result<SecretKey, Failure> {
+        let further = rank - self.rank();
+        let distribution = self.params[0].spec().distribution();
+        let extra = SecretKey::generate(self.secret.degree(), further, 1, distribution, &mut entropy()?)?;
+        Ok(self.secret.join_rank(&extra)?)
+    }
+
+    /// An encryption of a uniform polynomial at the top level.
+    pub fn uniform(&self) -> Result<Bundle<Eval>, Failure> {
+        let (ring, basis, mut rng) = (self.chain().ring(), self.chain().basis(self.top()), entropy()?);
+        let mut zero = || Bundle::encrypt_zero(&self.secret, ring, &basis, &mut rng);
+        let (mut bundle, other) = (zero()?, zero()?);
+        bundle.add_message(0, other.mask().at(0))?;
+        Ok(bundle)
+    }
+
+    /// The phase of a bundle of one body.
+    pub fn phase(&self, bundle: &Bundle<Eval>) -> Result<Poly<Eval>, Failure> {
+        Ok(bundle.phase(&self.secret)?.swap_remove(0))
+    }
+
+    /// `round(x / q)` for the top step `q`.
+    pub fn rescaled(&self, x: Poly<Eval>) -> Result<Poly<Eval>, Failure> {
+        Ok(self.chain().rescale_division(self.top())?.divide_eval(&x)?)
+    }
+
+    /// Bits of the largest coefficient of `phase(bundle) - expected`: a wrong result has no small one.
+    pub fn noise(&self, bundle: &Bundle<Eval>, expected: &Poly<Eval>) -> Result<f64, Failure> {
+        let mut difference = self.phase(bundle)?;
+        difference.sub_assign(expected)?;
+        let difference = difference.into_coeff();
+        let moduli = self.chain().ring().moduli();
+        let centred = |row: usize, index: usize| {
+            let q = moduli[index].value() as i64;
+            let words = difference.download_row(row).into_owned();
+            words.into_iter().map(move |x| if x as i64 > q / 2 { x as i64 - q } else { x as i64 })
+        };
+        let indices = difference.basis().indices();
+        // A small integer is the same modulo every prime.
+        let agree = indices.iter().enumerate().all(|(row, &index)| centred(row, index).eq(centred(0, indices[0])));
+        let largest = centred(0, indices[0]).map(i64::unsigned_abs).max().unwrap_or(0) as f64;
+        let bits = largest.max(1.0).log2();
+        if agree && bits <= MOST_NOISE_BITS { Ok(bits) } else { Err(Failure::noise(bits, agree, MOST_NOISE_BITS)) }
+    }
+
+    /// What rows tell of the chain: where nothing goes by the temporary rank, nothing of it.
+    pub fn extra(&self, keys: Keys, by_temporary: bool) -> Extra {
+        let mut extra = chain_extra(self.name, self.params(keys));
+        if !by_temporary {
+            insert(&mut extra, &json!({ "temporary_rank": null, "log_temporary_p": null, "temporary_security": null }));
+        }
+        insert(&mut extra, &json!({ "keys": keys.name(), "quick": self.timer.is_quick() }));
+        extra
+    }
+}
+
+/// As the parameters' own switcher, planned for whole relinearisations at their own rank.
+fn relineariser(params: &Params) -> Result<Switcher, Failure> {
+    let (own, rank) = (params.switcher()?, params.rank());
+    let policy = match own.policy() {
+        SwitchPolicy::Fixed(_) => SwitchPolicy::Fixed(SwitchMethod::as_made(params.chain())),
+        SwitchPolicy::Planned(planner) => {
+            let profile: MachineProfile = planner.profile().clone();
+            SwitchPolicy::Planned(Planner::new(profile, rank + 1, DEFAULT_KEY_EXPANSION))
+        }
+    };
+    let gadget = Arc::new(params.gadget()?.clone());
+    Ok(Switcher::with_policy(params.chain().clone(), gadget, policy, rank * (rank + 1) / 2, FORM_BYTES)?)
+}

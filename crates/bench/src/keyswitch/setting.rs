@@ -1,0 +1,228 @@
+//! One parameter set with its secret and its key: what every measurement of the set needs, and the check of results.
+
+use std::sync::Arc;
+
+use clathrate_arith::packing::{VECTOR, packed_bits};
+use clathrate_arith::text::counted;
+use clathrate_ckks::{CkksError, Params, Runtime};
+use clathrate_lattice::switch::{MethodMap, Planner, SwitchMethod, SwitchPolicy, SwitchTables};
+use clathrate_lattice::{
+    Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
+};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::timing::{Extra, Timer};
+use clathrate_arith::machine;
+
+/// By how much a quick run's degree is smaller, as a power of two.
+const QUICK_SHIFT: u32 = 5;
+
+/// Bytes of derived keys that are kept: all of what one measurement needs.
+const FORM_BYTES: usize = 9 << 30;
+
+/// Keys and one derived key take at most so many times a key's bytes, or so much of the free memory.
+const MEMORY_SHARE: f64 = 0.7;
+
+/// Most bits of the error of a switched polynomial: far below any scale here, far above any noise.
+const MOST_NOISE_BITS: f64 = 30.0;
+
+/// A parameter set with its relinearisation key.
+pub struct Setting<'a> {
+    pub timer: &'a Timer<'a>,
+    pub preset: &'static str,
+    pub params: Params,
+    pub gadget: Arc<Gadget>,
+    pub secret: SecretKey,
+    pub key: SwitchKey,
+}
+
+/// What is switched at one level, and what its result's phase is without noise.
+pub struct Input {
+    pub poly: Poly<Eval>,
+    expected: Poly<Eval>,
+}
+
+/// The parameters of `preset`, for a quick run at a small degree that protects nothing.
+pub fn params(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<Params, Failure> {
+    let mut spec = clathrate_ckks::parameters::preset(preset)?;
+    if timer.is_quick() {
+        spec.degree >>= QUICK_SHIFT;
+        spec.insecure = true;
+    }
+    Ok(Params::new(spec, runtime)?)
+}
+
+/// Bytes of one packed polynomial over moduli `indices`.
+fn packed_bytes(chain: &Chain, indices: &[usize]) -> usize {
+    let moduli = chain.ring().moduli();
+    indices.iter().map(|&i| packed_bits(moduli[i].bits()) as usize).sum::<usize>() * chain.ring().degree().div_ceil(VECTOR)
+}
+
+impl<'a> Setting<'a> {
+    /// The set with a fresh secret and key; none where they do not fit in memory (an absent row says so).
+    pub fn new(timer: &'a Timer<'a>, preset: &'static str, runtime: &Runtime) -> Result<Option<Self>, Failure> {
+        let params = params(timer, preset, runtime)?;
+        let chain = params.chain();
+        let gadget = Arc::new(params.gadget()?.clone());
+        let basis = chain.key_basis(chain.max_level());
+        let key_bytes = 2 * gadget.digits().len() * packed_bytes(chain, basis.indices());
+        // While it is made, a key exists unpacked too.
+        if let Some(reason) = lacking(4.0 * key_bytes as f64) {
+            timer.absent("*", preset, &reason)?;
+            return Ok(None);
+        }
+        let mut rng = SecretRng::from_os().map_err(LatticeError::from)?;
+        let secret = SecretKey::generate(chain.ring().degree(), 1, 1, SecretDistribution::UniformTernary, &mut rng)?;
+        let key = SwitchKey::relinearisation(chain, &gadget, chain.max_level(), &secret, &mut rng)?;
+        Ok(Some(Self { timer, preset, params, gadget, secret, key }))
+    }
+
+    /// The chain.
+    pub fn chain(&self) -> &Arc<Chain> {
+        self.params.chain()
+    }
+
+    /// Primes of the key: the papers' `l~`.
+    pub fn all_primes(&self) -> usize {
+        self.key.basis().len()
+    }
+
+    /// The level with so many ciphertext primes.
+    pub fn level(&self, primes: usize) -> Result<Level, Failure> {
+        let level = self.chain().level_of(&Basis::new(0..primes));
+        level.ok_or_else(|| {
+            let reason = format!("{} has no level with {}", self.preset, counted(primes, "prime"));
+            Failure::Core(CkksError::InvalidParams { reason })
+        })
+    }
+
+    /// A switcher of its own, for keys of one input.
+    pub fn switcher(&self, policy: SwitchPolicy) -> Result<Switcher, Failure> {
+        Ok(Switcher::with_policy(self.chain().clone(), self.gadget.clone(), policy, 1, FORM_BYTES)?)
+    }
+
+    /// A switcher that plans as the set's own does, with derived keys of up to `expansion` times a key.
+    pub fn planning(&self, expansion: f64) -> Result<Switcher, Failure> {
+        let profile = match self.params.switcher()?.policy() {
+            SwitchPolicy::Planned(planner) => planner.profile().clone(),
+            SwitchPolicy::Fixed(_) => clathrate_lattice::switch::MachineProfile::built_in(),
+        };
+        self.switcher(SwitchPolicy::Planned(Planner::new(profile, 2, expansion)))
+    }
+
+    /// A ciphertext of zero.
+    pub fn zero(&self, level: Level) -> Result<Bundle<Eval>, Failure> {
+        let mut rng = SecretRng::from_os().map_err(LatticeError::from)?;
+        Ok(Bundle::encrypt_zero(&self.secret, self.chain().ring(), &self.chain().basis(level), &mut rng)?)
+    }
+
+    /// A uniform polynomial `u` to be relinearised: the result's phase is `u s^2`.
+    pub fn input(&self, level: Level) -> Result<Input, Failure> {
+        let poly = self.zero(level)?.mask().at(0).to_poly();
+        let mut expected = poly.clone();
+        for _ in 0..2 {
+            let zero = Poly::zero(self.chain().ring(), &self.chain().basis(level));
+            expected = self.phase(&Bundle::new(vec![expected], vec![zero])?)?;
+        }
+        Ok(Input { poly, expected })
+    }
+
+    /// The phase of a bundle of one body.
+    pub fn phase(&self, bundle: &Bundle<Eval>) -> Result<Poly<Eval>, Failure> {
+        Ok(bundle.phase(&self.secret)?.swap_remove(0))
+    }
+
+    /// Bits of the largest coefficient of what `switched` differs by from what it should be.
+    pub fn noise_of_switch(&self, switched: &Bundle<Eval>, input: &Input) -> Result<f64, Failure> {
+        self.noise(switched, &input.expected)
+    }
+
+    /// Bits of the largest coefficient of `phase(bundle) - expected`: a wrong result has no small one.
+    pub fn noise(&self, bundle: &Bundle<Eval>, expected: &Poly<Eval>) -> Result<f64, Failure> {
+        let mut difference = self.phase(bundle)?;
+        difference.sub_assign(expected)?;
+        let difference = difference.into_coeff();
+        let moduli = self.chain().ring().moduli();
+        let centred = |row: usize, index: usize| {
+            let q = moduli[index].value() as i64;
+            let words = difference.download_row(row).into_owned();
+            words.into_iter().map(move |x| if x as i64 > q / 2 { x as i64 - q } else { x as i64 })
+        };
+        let indices = difference.basis().indices();
+        // A small integer is the same modulo every prime.
+        let agree = indices.iter().enumerate().all(|(row, &index)| centred(row, index).eq(centred(0, indices[0])));
+        let largest = centred(0, indices[0]).map(i64::unsigned_abs).max().unwrap_or(0) as f64;
+        let bits = largest.max(1.0).log2();
+        if agree && bits <= MOST_NOISE_BITS { Ok(bits) } else { Err(Failure::noise(bits, agree, MOST_NOISE_BITS)) }
+    }
+
+    /// Bytes of key that one switch by `plan` reads: two polynomials per digit, and per key digit.
+    pub fn key_bytes(&self, plan: &SwitchTables) -> usize {
+        let (groups, rows) = match plan.key_digits() {
+            None => (1, plan.extended().indices().to_vec()),
+            Some((groups, primes)) => (groups, self.chain().auxiliary_basis().indices()[..primes].to_vec()),
+        };
+        2 * plan.digit_count() * groups * packed_bytes(self.chain(), &rows)
+    }
+
+    /// Why a derived key of `bytes` is not made.
+    pub fn lacking_form(&self, bytes: usize) -> Option<String> {
+        if bytes > FORM_BYTES {
+            return Some(format!("a derived key of {:.1} GB", bytes as f64 / 1e9));
+        }
+        lacking(bytes as f64)
+    }
+
+    /// What a row tells of its plan.
+    pub fn extra(&self, plan: &SwitchTables) -> Extra {
+        let mut extra = choice_extra(plan.method());
+        let more = json!({
+            "preset": self.preset,
+            "primes": plan.basis().len(),
+            "ring_degree": self.chain().ring().degree(),
+            "special_primes": plan.special().len(),
+            "digits": plan.digit_count(),
+            "key_bytes": self.key_bytes(plan),
+            "quick": self.timer.is_quick(),
+        });
+        extra.extend(more.as_object().cloned().unwrap_or_default());
+        if let Some((groups, auxiliary)) = plan.key_digits() {
+            extra.insert("key_digits".to_owned(), json!(groups));
+            extra.insert("auxiliary_primes".to_owned(), json!(auxiliary));
+        }
+        extra
+    }
+
+    /// What a row calls its parameters.
+    pub fn label(&self, primes: usize, choice: SwitchMethod) -> String {
+        let (engine, tail) = match choice.key_digit {
+            None => ("hybrid", String::new()),
+            Some(length) => ("decomposed", format!(" r~={length}")),
+        };
+        format!("{} l={primes} {engine} r={}{tail}", self.preset, choice.special)
+    }
+
+    /// What `switcher` planned for this key.
+    pub fn map(&self, switcher: &Switcher) -> Option<Arc<MethodMap>> {
+        switcher.map(self.key.level())
+    }
+}
+
+/// Engine and digit lengths.
+pub fn choice_extra(choice: SwitchMethod) -> Extra {
+    let mut extra = Extra::new();
+    extra.insert("engine".to_owned(), json!(if choice.key_digit.is_some() { "decomposed" } else { "hybrid" }));
+    extra.insert("digit".to_owned(), json!(choice.special));
+    if let Some(length) = choice.key_digit {
+        extra.insert("key_digit".to_owned(), json!(length));
+    }
+    extra
+}
+
+/// Why `bytes` more are not taken, where they do not fit.
+fn lacking(bytes: f64) -> Option<String> {
+    let free = machine::memory()?.free_bytes;
+    let enough = bytes <= free as f64 * MEMORY_SHARE;
+    (!enough).then(|| format!("{:.1} GB do not fit in {:.1} GB of free memory", bytes / 1e9, free as f64 / 1e9))
+}

@@ -1,0 +1,35 @@
+//! `clathrate-bench`: times operations on one thread and prints one JSON row per line; `bench/README.md` describes the rows.
+//!
+//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad` (one benchmark each); `names`,
+//! `arguments`; `run`.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod dpad;
+mod failure;
+mod keyswitch;
+mod names;
+mod output;
+mod run;
+mod scheme;
+mod stream;
+mod timing;
+mod transform;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::Arguments;
+
+fn main() -> ExitCode {
+    match run::run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // With stderr closed the exit code still says it.
+            let _ = writeln!(std::io::stderr(), "error: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

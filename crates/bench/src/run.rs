@@ -1,0 +1,125 @@
+//! Which benchmarks run, and in which order.
+//!
+//! Every operation's result is checked before it is timed: a row's `max_error` is the largest distance of a decrypted slot from
+//! its true value.
+
+use clathrate_arith::Isa;
+use clathrate_ckks::{CkksError, Runtime};
+
+use crate::arguments::{Arguments, BenchSet};
+use crate::failure::Failure;
+use crate::names::listed;
+use crate::output::Output;
+use crate::timing::Timer;
+use crate::{dpad, keyswitch, scheme, stream, transform};
+
+/// The operations, in the order they are timed.
+const WORKS: [&str; 23] = [
+    stream::WORK,
+    "ntt_forward",
+    "ntt_inverse",
+    "encode",
+    "encrypt",
+    "decrypt",
+    "decrypt_decode",
+    "add",
+    "multiply_plain",
+    "multiply_relinearise_rescale",
+    "rotate",
+    "hoisted_rotations_8",
+    keyswitch::SWITCH,
+    keyswitch::SWITCH_PLANNED,
+    keyswitch::SWITCH_UNLIMITED,
+    keyswitch::MULTIPLY,
+    keyswitch::AUTOMORPHISM,
+    keyswitch::EXPAND,
+    keyswitch::POLYNOMIAL,
+    dpad::MULTIPLY,
+    dpad::CONVERSION,
+    dpad::SQUARING,
+    dpad::ROTATIONS,
+];
+
+/// The sets of `make bench`, cheapest first; key switching and ranks are benchmarks of their own.
+const ALL: [BenchSet; 6] = [BenchSet::Stream, BenchSet::Ntt, BenchSet::N14, BenchSet::N15, BenchSet::Ranks, BenchSet::N16];
+
+/// What a quick run times unless told.
+const QUICK: [BenchSet; 2] = [BenchSet::Ntt, BenchSet::N14];
+
+/// Asks for quick runs, as `--quick` does, of every program of a benchmark.
+const QUICK_VARIABLE: &str = "QUICK";
+
+const fn presets(set: BenchSet) -> &'static [&'static str] {
+    match set {
+        BenchSet::Stream | BenchSet::Ntt | BenchSet::Keyswitch | BenchSet::Dpad => &[],
+        BenchSet::N14 => &["bench_n14"],
+        BenchSet::N15 => &["bench_n15_one", "bench_n15_mid", "bench_n15_low"],
+        BenchSet::N16 => &["bench_n16_mid", "bench_n16_one"],
+        BenchSet::Ranks => &["rank2_n14", "rank4_n13"],
+    }
+}
+
+/// A checked command line.
+struct Selection {
+    sets: Vec<BenchSet>,
+    works: Vec<&'static str>,
+    presets: Vec<&'static str>,
+}
+
+/// Runs what the command line asks for.
+///
+/// # Errors
+/// [`Failure::Usage`] for names that there are not, before anything runs; a benchmark's own.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let quick = arguments.quick || std::env::var(QUICK_VARIABLE).is_ok_and(|value| !matches!(value.as_str(), "" | "0"));
+    let selection = select(arguments, quick)?;
+    let output = Output::new(arguments.quiet);
+    if cfg!(debug_assertions) {
+        output.note("this is a debug build: its times say nothing");
+    }
+    let runtime = Runtime { threads: Some(1), ..Runtime::default() };
+    let timer = Timer::new(output, quick, &selection.works);
+    for set in selection.sets {
+        match set {
+            BenchSet::Stream => stream::run(&timer)?,
+            BenchSet::Ntt => transform::run(&timer, Isa::detect().map_err(CkksError::from)?)?,
+            BenchSet::Keyswitch => keyswitch::run(&timer, &selection.presets, &runtime)?,
+            BenchSet::Dpad => dpad::run(&timer, &selection.presets, &runtime)?,
+            BenchSet::N14 | BenchSet::N15 | BenchSet::N16 | BenchSet::Ranks => {
+                for preset in presets(set) {
+                    scheme::run(&timer, preset, &runtime)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The sets, operations and parameter sets asked for.
+fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
+    if let Some(word) = arguments.stray.first() {
+        let sets = BenchSet::ALL.map(BenchSet::name).join(", ");
+        let remedy = "separate the names of a list by one comma and no spaces";
+        return Err(Failure::Usage(format!("\"{word}\" belongs to no option: {remedy}; the sets are: {sets}")));
+    }
+    let names = listed(&arguments.set, "set", &BenchSet::ALL.map(BenchSet::name))?;
+    let works = listed(&arguments.only, "operation", &WORKS)?;
+    let dpad = dpad::names();
+    let known: Vec<&'static str> = keyswitch::PRESETS.into_iter().chain(dpad.iter().copied()).collect();
+    let presets = listed(&arguments.preset, "parameter set", &known)?;
+    let sets: Vec<BenchSet> = match (names.is_empty(), quick) {
+        (false, _) => names.iter().filter_map(|name| BenchSet::ALL.into_iter().find(|set| set.name() == *name)).collect(),
+        (true, true) => QUICK.to_vec(),
+        (true, false) => ALL.to_vec(),
+    };
+    for preset in &presets {
+        let owner = if keyswitch::PRESETS.contains(preset) { BenchSet::Keyswitch } else { BenchSet::Dpad };
+        if !sets.contains(&owner) {
+            let owner = owner.name();
+            return Err(Failure::Usage(format!(
+                "the parameter set \"{preset}\" is one of {owner}, which does not run: add `--set {owner}`"
+            )));
+        }
+    }
+    Ok(Selection { sets, works, presets })
+}

@@ -1,0 +1,186 @@
+//! Repeats, takes the median, prints rows.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// What is known of a row beside its times.
+pub type Extra = Map<String, Value>;
+
+/// Most timed runs of one operation.
+const MOST_RUNS: usize = 50;
+
+/// When to stop repeating.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Repeat until this much time has been measured.
+    pub budget: Duration,
+    /// At least so many runs, unless they take eight budgets.
+    pub least: usize,
+    /// At most so many runs.
+    pub most: usize,
+}
+
+impl Limits {
+    fn want_more(self, runs: usize, spent: Duration) -> bool {
+        runs < self.most && (spent < self.budget || (runs < self.least && spent < 8 * self.budget))
+    }
+}
+
+/// Times of some runs in milliseconds, ascending.
+#[derive(Debug, Clone)]
+pub struct Times {
+    sorted: Vec<f64>,
+}
+
+impl Times {
+    /// Of runs in any order.
+    pub fn new(mut times: Vec<f64>) -> Self {
+        times.sort_by(f64::total_cmp);
+        Self { sorted: times }
+    }
+
+    /// The median.
+    pub fn median(&self) -> f64 {
+        let middle = self.sorted.len() / 2;
+        if self.sorted.len().is_multiple_of(2) { f64::midpoint(self.sorted[middle - 1], self.sorted[middle]) } else { self.sorted[middle] }
+    }
+}
+
+/// How long to repeat, and which operations.
+pub struct Timer<'a> {
+    output: Output,
+    only: &'a [&'static str],
+    quick: bool,
+    limits: Limits,
+}
+
+/// Milliseconds that `f` takes; freeing its result is not part of it.
+fn once<T>(f: &mut impl FnMut() -> Result<T, Failure>) -> Result<Duration, Failure> {
+    let start = Instant::now();
+    let result = black_box(f()?);
+    let took = start.elapsed();
+    drop(result);
+    Ok(took)
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+impl<'a> Timer<'a> {
+    /// A timer that prints to `output`, of the operations in `only`, or of all where that is empty.
+    pub fn new(output: Output, quick: bool, only: &'a [&'static str]) -> Self {
+        let (budget, least) = if quick { (150, 2) } else { (800, 3) };
+        Self { output, only, quick, limits: Limits { budget: Duration::from_millis(budget), least, most: MOST_RUNS } }
+    }
+
+    /// The same with other limits.
+    pub fn with_limits(&self, limits: Limits) -> Self {
+        Self { limits, ..*self }
+    }
+
+    /// Whether fewer runs are asked for.
+    pub fn is_quick(&self) -> bool {
+        self.quick
+    }
+
+    /// Whether `work` is asked for.
+    pub fn wants(&self, work: &str) -> bool {
+        self.only.is_empty() || self.only.contains(&work)
+    }
+
+    /// Times of `f`, one run before them; `before` goes before each run, not timed.
+    pub fn measure_after<T>(&self, mut before: impl FnMut(), mut f: impl FnMut() -> Result<T, Failure>) -> Result<Times, Failure> {
+        before();
+        once(&mut f)?;
+        let (mut times, mut spent) = (Vec::new(), Duration::ZERO);
+        while self.limits.want_more(times.len(), spent) {
+            before();
+            let took = once(&mut f)?;
+            spent += took;
+            times.push(milliseconds(took));
+        }
+        Ok(Times::new(times))
+    }
+
+    /// Times of `f`, one run before them.
+    pub fn measure<T>(&self, f: impl FnMut() -> Result<T, Failure>) -> Result<Times, Failure> {
+        self.measure_after(|| (), f)
+    }
+
+    /// Times of two operations in turns: what slows the machine down slows both.
+    pub fn measure_both<T, U>(
+        &self,
+        mut f: impl FnMut() -> Result<T, Failure>,
+        mut g: impl FnMut() -> Result<U, Failure>,
+    ) -> Result<(Times, Times), Failure> {
+        once(&mut f)?;
+        once(&mut g)?;
+        let (mut fs, mut gs, mut spent) = (Vec::new(), Vec::new(), Duration::ZERO);
+        while self.limits.want_more(fs.len(), spent) {
+            let (took_f, took_g) = (once(&mut f)?, once(&mut g)?);
+            spent += took_f.max(took_g);
+            fs.push(milliseconds(took_f));
+            gs.push(milliseconds(took_g));
+        }
+        Ok((Times::new(fs), Times::new(gs)))
+    }
+
+    /// Times of several operations in turns, one run of each before them.
+    pub fn measure_turns<T>(&self, works: &mut [Box<dyn FnMut() -> Result<T, Failure> + '_>]) -> Result<Vec<Times>, Failure> {
+        works.iter_mut().try_for_each(|work| once(work).map(drop))?;
+        let (mut times, mut spent) = (vec![Vec::new(); works.len()], Duration::ZERO);
+        while times.first().is_some_and(|first| self.limits.want_more(first.len(), spent)) {
+            let mut longest = Duration::ZERO;
+            for (work, times) in works.iter_mut().zip(&mut times) {
+                let took = once(work)?;
+                longest = longest.max(took);
+                times.push(milliseconds(took));
+            }
+            spent += longest;
+        }
+        Ok(times.into_iter().map(Times::new).collect())
+    }
+
+    /// Tells people something that is no row.
+    pub fn note(&self, text: &str) {
+        self.output.note(text);
+    }
+
+    /// Times `f` and prints a row; one run does `parts` parts, and times are per part. One run goes before the timed ones.
+    pub fn time<T>(&self, names: (&str, &str), parts: usize, extra: &Extra, f: impl FnMut() -> Result<T, Failure>) -> Result<(), Failure> {
+        let mut times = self.measure(f)?;
+        times.sorted.iter_mut().for_each(|time| *time /= parts as f64);
+        self.print(names, &times, extra)
+    }
+
+    /// Prints a row.
+    pub fn print(&self, (work, params): (&str, &str), times: &Times, extra: &Extra) -> Result<(), Failure> {
+        let median = times.median();
+        let mut extra = extra.clone();
+        if let Some(bytes) = extra.get("bytes").and_then(Value::as_f64) {
+            // What a run reads of memory, in 10^9 bytes per second.
+            extra.insert("gb_per_s".to_owned(), json!(bytes / median / 1e6));
+        }
+        self.output.row(&json!({
+            "work": work,
+            "params": params,
+            "who": "clathrate",
+            "median_ms": median,
+            "min_ms": times.sorted.first(),
+            "max_ms": times.sorted.last(),
+            "runs": times.sorted.len(),
+            "extra": extra,
+        }))
+    }
+
+    /// Prints a row for what could not be timed.
+    pub fn absent(&self, work: &str, params: &str, reason: &str) -> Result<(), Failure> {
+        self.output.row(&json!({ "work": work, "params": params, "who": "clathrate", "absent": reason }))
+    }
+}

@@ -1,0 +1,58 @@
+//! Memory of the arrays of a dry run: what is alive, and the most that ever was.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Counts the bytes of all arrays that are alive.
+#[derive(Debug, Default)]
+pub struct MemoryMeter {
+    now: AtomicUsize,
+    peak: AtomicUsize,
+}
+
+impl MemoryMeter {
+    /// The most bytes that were alive at once.
+    #[must_use]
+    pub fn peak(&self) -> usize {
+        self.peak.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, bytes: usize) {
+        let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak.fetch_max(now, Ordering::Relaxed);
+    }
+}
+
+/// The bytes that one array would take; given back when it is dropped.
+#[derive(Debug)]
+pub struct Footprint {
+    meter: Arc<MemoryMeter>,
+    bytes: usize,
+}
+
+impl Footprint {
+    /// `bytes` bytes counted by `meter`.
+    #[must_use]
+    pub fn new(meter: &Arc<MemoryMeter>, bytes: usize) -> Self {
+        meter.add(bytes);
+        Self { meter: meter.clone(), bytes }
+    }
+
+    /// Another array of `bytes` bytes, counted by the same meter.
+    #[must_use]
+    pub fn another(&self, bytes: usize) -> Self {
+        Self::new(&self.meter, bytes)
+    }
+}
+
+impl Clone for Footprint {
+    fn clone(&self) -> Self {
+        self.another(self.bytes)
+    }
+}
+
+impl Drop for Footprint {
+    fn drop(&mut self) {
+        self.meter.now.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,105 @@
+//! The level and the scale of every node, and the refusal of circuits that outgrow their modulus.
+//!
+//! Nodes come as late as their results are needed, where ciphertexts are shorter. Powers have the scale that their factors give; every part gets the scale
+//! that its sum asks for, by the scale of its coefficients; the whole ends at the canonical scale of its level.
+//!
+//! Where the circuit leaves a segment of the chain, a power has the scale `x y / q` that its factors leave, which need not be canonical, and parts are
+//! brought to the canonical scale of the segment below.
+
+use clathrate_lattice::Level;
+
+use super::ZERO;
+use super::node::{Node, Scaling};
+use super::plan::PolynomialPlan;
+use crate::error::CkksError;
+use crate::evaluation::evaluator::same_scale;
+
+/// Largest scaled coefficient, in bits: it must be exact in an `i128`.
+const INTEGER_BITS: f64 = 120.0;
+
+impl PolynomialPlan {
+    /// As late as each value is needed: at the highest level among the nodes that use it.
+    pub(super) fn assign_levels(&mut self, output: Level) {
+        let mut levels = vec![output; self.nodes.len() + 1];
+        levels[..self.nodes.len()].fill(Level(0));
+        for index in (0..self.nodes.len()).rev() {
+            let node = &mut self.nodes[index];
+            node.level = levels[index + 1];
+            let working = node.working_level();
+            for operand in node.operands() {
+                levels[operand] = levels[operand].max(working);
+            }
+        }
+        debug_assert!(levels[0] <= self.input.0, "the depth fits");
+    }
+
+    /// Scales that follow from operands first, then, from the whole down, those that sums ask for.
+    pub(super) fn assign_scales(&mut self) {
+        for index in 0..self.nodes.len() {
+            let node = &self.nodes[index];
+            let (canonical, divisor) = (self.params.scale(node.level), self.divisor(node));
+            let scale = match node.scaling {
+                Scaling::Kept => node.linear.first().map_or(canonical, |term| self.scale_of(term.0)),
+                Scaling::Divided => self.scale_of(node.linear[0].0) / divisor,
+                Scaling::Factors => self.scale_of(node.products[0].left) * self.scale_of(node.products[0].right) / divisor,
+                Scaling::Canonical | Scaling::Asked => canonical,
+            };
+            self.nodes[index].scale = if same_scale(scale, canonical) { canonical } else { scale };
+        }
+        // Quotients come before the sums they are in: from the whole down, every sum is known when its quotients ask.
+        for index in (0..self.nodes.len()).rev() {
+            let node = &self.nodes[index];
+            if node.scaling == Scaling::Asked {
+                let sum = self.sum_scale(node);
+                let asked: Vec<_> = node.products.iter().map(|product| (product.left, sum / self.scale_of(product.right))).collect();
+                asked.into_iter().for_each(|(part, scale)| self.nodes[part - 1].scale = scale);
+            }
+        }
+    }
+
+    /// What a node divides by.
+    fn divisor(&self, node: &Node) -> f64 {
+        if node.rescales() { self.params.step_product(node.working_level()) } else { 1.0 }
+    }
+
+    /// The one scale at which a node's terms meet.
+    pub(super) fn sum_scale(&self, node: &Node) -> f64 {
+        node.scale * self.divisor(node)
+    }
+
+    /// Refuses sums that outgrow their modulus, and coefficients that would be rounded away.
+    pub(super) fn check(&self) -> Result<(), CkksError> {
+        for node in &self.nodes {
+            self.params.check_scale(node.scale, node.level)?;
+            for (scale, level) in [(self.sum_scale(node), node.working_level()), (node.scale, node.level)] {
+                // A sign, and a guard that shows where a message has outgrown the rest.
+                let (needed, room) = ((node.magnitude * scale + 1.0).log2() + 1.0, self.params.log2_q(level) - 1.0);
+                let room = if node.constant == ZERO { room } else { room.min(INTEGER_BITS + self.divisor(node).log2()) };
+                if needed > room {
+                    return Err(CkksError::ValueTooLarge { value: node.magnitude, log2_scale: scale.log2(), needed, room, level: level.0 });
+                }
+            }
+            for &(operand, c) in &node.linear {
+                let factor_scale = self.sum_scale(node) / self.scale_of(operand);
+                let (needed, room) = ((c.norm() * factor_scale).log2(), INTEGER_BITS);
+                if needed > room {
+                    return Err(CkksError::ValueTooLarge {
+                        value: c.norm(),
+                        log2_scale: factor_scale.log2(),
+                        needed,
+                        room,
+                        level: node.level.0,
+                    });
+                }
+                let fixed = !node.rescales() || node.scaling == Scaling::Divided;
+                if !fixed && factor_scale < self.divisor(node).sqrt() {
+                    let remedy =
+                        format!("the step below level {} leaves coefficients too few bits; use steps of one size", node.working_level());
+                    let value = format!("2^{:.1}", factor_scale.log2());
+                    return Err(CkksError::OutOfRange { what: "the scale left for coefficients", value, remedy });
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! The nodes of a polynomial's circuit.
+
+use clathrate_lattice::Level;
+use rustfft::num_complex::Complex64;
+use serde::Serialize;
+
+/// What a node computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Value {
+    /// The input, divided by its modulus step because it is not rescaled yet.
+    Rescaled,
+    /// The input mapped to `[-1, 1]`, or brought to the canonical scale.
+    Mapped,
+    /// `y^i` or `T_i(y)`.
+    Power(usize),
+    /// The same power at a lower level and its canonical scale.
+    Lowered(usize),
+    /// A part of this degree; the last one is the polynomial.
+    Part(usize),
+}
+
+/// Where a node's scale comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scaling {
+    /// The operand's: nothing is divided.
+    Kept,
+    /// The operand's, divided.
+    Divided,
+    /// The factors', divided.
+    Factors,
+    /// The canonical one of its level.
+    Canonical,
+    /// What the sum that uses it asks for.
+    Asked,
+}
+
+/// A product inside a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Product {
+    pub left: usize,
+    pub right: usize,
+    /// Whether it counts twice.
+    pub twice: bool,
+}
+
+/// One node of a circuit: a sum of products and of multiples at one scale; then one relinearisation and one rescale.
+///
+/// Values are counted from the input, 0; node `i` makes value `i + 1`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    pub(super) value: Value,
+    pub(super) products: Vec<Product>,
+    pub(super) linear: Vec<(usize, Complex64)>,
+    pub(super) constant: Complex64,
+    pub(super) scaling: Scaling,
+    pub(super) level: Level,
+    pub(super) scale: f64,
+    /// A bound on its value where the input is in the domain.
+    pub(super) magnitude: f64,
+}
+
+impl Node {
+    /// What it computes.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        self.value
+    }
+
+    /// Level of the result.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Scale of the result.
+    #[must_use]
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// Products of ciphertexts in it: more than one share the relinearisation.
+    #[must_use]
+    pub fn products(&self) -> usize {
+        self.products.len()
+    }
+
+    /// Multiples of values in it.
+    #[must_use]
+    pub fn terms(&self) -> usize {
+        self.linear.len()
+    }
+
+    /// Whether it ends with a rescale.
+    #[must_use]
+    pub fn rescales(&self) -> bool {
+        self.scaling != Scaling::Kept
+    }
+
+    /// Whether it has a complex multiple or constant.
+    pub(super) fn is_complex(&self) -> bool {
+        self.constant.im != 0.0 || self.linear.iter().any(|(_, c)| c.im != 0.0)
+    }
+
+    /// The level its operands meet at.
+    pub(super) fn working_level(&self) -> Level {
+        Level(self.level.0 + usize::from(self.rescales()))
+    }
+
+    pub(super) fn operands(&self) -> impl Iterator<Item = usize> {
+        self.products.iter().flat_map(|product| [product.left, product.right]).chain(self.linear.iter().map(|term| term.0))
+    }
+}

@@ -1,0 +1,184 @@
+//! Where a container's bytes are while it is read: in memory, in a mapping of a trusted file, or still in the file.
+//!
+//! An opened file is copied part by part when a part is asked for. A program that shortens or changes the file meanwhile thus causes an
+//! error here; with a mapping, the access itself would fault and kill the process.
+
+use std::fs::File;
+use std::io;
+use std::ops::{Deref, Range};
+use std::path::{Path, PathBuf};
+
+use clathrate_arith::mapped::{self, AlignedBytes, MappedFile};
+
+use super::error::FileError;
+
+/// Bytes copied at a time when a part is hashed and not kept.
+const HASHED_PIECE_BYTES: usize = 256 * 1024;
+
+/// A container's bytes.
+#[derive(Debug)]
+pub(super) enum Backing<'a> {
+    /// A mapping; the caller vouches that nobody changes the file.
+    Mapped(MappedFile),
+    /// Our own copy of the whole.
+    Memory(AlignedBytes),
+    /// The caller's memory.
+    Borrowed(&'a [u8]),
+    /// A file, copied part by part.
+    Opened(OpenedFile),
+}
+
+/// Some of a container's bytes, in place or copied.
+#[derive(Debug)]
+pub(super) enum Bytes<'a> {
+    InPlace(&'a [u8]),
+    Copied(AlignedBytes),
+}
+
+impl Deref for Bytes<'_> {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::InPlace(bytes) => bytes,
+            Self::Copied(bytes) => bytes,
+        }
+    }
+}
+
+impl Backing<'_> {
+    /// All bytes where they are, or the file that they are still in.
+    pub fn in_place(&self) -> Result<&[u8], &OpenedFile> {
+        match self {
+            Self::Mapped(bytes) => Ok(bytes),
+            Self::Memory(bytes) => Ok(bytes),
+            Self::Borrowed(bytes) => Ok(bytes),
+            Self::Opened(opened) => Err(opened),
+        }
+    }
+
+    /// The number of bytes: of an opened file, when it was opened.
+    pub fn length(&self) -> u64 {
+        self.in_place().map_or_else(|opened| opened.length, |bytes| bytes.len() as u64)
+    }
+
+    /// The bytes of `range`, which lies within the length.
+    ///
+    /// # Errors
+    /// Of an opened file only: `Truncated` if it has become shorter, `Io`.
+    pub fn bytes(&self, range: Range<u64>) -> Result<Bytes<'_>, FileError> {
+        match self.in_place() {
+            Ok(all) => Ok(Bytes::InPlace(part(all, range))),
+            Err(opened) => Ok(Bytes::Copied(opened.bytes(range)?)),
+        }
+    }
+
+    /// BLAKE3 of the bytes of `range`. Of an opened file, no more than 256 KiB are in memory at a time.
+    ///
+    /// # Errors
+    /// As [`Backing::bytes`].
+    pub fn hash(&self, range: Range<u64>) -> Result<blake3::Hash, FileError> {
+        if let Ok(all) = self.in_place() {
+            return Ok(blake3::hash(part(all, range)));
+        }
+        let mut hasher = blake3::Hasher::new();
+        let mut start = range.start;
+        while start < range.end {
+            let end = range.end.min(start + HASHED_PIECE_BYTES as u64);
+            hasher.update(&self.bytes(start..end)?);
+            start = end;
+        }
+        Ok(hasher.finalize())
+    }
+}
+
+/// The bytes of `range`, which lies within `bytes`, so that both ends fit.
+pub(super) fn part(bytes: &[u8], range: Range<u64>) -> &[u8] {
+    &bytes[range.start as usize..range.end as usize]
+}
+
+/// A regular file open for reading, with the length that it had when it was opened.
+#[derive(Debug)]
+pub(super) struct OpenedFile {
+    file: File,
+    path: PathBuf,
+    length: u64,
+}
+
+impl OpenedFile {
+    /// Opens `path` unless it is a folder, a pipe or a device.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        let failed = |action, source| FileError::io(path, action, source);
+        let usable = |about: &std::fs::Metadata| match (about.is_file(), about.is_dir()) {
+            (true, _) => Ok(()),
+            (_, true) => Err(failed("read", io::ErrorKind::IsADirectory.into())),
+            _ => Err(failed("read", io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))),
+        };
+        // Asked before opening, since opening a pipe would wait for its writer, and again of what was opened.
+        usable(&std::fs::metadata(path).map_err(|source| failed("open", source))?)?;
+        let file = File::open(path).map_err(|source| failed("open", source))?;
+        let about = file.metadata().map_err(|source| failed("open", source))?;
+        usable(&about)?;
+        Ok(Self { file, path: path.to_path_buf(), length: about.len() })
+    }
+
+    /// The file as a mapping, where the system allows one.
+    pub fn mapped(self) -> Backing<'static> {
+        match MappedFile::map(&self.file) {
+            Ok(map) => Backing::Mapped(map),
+            Err(_) => Backing::Opened(self),
+        }
+    }
+
+    fn bytes(&self, range: Range<u64>) -> Result<AlignedBytes, FileError> {
+        let length = usize::try_from(range.end - range.start).map_err(|_| self.failed(io::ErrorKind::OutOfMemory.into()))?;
+        AlignedBytes::filled(length, |target| self.fill(target, range.start)).map_err(|error| self.failed(error))
+    }
+
+    /// The words at `offset`, their bytes passed to `check` first.
+    ///
+    /// # Errors
+    /// As [`Backing::bytes`]; those of `check`.
+    pub fn words(&self, offset: u64, count: usize, check: impl FnOnce(&[u8]) -> Result<(), FileError>) -> Result<Vec<u64>, FileError> {
+        let mut verdict = Ok(());
+        let words = mapped::words_filled(count, |target| {
+            self.fill(target, offset)?;
+            verdict = check(target);
+            Ok(())
+        });
+        verdict?;
+        words.map_err(|error| self.failed(error))
+    }
+
+    #[cfg(unix)]
+    fn fill(&self, target: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, target, offset)
+    }
+
+    #[cfg(windows)]
+    fn fill(&self, mut target: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !target.is_empty() {
+            match std::os::windows::fs::FileExt::seek_read(&self.file, target, offset) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => {
+                    target = &mut target[count..];
+                    offset += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// What a failed read means: the end of the file comes early only where the file has become shorter.
+    fn failed(&self, source: io::Error) -> FileError {
+        if source.kind() == io::ErrorKind::UnexpectedEof {
+            let found = self.file.metadata().map_or(0, |about| about.len());
+            return FileError::Truncated { expected: self.length, found };
+        }
+        FileError::io(&self.path, "read", source)
+    }
+}

@@ -1,0 +1,215 @@
+//! A file being written: whole or not at all where it is a regular file, in one stream where it is a pipe or a device.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::error::FileError;
+use super::partial::{self, HEAD_BYTES, MARK};
+use super::target::{self, Stream, Target};
+
+/// Bytes copied to a stream at a time.
+const COPY_BYTES: usize = 64 * 1024;
+
+/// A file that appears under its name when it is complete.
+///
+/// A regular file, or a name that nothing has yet, is written under a temporary name in the same folder and renamed by
+/// [`commit`](OutputFile::commit): the name shows the old contents or the new, never a part. Symbolic links are followed and stay. The file
+/// keeps the permission bits of the one that it replaces, and its owner and group as far as the system allows; hard links, access control
+/// lists and extended attributes are not carried over.
+///
+/// A pipe or a character device (`/dev/stdout`, `/dev/null`) stays what it is. The contents go to an unnamed temporary file, which the
+/// commit copies to the target; an error in the middle leaves the target with a part.
+///
+/// Dropped without a commit, it leaves nothing behind. Killed, it leaves a `.clathrate-*.partial`, which the next writer to the folder
+/// removes (on Linux, until the next restart).
+#[derive(Debug)]
+pub struct OutputFile {
+    /// As the caller gave it, for messages.
+    path: PathBuf,
+    sink: Sink,
+    /// The first bytes, which go to the file last.
+    head: [u8; HEAD_BYTES],
+    position: u64,
+    length: u64,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Replace { partial: NamedTempFile, target: PathBuf, existing: Option<Metadata>, private: bool },
+    Stream { spool: File, stream: Stream },
+}
+
+impl Sink {
+    fn file(&mut self) -> &mut File {
+        match self {
+            Self::Replace { partial, .. } => partial.as_file_mut(),
+            Self::Stream { spool, .. } => spool,
+        }
+    }
+}
+
+impl OutputFile {
+    /// Begins a file that will appear at `path`. If `private`, only its owner can read it (on Unix). Removes from the folder what killed
+    /// writers left there.
+    ///
+    /// # Errors
+    /// `Io` if the folder cannot be written to, or `path` is a folder, a block device, a socket or a loop of links.
+    pub fn create(path: impl AsRef<Path>, private: bool) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        let failed = |action| move |source| FileError::io(path, action, source);
+        let sink = match target::resolve(path).map_err(failed("write"))? {
+            Target::Replace { path: target, existing } => {
+                let folder = folder_of(&target);
+                partial::remove_abandoned(folder);
+                // A new file gets what the umask leaves, as any other; one that replaces another gets its final mode at the end.
+                let mode = if private || existing.is_some() { 0o600 } else { 0o666 };
+                let partial = partial::create(folder, mode).map_err(failed("create a file beside"))?;
+                Sink::Replace { partial, target, existing, private }
+            }
+            Target::Stream(stream) => {
+                let spool = tempfile::tempfile().and_then(|mut spool| spool.write_all(&MARK).map(|()| spool));
+                Sink::Stream { spool: spool.map_err(failed("create a temporary file for"))?, stream }
+            }
+        };
+        Ok(Self { path: path.to_path_buf(), sink, head: [0; HEAD_BYTES], position: 0, length: 0 })
+    }
+
+    /// Completes the file: waits until it is on disk and gives it its name, or copies it to the pipe or device. Its length in bytes.
+    ///
+    /// # Errors
+    /// `Io` if the disk, the rename or the target fails. A regular file at the path is then as it was.
+    pub fn commit(mut self) -> Result<u64, FileError> {
+        self.put_head().map_err(|source| FileError::io(&self.path, "write", source))?;
+        let Self { path, sink, length, .. } = self;
+        let path = path.as_path();
+        let failed = |action| move |source| FileError::io(path, action, source);
+        match sink {
+            Sink::Replace { partial, target, existing, private } => {
+                if let Some(existing) = regular_file(&target).map_err(failed("replace"))?.or(existing) {
+                    keep_owner_and_mode(partial.as_file(), &existing, private).map_err(failed("set the permissions of"))?;
+                }
+                partial.as_file().sync_all().map_err(failed("write to disk"))?;
+                partial.persist(&target).map_err(|error| FileError::io(path, "replace", error.error))?;
+                sync_folder(folder_of(&target)).map_err(failed("write to disk the folder of"))?;
+            }
+            Sink::Stream { spool, stream } => {
+                let mut open = stream.open().map_err(failed("open"))?;
+                copy(spool, &mut open).map_err(failed("write"))?;
+            }
+        }
+        Ok(length)
+    }
+
+    /// Replaces the mark by the first bytes of the contents.
+    fn put_head(&mut self) -> io::Result<()> {
+        let present = self.length.min(HEAD_BYTES as u64) as usize;
+        let file = self.sink.file();
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(&self.head[..present])?;
+        if present < HEAD_BYTES { file.set_len(self.length) } else { Ok(()) }
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = match usize::try_from(self.position) {
+            Ok(start) if start < HEAD_BYTES => {
+                let count = bytes.len().min(HEAD_BYTES - start);
+                self.head[start..start + count].copy_from_slice(&bytes[..count]);
+                count
+            }
+            _ => self.sink.file().write(bytes)?,
+        };
+        self.position += count as u64;
+        self.length = self.length.max(self.position);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.file().flush()
+    }
+}
+
+impl Seek for OutputFile {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        let wanted = match position {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::Current(distance) => self.position.checked_add_signed(distance),
+            SeekFrom::End(distance) => self.length.checked_add_signed(distance),
+        };
+        let wanted = wanted.ok_or(io::ErrorKind::InvalidInput)?;
+        // Within the head, the file waits where the head ends.
+        self.sink.file().seek(SeekFrom::Start(wanted.max(HEAD_BYTES as u64)))?;
+        self.position = wanted;
+        Ok(wanted)
+    }
+}
+
+/// What `path` has now; an error if that must not be replaced by a rename.
+fn regular_file(path: &Path) -> io::Result<Option<Metadata>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(about) if about.is_file() => Ok(Some(about)),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it has become something else than a regular file meanwhile")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn copy(mut from: File, to: &mut File) -> io::Result<()> {
+    from.seek(SeekFrom::Start(0))?;
+    let mut buffer = vec![0; COPY_BYTES];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return to.flush(),
+            Ok(count) => to.write_all(&buffer[..count])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Gives `file` owner, group and permission bits of `existing`, of which `private` leaves the owner's reading and writing.
+#[cfg(unix)]
+fn keep_owner_and_mode(file: &File, existing: &Metadata, private: bool) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let mut mode = existing.mode() & if private { 0o600 } else { 0o777 };
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != (existing.uid(), existing.gid()) {
+        // The superuser can give files away; others can at most choose among their groups.
+        let kept = fchown(file, Some(existing.uid()), Some(existing.gid())).or_else(|_| fchown(file, None, Some(existing.gid())));
+        if kept.is_err() {
+            // The bits for the group were meant for another one: it gets what everybody has.
+            mode = (mode & 0o707) | ((mode & 0o007) << 3);
+        }
+    }
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn keep_owner_and_mode(_file: &File, _existing: &Metadata, _private: bool) -> io::Result<()> {
+    Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes the rename itself durable, where folders can be synchronised.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(not(unix)) {
+        return Ok(());
+    }
+    match File::open(folder).and_then(|handle| handle.sync_all()) {
+        // Some network file systems cannot, and need not.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        // A folder that may be written to but not read; the rename has happened and its durability is the system's.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        other => other,
+    }
+}

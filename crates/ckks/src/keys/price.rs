@@ -1,0 +1,179 @@
+//! What an operation that switches costs, and what noise it adds, by the keys that its route takes.
+
+use std::ops::AddAssign;
+
+use clathrate_lattice::Level;
+use clathrate_lattice::switch::SwitchCounts;
+
+use super::definition::KeyDefinition;
+use super::route::{Operation, Route};
+use crate::error::CkksError;
+use crate::parameters::Params;
+
+/// Unit operations and predicted time, one thread.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cost {
+    /// Predicted nanoseconds.
+    pub nanoseconds: f64,
+    /// Transforms of one polynomial modulo one prime, forward and inverse.
+    pub transforms: f64,
+    /// Products of two polynomials modulo one prime, entry by entry.
+    pub hadamard_products: f64,
+    /// Bytes of switching keys that are read.
+    pub key_bytes: f64,
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.nanoseconds += other.nanoseconds;
+        self.transforms += other.transforms;
+        self.hadamard_products += other.hadamard_products;
+        self.key_bytes += other.key_bytes;
+    }
+}
+
+impl Cost {
+    /// The cost of doing the same `count` times.
+    #[must_use]
+    pub fn times(self, count: f64) -> Self {
+        Self {
+            nanoseconds: self.nanoseconds * count,
+            transforms: self.transforms * count,
+            hadamard_products: self.hadamard_products * count,
+            key_bytes: self.key_bytes * count,
+        }
+    }
+}
+
+/// What one switch by a key adds to a phase: digits as the noise formulas take them, bits of the special modulus, inputs.
+type Digits = (Vec<(f64, usize)>, f64, usize);
+
+impl KeyDefinition {
+    /// Unit operations of one switch at `level` by a key for all levels that it may serve.
+    ///
+    /// # Errors
+    /// As [`Params::key_definition`]; level errors.
+    pub fn switch_counts(&self, level: Level) -> Result<SwitchCounts, CkksError> {
+        let switcher = self.switcher()?;
+        let tables = switcher.tables_for(level, self.most)?;
+        Ok(switcher.counts(&tables, self.inputs(), self.columns()))
+    }
+
+    /// The cost of one switch at `level`.
+    ///
+    /// # Errors
+    /// As [`KeyDefinition::switch_counts`].
+    pub fn switch_cost(&self, level: Level) -> Result<Cost, CkksError> {
+        self.cost_of(&self.switch_counts(level)?)
+    }
+
+    /// The cost of the decomposition in it, which further switches of the same ciphertext share.
+    ///
+    /// # Errors
+    /// As [`KeyDefinition::switch_counts`].
+    pub fn decomposition_cost(&self, level: Level) -> Result<Cost, CkksError> {
+        let switcher = self.switcher()?;
+        self.cost_of(&switcher.decomposition_counts(&*switcher.tables_for(level, self.most)?, self.inputs()))
+    }
+
+    fn cost_of(&self, counts: &SwitchCounts) -> Result<Cost, CkksError> {
+        Ok(Cost {
+            nanoseconds: self.params.machine_profile()?.nanoseconds(self.chain()?.ring().degree(), counts),
+            transforms: counts.transforms.iter().sum(),
+            hadamard_products: counts.products,
+            key_bytes: counts.key_bytes,
+        })
+    }
+
+    fn digits(&self, level: Level, reach: Level) -> Result<Digits, CkksError> {
+        let tables = self.switcher()?.tables_for(level, reach.min(self.most))?;
+        Ok((tables.noise_digits(), tables.log2_special(), self.inputs()))
+    }
+}
+
+impl Params {
+    /// The keys of `operation` at `level`, by the route that a complete key set gives.
+    fn definitions(&self, operation: Operation, level: Level) -> Result<(Route, Vec<KeyDefinition>), CkksError> {
+        self.check_level(level)?;
+        let missing = || self.missing_key(operation, std::iter::empty());
+        self.switcher()?;
+        let route = self.full_route(operation, level).ok_or_else(missing)?;
+        let definitions = route.keys().map(|address| self.definition_at(address)).collect::<Result<_, _>>()?;
+        Ok((route, definitions))
+    }
+
+    /// The cost of the switches of `operation` at `level`, for one bundle.
+    ///
+    /// # Errors
+    /// `NoSpecialPrimes` where these parameters cannot switch; level errors; the error of a missing key where they cannot have the operation's.
+    pub fn operation_cost(&self, operation: Operation, level: Level) -> Result<Cost, CkksError> {
+        let mut sum = Cost::default();
+        for definition in self.definitions(operation, level)?.1 {
+            sum += definition.switch_cost(level)?;
+        }
+        Ok(sum)
+    }
+
+    /// The variance that the switches of `operation` at `level` add to a coefficient, without the rounding that ends them.
+    ///
+    /// # Errors
+    /// As [`Params::operation_cost`].
+    pub fn operation_variance(&self, operation: Operation, level: Level) -> Result<f64, CkksError> {
+        self.operation_variance_by(operation, level, self.max_level())
+    }
+
+    /// As [`Params::operation_variance`], by keys made for levels up to `reach`: they have fewer primes that can be special.
+    ///
+    /// # Errors
+    /// As [`Params::operation_cost`].
+    pub fn operation_variance_by(&self, operation: Operation, level: Level, reach: Level) -> Result<f64, CkksError> {
+        let model = self.noise_model();
+        let (route, definitions) = self.definitions(operation, level)?;
+        let digits = definitions.iter().map(|definition| definition.digits(level, reach)).collect::<Result<Vec<_>, _>>()?;
+        if let (Route::TemporaryRank { .. }, Some((down, up))) = (&route, digits.split_last()) {
+            let (high, base) = (down.2, (&down.0[..], down.1));
+            let Some(first) = up.first() else { return Ok(0.0) };
+            let wide = (&first.0[..], first.1);
+            let all = match operation {
+                Operation::Multiply => model.crossing(first.2, wide, high, base),
+                _ => model.crossing_rotation(up.len(), wide, high, base),
+            };
+            return Ok(all - model.rounding());
+        }
+        // Each switch but the last ends with a rounding of its own.
+        let roundings = digits.len().saturating_sub(1) as f64 * model.rounding();
+        Ok(digits.iter().map(|(digits, special, inputs)| model.products_over(*inputs, digits, *special)).sum::<f64>() + roundings)
+    }
+
+    /// The cost of a product of two ciphertexts at `level` before its relinearisation: `(k + 1)^2` products of polynomials. [dpad-he, Table 1]
+    ///
+    /// # Errors
+    /// `NoSpecialPrimes` where these parameters cannot switch.
+    pub fn tensor_cost(&self, level: Level) -> Result<Cost, CkksError> {
+        self.rows_cost((self.rank() + 1).pow(2) * self.chain().basis(level).len())
+    }
+
+    /// The cost of `rows` products of two polynomials modulo one prime.
+    pub(crate) fn rows_cost(&self, rows: usize) -> Result<Cost, CkksError> {
+        let products = rows as f64;
+        let nanoseconds = products * self.machine_profile()?.at(self.degree()).product;
+        Ok(Cost { nanoseconds, hadamard_products: products, ..Cost::default() })
+    }
+
+    /// The cost of a rescale from `level` of a bundle of `polys` polynomials: an inverse transform for each prime of the step, a conversion, and a forward
+    /// transform for each prime that is left.
+    pub(crate) fn rescale_cost(&self, level: Level, polys: usize) -> Result<Cost, CkksError> {
+        let (chain, times) = (self.chain(), self.machine_profile()?.at(self.degree()));
+        let (step, primes) = (chain.step(level).len(), chain.basis(level).len());
+        let class = |index: usize| times.transform[chain.ring().engine().transform_class(index)];
+        let transforms: f64 = (0..primes).map(class).sum();
+        let conversions = ((step + 1) * (primes - step)) as f64 * times.convert;
+        let polys = polys as f64;
+        Ok(Cost {
+            nanoseconds: polys * (transforms + conversions),
+            transforms: polys * primes as f64,
+            hadamard_products: polys * (primes - step) as f64,
+            key_bytes: 0.0,
+        })
+    }
+}

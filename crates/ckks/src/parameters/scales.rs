@@ -1,0 +1,176 @@
+//! The canonical scale of each level, and what products of ciphertexts leave where steps do not match the scale.
+
+use std::fmt;
+
+use clathrate_lattice::{Chain, Level};
+use serde::Serialize;
+
+use super::segments::{Segment, Segments};
+use crate::error::CkksError;
+
+/// Steps whose size is within this many bits of the scale follow it.
+pub(super) const FOLLOW_BITS: f64 = 1.0;
+
+/// The canonical scale below a level of scale `scale` and step product `product`, inside one segment; where the step is of another size altogether, the
+/// nominal scale again.
+pub(super) fn next_scale(scale: f64, product: f64, log2_scale: f64) -> f64 {
+    let next = scale * scale / product;
+    if (next.log2() - log2_scale).abs() < FOLLOW_BITS { next } else { log2_scale.exp2() }
+}
+
+/// Product of a step's primes, in the one order that makes equal computations equal to the bit.
+pub(super) fn step_product(chain: &Chain, level: Level) -> f64 {
+    chain.step(level).fold(1.0, |product, i| product * chain.ring().moduli()[i].value() as f64)
+}
+
+/// The canonical scale of each level, level 0 first: a segment's highest level has its nominal scale, each level below follows.
+pub(super) fn canonical_scales(chain: &Chain, segments: &Segments) -> Vec<f64> {
+    let levels = chain.max_level().0 + 1;
+    let mut scales = vec![0.0; levels];
+    for level in (0..levels).rev() {
+        let segment = segments.at(level);
+        scales[level] = if level == segment.highest() {
+            segment.log2_scale.exp2()
+        } else {
+            next_scale(scales[level + 1], step_product(chain, Level(level + 1)), segment.log2_scale)
+        };
+    }
+    scales
+}
+
+/// A segment whose steps do not match its scale: repeated products of ciphertexts end at `level`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScaleWarning {
+    /// The segment's name.
+    pub segment: String,
+    /// Where products collapse: their scale does not fit the modulus there, or is below the noise.
+    pub level: usize,
+    /// Binary logarithm of the scale that products have there.
+    pub log2_product: f64,
+    /// Bits of the modulus there.
+    pub room_bits: f64,
+    /// Binary logarithm of the noise of one rescale, as a root mean square.
+    pub log2_noise: f64,
+    /// The highest step that does not match the scale, and its bits; none where all match and the modulus at `level` is too short.
+    pub step: Option<(usize, f64)>,
+    /// Binary logarithm of the segment's scale.
+    pub log2_scale: f64,
+}
+
+impl fmt::Display for ScaleWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { segment, level, log2_product, room_bits, log2_noise, log2_scale, .. } = self;
+        write!(f, "segment \"{segment}\": products of ciphertexts collapse at level {level}, ")?;
+        if *log2_product < *log2_noise {
+            write!(f, "where their scale 2^{log2_product:.1} is below the rounding noise 2^{log2_noise:.1}")?;
+        } else {
+            write!(f, "where their scale 2^{log2_product:.1} does not fit the modulus of {room_bits:.1} bits")?;
+        }
+        match self.step {
+            Some((step, bits)) => write!(
+                f,
+                ", because step {step} has {bits:.1} bits and the scale is 2^{log2_scale:.1}: for products of ciphertexts use steps of {log2_scale:.1} \
+                 bits, or a scale of the steps' size; products with plaintexts keep their scale"
+            ),
+            None => write!(f, ": use a longer base step, or a smaller scale, to compute down to this level"),
+        }
+    }
+}
+
+/// The sizes that decide which products a chain has room for, all in bits, level 0 first.
+pub(super) struct Sizes {
+    pub steps: Vec<f64>,
+    /// Of the modulus of each level.
+    pub moduli: Vec<f64>,
+    /// Binary logarithms of the canonical scales.
+    pub scales: Vec<f64>,
+    /// Binary logarithm of the root mean square of a rescale's rounding.
+    pub noise: f64,
+}
+
+/// A message needs this many bits beside its scale: its sign.
+const SIGN_BITS: f64 = 1.0;
+
+impl Sizes {
+    pub fn new(chain: &Chain, scales: &[f64], rounding_variance: f64) -> Self {
+        let levels = || (0..=chain.max_level().0).map(Level);
+        Self {
+            steps: levels().map(|level| step_product(chain, level).log2()).collect(),
+            moduli: levels().map(|level| chain.basis(level).log2(chain.ring())).collect(),
+            scales: scales.iter().map(|scale| scale.log2()).collect(),
+            noise: rounding_variance.log2() / 2.0,
+        }
+    }
+
+    fn fits(&self, log2_scale: f64, level: usize) -> bool {
+        log2_scale + SIGN_BITS <= self.moduli[level]
+    }
+
+    /// Refuses chains on which no product can be rescaled at some level of a segment; warns where repeated products of ciphertexts collapse.
+    ///
+    /// A product of two ciphertexts leaves `2 s_l - q_l` bits. That must exceed the noise. It must also fit the modulus below, unless a product with a
+    /// plaintext does, whose scale is chosen: such a chain is for products with plaintexts, and a warning says so. Level 0 may be too short for the
+    /// scale: it then holds small scales alone.
+    ///
+    /// # Errors
+    /// [`CkksError::InvalidParams`].
+    pub fn check_products(&self, segments: &Segments) -> Result<Vec<ScaleWarning>, CkksError> {
+        let mut warnings = Vec::new();
+        for segment in segments.all() {
+            for level in segment.lowest() + 1..=segment.highest() {
+                self.check_product(level, segment)?;
+            }
+            warnings.extend(self.collapse(segment));
+        }
+        Ok(warnings)
+    }
+
+    fn check_product(&self, level: usize, segment: &Segment) -> Result<(), CkksError> {
+        let (scale, step, below) = (self.scales[level], self.steps[level], level - 1);
+        let product = 2.0 * scale - step;
+        let name = &segment.name;
+        if product < self.noise {
+            return Err(CkksError::InvalidParams {
+                reason: format!(
+                    "step {level} has {step:.1} bits, the scale at level {level} is 2^{scale:.1} (segment \"{name}\"): a product of ciphertexts leaves scale \
+                     2^{product:.1}, below the rounding noise 2^{:.1}; use steps of {scale:.1} bits there, or a scale of the steps' size",
+                    self.noise
+                ),
+            });
+        }
+        if below > 0 && !self.fits(product, below) && !self.fits(self.scales[below], below) {
+            return Err(CkksError::InvalidParams {
+                reason: format!(
+                    "no product can be rescaled at level {level}: the modulus of level {below} has {:.1} bits, the scale there is 2^{:.1}, and step {level} has \
+                     {step:.1} bits (segment \"{name}\"); use longer steps below, or a smaller scale",
+                    self.moduli[below], self.scales[below]
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    /// Where repeated products of ciphertexts, from the segment's highest level down, first have a scale that is of no use.
+    fn collapse(&self, segment: &Segment) -> Option<ScaleWarning> {
+        let (mut product, mut culprit) = (self.scales[segment.highest()], None);
+        for level in (segment.lowest() + 1..=segment.highest()).rev() {
+            let (below, step) = (level - 1, self.steps[level]);
+            if culprit.is_none() && (2.0 * self.scales[level] - step - segment.log2_scale).abs() >= FOLLOW_BITS {
+                culprit = Some((level, step));
+            }
+            product = 2.0 * product - step;
+            if product < self.noise || !self.fits(product, below) {
+                return Some(ScaleWarning {
+                    segment: segment.name.clone(),
+                    level: below,
+                    log2_product: product,
+                    room_bits: self.moduli[below],
+                    log2_noise: self.noise,
+                    step: culprit,
+                    log2_scale: segment.log2_scale,
+                });
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,155 @@
+//! Dry runs: the code that computes, run on symbols, tells keys, levels, cost by stage, memory and error before any key exists.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use clathrate_ckks::keys::{EncryptOptions, Operation, Values};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params};
+use clathrate_lattice::Level;
+use common::{encrypt_as, params, quiet, ramp, secret};
+
+/// `(x^2 + 3 x) w`, then the sum with its rotation by 4 and by 1: written once.
+fn circuit(ev: &Evaluator, x: &Ciphertext, weights: &Values) -> Result<Ciphertext, CkksError> {
+    let y = ev.stage("polynomial", || {
+        let square = ev.multiply_rescale(x, x)?;
+        ev.add(&square, &ev.multiply_scalar(x, 3.0)?)
+    })?;
+    ev.stage("weights", || {
+        let product = ev.multiply_plain(&y, weights)?;
+        let product = ev.stage("rescale", || ev.rescale(&product))?;
+        let turned = ev.rotate_many(&product, &[4, 1])?;
+        ev.add(&ev.add(&product, &turned[0])?, &turned[1])
+    })
+}
+
+fn expected(x: &[f64], w: &[f64]) -> Vec<f64> {
+    let y: Vec<f64> = x.iter().zip(w).map(|(x, w)| (x * x + 3.0 * x) * w).collect();
+    (0..y.len()).map(|i| y[i] + y[(i + 4) % y.len()] + y[(i + 1) % y.len()]).collect()
+}
+
+fn rms(values: &[f64]) -> f64 {
+    (values.iter().map(|v| v * v).sum::<f64>() / values.len() as f64).sqrt()
+}
+
+#[test]
+fn errors_stay_below_their_predicted_bounds_and_near_them() {
+    for name in ["insecure_small", "insecure_rank2", "insecure_dpad", "insecure_deep"] {
+        let params = params(name);
+        let recorder = Evaluator::recording(&params);
+        let count = params.slot_count();
+        let weights = Values::Real(ramp(count).iter().map(|v| 0.5 - v).collect());
+        let symbol = recorder.symbol(&[count], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+        let planned = circuit(&recorder, &symbol, &weights).expect("a dry run");
+        let owner = secret(&params, 3);
+        let keys = owner.evaluation_keys(&recorder.needs(), &mut quiet()).expect("keys");
+        let evaluator = Evaluator::with_keys(Arc::new(keys));
+        let x: Vec<f64> = (0..count).map(|i| ((i * 37 % 101) as f64 / 50.0 - 1.0).clamp(-1.0, 1.0)).collect();
+        let options = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+        let public = owner.public_key().expect("a key");
+        let ct = public.encrypt(&Values::Real(x.clone()), &[count], options, &mut quiet()).expect("a ciphertext");
+        let y = circuit(&evaluator, &ct, &weights).expect("the circuit");
+        assert_eq!((y.level(), y.scale()), (planned.level(), planned.scale()), "{name}");
+        let Values::Real(weights) = &weights else { unreachable!("real weights") };
+        let wanted = expected(&x, weights);
+        let errors: Vec<f64> = common::decrypt(&owner, &y).iter().zip(&wanted).map(|(a, b)| a - b).collect();
+        let estimate = planned.estimate().expect("estimated");
+        let (measured, bound) = (rms(&errors), estimate.error);
+        // The bound adds errors up as if they were one: at most some bits above what they are.
+        assert!(measured <= bound && measured >= bound / 256.0, "{name}: {measured:e} against {bound:e}");
+        let largest = wanted.iter().fold(0.0f64, |most, v| most.max(v.abs()));
+        assert!(largest <= estimate.magnitude && estimate.magnitude <= 64.0, "{name}: {largest} against {}", estimate.magnitude);
+        assert!(y.estimate().is_none(), "data carries no estimate");
+    }
+}
+
+#[test]
+fn cost_is_booked_under_the_stages_of_the_circuit() {
+    let params = params("insecure_small");
+    let weights = Values::Real(vec![0.5; 8]);
+    let run = |rows: usize| {
+        let recorder = Evaluator::recording(&params);
+        let x = recorder.symbol(&[rows, 8], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+        let weights = Values::Real([0.5; 8].repeat(rows));
+        circuit(&recorder, &x, &weights).expect("a dry run");
+        recorder.recorded()
+    };
+    let (one, three) = (run(1), run(3));
+    let names: Vec<&str> = one.stages().iter().map(|stage| stage.name.as_str()).collect();
+    assert_eq!(names, ["polynomial", "weights", "weights/rescale"]);
+    for (x, y) in one.stages().iter().zip(three.stages()) {
+        assert!(x.cost.nanoseconds > 0.0, "{}", x.name);
+        assert!((y.cost.nanoseconds / x.cost.nanoseconds - 3.0).abs() < 1e-9 && y.cost.transforms == 3.0 * x.cost.transforms, "{}", x.name);
+    }
+    // A rescale at rank 1: each prime of the level is transformed once for each of two polynomials.
+    let level = Level(params.max_level().0 - 1);
+    assert_eq!(one.stages()[2].cost.transforms, 2.0 * params.chain().basis(level).len() as f64);
+    let cost = one.cost();
+    assert!((cost.nanoseconds - one.stages().iter().map(|stage| stage.cost.nanoseconds).sum::<f64>()).abs() < 1.0);
+    // Two rotations of one ciphertext cost less than twice one: they share the decomposition.
+    let rotations = |steps: &[&[i64]]| {
+        let recorder = Evaluator::recording(&params);
+        let x = recorder.symbol(&[params.slot_count()], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+        steps.iter().for_each(|steps| drop(recorder.rotate_many(&x, steps).expect("rotations")));
+        recorder.recorded().cost().nanoseconds
+    };
+    let (apart, together) = (rotations(&[&[1], &[2]]), rotations(&[&[1, 2]]));
+    let shared = params.operation_cost(Operation::Rotate(1), params.max_level()).expect("a cost").nanoseconds * 2.0;
+    assert!((apart - shared).abs() < 1.0 && together < 0.95 * apart && together > 0.4 * apart, "{together} against {apart}");
+    let _ = weights;
+}
+
+#[test]
+fn peak_memory_is_what_is_alive_at_once() {
+    let params = params("insecure_small");
+    let recorder = Evaluator::recording(&params);
+    let bytes = |level: usize, rows: usize| rows * 2 * params.chain().basis(Level(level)).len() * params.degree() * 8;
+    let top = params.max_level().0;
+    let x = recorder.symbol(&[3, 8], Encoding::Slots, Level(top), 1.0).expect("a symbol");
+    assert_eq!((x.predicted_bytes(), recorder.recorded().peak_array_bytes()), (bytes(top, 3), bytes(top, 3)));
+    let y = recorder.drop_to_level(&x, Level(0)).expect("level 0");
+    assert!(recorder.recorded().peak_array_bytes() >= bytes(top, 3) + bytes(0, 3));
+    drop(x);
+    let before = recorder.recorded().peak_array_bytes();
+    let z = recorder.negate(&y).expect("a negation");
+    assert_eq!(recorder.recorded().peak_array_bytes(), before, "less is alive than at the peak");
+    // What the dry run says is what data takes.
+    let owner = secret(&params, 1);
+    let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(Level(0)), scale: None };
+    let data = encrypt_as(&owner, &Values::Real(vec![0.0; 24]), &[3, 8], options, 1);
+    assert_eq!((data.bytes(), z.predicted_bytes()), (bytes(0, 3), bytes(0, 3)));
+}
+
+#[test]
+fn watchers_hear_the_stages_and_can_cancel() {
+    let params = params("insecure_small");
+    let owner = secret(&params, 1);
+    let recorder = Evaluator::recording(&params);
+    let count = params.slot_count();
+    let weights = Values::Real(vec![0.5; count]);
+    let symbol = recorder.symbol(&[count], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+    circuit(&recorder, &symbol, &weights).expect("a dry run");
+    let keys = Arc::new(owner.evaluation_keys(&recorder.needs(), &mut quiet()).expect("keys"));
+    let x = common::encrypt(&owner, &vec![0.25; count]);
+    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = heard.clone();
+    let watched = Evaluator::with_keys(keys.clone()).watched(move |name| {
+        log.lock().expect("not poisoned").push(name.to_owned());
+        true
+    });
+    circuit(&watched, &x, &weights).expect("the circuit");
+    assert_eq!(*heard.lock().expect("not poisoned"), ["polynomial", "weights", "rescale"]);
+    let stopped = Evaluator::with_keys(keys).watched(|name| name != "weights");
+    assert!(matches!(circuit(&stopped, &x, &weights), Err(CkksError::Cancelled)));
+}
+
+#[test]
+fn symbols_with_bounds_belong_to_dry_runs() {
+    let params: Params = params("insecure_small");
+    let refused = Evaluator::new(&params).symbol(&[8], Encoding::Slots, Level(0), 1.0);
+    assert!(matches!(refused, Err(CkksError::Symbol { .. })));
+    for bound in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let refused = Evaluator::recording(&params).symbol(&[8], Encoding::Slots, Level(0), bound);
+        assert!(matches!(refused, Err(CkksError::OutOfRange { .. })), "{bound}");
+    }
+}

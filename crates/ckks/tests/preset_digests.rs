@@ -1,0 +1,27 @@
+//! The digests of all presets. Files name the digest of their parameters, so a preset whose primes or gadget changed could no longer read them.
+
+mod common;
+
+use std::fmt::Write as _;
+
+use clathrate_ckks::parameters::preset_names;
+use common::params;
+
+/// One preset a line: its name and the hexadecimal digest of its parameters.
+const DIGESTS: &str = include_str!("data/preset_digests.txt");
+
+fn hex(digest: &[u8; 32]) -> String {
+    digest.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[test]
+fn every_preset_keeps_its_digest() {
+    let recorded: Vec<(&str, &str)> = DIGESTS.lines().filter_map(|line| line.split_once(' ')).collect();
+    assert_eq!(recorded.iter().map(|line| line.0).collect::<Vec<_>>(), preset_names(), "a new preset needs a line in preset_digests.txt");
+    for (name, digest) in recorded {
+        assert_eq!(hex(params(name).digest()), digest, "{name}");
+    }
+}

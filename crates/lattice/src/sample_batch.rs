@@ -1,0 +1,191 @@
+//! Many LWE samples in one allocation.
+//!
+//! A sample of dimension `k` is a bundle of degree 1, rank `k` and one body: `k + 1` words per prime. As bundles of their own, 2^16 samples would be as
+//! many allocations; here they lie one after another, mask then body, so that a sum of all of them is one call of the engine.
+
+use crate::bundle::Bundle;
+use crate::error::LatticeError;
+use crate::poly::{Basis, Coeff};
+use crate::polys::{Polys, PolysMut, PolysRef};
+use crate::ring::Ring;
+
+/// LWE samples of one dimension over one basis. Bytes: `8 (k + 1)` per prime and sample.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleBatch {
+    polys: Polys<Coeff>,
+    dimension: usize,
+}
+
+impl SampleBatch {
+    /// `count` samples of zeroes.
+    ///
+    /// # Errors
+    /// [`LatticeError::RingMismatch`] unless the ring's degree is 1; [`LatticeError::EmptyShape`] for dimension 0, no samples or no primes;
+    /// [`LatticeError::BasisMismatch`]; [`LatticeError::SecretTooLarge`] where no machine has as many words.
+    pub fn zero(ring: &Ring, basis: &Basis, count: usize, dimension: usize) -> Result<Self, LatticeError> {
+        check_degree(ring)?;
+        basis.check(ring)?;
+        for (what, got) in [("the number of samples", count), ("the dimension", dimension)] {
+            if got == 0 {
+                return Err(LatticeError::EmptyShape { what, got });
+            }
+        }
+        let words = dimension.checked_add(1).and_then(|each| each.checked_mul(count)).and_then(|polys| polys.checked_mul(basis.len()));
+        if words.is_none_or(|words| words > isize::MAX as usize / 8) {
+            return Err(LatticeError::SecretTooLarge { degree: 1, rank: dimension, bodies: count });
+        }
+        Ok(Self { polys: Polys::zero(ring, basis, count * (dimension + 1)), dimension })
+    }
+
+    /// Copies of bundles of degree 1 with one body each.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] without bundles; [`LatticeError::RingMismatch`] unless the degree is 1; [`LatticeError::BodiesMismatch`] unless
+    /// there is one body; [`LatticeError::RankMismatch`], [`LatticeError::BasisMismatch`] where they differ.
+    pub fn from_bundles<'a>(bundles: impl IntoIterator<Item = &'a Bundle<Coeff>>) -> Result<Self, LatticeError> {
+        let bundles: Vec<&Bundle<Coeff>> = bundles.into_iter().collect();
+        let first = bundles.first().ok_or(LatticeError::EmptyShape { what: "the number of samples", got: 0 })?;
+        let mut samples = Self::zero(first.ring(), first.basis(), bundles.len(), first.rank())?;
+        bundles.iter().enumerate().try_for_each(|(index, bundle)| samples.set(index, bundle))?;
+        Ok(samples)
+    }
+
+    /// One sample, without a copy.
+    ///
+    /// # Errors
+    /// [`LatticeError::RingMismatch`] unless the degree is 1; [`LatticeError::BodiesMismatch`] unless there is one body.
+    pub fn from_bundle(bundle: Bundle<Coeff>) -> Result<Self, LatticeError> {
+        check_degree(bundle.ring())?;
+        check_bodies(&bundle)?;
+        let dimension = bundle.rank();
+        Ok(Self { polys: bundle.into_polys(), dimension })
+    }
+
+    /// How many samples there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.polys.len() / (self.dimension + 1)
+    }
+
+    /// Whether there are none: never.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.polys.is_empty()
+    }
+
+    /// The dimension `k`.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// The ring, of degree 1.
+    #[must_use]
+    pub fn ring(&self) -> &Ring {
+        self.polys.ring()
+    }
+
+    /// The basis.
+    #[must_use]
+    pub fn basis(&self) -> &Basis {
+        self.polys.basis()
+    }
+
+    /// Bytes of all residues.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.polys.bytes()
+    }
+
+    fn place(&self, index: usize) -> Result<usize, LatticeError> {
+        if index < self.len() {
+            return Ok(index * (self.dimension + 1));
+        }
+        Err(LatticeError::BodyOutOfRange { body: index, bodies: self.len() })
+    }
+
+    /// All samples: `dimension + 1` polynomials of degree 1 each, mask first.
+    #[must_use]
+    pub fn view(&self) -> PolysRef<'_, Coeff> {
+        self.polys.view()
+    }
+
+    /// All samples, writable.
+    #[must_use]
+    pub fn view_mut(&mut self) -> PolysMut<'_, Coeff> {
+        self.polys.view_mut()
+    }
+
+    /// Sample `index`: the mask's `dimension` polynomials of degree 1, then the body.
+    ///
+    /// # Errors
+    /// [`LatticeError::BodyOutOfRange`] where there are fewer.
+    pub fn sample(&self, index: usize) -> Result<PolysRef<'_, Coeff>, LatticeError> {
+        let first = self.place(index)?;
+        Ok(self.polys.view().range(first..first + self.dimension + 1))
+    }
+
+    /// A copy of sample `index` as a bundle.
+    ///
+    /// # Errors
+    /// [`LatticeError::BodyOutOfRange`] where there are fewer.
+    pub fn bundle(&self, index: usize) -> Result<Bundle<Coeff>, LatticeError> {
+        Bundle::from_polys(self.sample(index)?.to_polys(), self.dimension)
+    }
+
+    /// Overwrites sample `index`.
+    ///
+    /// # Errors
+    /// [`LatticeError::BodyOutOfRange`] where there are fewer samples; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`],
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the bundle is of another shape.
+    pub fn set(&mut self, index: usize, bundle: &Bundle<Coeff>) -> Result<(), LatticeError> {
+        let first = self.place(index)?;
+        check_bodies(bundle)?;
+        if bundle.rank() != self.dimension {
+            return Err(LatticeError::RankMismatch { left: self.dimension, right: bundle.rank() });
+        }
+        let (_, rest) = self.polys.view_mut().split_at(first);
+        let (mut target, _) = rest.split_at(self.dimension + 1);
+        target.assign(bundle.view())
+    }
+
+    fn check_same_shape(&self, other: &Self) -> Result<(), LatticeError> {
+        if self.dimension == other.dimension {
+            Ok(())
+        } else {
+            Err(LatticeError::RankMismatch { left: self.dimension, right: other.dimension })
+        }
+    }
+
+    /// `self <- self + other`, sample by sample.
+    ///
+    /// # Errors
+    /// [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`], [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the two
+    /// differ in shape.
+    pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
+        self.check_same_shape(other)?;
+        self.polys.view_mut().add_assign(other.view())
+    }
+
+    /// `self <- self - other`, sample by sample.
+    ///
+    /// # Errors
+    /// As [`SampleBatch::add_assign`].
+    pub fn sub_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
+        self.check_same_shape(other)?;
+        self.polys.view_mut().sub_assign(other.view())
+    }
+
+    /// `self <- -self`.
+    pub fn negate_assign(&mut self) {
+        self.polys.view_mut().negate_assign();
+    }
+}
+
+fn check_degree(ring: &Ring) -> Result<(), LatticeError> {
+    if ring.degree() == 1 { Ok(()) } else { Err(LatticeError::RingMismatch { left: ring.degree(), right: 1 }) }
+}
+
+fn check_bodies(bundle: &Bundle<Coeff>) -> Result<(), LatticeError> {
+    if bundle.body_count() == 1 { Ok(()) } else { Err(LatticeError::BodiesMismatch { left: 1, right: bundle.body_count() }) }
+}

@@ -1,0 +1,100 @@
+//! Numbers as Python has them, which know no width, and lists of them.
+
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyString};
+
+use crate::errors::exception;
+
+/// Most characters of a wrong argument that an error repeats.
+const REPR_LIMIT: usize = 80;
+
+/// A whole number as Python has them; beyond 64 bits it saturates, and the range check that follows refuses it.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole(pub i64);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match data.extract::<i64>() {
+            Ok(value) => Ok(Self(value)),
+            Err(error) if error.is_instance_of::<PyOverflowError>(data.py()) => Ok(Self(if data.lt(0)? { i64::MIN } else { i64::MAX })),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Whole {
+    /// As rotation steps.
+    ///
+    /// # Errors
+    /// `DataError` beyond 62 bits, where a saturated number would be another rotation.
+    pub fn steps(self, py: Python<'_>) -> PyResult<i64> {
+        match self.0.unsigned_abs() >> 62 {
+            0 => Ok(self.0),
+            _ => Err(exception(py, "DataError", "rotation steps are beyond 62 bits: reduce them modulo the slots".to_owned())),
+        }
+    }
+}
+
+/// A real number as Python has them. A whole number beyond double precision becomes an infinity of its sign, and the range check that
+/// follows refuses the argument by name, or takes it for "no limit".
+#[derive(Debug, Clone, Copy)]
+pub struct Real(pub f64);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Real {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match data.extract::<f64>() {
+            Ok(value) => Ok(Self(value)),
+            Err(error) if error.is_instance_of::<PyOverflowError>(data.py()) => {
+                Ok(Self(if data.lt(0)? { f64::NEG_INFINITY } else { f64::INFINITY }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Real {
+    /// The number that an argument has, where it is given.
+    pub fn given(argument: Option<Self>) -> Option<f64> {
+        argument.map(|Self(value)| value)
+    }
+}
+
+/// A list of whole numbers.
+#[derive(Debug, Default)]
+pub struct Wholes(pub Vec<Whole>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Wholes {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let wanted = "a list of whole numbers, such as [1, 2]";
+        let number = |item: &Bound<'py, PyAny>| item.extract::<Whole>().map_err(|error| wrong_list(data, wanted, error));
+        list(data, wanted)?.iter().map(number).collect::<PyResult<_>>().map(Self)
+    }
+}
+
+/// The items of a sequence. Text and bytes are sequences too, of characters, and never what was meant.
+///
+/// # Errors
+/// `TypeError` that names what is `wanted`.
+pub fn list<'py>(data: Borrowed<'_, 'py, PyAny>, wanted: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    if data.is_instance_of::<PyString>() || data.is_instance_of::<PyBytes>() || data.is_instance_of::<PyByteArray>() {
+        return Err(wrong_list(data, wanted, PyTypeError::new_err("")));
+    }
+    data.extract::<Vec<Bound<'py, PyAny>>>().map_err(|error| wrong_list(data, wanted, error))
+}
+
+/// `error` where it is more than a wrong type, else one that names what is `wanted` and what was given.
+pub fn wrong_list(data: Borrowed<'_, '_, PyAny>, wanted: &str, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyTypeError>(data.py()) {
+        return error;
+    }
+    let given: String =
+        data.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string_lossy().chars().take(REPR_LIMIT).collect());
+    PyTypeError::new_err(format!("use {wanted}; got {given}"))
+}
