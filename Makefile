@@ -84,6 +84,7 @@ lint: build
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m mypy --strict tests/python/typing_usage.py
 	$(BIN)/python -m mypy.stubtest clathrate --allowlist tests/python/stubtest_allowlist.txt
+	$(BIN)/python scripts/stub_docstrings.py --check
 
 clean:
 	rm -rf target $(VENV) demo-output

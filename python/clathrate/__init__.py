@@ -1,11 +1,45 @@
 """Clathrate: CKKS homomorphic encryption over module lattices, on NumPy arrays.
 
->>> import numpy as np, clathrate as cl
+CKKS encrypts arrays of real or complex numbers. Whoever holds the ciphertexts can add, multiply and rotate them and multiply them by plain
+matrices, without seeing the numbers. The results are approximate: encryption and every operation add a small error, which
+`Params.explain()` estimates.
+
+Terms
+-----
+secret key, evaluation keys
+    The secret key encrypts and decrypts. Evaluation keys let others compute: products of two ciphertexts, rotations and conjugation need
+    them; sums and products with plain numbers do not.
+slots, coefficients
+    The two encodings of an array. In slots, products are element by element and rows can be rotated. In coefficients, twice as many
+    numbers fit, for sums and for products with plain matrices.
+scale
+    The factor that numbers are multiplied by before they are rounded to integers and encrypted. A product has the product of both scales.
+rescale
+    The division of a ciphertext by one step of its modulus, which brings the scale of a product back.
+level
+    The number of rescales that a ciphertext still allows. It starts at `Params.max_level`; at level 0 the computation ends.
+rank
+    The number of polynomials in the mask of a ciphertext. Rank 1 is CKKS over rings (RLWE); higher ranks are over modules (MLWE).
+
+Examples
+--------
+The examples of all docstrings start from these lines:
+
+>>> import numpy as np
+>>> import clathrate as cl
+>>> params = cl.Params.preset("insecure_small")  # small and insecure, for tests
+>>> secret_key = cl.SecretKey.generate(params)
+>>> keys = secret_key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1], conjugate=True))
+>>> ct = secret_key.encrypt([1.0, 2.0, 3.0]).with_keys(keys)
+
+A matrix product, at 128 bits of security:
+
 >>> params = cl.Params.preset("matmul")
 >>> key = cl.SecretKey.generate(params)
->>> ct = key.encrypt(X)                  # the shape is kept
->>> scores = (W @ ct).rescale()          # a plain matrix on the left
->>> key.decrypt(scores)                  # W @ X, nearly
+>>> X, W = np.ones((3, 2)), np.array([[1.0, 2.0, 3.0]])
+>>> scores = (W @ key.encrypt(X)).rescale()
+>>> key.decrypt(scores).round(2)
+array([[6., 6.]])
 """
 
 from . import errors
@@ -19,8 +53,9 @@ from ._native import (
     PolynomialExplanation,
     PolynomialPlan,
     PublicKey,
+    Runtime,
     SecretKey,
-    SwitchingPlan,
+    SwitchingReport,
     __version__,
     doctor,
     from_bytes,
@@ -70,11 +105,12 @@ __all__ = [
     "PolynomialPlan",
     "PublicKey",
     "RandomError",
+    "Runtime",
     "ScaleError",
     "SecretKey",
     "SecurityError",
     "ShapeError",
-    "SwitchingPlan",
+    "SwitchingReport",
     "Trace",
     "WrongParamsError",
     "WrongSecretError",

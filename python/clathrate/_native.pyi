@@ -1,9 +1,10 @@
-# Types of the extension module; `python -m mypy.stubtest clathrate` compares them with it.
+# Types of the extension module; `python -m mypy.stubtest clathrate` compares them with it. The docstrings are copies of those at run time:
+# `python scripts/stub_docstrings.py` writes them.
 
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, TypedDict, final, overload
+from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, TypedDict, final, overload, type_check_only
 
 import numpy as np
 from _typeshed import ReadableBuffer
@@ -20,8 +21,9 @@ __all__ = [
     "PolynomialPlan",
     "PublicKey",
     "Recorder",
+    "Runtime",
     "SecretKey",
-    "SwitchingPlan",
+    "SwitchingReport",
     "__version__",
     "doctor",
     "from_bytes",
@@ -38,7 +40,7 @@ _Encoding: TypeAlias = Literal["slots", "coefficients"]
 _Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _Isa: TypeAlias = Literal["scalar", "avx2", "ifma"]
 _Switching: TypeAlias = (
-    Literal["fastest", "as_made"] | tuple[Literal["hybrid"], SupportsIndex] | tuple[Literal["decomposed"], SupportsIndex, SupportsIndex]
+    Literal["fastest", "as_made"] | tuple[Literal["hybrid"], SupportsIndex] | tuple[Literal["klss"], SupportsIndex, SupportsIndex]
 )
 
 class _Segment(TypedDict):
@@ -46,8 +48,143 @@ class _Segment(TypedDict):
     log2_scale: float
     levels: tuple[SupportsIndex, SupportsIndex]
 
+@type_check_only
+class _Primes(TypedDict):
+    steps: list[list[int]]
+    special: list[int]
+    temporary: list[int]
+    auxiliary: list[int]
+
+@final
+class Runtime:
+    """How computations run on this machine: threads, instruction set, key switching, memory for derived keys.
+
+    A runtime decides about speed and memory. It is not a part of the parameters: two parties may use one parameter set with different
+    runtimes, and their results agree up to noise. Every constructor of `Params` takes a runtime; ciphertexts and keys run as the
+    parameters they were made or loaded with.
+
+    Most of the options are about key switching, the step that ends every product of ciphertexts, rotation and conjugation: it multiplies
+    the ciphertext by an evaluation key. There are two methods. The *hybrid* method cuts the ciphertext into digits and multiplies them by
+    the key. The *KLSS* method cuts the key into digits too, which needs fewer number-theoretic transforms. Both multiply modulo the
+    ciphertext's primes and some special primes; the more special primes a level can use, the fewer digits there are. A file stores each
+    key once, for the digits at the highest level. The key for other digits is *derived* from the stored key, without the secret, on first
+    use or by `EvaluationKeys.prepare`, and is kept in memory.
+
+    Runtimes are immutable values: they can be compared, hashed and pickled. The attributes show the defaults in place of None.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Worker threads, 1 to 4096. The default is 1.
+    isa : {"scalar", "avx2", "ifma"}, optional
+        The instruction set to compute with. The default is the fastest one of this machine, or the one that the environment variable
+        CLATHRATE_ISA names. All of them give equal results, bit for bit.
+    switching : str or tuple, optional
+        How each level switches keys. "fastest", the default, lets a planner predict the fastest method for each level of this machine.
+        "as_made" uses every key as it is stored in its file, so that nothing is derived. ("hybrid", r) is the hybrid method with r
+        special primes at every level. ("klss", r, r_tilde) is the KLSS method with r special primes and key digits of r_tilde primes.
+    key_expansion : float, optional
+        The most memory that may be derived from one key, as a multiple of the size of that key. The default is 4.0. It limits the planner
+        of "fastest". 0 derives nothing, inf sets no limit.
+    key_cache_mib : float, optional
+        The most memory in MiB for derived keys, of all keys together. The default is 6144.0 (6 GiB). A key that does not fit is used as it
+        is stored. 0 keeps nothing, inf sets no limit.
+
+    Raises
+    ------
+    DataError
+        Where an option is out of range.
+
+    Examples
+    --------
+    >>> cl.Runtime(threads=2)
+    Runtime(threads=2, isa=None, switching='fastest', key_expansion=4.0, key_cache_mib=6144.0)
+    >>> fast = cl.Params.preset("insecure_small", cl.Runtime(threads=2, key_cache_mib=100))
+    >>> fast == params, fast.runtime == params.runtime
+    (True, False)
+    """
+    def __new__(
+        cls,
+        threads: SupportsIndex | None = None,
+        isa: _Isa | None = None,
+        switching: _Switching = "fastest",
+        key_expansion: float | None = None,
+        key_cache_mib: float | None = None,
+    ) -> Runtime: ...
+    @property
+    def threads(self) -> int:
+        """Worker threads."""
+    @property
+    def isa(self) -> _Isa | None:
+        """The instruction set that was asked for, or None for the fastest of this machine."""
+    @property
+    def switching(self) -> _Switching:
+        """How each level switches keys, as the constructor takes it."""
+    @property
+    def key_expansion(self) -> float:
+        """The most memory that may be derived from one key, as a multiple of the size of that key."""
+    @property
+    def key_cache_mib(self) -> float:
+        """The most memory for derived keys in MiB, of all keys together."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
 @final
 class Params:
+    """A checked, immutable parameter set: the ring, the moduli, the scale, and the security that follows from them.
+
+    `Params.preset(name)` gives one of the sets that `preset_names()` lists. The constructor makes a set from sizes, and chooses primes of
+    these sizes.
+
+    The modulus of a ciphertext is a product of *steps*, each of one or more primes. A ciphertext at *level* l has the modulus of steps 0 to
+    l. A rescale divides by step l and leads to level l - 1, so a level is the number of rescales that are left. The *special primes*
+    lengthen the modulus during key switching only, the step that ends products of ciphertexts and rotations. The *rank* k is the number of
+    polynomials in the mask of a ciphertext: at rank 1 this is CKKS over rings (RLWE), at higher ranks over modules (MLWE). Security grows
+    with degree times rank and falls with the bits of the largest modulus, special primes included.
+
+    Parameters
+    ----------
+    degree : int
+        The ring degree n, a power of two from 2**3 to 2**17. A ciphertext holds n / 2 complex slots or n real coefficients.
+    steps : sequence of int or of sequences of int
+        The bits of the primes of each modulus step, step 0 first. A number is a step of one prime: `[[30, 30], 40, 40]` has levels 0 to 2.
+    log2_scale : float
+        The bits of the scale at the highest level. The scale is the factor that numbers are multiplied by before they are rounded.
+    special : sequence of int, optional
+        The bits of the special primes. Without any there are no evaluation keys, and so no products of ciphertexts and no rotations.
+    rank : int, optional
+        The module rank k, 1 to 64. The default is 1.
+    temporary_rank : int, optional
+        A rank above `rank` at which products and `Needs(power_rotations=True)` switch keys before the result comes back to `rank`. Keys are
+        smaller and products faster at ranks above 1. It needs `temporary`. None, the default, switches keys at `rank` directly.
+    temporary : sequence of int, optional
+        The bits of the primes that lengthen the special modulus at the temporary rank.
+    secret_weight : int, optional
+        The number of coefficients of the secret that are not zero. None, the default, draws each coefficient uniformly from -1, 0, 1.
+    digit_bits : float, optional
+        The most bits of a digit that key switching cuts polynomials into. None, the default, allows as many as the special primes have.
+    insecure : bool, optional
+        True accepts any security, for tests only. Every file made from such a set says so.
+    below_128 : bool, optional
+        True accepts sets of 110 to 128 bits of security, some of which were published.
+    name : str, optional
+        A name for people. The default is "custom".
+    runtime : Runtime, optional
+        How to run: threads, instruction set, key switching. None, the default, is `Runtime()`.
+
+    Raises
+    ------
+    ParamsError
+        Where the sizes do not make a parameter set, or no level can switch keys as the runtime asks.
+    SecurityError
+        Where the set has less than 128 bits of security and neither `insecure` nor `below_128` accepts that.
+
+    Examples
+    --------
+    >>> cl.Params(degree=64, steps=[[30, 30], 40, 40], special=[42, 42], log2_scale=40, insecure=True)
+    Params("custom", degree=64, rank=1, max_level=2, security_bits=0, INSECURE)
+    """
     def __new__(
         cls,
         *,
@@ -64,86 +201,378 @@ class Params:
         below_128: bool = False,
         name: str = "custom",
         segments: Sequence[_Segment] = (),
-        threads: SupportsIndex | None = None,
-        isa: _Isa | None = None,
-        switching: _Switching = "fastest",
-        key_expansion: float | None = None,
-        key_cache_mib: float | None = None,
+        ephemeral_weight: SupportsIndex | None = None,
+        ephemeral_special: SupportsIndex | None = None,
+        runtime: Runtime | None = None,
     ) -> Params: ...
     @staticmethod
-    def preset(
-        name: str,
-        threads: SupportsIndex | None = None,
-        isa: _Isa | None = None,
-        switching: _Switching = "fastest",
-        key_expansion: float | None = None,
-        key_cache_mib: float | None = None,
-    ) -> Params: ...
+    def preset(name: str, runtime: Runtime | None = None) -> Params:
+        """A parameter set by its name.
+
+        Parameters
+        ----------
+        name : str
+            One of the names that `preset_names()` lists.
+        runtime : Runtime, optional
+            How to run. None, the default, is `Runtime()`.
+
+        Returns
+        -------
+        Params
+            The parameter set.
+
+        Raises
+        ------
+        ParamsError
+            Where there is no preset of that name, or no level can switch keys as the runtime asks.
+
+        Examples
+        --------
+        >>> cl.Params.preset("insecure_tiny").max_level
+        4
+        """
     @staticmethod
-    def from_toml(
-        text: str,
-        threads: SupportsIndex | None = None,
-        isa: _Isa | None = None,
-        switching: _Switching = "fastest",
-        key_expansion: float | None = None,
-        key_cache_mib: float | None = None,
-    ) -> Params: ...
+    def from_toml(text: str, runtime: Runtime | None = None) -> Params:
+        """Parameters from TOML text, whose fields are the arguments of the constructor.
+
+        Parameters
+        ----------
+        text : str
+            The text, as `to_toml` gives it. In TOML every step is a list: `steps = [[30, 30], [40]]`.
+        runtime : Runtime, optional
+            How to run. None, the default, is `Runtime()`.
+
+        Returns
+        -------
+        Params
+            The parameter set.
+
+        Raises
+        ------
+        ParamsError
+            Where the text does not specify a parameter set.
+        SecurityError
+            Where the set has less than 128 bits of security and does not accept that.
+
+        Examples
+        --------
+        >>> cl.Params.from_toml(params.to_toml()) == params
+        True
+        """
     @staticmethod
-    def from_file(
-        path: _Path,
-        threads: SupportsIndex | None = None,
-        isa: _Isa | None = None,
-        switching: _Switching = "fastest",
-        key_expansion: float | None = None,
-        key_cache_mib: float | None = None,
-    ) -> Params: ...
+    def from_file(path: _Path, runtime: Runtime | None = None) -> Params:
+        """Parameters from a TOML file, whose fields are the arguments of the constructor.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A text file of at most 1 MiB.
+        runtime : Runtime, optional
+            How to run. None, the default, is `Runtime()`.
+
+        Returns
+        -------
+        Params
+            The parameter set.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be read.
+        ParamsError
+            Where the text does not specify a parameter set.
+        SecurityError
+            Where the set has less than 128 bits of security and does not accept that.
+
+        Examples
+        --------
+        >>> with open("params.toml", "w") as file:
+        ...     size = file.write(params.to_toml())
+        >>> cl.Params.from_file("params.toml") == params
+        True
+        """
     @staticmethod
-    def load(
-        path: _Path,
-        threads: SupportsIndex | None = None,
-        isa: _Isa | None = None,
-        switching: _Switching = "fastest",
-        key_expansion: float | None = None,
-        key_cache_mib: float | None = None,
-    ) -> Params: ...
-    def save(self, path: _Path) -> int: ...
-    def explain(self) -> Explanation: ...
-    def switching_plan(self, level: SupportsIndex | None = None) -> SwitchingPlan: ...
-    def scale(self, level: SupportsIndex | None = None) -> float: ...
+    def load(path: _Path, runtime: Runtime | None = None) -> Params:
+        """Parameters from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        runtime : Runtime, optional
+            How to run. None, the default, is `Runtime()`: a file states what to compute, never how to run.
+
+        Returns
+        -------
+        Params
+            The parameter set.
+
+        Raises
+        ------
+        FileFormatError
+            Where the file does not hold parameters, or is damaged.
+        FileAccessError
+            Where the file cannot be read.
+
+        Examples
+        --------
+        >>> size = params.save("params.clt")
+        >>> cl.Params.load("params.clt") == params
+        True
+        """
+    def save(self, path: _Path) -> int:
+        """Writes the parameters to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+
+        Returns
+        -------
+        int
+            The length of the file in bytes.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be written, or holds a secret key.
+
+        Examples
+        --------
+        >>> size = params.save("params.clt")
+        """
+    def explain(self) -> Explanation:
+        """Moduli, security, sizes and expected precision of this set.
+
+        Returns
+        -------
+        Explanation
+            Print it, or read the figures from its `to_dict()`.
+
+        Examples
+        --------
+        >>> params.explain().to_dict()["max_level"]
+        5
+        """
+    def switching_report(self, level: SupportsIndex | None = None) -> SwitchingReport:
+        """How each level switches keys: method, digits, predicted times, memory.
+
+        Parameters
+        ----------
+        level : int, optional
+            The highest level that the keys serve. None, the default, is `max_level`.
+
+        Returns
+        -------
+        SwitchingReport
+            Print it, or read its `rows`.
+
+        Raises
+        ------
+        ParamsError
+            Where the parameters have no special primes, so that there are no keys to switch with.
+        LevelError
+            Where there is no such level.
+
+        Examples
+        --------
+        >>> [row["level"] for row in params.switching_report(level=2).rows]
+        [0, 1, 2]
+        """
+    def scale(self, level: SupportsIndex | None = None) -> float:
+        """The canonical scale of a level: the scale of fresh ciphertexts there, and of rescaled products from the level above.
+
+        The scale is the factor between the numbers of an array and the integers that are encrypted. All ciphertexts of one level that have
+        its canonical scale can be added.
+
+        Parameters
+        ----------
+        level : int, optional
+            The level. None, the default, is `max_level`.
+
+        Returns
+        -------
+        float
+            The scale.
+
+        Raises
+        ------
+        LevelError
+            Where there is no such level.
+
+        Examples
+        --------
+        >>> params.scale() == 2.0**40
+        True
+        """
     def segment(self, level: SupportsIndex | None = None) -> _Segment: ...
     @property
     def segments(self) -> list[_Segment]: ...
     @property
     def warnings(self) -> list[str]: ...
-    def log2_q(self, level: SupportsIndex | None = None) -> float: ...
-    def to_toml(self) -> str: ...
+    def log2_q(self, level: SupportsIndex | None = None) -> float:
+        """The bits of the ciphertext modulus at a level.
+
+        Parameters
+        ----------
+        level : int, optional
+            The level. None, the default, is `max_level`.
+
+        Returns
+        -------
+        float
+            The binary logarithm of the product of steps 0 to `level`.
+
+        Raises
+        ------
+        LevelError
+            Where there is no such level.
+
+        Examples
+        --------
+        >>> round(params.log2_q(0)), round(params.log2_q(1))
+        (60, 100)
+        """
+    def to_toml(self) -> str:
+        """The specification as TOML text.
+
+        Returns
+        -------
+        str
+            Text that `from_toml` reads.
+
+        Examples
+        --------
+        >>> print(params.to_toml().splitlines()[0])
+        name = "insecure_small"
+        """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the set, for people."""
     @property
-    def degree(self) -> int: ...
+    def degree(self) -> int:
+        """The ring degree n: the number of coefficients of a polynomial."""
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """The module rank k: the number of polynomials in the mask of a ciphertext."""
     @property
-    def temporary_rank(self) -> int | None: ...
-    def at_rank(self, rank: SupportsIndex) -> Params: ...
-    def relative(self, *, degree: SupportsIndex | None = None, rank: SupportsIndex | None = None) -> Params: ...
-    def rlwe(self) -> Params: ...
+    def temporary_rank(self) -> int | None:
+        """The rank at which products switch keys before they come back to `rank`, or None where they switch keys at `rank`."""
+    def at_rank(self, rank: SupportsIndex) -> Params:
+        """Parameters of the same degree, moduli and secret at another rank: those of the ciphertexts that `Ciphertext.to_rank` gives.
+
+        A lower rank is secure for shorter moduli only, so `max_level` of the result may be lower.
+
+        Parameters
+        ----------
+        rank : int
+            The rank, 1 to the rank of this set.
+
+        Returns
+        -------
+        Params
+            Parameters whose `max_level` is the highest level that is secure at this rank.
+
+        Raises
+        ------
+        ParamsError
+            Where the rank is out of range, or no level is secure there.
+
+        Examples
+        --------
+        >>> four = cl.Params.preset("insecure_dpad")
+        >>> four.rank, four.at_rank(2).rank
+        (4, 2)
+        """
+    def relative(self, *, degree: SupportsIndex | None = None, rank: SupportsIndex | None = None) -> Params:
+        """Parameters of the same moduli, scales and secret at another degree and rank.
+
+        Degree times rank must not be larger than here, and the degree at most this degree times the largest power of two in this rank.
+        Ciphertexts get there by `Ciphertext.to_rank`, `to_rlwe` and `to_mlwe`, or are encrypted there by `SecretKey.relative(...)`.
+
+        Parameters
+        ----------
+        degree : int, optional
+            The ring degree. None, the default, keeps the degree.
+        rank : int, optional
+            The rank. None, the default, keeps the rank.
+
+        Returns
+        -------
+        Params
+            Parameters whose `max_level` is the highest level that is secure at this degree and rank.
+
+        Raises
+        ------
+        ParamsError
+            Where no conversion leads to this degree and rank, or no level is secure there.
+
+        Examples
+        --------
+        >>> cl.Params.preset("insecure_dpad").relative(degree=1024, rank=1).degree
+        1024
+        """
+    def rlwe(self) -> Params:
+        """Parameters of the same moduli, scales and secret at rank 1 and the degree of equal dimension: degree times rank.
+
+        These are the parameters of the ciphertexts that `Ciphertext.to_rlwe` gives. Where the rank is not a power of two, the odd factor of
+        the rank stays: rank 6 leads to rank 3 at twice the degree.
+
+        Returns
+        -------
+        Params
+            The parameters there.
+
+        Raises
+        ------
+        ParamsError
+            Where the degree would be above 2**17.
+
+        Examples
+        --------
+        >>> four = cl.Params.preset("insecure_dpad")
+        >>> (four.degree, four.rank), (four.rlwe().degree, four.rlwe().rank)
+        ((256, 4), (1024, 1))
+        """
     @property
-    def slot_count(self) -> int: ...
+    def slot_count(self) -> int:
+        """The number of complex slots of a polynomial: n / 2."""
     @property
-    def max_level(self) -> int: ...
+    def max_level(self) -> int:
+        """The highest level: the number of rescales that a fresh ciphertext allows."""
     @property
-    def security_bits(self) -> float: ...
+    def security_bits(self) -> float:
+        """The estimated security in bits, of all keys that the set has."""
     @property
-    def log2_qp(self) -> float: ...
+    def log2_qp(self) -> float:
+        """The bits of the largest modulus of a key: all steps and the special primes."""
     @property
-    def insecure(self) -> bool: ...
+    def insecure(self) -> bool:
+        """Whether the estimated security is below 128 bits."""
     @property
-    def digest(self) -> str: ...
+    def digest(self) -> str:
+        """A digest of everything that two parties must agree on, as 64 hexadecimal digits. Files carry it."""
     @property
-    def threads(self) -> int: ...
+    def runtime(self) -> Runtime:
+        """How these parameters run: threads, instruction set, key switching, memory for derived keys."""
     @property
-    def switching(self) -> _Switching: ...
+    def primes(self) -> _Primes:
+        """The primes, by what they are for.
+
+        A dict that can be written as JSON. `steps` has one list per level, level 0 first: the modulus at level l is the product of steps 0
+        to l. `special` has the special primes of key switching, `temporary` the primes that lengthen them at the temporary rank,
+        `auxiliary` the primes that the KLSS method computes modulo, which are a part of no modulus. In this order the primes are numbered
+        from 0; seeded masks depend on the number (docs/file-format.md). All primes are congruent to 1 modulo twice the degree. A set that
+        `at_rank`, `relative` or `rlwe` gave has the primes of the set it came from, also those of levels above its own `max_level`.
+        """
+    @property
+    def roots_of_unity(self) -> dict[int, int]:
+        """For each prime the root of unity of its number-theoretic transform.
+
+        A dict from primes to roots, in the order of `primes`. The root psi is a primitive 2n-th root of unity modulo the prime. Files and
+        memory hold polynomials as their values at the odd powers of psi, in bit-reversed order (docs/file-format.md).
+        """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __copy__(self) -> Params: ...
@@ -152,17 +581,125 @@ class Params:
 
 @final
 class Explanation:
-    def to_dict(self) -> dict[str, Any]: ...
+    """What a parameter set means in numbers: security, sizes, expected precision.
+
+    `Params.explain()` makes it; print it, or read the figures from `to_dict()`.
+
+    Examples
+    --------
+    >>> print(params.explain())  # doctest: +ELLIPSIS
+    insecure_small...
+    """
+    def to_dict(self) -> dict[str, Any]:
+        """The figures by name.
+
+        Returns
+        -------
+        dict
+            Names that start with `log2_` or end in `_bits` are in bits, names that end in `_mib` in MiB. The dict can be written as JSON.
+
+        Examples
+        --------
+        >>> figures = params.explain().to_dict()
+        >>> figures["degree"], figures["slot_count"]
+        (1024, 512)
+        """
 
 @final
-class SwitchingPlan:
-    def explain(self) -> str: ...
+class SwitchingReport:
+    """How each level of a parameter set switches keys, with predicted times and memory.
+
+    Key switching is the step that ends every product of ciphertexts, rotation and conjugation; `Runtime` explains its two methods.
+    `Params.switching_report()` makes the report. Print it for a table with a legend, or read its `rows`.
+
+    Examples
+    --------
+    >>> report = params.switching_report()
+    >>> report.rows[-1]["level"], report.rows[-1]["method"]
+    (5, 'hybrid')
+    """
+    def explain(self) -> str:
+        """The report as text: a table with one line per level, its legend, the memory limits, and where the predicted times come from.
+
+        Returns
+        -------
+        str
+            What `print(report)` prints.
+
+        Examples
+        --------
+        >>> "special primes of the switch" in params.switching_report().explain()
+        True
+        """
     @property
-    def rows(self) -> list[dict[str, Any]]: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict per level, lowest level first.
+
+        The keys: `level`; `method`, "hybrid" or "klss"; `as_made`, whether the key is used as it is stored in its file; `r`, the number of
+        special primes; `digits`, the number of digits that a polynomial is cut into; `log2_digit`, the bits of the longest digit;
+        `milliseconds`, the predicted time with one thread; `read_bytes`, the bytes of key that one switch reads; `derived_bytes`, the bytes
+        derived from one key for this level. For the KLSS method also `r_tilde`, the primes per key digit; `key_digits`, the number of
+        digits that the key is cut into; `auxiliary`, the number of auxiliary primes that the products are computed modulo. They are None
+        for the hybrid method.
+        """
+    def to_dict(self) -> dict[str, Any]:
+        """All figures by name.
+
+        Returns
+        -------
+        dict
+            `rows` as above; names that end in `_bytes` are in bytes. `origin` says where the machine model behind the predicted times comes
+            from: "built-in", or "measured" by `tune`. `refused` lists the levels that cannot switch with the method that the runtime
+            fixes, each with the reason. `temporary` is the report of the temporary rank, where the parameters have one.
+
+        Examples
+        --------
+        >>> params.switching_report().to_dict()["key_level"]
+        5
+        """
 
 @final
 class Needs:
+    """The evaluation keys that a computation needs.
+
+    `SecretKey.evaluation_keys(needs)` makes exactly these keys. `trace` finds out the needs of a function, and `PolynomialPlan.needs`
+    states those of a polynomial. `a | b` needs what a or b needs.
+
+    Parameters
+    ----------
+    relinearise : bool, optional
+        Whether ciphertexts are multiplied with each other. The default is False.
+    rotations : sequence of int, optional
+        The steps of the rotations; positive steps rotate to the left, and 0 needs no key. There are none by default.
+    conjugate : bool, optional
+        Whether ciphertexts are conjugated. The default is False.
+    level : int, optional
+        The highest level of the ciphertexts that the keys serve. None, the default, is the highest level of the parameters. A lower level
+        makes keys smaller and faster.
+    power_rotations : bool, optional
+        Whether there are keys of the rotations by powers of two, of which every rotation is made. These keys live at the temporary rank,
+        which the parameters must have. The default is False.
+    ranks : sequence of int, optional
+        The ranks that the rank of ciphertexts is reduced to, one after the other, highest first, as in `[2, 1]`; each is at most half of
+        the one before. Everything else that is needed is needed at each of these ranks too. `Needs(..., ranks=...) | Needs(...)` needs the
+        second part at the parameters' own rank only.
+    single_steps : bool, optional
+        Allows ranks that are more than half of the one before. Keys of many such steps are a possible weakness, so that True is your word
+        that there are few of them. The default is False.
+    to_rlwe : bool, optional
+        Whether ciphertexts are converted to rank 1 at a higher degree, from the parameters' own rank and from each of `ranks`. Everything
+        else that is needed is needed there too. The default is False.
+
+    Raises
+    ------
+    DataError
+        Where levels, steps or ranks are out of range. Whether the parameters have the ranks is checked when keys are made.
+
+    Examples
+    --------
+    >>> cl.Needs(relinearise=True) | cl.Needs(rotations=[1], level=3)
+    Needs(relinearise: top, rotate 1: level 3)
+    """
     def __new__(
         cls,
         relinearise: bool = False,
@@ -176,18 +713,39 @@ class Needs:
         to_rlwe: bool = False,
     ) -> Needs: ...
     @property
-    def relinearise(self) -> bool: ...
+    def relinearise(self) -> bool:
+        """Whether a relinearisation key is needed."""
     @property
-    def conjugate(self) -> bool: ...
+    def conjugate(self) -> bool:
+        """Whether a conjugation key is needed."""
     @property
-    def rotations(self) -> list[int]: ...
+    def rotations(self) -> list[int]:
+        """The rotation steps that need a key, ascending."""
     @property
-    def power_rotations(self) -> bool: ...
+    def power_rotations(self) -> bool:
+        """Whether keys of rotations by powers of two at the temporary rank are needed."""
     @property
-    def ranks(self) -> list[int]: ...
+    def ranks(self) -> list[int]:
+        """The ranks that are reduced to, highest first."""
     @property
-    def to_rlwe(self) -> bool: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_rlwe(self) -> bool:
+        """Whether ciphertexts are converted to rank 1 at a higher degree."""
+    def to_dict(self) -> dict[str, Any]:
+        """The highest level that each key is needed at.
+
+        Returns
+        -------
+        dict
+            `{"relinearise": level, "conjugate": level, "rotations": {steps: level}}`, where the level None is the highest of the
+            parameters. Keys that are not needed are left out. Where they are needed also `"power_rotations": level`; `"ranks": {rank:
+            level}`; `"routes"`, a list of ranks and conversions with what is needed at each; and `"relatives": {(degree, rank): ...}`, the
+            needs at other degrees and ranks.
+
+        Examples
+        --------
+        >>> cl.Needs(relinearise=True, rotations=[1], level=3).to_dict()
+        {'relinearise': 3, 'rotations': {1: 3}}
+        """
     def __or__(self, other: Needs, /) -> Needs: ...
     def __ror__(self, other: Needs, /) -> Needs: ...
     def __bool__(self) -> bool: ...
@@ -199,8 +757,39 @@ class Needs:
 
 @final
 class SecretKey:
+    """The key of the owner of the data: it encrypts, decrypts, and makes the other keys.
+
+    `SecretKey.generate(params)` makes one. It is never printed, and `pickle` and `copy` refuse it; only `save` writes it to a file.
+
+    Examples
+    --------
+    >>> key = cl.SecretKey.generate(params)
+    >>> key.decrypt(key.encrypt([1.0, 2.0])).round(4)
+    array([1., 2.])
+    """
     @staticmethod
-    def generate(params: Params) -> SecretKey: ...
+    def generate(params: Params) -> SecretKey:
+        """A fresh secret key from the randomness of the operating system.
+
+        Parameters
+        ----------
+        params : Params
+            The parameters.
+
+        Returns
+        -------
+        SecretKey
+            The key.
+
+        Raises
+        ------
+        RandomError
+            Where the operating system gives no randomness.
+
+        Examples
+        --------
+        >>> key = cl.SecretKey.generate(params)
+        """
     def encrypt(
         self,
         array: ArrayLike,
@@ -208,26 +797,274 @@ class SecretKey:
         level: SupportsIndex | None = None,
         scale: float | None = None,
         progress: _Progress = None,
-    ) -> Ciphertext: ...
+    ) -> Ciphertext:
+        """Encrypts an array; the ciphertext has its shape.
+
+        Parameters
+        ----------
+        array : array_like
+            Numbers of any numeric type and memory layout, at most two axes.
+        encoding : {"slots", "coefficients"}, optional
+            How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
+            rotations. "coefficients" holds n real numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
+            coefficients for real matrices and slots for everything else.
+        level : int, optional
+            The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
+            None, the default, is `params.max_level`.
+        scale : float, optional
+            The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+
+        Returns
+        -------
+        Ciphertext
+            The encrypted array, without evaluation keys.
+
+        Raises
+        ------
+        DataError
+            Where numbers are NaN, infinite or too large, there are none, or there are more than two axes.
+        TypeError
+            Where the entries are no numbers.
+        ShapeError
+            For complex numbers in coefficients.
+        LevelError
+            Where there is no such level.
+        ScaleError
+            Where the scale is not positive, or leaves the level no room.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> secret_key.encrypt(np.zeros((3, 4))).encoding
+        'coefficients'
+        """
     # float64, or complex128 where the data was complex: which one is not known before, so callers need not check.
-    def decrypt(self, ciphertext: Ciphertext, progress: _Progress = None) -> NDArray[Any]: ...
-    def decrypt_to_share(self, ciphertext: Ciphertext, flood_bits: SupportsIndex, progress: _Progress = None) -> NDArray[Any]: ...
-    def public_key(self) -> PublicKey: ...
-    def evaluation_keys(self, needs: Needs, progress: _Progress = None) -> EvaluationKeys: ...
-    def relative(self, params: Params) -> SecretKey: ...
-    def save(self, path: _Path, overwrite: bool = False) -> int: ...
+    def decrypt(self, ciphertext: Ciphertext, progress: _Progress = None) -> NDArray[Any]:
+        """Decrypts a ciphertext to an array, for the owner of the key alone.
+
+        The result has a small error, and the error depends on the secret. To show the numbers to others, use `decrypt_to_share`.
+
+        Parameters
+        ----------
+        ciphertext : Ciphertext
+            A ciphertext under this secret, at any degree and rank that the parameters lead to.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+
+        Returns
+        -------
+        numpy.ndarray
+            The numbers, of the shape of the ciphertext: float64, or complex128 where the encrypted numbers were complex.
+
+        Raises
+        ------
+        WrongParamsError
+            Where the ciphertext has other parameters.
+        WrongSecretError
+            Where the ciphertext belongs to another secret.
+        DataError
+            Where the numbers have visibly outgrown the modulus.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> secret_key.decrypt(ct + 1).round(4)
+        array([2., 3., 4.])
+        """
+    def decrypt_to_share(self, ciphertext: Ciphertext, flood_bits: SupportsIndex, progress: _Progress = None) -> NDArray[Any]:
+        """Decrypts a ciphertext with noise on top, for results that others will see.
+
+        The error of a decryption depends on the secret, so publishing exact decryptions leaks it. Here noise, uniform in [-2**(flood_bits -
+        1), 2**(flood_bits - 1)), is added to each scaled coefficient. Where the noise has lambda bits more than the error of the
+        computation, the result is within a statistical distance of 2**-lambda of one that does not depend on that error.
+
+        Parameters
+        ----------
+        ciphertext : Ciphertext
+            A ciphertext under this secret.
+        flood_bits : int
+            The bits of noise, 1 to 62. `Ciphertext.flood_bits` computes them from a bound on the error.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+
+        Returns
+        -------
+        numpy.ndarray
+            The numbers, of the shape of the ciphertext.
+
+        Raises
+        ------
+        WrongParamsError
+            Where the ciphertext has other parameters.
+        WrongSecretError
+            Where the ciphertext belongs to another secret.
+        DataError
+            Where `flood_bits` is out of range, or the numbers have visibly outgrown the modulus.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> secret_key.decrypt_to_share(ct, flood_bits=20).round(3)
+        array([1., 2., 3.])
+        """
+    def public_key(self) -> PublicKey:
+        """A public key: whoever has it can encrypt for this secret key, at any level.
+
+        Returns
+        -------
+        PublicKey
+            A fresh public key.
+
+        Raises
+        ------
+        RandomError
+            Where the operating system gives no randomness.
+
+        Examples
+        --------
+        >>> secret_key.public_key().key_id == secret_key.key_id
+        True
+        """
+    def evaluation_keys(self, needs: Needs, progress: _Progress = None) -> EvaluationKeys:
+        """The evaluation keys of a computation: exactly those that `needs` states.
+
+        Parameters
+        ----------
+        needs : Needs
+            What the computation does: products, rotations, conjugation, changes of rank. `trace` finds it out for a function.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (keys done, keys in all) and may return False to stop.
+
+        Returns
+        -------
+        EvaluationKeys
+            The keys; they may be given to whoever computes.
+
+        Raises
+        ------
+        ParamsError
+            Where the parameters have no special primes, no temporary rank for `power_rotations`, or not the ranks that are asked for.
+        LevelError
+            Where the level that is asked for does not exist.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> secret_key.evaluation_keys(cl.Needs(rotations=[1, 2])).rotations
+        [1, 2]
+        """
+    def relative(self, params: Params) -> SecretKey:
+        """The same secret at another degree and rank, to encrypt there.
+
+        To decrypt it is not needed: `decrypt` takes ciphertexts of every degree and rank that these parameters lead to.
+
+        Parameters
+        ----------
+        params : Params
+            What `params.relative(...)`, `params.at_rank(...)` or `params.rlwe()` gave.
+
+        Returns
+        -------
+        SecretKey
+            The same secret there.
+
+        Raises
+        ------
+        WrongParamsError
+            Where these are not parameters that this key's parameters lead to, or degree times rank is larger.
+
+        Examples
+        --------
+        >>> four = cl.Params.preset("insecure_dpad")
+        >>> key = cl.SecretKey.generate(four)
+        >>> key.decrypt(key.relative(four.rlwe()).encrypt([1.0, 2.0])).round(4)
+        array([1., 2.])
+        """
+    def save(self, path: _Path, overwrite: bool = False) -> int:
+        """Writes the secret key to a file that only its owner may read.
+
+        The file is not encrypted: whoever can read it can decrypt.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. If it exists it is replaced as a whole or not at all.
+        overwrite : bool, optional
+            Whether a secret key in that file may be replaced. The default is False.
+
+        Returns
+        -------
+        int
+            The length of the file in bytes.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be written, or holds a secret key and `overwrite` is False.
+
+        Examples
+        --------
+        >>> size = secret_key.save("secret.clt")
+        """
     @staticmethod
-    def load(path: _Path, params: Params) -> SecretKey: ...
+    def load(path: _Path, params: Params) -> SecretKey:
+        """A secret key from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        params : Params
+            The parameters it was made with.
+
+        Returns
+        -------
+        SecretKey
+            The key.
+
+        Raises
+        ------
+        FileFormatError
+            Where the file does not hold a secret key, or is damaged.
+        FileAccessError
+            Where the file cannot be read.
+        WrongParamsError
+            Where the file was made with other parameters.
+
+        Examples
+        --------
+        >>> size = secret_key.save("secret.clt")
+        >>> cl.SecretKey.load("secret.clt", params).key_id == secret_key.key_id
+        True
+        """
     @property
-    def params(self) -> Params: ...
+    def params(self) -> Params:
+        """The parameters."""
     @property
-    def key_id(self) -> str: ...
+    def key_id(self) -> str:
+        """The public name of the secret, 32 hexadecimal digits. Ciphertexts and keys carry it; messages show the first 12 digits."""
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any: ...
     def __copy__(self) -> Any: ...
     def __deepcopy__(self, memo: Any) -> Any: ...
 
 @final
 class PublicKey:
+    """A public key: it encrypts for the owner of a secret key and cannot decrypt.
+
+    `SecretKey.public_key()` makes it. It may be given to anyone.
+
+    Examples
+    --------
+    >>> public_key = secret_key.public_key()
+    >>> secret_key.decrypt(public_key.encrypt([1.0, 2.0])).round(4)
+    array([1., 2.])
+    """
     def encrypt(
         self,
         array: ArrayLike,
@@ -235,54 +1072,311 @@ class PublicKey:
         level: SupportsIndex | None = None,
         scale: float | None = None,
         progress: _Progress = None,
-    ) -> Ciphertext: ...
-    def save(self, path: _Path) -> int: ...
+    ) -> Ciphertext:
+        """Encrypts an array, as `SecretKey.encrypt` does, with more noise and at twice the file size.
+
+        Parameters
+        ----------
+        array : array_like
+            Numbers of any numeric type and memory layout, at most two axes.
+        encoding : {"slots", "coefficients"}, optional
+            How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
+            rotations. "coefficients" holds n real numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
+            coefficients for real matrices and slots for everything else.
+        level : int, optional
+            The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
+            None, the default, is `params.max_level`.
+        scale : float, optional
+            The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+
+        Returns
+        -------
+        Ciphertext
+            The encrypted array, without evaluation keys.
+
+        Raises
+        ------
+        DataError
+            Where numbers are NaN, infinite or too large, there are none, or there are more than two axes.
+        TypeError
+            Where the entries are no numbers.
+        ShapeError
+            For complex numbers in coefficients.
+        LevelError
+            Where there is no such level.
+        ScaleError
+            Where the scale is not positive, or leaves the level no room.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> secret_key.public_key().encrypt([1.0, 2.0]).shape
+        (2,)
+        """
+    def save(self, path: _Path) -> int:
+        """Writes the public key to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+
+        Returns
+        -------
+        int
+            The length of the file in bytes.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be written, or holds a secret key.
+
+        Examples
+        --------
+        >>> size = secret_key.public_key().save("public.clt")
+        """
     @staticmethod
-    def load(path: _Path, params: Params) -> PublicKey: ...
-    def to_bytes(self) -> NDArray[np.uint8]: ...
+    def load(path: _Path, params: Params) -> PublicKey:
+        """A public key from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        params : Params
+            The parameters it was made with.
+
+        Returns
+        -------
+        PublicKey
+            The key.
+
+        Raises
+        ------
+        FileFormatError
+            Where the file does not hold a public key, or is damaged.
+        FileAccessError
+            Where the file cannot be read.
+        WrongParamsError
+            Where the file was made with other parameters.
+
+        Examples
+        --------
+        >>> size = secret_key.public_key().save("public.clt")
+        >>> public_key = cl.PublicKey.load("public.clt", params)
+        """
+    def to_bytes(self) -> NDArray[np.uint8]:
+        """The bytes that `save` would write.
+
+        Returns
+        -------
+        numpy.ndarray of uint8
+            The bytes, read-only; `from_bytes` reads them.
+
+        Examples
+        --------
+        >>> again = cl.from_bytes(secret_key.public_key().to_bytes(), params)
+        """
     @property
-    def params(self) -> Params: ...
+    def params(self) -> Params:
+        """The parameters."""
     @property
-    def key_id(self) -> str: ...
+    def key_id(self) -> str:
+        """The public name of the secret it encrypts for, 32 hexadecimal digits."""
     def __copy__(self) -> PublicKey: ...
     def __deepcopy__(self, memo: Any) -> PublicKey: ...
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]: ...
 
 @final
 class EvaluationKeys:
+    """Evaluation keys: they let anyone compute on ciphertexts, and decrypt nothing.
+
+    `SecretKey.evaluation_keys(needs)` makes them. A relinearisation key serves products of ciphertexts, a rotation key one rotation, and so
+    on; each serves ciphertexts up to a level. `Ciphertext.with_keys(keys)` attaches them to a ciphertext, whose results inherit them.
+
+    A file stores each key once. Faster key switching needs other representations of a key at some levels, which are derived from the stored
+    key on first use and kept in memory (`Runtime`).
+
+    Examples
+    --------
+    >>> keys = secret_key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1]))
+    >>> x = secret_key.encrypt([1.0, 2.0]).with_keys(keys)
+    >>> secret_key.decrypt((x * x).rescale().rotate(1)).round(4)
+    array([4., 1.])
+    """
     @property
-    def rotations(self) -> list[int]: ...
+    def rotations(self) -> list[int]:
+        """The rotation steps that there are keys for, ascending, in (-slot_count / 2, slot_count / 2]."""
     @property
-    def has_relinearisation(self) -> bool: ...
+    def has_relinearisation(self) -> bool:
+        """Whether ciphertexts can be multiplied."""
     @property
-    def has_conjugation(self) -> bool: ...
+    def has_conjugation(self) -> bool:
+        """Whether ciphertexts can be conjugated."""
     @property
-    def has_power_rotations(self) -> bool: ...
+    def has_power_rotations(self) -> bool:
+        """Whether ciphertexts can be rotated by any step, made of rotations by powers of two at the temporary rank."""
     @property
-    def ranks(self) -> list[int]: ...
+    def ranks(self) -> list[int]:
+        """The ranks that the rank of `params` can be reduced to directly, highest first."""
     @property
-    def shapes(self) -> list[tuple[int, int]]: ...
+    def shapes(self) -> list[tuple[int, int]]:
+        """The degree and rank of all ciphertexts that there are keys for, those of `params` first."""
     @property
-    def nbytes(self) -> int: ...
+    def nbytes(self) -> int:
+        """The size of the stored keys in memory in bytes, without what is derived from them."""
     @property
-    def derived_bytes(self) -> int: ...
-    def prepare(self, levels: Sequence[SupportsIndex] | None = None, progress: _Progress = None) -> int: ...
-    def drop_derived(self) -> None: ...
+    def derived_bytes(self) -> int:
+        """The size in bytes of what is derived from these keys at present."""
+    def prepare(self, levels: Sequence[SupportsIndex] | None = None, progress: _Progress = None) -> int:
+        """Derives now what first uses would derive, so that the first product or rotation is as fast as later ones.
+
+        What does not fit into `Runtime.key_cache_mib` is left out; the stored key is used in its place.
+
+        Parameters
+        ----------
+        levels : sequence of int, optional
+            The levels of the ciphertexts to prepare for. None, the default, prepares for all levels. Levels that a key does not serve are
+            skipped.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (derivations done, derivations in all) and may return False to stop.
+
+        Returns
+        -------
+        int
+            `derived_bytes` afterwards.
+
+        Raises
+        ------
+        LevelError
+            Where there is no such level.
+        CancelledError
+            Where the progress function returned False; what was derived by then is kept.
+
+        Examples
+        --------
+        >>> keys.prepare() == keys.derived_bytes
+        True
+        """
+    def drop_derived(self) -> None:
+        """Frees the memory of what is derived; it is derived again when needed.
+
+        Examples
+        --------
+        >>> keys.drop_derived()
+        >>> keys.derived_bytes
+        0
+        """
     @property
-    def params(self) -> Params: ...
+    def params(self) -> Params:
+        """The parameters."""
     @property
-    def key_id(self) -> str: ...
-    def save(self, path: _Path) -> int: ...
+    def key_id(self) -> str:
+        """The public name of the secret that they belong to, 32 hexadecimal digits."""
+    def save(self, path: _Path) -> int:
+        """Writes the keys to a file; what is derived from them is not written.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+
+        Returns
+        -------
+        int
+            The length of the file in bytes.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be written, or holds a secret key.
+
+        Examples
+        --------
+        >>> size = keys.save("keys.clt")
+        """
     @staticmethod
-    def load(path: _Path, params: Params) -> EvaluationKeys: ...
-    def to_bytes(self) -> NDArray[np.uint8]: ...
+    def load(path: _Path, params: Params) -> EvaluationKeys:
+        """Evaluation keys from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        params : Params
+            The parameters they were made with.
+
+        Returns
+        -------
+        EvaluationKeys
+            The keys.
+
+        Raises
+        ------
+        FileFormatError
+            Where the file does not hold evaluation keys, or is damaged.
+        FileAccessError
+            Where the file cannot be read.
+        WrongParamsError
+            Where the file was made with other parameters.
+
+        Examples
+        --------
+        >>> size = keys.save("keys.clt")
+        >>> cl.EvaluationKeys.load("keys.clt", params).rotations
+        [1]
+        """
+    def to_bytes(self) -> NDArray[np.uint8]:
+        """The bytes that `save` would write.
+
+        Returns
+        -------
+        numpy.ndarray of uint8
+            The bytes, read-only; `from_bytes` reads them.
+
+        Examples
+        --------
+        >>> again = cl.from_bytes(keys.to_bytes(), params)
+        """
     def __copy__(self) -> EvaluationKeys: ...
     def __deepcopy__(self, memo: Any) -> EvaluationKeys: ...
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]: ...
 
 @final
 class Ciphertext:
+    """An encrypted array of numbers, with NumPy's operators.
+
+    `SecretKey.encrypt` and `PublicKey.encrypt` make ciphertexts; `SecretKey.decrypt` gives the numbers back. Ciphertexts are immutable:
+    operations give new ones and keep the shape.
+
+    An array is encrypted in one of two encodings. In *slots*, `+`, `-` and `*` work element by element, and rows can be rotated. In
+    *coefficients*, a polynomial holds twice as many numbers, for sums, products with plain numbers, and products with a plain matrix.
+
+    The numbers are multiplied by a *scale* and rounded before they are encrypted. A product of two ciphertexts, or of a ciphertext and
+    plain numbers that are no integers, has the product of both scales. `rescale()` divides it by a step of the modulus, which restores the
+    scale and lowers the *level* by one; the level is the number of rescales that are left. Products are not rescaled until `rescale()` is
+    called, so that sums of products need one rescale only; a product with an integer needs none.
+
+    Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext of equal shape, an array that broadcasts to the shape,
+    or a number; `-ct`; `ct ** 2`; `ct / x` for plain x; `W @ ct` for a plain matrix W. Pandas objects count as the arrays of their values.
+
+    Products of ciphertexts, rotations and conjugation use evaluation keys. `ct.with_keys(keys)` attaches them, and results inherit them.
+
+    Comparing a ciphertext, converting it to numbers and iterating over it raise `TypeError`: only the owner of the secret key can read it.
+
+    Examples
+    --------
+    >>> x = secret_key.encrypt([1.0, 2.0, 3.0]).with_keys(keys)
+    >>> y = (x * x).rescale() + 0.5
+    >>> secret_key.decrypt(y).round(4)
+    array([1.5, 4.5, 9.5])
+    """
+
     __array_ufunc__: ClassVar[None]
+    __pandas_priority__: ClassVar[int]
     __hash__: ClassVar[None]  # type: ignore[assignment]
     def __add__(self, other: Ciphertext | ArrayLike, /) -> Ciphertext: ...
     def __radd__(self, other: ArrayLike, /) -> Ciphertext: ...
@@ -295,48 +1389,467 @@ class Ciphertext:
     def __neg__(self) -> Ciphertext: ...
     def __pos__(self) -> Ciphertext: ...
     def __rmatmul__(self, other: ArrayLike, /) -> Ciphertext: ...
-    def matmul(self, weights: ArrayLike, weight_scale: float | None = None, progress: _Progress = None) -> Ciphertext: ...
-    def multiply(self, other: Ciphertext, rescale: bool = True) -> Ciphertext: ...
-    def rescale(self) -> Ciphertext: ...
-    def drop_to_level(self, level: SupportsIndex) -> Ciphertext: ...
-    def flood_bits(self, error_bound: float, queries: SupportsIndex = 1, statistical_bits: SupportsIndex = 40) -> int: ...
-    def rotate(self, steps: SupportsIndex) -> Ciphertext: ...
-    def rotate_many(self, steps: Sequence[SupportsIndex]) -> list[Ciphertext]: ...
-    def conj(self) -> Ciphertext: ...
-    def to_rank(self, rank: SupportsIndex) -> Ciphertext: ...
-    def to_rlwe(self) -> Ciphertext: ...
-    def to_mlwe(self, rank: SupportsIndex) -> Ciphertext: ...
-    def with_keys(self, keys: EvaluationKeys | None) -> Ciphertext: ...
+    def matmul(self, weights: ArrayLike, weight_scale: float | None = None, progress: _Progress = None) -> Ciphertext:
+        """The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.
+
+        The shapes are (rows, inner) and (inner, columns). The product is not rescaled.
+
+        Parameters
+        ----------
+        weights : array_like
+            The plain matrix W: real numbers of any numeric type and memory layout.
+        weight_scale : float, optional
+            The factor that weights are multiplied by before they are rounded to integers of at most 51 bits. None, the default, takes the
+            factor that gives the rescaled product the canonical scale of its level. 1.0 suits a matrix of integers: the product needs no
+            rescale then.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
+
+        Returns
+        -------
+        Ciphertext
+            The product, of shape (rows, columns).
+
+        Raises
+        ------
+        ShapeError
+            Where the shapes do not fit.
+        DataError
+            Where weights are NaN, infinite or too large, or there are none.
+        LevelError
+            At level 0, where the product could not be rescaled.
+        ScaleError
+            Where `weight_scale` is not positive or leaves the product no room.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> X = secret_key.encrypt([[1.0, 2.0], [3.0, 4.0]])
+        >>> secret_key.decrypt(X.matmul([[0, 1], [1, 0]], weight_scale=1.0)).round(4)
+        array([[3., 4.],
+               [1., 2.]])
+        """
+    def multiply(self, other: Ciphertext, rescale: bool = True) -> Ciphertext:
+        """The product of two ciphertexts, element by element, rescaled in the same step.
+
+        Faster and less noisy than `(ct * other).rescale()`: relinearisation, the key switch that ends the product, and the rescale share
+        one division.
+
+        Parameters
+        ----------
+        other : Ciphertext
+            A ciphertext of equal shape, in slots as this one.
+        rescale : bool, optional
+            False leaves the product at its level, as `ct * other` does. The default is True.
+
+        Returns
+        -------
+        Ciphertext
+            The product.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they have no relinearisation key.
+        ShapeError
+            Where shapes or encodings do not fit.
+        LevelError
+            At level 0, where the product cannot be rescaled.
+        ScaleError
+            Where the scale of the product leaves its level no room.
+        WrongParamsError
+            Where the other ciphertext has other parameters.
+        WrongSecretError
+            Where the other ciphertext belongs to another secret.
+
+        Examples
+        --------
+        >>> secret_key.decrypt(ct.multiply(ct)).round(4)
+        array([1., 4., 9.])
+        """
+    def rescale(self) -> Ciphertext:
+        """Divides the encrypted numbers' scale by the last step of the modulus and drops that step: one level less.
+
+        The numbers stay. After a product this restores the canonical scale of the new level.
+
+        Returns
+        -------
+        Ciphertext
+            The same numbers, one level lower.
+
+        Raises
+        ------
+        LevelError
+            At level 0, where no step is left to divide by.
+        ScaleError
+            Where the scale would fall below 1, so that nothing of the numbers were left.
+
+        Examples
+        --------
+        >>> product = ct * ct
+        >>> product.level, product.rescale().level
+        (5, 4)
+        """
+    def drop_to_level(self, level: SupportsIndex) -> Ciphertext:
+        """The same numbers at a lower level: smaller and faster.
+
+        Parameters
+        ----------
+        level : int
+            The level, at most the present one.
+
+        Returns
+        -------
+        Ciphertext
+            The same numbers at that level, with its canonical scale where the ciphertext had the canonical scale before.
+
+        Raises
+        ------
+        LevelError
+            For a higher level, or where there is no such level.
+        ScaleError
+            Where the scale leaves that level no room.
+
+        Examples
+        --------
+        >>> ct.drop_to_level(2).level
+        2
+        """
+    def flood_bits(self, error_bound: float, queries: SupportsIndex = 1, statistical_bits: SupportsIndex = 40) -> int:
+        """The `flood_bits` for `SecretKey.decrypt_to_share`, from a bound on the error of these numbers.
+
+        Shared decryptions of CKKS reveal their errors, which depend on the secret. With this many bits of noise on top, `queries` shared
+        decryptions of this shape reveal their errors with a statistical distance of at most 2**-statistical_bits in all. The shared numbers
+        are right to about 2**(flood_bits - 1) / scale.
+
+        Parameters
+        ----------
+        error_bound : float
+            Your bound on the error of these numbers, in their own units.
+        queries : int, optional
+            How many decryptions will be shared. The default is 1.
+        statistical_bits : int, optional
+            The negative binary logarithm of the statistical distance. The default is 40.
+
+        Returns
+        -------
+        int
+            The bits of noise.
+
+        Raises
+        ------
+        DataError
+            Where the bound is not positive, there are no queries, or the modulus has no room for that much noise.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([1.0, 2.0], scale=2.0**80)
+        >>> bits = x.flood_bits(1e-15, statistical_bits=20)
+        >>> secret_key.decrypt_to_share(x, bits).round(4)
+        array([1., 2.])
+        """
+    def rotate(self, steps: SupportsIndex) -> Ciphertext:
+        """Every row rotated to the left, as `numpy.roll(row, -steps)`.
+
+        A row is rotated within its length rounded up to a power of two; the entries beyond its length are zeros. Where there is no key for
+        these steps, rotations by powers of two that there are keys for are used in turn.
+
+        Parameters
+        ----------
+        steps : int
+            How far; negative numbers rotate to the right.
+
+        Returns
+        -------
+        Ciphertext
+            The rotated rows.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they have none for this rotation.
+        ShapeError
+            Unless the array is encoded in slots, and where rows are longer than `params.slot_count`.
+        DataError
+            For steps beyond 62 bits.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([1.0, 2.0, 3.0, 4.0]).with_keys(keys)
+        >>> secret_key.decrypt(x.rotate(1)).round(4)
+        array([2., 3., 4., 1.])
+        """
+    def rotate_many(self, steps: Sequence[SupportsIndex]) -> list[Ciphertext]:
+        """Several rotations of one ciphertext, faster than one by one.
+
+        They share the first half of their work: cutting the ciphertext into digits.
+
+        Parameters
+        ----------
+        steps : sequence of int
+            How far, one entry per rotation.
+
+        Returns
+        -------
+        list of Ciphertext
+            The rotated ciphertexts, in the order of `steps`.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they have none for one of the rotations.
+        ShapeError
+            Unless the array is encoded in slots, and where rows are longer than `params.slot_count`.
+        DataError
+            For steps beyond 62 bits.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([1.0, 2.0, 3.0, 4.0]).with_keys(keys)
+        >>> [secret_key.decrypt(y).round(4).tolist() for y in x.rotate_many([0, 1])]
+        [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 1.0]]
+        """
+    def conj(self) -> Ciphertext:
+        """The complex conjugate of every entry.
+
+        Returns
+        -------
+        Ciphertext
+            The conjugates.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they have none for conjugation.
+        ShapeError
+            Unless the array is encoded in slots.
+
+        Examples
+        --------
+        >>> z = secret_key.encrypt([1 + 2j, 3 - 4j]).with_keys(keys)
+        >>> bool(np.allclose(secret_key.decrypt(z.conj()), [1 - 2j, 3 + 4j]))
+        True
+        """
+    def to_rank(self, rank: SupportsIndex) -> Ciphertext:
+        """The same numbers at another rank of the same degree.
+
+        A lower rank is reached by a key switch with the keys of `Needs(ranks=[...])`. Ciphertexts there are smaller and faster, and secure
+        at lower levels only: `params.at_rank(rank).max_level`. A higher rank, up to the rank of the keys' parameters, needs no key: the
+        mask is extended by zeros.
+
+        Parameters
+        ----------
+        rank : int
+            The rank.
+
+        Returns
+        -------
+        Ciphertext
+            The same numbers at that rank.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they have none for this reduction.
+        LevelError
+            Above the levels that are secure at that rank.
+        ParamsError
+            Where the parameters do not have that rank.
+
+        Examples
+        --------
+        >>> four = cl.Params.preset("insecure_dpad")
+        >>> key = cl.SecretKey.generate(four)
+        >>> x = key.encrypt([1.0, 2.0]).with_keys(key.evaluation_keys(cl.Needs(ranks=[2])))
+        >>> x.drop_to_level(four.at_rank(2).max_level).to_rank(2).rank
+        2
+        """
+    def to_rlwe(self) -> Ciphertext:
+        """The same numbers at rank 1 and the degree of equal dimension: degree times rank.
+
+        It needs the keys of `Needs(to_rlwe=True)`. Numbers, level and scale stay. The result has the parameters `params.rlwe()`; where the
+        rank is not a power of two, the odd factor of the rank stays.
+
+        Returns
+        -------
+        Ciphertext
+            The same numbers in a larger ring.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they have none for this conversion.
+        ShapeError
+            Unless the array is encoded in slots, where rows are longer than `params.slot_count`, and for odd ranks above 1.
+
+        Examples
+        --------
+        >>> four = cl.Params.preset("insecure_dpad")
+        >>> key = cl.SecretKey.generate(four)
+        >>> x = key.encrypt([1.0, 2.0]).with_keys(key.evaluation_keys(cl.Needs(to_rlwe=True)))
+        >>> (x.degree, x.rank), (x.to_rlwe().degree, x.to_rlwe().rank)
+        ((256, 4), (1024, 1))
+        """
+    def to_mlwe(self, rank: SupportsIndex) -> Ciphertext:
+        """The same numbers at a higher rank and the degree of equal dimension: the reverse of `to_rlwe`.
+
+        It rearranges the coefficients of the polynomials, so it needs no key.
+
+        Parameters
+        ----------
+        rank : int
+            The rank: the present one times a power of two.
+
+        Returns
+        -------
+        Ciphertext
+            The same numbers in a smaller ring.
+
+        Raises
+        ------
+        ShapeError
+            Unless the array is encoded in slots and its rows fit the slots of the lower degree, and for other ranks.
+
+        Examples
+        --------
+        >>> four = cl.Params.preset("insecure_dpad")
+        >>> x = cl.SecretKey.generate(four).relative(four.rlwe()).encrypt([1.0, 2.0])
+        >>> (x.degree, x.rank), (x.to_mlwe(4).degree, x.to_mlwe(4).rank)
+        ((1024, 1), (256, 4))
+        """
+    def with_keys(self, keys: EvaluationKeys | None) -> Ciphertext:
+        """The same ciphertext with evaluation keys attached, which results inherit.
+
+        Where both operands of an operator carry keys, the keys of the left one are used. Keys are shared, not copied, and are no part of
+        files and pickles.
+
+        Parameters
+        ----------
+        keys : EvaluationKeys or None
+            The keys; None detaches them.
+
+        Returns
+        -------
+        Ciphertext
+            The same encrypted array.
+
+        Raises
+        ------
+        WrongParamsError
+            Where the keys were made for other parameters.
+        WrongSecretError
+            Where the keys belong to another secret.
+
+        Examples
+        --------
+        >>> secret_key.encrypt([1.0, 2.0]).with_keys(keys).keys is keys
+        True
+        """
     @property
-    def keys(self) -> EvaluationKeys | None: ...
+    def keys(self) -> EvaluationKeys | None:
+        """The attached evaluation keys, or None."""
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the encrypted array."""
     @property
-    def ndim(self) -> int: ...
+    def ndim(self) -> int:
+        """The number of axes."""
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """The number of entries."""
     @property
-    def level(self) -> int: ...
+    def level(self) -> int:
+        """The level: the number of rescales that are left."""
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """The module rank: the number of polynomials in the mask."""
     @property
-    def degree(self) -> int: ...
+    def degree(self) -> int:
+        """The ring degree: the number of coefficients of a polynomial."""
     @property
-    def scale(self) -> float: ...
+    def scale(self) -> float:
+        """The scale: the factor between the numbers and the integers that are encrypted."""
     @property
-    def encoding(self) -> _Encoding: ...
+    def encoding(self) -> _Encoding:
+        """The encoding, "slots" or "coefficients"."""
     @property
-    def is_complex(self) -> bool: ...
+    def is_complex(self) -> bool:
+        """Whether the entries are complex numbers, so that decryption gives a complex array."""
     @property
-    def nbytes(self) -> int: ...
+    def nbytes(self) -> int:
+        """The size in memory in bytes."""
     @property
-    def params(self) -> Params: ...
+    def params(self) -> Params:
+        """The parameters."""
     @property
-    def key_id(self) -> str: ...
-    def save(self, path: _Path) -> int: ...
+    def key_id(self) -> str:
+        """The public name of the secret that can decrypt it, 32 hexadecimal digits."""
+    def save(self, path: _Path) -> int:
+        """Writes the ciphertext to a file; attached keys are not written.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+
+        Returns
+        -------
+        int
+            The length of the file in bytes.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be written, or holds a secret key.
+
+        Examples
+        --------
+        >>> size = ct.save("numbers.clt")
+        """
     @staticmethod
-    def load(path: _Path, params: Params) -> Ciphertext: ...
-    def to_bytes(self) -> NDArray[np.uint8]: ...
+    def load(path: _Path, params: Params) -> Ciphertext:
+        """A ciphertext from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        params : Params
+            The parameters it was made with.
+
+        Returns
+        -------
+        Ciphertext
+            The ciphertext, without keys.
+
+        Raises
+        ------
+        FileFormatError
+            Where the file does not hold a ciphertext, or is damaged.
+        FileAccessError
+            Where the file cannot be read.
+        WrongParamsError
+            Where the file was made with other parameters.
+
+        Examples
+        --------
+        >>> size = ct.save("numbers.clt")
+        >>> secret_key.decrypt(cl.Ciphertext.load("numbers.clt", params)).round(4)
+        array([1., 2., 3.])
+        """
+    def to_bytes(self) -> NDArray[np.uint8]:
+        """The bytes that `save` would write.
+
+        Returns
+        -------
+        numpy.ndarray of uint8
+            The bytes, read-only; `from_bytes` reads them.
+
+        Examples
+        --------
+        >>> again = cl.from_bytes(ct.to_bytes(), params)
+        """
     def __len__(self) -> int: ...
     def __copy__(self) -> Ciphertext: ...
     def __deepcopy__(self, memo: Any) -> Ciphertext: ...
@@ -344,6 +1857,41 @@ class Ciphertext:
 
 @final
 class Polynomial:
+    """A real polynomial that can be evaluated on numbers and on encrypted arrays: `p(x)`.
+
+    Every function of encrypted numbers is a polynomial near it; `Polynomial.fit` finds one. Coefficients and domains follow
+    `numpy.polynomial`: coefficients are ordered from the lowest degree up, and the domain is mapped to [-1, 1] before the polynomial is
+    evaluated. The default domain is not mapped.
+
+    Encrypted numbers must lie in the domain. Outside of it the values grow fast and wrap around modulo the ciphertext's modulus, which
+    nobody notices.
+
+    Parameters
+    ----------
+    coefficients : array_like
+        Real numbers along one axis, at most 512.
+    basis : {"power", "chebyshev"}, optional
+        "power", the default, is the sum of c_i y**i, "chebyshev" the sum of c_i T_i(y) with the Chebyshev polynomials T_i. Approximations
+        of high degree need the latter.
+    domain : tuple of float, optional
+        The interval (a, b) that y = (2 x - a - b) / (b - a) maps to [-1, 1]. The mapping takes one level more, except for the default (-1,
+        1), for domains such as (-1 / k, 1 / k) and (0, 2 / k) with a whole number k, and at degree 1.
+
+    Raises
+    ------
+    DataError
+        Where there are no coefficients or too many, one is not finite, or the basis or the domain is not one.
+    ShapeError
+        Where the coefficients have more than one axis.
+
+    Examples
+    --------
+    >>> p = cl.Polynomial([1.0, 0.0, 2.0])
+    >>> p(3.0)
+    np.float64(19.0)
+    >>> secret_key.decrypt(p(ct)).round(4)
+    array([ 3.,  9., 19.])
+    """
     def __new__(
         cls,
         coefficients: ArrayLike,
@@ -351,7 +1899,38 @@ class Polynomial:
         domain: tuple[float, float] = (-1.0, 1.0),
     ) -> Polynomial: ...
     @staticmethod
-    def fit(function: Callable[[Any], Any], degree: SupportsIndex, domain: tuple[float, float] = (-1.0, 1.0)) -> Polynomial: ...
+    def fit(function: Callable[[Any], Any], degree: SupportsIndex, domain: tuple[float, float] = (-1.0, 1.0)) -> Polynomial:
+        """The polynomial that interpolates a function at Chebyshev points: close to the best approximation where the function is smooth.
+
+        Parameters
+        ----------
+        function : callable
+            The function, of an array of points or of one number at a time.
+        degree : int
+            The degree, at most 511.
+        domain : tuple of float, optional
+            The interval (a, b). The default is (-1.0, 1.0).
+
+        Returns
+        -------
+        Polynomial
+            A polynomial in the basis "chebyshev".
+
+        Raises
+        ------
+        DataError
+            Where a value of the function is not finite, or the degree or the domain is out of range.
+        ShapeError
+            Where the function does not give one value for each point.
+
+        Examples
+        --------
+        >>> p = cl.Polynomial.fit(np.exp, 7)
+        >>> p
+        Polynomial(degree 7, chebyshev basis on [-1, 1])
+        >>> bool(abs(p(0.5) - np.exp(0.5)) < 1e-6)
+        True
+        """
     @overload
     def __call__(self, x: Ciphertext, /) -> Ciphertext: ...
     # float64, or complex128 for complex numbers; a scalar for one number.
@@ -363,41 +1942,110 @@ class Polynomial:
         level: SupportsIndex | None = None,
         scale: float | None = None,
         ranks: Literal["halves", "single"] | None = None,
-    ) -> PolynomialPlan: ...
-    @property
-    def coefficients(self) -> NDArray[np.float64] | NDArray[np.complex128]: ...
+    ) -> PolynomialPlan:
+        """The circuit that evaluates the polynomial: its products, levels, keys and precision, before there is a ciphertext.
+
+        Parameters
+        ----------
+        params : Params
+            The parameters.
+        level : int, optional
+            The level of the input. None, the default, is `params.max_level`.
+        scale : float, optional
+            The scale of the input. None, the default, is the canonical scale of that level.
+        ranks : {"halves", "single"}, optional
+            Lets the circuit reduce the rank where the modulus allows it and the rest of the circuit gains from it. "halves" reduces to
+            halves of the rank; "single" takes other steps too, whose keys are a possible weakness. None, the default, keeps the rank.
+            `PolynomialPlan.ranks` tells the result.
+
+        Returns
+        -------
+        PolynomialPlan
+            The circuit: `plan(ct)` carries it out.
+
+        Raises
+        ------
+        LevelError
+            Where the polynomial takes more levels than there are.
+        ScaleError
+            Where the scale is not positive, or leaves the level no room.
+        DataError
+            Where coefficients are too large, or `ranks` is something else.
+
+        Examples
+        --------
+        >>> cl.Polynomial.fit(np.exp, 7).plan(params).depth
+        3
+        """
     @property
     def is_complex(self) -> bool: ...
     @property
-    def degree(self) -> int: ...
+    def coefficients(self) -> NDArray[np.float64] | NDArray[np.complex128]:
+        """The coefficients, lowest degree first."""
     @property
-    def basis(self) -> Literal["power", "chebyshev"]: ...
+    def degree(self) -> int:
+        """The degree: the index of the last coefficient that is not zero; 0 for constants."""
     @property
-    def domain(self) -> tuple[float, float]: ...
+    def basis(self) -> Literal["power", "chebyshev"]:
+        """The basis, "power" or "chebyshev"."""
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The interval that is mapped to [-1, 1]."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class PolynomialPlan:
+    """The circuit of a polynomial for inputs of one level and scale: `plan(ct)` carries it out.
+
+    `Polynomial.plan` makes it.
+
+    Examples
+    --------
+    >>> plan = cl.Polynomial([1.0, 0.0, 2.0]).plan(params)
+    >>> plan
+    PolynomialPlan(degree 2, levels 5 to 4, 1 products, 1 relinearisations)
+    >>> secret_key.decrypt(plan(ct)).round(4)
+    array([ 3.,  9., 19.])
+    """
     def __call__(self, ciphertext: Ciphertext, /) -> Ciphertext: ...
-    def explain(self) -> PolynomialExplanation: ...
+    def explain(self) -> PolynomialExplanation:
+        """What the circuit does, step by step, with its counts and its precision.
+
+        Returns
+        -------
+        PolynomialExplanation
+            Print it, or read the figures from its `to_dict()`.
+
+        Examples
+        --------
+        >>> cl.Polynomial([1.0, 0.0, 2.0]).plan(params).explain().to_dict()["degree"]
+        2
+        """
     @property
-    def ranks(self) -> dict[int, int]: ...
+    def ranks(self) -> dict[int, int]:
+        """The rank at each level, the level of the input first; empty where the rank stays that of the parameters."""
     @property
-    def depth(self) -> int: ...
+    def depth(self) -> int:
+        """The number of levels that the circuit takes."""
     @property
-    def products(self) -> int: ...
+    def products(self) -> int:
+        """The number of products of ciphertexts."""
     @property
-    def relinearisations(self) -> int: ...
+    def relinearisations(self) -> int:
+        """The number of relinearisations, the key switches that end products. Products that are summed share one relinearisation, which
+        includes a rescale.
+        """
     @property
-    def rescales(self) -> int: ...
+    def rescales(self) -> int:
+        """The number of rescales besides those of relinearisations."""
     @property
-    def powers(self) -> list[int]: ...
+    def powers(self) -> list[int]:
+        """The degrees of the powers, or Chebyshev polynomials, that are computed."""
     @property
-    def input_level(self) -> int: ...
-    @property
-    def output_level(self) -> int: ...
+    def input_level(self) -> int:
+        """The level of the input."""
     @property
     def output_scale(self) -> float: ...
     @property
@@ -405,23 +2053,222 @@ class PolynomialPlan:
     @property
     def degree(self) -> int: ...
     @property
-    def needs(self) -> Needs: ...
+    def output_level(self) -> int:
+        """The level of the result, which has the canonical scale of that level."""
     @property
-    def error(self) -> float: ...
+    def needs(self) -> Needs:
+        """The evaluation keys that the circuit needs."""
+    @property
+    def error(self) -> float:
+        """A bound on the root mean square of the error, for a fresh input in the domain."""
 
 @final
 class PolynomialExplanation:
-    def to_dict(self) -> dict[str, Any]: ...
+    """What the circuit of a polynomial does, step by step, with its counts and its precision.
 
-def preset_names() -> list[str]: ...
-def tune(progress: _Progress = None, dry_run: bool = False) -> Path | None: ...
-def doctor() -> dict[str, Any]: ...
-def load(path: _Path, params: Params | None = None) -> Any: ...
-def from_bytes(data: ReadableBuffer, params: Params | None = None) -> Any: ...
-def inspect(path: _Path, verify: bool = True) -> dict[str, Any]: ...
+    `PolynomialPlan.explain()` makes it; print it, or read the figures from `to_dict()`.
+
+    Examples
+    --------
+    >>> print(cl.Polynomial([1.0, 0.0, 2.0]).plan(params).explain())  # doctest: +ELLIPSIS
+    polynomial of degree 2...
+    """
+    def to_dict(self) -> dict[str, Any]:
+        """The figures by name.
+
+        Returns
+        -------
+        dict
+            The figures; the dict can be written as JSON.
+
+        Examples
+        --------
+        >>> cl.Polynomial([1.0, 0.0, 2.0]).plan(params).explain().to_dict()["depth"]
+        1
+        """
+
+def preset_names() -> list[str]:
+    """The names of the parameter sets that `Params.preset` knows.
+
+    Names that start with "insecure" are small sets for tests; names that start with "paper" are sets of published papers.
+
+    Returns
+    -------
+    list of str
+        The names.
+
+    Examples
+    --------
+    >>> "matmul" in cl.preset_names()
+    True
+    """
+
+def tune(progress: _Progress = None, dry_run: bool = False) -> Path | None:
+    """Measures this machine's arithmetic for a few seconds and stores the times, by which key switching is planned from then on.
+
+    The planner of `Runtime(switching="fastest")` predicts times from these measurements; without them it uses a built-in model. Parameters
+    that exist already keep their plans. One thread is measured.
+
+    Parameters
+    ----------
+    progress : bool or callable, optional
+        True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
+    dry_run : bool, optional
+        True measures and stores nothing. The default is False.
+
+    Returns
+    -------
+    pathlib.Path or None
+        The file that the times were written to; None for a dry run.
+
+    Raises
+    ------
+    FileAccessError
+        Where the file cannot be written.
+    CancelledError
+        Where the progress function returned False.
+    ParamsError
+        Where the environment variable CLATHRATE_ISA names an instruction set that this machine does not have.
+
+    Examples
+    --------
+    >>> cl.tune(dry_run=True)
+    """
+
+def doctor() -> dict[str, Any]:
+    """What this machine runs: instruction sets, processors, and the state of the stored measurements.
+
+    Returns
+    -------
+    dict
+        `version` of Clathrate; `kernels`, whether each instruction set runs here, by name; `fastest`, the fastest of them; `chosen`, the
+        one in use, which the environment variable CLATHRATE_ISA may force; `cpus`, the number of processors; `engine`, what a small
+        parameter set computes with, in words; `profile`, the measurements that `tune` stores, with their `state`, `path` and `message`. The
+        state is "ready", "absent", "broken", or "foreign" where they were measured with another instruction set.
+
+    Raises
+    ------
+    ParamsError
+        Where CLATHRATE_ISA names an instruction set that this machine does not have.
+
+    Examples
+    --------
+    >>> cl.doctor()["kernels"]["scalar"]
+    True
+    """
+
+def load(path: _Path, params: Params | None = None, runtime: Runtime | None = None) -> Any:
+    """Reads a file that holds parameters, a public key, evaluation keys or a ciphertext.
+
+    A secret key is not read: `SecretKey.load` reads it on purpose.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    params : Params, optional
+        The parameters that the contents were made with. Needed for everything but parameters.
+    runtime : Runtime, optional
+        How to run, for a file of parameters alone: the other kinds run as `params` does. None, the default, is `Runtime()`.
+
+    Returns
+    -------
+    Params or PublicKey or EvaluationKeys or Ciphertext
+        What the file holds.
+
+    Raises
+    ------
+    FileFormatError
+        Where the file is not of Clathrate, damaged, of a newer version, or holds a secret key.
+    FileAccessError
+        Where the file cannot be read.
+    WrongParamsError
+        Where the file was made with other parameters.
+    TypeError
+        Where `params` is missing, or a runtime is given for something else than parameters.
+
+    Examples
+    --------
+    >>> size = ct.save("numbers.clt")
+    >>> cl.load("numbers.clt", params).shape
+    (3,)
+    """
+
+def from_bytes(data: ReadableBuffer, params: Params | None = None, runtime: Runtime | None = None) -> Any:
+    """Reads the bytes of a file, as `to_bytes` gives them, from memory.
+
+    Parameters
+    ----------
+    data : buffer
+        `bytes`, a `memoryview`, a uint8 array or another object with a contiguous buffer. It is not copied as a whole: polynomials are read
+        from it.
+    params : Params, optional
+        The parameters that the contents were made with. Needed for everything but parameters.
+    runtime : Runtime, optional
+        How to run, for bytes of parameters alone: the other kinds run as `params` does. None, the default, is `Runtime()`.
+
+    Returns
+    -------
+    Params or PublicKey or EvaluationKeys or Ciphertext
+        What the bytes hold.
+
+    Raises
+    ------
+    FileFormatError
+        Where the bytes are not of Clathrate, damaged, of a newer version, or hold a secret key.
+    WrongParamsError
+        Where the contents were made with other parameters.
+    TypeError
+        Where `data` has no contiguous buffer, `params` is missing, or a runtime is given for something else than parameters.
+
+    Examples
+    --------
+    >>> cl.from_bytes(ct.to_bytes(), params).shape
+    (3,)
+    """
+
+def inspect(path: _Path, verify: bool = True) -> dict[str, Any]:
+    """What a file says about itself; the contents are not loaded.
+
+    Nothing secret is in the answer, whatever the file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    verify : bool, optional
+        Whether the checksum of every section is compared, which reads the whole file. The default is True.
+
+    Returns
+    -------
+    dict
+        `kind`, in words; `parameter_digest`, the digest of the parameters it was made with; `insecure`, whether these are below 128 bits of
+        security; `bytes`, the length of the file; `metadata`, shape, level and the like; `sections`, the length in bytes of each section by
+        name (docs/file-format.md).
+
+    Raises
+    ------
+    FileFormatError
+        Where the file is not of Clathrate, damaged, or of a newer version.
+    FileAccessError
+        Where the file cannot be read.
+
+    Examples
+    --------
+    >>> size = ct.save("numbers.clt")
+    >>> cl.inspect("numbers.clt")["kind"]
+    'ciphertexts'
+    """
 
 @final
 class Recorder:
+    """Makes symbols for a dry run and collects the keys that their computations need; `clathrate.trace` wraps it.
+
+    Parameters
+    ----------
+    params : Params
+        The parameters of the dry run.
+    """
     def __new__(cls, params: Params) -> Recorder: ...
     def symbol(
         self,
@@ -430,5 +2277,43 @@ class Recorder:
         level: SupportsIndex | None = None,
         scale: float | None = None,
         is_complex: bool = False,
-    ) -> Ciphertext: ...
-    def needs(self) -> Needs: ...
+    ) -> Ciphertext:
+        """A symbol: the ciphertext that `SecretKey.encrypt` would give for these arguments, without data.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            The shape of the array.
+        encoding : {"slots", "coefficients"}, optional
+            As `SecretKey.encrypt` takes it.
+        level : int, optional
+            As `SecretKey.encrypt` takes it.
+        scale : float, optional
+            As `SecretKey.encrypt` takes it.
+        is_complex : bool, optional
+            Whether the array has complex entries. The default is False.
+
+        Returns
+        -------
+        Ciphertext
+            The symbol.
+
+        Raises
+        ------
+        DataError
+            Where the shape has no entries or more than two axes.
+        ShapeError
+            For complex numbers in coefficients.
+        LevelError
+            Where there is no such level.
+        ScaleError
+            Where the scale is not positive, or leaves the level no room.
+        """
+    def needs(self) -> Needs:
+        """The keys that all computations on the symbols needed so far.
+
+        Returns
+        -------
+        Needs
+            Each key with the highest level that it was needed at.
+        """

@@ -9,7 +9,7 @@ from . import _native
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-    from ._native import Needs, Params, _Switching
+    from ._native import Needs, Params, Runtime
 
 
 def rebuild(params: Params, data: ReadableBuffer) -> Any:
@@ -17,15 +17,9 @@ def rebuild(params: Params, data: ReadableBuffer) -> Any:
     return _native.from_bytes(data, params)
 
 
-def rebuild_params(
-    toml: str,
-    threads: int,
-    switching: _Switching = "fastest",
-    key_expansion: float | None = None,
-    key_cache_mib: float | None = None,
-) -> Params:
+def rebuild_params(toml: str, runtime: Runtime) -> Params:
     """Parameters from their specification, to run as they did."""
-    return _native.Params.from_toml(toml, threads, None, switching, key_expansion, key_cache_mib)
+    return _native.Params.from_toml(toml, runtime)
 
 
 def rebuild_needs(json: str) -> Needs:

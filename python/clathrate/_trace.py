@@ -18,13 +18,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trace:
-    """What a computation needs and gives.
+    """What a computation needs and gives, found by a dry run; `trace` makes it.
 
     Attributes
     ----------
-    needs : the evaluation keys, each at the highest level it is used at: `secret_key.evaluation_keys(trace.needs)`.
-    inputs : the symbols the function was called with.
-    result : what it returned: symbols with `shape`, `encoding`, `level` and `scale`.
+    needs : Needs
+        The evaluation keys, each for the highest level that it is used at. `SecretKey.evaluation_keys(needs)` makes them.
+    inputs : tuple of Ciphertext
+        The symbols that the function was called with.
+    result : object
+        What the function returned: symbols with `shape`, `encoding`, `level` and `scale`.
+
+    Examples
+    --------
+    >>> found = cl.trace(lambda x: (x * x).rescale(), (100,), params=params)
+    >>> found.result.level
+    4
     """
 
     needs: Needs
@@ -41,14 +50,42 @@ def trace(
     scale: float | None = None,
     is_complex: bool = False,
 ) -> Trace:
-    """Runs `function` on symbols of ciphertexts, one per shape, and tells the keys, levels and scales it would need.
+    """Runs a function without keys and data, and tells the evaluation keys, levels and scales that it needs.
 
-    The keyword arguments are those of `SecretKey.encrypt` and have its defaults; `is_complex` stands for complex data.
+    The function is called with *symbols*: ciphertexts that have a shape, an encoding, a level and a scale, and no data. They go through the
+    same code as ciphertexts, and raise the same errors.
 
+    Parameters
+    ----------
+    function : callable
+        The computation. It gets one symbol for each shape.
+    *shapes : sequence of int
+        The shapes of the arrays.
+    params : Params
+        The parameters.
+    encoding : {"slots", "coefficients"}, optional
+        As `SecretKey.encrypt` takes it.
+    level : int, optional
+        As `SecretKey.encrypt` takes it.
+    scale : float, optional
+        As `SecretKey.encrypt` takes it.
+    is_complex : bool, optional
+        Whether the arrays have complex entries. The default is False.
+
+    Returns
+    -------
+    Trace
+        The needs, the symbols, and what the function returned.
+
+    Raises
+    ------
+    ClathrateError
+        What the function would raise on ciphertexts. Decrypting and storing a symbol is a `DataError`.
+
+    Examples
+    --------
     >>> cl.trace(lambda x: (x * x).rescale().rotate(1), (100,), params=params).needs
     Needs(relinearise: level 5, rotate 1: level 4)
-
-    Errors: what the function would raise on ciphertexts; decrypting or storing a symbol is a `DataError`.
     """
     recorder = Recorder(params)
     inputs = tuple(recorder.symbol(shape, encoding, level, scale, is_complex) for shape in shapes)

@@ -1,6 +1,7 @@
 """Exceptions: one class per kind of error, each also the built-in class that a NumPy user would expect.
 
-Messages carry the numbers and the remedy: ``rotation by 5 needs a key; the key set has 1, 2, 4: ask for it when making evaluation keys``.
+Messages carry the numbers and the remedy: ``rotation by 6 needs a key, and the attached keys have 1, 4: make keys with
+`cl.Needs(rotations=[6])` ``.
 """
 
 from __future__ import annotations

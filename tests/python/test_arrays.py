@@ -62,7 +62,7 @@ def test_encrypt_complex_goes_to_slots_and_comes_back_complex(small, rng, dtype)
 
 
 def test_encrypt_complex_in_coefficients_is_refused(small):
-    with pytest.raises(cl.ShapeError, match="complex data needs slots"):
+    with pytest.raises(cl.ShapeError, match='complex data needs the encoding "slots"'):
         small.key.encrypt(np.ones(3) * 1j, encoding="coefficients")
 
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.full
 
 
 def test_matrix_product_at_the_default_set(rng):
-    params = cl.Params.preset("matmul", threads=2)
+    params = cl.Params.preset("matmul", cl.Runtime(threads=2))
     key = cl.SecretKey.generate(params)
     weights, data = rng.uniform(-1, 1, (256, 256)), rng.uniform(-1, 1, (256, 9000))
     product = (weights @ key.encrypt(data)).rescale()

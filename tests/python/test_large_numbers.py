@@ -27,11 +27,11 @@ PARAMS = [
     ("secret_weight", lambda huge: params(secret_weight=huge)),
     ("digit_bits", lambda huge: params(digit_bits=huge)),
     ("temporary_rank", lambda huge: params(temporary_rank=huge, temporary=[45])),
-    ("threads", lambda huge: params(threads=huge)),
+    ("threads", lambda huge: cl.Runtime(threads=huge)),
     ("rank", lambda huge: params().at_rank(huge)),
     ("degree", lambda huge: params().relative(degree=huge)),
     ("level", lambda huge: params().scale(huge)),
-    ("level", lambda huge: params().switching_plan(huge)),
+    ("level", lambda huge: params().switching_report(huge)),
 ]
 
 NEEDS = [
@@ -98,8 +98,10 @@ def test_functions_with_huge_values_are_refused():
 
 def test_memory_limits_beyond_doubles_are_no_limits():
     for option in ("key_expansion", "key_cache_mib"):
-        assert params(**{option: HUGE}).switching_plan().to_dict() == params(**{option: math.inf}).switching_plan().to_dict()
-        refused(lambda option=option: params(**{option: -HUGE}), option)
+        assert cl.Runtime(**{option: HUGE}) == cl.Runtime(**{option: math.inf})
+        limited = params(runtime=cl.Runtime(**{option: HUGE}))
+        assert limited.switching_report().to_dict() == params(runtime=cl.Runtime(**{option: math.inf})).switching_report().to_dict()
+        refused(lambda option=option: cl.Runtime(**{option: -HUGE}), option)
 
 
 def test_lists_of_integers_beyond_64_bits_are_numbers(flat):

@@ -89,9 +89,9 @@ def test_complex_operands_make_complex_results(small, data):
 
 def test_complex_operands_need_slots(small, data):
     cx = small.encrypt(data[0], encoding="coefficients")
-    with pytest.raises(cl.ShapeError, match="needs slots"):
+    with pytest.raises(cl.ShapeError, match='needs the encoding "slots"'):
         cx + 1j
-    with pytest.raises(cl.ShapeError, match="needs slots"):
+    with pytest.raises(cl.ShapeError, match='needs the encoding "slots"'):
         cx * 1j
 
 
@@ -152,7 +152,7 @@ def test_operands_of_other_shape_encoding_params_or_secret_are_refused(small, fl
     cx = small.encrypt(data[0], encoding="slots")
     with pytest.raises(cl.ShapeError, match="equal shapes"):
         cx + small.encrypt(data[0][:2], encoding="slots")
-    with pytest.raises(cl.ShapeError, match="needs slots, got coefficients"):
+    with pytest.raises(cl.ShapeError, match='needs the encoding "slots", and "coefficients" was given'):
         cx + small.encrypt(data[0], encoding="coefficients")
     with pytest.raises(cl.WrongParamsError, match="other parameters"):
         cx - flat.encrypt(data[0], encoding="slots")
@@ -166,7 +166,7 @@ def test_operands_of_other_shape_encoding_params_or_secret_are_refused(small, fl
 def test_coefficients_have_no_element_wise_products_or_rotations(small, data):
     cx = small.encrypt(data[0], encoding="coefficients")
     for operation in (lambda: cx * cx, lambda: cx * data[1], lambda: cx**2, lambda: cx.rotate(1), lambda: cx.conj()):
-        with pytest.raises(cl.ShapeError, match="needs slots, got coefficients"):
+        with pytest.raises(cl.ShapeError, match='needs the encoding "slots", and "coefficients" was given'):
             operation()
 
 
@@ -228,8 +228,8 @@ def test_products_and_rotations_without_keys_say_how_to_get_them(small):
 
 def test_missing_keys_name_those_there_are(small):
     ct = small.encrypt(np.arange(100.0))
-    with pytest.raises(cl.MissingKeyError, match="rotation by 5 needs a key; the key set has 1, 4, -2"):
-        ct.rotate(5)
+    with pytest.raises(cl.MissingKeyError, match="rotation by 6 needs a key, and the attached keys have 1, 4, -2"):
+        ct.rotate(6)
     bare = small.key.encrypt(np.arange(100.0)).with_keys(small.key.evaluation_keys(cl.Needs(rotations=[3])))
     with pytest.raises(cl.MissingKeyError, match="relinearise"):
         bare * bare

@@ -145,7 +145,7 @@ def test_too_few_levels_keys_or_slots_are_errors_with_a_remedy(deep):
         p.plan(params, level=10)
     with pytest.raises(cl.MissingKeyError, match="with_keys"):
         p(key.encrypt(np.ones(3)))
-    with pytest.raises(cl.ShapeError, match="needs slots"):
+    with pytest.raises(cl.ShapeError, match='needs the encoding "slots"'):
         p(key.encrypt(np.ones((2, 3))).with_keys(keys))
     with pytest.raises(cl.DataError, match="scale the data down"):
         cl.Polynomial([1.0, 1e30, 1.0]).plan(params, level=2)

@@ -53,10 +53,11 @@ def test_parameters_tell_their_relatives(family):
 
 
 def test_keys_along_a_way_are_at_every_shape_of_it(family):
-    assert family.keys.shapes == [(256, 4), (256, 1), (256, 2), (512, 1), (1024, 1)]
+    assert family.keys.shapes[0] == (256, 4)
+    assert sorted(family.keys.shapes) == [(256, 1), (256, 2), (256, 4), (512, 1), (1024, 1)]
     assert family.keys.ranks == [2]
     assert not family.keys.has_power_rotations
-    assert "also at 256x1 256x2" in repr(family.keys)
+    assert "also at 1024x1 512x1 256x2 256x1" in repr(family.keys)
     again = cl.from_bytes(family.keys.to_bytes(), family.params)
     assert again.shapes == family.keys.shapes
 
@@ -140,7 +141,8 @@ def test_dry_runs_state_the_needs_of_moves(family):
     assert shape(traced.result) == (512, 1)
     assert traced.needs.ranks == [2]
     keys = family.key.evaluation_keys(traced.needs)
-    assert keys.shapes == [(256, 4), (256, 2), (512, 1)]
+    assert keys.shapes[0] == (256, 4)
+    assert sorted(keys.shapes) == [(256, 2), (256, 4), (512, 1)]
     x = np.linspace(0, 1, 16)
     assert family.error(circuit(family.key.encrypt(x).with_keys(keys)), np.roll(x * x, -1)) < 1e-6
 
@@ -162,7 +164,7 @@ def test_needs_of_ways_merge_print_and_pickle():
 def test_what_is_needed_at_the_top_alone_is_made_there_alone(family):
     keys = family.key.evaluation_keys(cl.Needs(ranks=[2]) | cl.Needs(relinearise=True))
     low = family.encrypt(level=4).with_keys(keys).to_rank(2)
-    with pytest.raises(cl.MissingKeyError, match="relinearis"):
+    with pytest.raises(cl.MissingKeyError, match=r"degree 256 and rank 2 needs keys of that shape, and the attached keys have .* 256x4"):
         low * low
 
 
@@ -279,16 +281,16 @@ def test_key_sizes_of_the_explanation_are_those_of_keys(family):
     assert keys.nbytes / 2**20 == pytest.approx(family.params.explain().to_dict()["relinearisation_key_mib"], abs=2**-10)
 
 
-def test_switching_plans_have_a_part_of_the_temporary_rank(family):
-    plan = family.params.switching_plan()
+def test_switching_reports_have_a_part_of_the_temporary_rank(family):
+    plan = family.params.switching_report()
     assert plan.to_dict()["temporary"]["rank"] == 5
     assert len(plan.to_dict()["temporary"]["rows"]) == family.params.max_level + 1
     assert "temporary rank" in str(plan)
-    assert "temporary" not in cl.Params.preset("insecure_small").switching_plan().to_dict()
+    assert "temporary" not in cl.Params.preset("insecure_small").switching_report().to_dict()
 
 
 def test_polynomials_go_to_lower_ranks_as_planned():
-    params = cl.Params.preset("insecure_dpad", switching="as_made")
+    params = cl.Params.preset("insecure_dpad", cl.Runtime(switching="as_made"))
     key = cl.SecretKey.generate(params)
     polynomial = cl.Polynomial([0.1, 0.5, -0.25, 0.125, 0.0, 0.3], basis="chebyshev")
     plan = polynomial.plan(params, level=6, ranks="halves")

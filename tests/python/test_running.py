@@ -195,8 +195,8 @@ def test_results_do_not_depend_on_threads(rng):
     one = cl.Params.preset("insecure_small")
     key = cl.SecretKey.generate(one)
     ct = key.encrypt(data)
-    two = cl.Params.preset("insecure_small", threads=2)
-    assert two.threads == 2
+    two = cl.Params.preset("insecure_small", cl.Runtime(threads=2))
+    assert two.runtime.threads == 2
     product = weights @ cl.from_bytes(ct.to_bytes(), two)
     assert np.array_equal((weights @ ct).to_bytes(), product.to_bytes())
 

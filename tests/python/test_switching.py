@@ -33,8 +33,8 @@ def owner() -> tuple[cl.Params, cl.SecretKey]:
 
 
 def keys_under(owner, needs: cl.Needs = NEEDS, **options) -> tuple[cl.Params, cl.EvaluationKeys]:
-    """The owner's keys, used under parameters with other options."""
-    params = cl.Params(**SPEC, **options)
+    """The owner's keys, used under parameters that run with other options."""
+    params = cl.Params(**SPEC, runtime=cl.Runtime(**options))
     return params, cl.from_bytes(owner[1].evaluation_keys(needs).to_bytes(), params)
 
 
@@ -47,14 +47,14 @@ def keys_under(owner, needs: cl.Needs = NEEDS, **options) -> tuple[cl.Params, cl
         ((), cl.DataError, "fastest"),
         (("hybrid",), cl.DataError, "fastest"),
         (("hybrid", 1, 2), cl.DataError, "fastest"),
-        (("decomposed", 1), cl.DataError, "r_tilde"),
-        (("decomposed", 1, 2, 3), cl.DataError, "r_tilde"),
+        (("klss", 1), cl.DataError, "r_tilde"),
+        (("klss", 1, 2, 3), cl.DataError, "r_tilde"),
         (("fastest", 1), cl.DataError, "fastest"),
         ((1, "hybrid"), cl.DataError, "fastest"),
         (("hybrid", 0), cl.DataError, "is 0: use 1 to 256"),
         (("hybrid", -3), cl.DataError, "is -3"),
         (("hybrid", 10**40), cl.DataError, "use 1 to 256"),
-        (("decomposed", 2, 0), cl.DataError, "is 0"),
+        (("klss", 2, 0), cl.DataError, "is 0"),
         (("hybrid", 1.5), TypeError, "float"),
         (("hybrid", "2"), TypeError, "str"),
         (["hybrid", 2], TypeError, "switching"),
@@ -62,29 +62,28 @@ def keys_under(owner, needs: cl.Needs = NEEDS, **options) -> tuple[cl.Params, cl
         (3, TypeError, "switching"),
     ],
 )
-def test_ways_of_switching_that_do_not_exist_are_refused_with_those_that_do(switching, error, message):
-    for make in (lambda: cl.Params(**SPEC, switching=switching), lambda: cl.Params.preset("insecure_tiny", switching=switching)):
-        with pytest.raises(error, match=message):
-            make()
+def test_methods_that_do_not_exist_are_refused_with_those_that_do(switching, error, message):
+    with pytest.raises(error, match=message):
+        cl.Runtime(switching=switching)
 
 
 def test_digits_too_long_for_every_level_are_refused_with_both_numbers():
     with pytest.raises(cl.ParamsError, match=r"50 special primes: 12 primes are free there .* ask for 1 to 12"):
-        cl.Params(**SPEC, switching=("hybrid", 50))
+        cl.Params(**SPEC, runtime=cl.Runtime(switching=("hybrid", 50)))
     with pytest.raises(cl.ParamsError, match=r"needs a chain of 12 primes or more, this one has 9"):
-        cl.Params.preset("insecure_small", switching=("decomposed", 2, 2))
+        cl.Params.preset("insecure_small", cl.Runtime(switching=("klss", 2, 2)))
 
 
 def test_key_digits_too_long_for_a_level_are_refused_there_with_both_numbers():
     # Below, where the whole modulus is shorter than such a key digit, it serves.
-    plan = cl.Params(**SPEC, switching=("decomposed", 6, 16)).switching_plan().to_dict()
+    plan = cl.Params(**SPEC, runtime=cl.Runtime(switching=("klss", 6, 16))).switching_report().to_dict()
     reasons = [row["reason"] for row in plan["refused"]]
     assert any(re.search(r"auxiliary modulus of \d+ bits, the chain's has \d+: use shorter", reason) for reason in reasons), reasons
 
 
 def test_digits_too_long_for_one_level_are_refused_there_and_serve_below(owner):
     params, keys = keys_under(owner, switching=("hybrid", 4))
-    refused = params.switching_plan().to_dict()["refused"]
+    refused = params.switching_report().to_dict()["refused"]
     assert [row["level"] for row in refused] == [9, 10]
     data = np.linspace(-1, 1, 256)
     high, low = (cl.from_bytes(owner[1].encrypt(data, level=level).to_bytes(), params).with_keys(keys) for level in (9, 8))
@@ -97,12 +96,12 @@ def test_digits_too_long_for_one_level_are_refused_there_and_serve_below(owner):
 @pytest.mark.parametrize("value", [-1, -1e300, -math.inf, math.nan])
 def test_memory_limits_below_nothing_are_refused(option, value):
     with pytest.raises(cl.DataError, match=option):
-        cl.Params(**SPEC, **{option: value})
+        cl.Runtime(**{option: value})
 
 
 @pytest.mark.parametrize("value", [0, 1e-300, 1e300, math.inf])
 def test_memory_limits_may_be_nothing_or_anything(value):
-    plan = cl.Params(**SPEC, key_expansion=value, key_cache_mib=value).switching_plan().to_dict()
+    plan = cl.Params(**SPEC, runtime=cl.Runtime(key_expansion=value, key_cache_mib=value)).switching_report().to_dict()
     assert plan["derived_bytes"] <= value * plan["key_bytes"]
     assert len(plan["rows"]) == 11
 
@@ -115,14 +114,14 @@ ALL_OPTIONS = [
     {"key_cache_mib": 0},
     {"switching": ("hybrid", 2)},
     {"switching": ("hybrid", 2), "key_cache_mib": 0},
-    {"switching": ("decomposed", 2, 3)},
-    {"switching": ("decomposed", 2, 3), "key_cache_mib": 0},
-    {"switching": ("decomposed", 2, 1), "threads": 2},
+    {"switching": ("klss", 2, 3)},
+    {"switching": ("klss", 2, 3), "key_cache_mib": 0},
+    {"switching": ("klss", 2, 1), "threads": 2},
 ]
 
 
 @pytest.mark.parametrize("options", ALL_OPTIONS, ids=str)
-def test_results_agree_whatever_the_way_of_switching(owner, rng, options):
+def test_results_agree_whatever_the_method(owner, rng, options):
     params, keys = keys_under(owner, **options)
     x, y = rng.normal(size=256), rng.normal(size=256)
     for level in (10, 7, 3):
@@ -141,19 +140,22 @@ def test_a_budget_of_nothing_derives_nothing(owner):
 
 def test_plans_have_a_row_per_level_and_figures_that_add_up():
     params = cl.Params(**SPEC)
-    plan = params.switching_plan()
+    plan = params.switching_report()
     figures = plan.to_dict()
     assert [row["level"] for row in plan.rows] == list(range(11))
     for row in plan.rows:
         assert row["milliseconds"] > 0
         assert row["read_bytes"] > 0
-        assert (row["engine"] == "decomposed") == (row["r_tilde"] is not None) == (row["key_digits"] is not None)
+        assert (row["method"] == "klss") == (row["r_tilde"] is not None) == (row["key_digits"] is not None)
         assert not (row["as_made"] and row["derived_bytes"])
-    forms = {(row["engine"], row["r"], row["r_tilde"], row["as_made"]): row["derived_bytes"] for row in plan.rows}
+    forms = {(row["method"], row["r"], row["r_tilde"], row["as_made"]): row["derived_bytes"] for row in plan.rows}
     assert figures["derived_bytes"] == sum(forms.values()) <= figures["key_expansion"] * figures["key_bytes"]
     assert plan.explain() == str(plan) == repr(plan)
     assert "clathrate tune" in plan.explain()
-    low = params.switching_plan(level=4)
+    for column in ("special primes of the switch", "digits that a polynomial is cut into"):
+        assert column in plan.explain()
+    assert ("primes per key digit" in plan.explain()) == any(row["method"] == "klss" for row in plan.rows)
+    low = params.switching_report(level=4)
     assert [row["level"] for row in low.rows] == list(range(5))
     assert low.to_dict()["key_level"] == 4
     assert low.to_dict()["key_bytes"] < figures["key_bytes"]
@@ -161,16 +163,17 @@ def test_plans_have_a_row_per_level_and_figures_that_add_up():
 
 def test_plans_for_no_level_or_no_keys_are_refused():
     with pytest.raises(cl.LevelError, match="0 to 10"):
-        cl.Params(**SPEC).switching_plan(11)
+        cl.Params(**SPEC).switching_report(11)
     with pytest.raises(cl.LevelError):
-        cl.Params(**SPEC).switching_plan(-1)
+        cl.Params(**SPEC).switching_report(-1)
     with pytest.raises(cl.ParamsError, match="special"):
-        cl.Params(degree=64, steps=[[30, 30], 40], log2_scale=40, insecure=True).switching_plan()
+        cl.Params(degree=64, steps=[[30, 30], 40], log2_scale=40, insecure=True).switching_report()
 
 
 def test_plans_without_derived_keys_are_never_faster():
     free, bound = (
-        cl.Params(**SPEC, **options).switching_plan().rows for options in ({"key_expansion": math.inf}, {"switching": "as_made"})
+        cl.Params(**SPEC, runtime=runtime).switching_report().rows
+        for runtime in (cl.Runtime(key_expansion=math.inf), cl.Runtime(switching="as_made"))
     )
     assert all(row["as_made"] for row in bound)
     assert all(row["milliseconds"] <= other["milliseconds"] for row, other in zip(free, bound, strict=True))
@@ -179,11 +182,11 @@ def test_plans_without_derived_keys_are_never_faster():
 
 def test_options_travel_with_pickled_params():
     for options in ALL_OPTIONS:
-        params = cl.Params(**SPEC, **options)
+        params = cl.Params(**SPEC, runtime=cl.Runtime(**options))
         again = pickle.loads(pickle.dumps(params))
         assert again == params
-        assert again.switching == params.switching == options.get("switching", "fastest")
-        assert again.switching_plan().to_dict() == params.switching_plan().to_dict()
+        assert again.runtime == params.runtime == cl.Runtime(**options)
+        assert again.switching_report().to_dict() == params.switching_report().to_dict()
 
 
 def test_prepared_keys_derive_nothing_more_in_use(owner):
@@ -194,7 +197,7 @@ def test_prepared_keys_derive_nothing_more_in_use(owner):
     assert total == keys.derived_bytes > 0
     assert seen == [(done, len(seen) - 1) for done in range(len(seen))]
     # Relinearisation, conjugation, two rotations: at rank 1 each derives what the plan says.
-    assert total == 4 * params.switching_plan().to_dict()["derived_bytes"]
+    assert total == 4 * params.switching_report().to_dict()["derived_bytes"]
     ct = cl.from_bytes(owner[1].encrypt([1.0, 2.0]).to_bytes(), params).with_keys(keys)
     for level in range(10, 0, -1):
         ct.drop_to_level(level).rotate_many([1, -2])
@@ -202,14 +205,14 @@ def test_prepared_keys_derive_nothing_more_in_use(owner):
     assert keys.derived_bytes == total
     keys.drop_derived()
     assert keys.derived_bytes == 0
-    level = next(row["level"] for row in params.switching_plan().rows if not row["as_made"])
+    level = next(row["level"] for row in params.switching_report().rows if not row["as_made"])
     assert np.max(np.abs(owner[1].decrypt(ct.drop_to_level(level).rotate(1))[:1] - 2.0)) < 1e-5
     assert 0 < keys.derived_bytes < total
 
 
 def test_prepare_takes_levels_and_refuses_those_there_are_not(owner):
     params, keys = keys_under(owner, cl.Needs(rotations=[1]))
-    derived = {row["level"]: row["derived_bytes"] for row in params.switching_plan().rows}
+    derived = {row["level"]: row["derived_bytes"] for row in params.switching_report().rows}
     level = next(level for level, size in derived.items() if size)
     assert keys.prepare(levels=[]) == 0
     assert keys.prepare([level]) == derived[level]
@@ -249,7 +252,7 @@ def test_tune_stores_a_profile_that_plans_go_by(cache):
     assert seen == [(done, len(seen) - 1) for done in range(len(seen))]
     profile = cl.doctor()["profile"]
     assert (profile["state"], profile["path"]) == ("ready", cache)
-    plan = cl.Params(**SPEC).switching_plan()
+    plan = cl.Params(**SPEC).switching_report()
     assert plan.to_dict()["origin"] == "measured"
     assert str(cache) in plan.explain()
 
@@ -275,7 +278,7 @@ def test_broken_profiles_are_told_with_path_and_remedy_and_stop_nothing(cache, t
     cache.write_bytes(text)
     profile = cl.doctor()["profile"]
     assert profile["state"] == "broken"
-    for told in (profile["message"], cl.Params(**SPEC).switching_plan().explain()):
+    for told in (profile["message"], cl.Params(**SPEC).switching_report().explain()):
         assert str(cache) in told
         assert "clathrate tune" in told
 
@@ -288,7 +291,7 @@ def test_profiles_of_other_kernels_are_left_alone(cache):
     profile = cl.doctor()["profile"]
     assert profile["state"] == "foreign"
     assert f"with {other} kernels, and {name} ones" in profile["message"]
-    plan = cl.Params(**SPEC).switching_plan()
+    plan = cl.Params(**SPEC).switching_report()
     assert plan.to_dict()["origin"] == "built-in"
     assert "clathrate tune" in plan.explain()
 
@@ -298,7 +301,7 @@ def test_profile_none_is_neither_read_nor_stored(cache, monkeypatch):
     monkeypatch.setenv("CLATHRATE_PROFILE", "none")
     profile = cl.doctor()["profile"]
     assert (profile["state"], profile["path"]) == ("off", None)
-    assert cl.Params(**SPEC).switching_plan().to_dict()["origin"] == "built-in"
+    assert cl.Params(**SPEC).switching_report().to_dict()["origin"] == "built-in"
     with pytest.raises(cl.ParamsError, match="CLATHRATE_PROFILE is `none`"):
         cl.tune()
     assert cl.tune(dry_run=True) is None

@@ -12,7 +12,7 @@ import clathrate as cl
 
 
 def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) -> None:
-    params = cl.Params.preset("matmul", threads=2)
+    params = cl.Params.preset("matmul", cl.Runtime(threads=2))
     cl.Params(degree=64, steps=[[30, 30], 40], log2_scale=40, insecure=True)
     key = cl.SecretKey.generate(params)
     keys = key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1, 2]) | cl.Needs(conjugate=True), progress=True)
@@ -32,8 +32,11 @@ def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) 
     assert_type(polynomial(ct), cl.Ciphertext)
     assert_type(polynomial.plan(params, level=3).depth, int)
     assert_type(cl.trace(lambda x: x * x, (8,), params=params).needs, cl.Needs)
-    cl.Params.preset("n14", switching=("decomposed", 2, 3), key_expansion=1.5, key_cache_mib=100)
-    assert_type(params.switching_plan(), cl.SwitchingPlan)
+    cl.Params.preset("n14", runtime=cl.Runtime(switching=("klss", 2, 3), key_expansion=1.5, key_cache_mib=100))
+    assert_type(params.runtime, cl.Runtime)
+    assert_type(params.switching_report(), cl.SwitchingReport)
+    assert_type(params.primes["steps"], list[list[int]])
+    assert_type(params.roots_of_unity, dict[int, int])
     assert_type(keys.prepare([1, 2], progress=True), int)
     assert_type(params.relative(degree=64, rank=2).rlwe().at_rank(1), cl.Params)
     assert_type(params.temporary_rank, int | None)
@@ -56,5 +59,6 @@ def refused(ct: cl.Ciphertext, key: cl.SecretKey) -> None:
     key.evaluation_keys({"relinearise": True})  # type: ignore[arg-type]
     float(ct)  # type: ignore[arg-type]
     ct.to_rank(1.5)  # type: ignore[arg-type]
-    cl.Params.preset("n14", switching=("hybrid", 1, 2))  # type: ignore[arg-type]
+    cl.Runtime(switching=("hybrid", 1, 2))  # type: ignore[arg-type]
+    cl.Params.preset("n14", threads=2)  # type: ignore[call-arg]
     cl.Ciphertext.load("a")  # type: ignore[call-arg]

@@ -197,7 +197,7 @@ pub enum CkksError {
         remedy: String,
     },
     /// Operands encoded differently.
-    #[error("{operation} needs {expected}, got {got}: encrypt with that encoding")]
+    #[error("{operation} needs the encoding {expected}, and {got} was given: encrypt the array in {expected}")]
     Encoding {
         /// The operation.
         operation: &'static str,

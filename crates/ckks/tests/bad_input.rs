@@ -329,7 +329,13 @@ fn encodings_that_do_not_fit_the_operation_are_refused() {
         ev.conjugate(&coefficients),
         ev.multiply_plain(&coefficients, &real(&ramp(4))),
     ] {
-        assert_refused!(result, CkksError::Encoding { .. }, "needs slots", "got coefficients", "encrypt with that encoding");
+        assert_refused!(
+            result,
+            CkksError::Encoding { .. },
+            "needs the encoding slots",
+            "coefficients was given",
+            "encrypt the array in slots"
+        );
     }
     assert_refused!(ev.add(&coefficients, &encrypt(&sk, &ramp(4))), CkksError::Encoding { .. }, "addition");
     let complex = Values::Complex(vec![Complex64::i(); 4]);

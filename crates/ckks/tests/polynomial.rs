@@ -280,7 +280,7 @@ fn plans_serve_inputs_above_their_level_and_refuse_the_others() {
     assert_refused!(ev.run_polynomial(&odd, &plan), CkksError::ScaleMismatch { .. }, "2^35", "2^40");
     let dense = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
     let dense = encrypt_as(&sk, &Values::Real(data), &[64], dense, 1);
-    assert_refused!(ev.evaluate_polynomial(&dense, &p), CkksError::Encoding { .. }, "needs slots");
+    assert_refused!(ev.evaluate_polynomial(&dense, &p), CkksError::Encoding { .. }, "needs the encoding slots");
     assert_refused!(Evaluator::new(&params).evaluate_polynomial(&x, &p), CkksError::NoKeys { .. }, "evaluation keys");
     let (other, ..) = setup("insecure_small", &KeyNeeds::new());
     assert_refused!(Evaluator::new(&other).run_polynomial(&x, &plan), CkksError::WrongParams { .. }, "other parameters");

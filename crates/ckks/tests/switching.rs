@@ -64,7 +64,17 @@ fn plan_has_the_planner_s_figures_at_every_rank_and_length() {
         }
         assert_eq!(plan.origin, ProfileOrigin::Given);
         let text = plan.to_string();
-        assert_eq!(text.lines().filter(|line| line.contains("hybrid") || line.contains("decomposed")).count(), levels, "{text}");
+        let is_row = |line: &&str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+        assert_eq!(text.lines().filter(is_row).filter(|line| line.contains("hybrid") || line.contains("klss")).count(), levels, "{text}");
+        for row in &plan.rows {
+            assert_eq!(row.method, if row.r_tilde.is_some() { "klss" } else { "hybrid" });
+        }
+        // The legend explains each column that the rows fill.
+        let legend = |symbol: &str| text.lines().any(|line| line.trim_start().starts_with(&format!("{symbol} ")));
+        let has_key_digits = plan.rows.iter().any(|row| row.r_tilde.is_some());
+        assert!(legend("r") && legend("d"), "{text}");
+        assert!(["r~", "d~", "r'"].iter().all(|symbol| legend(symbol) == has_key_digits), "{text}");
+        assert_eq!(legend("*"), plan.rows.iter().any(|row| row.as_made), "{text}");
     }
 }
 

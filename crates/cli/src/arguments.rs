@@ -89,7 +89,7 @@ pub enum ParamsAction {
         /// A preset, a specification (.toml) or a parameter file
         #[arg(value_name = "NAME|FILE")]
         source: String,
-        /// How each level switches instead: engine, digits, predicted times, bytes
+        /// How each level switches instead: method, digits, predicted times, bytes
         #[arg(long)]
         plan: bool,
     },

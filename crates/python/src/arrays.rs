@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::errors::{exception, raise};
+use crate::libraries::Library;
 
 /// Numbers with a shape.
 pub struct Array {
@@ -35,10 +36,19 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
         Some(Err(_)) => return Err(too_wide(py)),
         None => data.clone(),
     };
-    let array = numpy.call_method1("asarray", (plain,)).map_err(|error| match error.is_instance_of::<PyValueError>(py) {
-        true => exception(py, "DataError", format!("this is no array: {}", error.value(py))),
-        false if error.is_instance_of::<PyOverflowError>(py) => too_wide(py),
-        false => error,
+    let library = Library::of(data);
+    if library == Some(Library::ScipySparse) {
+        return Err(Library::ScipySparse.cannot_be_read("NumPy has no sparse arrays"));
+    }
+    let array = numpy.call_method1("asarray", (plain,)).map_err(|error| match library {
+        Some(library) => {
+            let named = library.cannot_be_read(&error.value(py).to_string());
+            named.set_cause(py, Some(error));
+            named
+        }
+        None if error.is_instance_of::<PyValueError>(py) => exception(py, "DataError", format!("this is no array: {}", error.value(py))),
+        None if error.is_instance_of::<PyOverflowError>(py) => too_wide(py),
+        None => error,
     })?;
     let array = with_wide_integers(data, array)?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
@@ -48,6 +58,9 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
         "c" => Values::Complex(copy::<Complex64>(&numpy, &array, "complex128")?),
         _ => {
             let dtype = array.getattr("dtype")?.str()?;
+            if let Some(library) = library {
+                return Err(library.cannot_be_read(&format!("its entries of dtype {dtype} are no numbers")));
+            }
             return Err(PyTypeError::new_err(format!(
                 "an array of dtype {dtype} holds no numbers: use integers, floats or complex numbers"
             )));
@@ -113,7 +126,7 @@ pub fn to_numpy<'py>(py: Python<'py>, values: Values, shape: &[usize]) -> PyResu
     flat.call_method1("reshape", (PyTuple::new(py, shape)?,))
 }
 
-/// Whether `data` is something an operator takes as numbers, and not an object with operators of its own.
+/// Whether `data` is something that an operator takes as numbers, or refuses by name, and not an object with operators of its own.
 pub fn is_numeric(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     if data.is_instance_of::<PyFloat>() || data.is_instance_of::<PyInt>() || data.is_instance_of::<PyComplex>() {
         return Ok(true);
@@ -121,7 +134,7 @@ pub fn is_numeric(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     if data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>() {
         return Ok(true);
     }
-    data.hasattr("__array__")
+    Ok(data.hasattr("__array__")? || Library::of(data).is_some())
 }
 
 impl Array {

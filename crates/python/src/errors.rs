@@ -1,4 +1,5 @@
-//! Errors of the core as Python exceptions: one class per kind, the message as it is.
+//! Errors of the core as Python exceptions: one class per kind. The message is the core's, except where its remedy has another name in
+//! Python.
 //!
 //! The classes are Python (`clathrate.errors`), looked up when raised, so that they can derive from `ValueError`, `LookupError`
 //! and `OSError` and be pickled.
@@ -10,7 +11,9 @@ use std::path::Path;
 use clathrate_ckks::CkksError;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::FileError;
+use clathrate_lattice::LatticeError;
 use pyo3::prelude::*;
+use pyo3::types::PyFloat;
 
 fn class_name(error: &CkksError) -> &'static str {
     match error.kind() {
@@ -42,11 +45,51 @@ pub fn raise(py: Python<'_>, error: CkksError) -> PyErr {
         return io_exception(py, error.to_string(), path, source.raw_os_error(), source.kind());
     }
     if let CkksError::File(FileError::SecretKeyInTheWay { path }) = &error {
-        return io_exception(py, error.to_string(), path, None, io::ErrorKind::AlreadyExists);
+        let message = format!(
+            "{} holds a secret key, which may be the only copy: save to another path; only `secret_key.save(path, overwrite=True)` replaces it",
+            path.display()
+        );
+        return io_exception(py, message, path, None, io::ErrorKind::AlreadyExists);
     }
-    // Rust's evaluator is an object; here keys ride on ciphertexts, so the remedy has another name.
-    let remedy = matches!(error, CkksError::NoKeys { .. }).then_some(" (here: `ct.with_keys(keys)`)").unwrap_or_default();
-    exception(py, class_name(&error), format!("{error}{remedy}"))
+    exception(py, class_name(&error), python_message(&error).unwrap_or_else(|| error.to_string()))
+}
+
+/// The message of an error whose remedy is a Python call: the core's own words name types and functions of Rust.
+fn python_message(error: &CkksError) -> Option<String> {
+    Some(match error {
+        CkksError::NoKeys { operation } => format!(
+            "{operation} needs evaluation keys, and the ciphertext carries none: make them with \
+             `keys = secret_key.evaluation_keys(cl.Needs(...))` and attach them with `ct = ct.with_keys(keys)`"
+        ),
+        CkksError::NoRelinearisationKey => {
+            "multiplying ciphertexts needs a relinearisation key, and the attached keys have none: make keys \
+             with `cl.Needs(relinearise=True)`"
+                .to_owned()
+        }
+        CkksError::NoConjugationKey => {
+            "conjugation needs a key, and the attached keys have none: make keys with `cl.Needs(conjugate=True)`".to_owned()
+        }
+        CkksError::NoRotationKey { steps, available } => format!(
+            "rotation by {steps} needs a key, and the attached keys have {available}: make keys with `cl.Needs(rotations=[{steps}])`"
+        ),
+        CkksError::NoReductionKey { from, to, available } => format!(
+            "a reduction from rank {from} to {to} needs a key, and the attached keys have reductions to: {available}; make keys with \
+             `cl.Needs(ranks=[{to}])`"
+        ),
+        CkksError::NoRelativeKeys { shape, available } => format!(
+            "a ciphertext of degree {} and rank {} needs keys of that shape, and the attached keys have (degree x rank): {available}; make keys \
+             with `cl.Needs(..., ranks=[...])` or `cl.Needs(..., to_rlwe=True)`",
+            shape.degree, shape.rank
+        ),
+        CkksError::Encoding { operation, expected, got } => format!(
+            "{operation} needs the encoding \"{expected}\", and \"{got}\" was given: encrypt the array with `encoding=\"{expected}\"`"
+        ),
+        CkksError::Lattice(LatticeError::KeyLevelTooLow { key_level, level }) => format!(
+            "the key serves levels up to {key_level}, and the ciphertext is at level {level}: lower the ciphertext with \
+             `ct.drop_to_level({key_level})`, or make keys with `cl.Needs(..., level={level})`"
+        ),
+        _ => return None,
+    })
 }
 
 /// An `OSError` with the fields that Python's own have: `errno`, `strerror`, `filename`.
@@ -107,4 +150,18 @@ pub fn internal(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
 /// An argument out of its range.
 pub fn out_of_range(py: Python<'_>, what: &'static str, value: impl ToString, remedy: impl ToString) -> PyErr {
     raise(py, CkksError::OutOfRange { what, value: value.to_string(), remedy: remedy.to_string() })
+}
+
+/// Refuses a scale that is no positive number, and names one; whether the modulus has room for the scale is the core's question.
+///
+/// # Errors
+/// `ScaleError`.
+pub fn check_scale(py: Python<'_>, name: &str, scale: Option<f64>, example: &str) -> PyResult<()> {
+    match scale.filter(|scale| !(scale.is_finite() && *scale > 0.0)) {
+        None => Ok(()),
+        Some(scale) => {
+            let shown = PyFloat::new(py, scale).repr()?;
+            Err(exception(py, "ScaleError", format!("`{name}` is {shown}: use a positive number, {example}")))
+        }
+    }
 }

@@ -1,7 +1,5 @@
-//! Files by kind, the same bytes in memory, and pickles made of them.
+//! Files by kind, and the same bytes in memory.
 
-use std::ops::Deref;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clathrate_ckks::file::{FileKind, FileReader};
@@ -13,54 +11,15 @@ use pyo3::types::PyDict;
 
 use crate::ciphertext::PyCiphertext;
 use crate::errors::exception;
-use crate::keys::{PyEvaluationKeys, PyPublicKey};
-use crate::operand::Whole;
-use crate::params::{PyParams, from_json, hex};
+use crate::evaluation_keys::PyEvaluationKeys;
+use crate::keys::PyPublicKey;
+use crate::params::PyParams;
+use crate::paths::FilePath;
 use crate::run::{attached, detached};
+use crate::runtime::PyRuntime;
+use crate::text::{from_json, hex};
 
-/// A path as Python has them: `str`, `bytes` or `os.PathLike`, decoded as the file system encodes names.
-pub struct FilePath(PathBuf);
-
-impl<'a, 'py> FromPyObject<'a, 'py> for FilePath {
-    type Error = PyErr;
-
-    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        Ok(Self(data.py().import("os")?.call_method1("fsdecode", (data,))?.extract()?))
-    }
-}
-
-impl Deref for FilePath {
-    type Target = Path;
-    fn deref(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl AsRef<Path> for FilePath {
-    fn as_ref(&self) -> &Path {
-        &self.0
-    }
-}
-
-/// What `__reduce_ex__` gives: the rebuilding function, and parameters and bytes to call it with.
-pub type BufferAndRebuild<'py> = (Bound<'py, PyAny>, (Py<PyParams>, Bound<'py, PyAny>));
-
-/// `bytes` as a read-only uint8 array, without a copy.
-pub fn to_array(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Bound<'_, PyAny>> {
-    let array = PyArray1::from_vec(py, bytes).into_any();
-    array.getattr("flags")?.setattr("writeable", false)?;
-    Ok(array)
-}
-
-/// A pickle of a file's bytes: out of band from protocol 5 on, else within.
-pub fn reduce<'py>(bytes: Bound<'py, PyAny>, params: &Py<PyParams>, protocol: Whole) -> PyResult<BufferAndRebuild<'py>> {
-    let py = bytes.py();
-    let buffer =
-        if protocol.0 >= 5 { py.import("pickle")?.getattr("PickleBuffer")?.call1((bytes,))? } else { bytes.call_method0("tobytes")? };
-    Ok((py.import("clathrate._pickle")?.getattr("rebuild")?, (params.clone_ref(py), buffer)))
-}
-
-/// What a file can hold and be loaded as without asking for it by name.
+/// What a file holds, as far as it can be loaded without naming its kind.
 enum Loaded {
     Params(Params),
     PublicKey(PublicKey),
@@ -70,12 +29,18 @@ enum Loaded {
     Refused(FileKind),
     /// The kind needs parameters, and none were given.
     ParamsMissing(FileKind),
+    /// A runtime was given, and the kind runs as its parameters do.
+    RuntimeNeedless(FileKind),
 }
 
-fn read(reader: &FileReader<'_>, params: Option<&Params>) -> Result<Loaded, CkksError> {
+/// Reads what the file holds: parameters with `runtime`, the other kinds with `params`.
+fn read(reader: &FileReader<'_>, params: Option<&Params>, runtime: Option<&Runtime>) -> Result<Loaded, CkksError> {
     let kind = reader.label().kind;
+    if runtime.is_some() && kind != FileKind::Params {
+        return Ok(Loaded::RuntimeNeedless(kind));
+    }
     Ok(match (kind, params) {
-        (FileKind::Params, _) => Loaded::Params(Params::from_reader(reader, &Runtime::default())?),
+        (FileKind::Params, _) => Loaded::Params(Params::from_reader(reader, runtime.unwrap_or(&Runtime::default()))?),
         (FileKind::PublicKey, Some(params)) => Loaded::PublicKey(PublicKey::from_reader(reader, params)?),
         (FileKind::EvaluationKeys, Some(params)) => Loaded::EvaluationKeys(Arc::new(EvaluationKeys::from_reader(reader, params)?)),
         (FileKind::Ciphertext, Some(params)) => Loaded::Ciphertext(Ciphertext::from_reader(reader, params)?),
@@ -95,6 +60,10 @@ impl Loaded {
             Self::ParamsMissing(kind) => {
                 return Err(PyTypeError::new_err(format!("the file holds {kind}: pass the parameters too, `load(path, params)`")));
             }
+            Self::RuntimeNeedless(kind) => {
+                let message = format!("the file holds {kind}, which runs as `params` does: give the runtime to the parameters");
+                return Err(PyTypeError::new_err(message));
+            }
             Self::Refused(FileKind::SecretKey) => {
                 let message = "the file holds a secret key: load it on purpose, with `SecretKey.load(path, params)`";
                 return Err(exception(py, "FileFormatError", message.to_owned()));
@@ -106,29 +75,99 @@ impl Loaded {
     }
 }
 
-/// What the file at `path` holds: `Params`, `PublicKey`, `EvaluationKeys` or `Ciphertext`; all but the first need `params`.
+/// Reads a file that holds parameters, a public key, evaluation keys or a ciphertext.
 ///
-/// Errors: `FileFormatError` (no file of ours, truncated, corrupted, of a newer version, a secret key), `FileAccessError`,
-/// `WrongParamsError`; `TypeError` where `params` is missing.
+/// A secret key is not read: `SecretKey.load` reads it on purpose.
+///
+/// Parameters
+/// ----------
+/// path : str, bytes or path-like
+///     The file.
+/// params : Params, optional
+///     The parameters that the contents were made with. Needed for everything but parameters.
+/// runtime : Runtime, optional
+///     How to run, for a file of parameters alone: the other kinds run as `params` does. None, the default, is `Runtime()`.
+///
+/// Returns
+/// -------
+/// Params or PublicKey or EvaluationKeys or Ciphertext
+///     What the file holds.
+///
+/// Raises
+/// ------
+/// FileFormatError
+///     Where the file is not of Clathrate, damaged, of a newer version, or holds a secret key.
+/// FileAccessError
+///     Where the file cannot be read.
+/// WrongParamsError
+///     Where the file was made with other parameters.
+/// TypeError
+///     Where `params` is missing, or a runtime is given for something else than parameters.
+///
+/// Examples
+/// --------
+/// >>> size = ct.save("numbers.clt")
+/// >>> cl.load("numbers.clt", params).shape
+/// (3,)
 #[pyfunction]
-#[pyo3(signature = (path, params=None))]
-pub fn load(py: Python<'_>, path: FilePath, params: Option<Py<PyParams>>) -> PyResult<Bound<'_, PyAny>> {
+#[pyo3(signature = (path, params=None, runtime=None))]
+pub fn load<'py>(
+    py: Python<'py>,
+    path: FilePath,
+    params: Option<Py<PyParams>>,
+    runtime: Option<&Bound<'py, PyRuntime>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let own = params.as_ref().map(|params| &params.get().params);
-    let loaded = detached(py, || read(&FileReader::open(&path)?, own))?;
+    let runtime = runtime.map(|runtime| PyRuntime::given(Some(runtime)));
+    let loaded = detached(py, || read(&FileReader::open(&path)?, own, runtime.as_ref()))?;
     loaded.into_python(py, params)
 }
 
-/// As `load`, from anything with a buffer (`bytes`, `memoryview`, a uint8 array): read in place, copied once into its polynomials.
+/// Reads the bytes of a file, as `to_bytes` gives them, from memory.
 ///
-/// Errors: those of `load`; `TypeError` for what has no contiguous buffer.
+/// Parameters
+/// ----------
+/// data : buffer
+///     `bytes`, a `memoryview`, a uint8 array or another object with a contiguous buffer. It is not copied as a whole: polynomials are read
+///     from it.
+/// params : Params, optional
+///     The parameters that the contents were made with. Needed for everything but parameters.
+/// runtime : Runtime, optional
+///     How to run, for bytes of parameters alone: the other kinds run as `params` does. None, the default, is `Runtime()`.
+///
+/// Returns
+/// -------
+/// Params or PublicKey or EvaluationKeys or Ciphertext
+///     What the bytes hold.
+///
+/// Raises
+/// ------
+/// FileFormatError
+///     Where the bytes are not of Clathrate, damaged, of a newer version, or hold a secret key.
+/// WrongParamsError
+///     Where the contents were made with other parameters.
+/// TypeError
+///     Where `data` has no contiguous buffer, `params` is missing, or a runtime is given for something else than parameters.
+///
+/// Examples
+/// --------
+/// >>> cl.from_bytes(ct.to_bytes(), params).shape
+/// (3,)
 #[pyfunction]
-#[pyo3(signature = (data, params=None))]
-pub fn from_bytes<'py>(py: Python<'py>, data: &Bound<'py, PyAny>, params: Option<Py<PyParams>>) -> PyResult<Bound<'py, PyAny>> {
+#[pyo3(signature = (data, params=None, runtime=None))]
+pub fn from_bytes<'py>(
+    py: Python<'py>,
+    data: &Bound<'py, PyAny>,
+    params: Option<Py<PyParams>>,
+    runtime: Option<&Bound<'py, PyRuntime>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let view = py.import("builtins")?.getattr("memoryview")?.call1((data,))?;
     let own = params.as_ref().map(|params| &params.get().params);
+    let runtime = runtime.map(|runtime| PyRuntime::given(Some(runtime)));
+    let runtime = runtime.as_ref();
     // NumPy refuses empty buffers.
     let loaded = if view.getattr("nbytes")?.extract::<usize>()? == 0 {
-        attached(py, || read(&FileReader::from_bytes(&[])?, own))?
+        attached(py, || read(&FileReader::from_bytes(&[])?, own, runtime))?
     } else {
         let bytes = view.call_method1("cast", ("B",))?;
         let array = py.import("numpy")?.call_method1("frombuffer", (bytes, "uint8"))?;
@@ -136,19 +175,44 @@ pub fn from_bytes<'py>(py: Python<'py>, data: &Bound<'py, PyAny>, params: Option
         let constant = !array.getattr("flags")?.getattr("writeable")?.extract::<bool>()?;
         let slice = array.as_slice()?;
         match constant {
-            true => detached(py, || read(&FileReader::from_bytes(slice)?, own))?,
+            true => detached(py, || read(&FileReader::from_bytes(slice)?, own, runtime))?,
             // Others could write while we read: keep Python code out meanwhile.
-            false => attached(py, || read(&FileReader::from_bytes(slice)?, own))?,
+            false => attached(py, || read(&FileReader::from_bytes(slice)?, own, runtime))?,
         }
     };
     loaded.into_python(py, params)
 }
 
-/// What a file says of itself: `kind`, `parameters` (their name, None in files that do not state one), `parameter_digest`, `insecure`, `bytes`, `metadata`, `sections` (name to bytes).
+/// What a file says about itself; the contents are not loaded.
 ///
-/// `verify` compares the checksum of every section too. Nothing secret is in it, whatever the file.
+/// Nothing secret is in the answer, whatever the file.
 ///
-/// Errors: `FileFormatError`, `FileAccessError`.
+/// Parameters
+/// ----------
+/// path : str, bytes or path-like
+///     The file.
+/// verify : bool, optional
+///     Whether the checksum of every section is compared, which reads the whole file. The default is True.
+///
+/// Returns
+/// -------
+/// dict
+///     `kind`, in words; `parameters`, the name of the parameters it was made with, None in files that do not state a name;
+///     `parameter_digest`, their digest; `insecure`, whether these are below 128 bits of security; `bytes`, the length of the file;
+///     `metadata`, shape, level and the like; `sections`, the length in bytes of each section by name (docs/file-format.md).
+///
+/// Raises
+/// ------
+/// FileFormatError
+///     Where the file is not of Clathrate, damaged, or of a newer version.
+/// FileAccessError
+///     Where the file cannot be read.
+///
+/// Examples
+/// --------
+/// >>> size = ct.save("numbers.clt")
+/// >>> cl.inspect("numbers.clt")["kind"]
+/// 'ciphertexts'
 #[pyfunction]
 #[pyo3(signature = (path, verify=true))]
 pub fn inspect(py: Python<'_>, path: FilePath, verify: bool) -> PyResult<Bound<'_, PyDict>> {

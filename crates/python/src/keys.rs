@@ -1,22 +1,29 @@
-//! Keys: the secret one, which never leaves by accident, and those that may be given away.
+//! The secret key, which is never given away by accident, and the public key.
 
 use std::sync::Arc;
 
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::{Encoding, EvaluationKeys, PublicKey, SecretKey};
+use clathrate_ckks::{Encoding, PublicKey, SecretKey};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::arrays::{Array, array, to_numpy};
+use crate::buffers::{BufferAndRebuild, reduce, to_array};
 use crate::ciphertext::PyCiphertext;
-use crate::errors::{out_of_range, raise, raise_for_array};
-use crate::files::{BufferAndRebuild, FilePath, reduce, to_array};
+use crate::errors::{check_scale, out_of_range, raise, raise_for_array};
+use crate::evaluation_keys::PyEvaluationKeys;
 use crate::needs::PyNeeds;
-use crate::operand::{Real, Whole, Wholes};
-use crate::params::{PyParams, hex};
+use crate::numbers::{Real, Whole};
+use crate::params::PyParams;
+use crate::paths::FilePath;
 use crate::run::{detached, with_progress};
+use crate::text::hex;
 
+/// The arguments of an encryption, as core code takes them.
+///
+/// # Errors
+/// `DataError` for an unknown encoding, `LevelError`, `ScaleError`.
 pub fn options(
     py: Python<'_>,
     params: &PyParams,
@@ -31,12 +38,20 @@ pub fn options(
         Some(other) => return Err(out_of_range(py, "`encoding`", format!("\"{other}\""), "use \"slots\" or \"coefficients\"")),
     };
     let level = level.map(|level| params.level(py, Some(level))).transpose()?;
-    Ok(EncryptOptions { encoding, level, scale: Real::given(scale) })
+    let scale = Real::given(scale);
+    check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
+    Ok(EncryptOptions { encoding, level, scale })
 }
 
-/// The owner's key: encrypts, decrypts and makes the other keys.
+/// The key of the owner of the data: it encrypts, decrypts, and makes the other keys.
 ///
-/// Never printed; `pickle` and `copy` refuse it: give `save` a path on purpose.
+/// `SecretKey.generate(params)` makes one. It is never printed, and `pickle` and `copy` refuse it; only `save` writes it to a file.
+///
+/// Examples
+/// --------
+/// >>> key = cl.SecretKey.generate(params)
+/// >>> key.decrypt(key.encrypt([1.0, 2.0])).round(4)
+/// array([1., 2.])
 #[pyclass(frozen, module = "clathrate", name = "SecretKey")]
 pub struct PySecretKey {
     key: SecretKey,
@@ -45,28 +60,74 @@ pub struct PySecretKey {
 
 #[pymethods]
 impl PySecretKey {
-    /// A fresh key from the operating system's entropy.
+    /// A fresh secret key from the randomness of the operating system.
     ///
-    /// Errors: `RandomError` where entropy fails.
+    /// Parameters
+    /// ----------
+    /// params : Params
+    ///     The parameters.
+    ///
+    /// Returns
+    /// -------
+    /// SecretKey
+    ///     The key.
+    ///
+    /// Raises
+    /// ------
+    /// RandomError
+    ///     Where the operating system gives no randomness.
+    ///
+    /// Examples
+    /// --------
+    /// >>> key = cl.SecretKey.generate(params)
     #[staticmethod]
     fn generate(py: Python<'_>, params: Py<PyParams>) -> PyResult<Self> {
         let key = detached(py, || SecretKey::generate(&params.get().params))?;
         Ok(Self { key, params })
     }
 
-    /// Encrypts an array of at most two axes; the shape is kept.
+    /// Encrypts an array; the ciphertext has its shape.
     ///
     /// Parameters
     /// ----------
-    /// array : numbers of any numeric dtype, order and strides. Complex ones go to slots.
-    /// encoding : "slots" (products element by element, rotations; n/2 complex numbers per polynomial) or "coefficients" (twice as
-    ///     dense; sums, scalar products, `W @ ct`). None: coefficients for real matrices, slots for the rest.
-    /// level : 0 to `params.max_level`, the top if None: what is left of the modulus, and of the time and size.
-    /// scale : what numbers are multiplied by before rounding; the level's own if None.
-    /// progress : True for a bar, or a function of (polynomials done, total) that may return False to stop.
+    /// array : array_like
+    ///     Numbers of any numeric type and memory layout, at most two axes.
+    /// encoding : {"slots", "coefficients"}, optional
+    ///     How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
+    ///     rotations. "coefficients" holds n real numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
+    ///     coefficients for real matrices and slots for everything else.
+    /// level : int, optional
+    ///     The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
+    ///     None, the default, is `params.max_level`.
+    /// scale : float, optional
+    ///     The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
+    /// progress : bool or callable, optional
+    ///     True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
     ///
-    /// Errors: `DataError` (NaN, infinities, too large, empty, more than two axes), `TypeError` (no numbers), `ShapeError` (complex
-    /// data in coefficients), `LevelError`, `ScaleError`, `CancelledError`.
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The encrypted array, without evaluation keys.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     Where numbers are NaN, infinite or too large, there are none, or there are more than two axes.
+    /// TypeError
+    ///     Where the entries are no numbers.
+    /// ShapeError
+    ///     For complex numbers in coefficients.
+    /// LevelError
+    ///     Where there is no such level.
+    /// ScaleError
+    ///     Where the scale is not positive, or leaves the level no room.
+    /// CancelledError
+    ///     Where the progress function returned False.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.encrypt(np.zeros((3, 4))).encoding
+    /// 'coefficients'
     #[pyo3(signature = (array, encoding=None, level=None, scale=None, progress=None))]
     fn encrypt(
         &self,
@@ -84,12 +145,37 @@ impl PySecretKey {
         PyCiphertext::new(py, ciphertext, &self.params)
     }
 
-    /// Decrypts to a NumPy array of the ciphertext's shape: float64, or complex128 where the data was complex.
+    /// Decrypts a ciphertext to an array, for the owner of the key alone.
     ///
-    /// For the key's owner. The error of an approximate decryption carries information about the secret: share results through
-    /// `decrypt_to_share`.
+    /// The result has a small error, and the error depends on the secret. To show the numbers to others, use `decrypt_to_share`.
     ///
-    /// Errors: `WrongParamsError`, `WrongSecretError`, `CancelledError`; `DataError` where numbers have visibly outgrown the modulus.
+    /// Parameters
+    /// ----------
+    /// ciphertext : Ciphertext
+    ///     A ciphertext under this secret, at any degree and rank that the parameters lead to.
+    /// progress : bool or callable, optional
+    ///     True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     The numbers, of the shape of the ciphertext: float64, or complex128 where the encrypted numbers were complex.
+    ///
+    /// Raises
+    /// ------
+    /// WrongParamsError
+    ///     Where the ciphertext has other parameters.
+    /// WrongSecretError
+    ///     Where the ciphertext belongs to another secret.
+    /// DataError
+    ///     Where the numbers have visibly outgrown the modulus.
+    /// CancelledError
+    ///     Where the progress function returned False.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.decrypt(ct + 1).round(4)
+    /// array([2., 3., 4.])
     #[pyo3(signature = (ciphertext, progress=None))]
     fn decrypt<'py>(
         &self,
@@ -102,12 +188,41 @@ impl PySecretKey {
         to_numpy(py, values, data.shape())
     }
 
-    /// Decrypts with flooding noise, for results that others see.
+    /// Decrypts a ciphertext with noise on top, for results that others will see.
     ///
-    /// `flood_bits`: 1 to 62; noise uniform in [-2**(flood_bits - 1), 2**(flood_bits - 1)) is added to each scaled coefficient.
-    /// Chosen lambda bits above a bound on the circuit's error, what is revealed is within 2**-lambda of independent of that error.
+    /// The error of a decryption depends on the secret, so publishing exact decryptions leaks it. Here noise, uniform in [-2**(flood_bits -
+    /// 1), 2**(flood_bits - 1)), is added to each scaled coefficient. Where the noise has lambda bits more than the error of the
+    /// computation, the result is within a statistical distance of 2**-lambda of one that does not depend on that error.
     ///
-    /// Errors: those of `decrypt`; `DataError` for `flood_bits` out of range.
+    /// Parameters
+    /// ----------
+    /// ciphertext : Ciphertext
+    ///     A ciphertext under this secret.
+    /// flood_bits : int
+    ///     The bits of noise, 1 to 62. `Ciphertext.flood_bits` computes them from a bound on the error.
+    /// progress : bool or callable, optional
+    ///     True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     The numbers, of the shape of the ciphertext.
+    ///
+    /// Raises
+    /// ------
+    /// WrongParamsError
+    ///     Where the ciphertext has other parameters.
+    /// WrongSecretError
+    ///     Where the ciphertext belongs to another secret.
+    /// DataError
+    ///     Where `flood_bits` is out of range, or the numbers have visibly outgrown the modulus.
+    /// CancelledError
+    ///     Where the progress function returned False.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.decrypt_to_share(ct, flood_bits=20).round(3)
+    /// array([1., 2., 3.])
     #[pyo3(signature = (ciphertext, flood_bits, progress=None))]
     fn decrypt_to_share<'py>(
         &self,
@@ -123,18 +238,54 @@ impl PySecretKey {
         to_numpy(py, values, data.shape())
     }
 
-    /// A public key, which encrypts for this one at any level.
+    /// A public key: whoever has it can encrypt for this secret key, at any level.
     ///
-    /// Errors: `RandomError`.
+    /// Returns
+    /// -------
+    /// PublicKey
+    ///     A fresh public key.
+    ///
+    /// Raises
+    /// ------
+    /// RandomError
+    ///     Where the operating system gives no randomness.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.public_key().key_id == secret_key.key_id
+    /// True
     fn public_key(&self, py: Python<'_>) -> PyResult<PyPublicKey> {
         let key = detached(py, || self.key.public_key())?;
         Ok(PyPublicKey { key: Arc::new(key), params: self.params.clone_ref(py) })
     }
 
-    /// Exactly the evaluation keys that `needs` states.
+    /// The evaluation keys of a computation: exactly those that `needs` states.
     ///
-    /// Errors: `ParamsError` where the parameters have no special primes, no temporary rank for `power_rotations`, or not the `ranks` that
-    /// are asked for; `CancelledError`.
+    /// Parameters
+    /// ----------
+    /// needs : Needs
+    ///     What the computation does: products, rotations, conjugation, changes of rank. `trace` finds it out for a function.
+    /// progress : bool or callable, optional
+    ///     True shows a progress bar. A function is called with (keys done, keys in all) and may return False to stop.
+    ///
+    /// Returns
+    /// -------
+    /// EvaluationKeys
+    ///     The keys; they may be given to whoever computes.
+    ///
+    /// Raises
+    /// ------
+    /// ParamsError
+    ///     Where the parameters have no special primes, no temporary rank for `power_rotations`, or not the ranks that are asked for.
+    /// LevelError
+    ///     Where the level that is asked for does not exist.
+    /// CancelledError
+    ///     Where the progress function returned False.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.evaluation_keys(cl.Needs(rotations=[1, 2])).rotations
+    /// [1, 2]
     #[pyo3(signature = (needs, progress=None))]
     fn evaluation_keys(
         &self,
@@ -148,31 +299,93 @@ impl PySecretKey {
         Ok(PyEvaluationKeys { keys: Arc::new(keys), params: self.params.clone_ref(py) })
     }
 
-    /// The same secret at another shape of the same family, `params.relative(...)`, `params.at_rank(r)` or `params.rlwe()`: encrypts there.
+    /// The same secret at another degree and rank, to encrypt there.
     ///
-    /// Nothing of the kind is needed to decrypt: `decrypt` takes the ciphertexts of every shape.
+    /// To decrypt it is not needed: `decrypt` takes ciphertexts of every degree and rank that these parameters lead to.
     ///
-    /// >>> ct = key.relative(params.rlwe()).encrypt(x)
+    /// Parameters
+    /// ----------
+    /// params : Params
+    ///     What `params.relative(...)`, `params.at_rank(...)` or `params.rlwe()` gave.
     ///
-    /// Errors: `WrongParamsError` for other families, and for larger dimensions than this key's.
+    /// Returns
+    /// -------
+    /// SecretKey
+    ///     The same secret there.
+    ///
+    /// Raises
+    /// ------
+    /// WrongParamsError
+    ///     Where these are not parameters that this key's parameters lead to, or degree times rank is larger.
+    ///
+    /// Examples
+    /// --------
+    /// >>> four = cl.Params.preset("insecure_dpad")
+    /// >>> key = cl.SecretKey.generate(four)
+    /// >>> key.decrypt(key.relative(four.rlwe()).encrypt([1.0, 2.0])).round(4)
+    /// array([1., 2.])
     fn relative(&self, py: Python<'_>, params: Py<PyParams>) -> PyResult<Self> {
         let key = detached(py, || self.key.relative(&params.get().params))?;
         Ok(Self { key, params })
     }
 
-    /// Writes the key to `path`, readable by its owner only. Returns the file's bytes.
+    /// Writes the secret key to a file that only its owner may read.
     ///
-    /// overwrite : whether a secret key at `path` may be replaced; nothing else that is saved ever replaces one.
+    /// The file is not encrypted: whoever can read it can decrypt.
     ///
-    /// Errors: `FileAccessError`, also for a secret key in the way.
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     The file. If it exists it is replaced as a whole or not at all.
+    /// overwrite : bool, optional
+    ///     Whether a secret key in that file may be replaced. The default is False.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The length of the file in bytes.
+    ///
+    /// Raises
+    /// ------
+    /// FileAccessError
+    ///     Where the file cannot be written, or holds a secret key and `overwrite` is False.
+    ///
+    /// Examples
+    /// --------
+    /// >>> size = secret_key.save("secret.clt")
     #[pyo3(signature = (path, overwrite=false))]
     fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
         detached(py, || Ok(if overwrite { self.key.replace(&path) } else { self.key.save(&path) }?))
     }
 
-    /// A key from a file that `save` wrote.
+    /// A secret key from a file that `save` wrote.
     ///
-    /// Errors: `FileFormatError`, `FileAccessError`, `WrongParamsError`.
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     The file.
+    /// params : Params
+    ///     The parameters it was made with.
+    ///
+    /// Returns
+    /// -------
+    /// SecretKey
+    ///     The key.
+    ///
+    /// Raises
+    /// ------
+    /// FileFormatError
+    ///     Where the file does not hold a secret key, or is damaged.
+    /// FileAccessError
+    ///     Where the file cannot be read.
+    /// WrongParamsError
+    ///     Where the file was made with other parameters.
+    ///
+    /// Examples
+    /// --------
+    /// >>> size = secret_key.save("secret.clt")
+    /// >>> cl.SecretKey.load("secret.clt", params).key_id == secret_key.key_id
+    /// True
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
         let key = detached(py, || SecretKey::from_reader(&FileReader::open(&path)?, &params.get().params))?;
@@ -185,7 +398,7 @@ impl PySecretKey {
         self.params.clone_ref(py)
     }
 
-    /// Its public name, 32 hexadecimal digits; ciphertexts and keys carry it, messages show the first 12.
+    /// The public name of the secret, 32 hexadecimal digits. Ciphertexts and keys carry it; messages show the first 12 digits.
     #[getter]
     fn key_id(&self) -> String {
         hex(&self.key.id().0)
@@ -210,7 +423,15 @@ impl PySecretKey {
     }
 }
 
-/// Encrypts for the owner of a secret key; safe to give away.
+/// A public key: it encrypts for the owner of a secret key and cannot decrypt.
+///
+/// `SecretKey.public_key()` makes it. It may be given to anyone.
+///
+/// Examples
+/// --------
+/// >>> public_key = secret_key.public_key()
+/// >>> secret_key.decrypt(public_key.encrypt([1.0, 2.0])).round(4)
+/// array([1., 2.])
 #[pyclass(frozen, module = "clathrate", name = "PublicKey")]
 pub struct PyPublicKey {
     pub key: Arc<PublicKey>,
@@ -219,9 +440,48 @@ pub struct PyPublicKey {
 
 #[pymethods]
 impl PyPublicKey {
-    /// Encrypts an array; as `SecretKey.encrypt`, with more noise and twice the file size.
+    /// Encrypts an array, as `SecretKey.encrypt` does, with more noise and at twice the file size.
     ///
-    /// Errors: those of `SecretKey.encrypt`.
+    /// Parameters
+    /// ----------
+    /// array : array_like
+    ///     Numbers of any numeric type and memory layout, at most two axes.
+    /// encoding : {"slots", "coefficients"}, optional
+    ///     How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
+    ///     rotations. "coefficients" holds n real numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
+    ///     coefficients for real matrices and slots for everything else.
+    /// level : int, optional
+    ///     The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
+    ///     None, the default, is `params.max_level`.
+    /// scale : float, optional
+    ///     The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
+    /// progress : bool or callable, optional
+    ///     True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The encrypted array, without evaluation keys.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     Where numbers are NaN, infinite or too large, there are none, or there are more than two axes.
+    /// TypeError
+    ///     Where the entries are no numbers.
+    /// ShapeError
+    ///     For complex numbers in coefficients.
+    /// LevelError
+    ///     Where there is no such level.
+    /// ScaleError
+    ///     Where the scale is not positive, or leaves the level no room.
+    /// CancelledError
+    ///     Where the progress function returned False.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.public_key().encrypt([1.0, 2.0]).shape
+    /// (2,)
     #[pyo3(signature = (array, encoding=None, level=None, scale=None, progress=None))]
     fn encrypt(
         &self,
@@ -239,23 +499,73 @@ impl PyPublicKey {
         PyCiphertext::new(py, ciphertext, &self.params)
     }
 
-    /// Writes the key to `path`, which is replaced at once or not at all. Returns the file's bytes.
+    /// Writes the public key to a file.
     ///
-    /// Errors: `FileAccessError`.
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The length of the file in bytes.
+    ///
+    /// Raises
+    /// ------
+    /// FileAccessError
+    ///     Where the file cannot be written, or holds a secret key.
+    ///
+    /// Examples
+    /// --------
+    /// >>> size = secret_key.public_key().save("public.clt")
     fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
         detached(py, || Ok(self.key.save(&path)?))
     }
 
-    /// A key from a file that `save` wrote.
+    /// A public key from a file that `save` wrote.
     ///
-    /// Errors: `FileFormatError`, `FileAccessError`, `WrongParamsError`.
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     The file.
+    /// params : Params
+    ///     The parameters it was made with.
+    ///
+    /// Returns
+    /// -------
+    /// PublicKey
+    ///     The key.
+    ///
+    /// Raises
+    /// ------
+    /// FileFormatError
+    ///     Where the file does not hold a public key, or is damaged.
+    /// FileAccessError
+    ///     Where the file cannot be read.
+    /// WrongParamsError
+    ///     Where the file was made with other parameters.
+    ///
+    /// Examples
+    /// --------
+    /// >>> size = secret_key.public_key().save("public.clt")
+    /// >>> public_key = cl.PublicKey.load("public.clt", params)
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
         let key = detached(py, || PublicKey::from_reader(&FileReader::open(&path)?, &params.get().params))?;
         Ok(Self { key: Arc::new(key), params })
     }
 
-    /// The file's bytes as a read-only uint8 array; `clathrate.from_bytes` reads them.
+    /// The bytes that `save` would write.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray of uint8
+    ///     The bytes, read-only; `from_bytes` reads them.
+    ///
+    /// Examples
+    /// --------
+    /// >>> again = cl.from_bytes(secret_key.public_key().to_bytes(), params)
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_array(py, detached(py, || Ok(self.key.to_file_bytes()?))?)
     }
@@ -274,158 +584,6 @@ impl PyPublicKey {
 
     fn __repr__(&self) -> String {
         format!("PublicKey({}, id {})", self.key.params().spec().name, self.key.id())
-    }
-
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __deepcopy__(slf: Py<Self>, memo: &Bound<'_, PyAny>) -> Py<Self> {
-        let _ = memo;
-        slf
-    }
-
-    fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: Whole) -> PyResult<BufferAndRebuild<'py>> {
-        reduce(self.to_bytes(py)?, &self.params, protocol)
-    }
-}
-
-/// What computing on ciphertexts needs: no secret among it. Attach them with `Ciphertext.with_keys`.
-#[pyclass(frozen, module = "clathrate", name = "EvaluationKeys")]
-pub struct PyEvaluationKeys {
-    pub keys: Arc<EvaluationKeys>,
-    pub params: Py<PyParams>,
-}
-
-impl PyEvaluationKeys {
-    /// What else `repr` tells: powers of two and other shapes, where there are any.
-    fn elsewhere(&self) -> String {
-        let powers = if self.keys.has_powers() { " and powers of two" } else { "" };
-        let shapes: Vec<String> = self.keys.shapes().iter().skip(1).map(ToString::to_string).collect();
-        if shapes.is_empty() { powers.to_owned() } else { format!("{powers}, also at {}", shapes.join(" ")) }
-    }
-}
-
-#[pymethods]
-impl PyEvaluationKeys {
-    /// Rotation steps there are keys for, ascending, in (-slot_count / 2, slot_count / 2].
-    #[getter]
-    fn rotations(&self) -> Vec<i64> {
-        let slots = self.keys.params().slot_count() as i64;
-        let signed = |step: i64| if step > slots / 2 { step - slots } else { step };
-        let mut steps: Vec<i64> = self.keys.rotation_steps().into_iter().map(signed).collect();
-        steps.sort_unstable();
-        steps
-    }
-
-    /// Whether ciphertexts can be multiplied.
-    #[getter]
-    fn has_relinearisation(&self) -> bool {
-        self.keys.relinearisation().is_ok()
-    }
-
-    /// Whether ciphertexts can be conjugated.
-    #[getter]
-    fn has_conjugation(&self) -> bool {
-        self.keys.own().conjugation().is_some()
-    }
-
-    /// Whether rotations by any step follow from keys of powers of two at the temporary rank.
-    #[getter]
-    fn has_power_rotations(&self) -> bool {
-        self.keys.has_powers()
-    }
-
-    /// Ranks there are reduction keys for from the rank of `params`, highest first; those from lower ranks not among them.
-    #[getter]
-    fn ranks(&self) -> Vec<usize> {
-        self.keys.reduced_ranks().rev().collect()
-    }
-
-    /// The (degree, rank) of every shape there are keys for, that of `params` first.
-    #[getter]
-    fn shapes(&self) -> Vec<(usize, usize)> {
-        self.keys.shapes().into_iter().map(|shape| (shape.degree, shape.rank)).collect()
-    }
-
-    /// Bytes in memory, without what is derived.
-    #[getter]
-    fn nbytes(&self) -> usize {
-        self.keys.bytes()
-    }
-
-    /// Bytes derived from these keys so far: what faster switching makes of them, on first use or by `prepare`.
-    #[getter]
-    fn derived_bytes(&self) -> usize {
-        self.keys.derived_bytes()
-    }
-
-    /// Derives now what the first uses would derive, so that they take no longer than the later ones. Returns `derived_bytes`.
-    ///
-    /// levels : the levels of ciphertexts to prepare for; all if None. Levels above a key's own are left out.
-    /// progress : True for a bar, or a function of (derivations done, total) that may return False to stop.
-    ///
-    /// What does not fit `key_cache_mib` is left out: switching uses the keys as they were made there.
-    ///
-    /// Errors: `LevelError`; `CancelledError`, with what was derived so far kept.
-    #[pyo3(signature = (levels=None, progress=None))]
-    fn prepare(&self, py: Python<'_>, levels: Option<Wholes>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
-        let params = self.params.get();
-        let levels = levels
-            .map(|levels| levels.0.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>())
-            .transpose()?;
-        with_progress(py, progress, "prepare keys", |error| raise(py, error), |tick| self.keys.prepare(levels.as_deref(), tick))
-    }
-
-    /// Drops what is derived; it is derived again when needed.
-    fn drop_derived(&self) {
-        self.keys.drop_derived();
-    }
-
-    /// The parameters.
-    #[getter]
-    fn params(&self, py: Python<'_>) -> Py<PyParams> {
-        self.params.clone_ref(py)
-    }
-
-    /// The public name of the secret they belong to, 32 hexadecimal digits.
-    #[getter]
-    fn key_id(&self) -> String {
-        hex(&self.keys.id().0)
-    }
-
-    /// Writes the keys to `path`, which is replaced at once or not at all. Returns the file's bytes.
-    ///
-    /// Errors: `FileAccessError`.
-    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || Ok(self.keys.save(&path)?))
-    }
-
-    /// Keys from a file that `save` wrote.
-    ///
-    /// Errors: `FileFormatError`, `FileAccessError`, `WrongParamsError`.
-    #[staticmethod]
-    fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
-        let keys = detached(py, || EvaluationKeys::from_reader(&FileReader::open(&path)?, &params.get().params))?;
-        Ok(Self { keys: Arc::new(keys), params })
-    }
-
-    /// The file's bytes as a read-only uint8 array; `clathrate.from_bytes` reads them.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_array(py, detached(py, || Ok(self.keys.to_file_bytes()?))?)
-    }
-
-    fn __repr__(&self) -> String {
-        format!(
-            "EvaluationKeys({}, id {}, relinearisation {}, conjugation {}, rotations {:?}{}, {:.1} MiB)",
-            self.keys.params().spec().name,
-            self.keys.id(),
-            if self.has_relinearisation() { "yes" } else { "no" },
-            if self.has_conjugation() { "yes" } else { "no" },
-            self.rotations(),
-            self.elsewhere(),
-            self.nbytes() as f64 / 1_048_576.0
-        )
     }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {

@@ -3,22 +3,35 @@
 //! A front and nothing else: it turns arrays into numbers, errors into exceptions, progress into callbacks, and releases the
 //! interpreter lock around everything that takes time. Objects are immutable (`frozen`) and share their data; `python/clathrate`
 //! holds what is better written in Python, and the type stubs of this module.
+//!
+//! The comments of Python classes and functions are their docstrings, in the sections of numpydoc. `scripts/stub_docstrings.py` copies them
+//! into the stubs, where editors look for them.
 #![forbid(unsafe_code)]
+// Docstrings are not Markdown: an example's `>>>` is no quotation.
+#![allow(clippy::doc_lazy_continuation)]
 
 use pyo3::prelude::*;
 
 mod arrays;
+mod buffers;
 mod ciphertext;
 mod errors;
+mod evaluation_keys;
+mod explanation;
 mod files;
 mod keys;
+mod libraries;
+mod machine;
 mod needs;
-mod operand;
+mod numbers;
 mod params;
+mod paths;
 mod polynomial;
+mod primes;
 mod run;
 mod runtime;
-mod switching;
+mod switching_report;
+mod text;
 mod trace;
 mod values;
 
@@ -27,17 +40,25 @@ mod _native {
     #[pymodule_export]
     use crate::ciphertext::PyCiphertext;
     #[pymodule_export]
+    use crate::evaluation_keys::PyEvaluationKeys;
+    #[pymodule_export]
+    use crate::explanation::PyExplanation;
+    #[pymodule_export]
     use crate::files::{from_bytes, inspect, load};
     #[pymodule_export]
-    use crate::keys::{PyEvaluationKeys, PyPublicKey, PySecretKey};
+    use crate::keys::{PyPublicKey, PySecretKey};
+    #[pymodule_export]
+    use crate::machine::{doctor, tune};
     #[pymodule_export]
     use crate::needs::PyNeeds;
     #[pymodule_export]
-    use crate::params::{PyExplanation, PyParams, doctor, preset_names};
+    use crate::params::{PyParams, preset_names};
     #[pymodule_export]
     use crate::polynomial::{PyPolynomial, PyPolynomialExplanation, PyPolynomialPlan};
     #[pymodule_export]
-    use crate::switching::{PySwitchingPlan, tune};
+    use crate::runtime::PyRuntime;
+    #[pymodule_export]
+    use crate::switching_report::PySwitchingReport;
     #[pymodule_export]
     use crate::trace::PyRecorder;
 

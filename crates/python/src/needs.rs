@@ -8,25 +8,47 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::errors::{exception, out_of_range};
-use crate::operand::{Whole, Wholes};
+use crate::numbers::{Whole, Wholes};
 
-/// The evaluation keys a computation needs; `SecretKey.evaluation_keys` makes exactly these. `|` merges.
+/// The evaluation keys that a computation needs.
+///
+/// `SecretKey.evaluation_keys(needs)` makes exactly these keys. `trace` finds out the needs of a function, and `PolynomialPlan.needs`
+/// states those of a polynomial. `a | b` needs what a or b needs.
 ///
 /// Parameters
 /// ----------
-/// relinearise : products of ciphertexts.
-/// rotations : rotation steps, left when positive; 0 needs no key.
-/// conjugate : complex conjugation.
-/// level : highest level the keys must serve; the top if None. Lower is smaller and faster.
-/// power_rotations : keys of rotations by powers of two at the temporary rank, of which every rotation is made.
-/// ranks : ranks to reduce to one after the other, highest first, as in `[2, 1]`; each at most half of the one before. What else is needed,
-///     is needed at each of them too. `Needs(..., ranks=..) | Needs(...)` states what is needed at the top alone.
-/// single_steps : lets ranks go down by less than half. Keys of many such steps are a possible weakness: your word that there are few.
-/// to_rlwe : conversions to rank 1 at the higher degree, from the top and from each of `ranks`; what else is needed, is needed there too.
+/// relinearise : bool, optional
+///     Whether ciphertexts are multiplied with each other. The default is False.
+/// rotations : sequence of int, optional
+///     The steps of the rotations; positive steps rotate to the left, and 0 needs no key. There are none by default.
+/// conjugate : bool, optional
+///     Whether ciphertexts are conjugated. The default is False.
+/// level : int, optional
+///     The highest level of the ciphertexts that the keys serve. None, the default, is the highest level of the parameters. A lower level
+///     makes keys smaller and faster.
+/// power_rotations : bool, optional
+///     Whether there are keys of the rotations by powers of two, of which every rotation is made. These keys live at the temporary rank,
+///     which the parameters must have. The default is False.
+/// ranks : sequence of int, optional
+///     The ranks that the rank of ciphertexts is reduced to, one after the other, highest first, as in `[2, 1]`; each is at most half of
+///     the one before. Everything else that is needed is needed at each of these ranks too. `Needs(..., ranks=...) | Needs(...)` needs the
+///     second part at the parameters' own rank only.
+/// single_steps : bool, optional
+///     Allows ranks that are more than half of the one before. Keys of many such steps are a possible weakness, so that True is your word
+///     that there are few of them. The default is False.
+/// to_rlwe : bool, optional
+///     Whether ciphertexts are converted to rank 1 at a higher degree, from the parameters' own rank and from each of `ranks`. Everything
+///     else that is needed is needed there too. The default is False.
 ///
-/// >>> keys = key.evaluation_keys(cl.Needs(relinearise=True, power_rotations=True, ranks=[2, 1], to_rlwe=True))
+/// Raises
+/// ------
+/// DataError
+///     Where levels, steps or ranks are out of range. Whether the parameters have the ranks is checked when keys are made.
 ///
-/// Errors: `DataError` for levels, steps and ranks out of range. Whether parameters have the ranks is seen when keys are made.
+/// Examples
+/// --------
+/// >>> cl.Needs(relinearise=True) | cl.Needs(rotations=[1], level=3)
+/// Needs(relinearise: top, rotate 1: level 3)
 #[pyclass(frozen, module = "clathrate", name = "Needs")]
 pub struct PyNeeds {
     pub needs: KeyNeeds,
@@ -158,19 +180,19 @@ impl PyNeeds {
         self.needs.reach_of(Operation::Conjugate).is_some()
     }
 
-    /// Rotation steps, ascending.
+    /// The rotation steps that need a key, ascending.
     #[getter]
     fn rotations(&self) -> Vec<i64> {
         self.needs.rotation_steps().map(|(step, _)| step).collect()
     }
 
-    /// Whether rotations by powers of two at the temporary rank are needed.
+    /// Whether keys of rotations by powers of two at the temporary rank are needed.
     #[getter]
     fn power_rotations(&self) -> bool {
         self.needs.reach_of(Operation::RotateByPowers).is_some()
     }
 
-    /// Ranks to reduce to, highest first.
+    /// The ranks that are reduced to, highest first.
     #[getter]
     fn ranks(&self) -> Vec<usize> {
         let mut ranks = BTreeSet::new();
@@ -178,16 +200,26 @@ impl PyNeeds {
         ranks.into_iter().rev().collect()
     }
 
-    /// Whether conversions to the higher degree are needed.
+    /// Whether ciphertexts are converted to rank 1 at a higher degree.
     #[getter]
     fn to_rlwe(&self) -> bool {
         self.needs.descents().iter().any(|route| route.to_rlwe)
     }
 
-    /// Highest level of each key: `{"relinearise": level, "conjugate": level, "rotations": {steps: level}}`, None for the top.
+    /// The highest level that each key is needed at.
     ///
-    /// Where they are needed also `"power_rotations": level`, `"ranks": {rank: level}`, `"routes"` (ranks, conversions, and what is needed at
-    /// each) and `"relatives": {(degree, rank): ...}`, the same of other shapes.
+    /// Returns
+    /// -------
+    /// dict
+    ///     `{"relinearise": level, "conjugate": level, "rotations": {steps: level}}`, where the level None is the highest of the
+    ///     parameters. Keys that are not needed are left out. Where they are needed also `"power_rotations": level`; `"ranks": {rank:
+    ///     level}`; `"routes"`, a list of ranks and conversions with what is needed at each; and `"relatives": {(degree, rank): ...}`, the
+    ///     needs at other degrees and ranks.
+    ///
+    /// Examples
+    /// --------
+    /// >>> cl.Needs(relinearise=True, rotations=[1], level=3).to_dict()
+    /// {'relinearise': 3, 'rotations': {1: 3}}
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, &self.needs)
     }

@@ -1,8 +1,8 @@
 //! Polynomials of encrypted arrays: numbers in NumPy's conventions, plans, and the call.
 
-use clathrate_arith::text::counted;
 use std::collections::BTreeMap;
 
+use clathrate_arith::text::counted;
 use clathrate_ckks::circuits::polynomial::{PolynomialExplanation, UNIT_DOMAIN};
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Polynomial, PolynomialBasis, PolynomialPlan, RankSteps};
@@ -13,31 +13,47 @@ use pyo3::types::{PyComplex, PyTuple};
 
 use crate::arrays::{array, to_numpy};
 use crate::ciphertext::PyCiphertext;
-use crate::errors::{exception, out_of_range, raise};
+use crate::errors::{check_scale, exception, out_of_range, raise};
 use crate::needs::PyNeeds;
-use crate::operand::{Real, Whole};
-use crate::params::{PyParams, from_json};
+use crate::numbers::{Real, Whole};
+use crate::params::PyParams;
 use crate::run::detached;
+use crate::text::report;
 
-/// A polynomial with real or complex coefficients, of numbers and of encrypted arrays: `p(x)`.
+/// A polynomial that can be evaluated on numbers and on encrypted arrays: `p(x)`.
 ///
-/// As in `numpy.polynomial`: coefficients from the lowest degree up; the domain is mapped to [-1, 1], and the default domain is not mapped.
+/// Every function of encrypted numbers is a polynomial near it; `Polynomial.fit` finds one. Coefficients and domains follow
+/// `numpy.polynomial`: coefficients are ordered from the lowest degree up, and the domain is mapped to [-1, 1] before the polynomial is
+/// evaluated. The default domain is not mapped.
 ///
-/// >>> p = cl.Polynomial.fit(lambda x: 1 / (1 + np.exp(-x)), 23, domain=(-8, 8))
-/// >>> p(ct)                                 # encrypted, slots
-/// >>> p(np.linspace(-8, 8))                 # in the clear
-/// >>> print(p.plan(params).explain())       # levels, products, keys, precision
+/// Encrypted numbers must lie in the domain. Outside of it the values grow fast and wrap around modulo the ciphertext's modulus, which
+/// nobody notices.
 ///
 /// Parameters
 /// ----------
-/// coefficients : one axis, real or complex, at most 512. Complex ones take no more levels, and make the result complex.
-/// basis : "power" (y^i) or "chebyshev" (T_i(y)); approximations of high degree need the latter.
-/// domain : the interval (a, b) with y = (2 x - a - b) / (b - a). One more level than without, unless it is [-1/k, 1/k], [0, 2/k] or alike
-///     for a whole number k, or the degree is 1.
+/// coefficients : array_like
+///     Real or complex numbers along one axis, at most 512.
+/// basis : {"power", "chebyshev"}, optional
+///     "power", the default, is the sum of c_i y**i, "chebyshev" the sum of c_i T_i(y) with the Chebyshev polynomials T_i. Approximations
+///     of high degree need the latter.
+/// domain : tuple of float, optional
+///     The interval (a, b) that y = (2 x - a - b) / (b - a) maps to [-1, 1]. The mapping takes one level more, except for the default (-1,
+///     1), for domains such as (-1 / k, 1 / k) and (0, 2 / k) with a whole number k, and at degree 1.
 ///
-/// Encrypted numbers must lie in the domain: outside it values grow fast and wrap around unnoticed.
+/// Raises
+/// ------
+/// DataError
+///     Where there are no coefficients or too many, one is not finite, or the basis or the domain is not one.
+/// ShapeError
+///     Where the coefficients have more than one axis.
 ///
-/// Errors: `DataError` (empty, not finite, too many, no interval, another basis), `ShapeError` (more axes).
+/// Examples
+/// --------
+/// >>> p = cl.Polynomial([1.0, 0.0, 2.0])
+/// >>> p(3.0)
+/// np.float64(19.0)
+/// >>> secret_key.decrypt(p(ct)).round(4)
+/// array([ 3.,  9., 19.])
 #[pyclass(frozen, module = "clathrate", name = "Polynomial")]
 pub struct PyPolynomial {
     polynomial: Polynomial,
@@ -86,15 +102,36 @@ impl PyPolynomial {
         Ok(Self { polynomial })
     }
 
-    /// The Chebyshev interpolant of a function on an interval: near its best approximation of that degree where it is smooth.
+    /// The polynomial that interpolates a function at Chebyshev points: close to the best approximation where the function is smooth.
     ///
     /// Parameters
     /// ----------
-    /// function : of an array of points, or of one number at a time; real or complex values.
-    /// degree : at most 511.
-    /// domain : the interval.
+    /// function : callable
+    ///     The function, of an array of points or of one number at a time.
+    /// degree : int
+    ///     The degree, at most 511.
+    /// domain : tuple of float, optional
+    ///     The interval (a, b). The default is (-1.0, 1.0).
     ///
-    /// Errors: `DataError` with the point where the function has no finite value; whatever the function raises.
+    /// Returns
+    /// -------
+    /// Polynomial
+    ///     A polynomial in the basis "chebyshev".
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     Where a value of the function is not finite, or the degree or the domain is out of range.
+    /// ShapeError
+    ///     Where the function does not give one value for each point.
+    ///
+    /// Examples
+    /// --------
+    /// >>> p = cl.Polynomial.fit(np.exp, 7)
+    /// >>> p
+    /// Polynomial(degree 7, chebyshev basis on [-1, 1])
+    /// >>> bool(abs(p(0.5) - np.exp(0.5)) < 1e-6)
+    /// True
     #[staticmethod]
     #[pyo3(signature = (function, degree, domain=DEFAULT_DOMAIN), text_signature = "(function, degree, domain=(-1.0, 1.0))")]
     fn fit(py: Python<'_>, function: &Bound<'_, PyAny>, degree: Whole, domain: (Real, Real)) -> PyResult<Self> {
@@ -122,10 +159,8 @@ impl PyPolynomial {
         Ok(Self { polynomial: Polynomial::from_fit_values(&values, domain).map_err(|error| raise(py, error))? })
     }
 
-    /// `p(x)`: of a ciphertext (slots; with keys attached from degree 2 on) a ciphertext at the scale of its level, of numbers an array; complex where
-    /// the coefficients or the numbers are.
-    ///
-    /// Errors: `LevelError` with the levels it takes, `MissingKeyError`, `ShapeError` unless slots, `DataError` where coefficients are too large.
+    /// `p(x)`: of a ciphertext in slots a ciphertext at the canonical scale of its level, of numbers an array. From degree 2 on the
+    /// ciphertext needs attached keys.
     fn __call__<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(ciphertext) = x.cast::<PyCiphertext>() {
             let result = ciphertext.get().map(py, |evaluator, x| evaluator.evaluate_polynomial(x, &self.polynomial))?;
@@ -141,17 +176,39 @@ impl PyPolynomial {
         if array.shape.is_empty() { result.get_item(PyTuple::empty(py)) } else { Ok(result) }
     }
 
-    /// The circuit for fresh ciphertexts at a level: counts, levels and keys before there is any ciphertext.
+    /// The circuit that evaluates the polynomial: its products, levels, keys and precision, before there is a ciphertext.
     ///
     /// Parameters
     /// ----------
-    /// params : the parameters.
-    /// level : of the input; the top if None.
-    /// scale : of the input; the level's own if None.
-    /// ranks : whether steps go to lower ranks where the modulus allows it and the rest of the circuit pays for it: "halves" of the rank, or
-    ///     "single" steps, which need keys that are a possible weakness; the parameters' own rank throughout if None. `plan.ranks` tells them.
+    /// params : Params
+    ///     The parameters.
+    /// level : int, optional
+    ///     The level of the input. None, the default, is `params.max_level`.
+    /// scale : float, optional
+    ///     The scale of the input. None, the default, is the canonical scale of that level.
+    /// ranks : {"halves", "single"}, optional
+    ///     Lets the circuit reduce the rank where the modulus allows it and the rest of the circuit gains from it. "halves" reduces to
+    ///     halves of the rank; "single" takes other steps too, whose keys are a possible weakness. None, the default, keeps the rank.
+    ///     `PolynomialPlan.ranks` tells the result.
     ///
-    /// Errors: `LevelError` with the levels it takes; `ScaleError`; `DataError` where coefficients are too large, and for other `ranks`.
+    /// Returns
+    /// -------
+    /// PolynomialPlan
+    ///     The circuit: `plan(ct)` carries it out.
+    ///
+    /// Raises
+    /// ------
+    /// LevelError
+    ///     Where the polynomial takes more levels than there are.
+    /// ScaleError
+    ///     Where the scale is not positive, or leaves the level no room.
+    /// DataError
+    ///     Where coefficients are too large, or `ranks` is something else.
+    ///
+    /// Examples
+    /// --------
+    /// >>> cl.Polynomial.fit(np.exp, 7).plan(params).depth
+    /// 3
     #[pyo3(signature = (params, level=None, scale=None, ranks=None))]
     fn plan(
         &self,
@@ -162,7 +219,9 @@ impl PyPolynomial {
         ranks: Option<&str>,
     ) -> PyResult<PyPolynomialPlan> {
         let level = params.level(py, level)?;
-        let scale = Real::given(scale).unwrap_or_else(|| params.params.scale(level));
+        let scale = Real::given(scale);
+        check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
+        let scale = scale.unwrap_or_else(|| params.params.scale(level));
         let steps = match ranks {
             None => None,
             Some("halves") => Some(RankSteps::Halves),
@@ -176,7 +235,7 @@ impl PyPolynomial {
         Ok(PyPolynomialPlan { plan })
     }
 
-    /// The coefficients, lowest degree first: complex where one has an imaginary part.
+    /// The coefficients, lowest degree first: float64, or complex128 for a polynomial with complex coefficients.
     #[getter]
     fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let coefficients = self.polynomial.coefficients().to_vec();
@@ -190,13 +249,13 @@ impl PyPolynomial {
         self.polynomial.is_complex()
     }
 
-    /// The degree: the last coefficient that is not zero; 0 for constants.
+    /// The degree: the index of the last coefficient that is not zero; 0 for constants.
     #[getter]
     fn degree(&self) -> usize {
         self.polynomial.degree()
     }
 
-    /// "power" or "chebyshev".
+    /// The basis, "power" or "chebyshev".
     #[getter]
     fn basis(&self) -> &'static str {
         self.polynomial.basis().name()
@@ -214,9 +273,11 @@ impl PyPolynomial {
 
     fn __hash__(&self) -> isize {
         // Equal polynomials have equal coefficients; 0.0 and -0.0 are equal, too.
-        let word = |hash: u64, c: f64| hash.wrapping_mul(31).wrapping_add((c + 0.0).to_bits());
-        let parts = self.polynomial.coefficients().iter().flat_map(|c| [c.re, c.im]);
-        parts.fold(self.polynomial.degree() as u64, word) as isize
+        let word = |hash: u64, c: &Complex64| {
+            let (re, im) = ((c.re + 0.0).to_bits(), (c.im + 0.0).to_bits());
+            hash.wrapping_mul(31).wrapping_add(re).wrapping_mul(31).wrapping_add(im)
+        };
+        self.polynomial.coefficients().iter().fold(self.polynomial.degree() as u64, word) as isize
     }
 
     fn __repr__(&self) -> String {
@@ -231,6 +292,16 @@ impl PyPolynomial {
 }
 
 /// The circuit of a polynomial for inputs of one level and scale: `plan(ct)` carries it out.
+///
+/// `Polynomial.plan` makes it.
+///
+/// Examples
+/// --------
+/// >>> plan = cl.Polynomial([1.0, 0.0, 2.0]).plan(params)
+/// >>> plan
+/// PolynomialPlan(degree 2, levels 5 to 4, 1 product, 1 relinearisation)
+/// >>> secret_key.decrypt(plan(ct)).round(4)
+/// array([ 3.,  9., 19.])
 #[pyclass(frozen, module = "clathrate", name = "PolynomialPlan")]
 pub struct PyPolynomialPlan {
     plan: PolynomialPlan,
@@ -238,92 +309,101 @@ pub struct PyPolynomialPlan {
 
 #[pymethods]
 impl PyPolynomialPlan {
-    /// Carries it out; a ciphertext above the plan's level is lowered to it.
-    ///
-    /// Errors: `LevelError`, `ScaleError` for a ciphertext of a lower level or another scale; `MissingKeyError`; `ShapeError` unless slots.
+    /// Carries the circuit out; a ciphertext above the plan's level is lowered to that level first.
     fn __call__(&self, py: Python<'_>, ciphertext: &PyCiphertext) -> PyResult<PyCiphertext> {
         ciphertext.map(py, |evaluator, x| evaluator.run_polynomial(x, &self.plan))
     }
 
-    /// What it will do: print it, or take its `to_dict()`.
+    /// What the circuit does, step by step, with its counts and its precision.
+    ///
+    /// Returns
+    /// -------
+    /// PolynomialExplanation
+    ///     Print it, or read the figures from its `to_dict()`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> cl.Polynomial([1.0, 0.0, 2.0]).plan(params).explain().to_dict()["degree"]
+    /// 2
     fn explain(&self) -> PyPolynomialExplanation {
         PyPolynomialExplanation { explanation: self.plan.explain() }
     }
 
-    /// Levels it takes.
+    /// The number of levels that the circuit takes.
     #[getter]
     fn depth(&self) -> usize {
         self.plan.depth()
     }
 
-    /// Products of ciphertexts.
+    /// The number of products of ciphertexts.
     #[getter]
     fn products(&self) -> usize {
         self.plan.products()
     }
 
-    /// Relinearisations: products that are summed share one, and each includes a rescale.
+    /// The number of relinearisations, the key switches that end products. Products that are summed share one relinearisation, which
+    /// includes a rescale.
     #[getter]
     fn relinearisations(&self) -> usize {
         self.plan.relinearisations()
     }
 
-    /// Other rescales.
+    /// The number of rescales besides those of relinearisations.
     #[getter]
     fn rescales(&self) -> usize {
         self.plan.rescales()
     }
 
-    /// Powers, or Chebyshev polynomials, that are computed.
+    /// The degrees of the powers, or Chebyshev polynomials, that are computed.
     #[getter]
     fn powers(&self) -> Vec<usize> {
         self.plan.powers()
     }
 
-    /// Level of the input.
+    /// The level of the input.
     #[getter]
     fn input_level(&self) -> usize {
         self.plan.input_level().0
     }
 
-    /// Level of the result.
+    /// The level of the result, which has the canonical scale of that level.
     #[getter]
     fn output_level(&self) -> usize {
         self.plan.output_level().0
     }
 
-    /// Scale of the result: the canonical one of its level, unless a single power leaves a segment of the chain on its way.
+    /// The scale of the result: the canonical scale of its level, unless a single power leaves a segment of the chain on its way.
     #[getter]
     fn output_scale(&self) -> f64 {
         self.plan.output_scale()
     }
 
-    /// Coefficients that are left out because they are below 2^-50 of the largest: rounding errors of whoever computed them.
+    /// The number of coefficients that are left out because they are below 2**-50 of the largest coefficient.
     #[getter]
     fn dropped(&self) -> usize {
         self.plan.dropped()
     }
 
-    /// Degree of the circuit: of the last coefficient that is not dropped.
+    /// The degree of the circuit: the index of the last coefficient that is not dropped.
     #[getter]
     fn degree(&self) -> usize {
         self.plan.degree()
     }
 
-    /// Rank at each level, the input's first; empty where it is the parameters' own throughout.
+    /// The rank at each level, the level of the input first; empty where the rank stays that of the parameters.
     #[getter]
     fn ranks(&self) -> BTreeMap<usize, usize> {
         let rows = self.plan.rank_schedule().map(|schedule| schedule.rows()).unwrap_or_default();
         rows.iter().map(|row| (row.level, row.rank)).collect()
     }
 
-    /// The keys it needs.
+    /// The evaluation keys that the circuit needs.
     #[getter]
     fn needs(&self) -> PyNeeds {
         PyNeeds { needs: self.plan.needs() }
     }
 
-    /// A bound on the error's root mean square for a fresh input in the domain.
+    /// A bound on the root mean square of the error, for a fresh input in the domain.
     #[getter]
     fn error(&self) -> f64 {
         self.plan.error(self.plan.fresh_error())
@@ -345,7 +425,14 @@ impl PyPolynomialPlan {
     }
 }
 
-/// What a polynomial's plan will do: `print(plan.explain())`, or `plan.explain().to_dict()`.
+/// What the circuit of a polynomial does, step by step, with its counts and its precision.
+///
+/// `PolynomialPlan.explain()` makes it; print it, or read the figures from `to_dict()`.
+///
+/// Examples
+/// --------
+/// >>> print(cl.Polynomial([1.0, 0.0, 2.0]).plan(params).explain())  # doctest: +ELLIPSIS
+/// polynomial of degree 2...
 #[pyclass(frozen, module = "clathrate", name = "PolynomialExplanation")]
 pub struct PyPolynomialExplanation {
     explanation: PolynomialExplanation,
@@ -354,9 +441,18 @@ pub struct PyPolynomialExplanation {
 #[pymethods]
 impl PyPolynomialExplanation {
     /// The figures by name.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     The figures; the dict can be written as JSON.
+    ///
+    /// Examples
+    /// --------
+    /// >>> cl.Polynomial([1.0, 0.0, 2.0]).plan(params).explain().to_dict()["depth"]
+    /// 1
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let text = serde_json::to_string(&self.explanation).map_err(|error| exception(py, "InternalError", error.to_string()))?;
-        from_json(py, &text)
+        report(py, serde_json::to_string(&self.explanation))
     }
 
     fn __str__(&self) -> String {

@@ -1,27 +1,34 @@
-//! How to run, as Python says it: threads, kernels, ways of switching, memory limits.
+//! How to run, as Python says it: threads, instruction set, key switching, memory limits.
 
+use clathrate_arith::Isa;
 use clathrate_ckks::Runtime;
-use clathrate_ckks::parameters::Switching;
-use clathrate_lattice::switch::SwitchMethod;
+use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, Switching};
+use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, SwitchMethod};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::out_of_range;
-use crate::operand::{Real, Whole};
+use crate::numbers::{Real, Whole};
 
 /// Bytes per mebibyte.
-pub const MIB: f64 = 1_048_576.0;
+const MIB: f64 = 1_048_576.0;
+
+/// Threads that are used where none are asked for.
+const DEFAULT_THREADS: usize = 1;
 
 /// Most primes that a chain has, so more of them is a slip of the keyboard.
 const MOST_PRIMES: i64 = 256;
 
-/// What a wrong `switching` is told.
-const SWITCHING_REMEDY: &str = "use \"fastest\", \"as_made\", (\"hybrid\", r) or (\"decomposed\", r, r_tilde)";
+/// More threads than this is a slip of the keyboard, and the system would refuse them one by one.
+const MOST_THREADS: i64 = 4096;
 
-/// A way of switching: a name, or a tuple of one and its numbers.
+/// The remedy for a wrong `switching`.
+const SWITCHING_REMEDY: &str = "use \"fastest\", \"as_made\", (\"hybrid\", r) or (\"klss\", r, r_tilde)";
+
+/// The argument `switching`: a name, or a tuple of a method and its numbers.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SwitchingOption(pub Switching);
+pub struct SwitchingOption(Switching);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for SwitchingOption {
     type Error = PyErr;
@@ -57,57 +64,196 @@ impl<'a, 'py> FromPyObject<'a, 'py> for SwitchingOption {
         };
         Ok(Self(match (name.as_deref(), parts.len()) {
             (Some("hybrid"), 2) => SwitchMethod::hybrid(number(1)?).into(),
-            (Some("decomposed"), 3) => SwitchMethod::klss(number(1)?, number(2)?).into(),
+            (Some("klss"), 3) => SwitchMethod::klss(number(1)?, number(2)?).into(),
             _ => return Err(refuse()),
         }))
     }
 }
 
 impl SwitchingOption {
-    /// As it is written.
-    pub fn to_python<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    /// As it is written in Python.
+    fn to_python<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(match self.0 {
             Switching::Fastest => "fastest".into_pyobject(py)?.into_any(),
             Switching::AsMade => "as_made".into_pyobject(py)?.into_any(),
             Switching::Fixed(SwitchMethod { special, key_digit: Some(length), .. }) => {
-                ("decomposed", special, length).into_pyobject(py)?.into_any()
+                ("klss", special, length).into_pyobject(py)?.into_any()
             }
             Switching::Fixed(SwitchMethod { special, .. }) => ("hybrid", special).into_pyobject(py)?.into_any(),
         })
     }
 }
 
-/// The arguments that every maker of parameters takes.
-pub struct Options {
-    pub threads: Option<Whole>,
-    pub isa: Option<String>,
-    pub switching: SwitchingOption,
-    pub key_expansion: Option<Real>,
-    pub key_cache_mib: Option<Real>,
+/// How computations run on this machine: threads, instruction set, key switching, memory for derived keys.
+///
+/// A runtime decides about speed and memory. It is not a part of the parameters: two parties may use one parameter set with different
+/// runtimes, and their results agree up to noise. Every constructor of `Params` takes a runtime; ciphertexts and keys run as the
+/// parameters they were made or loaded with.
+///
+/// Most of the options are about key switching, the step that ends every product of ciphertexts, rotation and conjugation: it multiplies
+/// the ciphertext by an evaluation key. There are two methods. The *hybrid* method cuts the ciphertext into digits and multiplies them by
+/// the key. The *KLSS* method cuts the key into digits too, which needs fewer number-theoretic transforms. Both multiply modulo the
+/// ciphertext's primes and some special primes; the more special primes a level can use, the fewer digits there are. A file stores each
+/// key once, for the digits at the highest level. The key for other digits is *derived* from the stored key, without the secret, on first
+/// use or by `EvaluationKeys.prepare`, and is kept in memory.
+///
+/// Runtimes are immutable values: they can be compared, hashed and pickled. The attributes show the defaults in place of None.
+///
+/// Parameters
+/// ----------
+/// threads : int, optional
+///     Worker threads, 1 to 4096. The default is 1.
+/// isa : {"scalar", "avx2", "ifma"}, optional
+///     The instruction set to compute with. The default is the fastest one of this machine, or the one that the environment variable
+///     CLATHRATE_ISA names. All of them give equal results, bit for bit.
+/// switching : str or tuple, optional
+///     How each level switches keys. "fastest", the default, lets a planner predict the fastest method for each level of this machine.
+///     "as_made" uses every key as it is stored in its file, so that nothing is derived. ("hybrid", r) is the hybrid method with r
+///     special primes at every level. ("klss", r, r_tilde) is the KLSS method with r special primes and key digits of r_tilde primes.
+/// key_expansion : float, optional
+///     The most memory that may be derived from one key, as a multiple of the size of that key. The default is 4.0. It limits the planner
+///     of "fastest". 0 derives nothing, inf sets no limit.
+/// key_cache_mib : float, optional
+///     The most memory in MiB for derived keys, of all keys together. The default is 6144.0 (6 GiB). A key that does not fit is used as it
+///     is stored. 0 keeps nothing, inf sets no limit.
+///
+/// Raises
+/// ------
+/// DataError
+///     Where an option is out of range.
+///
+/// Examples
+/// --------
+/// >>> cl.Runtime(threads=2)
+/// Runtime(threads=2, isa=None, switching='fastest', key_expansion=4.0, key_cache_mib=6144.0)
+/// >>> fast = cl.Params.preset("insecure_small", cl.Runtime(threads=2, key_cache_mib=100))
+/// >>> fast == params, fast.runtime == params.runtime
+/// (True, False)
+#[pyclass(frozen, module = "clathrate", name = "Runtime")]
+pub struct PyRuntime {
+    /// Its options, none of them missing but the instruction set.
+    runtime: Runtime,
 }
 
-impl Options {
-    /// Checked.
-    ///
-    /// # Errors
-    /// `DataError`.
-    pub fn runtime(self, py: Python<'_>) -> PyResult<Runtime> {
-        // More threads than this is a slip of the keyboard, and the system would refuse them one by one.
-        let threads = match self.threads.map(|threads| threads.0) {
-            None => None,
-            Some(threads @ 1..=4096) => Some(threads as usize),
-            Some(threads) => return Err(out_of_range(py, "`threads`", threads, "use 1 to 4096")),
-        };
-        let key_expansion = Real::given(self.key_expansion);
-        if let Some(factor) = key_expansion.filter(|factor| factor.is_nan() || *factor < 0.0) {
-            return Err(out_of_range(py, "`key_expansion`", factor, "use 0 (nothing derived) or more, inf for no limit"));
+impl PyRuntime {
+    /// The runtime of parameters, defaults in their place.
+    pub fn of(runtime: &Runtime) -> Self {
+        let given = runtime.clone();
+        Self {
+            runtime: Runtime {
+                threads: Some(given.threads.unwrap_or(DEFAULT_THREADS)),
+                key_expansion: Some(given.key_expansion.unwrap_or(DEFAULT_KEY_EXPANSION)),
+                key_cache_bytes: Some(given.key_cache_bytes.unwrap_or(DEFAULT_DERIVED_KEY_BYTES)),
+                ..given
+            },
         }
-        let key_cache_bytes = match Real::given(self.key_cache_mib) {
+    }
+
+    /// The same for another machine: the instruction set is chosen there.
+    pub fn for_any_machine(&self) -> Self {
+        Self { runtime: Runtime { isa: None, ..self.runtime.clone() } }
+    }
+
+    /// What the core takes for the argument `runtime`.
+    pub fn given(runtime: Option<&Bound<'_, Self>>) -> Runtime {
+        runtime.map_or_else(Runtime::default, |runtime| runtime.get().runtime.clone())
+    }
+
+    /// The constructor's arguments.
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        (self.threads(), self.isa(), self.switching(py)?, self.key_expansion(), self.key_cache_mib()).into_pyobject(py)
+    }
+}
+
+#[pymethods]
+impl PyRuntime {
+    #[new]
+    #[pyo3(signature = (threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
+           text_signature = "(threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
+    fn new(
+        py: Python<'_>,
+        threads: Option<Whole>,
+        isa: Option<String>,
+        switching: SwitchingOption,
+        key_expansion: Option<Real>,
+        key_cache_mib: Option<Real>,
+    ) -> PyResult<Self> {
+        let (key_expansion, key_cache_mib) = (Real::given(key_expansion), Real::given(key_cache_mib));
+        let threads = match threads.map(|threads| threads.0) {
+            None => None,
+            Some(threads @ 1..=MOST_THREADS) => Some(threads as usize),
+            Some(threads) => return Err(out_of_range(py, "`threads`", threads, format!("use 1 to {MOST_THREADS}"))),
+        };
+        // Whether this machine has it is asked when parameters are made: a runtime may come from another machine.
+        if let Some(name) = isa.as_ref().filter(|name| [Isa::Scalar, Isa::Avx2, Isa::Ifma].iter().all(|isa| isa.name() != **name)) {
+            let remedy = "use \"scalar\", \"avx2\" or \"ifma\", or None for the fastest that this machine has";
+            return Err(out_of_range(py, "`isa`", format!("\"{name}\""), remedy));
+        }
+        if let Some(factor) = key_expansion.filter(|factor| factor.is_nan() || *factor < 0.0) {
+            return Err(out_of_range(py, "`key_expansion`", factor, "use 0 (nothing is derived) or more, inf for no limit"));
+        }
+        let key_cache_bytes = match key_cache_mib {
             None => None,
             // Saturates: infinity is no limit.
             Some(mib) if mib >= 0.0 => Some((mib * MIB) as usize),
-            Some(mib) => return Err(out_of_range(py, "`key_cache_mib`", mib, "use 0 (nothing kept) or more, inf for no limit")),
+            Some(mib) => return Err(out_of_range(py, "`key_cache_mib`", mib, "use 0 (nothing is kept) or more, inf for no limit")),
         };
-        Ok(Runtime { threads, isa: self.isa, switching: self.switching.0, key_expansion, key_cache_bytes, profile: None, engine: None })
+        Ok(Self::of(&Runtime { threads, isa, switching: switching.0, key_expansion, key_cache_bytes, profile: None, engine: None }))
+    }
+
+    /// Worker threads.
+    #[getter]
+    fn threads(&self) -> usize {
+        self.runtime.threads.unwrap_or(DEFAULT_THREADS)
+    }
+
+    /// The instruction set that was asked for, or None for the fastest of this machine.
+    #[getter]
+    fn isa(&self) -> Option<&str> {
+        self.runtime.isa.as_deref()
+    }
+
+    /// How each level switches keys, as the constructor takes it.
+    #[getter]
+    fn switching<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        SwitchingOption(self.runtime.switching).to_python(py)
+    }
+
+    /// The most memory that may be derived from one key, as a multiple of the size of that key.
+    #[getter]
+    fn key_expansion(&self) -> f64 {
+        self.runtime.key_expansion.unwrap_or(DEFAULT_KEY_EXPANSION)
+    }
+
+    /// The most memory for derived keys in MiB, of all keys together.
+    #[getter]
+    fn key_cache_mib(&self) -> f64 {
+        match self.runtime.key_cache_bytes.unwrap_or(DEFAULT_DERIVED_KEY_BYTES) {
+            usize::MAX => f64::INFINITY,
+            bytes => bytes as f64 / MIB,
+        }
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().runtime == self.runtime)
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        self.arguments(py)?.hash()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let isa = self.isa().map_or_else(|| "None".to_owned(), |isa| format!("'{isa}'"));
+        Ok(format!(
+            "Runtime(threads={}, isa={isa}, switching={}, key_expansion={:?}, key_cache_mib={:?})",
+            self.threads(),
+            self.switching(py)?.repr()?,
+            self.key_expansion(),
+            self.key_cache_mib(),
+        ))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        Ok((py.get_type::<Self>().into_any(), self.arguments(py)?))
     }
 }

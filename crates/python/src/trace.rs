@@ -9,10 +9,15 @@ use crate::ciphertext::PyCiphertext;
 use crate::errors::{out_of_range, raise};
 use crate::keys::options;
 use crate::needs::PyNeeds;
-use crate::operand::{Real, Whole, Wholes};
+use crate::numbers::{Real, Whole, Wholes};
 use crate::params::PyParams;
 
-/// Makes symbols and collects what their computations need; `clathrate.trace` wraps it.
+/// Makes symbols for a dry run and collects the keys that their computations need; `clathrate.trace` wraps it.
+///
+/// Parameters
+/// ----------
+/// params : Params
+///     The parameters of the dry run.
 #[pyclass(frozen, module = "clathrate._native", name = "Recorder")]
 pub struct PyRecorder {
     params: Py<PyParams>,
@@ -27,9 +32,36 @@ impl PyRecorder {
         Self { params, evaluator }
     }
 
-    /// A symbol of what `SecretKey.encrypt` would give for an array of this shape and these arguments.
+    /// A symbol: the ciphertext that `SecretKey.encrypt` would give for these arguments, without data.
     ///
-    /// Errors: those of `encrypt` but for the data's.
+    /// Parameters
+    /// ----------
+    /// shape : sequence of int
+    ///     The shape of the array.
+    /// encoding : {"slots", "coefficients"}, optional
+    ///     As `SecretKey.encrypt` takes it.
+    /// level : int, optional
+    ///     As `SecretKey.encrypt` takes it.
+    /// scale : float, optional
+    ///     As `SecretKey.encrypt` takes it.
+    /// is_complex : bool, optional
+    ///     Whether the array has complex entries. The default is False.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The symbol.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     Where the shape has no entries or more than two axes.
+    /// ShapeError
+    ///     For complex numbers in coefficients.
+    /// LevelError
+    ///     Where there is no such level.
+    /// ScaleError
+    ///     Where the scale is not positive, or leaves the level no room.
     #[pyo3(signature = (shape, encoding=None, level=None, scale=None, is_complex=false))]
     fn symbol(
         &self,
@@ -52,7 +84,12 @@ impl PyRecorder {
         Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), self.evaluator.clone()))
     }
 
-    /// The keys that all computations on this recorder's symbols need so far.
+    /// The keys that all computations on the symbols needed so far.
+    ///
+    /// Returns
+    /// -------
+    /// Needs
+    ///     Each key with the highest level that it was needed at.
     fn needs(&self) -> PyNeeds {
         PyNeeds { needs: self.evaluator.needs() }
     }

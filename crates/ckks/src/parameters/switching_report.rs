@@ -87,21 +87,21 @@ pub struct SwitchingReport {
 pub struct SwitchingRow {
     /// The level.
     pub level: usize,
-    /// "hybrid" or "decomposed".
-    pub engine: &'static str,
-    /// Whether keys serve as they were made: nothing is derived.
+    /// The method: "hybrid", or "klss" where the key is cut into digits too.
+    pub method: &'static str,
+    /// Whether the switch reads the key exactly as it is stored in its file, so that nothing is derived from the key.
     pub as_made: bool,
     /// Special primes, `r`: the digit length on a chain of equal primes.
     pub r: usize,
-    /// Length of key digits in primes, `r~`; decomposed only.
+    /// Primes per key digit, `r~`; KLSS only.
     pub r_tilde: Option<usize>,
-    /// Digits, `d`.
+    /// Digits that a polynomial is cut into, `d`.
     pub digits: usize,
     /// Bits of the longest digit.
     pub log2_digit: f64,
-    /// Key digits, `d~`; decomposed only.
+    /// Digits that the key is cut into, `d~`; KLSS only.
     pub key_digits: Option<usize>,
-    /// Auxiliary primes, `r'`; decomposed only.
+    /// Auxiliary primes that the products are computed modulo, `r'`; KLSS only.
     pub auxiliary: Option<usize>,
     /// Predicted milliseconds of a switch, one thread.
     pub milliseconds: f64,
@@ -121,7 +121,7 @@ pub struct RefusedLevel {
 }
 
 impl Params {
-    /// How each level switches with keys of level `reach`, the top if absent: engine, digits, predicted times, bytes.
+    /// How each level switches with keys of level `reach`, the top if absent: method, digits, predicted times, bytes.
     ///
     /// # Errors
     /// `NoSpecialPrimes` where these parameters cannot switch; `LevelOutOfRange`.
@@ -164,7 +164,7 @@ impl Params {
             derived.insert(choice, bytes);
             rows.push(SwitchingRow {
                 level,
-                engine: if choice.key_digit.is_some() { "decomposed" } else { "hybrid" },
+                method: if choice.key_digit.is_some() { "klss" } else { "hybrid" },
                 as_made: choice == SwitchMethod::as_made(chain),
                 r: choice.special,
                 r_tilde: choice.key_digit,
@@ -211,8 +211,25 @@ impl fmt::Display for SwitchingRow {
         write!(
             f,
             "{:>7}  {:<10}{made} {:>4} {r_tilde:>4} {:>4} {key_digits:>4} {auxiliary:>4} {:>10.3} {read:>10.1} {derived:>12.1}",
-            self.level, self.engine, self.r, self.digits, self.milliseconds
+            self.level, self.method, self.r, self.digits, self.milliseconds
         )
+    }
+}
+
+impl SwitchingReport {
+    /// What the columns of the table mean: those of the KLSS method only where a row has them.
+    fn write_legend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "         r   special primes of the switch")?;
+        writeln!(f, "         d   digits that a polynomial is cut into")?;
+        if self.rows.iter().any(|row| row.r_tilde.is_some()) {
+            writeln!(f, "         r~  primes per key digit (klss)")?;
+            writeln!(f, "         d~  digits that the key is cut into (klss)")?;
+            writeln!(f, "         r'  auxiliary primes that the products are computed modulo (klss)")?;
+        }
+        if self.rows.iter().any(|row| row.as_made) {
+            writeln!(f, "         *   the key is read as it is stored in its file: nothing is derived from it")?;
+        }
+        Ok(())
     }
 }
 
@@ -223,11 +240,9 @@ impl fmt::Display for SwitchingReport {
             "{}: switching at degree {}, rank {}, with keys of level {} ({})",
             self.name, self.degree, self.rank, self.key_level, self.policy
         )?;
-        writeln!(f, "  level  engine          r   r~    d   d~   r'         ms   MiB read  MiB derived")?;
+        writeln!(f, "  level  method          r   r~    d   d~   r'         ms   MiB read  MiB derived")?;
         self.rows.iter().rev().try_for_each(|row| writeln!(f, "{row}"))?;
-        if self.rows.iter().any(|row| row.as_made) {
-            writeln!(f, "         * by the key as it was made")?;
-        }
+        self.write_legend(f)?;
         self.refused.iter().rev().try_for_each(|refused| writeln!(f, "{:>7}  no switch: {}", refused.level, refused.reason))?;
         let mib = |bytes: usize| bytes as f64 / MIB;
         let limit = self.key_expansion.map_or_else(|| "no limit".to_owned(), |factor| format!("limit {:.1}", factor * mib(self.key_bytes)));

@@ -1,50 +1,15 @@
-//! What stands on the other side of an operator.
+//! Numbers as Python has them, which know no width, and lists of them.
 
-use clathrate_ckks::keys::Values;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 
-use crate::arrays::{Array, array, is_numeric};
-use crate::ciphertext::PyCiphertext;
 use crate::errors::exception;
 
 /// Most characters of a wrong argument that an error repeats.
 const REPR_LIMIT: usize = 80;
 
-/// The other operand of a ciphertext's operator.
-pub enum Operand<'py> {
-    /// Another ciphertext.
-    Ciphertext(Bound<'py, PyCiphertext>),
-    /// One real number.
-    Scalar(f64),
-    /// An array to be broadcast, or one complex number.
-    Array(Array),
-    /// Something else: Python asks it in turn (`NotImplemented`).
-    Other,
-}
-
-impl<'py> Operand<'py> {
-    /// Sorts out `data`.
-    ///
-    /// # Errors
-    /// Those of [`array`].
-    pub fn new(data: &Bound<'py, PyAny>) -> PyResult<Self> {
-        if let Ok(ciphertext) = data.cast::<PyCiphertext>() {
-            return Ok(Self::Ciphertext(ciphertext.clone()));
-        }
-        if !is_numeric(data)? {
-            return Ok(Self::Other);
-        }
-        let array = array(data)?;
-        Ok(match (&array.values, array.shape.is_empty()) {
-            (Values::Real(values), true) => Self::Scalar(values[0]),
-            _ => Self::Array(array),
-        })
-    }
-}
-
-/// A whole number as Python has them; out of 64 bits it saturates, and the range check that follows says so.
+/// A whole number as Python has them; beyond 64 bits it saturates, and the range check that follows refuses it.
 #[derive(Debug, Clone, Copy)]
 pub struct Whole(pub i64);
 
@@ -54,37 +19,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
     fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         match data.extract::<i64>() {
             Ok(value) => Ok(Self(value)),
-            Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(data.py()) => {
-                Ok(Self(if data.lt(0)? { i64::MIN } else { i64::MAX }))
-            }
+            Err(error) if error.is_instance_of::<PyOverflowError>(data.py()) => Ok(Self(if data.lt(0)? { i64::MIN } else { i64::MAX })),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// A real number as Python has them. A whole number beyond double precision becomes an infinity of its sign, and the range check that follows
-/// refuses the argument by name, or takes it for "no limit".
-#[derive(Debug, Clone, Copy)]
-pub struct Real(pub f64);
-
-impl<'a, 'py> FromPyObject<'a, 'py> for Real {
-    type Error = PyErr;
-
-    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        match data.extract::<f64>() {
-            Ok(value) => Ok(Self(value)),
-            Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(data.py()) => {
-                Ok(Self(if data.lt(0)? { f64::NEG_INFINITY } else { f64::INFINITY }))
-            }
-            Err(error) => Err(error),
-        }
-    }
-}
-
-impl Real {
-    /// The number that an argument has, where it is given.
-    pub fn given(argument: Option<Self>) -> Option<f64> {
-        argument.map(|Self(value)| value)
     }
 }
 
@@ -98,6 +35,32 @@ impl Whole {
             0 => Ok(self.0),
             _ => Err(exception(py, "DataError", "rotation steps are beyond 62 bits: reduce them modulo the slots".to_owned())),
         }
+    }
+}
+
+/// A real number as Python has them. A whole number beyond double precision becomes an infinity of its sign, and the range check that
+/// follows refuses the argument by name, or takes it for "no limit".
+#[derive(Debug, Clone, Copy)]
+pub struct Real(pub f64);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Real {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match data.extract::<f64>() {
+            Ok(value) => Ok(Self(value)),
+            Err(error) if error.is_instance_of::<PyOverflowError>(data.py()) => {
+                Ok(Self(if data.lt(0)? { f64::NEG_INFINITY } else { f64::INFINITY }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Real {
+    /// The number that an argument has, where it is given.
+    pub fn given(argument: Option<Self>) -> Option<f64> {
+        argument.map(|Self(value)| value)
     }
 }
 

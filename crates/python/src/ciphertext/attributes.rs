@@ -1,0 +1,164 @@
+//! What a ciphertext tells about itself.
+
+use clathrate_ckks::Encoding;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::object::{Keys, PyCiphertext};
+use crate::errors::{out_of_range, raise};
+use crate::numbers::{Real, Whole};
+use crate::params::PyParams;
+use crate::text::hex;
+
+#[pymethods]
+impl PyCiphertext {
+    /// The shape of the encrypted array.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.data.shape())
+    }
+
+    /// The number of axes.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.data.shape().len()
+    }
+
+    /// The number of entries.
+    #[getter]
+    fn size(&self) -> usize {
+        self.data.shape().iter().product()
+    }
+
+    /// The level: the number of rescales that are left.
+    #[getter]
+    fn level(&self) -> usize {
+        self.data.level().0
+    }
+
+    /// The module rank: the number of polynomials in the mask.
+    #[getter]
+    fn rank(&self) -> usize {
+        self.data.params().rank()
+    }
+
+    /// The ring degree: the number of coefficients of a polynomial.
+    #[getter]
+    fn degree(&self) -> usize {
+        self.data.params().degree()
+    }
+
+    /// The scale: the factor between the numbers and the integers that are encrypted.
+    #[getter]
+    fn scale(&self) -> f64 {
+        self.data.scale()
+    }
+
+    /// The encoding, "slots" or "coefficients".
+    #[getter]
+    fn encoding(&self) -> &'static str {
+        match self.data.encoding() {
+            Encoding::Slots => "slots",
+            Encoding::Coefficients => "coefficients",
+        }
+    }
+
+    /// Whether the entries are complex numbers, so that decryption gives a complex array.
+    #[getter]
+    fn is_complex(&self) -> bool {
+        self.data.is_complex()
+    }
+
+    /// The size in memory in bytes.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.data.bytes()
+    }
+
+    /// The parameters.
+    #[getter]
+    fn params(&self, py: Python<'_>) -> Py<PyParams> {
+        self.params.clone_ref(py)
+    }
+
+    /// The public name of the secret that can decrypt it, 32 hexadecimal digits.
+    #[getter]
+    fn key_id(&self) -> String {
+        hex(&self.data.key_id().0)
+    }
+
+    /// The `flood_bits` for `SecretKey.decrypt_to_share`, from a bound on the error of these numbers.
+    ///
+    /// Shared decryptions of CKKS reveal their errors, which depend on the secret. With this many bits of noise on top, `queries` shared
+    /// decryptions of this shape reveal their errors with a statistical distance of at most 2**-statistical_bits in all. The shared numbers
+    /// are right to about 2**(flood_bits - 1) / scale.
+    ///
+    /// Parameters
+    /// ----------
+    /// error_bound : float
+    ///     Your bound on the error of these numbers, in their own units.
+    /// queries : int, optional
+    ///     How many decryptions will be shared. The default is 1.
+    /// statistical_bits : int, optional
+    ///     The negative binary logarithm of the statistical distance. The default is 40.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The bits of noise.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     Where the bound is not positive, there are no queries, or the modulus has no room for that much noise.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([1.0, 2.0], scale=2.0**80)
+    /// >>> bits = x.flood_bits(1e-15, statistical_bits=20)
+    /// >>> secret_key.decrypt_to_share(x, bits).round(4)
+    /// array([1., 2.])
+    #[pyo3(signature = (error_bound, queries=Whole(1), statistical_bits=Whole(40)),
+           text_signature = "($self, error_bound, queries=1, statistical_bits=40)")]
+    fn flood_bits(&self, py: Python<'_>, error_bound: Real, queries: Whole, statistical_bits: Whole) -> PyResult<u32> {
+        let Real(error_bound) = error_bound;
+        let queries = u64::try_from(queries.0).map_err(|_| out_of_range(py, "`queries`", queries.0, "use 1 or more"))?;
+        let statistical_bits = u32::try_from(statistical_bits.0).map_err(|_| {
+            out_of_range(py, "`statistical_bits`", statistical_bits.0, "use 0 or more, as many as the modulus has room for")
+        })?;
+        self.data.flood_bits(error_bound, queries, statistical_bits).map_err(|error| raise(py, error))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "Ciphertext(shape={}, encoding=\"{}\", level={}, scale=2**{:.2}{}, params=\"{}\"{}{})",
+            python_shape(self.data.shape()),
+            self.encoding(),
+            self.level(),
+            self.scale().log2(),
+            if self.is_complex() { ", complex" } else { "" },
+            self.data.params().spec().name,
+            match self.data.params().spec().relative {
+                Some(shape) => format!(", degree={}, rank={}", shape.degree, shape.rank),
+                None => String::new(),
+            },
+            match self.keys {
+                Keys::None => "",
+                Keys::Attached(_) => ", with keys",
+                Keys::Recorded(_) => ", symbol",
+            }
+        )
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        self.data.shape().first().copied().ok_or_else(|| PyTypeError::new_err("an encrypted scalar has no length"))
+    }
+}
+
+fn python_shape(shape: &[usize]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}

@@ -1,0 +1,14 @@
+//! Encrypted arrays with NumPy's operators.
+//!
+//! [`object`] is the class and how its methods find evaluation keys; the other files add methods by idea.
+
+mod attributes;
+mod moves;
+mod object;
+mod operand;
+mod operators;
+mod products;
+mod refusals;
+mod storage;
+
+pub use object::PyCiphertext;

@@ -1,0 +1,226 @@
+//! Rotations, and the same numbers at other levels, ranks and degrees.
+
+use pyo3::prelude::*;
+
+use super::object::PyCiphertext;
+use crate::numbers::{Whole, Wholes};
+use crate::params::size;
+use crate::run::detached;
+
+#[pymethods]
+impl PyCiphertext {
+    /// The same numbers at a lower level: smaller and faster.
+    ///
+    /// Parameters
+    /// ----------
+    /// level : int
+    ///     The level, at most the present one.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The same numbers at that level, with its canonical scale where the ciphertext had the canonical scale before.
+    ///
+    /// Raises
+    /// ------
+    /// LevelError
+    ///     For a higher level, or where there is no such level.
+    /// ScaleError
+    ///     Where the scale leaves that level no room.
+    ///
+    /// Examples
+    /// --------
+    /// >>> ct.drop_to_level(2).level
+    /// 2
+    fn drop_to_level(&self, py: Python<'_>, level: Whole) -> PyResult<Self> {
+        let level = self.params.get().level(py, Some(level))?;
+        self.map(py, |evaluator, x| evaluator.drop_to_level(x, level))
+    }
+
+    /// Every row rotated to the left, as `numpy.roll(row, -steps)`.
+    ///
+    /// A row is rotated within its length rounded up to a power of two; the entries beyond its length are zeros. Where there is no key for
+    /// these steps, rotations by powers of two that there are keys for are used in turn.
+    ///
+    /// Parameters
+    /// ----------
+    /// steps : int
+    ///     How far; negative numbers rotate to the right.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The rotated rows.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Where no keys are attached, or they have none for this rotation.
+    /// ShapeError
+    ///     Unless the array is encoded in slots, and where rows are longer than `params.slot_count`.
+    /// DataError
+    ///     For steps beyond 62 bits.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([1.0, 2.0, 3.0, 4.0]).with_keys(keys)
+    /// >>> secret_key.decrypt(x.rotate(1)).round(4)
+    /// array([2., 3., 4., 1.])
+    fn rotate(&self, py: Python<'_>, steps: Whole) -> PyResult<Self> {
+        let steps = steps.steps(py)?;
+        self.map(py, |evaluator, x| evaluator.rotate(x, steps))
+    }
+
+    /// Several rotations of one ciphertext, faster than one by one.
+    ///
+    /// They share the first half of their work: cutting the ciphertext into digits.
+    ///
+    /// Parameters
+    /// ----------
+    /// steps : sequence of int
+    ///     How far, one entry per rotation.
+    ///
+    /// Returns
+    /// -------
+    /// list of Ciphertext
+    ///     The rotated ciphertexts, in the order of `steps`.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Where no keys are attached, or they have none for one of the rotations.
+    /// ShapeError
+    ///     Unless the array is encoded in slots, and where rows are longer than `params.slot_count`.
+    /// DataError
+    ///     For steps beyond 62 bits.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([1.0, 2.0, 3.0, 4.0]).with_keys(keys)
+    /// >>> [secret_key.decrypt(y).round(4).tolist() for y in x.rotate_many([0, 1])]
+    /// [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 1.0]]
+    fn rotate_many(&self, py: Python<'_>, steps: Wholes) -> PyResult<Vec<Self>> {
+        let steps: Vec<i64> = steps.0.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
+        let (evaluator, data) = (self.evaluator(), &*self.data);
+        let rotated = detached(py, || evaluator.rotate_many(data, &steps))?;
+        rotated.into_iter().map(|data| self.beside(py, data)).collect()
+    }
+
+    /// The complex conjugate of every entry.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The conjugates.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Where no keys are attached, or they have none for conjugation.
+    /// ShapeError
+    ///     Unless the array is encoded in slots.
+    ///
+    /// Examples
+    /// --------
+    /// >>> z = secret_key.encrypt([1 + 2j, 3 - 4j]).with_keys(keys)
+    /// >>> bool(np.allclose(secret_key.decrypt(z.conj()), [1 - 2j, 3 + 4j]))
+    /// True
+    fn conj(&self, py: Python<'_>) -> PyResult<Self> {
+        self.map(py, |evaluator, x| evaluator.conjugate(x))
+    }
+
+    /// The same numbers at another rank of the same degree.
+    ///
+    /// A lower rank is reached by a key switch with the keys of `Needs(ranks=[...])`. Ciphertexts there are smaller and faster, and secure
+    /// at lower levels only: `params.at_rank(rank).max_level`. A higher rank, up to the rank of the keys' parameters, needs no key: the
+    /// mask is extended by zeros.
+    ///
+    /// Parameters
+    /// ----------
+    /// rank : int
+    ///     The rank.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The same numbers at that rank.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Where no keys are attached, or they have none for this reduction.
+    /// LevelError
+    ///     Above the levels that are secure at that rank.
+    /// ParamsError
+    ///     Where the parameters do not have that rank.
+    ///
+    /// Examples
+    /// --------
+    /// >>> four = cl.Params.preset("insecure_dpad")
+    /// >>> key = cl.SecretKey.generate(four)
+    /// >>> x = key.encrypt([1.0, 2.0]).with_keys(key.evaluation_keys(cl.Needs(ranks=[2])))
+    /// >>> x.drop_to_level(four.at_rank(2).max_level).to_rank(2).rank
+    /// 2
+    fn to_rank(&self, py: Python<'_>, rank: Whole) -> PyResult<Self> {
+        let rank = size(py, "rank", rank)?;
+        self.map(py, |evaluator, x| evaluator.to_rank(x, rank))
+    }
+
+    /// The same numbers at rank 1 and the degree of equal dimension: degree times rank.
+    ///
+    /// It needs the keys of `Needs(to_rlwe=True)`. Numbers, level and scale stay. The result has the parameters `params.rlwe()`; where the
+    /// rank is not a power of two, the odd factor of the rank stays.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The same numbers in a larger ring.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Where no keys are attached, or they have none for this conversion.
+    /// ShapeError
+    ///     Unless the array is encoded in slots, where rows are longer than `params.slot_count`, and for odd ranks above 1.
+    ///
+    /// Examples
+    /// --------
+    /// >>> four = cl.Params.preset("insecure_dpad")
+    /// >>> key = cl.SecretKey.generate(four)
+    /// >>> x = key.encrypt([1.0, 2.0]).with_keys(key.evaluation_keys(cl.Needs(to_rlwe=True)))
+    /// >>> (x.degree, x.rank), (x.to_rlwe().degree, x.to_rlwe().rank)
+    /// ((256, 4), (1024, 1))
+    fn to_rlwe(&self, py: Python<'_>) -> PyResult<Self> {
+        self.map(py, |evaluator, x| evaluator.to_rlwe(x))
+    }
+
+    /// The same numbers at a higher rank and the degree of equal dimension: the reverse of `to_rlwe`.
+    ///
+    /// It rearranges the coefficients of the polynomials, so it needs no key.
+    ///
+    /// Parameters
+    /// ----------
+    /// rank : int
+    ///     The rank: the present one times a power of two.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The same numbers in a smaller ring.
+    ///
+    /// Raises
+    /// ------
+    /// ShapeError
+    ///     Unless the array is encoded in slots and its rows fit the slots of the lower degree, and for other ranks.
+    ///
+    /// Examples
+    /// --------
+    /// >>> four = cl.Params.preset("insecure_dpad")
+    /// >>> x = cl.SecretKey.generate(four).relative(four.rlwe()).encrypt([1.0, 2.0])
+    /// >>> (x.degree, x.rank), (x.to_mlwe(4).degree, x.to_mlwe(4).rank)
+    /// ((1024, 1), (256, 4))
+    fn to_mlwe(&self, py: Python<'_>, rank: Whole) -> PyResult<Self> {
+        let rank = size(py, "rank", rank)?;
+        self.map(py, |evaluator, x| evaluator.to_mlwe(x, rank))
+    }
+}

@@ -1,0 +1,191 @@
+//! The class: data, parameters, and the evaluation keys that operators use.
+//!
+//! A ciphertext may carry evaluation keys (`with_keys`), which results inherit: that is how an operator finds them. They are shared,
+//! never copied, and never part of a file or a pickle.
+
+use std::sync::Arc;
+
+use clathrate_ckks::keys::Values;
+use clathrate_ckks::{Ciphertext, CkksError, Evaluator};
+use pyo3::prelude::*;
+
+use crate::errors::{raise, raise_for_array};
+use crate::evaluation_keys::PyEvaluationKeys;
+use crate::params::PyParams;
+use crate::run::{detached, detached_with};
+
+/// An encrypted array of numbers, with NumPy's operators.
+///
+/// `SecretKey.encrypt` and `PublicKey.encrypt` make ciphertexts; `SecretKey.decrypt` gives the numbers back. Ciphertexts are immutable:
+/// operations give new ones and keep the shape.
+///
+/// An array is encrypted in one of two encodings. In *slots*, `+`, `-` and `*` work element by element, and rows can be rotated. In
+/// *coefficients*, a polynomial holds twice as many numbers, for sums, products with plain numbers, and products with a plain matrix.
+///
+/// The numbers are multiplied by a *scale* and rounded before they are encrypted. A product of two ciphertexts, or of a ciphertext and
+/// plain numbers that are no integers, has the product of both scales. `rescale()` divides it by a step of the modulus, which restores the
+/// scale and lowers the *level* by one; the level is the number of rescales that are left. Products are not rescaled until `rescale()` is
+/// called, so that sums of products need one rescale only; a product with an integer needs none.
+///
+/// Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext of equal shape, an array that broadcasts to the shape,
+/// or a number; `-ct`; `ct ** 2`; `ct / x` for plain x; `W @ ct` for a plain matrix W. Pandas objects count as the arrays of their values.
+///
+/// Products of ciphertexts, rotations and conjugation use evaluation keys. `ct.with_keys(keys)` attaches them, and results inherit them.
+///
+/// Comparing a ciphertext, converting it to numbers and iterating over it raise `TypeError`: only the owner of the secret key can read it.
+///
+/// Examples
+/// --------
+/// >>> x = secret_key.encrypt([1.0, 2.0, 3.0]).with_keys(keys)
+/// >>> y = (x * x).rescale() + 0.5
+/// >>> secret_key.decrypt(y).round(4)
+/// array([1.5, 4.5, 9.5])
+#[pyclass(frozen, module = "clathrate", name = "Ciphertext")]
+pub struct PyCiphertext {
+    pub data: Arc<Ciphertext>,
+    pub(super) params: Py<PyParams>,
+    pub(super) keys: Keys,
+}
+
+/// Where operators find evaluation keys.
+pub(super) enum Keys {
+    /// Nowhere.
+    None,
+    /// Attached by `with_keys`.
+    Attached(Py<PyEvaluationKeys>),
+    /// This is a symbol of a dry run: its operators write down the keys they would use.
+    Recorded(Evaluator),
+}
+
+impl Keys {
+    fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Attached(keys) => Self::Attached(keys.clone_ref(py)),
+            Self::Recorded(evaluator) => Self::Recorded(evaluator.clone()),
+        }
+    }
+}
+
+impl PyCiphertext {
+    /// A ciphertext without keys. `params` are the parameters it was made or read with; its own may be of another degree and rank.
+    ///
+    /// # Errors
+    /// Those of allocating a Python object.
+    pub fn new(py: Python<'_>, data: Ciphertext, params: &Py<PyParams>) -> PyResult<Self> {
+        let params = PyParams::of(py, data.params(), params)?;
+        Ok(Self { data: Arc::new(data), params, keys: Keys::None })
+    }
+
+    /// A symbol whose operators write their needs to `recorder`.
+    pub fn symbol(data: Ciphertext, params: Py<PyParams>, recorder: Evaluator) -> Self {
+        Self { data: Arc::new(data), params, keys: Keys::Recorded(recorder) }
+    }
+
+    /// `data` as a ciphertext beside this one: same family of parameters, same keys.
+    pub(super) fn beside(&self, py: Python<'_>, data: Ciphertext) -> PyResult<Self> {
+        let params = PyParams::of(py, data.params(), &self.params)?;
+        Ok(Self { data: Arc::new(data), params, keys: self.keys.clone_ref(py) })
+    }
+
+    pub(super) fn evaluator(&self) -> Evaluator {
+        match &self.keys {
+            Keys::Attached(keys) => Evaluator::with_keys(keys.get().keys.clone()),
+            Keys::Recorded(evaluator) => evaluator.clone(),
+            Keys::None => Evaluator::new(self.data.params()),
+        }
+    }
+
+    /// Runs a computation on this ciphertext alone.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn map(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
+    ) -> PyResult<Self> {
+        let (evaluator, data) = (self.evaluator(), &*self.data);
+        let result = detached(py, || work(&evaluator, data))?;
+        self.beside(py, result)
+    }
+
+    /// Runs a computation on two ciphertexts, with the keys of the left one, or else of the right one.
+    pub(super) fn zip<'py>(
+        &self,
+        py: Python<'py>,
+        other: &Self,
+        work: impl FnOnce(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
+    ) -> PyResult<Self> {
+        let holder = if matches!(self.keys, Keys::None) { other } else { self };
+        let (evaluator, left, right) = (holder.evaluator(), &*self.data, &*other.data);
+        let result = detached(py, || work(&evaluator, left, right))?;
+        holder.beside(py, result)
+    }
+
+    /// Runs a computation with an array of this shape.
+    pub(super) fn with_values(
+        &self,
+        py: Python<'_>,
+        values: &Values,
+        work: impl FnOnce(&Evaluator, &Ciphertext, &Values) -> Result<Ciphertext, CkksError> + Send,
+    ) -> PyResult<Self> {
+        let (evaluator, data) = (self.evaluator(), &*self.data);
+        let translate = |error| raise_for_array(py, error, data.shape());
+        let result = detached_with(py, translate, || work(&evaluator, data, values))?;
+        self.beside(py, result)
+    }
+}
+
+#[pymethods]
+impl PyCiphertext {
+    /// The same ciphertext with evaluation keys attached, which results inherit.
+    ///
+    /// Where both operands of an operator carry keys, the keys of the left one are used. Keys are shared, not copied, and are no part of
+    /// files and pickles.
+    ///
+    /// Parameters
+    /// ----------
+    /// keys : EvaluationKeys or None
+    ///     The keys; None detaches them.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The same encrypted array.
+    ///
+    /// Raises
+    /// ------
+    /// WrongParamsError
+    ///     Where the keys were made for other parameters.
+    /// WrongSecretError
+    ///     Where the keys belong to another secret.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.encrypt([1.0, 2.0]).with_keys(keys).keys is keys
+    /// True
+    #[pyo3(signature = (keys))]
+    fn with_keys(&self, py: Python<'_>, keys: Option<Py<PyEvaluationKeys>>) -> PyResult<Self> {
+        if let (Some(keys), false) = (&keys, self.data.is_symbol()) {
+            let keys = &keys.get().keys;
+            self.data.params().check_related(keys.params(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
+            self.data.key_id().check_same(keys.id(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
+        }
+        let keys = match (&self.keys, keys) {
+            (Keys::Recorded(recorder), _) => Keys::Recorded(recorder.clone()),
+            (_, Some(keys)) => Keys::Attached(keys),
+            (_, None) => Keys::None,
+        };
+        Ok(Self { data: self.data.clone(), params: self.params.clone_ref(py), keys })
+    }
+
+    /// The attached evaluation keys, or None.
+    #[getter]
+    fn keys(&self, py: Python<'_>) -> Option<Py<PyEvaluationKeys>> {
+        match &self.keys {
+            Keys::Attached(keys) => Some(keys.clone_ref(py)),
+            Keys::None | Keys::Recorded(_) => None,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What stands on the other side of an operator.
+
+use clathrate_ckks::keys::Values;
+use pyo3::prelude::*;
+
+use super::object::PyCiphertext;
+use crate::arrays::{Array, array, is_numeric};
+
+/// The other operand of a ciphertext's operator.
+pub enum Operand<'py> {
+    /// Another ciphertext.
+    Ciphertext(Bound<'py, PyCiphertext>),
+    /// One real number.
+    Scalar(f64),
+    /// An array to be broadcast, or one complex number.
+    Array(Array),
+    /// Something else: Python asks it in turn (`NotImplemented`).
+    Other,
+}
+
+impl<'py> Operand<'py> {
+    /// Sorts out `data`.
+    ///
+    /// # Errors
+    /// Those of [`array`].
+    pub fn new(data: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(ciphertext) = data.cast::<PyCiphertext>() {
+            return Ok(Self::Ciphertext(ciphertext.clone()));
+        }
+        if !is_numeric(data)? {
+            return Ok(Self::Other);
+        }
+        let array = array(data)?;
+        Ok(match (&array.values, array.shape.is_empty()) {
+            (Values::Real(values), true) => Self::Scalar(values[0]),
+            _ => Self::Array(array),
+        })
+    }
+}

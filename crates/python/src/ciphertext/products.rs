@@ -1,0 +1,156 @@
+//! Products and rescaling.
+
+use clathrate_arith::text::counted;
+use clathrate_ckks::CkksError;
+use clathrate_ckks::circuits::matrix::Weights;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use super::object::PyCiphertext;
+use crate::arrays::matrix;
+use crate::errors::{check_scale, raise, raise_for_array};
+use crate::numbers::Real;
+use crate::run::with_progress;
+
+#[pymethods]
+impl PyCiphertext {
+    /// The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.
+    ///
+    /// The shapes are (rows, inner) and (inner, columns). The product is not rescaled.
+    ///
+    /// Parameters
+    /// ----------
+    /// weights : array_like
+    ///     The plain matrix W: real numbers of any numeric type and memory layout.
+    /// weight_scale : float, optional
+    ///     The factor that weights are multiplied by before they are rounded to integers of at most 51 bits. None, the default, takes the
+    ///     factor that gives the rescaled product the canonical scale of its level. 1.0 suits a matrix of integers: the product needs no
+    ///     rescale then.
+    /// progress : bool or callable, optional
+    ///     True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The product, of shape (rows, columns).
+    ///
+    /// Raises
+    /// ------
+    /// ShapeError
+    ///     Where the shapes do not fit.
+    /// DataError
+    ///     Where weights are NaN, infinite or too large, or there are none.
+    /// LevelError
+    ///     At level 0, where the product could not be rescaled.
+    /// ScaleError
+    ///     Where `weight_scale` is not positive or leaves the product no room.
+    /// CancelledError
+    ///     Where the progress function returned False.
+    ///
+    /// Examples
+    /// --------
+    /// >>> X = secret_key.encrypt([[1.0, 2.0], [3.0, 4.0]])
+    /// >>> secret_key.decrypt(X.matmul([[0, 1], [1, 0]], weight_scale=1.0)).round(4)
+    /// array([[3., 4.],
+    ///        [1., 2.]])
+    #[pyo3(signature = (weights, weight_scale=None, progress=None))]
+    pub(super) fn matmul<'py>(
+        &self,
+        py: Python<'py>,
+        weights: &Bound<'py, PyAny>,
+        weight_scale: Option<Real>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        if weights.is_instance_of::<Self>() {
+            return Err(PyTypeError::new_err("products of two encrypted matrices are not available: the left operand is a plain matrix"));
+        }
+        let data = &*self.data;
+        let (values, rows, inner) = matrix(weights, data.shape())?;
+        let weight_scale = Real::given(weight_scale);
+        check_scale(py, "weight_scale", weight_scale, "1.0 for a matrix of integers, or leave it out")?;
+        if data.shape().len() != 2 || data.shape()[0] != inner {
+            let remedy = match data.shape() {
+                [expected, _] => format!("the left matrix needs {}", counted(*expected, "column")),
+                _ => "the right operand is an encrypted matrix; encrypt a vector as a matrix of one column".to_owned(),
+            };
+            let (left, right) = (vec![rows, inner], data.shape().to_vec());
+            return Err(raise(py, CkksError::Shape { operation: "a matrix product", left, right, remedy }));
+        }
+        let evaluator = self.evaluator();
+        let translate = |error| raise_for_array(py, error, &[rows, inner]);
+        let product = with_progress(py, progress, "matmul", translate, |tick| {
+            let weights = match weight_scale {
+                Some(scale) => Weights::new(rows, inner, &values, scale)?,
+                None => evaluator.prepare_weights(rows, inner, &values, data)?,
+            };
+            evaluator.multiply_matrix(&weights, data, tick)
+        })?;
+        self.beside(py, product)
+    }
+
+    /// The product of two ciphertexts, element by element, rescaled in the same step.
+    ///
+    /// Faster and less noisy than `(ct * other).rescale()`: relinearisation, the key switch that ends the product, and the rescale share
+    /// one division.
+    ///
+    /// Parameters
+    /// ----------
+    /// other : Ciphertext
+    ///     A ciphertext of equal shape, in slots as this one.
+    /// rescale : bool, optional
+    ///     False leaves the product at its level, as `ct * other` does. The default is True.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The product.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Where no keys are attached, or they have no relinearisation key.
+    /// ShapeError
+    ///     Where shapes or encodings do not fit.
+    /// LevelError
+    ///     At level 0, where the product cannot be rescaled.
+    /// ScaleError
+    ///     Where the scale of the product leaves its level no room.
+    /// WrongParamsError
+    ///     Where the other ciphertext has other parameters.
+    /// WrongSecretError
+    ///     Where the other ciphertext belongs to another secret.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.decrypt(ct.multiply(ct)).round(4)
+    /// array([1., 4., 9.])
+    #[pyo3(signature = (other, rescale=true))]
+    fn multiply(&self, py: Python<'_>, other: &Bound<'_, Self>, rescale: bool) -> PyResult<Self> {
+        self.zip(py, other.get(), |evaluator, x, y| if rescale { evaluator.multiply_rescale(x, y) } else { evaluator.multiply(x, y) })
+    }
+
+    /// Divides the encrypted numbers' scale by the last step of the modulus and drops that step: one level less.
+    ///
+    /// The numbers stay. After a product this restores the canonical scale of the new level.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The same numbers, one level lower.
+    ///
+    /// Raises
+    /// ------
+    /// LevelError
+    ///     At level 0, where no step is left to divide by.
+    /// ScaleError
+    ///     Where the scale would fall below 1, so that nothing of the numbers were left.
+    ///
+    /// Examples
+    /// --------
+    /// >>> product = ct * ct
+    /// >>> product.level, product.rescale().level
+    /// (5, 4)
+    fn rescale(&self, py: Python<'_>) -> PyResult<Self> {
+        self.map(py, |evaluator, x| evaluator.rescale(x))
+    }
+}

@@ -1,0 +1,257 @@
+//! Evaluation keys: what computing on ciphertexts needs.
+
+use std::sync::Arc;
+
+use clathrate_ckks::EvaluationKeys;
+use clathrate_ckks::file::{FileReader, Stored};
+use pyo3::prelude::*;
+
+use crate::buffers::{BufferAndRebuild, reduce, to_array};
+use crate::errors::raise;
+use crate::numbers::{Whole, Wholes};
+use crate::params::PyParams;
+use crate::paths::FilePath;
+use crate::run::{detached, with_progress};
+use crate::text::hex;
+
+/// Evaluation keys: they let anyone compute on ciphertexts, and decrypt nothing.
+///
+/// `SecretKey.evaluation_keys(needs)` makes them. A relinearisation key serves products of ciphertexts, a rotation key one rotation, and so
+/// on; each serves ciphertexts up to a level. `Ciphertext.with_keys(keys)` attaches them to a ciphertext, whose results inherit them.
+///
+/// A file stores each key once. Faster key switching needs other representations of a key at some levels, which are derived from the stored
+/// key on first use and kept in memory (`Runtime`).
+///
+/// Examples
+/// --------
+/// >>> keys = secret_key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1]))
+/// >>> x = secret_key.encrypt([1.0, 2.0]).with_keys(keys)
+/// >>> secret_key.decrypt((x * x).rescale().rotate(1)).round(4)
+/// array([4., 1.])
+#[pyclass(frozen, module = "clathrate", name = "EvaluationKeys")]
+pub struct PyEvaluationKeys {
+    pub keys: Arc<EvaluationKeys>,
+    pub params: Py<PyParams>,
+}
+
+impl PyEvaluationKeys {
+    /// What `repr` adds: keys of rotations by powers of two and keys of other shapes, where there are any.
+    fn elsewhere(&self) -> String {
+        let powers = if self.keys.has_powers() { " and powers of two" } else { "" };
+        let shapes: Vec<String> = self.keys.shapes().iter().skip(1).map(ToString::to_string).collect();
+        if shapes.is_empty() { powers.to_owned() } else { format!("{powers}, also at {}", shapes.join(" ")) }
+    }
+}
+
+#[pymethods]
+impl PyEvaluationKeys {
+    /// The rotation steps that there are keys for, ascending, in (-slot_count / 2, slot_count / 2].
+    #[getter]
+    fn rotations(&self) -> Vec<i64> {
+        let slots = self.keys.params().slot_count() as i64;
+        let signed = |step: i64| if step > slots / 2 { step - slots } else { step };
+        let mut steps: Vec<i64> = self.keys.rotation_steps().into_iter().map(signed).collect();
+        steps.sort_unstable();
+        steps
+    }
+
+    /// Whether ciphertexts can be multiplied.
+    #[getter]
+    fn has_relinearisation(&self) -> bool {
+        self.keys.relinearisation().is_ok()
+    }
+
+    /// Whether ciphertexts can be conjugated.
+    #[getter]
+    fn has_conjugation(&self) -> bool {
+        self.keys.own().conjugation().is_some()
+    }
+
+    /// Whether ciphertexts can be rotated by any step, made of rotations by powers of two at the temporary rank.
+    #[getter]
+    fn has_power_rotations(&self) -> bool {
+        self.keys.has_powers()
+    }
+
+    /// The ranks that the rank of `params` can be reduced to directly, highest first.
+    #[getter]
+    fn ranks(&self) -> Vec<usize> {
+        self.keys.reduced_ranks().rev().collect()
+    }
+
+    /// The degree and rank of all ciphertexts that there are keys for, those of `params` first.
+    #[getter]
+    fn shapes(&self) -> Vec<(usize, usize)> {
+        self.keys.shapes().into_iter().map(|shape| (shape.degree, shape.rank)).collect()
+    }
+
+    /// The size of the stored keys in memory in bytes, without what is derived from them.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.keys.bytes()
+    }
+
+    /// The size in bytes of what is derived from these keys at present.
+    #[getter]
+    fn derived_bytes(&self) -> usize {
+        self.keys.derived_bytes()
+    }
+
+    /// Derives now what first uses would derive, so that the first product or rotation is as fast as later ones.
+    ///
+    /// What does not fit into `Runtime.key_cache_mib` is left out; the stored key is used in its place.
+    ///
+    /// Parameters
+    /// ----------
+    /// levels : sequence of int, optional
+    ///     The levels of the ciphertexts to prepare for. None, the default, prepares for all levels. Levels that a key does not serve are
+    ///     skipped.
+    /// progress : bool or callable, optional
+    ///     True shows a progress bar. A function is called with (derivations done, derivations in all) and may return False to stop.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     `derived_bytes` afterwards.
+    ///
+    /// Raises
+    /// ------
+    /// LevelError
+    ///     Where there is no such level.
+    /// CancelledError
+    ///     Where the progress function returned False; what was derived by then is kept.
+    ///
+    /// Examples
+    /// --------
+    /// >>> keys.prepare() == keys.derived_bytes
+    /// True
+    #[pyo3(signature = (levels=None, progress=None))]
+    fn prepare(&self, py: Python<'_>, levels: Option<Wholes>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+        let params = self.params.get();
+        let levels = levels
+            .map(|levels| levels.0.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>())
+            .transpose()?;
+        with_progress(py, progress, "prepare keys", |error| raise(py, error), |tick| self.keys.prepare(levels.as_deref(), tick))
+    }
+
+    /// Frees the memory of what is derived; it is derived again when needed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> keys.drop_derived()
+    /// >>> keys.derived_bytes
+    /// 0
+    fn drop_derived(&self) {
+        self.keys.drop_derived();
+    }
+
+    /// The parameters.
+    #[getter]
+    fn params(&self, py: Python<'_>) -> Py<PyParams> {
+        self.params.clone_ref(py)
+    }
+
+    /// The public name of the secret that they belong to, 32 hexadecimal digits.
+    #[getter]
+    fn key_id(&self) -> String {
+        hex(&self.keys.id().0)
+    }
+
+    /// Writes the keys to a file; what is derived from them is not written.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The length of the file in bytes.
+    ///
+    /// Raises
+    /// ------
+    /// FileAccessError
+    ///     Where the file cannot be written, or holds a secret key.
+    ///
+    /// Examples
+    /// --------
+    /// >>> size = keys.save("keys.clt")
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
+        detached(py, || Ok(self.keys.save(&path)?))
+    }
+
+    /// Evaluation keys from a file that `save` wrote.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     The file.
+    /// params : Params
+    ///     The parameters they were made with.
+    ///
+    /// Returns
+    /// -------
+    /// EvaluationKeys
+    ///     The keys.
+    ///
+    /// Raises
+    /// ------
+    /// FileFormatError
+    ///     Where the file does not hold evaluation keys, or is damaged.
+    /// FileAccessError
+    ///     Where the file cannot be read.
+    /// WrongParamsError
+    ///     Where the file was made with other parameters.
+    ///
+    /// Examples
+    /// --------
+    /// >>> size = keys.save("keys.clt")
+    /// >>> cl.EvaluationKeys.load("keys.clt", params).rotations
+    /// [1]
+    #[staticmethod]
+    fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
+        let keys = detached(py, || EvaluationKeys::from_reader(&FileReader::open(&path)?, &params.get().params))?;
+        Ok(Self { keys: Arc::new(keys), params })
+    }
+
+    /// The bytes that `save` would write.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray of uint8
+    ///     The bytes, read-only; `from_bytes` reads them.
+    ///
+    /// Examples
+    /// --------
+    /// >>> again = cl.from_bytes(keys.to_bytes(), params)
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_array(py, detached(py, || Ok(self.keys.to_file_bytes()?))?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "EvaluationKeys({}, id {}, relinearisation {}, conjugation {}, rotations {:?}{}, {:.1} MiB)",
+            self.keys.params().spec().name,
+            self.keys.id(),
+            if self.has_relinearisation() { "yes" } else { "no" },
+            if self.has_conjugation() { "yes" } else { "no" },
+            self.rotations(),
+            self.elsewhere(),
+            self.nbytes() as f64 / 1_048_576.0
+        )
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, memo: &Bound<'_, PyAny>) -> Py<Self> {
+        let _ = memo;
+        slf
+    }
+
+    fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: Whole) -> PyResult<BufferAndRebuild<'py>> {
+        reduce(self.to_bytes(py)?, &self.params, protocol)
+    }
+}

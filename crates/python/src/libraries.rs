@@ -1,0 +1,82 @@
+//! Array libraries whose objects must be converted to NumPy arrays before they meet a ciphertext.
+//!
+//! Their operators turn the other operand into an array of numbers, which a ciphertext refuses (`Ciphertext.__array__`), or they give
+//! arrays that NumPy cannot read. The messages name the library and the conversion. A library is known by the names of modules, so that
+//! none is imported.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+
+/// A library with arrays of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Library {
+    Pandas,
+    ScipySparse,
+    Torch,
+}
+
+impl Library {
+    fn of_module(name: &str) -> Option<Self> {
+        let within = |package: &str| name.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        match () {
+            () if within("pandas") => Some(Self::Pandas),
+            () if within("scipy.sparse") => Some(Self::ScipySparse),
+            () if within("torch") => Some(Self::Torch),
+            () => None,
+        }
+    }
+
+    /// The library that defines the class of `object`, or one that it derives from.
+    pub fn of(object: &Bound<'_, PyAny>) -> Option<Self> {
+        let module = |class: Bound<'_, PyAny>| class.cast::<PyType>().ok()?.getattr("__module__").ok()?.extract::<String>().ok();
+        let classes = object.get_type().getattr("__mro__").ok()?.cast_into::<PyTuple>().ok()?;
+        classes.iter().filter_map(module).find_map(|name| Self::of_module(&name))
+    }
+
+    /// The library whose Python code called the function that runs now, directly or through NumPy.
+    pub fn of_caller(py: Python<'_>) -> Option<Self> {
+        let mut frame = py.import("sys").ok()?.call_method0("_getframe").ok()?;
+        while !frame.is_none() {
+            let name = frame.getattr("f_globals").ok()?.get_item("__name__").ok()?.extract::<String>().ok()?;
+            if name != "numpy" && !name.starts_with("numpy.") {
+                return Self::of_module(&name);
+            }
+            frame = frame.getattr("f_back").ok()?;
+        }
+        None
+    }
+
+    /// What people call one of its arrays.
+    fn array(self) -> &'static str {
+        match self {
+            Self::Pandas => "a pandas object",
+            Self::ScipySparse => "a SciPy sparse array",
+            Self::Torch => "a torch tensor",
+        }
+    }
+
+    /// The call that makes a NumPy array of `x`.
+    fn conversion(self) -> &'static str {
+        match self {
+            Self::Pandas => "x.to_numpy(dtype=float)",
+            Self::ScipySparse => "x.toarray()",
+            Self::Torch => "x.detach().cpu().numpy()",
+        }
+    }
+
+    /// The error where the library tried to read a ciphertext as an array of numbers.
+    pub fn cannot_read_ciphertext(self) -> PyErr {
+        PyTypeError::new_err(format!(
+            "{} meets a ciphertext: its operators read the other operand as an array of numbers, and a ciphertext is encrypted; pass a NumPy \
+             array instead, `{} @ ct` for a matrix product",
+            self.array(),
+            self.conversion()
+        ))
+    }
+
+    /// The error where NumPy cannot read one of the library's arrays, for `reason`.
+    pub fn cannot_be_read(self, reason: &str) -> PyErr {
+        PyTypeError::new_err(format!("{} cannot be used as it is ({reason}): pass a NumPy array, `{}`", self.array(), self.conversion()))
+    }
+}

@@ -1,0 +1,128 @@
+"""The files are what docs/file-format.md says: a program that knows nothing else decrypts them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import independent_decryptor
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+SCRIPT = Path(independent_decryptor.__file__)
+
+
+def parameters_text(params: cl.Params) -> str:
+    return json.dumps({"degree": params.degree, "steps": params.primes["steps"], "roots": list(params.roots_of_unity.items())})
+
+
+def independently(folder: Path, ct: cl.Ciphertext, secret: cl.SecretKey) -> np.ndarray:
+    """The array that the other program decrypts, in a process of its own."""
+    ct.save(folder / "ct.clt")
+    secret.save(folder / "secret.clt", overwrite=True)
+    (folder / "parameters.json").write_text(parameters_text(secret.params))
+    command = [sys.executable, str(SCRIPT), *(str(folder / name) for name in ("ct.clt", "secret.clt", "parameters.json", "numbers.npy"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return np.load(folder / "numbers.npy")
+
+
+def assert_close(found: np.ndarray, expected: np.ndarray, tolerance: float = 1e-8) -> None:
+    assert found.shape == expected.shape
+    assert found.dtype == expected.dtype
+    assert np.max(np.abs(found - expected)) < tolerance
+
+
+def test_the_other_program_imports_nothing_of_ours():
+    assert "import clathrate" not in SCRIPT.read_text()
+    assert "from clathrate" not in SCRIPT.read_text()
+
+
+def test_its_blake3_gives_the_published_digest():
+    assert independent_decryptor.digest(b"").hex() == "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (600,), (2, 30)])
+def test_slots_of_fresh_ciphertexts_are_decrypted_independently(small, rng, tmp_path, shape):
+    data = rng.normal(size=shape)
+    ct = small.key.encrypt(data, encoding="slots")
+    found = independently(tmp_path, ct, small.key)
+    assert_close(found, data)
+    assert_close(found, small.key.decrypt(ct), 1e-12)
+
+
+@pytest.mark.parametrize("shape", [(7,), (1030,), (2, 3)])
+def test_coefficients_of_fresh_ciphertexts_are_decrypted_independently(small, rng, tmp_path, shape):
+    data = rng.normal(size=shape)
+    ct = small.key.encrypt(data, encoding="coefficients", level=2)
+    found = independently(tmp_path, ct, small.key)
+    assert_close(found, data)
+    assert_close(found, small.key.decrypt(ct), 1e-12)
+
+
+def test_complex_numbers_are_decrypted_independently(small, rng, tmp_path):
+    data = rng.normal(size=12) + 1j * rng.normal(size=12)
+    assert_close(independently(tmp_path, small.key.encrypt(data, level=1), small.key), data)
+
+
+def test_results_and_public_encryptions_have_masks_that_are_decrypted_independently(each_rank, rng, tmp_path):
+    x = rng.normal(size=20)
+    results = {
+        "product": ((each_rank.encrypt(x) ** 2).rescale().rotate(1).drop_to_level(1), np.roll(np.append(x**2, np.zeros(12)), -1)[:20]),
+        "public": (each_rank.key.public_key().encrypt(x, level=1), x),
+        "fresh": (each_rank.key.encrypt(x, level=1), x),
+    }
+    for name, (ct, expected) in results.items():
+        report = json.loads(json.dumps(inspected(tmp_path, ct)))
+        assert report["seeded"] == (name == "fresh")
+        assert_close(independently(tmp_path, ct, each_rank.key), expected, 1e-6)
+
+
+def inspected(folder: Path, ct: cl.Ciphertext) -> dict[str, object]:
+    ct.save(folder / "inspected.clt")
+    return cl.inspect(folder / "inspected.clt")["metadata"]
+
+
+def test_ciphertexts_of_another_degree_are_decrypted_independently(rng, tmp_path):
+    params = cl.Params.preset("insecure_dpad")
+    owner = cl.SecretKey.generate(params)
+    relative = owner.relative(params.rlwe())
+    data = rng.normal(size=10)
+    for ct in (
+        relative.encrypt(data, level=1),
+        owner.encrypt(data, level=1).with_keys(owner.evaluation_keys(cl.Needs(to_rlwe=True))).to_rlwe(),
+    ):
+        assert inspected(tmp_path, ct)["relative"] == f"{ct.degree}x{ct.rank}"
+        assert_close(independently(tmp_path, ct, relative), data, 1e-6)
+
+
+def test_primes_are_numbered_as_masks_number_them_and_roots_have_their_order(small):
+    primes = small.params.primes
+    assert list(primes) == ["steps", "special", "temporary", "auxiliary"]
+    assert len(primes["steps"]) == small.params.max_level + 1
+    listed = [q for step in primes["steps"] for q in step] + primes["special"] + primes["temporary"] + primes["auxiliary"]
+    roots = small.params.roots_of_unity
+    assert list(roots) == listed
+    for q, psi in roots.items():
+        assert q % (2 * small.params.degree) == 1
+        assert pow(psi, small.params.degree, q) == q - 1
+        smallest = next(g for g in range(2, 10_000) if pow(g, (q - 1) // 2, q) == q - 1)
+        assert psi == pow(smallest, (q - 1) // (2 * small.params.degree), q)
+    for level, step in enumerate(primes["steps"]):
+        below = small.params.log2_q(level - 1) if level else 0.0
+        assert abs(small.params.log2_q(level) - below - sum(np.log2(q) for q in step)) < 1e-9
+
+
+def test_sets_of_temporary_rank_and_long_chains_list_all_primes():
+    assert cl.Params.preset("insecure_dpad").primes["temporary"]
+    long = cl.Params(degree=64, steps=[[30, 30]] + [40] * 10, special=[42, 42], log2_scale=40, insecure=True)
+    assert long.primes["auxiliary"]
+    bare = cl.Params(degree=64, steps=[[30, 30], 40], log2_scale=40, insecure=True)
+    assert (bare.primes["special"], bare.primes["auxiliary"]) == ([], [])
+    family = cl.Params.preset("insecure_dpad")
+    assert family.rlwe().primes == family.primes
+    assert family.rlwe().roots_of_unity != family.roots_of_unity

@@ -1,0 +1,116 @@
+"""Runtimes: immutable values that parameters carry, and that decide about speed and memory alone."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+DIFFERENT = [
+    cl.Runtime(),
+    cl.Runtime(threads=2),
+    cl.Runtime(isa="scalar"),
+    cl.Runtime(switching="as_made"),
+    cl.Runtime(switching=("hybrid", 2)),
+    cl.Runtime(switching=("klss", 2, 3)),
+    cl.Runtime(key_expansion=math.inf),
+    cl.Runtime(key_cache_mib=0),
+    cl.Runtime(key_cache_mib=math.inf),
+]
+
+
+def test_defaults_are_stated():
+    runtime = cl.Runtime()
+    assert (runtime.threads, runtime.isa, runtime.switching, runtime.key_expansion, runtime.key_cache_mib) == (
+        1,
+        None,
+        "fastest",
+        4.0,
+        6144.0,
+    )
+    assert runtime == cl.Runtime(threads=1, key_expansion=4, key_cache_mib=6144)
+    assert cl.Params.preset("insecure_tiny").runtime == runtime
+
+
+def test_runtimes_are_values():
+    for i, runtime in enumerate(DIFFERENT):
+        for j, other in enumerate(DIFFERENT):
+            assert (runtime == other) == (i == j)
+        for again in (copy.copy(runtime), copy.deepcopy(runtime), eval(repr(runtime), {"Runtime": cl.Runtime, "inf": math.inf})):
+            assert again == runtime
+            assert hash(again) == hash(runtime)
+        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+            assert pickle.loads(pickle.dumps(runtime, protocol=protocol)) == runtime
+    assert len(set(DIFFERENT)) == len(DIFFERENT)
+    assert cl.Runtime() != "fastest"
+
+
+def test_runtimes_are_immutable():
+    runtime = cl.Runtime()
+    for name in ("threads", "isa", "switching", "key_expansion", "key_cache_mib", "new"):
+        with pytest.raises(AttributeError):
+            setattr(runtime, name, 1)
+
+
+def test_instruction_sets_are_refused_by_name_and_looked_for_when_parameters_are_made():
+    with pytest.raises(cl.DataError, match=r'`isa` is "mmx": use "scalar", "avx2" or "ifma"'):
+        cl.Runtime(isa="mmx")
+    for isa, runs in cl.doctor()["kernels"].items():
+        runtime = cl.Runtime(isa=isa)
+        if runs:
+            assert cl.Params.preset("insecure_tiny", runtime).runtime.isa == isa
+        else:
+            with pytest.raises(cl.ParamsError, match=f"instruction set {isa} was asked for"):
+                cl.Params.preset("insecure_tiny", runtime)
+
+
+def test_every_maker_of_params_takes_a_runtime(tmp_path):
+    runtime = cl.Runtime(threads=2, switching="as_made")
+    params = cl.Params.preset("insecure_tiny")
+    params.save(tmp_path / "params.clt")
+    (tmp_path / "params.toml").write_text(params.to_toml())
+    spec = {"degree": 64, "steps": [[30, 30], 40], "special": [42, 42], "log2_scale": 40, "insecure": True}
+    made = [
+        cl.Params(**spec, runtime=runtime),
+        cl.Params.preset("insecure_tiny", runtime),
+        cl.Params.from_toml(params.to_toml(), runtime),
+        cl.Params.from_file(tmp_path / "params.toml", runtime),
+        cl.Params.load(tmp_path / "params.clt", runtime),
+        cl.load(tmp_path / "params.clt", runtime=runtime),
+        cl.from_bytes((tmp_path / "params.clt").read_bytes(), runtime=runtime),
+    ]
+    for found in made:
+        assert found.runtime == runtime
+        assert pickle.loads(pickle.dumps(found)).runtime == runtime
+    for relative in (cl.Params.preset("insecure_dpad", runtime).at_rank(2), cl.Params.preset("insecure_dpad", runtime).rlwe()):
+        assert relative.runtime == runtime
+    with pytest.raises(TypeError):
+        cl.Params.preset("insecure_tiny", 2)
+
+
+def test_other_files_than_those_of_parameters_refuse_a_runtime(small, tmp_path):
+    ct = small.key.encrypt([1.0])
+    ct.save(tmp_path / "ct")
+    for read in (
+        lambda: cl.load(tmp_path / "ct", small.params, cl.Runtime()),
+        lambda: cl.from_bytes(ct.to_bytes(), small.params, cl.Runtime()),
+    ):
+        with pytest.raises(TypeError, match="give the runtime to the parameters"):
+            read()
+
+
+def test_a_forced_instruction_set_stays_with_this_machine_when_params_are_pickled():
+    params = cl.Params.preset("insecure_tiny", cl.Runtime(threads=2, isa="scalar"))
+    assert pickle.loads(pickle.dumps(params)).runtime == cl.Runtime(threads=2)
+
+
+def test_params_of_different_runtimes_are_equal_and_combine(small):
+    params = cl.Params.preset("insecure_small", cl.Runtime(threads=2, switching=("hybrid", 2)))
+    assert params == small.params
+    ct = cl.from_bytes(small.key.encrypt([1.0, 2.0]).to_bytes(), params)
+    assert np.max(np.abs(small.key.decrypt(ct + small.key.encrypt([1.0, 1.0])) - [2.0, 3.0])) < 1e-6
