@@ -55,6 +55,17 @@ pub struct DivisionInput<'a> {
     pub eval: Option<Dividend<'a>>,
 }
 
+/// One sum of products with packed plaintexts, `sum_t xs[inputs[t]] * plaintexts[t]`; see [`Engine::plaintext_products`].
+#[derive(Debug, Clone, Copy)]
+pub struct PlaintextSum<'a> {
+    /// The plaintexts in Eval form, one term each, in one group and one column. Their degree divides the engine's.
+    pub plaintexts: &'a Factors,
+    /// For each modulus of the product, the row of the plaintexts that has this modulus.
+    pub rows: &'a [usize],
+    /// For each plaintext, the index of the input that it multiplies.
+    pub inputs: &'a [usize],
+}
+
 /// A machine that computes with rows of residues.
 pub trait Engine: Send + Sync + Debug {
     /// Ring degree: words per row.
@@ -191,4 +202,13 @@ pub trait Engine: Send + Sync + Debug {
 
     /// Residues of `degree` signed integers modulo each of `moduli`, in Coeff form.
     fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer;
+
+    /// `out[s][p] <- sum_t xs[inputs_s[t]][p] * plaintexts_s[t]` in Eval form, for every sum `s` and every polynomial `p` of the inputs.
+    ///
+    /// A plaintext `b` of a smaller degree `n` stands for `b(X^(N/n))`, whose Eval form has each value of `b` `N/n` times; the values are repeated
+    /// block by block, so that no plaintext of degree `N` exists as a whole.
+    ///
+    /// Shapes: `out[s]` and `xs[i]` have one buffer for each polynomial. `out` has one row per entry of `moduli`. An input may have fewer rows: these
+    /// are the ones of the first moduli, and the input is zero modulo the others.
+    fn plaintext_products(&self, out: &mut [Vec<Buffer>], xs: &[Vec<&Buffer>], sums: &[PlaintextSum<'_>], moduli: &[usize]);
 }

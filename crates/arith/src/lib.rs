@@ -27,7 +27,7 @@ pub use automorphism::{Automorphism, GaloisElement};
 pub use buffer::Buffer;
 pub use conversion::{BaseConversion, Rounding};
 pub use cpu::CpuEngine;
-pub use engine::{Dividend, DivisionInput, Engine, GadgetInput};
+pub use engine::{Dividend, DivisionInput, Engine, GadgetInput, PlaintextSum};
 pub use error::ArithError;
 pub use extension::DigitExtension;
 pub use factors::{FactorShape, Factors};

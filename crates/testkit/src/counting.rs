@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clathrate_arith::{
     Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, DivisionInput, Engine, FactorShape, Factors, GadgetInput, Modulus,
-    Twist,
+    PlaintextSum, Twist,
 };
 
 /// Unit operations: one row of one polynomial each. [klss, sec. 4]
@@ -217,5 +217,11 @@ impl Engine for CountingEngine {
 
     fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {
         self.inner.reduce_signed(values, moduli)
+    }
+
+    fn plaintext_products(&self, out: &mut [Vec<Buffer>], xs: &[Vec<&Buffer>], sums: &[PlaintextSum<'_>], moduli: &[usize]) {
+        let rows = |input: &usize| xs[*input].iter().map(|poly| poly.rows()).sum::<usize>();
+        self.hadamard.fetch_add(sums.iter().flat_map(|sum| sum.inputs).map(rows).sum(), Ordering::Relaxed);
+        self.inner.plaintext_products(out, xs, sums, moduli);
     }
 }

@@ -1,7 +1,7 @@
 //! The CPU engine: kernels per modulus, rows spread over an explicit thread pool.
 //!
 //! [`factors`] holds what it does with packed factors, [`digits`] a switch's digits as they wait for it, [`gadget`] its one fused pass,
-//! [`divide`] the end of a division, [`components`] moves of the degree.
+//! [`divide`] the end of a division, [`components`] moves of the degree, [`plaintext`] sums of products with packed plaintexts.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::aligned::{AlignedWords, Pool};
 use crate::automorphism::Automorphism;
 use crate::buffer::Buffer;
 use crate::conversion::{BaseConversion, Rounding};
-use crate::engine::{DivisionInput, Engine, GadgetInput};
+use crate::engine::{DivisionInput, Engine, GadgetInput, PlaintextSum};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
@@ -26,6 +26,7 @@ mod digits;
 mod divide;
 mod factors;
 mod gadget;
+mod plaintext;
 
 /// Idle scratch that an engine keeps for reuse.
 const POOL_BYTES: usize = 512 << 20;
@@ -371,5 +372,9 @@ impl Engine for CpuEngine {
         let mut out = self.scratch(moduli.len());
         self.each_row(out.host_mut(), |i, row| self.kernel(moduli, i).reduce_signed(row, values));
         out
+    }
+
+    fn plaintext_products(&self, out: &mut [Vec<Buffer>], xs: &[Vec<&Buffer>], sums: &[PlaintextSum<'_>], moduli: &[usize]) {
+        plaintext::products(self, out, xs, sums, moduli);
     }
 }
