@@ -125,7 +125,7 @@ impl Extended {
     }
 
     /// Takes the mask's polynomials from `rank` on away, divided by the special modulus, in Coeff form: a decomposition wants them so, and the
-    /// transforms there and back are saved. [dpad-he, Fig. 2]
+    /// transforms there and back are saved. Takes a part of the mask; [`Extended::split_mask`] takes all of it. [dpad-he, Fig. 2]
     ///
     /// # Errors
     /// [`LatticeError::NothingBeyondRank`] where there are none, or nothing would be left.
@@ -144,19 +144,11 @@ impl Extended {
         let (coeff, taken_coeff) = coeff.map_or((None, Vec::new()), |(rest, taken)| (Some(rest), taken));
         let (eval, taken_eval) = eval.map_or((None, Vec::new()), |(rest, taken)| (Some(rest), taken));
         (self.coeff, self.eval) = (coeff, eval);
-        let mut taken: Vec<Poly<Coeff>> = taken_coeff;
-        for (i, poly) in taken_eval.into_iter().enumerate() {
-            let poly = self.frame.widen_poly(&poly).into_coeff();
-            match taken.get_mut(i) {
-                Some(sum) => sum.add_assign(&poly)?,
-                None => taken.push(poly),
-            }
-        }
-        taken.iter().map(|poly| self.frame.mod_down().divide_coeff(poly)).collect()
+        self.frame.divide_to_coeff(taken_coeff, taken_eval)
     }
 
     /// Rank and bodies.
-    fn shape(&self) -> (usize, usize) {
+    pub(super) fn shape(&self) -> (usize, usize) {
         let coeff = self.coeff.as_ref().map(|coeff| (coeff.rank(), coeff.body_count()));
         coeff.or_else(|| self.eval.as_ref().map(|eval| (eval.rank(), eval.body_count()))).unwrap_or((0, 0))
     }
