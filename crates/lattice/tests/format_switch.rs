@@ -28,7 +28,11 @@ struct Setting {
 
 impl Setting {
     fn new(method: impl Fn(&Chain) -> SwitchMethod, inputs: usize, seed: u8) -> Self {
-        let chain = chain_on(DEGREE, 1);
+        Self::on_threads(method, inputs, seed, 1)
+    }
+
+    fn on_threads(method: impl Fn(&Chain) -> SwitchMethod, inputs: usize, seed: u8, threads: usize) -> Self {
+        let chain = chain_on(DEGREE, threads);
         let gadget = Arc::new(Gadget::for_special_modulus(&chain, 0.5).expect("gadget"));
         let switcher = fixed(&chain, &gadget, method(&chain), inputs);
         let tables = switcher.tables(LEVEL).expect("tables");
@@ -165,6 +169,26 @@ fn recursive_format_switch_keeps_phases_within_the_noise_of_its_rounds() {
                 sample.check(predicted, &format!("{name}, rank {rank}, rounds {rounds:?}"));
             }
         }
+    }
+}
+
+#[test]
+fn one_thread_and_two_and_both_methods_of_equal_digits_give_the_same_bits() {
+    for rank in [1, 2] {
+        let mut results = Vec::new();
+        for (_, method) in &methods()[1..] {
+            for threads in [1, 2] {
+                let mut setting = Setting::on_threads(method, 3 * rank, 5, threads);
+                let (from, to) = (setting.secret(rank, 1), setting.secret(rank, 3));
+                let inputs: Vec<Bundle<Eval>> = (0..3).map(|_| setting.encrypt(&from).0).collect();
+                let key = setting.key(&[&from, &from, &from], &to);
+                let shared = Bundle::format_switch(&inputs.iter().collect::<Vec<_>>(), &setting.switcher, &key).expect("switch");
+                let keys: Vec<SwitchKey> = (0..3).map(|body| setting.change(&to.body(body), &from)).collect();
+                let apart = shared.format_switch_back(&setting.switcher, &keys.iter().collect::<Vec<_>>()).expect("switch");
+                results.push((shared, apart));
+            }
+        }
+        assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "rank {rank}");
     }
 }
 
