@@ -5,8 +5,10 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use clathrate_arith::primes::largest_primes;
-use clathrate_arith::{Buffer, CpuEngine, Engine, FactorShape, Factors, Isa, PlaintextSum, Rows};
+use clathrate_arith::{ArithError, Buffer, Counts, CpuEngine, Engine, FactorShape, Factors, Isa, Meter, PlaintextSum, Rows};
 use common::{Words, engines, views};
 
 /// Polynomials of each input.
@@ -99,4 +101,39 @@ fn products_with_packed_plaintexts_cross_block_boundaries() {
     for engine in engines(8192, &primes(8192)[..4]) {
         check(&engine, &[2, 16, 2048, 4096, 8192], &mut Words::new(3));
     }
+}
+
+#[test]
+fn meter_counts_one_hadamard_product_per_term_polynomial_and_row_that_is_there() {
+    let meter = Arc::new(Meter::default());
+    let engine = CpuEngine::new(64, &primes(64)[..4], Isa::Scalar).expect("engine").with_meter(meter.clone());
+    let small = engine.of_degree(8).expect("engine");
+    let (mut words, moduli) = (Words::new(5), [0, 1, 2, 3]);
+    let inputs = [random_polys(&engine, &moduli, POLYS, &mut words), random_polys(&engine, &moduli[..3], POLYS, &mut words)];
+    let (full, _) = plaintexts(&engine, 2, &mut words);
+    let (repeated, _) = plaintexts(&small, 3, &mut words);
+    let sum = |plaintexts, inputs| PlaintextSum { plaintexts, rows: &moduli, inputs };
+    let sums = [sum(&full, &[0, 1]), sum(&repeated, &[0, 0, 1])];
+    let mut out = [engine.scratch(POLYS * 4), engine.scratch(POLYS * 4)];
+    meter.take();
+    engine.plaintext_products(&mut out.iter_mut().map(Buffer::view_mut).collect::<Vec<_>>(), &views(&inputs), &sums, &moduli);
+    // Three products with the input of four rows, two with that of three.
+    assert_eq!(meter.take(), Counts { hadamard: POLYS * (3 * 4 + 2 * 3), ..Counts::default() });
+    // An engine at another degree reports to nobody.
+    small.forward_ntt(small.zeroed(4).view_mut(), &moduli);
+    assert_eq!(meter.take(), Counts::default());
+}
+
+#[test]
+fn engine_at_another_degree_has_the_same_moduli_kernels_and_threads() {
+    for engine in engines(64, &primes(64)) {
+        let small = engine.at_degree(8).expect("engine");
+        assert_eq!((small.degree(), small.moduli()), (8, engine.moduli()));
+        assert_eq!((small.describe(), small.memory_kind()), (engine.describe(), engine.memory_kind()));
+    }
+    // All primes have roots of unity of order 2 * 64, but none of order 2 * 2^17.
+    let engine = CpuEngine::new(64, &primes(64), Isa::Scalar).expect("engine");
+    let error = engine.at_degree(1 << 17).expect_err("no root");
+    assert_eq!(error, ArithError::NoRootOfUnity { modulus: primes(64)[0], order: 1 << 18 });
+    assert_eq!(engine.at_degree(3).expect_err("no power of two"), ArithError::InvalidDegree { degree: 3 });
 }

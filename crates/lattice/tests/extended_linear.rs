@@ -329,11 +329,11 @@ fn mask_taken_whole_is_the_rounded_one_and_joins_the_bodies_again() {
             let down = setting.switcher.mod_down(&sum).expect("mod-down");
             let (mask, rest) = sum.split_mask().expect("split");
             assert_eq!((mask.len(), rest.body_count()), (rank, bodies));
-            let mask: Vec<Poly<Eval>> = mask.into_iter().map(Poly::into_eval).collect();
+            let mask = mask.into_eval();
             assert_eq!(mask, down.mask(), "{:?}", setting.kind);
             // The mask's rounding is what the mod-down does to it, so P times the mask and the bodies come down to the same bundle.
             let zero = Poly::zero(setting.ring(), &setting.basis());
-            let masks = Bundle::new(mask, vec![zero; bodies]).expect("bundle");
+            let masks = Bundle::new(&mask, vec![zero; bodies]).expect("bundle");
             let mut joined = Extended::lift_of(&masks, setting.tables.frame()).expect("lift");
             joined.add_bodies(rest).expect("join");
             assert_eq!(setting.switcher.mod_down(&joined).expect("mod-down"), down, "{:?}", setting.kind);
@@ -361,7 +361,7 @@ fn bodies_join_sums_of_every_form_exactly() {
                 assert_eq!(joined.mask(), eval(target).mask(), "the mask stays");
                 for ((mut sum, body), got) in expected.into_iter().zip(eval(source).bodies()).zip(joined.bodies()) {
                     sum.add_assign(body).expect("same basis");
-                    assert_eq!(*got, sum, "{:?}", setting.kind);
+                    assert_eq!(got, sum, "{:?}", setting.kind);
                 }
                 results.push(joined);
             }

@@ -4,11 +4,10 @@ mod common;
 
 use std::sync::Arc;
 
-use clathrate_arith::{Automorphism, CpuEngine, GaloisElement, Isa};
+use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::noise::bound;
 use clathrate_lattice::switch::SwitchMethod;
-use clathrate_lattice::{Bundle, Chain, Eval, Gadget, Level, Poly, Ring, SwitchKey, Switcher};
-use clathrate_testkit::CountingEngine;
+use clathrate_lattice::{Bundle, Chain, Eval, Gadget, Level, Poly, SwitchKey, Switcher};
 use common::linear::{Kind, Setting, kinds};
 use common::*;
 
@@ -112,8 +111,8 @@ fn phases_of_all_bodies_follow_products_rescale_restrict_and_automorphism() {
 #[test]
 fn rotation_of_many_bodies_takes_one_decomposition() {
     let moduli = clathrate_arith::primes::largest_primes(36, 128, 6, &[]).expect("primes");
-    let engine = Arc::new(CountingEngine::new(CpuEngine::new(64, &moduli, Isa::Scalar).expect("engine")));
-    let chain = Arc::new(Chain::new(Ring::with_engine(engine.clone()), &[1; 4]).expect("chain"));
+    let (ring, meter) = counting_ring(64, &moduli);
+    let chain = Arc::new(Chain::new(ring, &[1; 4]).expect("chain"));
     let gadget = Arc::new(Gadget::for_special_modulus(&chain, 0.5).expect("gadget"));
     let switcher = Switcher::new(chain.clone(), gadget.clone()).expect("switcher");
     assert_eq!(switcher.tables(Level(3)).expect("tables").method(), SwitchMethod::as_made(&chain));
@@ -125,9 +124,9 @@ fn rotation_of_many_bodies_takes_one_decomposition() {
         let ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(3)), &mut rng).expect("zero");
         let digits = gadget.digit_count(&chain, Level(3));
         let (primes, special) = (4, 2);
-        engine.take();
+        meter.take();
         ct.rotate(&phi, &switcher, &key).expect("rotate");
-        let counts = engine.take();
+        let counts = meter.take();
         // A mask polynomial's inverse transforms and its digits' foreign rows; a mod-down for each polynomial of the result.
         let decomposition = primes + digits * (primes + special) - primes;
         assert_eq!(counts.ntt(), rank * decomposition + (rank + bodies) * (special + primes), "rank {rank}, {bodies} bodies");

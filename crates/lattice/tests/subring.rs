@@ -2,13 +2,10 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use clathrate_arith::aligned::ALIGNMENT;
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{ArithError, CpuEngine, Isa};
 use clathrate_lattice::{Basis, Bundle, Eval, LatticeError, PackedCombination, PackedPlaintexts, Poly, Ring};
-use clathrate_testkit::CountingEngine;
 use common::*;
 
 /// Widths at which packing and kernels change.
@@ -20,7 +17,7 @@ fn moduli(degree: usize) -> Vec<u64> {
 
 fn ring(degree: usize, isa: Isa, threads: usize) -> Ring {
     let engine = CpuEngine::new(degree, &moduli(degree), isa).expect("engine");
-    Ring::with_engine(Arc::new(engine.with_threads(CpuEngine::thread_pool(threads).expect("pool"))))
+    ring_over(engine.with_threads(CpuEngine::thread_pool(threads).expect("pool")))
 }
 
 fn all(ring: &Ring) -> Basis {
@@ -30,7 +27,7 @@ fn all(ring: &Ring) -> Basis {
 /// Uniform polynomials.
 fn uniform(ring: &Ring, basis: &Basis, count: usize, seed: u8) -> Vec<Poly<Eval>> {
     let seed = rng(seed).mask_seed();
-    clathrate_lattice::bundle::expand_mask(&seed, ring, basis, count)
+    clathrate_lattice::bundle::expand_mask(&seed, ring, basis, count).to_vec()
 }
 
 /// Uniform bundles.
@@ -161,17 +158,16 @@ fn subring_plaintext_is_encoded_at_its_own_degree() {
 
 #[test]
 fn products_take_one_hadamard_product_per_term_and_row_and_no_transform() {
-    let engine = Arc::new(CountingEngine::new(CpuEngine::new(64, &moduli(64), Isa::Scalar).expect("engine")));
-    let ring = Ring::with_engine(engine.clone());
+    let (ring, meter) = counting_ring(64, &moduli(64));
     let basis = all(&ring);
     let inputs = bundles(&ring, &basis, 3, (2, 3));
     let inputs: Vec<&Bundle<Eval>> = inputs.iter().collect();
     let (full, small) = (uniform(&ring, &basis, 4, 1), uniform(&ring.subring(8).expect("subring"), &basis, 4, 2));
     let (full, small) = (pack(&full), pack(&small));
-    engine.take();
+    meter.take();
     let combination = |plaintexts| PackedCombination { plaintexts, inputs: &[0, 1, 2, 0] };
     Bundle::packed_combinations(&inputs, &[combination(&full), combination(&small)]).expect("sums");
-    let counts = engine.take();
+    let counts = meter.take();
     assert_eq!((counts.ntt(), counts.hadamard), (0, 2 * 4 * 5 * WIDTHS.len()));
 }
 
@@ -198,7 +194,7 @@ fn plaintexts_that_do_not_fit_are_errors_with_numbers() {
     let two = ArithError::Shape { what: "inputs that a linear combination names for its plaintexts", expected: 2, got: 1 };
     assert_eq!(input.mul_packed(&pack(&plaintexts)).expect_err("two plaintexts"), two.into());
     // Rings of other primes, and of a larger degree.
-    let foreign = Ring::new(64, &moduli(64)[1..]).expect("ring");
+    let foreign = new_ring(64, &moduli(64)[1..]);
     let foreign = uniform(&foreign, &Basis::new(0..9), 1, 1);
     assert_eq!(input.mul_packed(&pack(&foreign)).expect_err("other primes"), LatticeError::RingMismatch { left: 64, right: 64 });
     let small = ring.subring(16).expect("subring");

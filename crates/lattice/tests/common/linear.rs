@@ -8,7 +8,7 @@ use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::switch::{SwitchMethod, SwitchTables};
 use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, Level, Poly, Ring, SecretKey, SecretRng, SwitchKey, Switcher};
 
-use super::{fixed, integers, rng, secret};
+use super::{fixed, integers, ring_over, rng, secret};
 use num_traits::ToPrimitive;
 
 /// What distinguishes one run of a test from the next.
@@ -39,8 +39,7 @@ pub fn chain_on(degree: usize, threads: usize) -> Arc<Chain> {
     }
     let engine = CpuEngine::new(degree, &moduli, Isa::detect().expect("isa")).expect("engine");
     let engine = engine.with_threads(CpuEngine::thread_pool(threads).expect("pool"));
-    let ring = Ring::with_engine(Arc::new(engine));
-    Arc::new(Chain::with_auxiliary(ring, &[2, 1, 1, 1, 1, 1], 12).expect("chain"))
+    Arc::new(Chain::with_auxiliary(ring_over(engine), &[2, 1, 1, 1, 1, 1], 12).expect("chain"))
 }
 
 /// The keys as generated, the hybrid method with three special primes, and KLSS with the same digits as that.
