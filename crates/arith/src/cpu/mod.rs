@@ -1,7 +1,7 @@
 //! The CPU engine: kernels per modulus, rows spread over an explicit thread pool.
 //!
 //! [`convert`] holds base conversions, [`factors`] what it does with packed factors, [`digits`] a switch's digits as they wait for it, [`gadget`] its one fused pass,
-//! [`divide`] the end of a division, [`components`] moves of the degree.
+//! [`divide`] the end of a division, [`components`] moves of the degree, [`plaintext`] sums of products with packed plaintexts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::aligned::Pool;
 use crate::automorphism::{Automorphism, mul_monomial};
 use crate::buffer::{Buffer, Rows, RowsMut};
 use crate::conversion::BaseConversion;
-use crate::engine::{DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput};
+use crate::engine::{DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, PlaintextSum};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
@@ -32,6 +32,7 @@ mod digits;
 mod divide;
 mod factors;
 mod gadget;
+mod plaintext;
 
 /// Idle scratch that an engine keeps for reuse.
 const POOL_BYTES: usize = 512 << 20;
@@ -74,6 +75,8 @@ pub struct CpuEngine {
     degree: usize,
     moduli: Vec<Modulus>,
     tables: Vec<NttTable>,
+    /// The instruction set that was asked for; a table's kernel may use a smaller one.
+    isa: Isa,
     memory: Arc<Pool>,
     /// `None` runs on the calling thread alone.
     threads: Option<Arc<rayon::ThreadPool>>,
@@ -89,7 +92,7 @@ impl CpuEngine {
     pub fn new(degree: usize, moduli: &[u64], isa: Isa) -> Result<Self, ArithError> {
         let moduli = moduli.iter().map(|&q| Modulus::new(q)).collect::<Result<Vec<_>, _>>()?;
         let tables = moduli.iter().map(|&q| NttTable::new(q, degree, isa)).collect::<Result<_, _>>()?;
-        Ok(Self { degree, moduli, tables, memory: Arc::new(Pool::new(POOL_BYTES)), threads: None, meter: None })
+        Ok(Self { degree, moduli, tables, isa, memory: Arc::new(Pool::new(POOL_BYTES)), threads: None, meter: None })
     }
 
     /// The same engine on `pool`; `None` for the calling thread alone.
@@ -104,6 +107,16 @@ impl CpuEngine {
     pub fn with_meter(mut self, meter: Arc<Meter>) -> Self {
         self.meter = Some(meter);
         self
+    }
+
+    /// An engine for the same moduli at another degree, with the same kernels, threads and pool of buffers, and without a meter.
+    ///
+    /// # Errors
+    /// As [`CpuEngine::new`].
+    pub fn of_degree(&self, degree: usize) -> Result<Self, ArithError> {
+        let moduli: Vec<u64> = self.moduli.iter().map(Modulus::value).collect();
+        let engine = Self::new(degree, &moduli, self.isa)?;
+        Ok(Self { memory: self.memory.clone(), threads: self.threads.clone(), ..engine })
     }
 
     /// The pool that buffers come from.
@@ -234,6 +247,10 @@ impl Engine for CpuEngine {
 
     fn memory_kind(&self) -> &'static str {
         "host"
+    }
+
+    fn at_degree(&self, degree: usize) -> Result<Arc<dyn Engine>, ArithError> {
+        Ok(Arc::new(self.of_degree(degree)?))
     }
 
     fn transform_class(&self, index: usize) -> usize {
@@ -425,6 +442,10 @@ impl Engine for CpuEngine {
         moduli: &[usize],
     ) {
         gadget::products(self, out, inputs, digits, factors, groups, rows, moduli);
+    }
+
+    fn plaintext_products(&self, out: &mut [RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]) {
+        plaintext::products(self, out, xs, sums, moduli);
     }
 
     fn convert(&self, conversion: &BaseConversion, x: Rows<'_>, out: RowsMut<'_>, out_rows: &[usize]) {
