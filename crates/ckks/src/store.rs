@@ -185,13 +185,8 @@ impl SecretKey {
         }
         let distribution = params.distribution_of(params.rank());
         let secret = clathrate_lattice::SecretKey::from_coefficients(params.degree(), params.rank(), 1, distribution, coefficients)?;
-        let stored = reader.section("seed")?;
         let mut seed = zeroize::Zeroizing::new([0; 32]);
-        let (expected, found) = (seed.len() as u64, stored.bytes().len() as u64);
-        if expected != found {
-            return Err(FileError::SectionLength { name: "seed".to_owned(), expected, found }.into());
-        }
-        seed.copy_from_slice(stored.bytes());
+        seed.copy_from_slice(reader.section_of_length("seed", 32)?.bytes());
         Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), secret, seed))
     }
 }
