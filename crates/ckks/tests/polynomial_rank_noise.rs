@@ -5,7 +5,7 @@ mod common;
 use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::Switching;
-use clathrate_ckks::{Params, Polynomial, PolynomialBasis, RankSteps, Runtime};
+use clathrate_ckks::{Encoding, Params, Polynomial, PolynomialBasis, RankSteps, Runtime};
 use clathrate_lattice::Level;
 use common::measure::*;
 use common::*;
@@ -47,7 +47,7 @@ fn errors_along_a_schedule_of_ranks_are_the_predicted_ones() {
             let ev = evaluator(&sk, &plan.needs());
             let rows = (1 << 14) / params.slot_count();
             let data = noise(rows * params.slot_count(), 5);
-            let options = EncryptOptions { level: Some(Level(level)), ..EncryptOptions::default() };
+            let options = EncryptOptions { level: Some(Level(level)), encoding: Some(Encoding::Slots), scale: None };
             let x = encrypt_as(&sk, &Values::Real(data.clone()), &[rows, params.slot_count()], options, 9);
             let y = ev.run_polynomial(&x, &plan).expect("run");
             assert_eq!(y.params().rank(), plan.output_rank());

@@ -29,11 +29,15 @@ struct Search {
     used: Vec<u64>,
 }
 
-/// Candidates for one prime of a pair. Each gives a product, so the best of 32 is some 32 times nearer than the first.
-const PAIR_CANDIDATES: usize = 32;
+/// Candidates for one prime of a pair: each gives a product, and one of them is near.
+const PAIR_CANDIDATES: usize = 256;
 
-/// How far the primes of a pair may be from their own sizes, in bits, for the sake of their product.
-const PAIR_SLACK_BITS: f64 = 0.04;
+/// How far the primes of a pair may be from their own sizes, in bits, for the sake of their product. Primes of 28 bits are 2^-8 apart at degree 2^16, and 16 of
+/// them are some 0.1 bits.
+const PAIR_SLACK_BITS: f64 = 0.5;
+
+/// A product this near to the wanted one (relatively) ends the search, so that pairs stay near their sizes where primes are dense.
+const PAIR_TOLERANCE: f64 = 1.0 / (1u64 << 14) as f64;
 
 impl Search {
     fn missing(&self, bits: f64) -> CkksError {
@@ -92,6 +96,9 @@ impl Search {
             let off = (prime as f64 * other as f64 - rest).abs();
             if best.is_none_or(|(least, _)| off < least) {
                 best = Some((off, [prime, other]));
+            }
+            if off < rest * PAIR_TOLERANCE {
+                break;
             }
         }
         let (_, pair) = best.ok_or_else(|| self.missing(last))?;

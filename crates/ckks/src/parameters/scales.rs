@@ -117,7 +117,7 @@ impl Sizes {
     pub fn check_products(&self, segments: &Segments) -> Result<Vec<ScaleWarning>, CkksError> {
         let mut warnings = Vec::new();
         for segment in segments.all() {
-            for level in segment.lowest() + 1..=segment.highest() {
+            for level in (segment.lowest() + 1..=segment.highest()).rev() {
                 self.check_product(level, segment)?;
             }
             warnings.extend(self.collapse(segment));
