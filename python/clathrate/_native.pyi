@@ -43,6 +43,11 @@ _Switching: TypeAlias = (
     Literal["fastest", "as_made"] | tuple[Literal["hybrid"], SupportsIndex] | tuple[Literal["klss"], SupportsIndex, SupportsIndex]
 )
 
+class _Segment(TypedDict):
+    name: str
+    log2_scale: float
+    levels: tuple[SupportsIndex, SupportsIndex]
+
 @type_check_only
 class _Primes(TypedDict):
     steps: list[list[int]]
@@ -184,17 +189,20 @@ class Params:
         cls,
         *,
         degree: SupportsIndex,
-        steps: Sequence[SupportsIndex | Sequence[SupportsIndex]],
-        log2_scale: float,
-        special: Sequence[SupportsIndex] = (),
+        steps: Sequence[float | Sequence[float]],
+        log2_scale: float = 0.0,
+        special: Sequence[float] = (),
         rank: SupportsIndex = 1,
         temporary_rank: SupportsIndex | None = None,
-        temporary: Sequence[SupportsIndex] = (),
+        temporary: Sequence[float] = (),
         secret_weight: SupportsIndex | None = None,
         digit_bits: float | None = None,
         insecure: bool = False,
         below_128: bool = False,
         name: str = "custom",
+        segments: Sequence[_Segment] = (),
+        ephemeral_weight: SupportsIndex | None = None,
+        ephemeral_special: SupportsIndex | None = None,
         runtime: Runtime | None = None,
     ) -> Params: ...
     @staticmethod
@@ -398,6 +406,11 @@ class Params:
         >>> params.scale() == 2.0**40
         True
         """
+    def segment(self, level: SupportsIndex | None = None) -> _Segment: ...
+    @property
+    def segments(self) -> list[_Segment]: ...
+    @property
+    def warnings(self) -> list[str]: ...
     def log2_q(self, level: SupportsIndex | None = None) -> float:
         """The bits of the ciphertext modulus at a level.
 
@@ -1965,8 +1978,10 @@ class Polynomial:
         3
         """
     @property
-    def coefficients(self) -> NDArray[Any]:
-        """The coefficients, lowest degree first: float64, or complex128 for a polynomial with complex coefficients."""
+    def is_complex(self) -> bool: ...
+    @property
+    def coefficients(self) -> NDArray[np.float64] | NDArray[np.complex128]:
+        """The coefficients, lowest degree first."""
     @property
     def degree(self) -> int:
         """The degree: the index of the last coefficient that is not zero; 0 for constants."""
@@ -2031,6 +2046,12 @@ class PolynomialPlan:
     @property
     def input_level(self) -> int:
         """The level of the input."""
+    @property
+    def output_scale(self) -> float: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def degree(self) -> int: ...
     @property
     def output_level(self) -> int:
         """The level of the result, which has the canonical scale of that level."""

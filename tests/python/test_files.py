@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import pickle
+import re
 import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -387,3 +389,16 @@ def test_text_in_place_of_a_list_is_told(small):
     # Lists of every kind are taken.
     for steps in ([30, 40], (30, 40), np.array([30, 40]), [(30,), np.int64(40)], range(30, 32)):
         assert cl.Params(steps=steps, special=(45,), **sizes).max_level == 1
+
+
+def test_files_page_reads_the_format_by_its_own_table(capsys):
+    page = (Path(__file__).resolve().parents[2] / "docs/files.md").read_text(encoding="utf-8")
+    (snippet,) = re.findall(r"```python\n(.*?)```", page, re.S)
+    exec(snippet, {})
+    first, *sections = capsys.readouterr().out.splitlines()
+    assert first == "b'CLATHRAT' 1 5 insecure_small 5 True True"
+    # A fresh ciphertext: the seed of its mask, and 1024 residues for each of the six steps' primes.
+    assert [line.split()[:2] for line in sections] == [["seeds", "0"], ["bodies", "0"]]
+    lengths = [int(line.split()[2]) for line in sections]
+    assert lengths[0] == 32
+    assert lengths[1] % (8 * 1024) == 0

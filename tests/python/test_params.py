@@ -86,6 +86,65 @@ def test_what_no_params_can_be_is_refused_with_the_remedy(change, message):
         cl.Params(**{**SPEC, **change})
 
 
+SEGMENTED = {
+    "degree": 256,
+    "steps": [[29.5, 29.5], 35.4, 45.8, 45.8, [22.9, 22.9]],
+    "special": [45.8, 45.8],
+    "insecure": True,
+    "segments": [
+        {"name": "linear", "log2_scale": 35.4, "levels": (0, 1)},
+        {"name": "ordinary", "log2_scale": 45.8, "levels": (2, 4)},
+    ],
+}
+
+
+def test_sizes_are_fractions_and_segments_have_their_scales():
+    params = cl.Params(**SEGMENTED, name="segmented")
+    assert params.segment(1) == params.segments[0] == SEGMENTED["segments"][0]
+    assert params.segment()["name"] == "ordinary"
+    assert params.scale() == 2.0**45.8
+    assert params.scale(1) == 2.0**35.4
+    assert abs(params.log2_q(0) - 59) < 0.01
+    assert abs(params.log2_q(2) - params.log2_q(1) - 45.8) < 0.01
+    assert params.warnings == []
+    assert cl.Params.from_toml(params.to_toml()) == params == pickle.loads(pickle.dumps(params))
+    assert '"ordinary"; a product leaves it with scale 2^45.80' in str(params.explain())
+    assert [segment["name"] for segment in params.explain().to_dict()["segments"]] == ["linear", "ordinary"]
+    whole = cl.Params(**SPEC)
+    assert [segment["levels"] for segment in whole.segments] == [(0, 2)]
+    with pytest.raises(cl.LevelError):
+        params.segment(5)
+
+
+@pytest.mark.parametrize(
+    ("segment", "error", "message"),
+    [
+        ({"name": "ordinary", "log2_scale": 45.8, "levels": (1, 4)}, cl.ParamsError, "both have level 1"),
+        ({"name": "ordinary", "log2_scale": 45.8, "levels": (3, 4)}, cl.ParamsError, "levels 2 to 2 are in no segment"),
+        ({"name": "ordinary", "log2_scale": 45.8, "levels": (2, 7)}, cl.ParamsError, "levels 0 to 4"),
+        ({"name": "ordinary", "log2_scale": 45.8, "levels": (-2, 4)}, cl.ParamsError, "-2"),
+        ({"name": "ordinary", "log2_scale": 140, "levels": (2, 4)}, cl.ParamsError, "4 to 120"),
+        ({"name": "ordinary", "log2_scale": 45.8}, TypeError, "levels"),
+        ({"name": "ordinary", "log2_scale": 45.8, "levels": (2, 4), "color": 1}, TypeError, "levels"),
+        (("ordinary", 45.8, (2, 4)), TypeError, "levels"),
+    ],
+)
+def test_segments_that_are_none_are_refused(segment, error, message):
+    with pytest.raises(error, match=message):
+        cl.Params(**{**SEGMENTED, "segments": [SEGMENTED["segments"][0], segment]})
+
+
+def test_steps_that_do_not_match_the_scale_warn_with_the_level():
+    with pytest.warns(UserWarning, match=r"collapse at level 1.*step 4 has 50\.0 bits"):
+        params = cl.Params(degree=64, steps=[[30, 30], 50, 50, 50, 50], log2_scale=40, insecure=True)
+    assert len(params.warnings) == 1
+    assert params.warnings[0] in str(params.explain())
+    with pytest.raises(cl.ParamsError, match="below the rounding noise"):
+        cl.Params(degree=64, steps=[[30, 30], 60, 60], log2_scale=30, insecure=True)
+    # A preset is as it is meant to be.
+    assert len(cl.Params.preset("matmul").warnings) == 1
+
+
 def test_insecure_params_are_refused_unless_marked():
     with pytest.raises(cl.SecurityError, match=r"below 128.*insecure = true"):
         cl.Params(**{**SPEC, "insecure": False})

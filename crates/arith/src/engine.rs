@@ -15,6 +15,7 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::automorphism::Automorphism;
 use crate::buffer::{Buffer, Rows, RowsMut};
@@ -77,6 +78,17 @@ pub type FillRow<'f> = &'f (dyn Fn(usize, &mut [u64]) + Sync);
 /// Two factors of one term of a sum.
 pub type Factor2<'a> = (Rows<'a>, Rows<'a>);
 
+/// One sum of products with packed plaintexts, `sum_t xs[inputs[t]] * plaintexts[t]`; see [`Engine::plaintext_products`].
+#[derive(Debug, Clone, Copy)]
+pub struct PlaintextSum<'a> {
+    /// The plaintexts in Eval form, one term each, in one group and one column. Their degree divides the engine's.
+    pub plaintexts: &'a Factors,
+    /// For each modulus of the product, the row of the plaintexts that has this modulus.
+    pub rows: &'a [usize],
+    /// For each plaintext, the index of the input that it multiplies.
+    pub inputs: &'a [usize],
+}
+
 /// A machine that computes with rows of residues.
 pub trait Engine: Send + Sync + Debug {
     /// Ring degree: words per row.
@@ -90,6 +102,13 @@ pub trait Engine: Send + Sync + Debug {
 
     /// The kind of memory that its buffers are in. Engines of one kind read each other's buffers.
     fn memory_kind(&self) -> &'static str;
+
+    /// An engine of the same kind and for the same moduli at another degree, so that each of the two reads the other's buffers. Nobody counts its
+    /// passes, because a pass over a row of another degree has another cost.
+    ///
+    /// # Errors
+    /// [`ArithError`] where the degree is no power of two or a modulus has no root of unity of order `2 * degree`.
+    fn at_degree(&self, degree: usize) -> Result<Arc<dyn Engine>, ArithError>;
 
     // What operations cost.
 
@@ -223,6 +242,15 @@ pub trait Engine: Send + Sync + Debug {
         rows: &[usize],
         moduli: &[usize],
     );
+
+    /// `out[s][p] <- sum_t xs[inputs_s[t]][p] * plaintexts_s[t]` in Eval form, for every sum `s` and every polynomial `p` of the inputs.
+    ///
+    /// A plaintext `b` of a smaller degree `n` stands for `b(X^(N/n))`, whose Eval form has each value of `b` `N/n` times; the values are repeated
+    /// block by block, so that no plaintext of degree `N` exists as a whole.
+    ///
+    /// Shapes: all `out[s]` and `xs[i]` hold equally many polynomials. Those of `out[s]` have one row per entry of `moduli`. Those of an input may have
+    /// fewer rows: these are the rows of the first moduli, and the input is zero modulo the others.
+    fn plaintext_products(&self, out: &mut [RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]);
 
     // Changes of the modulus.
 

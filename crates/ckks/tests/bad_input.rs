@@ -413,7 +413,7 @@ impl Dice {
 fn random_specifications_never_panic_and_what_they_make_works() {
     let mut dice = Dice(7);
     let (mut accepted, mut refused) = (0, 0);
-    for round in 0..4000 {
+    for round in 0..6000 {
         let bits = [
             0.0,
             1.0,

@@ -11,6 +11,14 @@ use common::*;
 const RANKS: [&str; 3] = ["insecure_small", "insecure_rank2", "insecure_rank3"];
 
 #[test]
+fn tests_run_on_the_engine_that_the_environment_chooses() {
+    let chosen = std::env::var(clathrate_testkit::remote::ENGINE_VARIABLE).is_ok_and(|value| value == "remote");
+    let params = params("insecure_tiny");
+    assert_eq!(params.chain().ring().engine().describe().starts_with("remote"), chosen);
+    assert!(params.runtime().engine.is_some(), "by the runtime's own way");
+}
+
+#[test]
 fn fresh_values_survive_in_both_encodings_at_every_level_and_rank() {
     for name in RANKS {
         let (params, sk, _) = setup(name, &KeyNeeds::new());

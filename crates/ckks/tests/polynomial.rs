@@ -506,3 +506,21 @@ fn secure_parameters_keep_the_bounds_at_every_rank() {
         }
     }
 }
+
+#[test]
+fn plans_say_how_many_coefficients_they_drop_and_why() {
+    let params = params("insecure_deep");
+    // The coefficients of a sigmoid reach the rounding errors of its values long before degree 511.
+    let p = Polynomial::fit(|x| 1.0 / (1.0 + (-x).exp()), 511, (-8.0, 8.0)).expect("fit");
+    let plan = p.plan(&params, params.max_level()).expect("plan");
+    let largest = p.coefficients().iter().map(|c| c.norm()).fold(0.0, f64::max);
+    let dropped = p.coefficients().iter().filter(|c| c.norm() != 0.0 && c.norm() < largest * 2f64.powi(-50)).count();
+    assert!(plan.degree() < 256 && plan.dropped() == dropped && dropped > 300, "{} of degree {}", plan.dropped(), plan.degree());
+    let text = plan.explain().to_string();
+    let stated = format!("dropped    {dropped} coefficients below 2^-50 of the largest, as rounding errors; degree 511 was given");
+    assert!(text.contains(&stated), "`{stated}` is not in:\n{text}");
+    assert_eq!((plan.explain().given_degree, plan.explain().dropped), (511, dropped));
+    // Nothing is dropped, nothing is said.
+    let whole = polynomial(&random(20, 3), Chebyshev).plan(&params, params.max_level()).expect("plan");
+    assert!(whole.dropped() == 0 && !whole.explain().to_string().contains("dropped"));
+}

@@ -169,7 +169,8 @@ fn products_at_every_level_have_the_predicted_error_and_the_scale_that_is_stated
             "level {level}: canonical unless it leaves a segment"
         );
         let (fresh, mean_square) = (model.fresh_secret() + 1.0 / 12.0, cx.scale().powi(2) / params.degree() as f64);
-        let variance = model.multiply((fresh, mean_square), (fresh, mean_square)) + params.switch_variance(Level(level)).expect("switches");
+        let variance = model.multiply((fresh, mean_square), (fresh, mean_square))
+            + params.operation_variance(clathrate_ckks::keys::Operation::Multiply, Level(level)).expect("switches");
         let predicted = slot_bits(&params, model.rescale(variance, params.step_product(Level(level)).log2()), stated);
         let measured = complex_deviation(&decrypt_complex(&sk, &product), &expected);
         assert_bits(&format!("product at level {level}, scale 2^{:.1}", cx.scale().log2()), measured, predicted, 0.1);

@@ -256,4 +256,12 @@ pub enum LatticeError {
         /// Components there are.
         gap: usize,
     },
+    /// A term of a linear combination that names an input which is not there.
+    #[error("a linear combination names input {input}, there are {inputs}, counted from 0")]
+    InputOutOfRange {
+        /// Input named.
+        input: usize,
+        /// Inputs there are.
+        inputs: usize,
+    },
 }

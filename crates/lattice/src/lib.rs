@@ -8,24 +8,31 @@
 //! [`clathrate_arith::Engine`].
 #![forbid(unsafe_code)]
 
+pub mod basis;
 pub mod bodies;
 pub mod bundle;
 pub mod chain;
 pub mod degree;
 pub mod error;
+pub mod format_switch;
 pub mod gadget;
+pub mod hoisting;
+pub mod linear_combination;
 pub mod modulus;
 pub mod multiply;
 pub mod noise;
+pub mod packed_plaintext;
 pub mod poly;
 pub mod polys;
 pub mod public_key;
+pub mod raise;
 pub mod rank;
 pub mod ring;
 pub mod sample_batch;
 pub mod sampling;
 pub mod secret;
 pub mod security;
+pub mod subring;
 pub mod switch;
 pub mod temporary_rank;
 
@@ -33,9 +40,12 @@ pub use bundle::Bundle;
 pub use chain::{Chain, Level};
 pub use error::LatticeError;
 pub use gadget::Gadget;
+pub use linear_combination::PackedCombination;
+pub use packed_plaintext::PackedPlaintexts;
 pub use poly::{AsPoly, Basis, Coeff, Domain, Eval, Poly, PolyMut, PolyRef};
 pub use polys::{Polys, PolysMut, PolysRef};
 pub use public_key::PublicKey;
+pub use raise::Raise;
 pub use ring::Ring;
 pub use sample_batch::SampleBatch;
 pub use sampling::{MaskSeed, SecretDistribution, SecretRng};

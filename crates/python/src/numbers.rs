@@ -78,6 +78,20 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Wholes {
     }
 }
 
+/// A list of real numbers.
+#[derive(Debug, Default)]
+pub struct Reals(pub Vec<Real>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Reals {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let wanted = "a list of numbers, such as [45.4, 45]";
+        let number = |item: &Bound<'py, PyAny>| item.extract::<Real>().map_err(|error| wrong_list(data, wanted, error));
+        list(data, wanted)?.iter().map(number).collect::<PyResult<_>>().map(Self)
+    }
+}
+
 /// The items of a sequence. Text and bytes are sequences too, of characters, and never what was meant.
 ///
 /// # Errors

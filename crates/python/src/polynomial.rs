@@ -9,7 +9,7 @@ use clathrate_ckks::{Polynomial, PolynomialBasis, PolynomialPlan, RankSteps};
 use numpy::Complex64;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyComplex, PyTuple};
 
 use crate::arrays::{array, to_numpy};
 use crate::ciphertext::PyCiphertext;
@@ -62,24 +62,30 @@ pub struct PyPolynomial {
 /// The domain of a polynomial without one.
 const DEFAULT_DOMAIN: (Real, Real) = (Real(UNIT_DOMAIN.0), Real(UNIT_DOMAIN.1));
 
-/// Numbers along one axis.
-fn vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Values> {
+/// Numbers of one axis.
+fn vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<Complex64>> {
     let array = array(data)?;
     if array.shape.len() > 1 {
         let message = format!("{what} have shape {:?}: give them along one axis", array.shape);
         return Err(exception(data.py(), "ShapeError", message));
     }
-    Ok(array.values)
+    Ok(match array.values {
+        Values::Real(values) => values.into_iter().map(Complex64::from).collect(),
+        Values::Complex(values) => values,
+    })
 }
 
-/// Real numbers along one axis.
-fn real_vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<f64>> {
-    match vector(data, what)? {
-        Values::Real(values) => Ok(values),
-        Values::Complex(_) => {
-            Err(PyTypeError::new_err(format!("{what} are complex: fit real and imaginary part apart, or give complex coefficients")))
-        }
+/// One number.
+fn number(value: &Bound<'_, PyAny>) -> PyResult<Complex64> {
+    match value.cast::<PyComplex>() {
+        Ok(value) => Ok(Complex64::new(value.real(), value.imag())),
+        Err(_) => value.extract::<Real>().map(|Real(value)| value.into()),
     }
+}
+
+/// Complex numbers, or real ones where all imaginary parts are zero by construction.
+fn values(numbers: Vec<Complex64>, complex: bool) -> Values {
+    if complex { Values::Complex(numbers) } else { Values::Real(numbers.into_iter().map(|z| z.re).collect()) }
 }
 
 #[pymethods]
@@ -92,11 +98,8 @@ impl PyPolynomial {
         let values = vector(coefficients, "coefficients")?;
         let domain = (domain.0.0, domain.1.0);
         let basis = PolynomialBasis::named(basis).map_err(|error| raise(py, error))?;
-        let polynomial = match values {
-            Values::Real(values) => Polynomial::new(values, basis, domain),
-            Values::Complex(values) => Polynomial::new_complex(values, basis, domain),
-        };
-        Ok(Self { polynomial: polynomial.map_err(|error| raise(py, error))? })
+        let polynomial = Polynomial::new_complex(values, basis, domain).map_err(|error| raise(py, error))?;
+        Ok(Self { polynomial })
     }
 
     /// The polynomial that interpolates a function at Chebyshev points: close to the best approximation where the function is smooth.
@@ -138,11 +141,10 @@ impl PyPolynomial {
         let count = points.len();
         let whole = to_numpy(py, Values::Real(points.clone()), &[count])?;
         let values = match function.call1((whole,)) {
-            Ok(values) => real_vector(&values, "the function's values")?,
+            Ok(values) => vector(&values, "the function's values")?,
             // A function of numbers does not take arrays: `math.exp`, or one with an `if`.
             Err(error) if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) => {
-                let value = |&point: &f64| function.call1((point,))?.extract::<Real>().map(|Real(value)| value);
-                let values: PyResult<Vec<f64>> = points.iter().map(value).collect();
+                let values: PyResult<Vec<Complex64>> = points.iter().map(|&point| number(&function.call1((point,))?)).collect();
                 values.inspect_err(|second| second.set_cause(py, Some(error)))?
             }
             Err(error) => return Err(error),
@@ -165,14 +167,12 @@ impl PyPolynomial {
             return Ok(Bound::new(py, result)?.into_any());
         }
         let array = array(x)?;
-        let values = match array.values {
-            Values::Real(values) if self.polynomial.is_complex() => {
-                Values::Complex(values.into_iter().map(|x| self.polynomial.evaluate(x)).collect())
-            }
-            Values::Real(values) => Values::Real(values.into_iter().map(|x| self.polynomial.evaluate_real(x)).collect()),
-            Values::Complex(values) => Values::Complex(values.into_iter().map(|x| self.polynomial.evaluate(x)).collect()),
+        let complex = self.polynomial.is_complex() || array.values.is_complex();
+        let results = match array.values {
+            Values::Real(numbers) => numbers.into_iter().map(|x| self.polynomial.evaluate(x)).collect(),
+            Values::Complex(numbers) => numbers.into_iter().map(|x| self.polynomial.evaluate(x)).collect(),
         };
-        let result = to_numpy(py, values, &array.shape)?;
+        let result = to_numpy(py, values(results, complex), &array.shape)?;
         if array.shape.is_empty() { result.get_item(PyTuple::empty(py)) } else { Ok(result) }
     }
 
@@ -238,11 +238,15 @@ impl PyPolynomial {
     /// The coefficients, lowest degree first: float64, or complex128 for a polynomial with complex coefficients.
     #[getter]
     fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let values = self.polynomial.coefficients();
-        let count = values.len();
-        let complex = self.polynomial.is_complex();
-        let values = if complex { Values::Complex(values.to_vec()) } else { Values::Real(values.iter().map(|c| c.re).collect()) };
-        to_numpy(py, values, &[count])
+        let coefficients = self.polynomial.coefficients().to_vec();
+        let count = coefficients.len();
+        to_numpy(py, values(coefficients, self.polynomial.is_complex()), &[count])
+    }
+
+    /// Whether a coefficient has an imaginary part.
+    #[getter]
+    fn is_complex(&self) -> bool {
+        self.polynomial.is_complex()
     }
 
     /// The degree: the index of the last coefficient that is not zero; 0 for constants.
@@ -368,6 +372,24 @@ impl PyPolynomialPlan {
         self.plan.output_level().0
     }
 
+    /// The scale of the result: the canonical scale of its level, unless a single power leaves a segment of the chain on its way.
+    #[getter]
+    fn output_scale(&self) -> f64 {
+        self.plan.output_scale()
+    }
+
+    /// The number of coefficients that are left out because they are below 2**-50 of the largest coefficient.
+    #[getter]
+    fn dropped(&self) -> usize {
+        self.plan.dropped()
+    }
+
+    /// The degree of the circuit: the index of the last coefficient that is not dropped.
+    #[getter]
+    fn degree(&self) -> usize {
+        self.plan.degree()
+    }
+
     /// The rank at each level, the level of the input first; empty where the rank stays that of the parameters.
     #[getter]
     fn ranks(&self) -> BTreeMap<usize, usize> {
@@ -388,9 +410,13 @@ impl PyPolynomialPlan {
     }
 
     fn __repr__(&self) -> String {
+        let dropped = match self.plan.dropped() {
+            0 => String::new(),
+            dropped => format!(" of {} given, {dropped} negligible coefficients dropped", self.plan.polynomial().degree()),
+        };
         format!(
-            "PolynomialPlan(degree {}, levels {} to {}, {}, {})",
-            self.plan.polynomial().degree(),
+            "PolynomialPlan(degree {}{dropped}, levels {} to {}, {}, {})",
+            self.plan.degree(),
             self.plan.input_level(),
             self.plan.output_level(),
             counted(self.plan.products(), "product"),

@@ -16,7 +16,7 @@ use clathrate_arith::aligned::AlignedWords;
 use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::{
     ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DeviceMemory, DigitExtension, Dividend, DivisionInput, Engine,
-    EngineTables, Factor2, FactorShape, Factors, FillRow, Form, GadgetInput, Memory, Modulus, Rounding, Rows, RowsMut, Twist,
+    EngineTables, Factor2, FactorShape, Factors, FillRow, Form, GadgetInput, Memory, Modulus, PlaintextSum, Rounding, Rows, RowsMut, Twist,
 };
 
 /// What every stored word is combined with.
@@ -232,6 +232,10 @@ impl Engine for RemoteEngine {
         "remote"
     }
 
+    fn at_degree(&self, degree: usize) -> Result<Arc<dyn Engine>, ArithError> {
+        Ok(Arc::new(Self { inner: self.inner.of_degree(degree)?, space: self.space.clone() }))
+    }
+
     fn transform_class(&self, index: usize) -> usize {
         self.inner.transform_class(index)
     }
@@ -380,6 +384,15 @@ impl Engine for RemoteEngine {
         let inputs: Vec<GadgetInput<'_>> =
             fetched.iter().map(|(x, y)| GadgetInput { coefficients: x.view(), values: y.as_ref().map(Fetched::view) }).collect();
         change(out, |out| self.inner.gadget_products(out, &inputs, digits, &fetch_factors(factors), groups, rows, moduli));
+    }
+
+    fn plaintext_products(&self, out: &mut [RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]) {
+        let xs = fetch_all(xs);
+        let xs: Vec<Rows<'_>> = xs.iter().map(Fetched::view).collect();
+        let plaintexts: Vec<Factors> = sums.iter().map(|sum| fetch_factors(sum.plaintexts)).collect();
+        let sums: Vec<PlaintextSum<'_>> =
+            sums.iter().zip(&plaintexts).map(|(sum, plaintexts)| PlaintextSum { plaintexts, ..*sum }).collect();
+        change_all(out, |out| self.inner.plaintext_products(out, &xs, &sums, moduli));
     }
 
     fn base_conversion(&self, sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<BaseConversion> {

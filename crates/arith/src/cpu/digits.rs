@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{CONVERSION_BLOCK, CpuEngine};
+use super::CpuEngine;
+use super::convert::CONVERSION_BLOCK;
 use crate::buffer::{Buffer, Rows};
 use crate::conversion::BaseConversion;
 use crate::engine::Engine;

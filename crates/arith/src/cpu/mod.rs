@@ -1,7 +1,7 @@
 //! The CPU engine: kernels per modulus, rows spread over an explicit thread pool.
 //!
-//! [`factors`] holds what it does with packed factors, [`digits`] a switch's digits as they wait for it, [`gadget`] its one fused pass,
-//! [`divide`] the end of a division, [`components`] moves of the degree.
+//! [`convert`] holds base conversions, [`factors`] what it does with packed factors, [`digits`] a switch's digits as they wait for it, [`gadget`] its one fused pass,
+//! [`divide`] the end of a division, [`components`] moves of the degree, [`plaintext`] sums of products with packed plaintexts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::aligned::{AlignedWords, Pool};
+use crate::aligned::Pool;
 use crate::automorphism::{Automorphism, mul_monomial};
 use crate::buffer::{Buffer, Rows, RowsMut};
-use crate::conversion::{BaseConversion, Rounding};
-use crate::engine::{DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput};
+use crate::conversion::BaseConversion;
+use crate::engine::{DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, PlaintextSum};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
@@ -27,16 +27,15 @@ use crate::product::{LeftMatrix, multiply_mod};
 use crate::text::counted;
 
 mod components;
+mod convert;
 mod digits;
 mod divide;
 mod factors;
 mod gadget;
+mod plaintext;
 
 /// Idle scratch that an engine keeps for reuse.
 const POOL_BYTES: usize = 512 << 20;
-
-/// Coefficients per block of a base conversion: a dozen rows of a block stay in the first-level cache.
-const CONVERSION_BLOCK: usize = 512;
 
 /// Coefficients per block of an inner product.
 const PRODUCT_BLOCK: usize = 8192;
@@ -76,6 +75,8 @@ pub struct CpuEngine {
     degree: usize,
     moduli: Vec<Modulus>,
     tables: Vec<NttTable>,
+    /// The instruction set that was asked for; a table's kernel may use a smaller one.
+    isa: Isa,
     memory: Arc<Pool>,
     /// `None` runs on the calling thread alone.
     threads: Option<Arc<rayon::ThreadPool>>,
@@ -91,7 +92,7 @@ impl CpuEngine {
     pub fn new(degree: usize, moduli: &[u64], isa: Isa) -> Result<Self, ArithError> {
         let moduli = moduli.iter().map(|&q| Modulus::new(q)).collect::<Result<Vec<_>, _>>()?;
         let tables = moduli.iter().map(|&q| NttTable::new(q, degree, isa)).collect::<Result<_, _>>()?;
-        Ok(Self { degree, moduli, tables, memory: Arc::new(Pool::new(POOL_BYTES)), threads: None, meter: None })
+        Ok(Self { degree, moduli, tables, isa, memory: Arc::new(Pool::new(POOL_BYTES)), threads: None, meter: None })
     }
 
     /// The same engine on `pool`; `None` for the calling thread alone.
@@ -106,6 +107,16 @@ impl CpuEngine {
     pub fn with_meter(mut self, meter: Arc<Meter>) -> Self {
         self.meter = Some(meter);
         self
+    }
+
+    /// An engine for the same moduli at another degree, with the same kernels, threads and pool of buffers, and without a meter.
+    ///
+    /// # Errors
+    /// As [`CpuEngine::new`].
+    pub fn of_degree(&self, degree: usize) -> Result<Self, ArithError> {
+        let moduli: Vec<u64> = self.moduli.iter().map(Modulus::value).collect();
+        let engine = Self::new(degree, &moduli, self.isa)?;
+        Ok(Self { memory: self.memory.clone(), threads: self.threads.clone(), ..engine })
     }
 
     /// The pool that buffers come from.
@@ -211,45 +222,6 @@ impl CpuEngine {
     }
 }
 
-impl CpuEngine {
-    /// One block of the left side of a base conversion: the scaled sources, then `z` when centred, `block` words each.
-    fn prepare_block(&self, conversion: &BaseConversion, x: Rows<'_>, start: usize, columns: &mut [&mut [u64]], fraction: &mut [f64]) {
-        let sources = conversion.sources.len();
-        let centred = conversion.rounding == Rounding::Centred;
-        let (scaled, z) = columns.split_at_mut(sources);
-        fraction.fill(0.0);
-        for (i, row) in scaled.iter_mut().enumerate() {
-            let kernel = self.tables[conversion.sources[i]].kernel();
-            row.copy_from_slice(&x.row(i)[start..start + row.len()]);
-            kernel.mul_constant_assign(row, conversion.prepare[i]);
-            if centred {
-                kernel.add_fraction(fraction, row, conversion.inverse_moduli[i]);
-            }
-        }
-        if let Some(z) = z.first_mut() {
-            self.tables[conversion.sources[0]].kernel().round_fraction(z, fraction);
-        }
-    }
-
-    /// Base conversion to some of the targets, in blocks that stay in the first-level cache from the scaling of the sources to
-    /// the last target.
-    fn convert_group(&self, conversion: &BaseConversion, x: Rows<'_>, targets: &mut [(usize, &mut [u64])]) {
-        let block = CONVERSION_BLOCK.min(self.degree);
-        let mut scaled = AlignedWords::zeroed(conversion.columns() * block);
-        let mut fraction = vec![0f64; block];
-        for start in (0..self.degree).step_by(block) {
-            let mut columns: Vec<&mut [u64]> = scaled.chunks_exact_mut(block).collect();
-            self.prepare_block(conversion, x, start, &mut columns, &mut fraction);
-            let columns: Vec<&[u64]> = scaled.chunks_exact(block).collect();
-            for (target, row) in targets.iter_mut() {
-                let kernel = self.tables[conversion.targets[*target]].kernel();
-                kernel.combine(&mut row[start..start + block], &columns, &conversion.weights[*target], conversion.y_bits);
-            }
-        }
-        self.count_conversion(conversion, targets.len());
-    }
-}
-
 impl Engine for CpuEngine {
     fn degree(&self) -> usize {
         self.degree
@@ -275,6 +247,10 @@ impl Engine for CpuEngine {
 
     fn memory_kind(&self) -> &'static str {
         "host"
+    }
+
+    fn at_degree(&self, degree: usize) -> Result<Arc<dyn Engine>, ArithError> {
+        Ok(Arc::new(self.of_degree(degree)?))
     }
 
     fn transform_class(&self, index: usize) -> usize {
@@ -468,18 +444,12 @@ impl Engine for CpuEngine {
         gadget::products(self, out, inputs, digits, factors, groups, rows, moduli);
     }
 
+    fn plaintext_products(&self, out: &mut [RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]) {
+        plaintext::products(self, out, xs, sums, moduli);
+    }
+
     fn convert(&self, conversion: &BaseConversion, x: Rows<'_>, out: RowsMut<'_>, out_rows: &[usize]) {
-        assert!(x.rows() >= conversion.sources.len(), "one row per source modulus");
-        assert_eq!(out_rows.len(), conversion.targets.len(), "one row per target modulus");
-        let mut targets = distinct_rows(out.host(), self.degree, out_rows);
-        let work = |group: &mut [(usize, &mut [u64])]| self.convert_group(conversion, x, group);
-        match &self.threads {
-            None => work(&mut targets),
-            Some(pool) => {
-                let size = targets.len().div_ceil(pool.current_num_threads()).max(1);
-                pool.install(|| targets.par_chunks_mut(size).for_each(work));
-            }
-        }
+        self.convert_rows(conversion, x, out, out_rows);
     }
 
     fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Buffer {

@@ -9,11 +9,12 @@ use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 
 use clathrate_arith::mapped::{self, AlignedBytes, MappedFile};
+use zeroize::Zeroizing;
 
 use super::error::FileError;
 
 /// Bytes copied at a time when a part is hashed and not kept.
-const HASHED_PIECE_BYTES: usize = 256 * 1024;
+const HASHED_PIECE_BYTES: u64 = 256 * 1024;
 
 /// A container's bytes.
 #[derive(Debug)]
@@ -77,17 +78,10 @@ impl Backing<'_> {
     /// # Errors
     /// As [`Backing::bytes`].
     pub fn hash(&self, range: Range<u64>) -> Result<blake3::Hash, FileError> {
-        if let Ok(all) = self.in_place() {
-            return Ok(blake3::hash(part(all, range)));
+        match self.in_place() {
+            Ok(all) => Ok(blake3::hash(part(all, range))),
+            Err(opened) => opened.hash(range).map_err(|error| opened.failed(error)),
         }
-        let mut hasher = blake3::Hasher::new();
-        let mut start = range.start;
-        while start < range.end {
-            let end = range.end.min(start + HASHED_PIECE_BYTES as u64);
-            hasher.update(&self.bytes(start..end)?);
-            start = end;
-        }
-        Ok(hasher.finalize())
     }
 }
 
@@ -135,6 +129,21 @@ impl OpenedFile {
     fn bytes(&self, range: Range<u64>) -> Result<AlignedBytes, FileError> {
         let length = usize::try_from(range.end - range.start).map_err(|_| self.failed(io::ErrorKind::OutOfMemory.into()))?;
         AlignedBytes::filled(length, |target| self.fill(target, range.start)).map_err(|error| self.failed(error))
+    }
+
+    fn hash(&self, range: Range<u64>) -> io::Result<blake3::Hash> {
+        let mut hasher = blake3::Hasher::new();
+        let mut start = range.start;
+        // What is hashed may be a secret key.
+        let mut piece = Zeroizing::new(vec![0; (range.end - start).min(HASHED_PIECE_BYTES) as usize]);
+        while start < range.end {
+            let end = range.end.min(start + HASHED_PIECE_BYTES);
+            let piece = &mut piece[..(end - start) as usize];
+            self.fill(piece, start)?;
+            hasher.update(piece);
+            start = end;
+        }
+        Ok(hasher.finalize())
     }
 
     /// The words at `offset`, their bytes passed to `check` first.

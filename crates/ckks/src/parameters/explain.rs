@@ -344,6 +344,11 @@ impl Params {
     }
 }
 
+/// Bits of security rounded down, so that 127.97 does not read as 128; 0 is no figure, but a key that the security table does not cover.
+fn bits_in_words(bits: f64) -> String {
+    if bits > 0.0 { format!("{:.1} bits", (bits * 10.0).floor() / 10.0) } else { "no estimate".to_owned() }
+}
+
 impl fmt::Display for TemporaryExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = self.bits.iter().map(|&bits| size(bits)).collect::<Vec<_>>().join("+");
@@ -356,8 +361,8 @@ impl fmt::Display for TemporaryExplanation {
             self.log2_qp,
             counted(self.digits, "digit")
         )?;
-        let bits = |bits: f64| if bits > 0.0 { format!("{bits:.1} bits") } else { "no estimate".to_owned() };
-        writeln!(f, "             security {} there, {} at the rank itself", bits(self.security_bits), bits(self.base_security_bits))?;
+        let (there, base) = (bits_in_words(self.security_bits), bits_in_words(self.base_security_bits));
+        writeln!(f, "             security {there} there, {base} at the rank itself")?;
         write!(f, "             keys ")?;
         if let Some(mib) = self.cross_relinearisation_key_mib {
             write!(f, "up for products {mib:.1} MiB, ")?;
@@ -419,7 +424,7 @@ impl fmt::Display for Explanation {
         let warning =
             if self.security_bits < SECURITY_BITS { "  ** below 128: every file made from these parameters says so **" } else { "" };
         match &self.nearest_covered {
-            None => writeln!(f, "  security   {:.1} bits ({} secret){warning}", self.security_bits, self.secret)?,
+            None => writeln!(f, "  security   {} ({} secret){warning}", bits_in_words(self.security_bits), self.secret)?,
             Some(nearest) => {
                 writeln!(f, "  security   no estimate ({} secret){warning}", self.secret)?;
                 writeln!(f, "             the nearest combination in the security table is {nearest}")?;
@@ -427,11 +432,14 @@ impl fmt::Display for Explanation {
         }
         // The main secret's line is the one above.
         for secret in self.secrets.iter().skip(1) {
-            let bits = if secret.security_bits > 0.0 { format!("{:.1} bits", secret.security_bits) } else { "no estimate".to_owned() };
             writeln!(
                 f,
-                "             secret \"{}\": {bits} ({}, dimension {}) at log2 QP = {:.1}, the largest modulus of its keys",
-                secret.name, secret.distribution, secret.dimension, secret.log2_qp
+                "             secret \"{}\": {} ({}, dimension {}) at log2 QP = {:.1}, the largest modulus of its keys",
+                secret.name,
+                bits_in_words(secret.security_bits),
+                secret.distribution,
+                secret.dimension,
+                secret.log2_qp
             )?;
         }
         writeln!(f, "  ciphertext {:.2} MiB in memory, {:.2} MiB in a file when fresh", self.ciphertext_mib, self.ciphertext_file_mib)?;

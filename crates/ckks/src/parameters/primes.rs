@@ -56,9 +56,14 @@ impl Search {
         Err(self.missing(bits))
     }
 
-    /// The primes nearest to `target`, nearest first; the nearest one to 2^60 may lie above it and is no modulus.
+    /// The primes nearest to `target`, nearest first, no further than half or twice the target; none for targets that no modulus is near. The nearest
+    /// prime to 2^60 may lie above it and is no modulus.
     fn near(&self, target: f64) -> impl Iterator<Item = u64> {
-        primes_near(target, self.step, &self.used).filter(|prime| prime >> 60 == 0)
+        // Numbers above 2^60 are no moduli: from a larger target the search would walk through all of them.
+        let target = target.min(60f64.exp2());
+        let near = (target >= 2.0).then(|| primes_near(target, self.step, &self.used));
+        let close = move |&prime: &u64| (0.5 * target..=2.0 * target).contains(&(prime as f64));
+        near.into_iter().flatten().take_while(close).filter(|prime| prime >> 60 == 0)
     }
 
     fn nearest(&mut self, target: f64) -> Result<u64, CkksError> {

@@ -111,7 +111,7 @@ impl Extended {
         if terms == rank + bodies { Ok(()) } else { Err(LatticeError::BodiesMismatch { left: rank + bodies, right: terms }) }
     }
 
-    fn check_term(&self, ring: &Ring, basis: &Basis) -> Result<(), LatticeError> {
+    pub(super) fn check_term(&self, ring: &Ring, basis: &Basis) -> Result<(), LatticeError> {
         if !self.frame.ring().same_as(ring) {
             return Err(LatticeError::RingMismatch { left: ring.degree(), right: self.frame.ring().degree() });
         }
@@ -143,7 +143,7 @@ impl Extended {
     }
 
     /// Takes the mask's polynomials from `rank` on away, divided by the special modulus, in Coeff form: a decomposition wants them so, and the
-    /// transforms there and back are saved. [dpad-he, Fig. 2]
+    /// transforms there and back are saved. Takes a part of the mask; [`Extended::split_mask`] takes all of it. [dpad-he, Fig. 2]
     ///
     /// # Errors
     /// [`LatticeError::NothingBeyondRank`] where there are none, or nothing would be left.
@@ -152,13 +152,19 @@ impl Extended {
         if rank == 0 || rank >= high {
             return Err(LatticeError::NothingBeyondRank { rank: high, at: rank });
         }
+        self.cut_mask(rank)
+    }
+
+    /// As [`Extended::take_mask`], from any rank on: from 0 on, the bodies alone are left.
+    pub(super) fn cut_mask(&mut self, rank: usize) -> Result<Polys<Coeff>, LatticeError> {
         let frame = &self.frame;
         // With one part alone, its division reads the polynomials where they are.
         if let (Some(coeff), None) = (&mut self.coeff, &self.eval) {
             return coeff.cut_mask(rank, |taken| frame.mod_down().divide_coeffs(taken));
         }
         let coefficients = |taken: PolysRef<'_, Eval>| -> Result<Polys<Coeff>, LatticeError> {
-            if taken.basis() == frame.extended() { Ok(taken.to_coeff()) } else { Ok(frame.widen_polys(taken)?.into_coeff()) }
+            let taken_coeff = taken.to_coeff();
+            if taken.basis() == frame.extended() { Ok(taken_coeff) } else { frame.widen_polys(taken_coeff.view()) }
         };
         let eval = self.eval.as_mut().map(|eval| eval.cut_mask(rank, coefficients));
         let coeff = self.coeff.as_mut().map(|coeff| coeff.cut_mask(rank, |taken| taken.to_polys()));
@@ -172,7 +178,7 @@ impl Extended {
     }
 
     /// Rank and bodies.
-    fn shape(&self) -> (usize, usize) {
+    pub(super) fn shape(&self) -> (usize, usize) {
         let coeff = self.coeff.as_ref().map(|coeff| (coeff.rank(), coeff.body_count()));
         coeff.or_else(|| self.eval.as_ref().map(|eval| (eval.rank(), eval.body_count()))).unwrap_or((0, 0))
     }

@@ -22,13 +22,14 @@
 //! Lowest first: [`method`] names the ways in which a level can switch, [`cost`] counts and prices their operations, [`representation`] says what a method
 //! needs of a key, [`secret_matrix`] is `T`, [`key`] is what the owner makes, [`coalesce`] (level-aware) and [`klss`] derive representations from a key and
 //! [`cache`] keeps them within a byte budget, [`frame`] is the extended modulus, [`tables`] what a level precomputes, [`extended`] a result before its
-//! mod-down, [`hybrid`] the steps themselves, [`planner`] chooses the method of each level, [`switcher`] puts all of it together.
+//! mod-down, [`extended_linear`] its products with plaintexts and its automorphisms, [`hybrid`] the steps themselves, [`planner`] chooses the method of each level, [`switcher`] puts all of it together.
 
 mod cache;
 pub mod coalesce;
 pub mod cost;
 pub mod derived;
 pub mod extended;
+pub mod extended_linear;
 pub mod frame;
 mod hybrid;
 pub mod key;
@@ -44,6 +45,7 @@ pub use cache::DerivedKeyCache;
 pub use cost::{KernelTimes, MachineProfile, SwitchCounts};
 pub use derived::DerivedKeys;
 pub use extended::Extended;
+pub use extended_linear::ExtendedBodies;
 pub use frame::Frame;
 pub use hybrid::Digits;
 pub use key::SwitchKey;

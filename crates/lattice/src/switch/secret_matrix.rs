@@ -8,7 +8,7 @@
 //! | rotation | mask polynomials | `s_{b,i}`, switched to `phi^-1(s_b)` |
 //! | relinearisation at rank k | `k (k + 1) / 2` | `s_i s_j` ([`SecretMatrix::quadratic`]) |
 //! | product under two secrets | `k k'` | `s_i t_j` ([`SecretMatrix::product`]) |
-//! | format switch of m bundles to one mask | `m k` | `s_b` on the block diagonal ([`SecretMatrix::block_diagonal`]) |
+//! | format switch of bundles to one mask | mask polynomials of all | `s_b` on the block diagonal ([`SecretMatrix::block_diagonal`]) |
 //! | anything else | any | [`SecretMatrix::from_rows`] |
 
 use clathrate_arith::Automorphism;
@@ -87,19 +87,29 @@ impl SecretMatrix {
         Ok(Self { rows })
     }
 
-    /// Secrets on the block diagonal: row `(b, i)` has `s_{b,i}` in column `b` and zero elsewhere. For the format switch, which brings bundles under
-    /// secrets `s_0 .. s_{m-1}` to one bundle of `m` bodies under one mask; of rank 1 this is the diagonal matrix. [pcmm-mambo, sec. 3.1]
+    /// Secrets on the block diagonal. Secret `b` has a column for each of its bodies and a row for each of its mask polynomials; entries outside these blocks
+    /// are zero:
+    ///
+    /// ```text
+    /// T[(b, i)][(b, j)] = s_{b,j,i}    for mask polynomial i and body j of secret b
+    /// ```
+    ///
+    /// For the format switch, which brings bundles under these secrets to one bundle of all their bodies under one mask. For secrets of rank 1 and one body
+    /// this is the diagonal matrix of [pcmm-mambo, sec. 3.2], for pairs of secrets of several bodies that of [pcmm-mambo, sec. 3.3].
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without secrets; [`LatticeError::ManyBodies`] where one has several bodies; [`LatticeError::RingMismatch`].
+    /// [`LatticeError::EmptyShape`] without secrets; [`LatticeError::RingMismatch`].
     pub fn block_diagonal(secrets: &[&SecretKey], ring: &Ring, basis: &Basis) -> Result<Self, LatticeError> {
-        let mut rows = Vec::new();
-        for (column, secret) in secrets.iter().enumerate() {
-            for poly in one_body(secret, ring, basis)? {
-                let mut row: Vec<Option<SecretPoly>> = (0..secrets.len()).map(|_| None).collect();
-                row[column] = Some(poly);
+        let columns: usize = secrets.iter().map(|secret| secret.bodies()).sum();
+        let (mut rows, mut first) = (Vec::new(), 0);
+        for secret in secrets {
+            secret.check_degree(ring)?;
+            for entries in Self::linear(secret, ring, basis).rows {
+                let mut row: Vec<Option<SecretPoly>> = (0..columns).map(|_| None).collect();
+                row.iter_mut().skip(first).zip(entries).for_each(|(place, entry)| *place = entry);
                 rows.push(row);
             }
+            first += secret.bodies();
         }
         Self::from_rows(rows)
     }
@@ -142,10 +152,7 @@ impl SecretMatrix {
 /// The polynomials of a secret of one body.
 fn one_body(secret: &SecretKey, ring: &Ring, basis: &Basis) -> Result<Vec<SecretPoly>, LatticeError> {
     if secret.bodies() != 1 {
-        return Err(LatticeError::ManyBodies {
-            operation: "a switch from a product or a block diagonal of secrets",
-            bodies: secret.bodies(),
-        });
+        return Err(LatticeError::ManyBodies { operation: "a switch from a product of secrets", bodies: secret.bodies() });
     }
     secret.check_degree(ring)?;
     Ok(secret.eval(ring, basis, 0))

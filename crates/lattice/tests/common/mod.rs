@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod canonical;
+pub mod linear;
 pub mod temporary_rank;
 
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! What parameters tell: sizes, security, scales, primes, reports, and the parameters at other degrees and ranks.
 
 use clathrate_ckks::ModuleShape;
+use clathrate_ckks::parameters::Segment;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -87,6 +88,46 @@ impl PyParams {
     #[pyo3(signature = (level=None))]
     fn scale(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<f64> {
         Ok(self.params.scale(self.level(py, level)?))
+    }
+
+    /// The segment of the chain that a level belongs to.
+    ///
+    /// A segment is a run of levels with one nominal scale.
+    ///
+    /// Parameters
+    /// ----------
+    /// level : int, optional
+    ///     The level. None, the default, is `max_level`.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     `name`, `log2_scale` and `levels`, the lowest and the highest level.
+    ///
+    /// Raises
+    /// ------
+    /// LevelError
+    ///     Where there is no such level.
+    ///
+    /// Examples
+    /// --------
+    /// >>> params.segment()["log2_scale"]
+    /// 40.0
+    #[pyo3(signature = (level=None))]
+    fn segment<'py>(&self, py: Python<'py>, level: Option<Whole>) -> PyResult<Bound<'py, PyDict>> {
+        segment_dict(py, self.params.segment(self.level(py, level)?))
+    }
+
+    /// The segments of the chain as dicts like that of `segment`, the lowest first; one segment where none were given.
+    #[getter]
+    fn segments<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.params.segments().iter().map(|segment| segment_dict(py, segment)).collect()
+    }
+
+    /// The segments whose steps do not match their scale: where repeated products of ciphertexts lose the scale, and why.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.params.scale_warnings().iter().map(ToString::to_string).collect()
     }
 
     /// The bits of the ciphertext modulus at a level.
@@ -297,4 +338,12 @@ impl PyParams {
         }
         Ok(roots)
     }
+}
+
+fn segment_dict<'py>(py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    fields.set_item("name", &segment.name)?;
+    fields.set_item("log2_scale", segment.log2_scale)?;
+    fields.set_item("levels", segment.levels)?;
+    Ok(fields)
 }

@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use clathrate_arith::text::counted;
 use clathrate_ckks::file::{FileError, FileReader, Stored};
+use clathrate_ckks::parameters::Segment;
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::object::{PyParams, size};
 use crate::errors::{exception, raise};
-use crate::numbers::{Real, Whole, Wholes, list, wrong_list};
+use crate::numbers::{Real, Reals, Whole, list, wrong_list};
 use crate::paths::FilePath;
 use crate::run::detached;
 use crate::runtime::PyRuntime;
@@ -18,26 +20,44 @@ use crate::runtime::PyRuntime;
 const TEXT_LIMIT_BYTES: u64 = 1 << 20;
 
 /// Modulus steps as written: for each, one prime's bits or several.
-struct Steps(Vec<Wholes>);
+struct Steps(Vec<Reals>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Steps {
     type Error = PyErr;
 
     fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let wanted = "a list with the bits of each step, such as [60, 40] or [[30, 30], 40]";
-        let step = |step: &Bound<'py, PyAny>| match step.extract::<Whole>() {
-            Ok(one) => Ok(Wholes(vec![one])),
-            Err(_) => step.extract::<Wholes>().map_err(|error| wrong_list(data, wanted, error)),
+        let step = |step: &Bound<'py, PyAny>| match step.extract::<Real>() {
+            Ok(one) => Ok(Reals(vec![one])),
+            Err(_) => step.extract::<Reals>().map_err(|error| wrong_list(data, wanted, error)),
         };
         list(data, wanted)?.iter().map(step).collect::<PyResult<_>>().map(Self)
     }
 }
 
-fn bits(py: Python<'_>, value: Whole) -> PyResult<f64> {
-    u32::try_from(value.0).map(f64::from).map_err(|_| {
-        let reason = format!("a prime of {} is out of range: use at most 60", counted(value.0, "bit"));
-        raise(py, CkksError::InvalidParams { reason })
-    })
+/// A segment as written: a dict of its fields.
+struct SegmentOption(Segment);
+
+/// What a wrong segment is told.
+const SEGMENT_REMEDY: &str = "a segment is {\"name\": str, \"log2_scale\": float, \"levels\": (lowest, highest)}";
+
+impl<'a, 'py> FromPyObject<'a, 'py> for SegmentOption {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let wrong = || PyTypeError::new_err(SEGMENT_REMEDY);
+        let fields = data.cast::<PyDict>().map_err(|_| wrong())?;
+        let field = |name: &str| fields.get_item(name)?.ok_or_else(wrong);
+        let (lowest, highest) = field("levels")?.extract::<(Whole, Whole)>().map_err(|_| wrong())?;
+        if fields.len() > 3 {
+            return Err(wrong());
+        }
+        let py = data.py();
+        let levels = (size(py, "a level of `segments`", lowest)?, size(py, "a level of `segments`", highest)?);
+        let (name, log2_scale) =
+            (field("name")?.extract().map_err(|_| wrong())?, Real::given(field("log2_scale")?.extract().ok()).ok_or_else(wrong)?);
+        Ok(Self(Segment { name, log2_scale, levels }))
+    }
 }
 
 fn read_text(path: &Path) -> std::io::Result<String> {
@@ -55,51 +75,63 @@ impl PyParams {
     fn parse(py: Python<'_>, text: &str, runtime: Runtime) -> PyResult<Self> {
         let spec: ParamsSpec = toml::from_str(text)
             .map_err(|error| raise(py, CkksError::InvalidParams { reason: format!("the text is no specification: {error}") }))?;
-        Self::build(py, spec, runtime)
+        Self::build(py, spec, runtime)?.warned(py)
+    }
+
+    /// Warns in Python where products of ciphertexts collapse.
+    fn warned(self, py: Python<'_>) -> PyResult<Self> {
+        for warning in self.params.scale_warnings() {
+            let message = std::ffi::CString::new(warning.to_string())?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
+        }
+        Ok(self)
     }
 }
 
 #[pymethods]
 impl PyParams {
     #[new]
-    #[pyo3(signature = (*, degree, steps, log2_scale, special=Wholes::default(), rank=Whole(1), temporary_rank=None, temporary=Wholes::default(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), runtime=None),
-           text_signature = "(*, degree, steps, log2_scale, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', runtime=None)")]
+    #[pyo3(signature = (*, degree, steps, log2_scale=Real(0.0), special=Reals::default(), rank=Whole(1), temporary_rank=None, temporary=Reals::default(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), segments=Vec::new(), ephemeral_weight=None, ephemeral_special=None, runtime=None),
+           text_signature = "(*, degree, steps, log2_scale=0.0, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', segments=(), ephemeral_weight=None, ephemeral_special=None, runtime=None)")]
     fn new(
         py: Python<'_>,
         degree: Whole,
         steps: Steps,
         log2_scale: Real,
-        special: Wholes,
+        special: Reals,
         rank: Whole,
         temporary_rank: Option<Whole>,
-        temporary: Wholes,
+        temporary: Reals,
         secret_weight: Option<Whole>,
         digit_bits: Option<Real>,
         insecure: bool,
         below_128: bool,
         name: String,
+        segments: Vec<SegmentOption>,
+        ephemeral_weight: Option<Whole>,
+        ephemeral_special: Option<Whole>,
         runtime: Option<&Bound<'_, PyRuntime>>,
     ) -> PyResult<Self> {
-        let step = |step: Wholes| step.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<Vec<f64>>>();
+        let sizes = |sizes: Reals| sizes.0.into_iter().map(|Real(bits)| bits).collect::<Vec<f64>>();
         let spec = ParamsSpec {
             name,
             degree: size(py, "degree", degree)?,
             rank: size(py, "rank", rank)?,
-            steps: steps.0.into_iter().map(step).collect::<PyResult<_>>()?,
-            special: special.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
-            temporary: temporary.0.into_iter().map(|one| bits(py, one)).collect::<PyResult<_>>()?,
+            steps: steps.0.into_iter().map(sizes).collect(),
+            special: sizes(special),
+            temporary: sizes(temporary),
             temporary_rank: temporary_rank.map(|rank| size(py, "temporary_rank", rank)).transpose()?,
             relative: None,
-            segments: Vec::new(),
+            segments: segments.into_iter().map(|segment| segment.0).collect(),
             log2_scale: log2_scale.0,
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
-            ephemeral_weight: None,
-            ephemeral_special: None,
+            ephemeral_weight: ephemeral_weight.map(|weight| size(py, "ephemeral_weight", weight)).transpose()?,
+            ephemeral_special: ephemeral_special.map(|count| size(py, "ephemeral_special", count)).transpose()?,
             digit_bits: Real::given(digit_bits),
             insecure,
             below_128,
         };
-        Self::build(py, spec, PyRuntime::given(runtime))
+        Self::build(py, spec, PyRuntime::given(runtime))?.warned(py)
     }
 
     /// A parameter set by its name.

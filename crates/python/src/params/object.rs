@@ -23,18 +23,20 @@ use crate::run::detached;
 /// ----------
 /// degree : int
 ///     The ring degree n, a power of two from 2**3 to 2**17. A ciphertext holds n / 2 complex slots or n real coefficients.
-/// steps : sequence of int or of sequences of int
+/// steps : sequence of float or of sequences of float
 ///     The bits of the primes of each modulus step, step 0 first. A number is a step of one prime: `[[30, 30], 40, 40]` has levels 0 to 2.
-/// log2_scale : float
-///     The bits of the scale at the highest level. The scale is the factor that numbers are multiplied by before they are rounded.
-/// special : sequence of int, optional
+///     Fractions of a bit are allowed.
+/// log2_scale : float, optional
+///     The bits of the scale at the highest level. The scale is the factor that numbers are multiplied by before they are rounded. It is
+///     required unless `segments` state scales.
+/// special : sequence of float, optional
 ///     The bits of the special primes. Without any there are no evaluation keys, and so no products of ciphertexts and no rotations.
 /// rank : int, optional
 ///     The module rank k, 1 to 64. The default is 1.
 /// temporary_rank : int, optional
 ///     A rank above `rank` at which products and `Needs(power_rotations=True)` switch keys before the result comes back to `rank`. Keys are
 ///     smaller and products faster at ranks above 1. It needs `temporary`. None, the default, switches keys at `rank` directly.
-/// temporary : sequence of int, optional
+/// temporary : sequence of float, optional
 ///     The bits of the primes that lengthen the special modulus at the temporary rank.
 /// secret_weight : int, optional
 ///     The number of coefficients of the secret that are not zero. None, the default, draws each coefficient uniformly from -1, 0, 1.
@@ -46,6 +48,14 @@ use crate::run::detached;
 ///     True accepts sets of 110 to 128 bits of security, some of which were published.
 /// name : str, optional
 ///     A name for people. The default is "custom".
+/// segments : sequence of dict, optional
+///     Runs of levels with a scale each, the lowest first: dicts with `name`, `log2_scale` and `levels`, the lowest and the highest level.
+///     None are the default: all levels share `log2_scale`.
+/// ephemeral_weight : int, optional
+///     The number of coefficients that are not zero of a second, sparse secret. Its keys are bound to level 0. None, the default, is no such
+///     secret.
+/// ephemeral_special : int, optional
+///     The number of special primes that keys to the sparse secret use. The default is 2.
 /// runtime : Runtime, optional
 ///     How to run: threads, instruction set, key switching. None, the default, is `Runtime()`.
 ///

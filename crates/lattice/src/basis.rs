@@ -1,0 +1,81 @@
+//! Which moduli a polynomial has, and in which order.
+
+use std::sync::Arc;
+
+use crate::error::LatticeError;
+use crate::ring::Ring;
+
+/// An ordered set of moduli of a ring, by index: which row of a polynomial has which modulus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Basis(Arc<[usize]>);
+
+impl Basis {
+    /// The basis of the given modulus indices.
+    #[must_use]
+    pub fn new(indices: impl IntoIterator<Item = usize>) -> Self {
+        Self(indices.into_iter().collect())
+    }
+
+    /// The modulus indices, in row order.
+    #[must_use]
+    pub fn indices(&self) -> &[usize] {
+        &self.0
+    }
+
+    /// Number of moduli.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether it has no modulus.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The row of modulus `index`, if it is in the basis.
+    #[must_use]
+    pub fn row_of(&self, index: usize) -> Option<usize> {
+        self.0.iter().position(|&i| i == index)
+    }
+
+    /// The rows of `other`'s moduli in this basis, or `None` when one is missing.
+    #[must_use]
+    pub fn rows_of(&self, other: &[usize]) -> Option<Vec<usize>> {
+        other.iter().map(|&index| self.row_of(index)).collect()
+    }
+
+    /// This basis followed by `other`.
+    #[must_use]
+    pub fn join(&self, other: &Basis) -> Self {
+        Self::new(self.0.iter().chain(other.0.iter()).copied())
+    }
+
+    /// Refuses a basis that `ring` does not have.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] without primes; [`LatticeError::BasisMismatch`] where the ring lacks one, or one is repeated.
+    pub fn check(&self, ring: &Ring) -> Result<(), LatticeError> {
+        if self.is_empty() {
+            return Err(LatticeError::EmptyShape { what: "the number of primes", got: 0 });
+        }
+        let known = ring.moduli().len();
+        if self.0.iter().enumerate().any(|(row, &index)| index >= known || self.row_of(index) != Some(row)) {
+            return Err(LatticeError::BasisMismatch { left: known, right: self.len() });
+        }
+        Ok(())
+    }
+
+    /// `c` modulo each of its moduli in `ring`.
+    #[must_use]
+    pub fn residues_of(&self, ring: &Ring, c: i128) -> Vec<u64> {
+        self.0.iter().map(|&i| ring.moduli()[i].reduce_i128(c)).collect()
+    }
+
+    /// Bits of the product of its moduli in `ring`.
+    #[must_use]
+    pub fn log2(&self, ring: &Ring) -> f64 {
+        self.0.iter().map(|&i| (ring.moduli()[i].value() as f64).log2()).sum()
+    }
+}

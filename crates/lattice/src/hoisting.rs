@@ -1,0 +1,87 @@
+//! Rotations that leave the mod-down to their caller: the baby and giant steps of a linear transform with double hoisting.
+//!
+//! ```text
+//! sum_g phi_g( sum_b d_{g,b} phi_b(x) )
+//! ```
+//!
+//! 1. [`Bundle::decompose_mask`]: the mask's digits, once for all baby steps.
+//! 2. [`Bundle::rotate_extended`]: `P phi_b(x)` over `P Q_l` for each baby step `b`, a product of the digits with the key of `phi_b`; `P x` for the identity is
+//!    [`Extended::lift_of`].
+//! 3. [`Extended::linear_combination`] or [`Extended::packed_combinations`]: the inner sum of each giant step `g`.
+//! 4. [`Extended::rotate`]: the giant step. Its mask alone is divided by `P`, decomposed and switched; its bodies stay over `P Q_l`.
+//! 5. [`Extended::add_assign`], then one [`Switcher::mod_down`] or [`Switcher::mod_down_rescale`].
+//!
+//! Source: Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux (EUROCRYPT 2021), sec. 4.2; differs: any rank, any number of bodies under one mask.
+
+use std::sync::Arc;
+
+use clathrate_arith::Automorphism;
+
+use crate::bundle::Bundle;
+use crate::error::LatticeError;
+use crate::multiply::check_automorphism;
+use crate::poly::Eval;
+use crate::switch::{Digits, Extended, SwitchKey, SwitchTables, Switcher};
+
+/// Refuses keys whose result has another rank or number of bodies than the bundle that is switched.
+fn check_shape(key: &SwitchKey, rank: usize, bodies: usize) -> Result<(), LatticeError> {
+    if key.rank() != rank {
+        return Err(LatticeError::RankMismatch { left: rank, right: key.rank() });
+    }
+    if key.body_count() != bodies {
+        return Err(LatticeError::BodiesMismatch { left: bodies, right: key.body_count() });
+    }
+    Ok(())
+}
+
+impl Bundle<Eval> {
+    /// `P phi(messages)` over `P Q_l`, under the same secret, from this bundle's digits: [`Bundle::rotate_hoisted`] before its mod-down. `key` is
+    /// [`SwitchKey::automorphism`]'s.
+    ///
+    /// # Errors
+    /// As [`Switcher::inner_product`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the key is of another shape;
+    /// [`LatticeError::RingMismatch`] for an automorphism of another degree.
+    pub fn rotate_extended(
+        &self,
+        phi: &Automorphism,
+        digits: &[Digits],
+        switcher: &Switcher,
+        key: &SwitchKey,
+    ) -> Result<Extended, LatticeError> {
+        check_automorphism(phi, self.ring())?;
+        check_shape(key, self.rank(), self.body_count())?;
+        let mut sum = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), key)?;
+        sum.add_lifted_bodies(self.bodies())?;
+        sum.automorphism(phi)
+    }
+}
+
+impl Extended {
+    /// `phi` of the messages, under the same secret and still over `P Q_l`. `tables` are the ones that this sum was made with, `key` is
+    /// [`SwitchKey::automorphism`]'s.
+    ///
+    /// The mask is divided by `P`, which rounds it, and switched; the bodies are not divided. The noise of the switch over `P Q_l` is that of one whole switch
+    /// times `P`, without the rounding of the bodies.
+    ///
+    /// # Errors
+    /// As [`Switcher::product_coeff_by`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the key is of another shape;
+    /// [`LatticeError::RingMismatch`] for an automorphism of another degree; [`LatticeError::BasisMismatch`] where `tables` are of another level or special
+    /// modulus than this sum.
+    pub fn rotate(
+        self,
+        phi: &Automorphism,
+        switcher: &Switcher,
+        tables: &Arc<SwitchTables>,
+        key: &SwitchKey,
+    ) -> Result<Self, LatticeError> {
+        check_automorphism(phi, self.frame().ring())?;
+        check_shape(key, self.rank(), self.body_count())?;
+        if self.frame().extended() != tables.extended() {
+            return Err(LatticeError::BasisMismatch { left: self.frame().extended().len(), right: tables.extended().len() });
+        }
+        let (mask, bodies) = self.split_mask()?;
+        let mut sum = switcher.product_coeff_by(tables, &mask.iter().collect::<Vec<_>>(), key)?;
+        sum.add_bodies(bodies)?;
+        sum.automorphism(phi)
+    }
+}

@@ -1,0 +1,95 @@
+//! Plaintext polynomials packed to the width of their primes.
+//!
+//! A linear transform reads its plaintexts once per use, from memory. Packed to the width of its prime, a residue takes 36 bits in place of 64 where the
+//! prime has 36 bits. The products of [`crate::linear_combination`] and [`crate::switch::Extended`] read packed plaintexts in place.
+
+use std::fmt;
+use std::sync::Arc;
+
+use clathrate_arith::text::counted;
+use clathrate_arith::{FactorShape, Factors, Rows};
+
+use crate::error::LatticeError;
+use crate::poly::{Basis, Eval, Poly};
+use crate::ring::Ring;
+
+/// Plaintext polynomials in Eval form, packed to the width of their primes: the plaintexts of one linear combination, in its order.
+///
+/// They belong to the ring of the bundles that they multiply or to a subring of it ([`Ring::subring`]), over the primes of those bundles and any others:
+/// plaintexts over the primes of a high level, or over the extended modulus `P Q_l`, serve lower levels too.
+#[derive(Clone)]
+pub struct PackedPlaintexts {
+    ring: Ring,
+    basis: Basis,
+    factors: Arc<Factors>,
+}
+
+impl PackedPlaintexts {
+    /// Packs `plaintexts`.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] without plaintexts; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they differ.
+    pub fn pack(plaintexts: &[&Poly<Eval>]) -> Result<Self, LatticeError> {
+        let first = plaintexts.first().ok_or(LatticeError::EmptyShape { what: "the number of plaintexts", got: 0 })?;
+        plaintexts.iter().try_for_each(|&plaintext| first.check_same_basis(plaintext))?;
+        let (ring, basis) = (first.ring().clone(), first.basis().clone());
+        let shape = FactorShape { groups: 1, terms: plaintexts.len(), columns: 1, packed: true };
+        let mut factors = ring.engine().zeroed_factors(shape, basis.indices());
+        let sources: Vec<Vec<Rows<'_>>> = plaintexts.iter().map(|plaintext| vec![plaintext.rows()]).collect();
+        ring.engine().pack_factors(&mut factors, 0, &sources, &(0..basis.len()).collect::<Vec<_>>());
+        Ok(Self { ring, basis, factors: Arc::new(factors) })
+    }
+
+    /// Plaintext `index`, unpacked: the polynomial that was packed, bit for bit. `None` where there is no such plaintext.
+    #[must_use]
+    pub fn unpack(&self, index: usize) -> Option<Poly<Eval>> {
+        if index >= self.len() {
+            return None;
+        }
+        let rows: Vec<usize> = (0..self.basis.len()).collect();
+        let data = self.ring.engine().unpack_factors(&self.factors, 0, &[index], 0..1, &rows);
+        Some(Poly::from_buffer(&self.ring, &self.basis, data))
+    }
+
+    /// Number of plaintexts.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.factors.shape().terms
+    }
+
+    /// Whether there are none: never, as [`PackedPlaintexts::pack`] refuses that.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The ring of the plaintexts, whose degree is that of their subring.
+    #[must_use]
+    pub fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// Their primes.
+    #[must_use]
+    pub fn basis(&self) -> &Basis {
+        &self.basis
+    }
+
+    /// Bytes in memory.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.factors.bytes()
+    }
+
+    /// The plaintexts as the engine reads them.
+    pub(crate) fn factors(&self) -> &Factors {
+        &self.factors
+    }
+}
+
+impl fmt::Debug for PackedPlaintexts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, degree, primes) = (self.len(), self.ring.degree(), counted(self.basis.len(), "prime"));
+        write!(f, "PackedPlaintexts({count} of degree {degree} over {primes}, {})", counted(self.bytes(), "byte"))
+    }
+}

@@ -1,0 +1,43 @@
+//! Rings on engines of different kinds: the environment chooses the tests' engine, and bundles of two kinds of memory are told apart.
+
+mod common;
+
+use std::sync::Arc;
+
+use clathrate_arith::primes::largest_primes;
+use clathrate_arith::{CpuEngine, Isa};
+use clathrate_lattice::{Basis, Bundle, Eval, LatticeError, Poly, Ring};
+use clathrate_testkit::RemoteEngine;
+use clathrate_testkit::remote::ENGINE_VARIABLE;
+
+const DEGREE: usize = 32;
+
+fn moduli() -> Vec<u64> {
+    largest_primes(40, 2 * DEGREE as u64, 3, &[]).expect("primes")
+}
+
+#[test]
+fn tests_run_on_the_engine_that_the_environment_chooses() {
+    let chosen = std::env::var(ENGINE_VARIABLE).is_ok_and(|value| value == "remote");
+    let ring = common::new_ring(DEGREE, &moduli());
+    assert_eq!(ring.engine().describe().starts_with("remote"), chosen);
+    assert_eq!(ring.engine().memory_kind(), if chosen { "remote" } else { "host" });
+}
+
+#[test]
+fn operands_in_the_memory_of_two_engines_are_refused() {
+    let cpu = || CpuEngine::new(DEGREE, &moduli(), Isa::Scalar).expect("engine");
+    let host = Ring::with_engine(Arc::new(cpu()));
+    let remote = || Ring::with_engine(Arc::new(RemoteEngine::new(cpu())));
+    let basis = Basis::new([0, 2]);
+    let refused = LatticeError::RingMismatch { left: DEGREE, right: DEGREE };
+    let bundle = |ring: &Ring| Bundle::<Eval>::zero(ring, &basis, 1, 1).expect("bundle");
+    assert_eq!(bundle(&host).add_assign(&bundle(&remote())).expect_err("two kinds"), refused);
+    assert_eq!(bundle(&remote()).mul_poly_assign(&Poly::zero(&host, &basis)).expect_err("two kinds"), refused);
+    assert!(bundle(&host) != bundle(&remote()));
+    let small = Ring::with_engine(Arc::new(CpuEngine::new(DEGREE / 2, &moduli(), Isa::Scalar).expect("engine")));
+    let degrees = LatticeError::RingMismatch { left: DEGREE, right: DEGREE / 2 };
+    assert_eq!(bundle(&remote()).extract(&small).expect_err("two kinds"), degrees);
+    // Two engines of one kind read each other's buffers.
+    bundle(&remote()).add_assign(&bundle(&remote())).expect("one kind");
+}
