@@ -265,7 +265,7 @@ class Params:
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, bytes or path-like
             A text file of at most 1 MiB.
         runtime : Runtime, optional
             How to run. None, the default, is `Runtime()`.
@@ -297,7 +297,7 @@ class Params:
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, bytes or path-like
             The file.
         runtime : Runtime, optional
             How to run. None, the default, is `Runtime()`: a file states what to compute, never how to run.
@@ -325,7 +325,7 @@ class Params:
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
 
         Returns
@@ -993,7 +993,7 @@ class SecretKey:
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all.
         overwrite : bool, optional
             Whether a secret key in that file may be replaced. The default is False.
@@ -1018,7 +1018,7 @@ class SecretKey:
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, bytes or path-like
             The file.
         params : Params
             The parameters it was made with.
@@ -1121,7 +1121,7 @@ class PublicKey:
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
 
         Returns
@@ -1144,7 +1144,7 @@ class PublicKey:
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, bytes or path-like
             The file.
         params : Params
             The parameters it was made with.
@@ -1281,7 +1281,7 @@ class EvaluationKeys:
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
 
         Returns
@@ -1304,7 +1304,7 @@ class EvaluationKeys:
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, bytes or path-like
             The file.
         params : Params
             The parameters they were made with.
@@ -1790,7 +1790,7 @@ class Ciphertext:
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
 
         Returns
@@ -1813,7 +1813,7 @@ class Ciphertext:
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, bytes or path-like
             The file.
         params : Params
             The parameters it was made with.
@@ -1857,7 +1857,7 @@ class Ciphertext:
 
 @final
 class Polynomial:
-    """A real polynomial that can be evaluated on numbers and on encrypted arrays: `p(x)`.
+    """A polynomial that can be evaluated on numbers and on encrypted arrays: `p(x)`.
 
     Every function of encrypted numbers is a polynomial near it; `Polynomial.fit` finds one. Coefficients and domains follow
     `numpy.polynomial`: coefficients are ordered from the lowest degree up, and the domain is mapped to [-1, 1] before the polynomial is
@@ -1869,7 +1869,7 @@ class Polynomial:
     Parameters
     ----------
     coefficients : array_like
-        Real numbers along one axis, at most 512.
+        Real or complex numbers along one axis, at most 512.
     basis : {"power", "chebyshev"}, optional
         "power", the default, is the sum of c_i y**i, "chebyshev" the sum of c_i T_i(y) with the Chebyshev polynomials T_i. Approximations
         of high degree need the latter.
@@ -2005,7 +2005,7 @@ class PolynomialPlan:
     --------
     >>> plan = cl.Polynomial([1.0, 0.0, 2.0]).plan(params)
     >>> plan
-    PolynomialPlan(degree 2, levels 5 to 4, 1 products, 1 relinearisations)
+    PolynomialPlan(degree 2, levels 5 to 4, 1 product, 1 relinearisation)
     >>> secret_key.decrypt(plan(ct)).round(4)
     array([ 3.,  9., 19.])
     """
@@ -2107,7 +2107,8 @@ def tune(progress: _Progress = None, dry_run: bool = False) -> Path | None:
     """Measures this machine's arithmetic for a few seconds and stores the times, by which key switching is planned from then on.
 
     The planner of `Runtime(switching="fastest")` predicts times from these measurements; without them it uses a built-in model. Parameters
-    that exist already keep their plans. One thread is measured.
+    that exist already keep their plans. One thread is measured. The times are kept in the user's cache directory, or in the file that the
+    environment variable CLATHRATE_PROFILE names; where that is "none", no times are read or stored.
 
     Parameters
     ----------
@@ -2128,7 +2129,8 @@ def tune(progress: _Progress = None, dry_run: bool = False) -> Path | None:
     CancelledError
         Where the progress function returned False.
     ParamsError
-        Where the environment variable CLATHRATE_ISA names an instruction set that this machine does not have.
+        Where the environment variable CLATHRATE_ISA names an instruction set that this machine does not have, or CLATHRATE_PROFILE is
+        "none".
 
     Examples
     --------
@@ -2144,7 +2146,8 @@ def doctor() -> dict[str, Any]:
         `version` of Clathrate; `kernels`, whether each instruction set runs here, by name; `fastest`, the fastest of them; `chosen`, the
         one in use, which the environment variable CLATHRATE_ISA may force; `cpus`, the number of processors; `engine`, what a small
         parameter set computes with, in words; `profile`, the measurements that `tune` stores, with their `state`, `path` and `message`. The
-        state is "ready", "absent", "broken", or "foreign" where they were measured with another instruction set.
+        state is "ready", "absent", "broken", "foreign" where they were measured with another instruction set, or "off" where the
+        environment variable CLATHRATE_PROFILE is "none".
 
     Raises
     ------
@@ -2164,7 +2167,7 @@ def load(path: _Path, params: Params | None = None, runtime: Runtime | None = No
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, bytes or path-like
         The file.
     params : Params, optional
         The parameters that the contents were made with. Needed for everything but parameters.
@@ -2234,7 +2237,7 @@ def inspect(path: _Path, verify: bool = True) -> dict[str, Any]:
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, bytes or path-like
         The file.
     verify : bool, optional
         Whether the checksum of every section is compared, which reads the whole file. The default is True.
@@ -2242,9 +2245,9 @@ def inspect(path: _Path, verify: bool = True) -> dict[str, Any]:
     Returns
     -------
     dict
-        `kind`, in words; `parameter_digest`, the digest of the parameters it was made with; `insecure`, whether these are below 128 bits of
-        security; `bytes`, the length of the file; `metadata`, shape, level and the like; `sections`, the length in bytes of each section by
-        name (docs/file-format.md).
+        `kind`, in words; `parameters`, the name of the parameters it was made with, None in files that do not state a name;
+        `parameter_digest`, their digest; `insecure`, whether these are below 128 bits of security; `bytes`, the length of the file;
+        `metadata`, shape, level and the like; `sections`, the length in bytes of each section by name (docs/file-format.md).
 
     Raises
     ------

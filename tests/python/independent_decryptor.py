@@ -178,10 +178,20 @@ def coefficients_of(values: list[int], q: int, psi: int) -> list[int]:
     return join(values, n)
 
 
+def seed_message(label: bytes, domain: bytes, *indices: int) -> bytes:
+    """What a seed is expanded for."""
+    texts = b"".join(struct.pack("<Q", len(text)) + text for text in (label, domain))
+    return texts + struct.pack(f"<{1 + len(indices)}Q", len(indices), *indices)
+
+
+def derived_seed(seed: bytes, entry: int) -> bytes:
+    """The seed of one entry of an evaluation key."""
+    return digest(seed_message(b"clathrate seed 1", b"clathrate switch key entry v1", entry), seed)
+
+
 def mask_row(seed: bytes, polynomial: int, prime_index: int, q: int, n: int) -> list[int]:
     """The row of a mask that a seed stands for."""
-    label, domain = b"clathrate mask 1", b"clathrate mask v1"
-    message = b"".join(struct.pack("<Q", len(text)) + text for text in (label, domain)) + struct.pack("<QQQ", 2, polynomial, prime_index)
+    message = seed_message(b"clathrate mask 1", b"clathrate mask v1", polynomial, prime_index)
     accepted, row = q * (WORD // q), []
     for block in blake3(message, seed):
         row += [word % q for word in struct.unpack("<8Q", block) if word < accepted]

@@ -100,6 +100,83 @@ def test_ciphertexts_of_another_degree_are_decrypted_independently(rng, tmp_path
         assert_close(independently(tmp_path, ct, relative), data, 1e-6)
 
 
+def automorphism(coefficients: list[int], element: int) -> list[int]:
+    """The polynomial with X^element in place of X."""
+    n = len(coefficients)
+    image = [0] * n
+    for i, c in enumerate(coefficients):
+        power = i * element % (2 * n)
+        image[power % n] = -c if power >= n else c
+    return image
+
+
+def product(x: list[int], y: list[int]) -> list[int]:
+    """The product modulo X^n + 1."""
+    whole = [*np.convolve(np.array(x), np.array(y)).tolist(), 0]
+    return [low - high for low, high in zip(whole[: len(x)], whole[len(x) :], strict=True)]
+
+
+def digits_of(primes: dict[str, list]) -> list[list[int]]:
+    """The primes of the steps, by the numbers of the primes of each digit."""
+    room, digits, left = sum(np.log2(q) for q in primes["special"]) + 0.5, [], 0.0
+    for number, q in enumerate(q for step in primes["steps"] for q in step):
+        if not digits or np.log2(q) > left:
+            digits.append([])
+            left = room
+        digits[-1].append(number)
+        left -= np.log2(q)
+    return digits
+
+
+@pytest.mark.parametrize("preset", ["insecure_tiny", "insecure_rank2"])
+@pytest.mark.parametrize("level", [None, 1])
+def test_evaluation_keys_encrypt_what_the_page_says(tmp_path, preset, level):
+    params = cl.Params.preset(preset)
+    owner = cl.SecretKey.generate(params)
+    owner.save(tmp_path / "secret.clt")
+    owner.evaluation_keys(cl.Needs(relinearise=True, rotations=[3], conjugate=True, level=level)).save(tmp_path / "keys.clt")
+    secret, keys = (independent_decryptor.read_container(str(tmp_path / name)) for name in ("secret.clt", "keys.clt"))
+    n, level = params.degree, params.max_level if level is None else level
+    stored = np.frombuffer(secret.sections["secret"], dtype=np.int8).astype(int).reshape(params.rank, n).tolist()
+    primes, roots, digits = params.primes, params.roots_of_unity, digits_of(params.primes)
+    steps = [q for step in primes["steps"] for q in step]
+    below = sum(len(step) for step in primes["steps"][: level + 1])
+    numbers = [*range(below), *range(len(steps), len(steps) + len(primes["special"]))]
+    everything = steps + primes["special"]
+    chosen = [everything[p] for p in numbers]
+    modulus = independent_decryptor.Modulus(n, chosen, [roots[q] for q in chosen])
+    pairs = [(i, j) for i in range(params.rank) for j in range(i, params.rank)]
+    assert len(keys.metadata["keys"]) == 3
+    for index, key in enumerate(keys.metadata["keys"]):
+        assert (key["shape"], key["level"]) == (f"{n}x{params.rank}", level)
+        name, _, element = key["name"].partition(" ")
+        if name == "relinearise":
+            inputs, target = [product(stored[i], stored[j]) for i, j in pairs], stored
+        else:
+            assert name == "automorphism"
+            inputs, target = stored, [automorphism(s, pow(int(element), -1, 2 * n)) for s in stored]
+        target_values = [[independent_decryptor.values_of(s, q, roots[q]) for q in chosen] for s in target]
+        seed = keys.sections["seeds"][32 * index : 32 * (index + 1)]
+        bodies = modulus.polynomials(keys.sections[f"key{index}"])
+        used = [digit for digit in digits if digit[0] < below]
+        assert len(bodies) == len(inputs) * len(used)
+        for t, body in enumerate(bodies):
+            contribution, digit = inputs[t // len(used)], used[t % len(used)]
+            entry_seed = independent_decryptor.derived_seed(seed, t)
+            errors = []
+            for row, (p, q) in enumerate(zip(numbers, chosen, strict=True)):
+                phase = list(body[row])
+                for i, s in enumerate(target_values):
+                    mask = independent_decryptor.mask_row(entry_seed, i, p, q, n)
+                    phase = [(b + x * y) % q for b, x, y in zip(phase, mask, s[row], strict=True)]
+                constant = 1
+                for other, prime in enumerate(everything):
+                    constant = constant * (1 if other in digit else prime) % q
+                found = independent_decryptor.coefficients_of(phase, q, roots[q])
+                errors.append([(c - constant * m) % q for c, m in zip(found, contribution, strict=True)])
+            assert all(abs(modulus.from_residues(list(column))) <= 32 for column in zip(*errors, strict=True))
+
+
 def test_primes_are_numbered_as_masks_number_them_and_roots_have_their_order(small):
     primes = small.params.primes
     assert list(primes) == ["steps", "special", "temporary", "auxiliary"]

@@ -101,6 +101,7 @@ def test_plans_say_what_they_do_and_carry_it_out(deep, rng):
     assert "8 products of ciphertexts, 7 relinearisations" in str(plan.explain())
     assert plan.needs == cl.Needs(relinearise=True, level=5)
     assert plan.relinearisations + plan.rescales <= len(figures["nodes"])
+    assert sum(node["products"] for node in figures["nodes"]) == plan.products
     x = rng.uniform(-8, 8, 9)
     y = plan(key.encrypt(x).with_keys(keys))
     assert y.level == 1
