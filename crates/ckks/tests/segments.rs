@@ -5,7 +5,7 @@ mod common;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
 use clathrate_ckks::parameters::{ScaleWarning, Segment, preset_names};
-use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, ParamsSpec, Polynomial, PolynomialBasis, Runtime, SecretKey};
+use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, ParamsSpec, Polynomial, PolynomialBasis, SecretKey};
 use clathrate_lattice::Level;
 use common::measure::*;
 use common::*;
@@ -115,14 +115,14 @@ fn one_segment_over_all_levels_is_the_chain_without_segments() {
     let whole = params_of_one_segment();
     let mut spec = whole.spec().clone();
     spec.segments = vec![Segment { name: "all".to_owned(), log2_scale: spec.log2_scale, levels: (0, spec.steps.len() - 1) }];
-    let named = Params::new(spec.clone(), &Runtime::default()).expect("parameters");
+    let named = Params::new(spec.clone(), &common::base_runtime()).expect("parameters");
     assert_eq!(named, whole);
     // Two segments of the same scale are another set: the scale starts again between them.
     let cut = |at: usize| {
         let mut spec = spec.clone();
         let half = |name: &str, levels| Segment { name: name.to_owned(), log2_scale: spec.log2_scale, levels };
         spec.segments = vec![half("low", (0, at)), half("high", (at + 1, spec.steps.len() - 1))];
-        Params::new(spec, &Runtime::default()).expect("parameters")
+        Params::new(spec, &common::base_runtime()).expect("parameters")
     };
     assert_ne!(cut(1), whole);
     assert_ne!(cut(1), cut(2));
@@ -261,10 +261,10 @@ fn specifications_with_segments_survive_text_and_files() {
     let whole = toml::to_string(params("insecure_tiny").spec()).expect("text");
     assert!(whole.contains("steps = [[30, 30], [40]") && whole.contains("special = [42, 42]"), "{whole}");
     let params = custom(THREE);
-    let again = Params::new(spec(&toml::to_string(params.spec()).expect("text")), &Runtime::default()).expect("parameters");
+    let again = Params::new(spec(&toml::to_string(params.spec()).expect("text")), &common::base_runtime()).expect("parameters");
     assert_eq!(again, params);
     let bytes = params.to_file_bytes().expect("file");
-    let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &Runtime::default()).expect("parameters");
+    let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &common::base_runtime()).expect("parameters");
     assert_eq!((&read, read.segments()), (&params, params.segments()));
     for other in ["52.4", "45.8"] {
         assert_ne!(custom(&THREE.replacen(&format!("log2_scale = {other}"), &format!("log2_scale = {other}001"), 1)), params);
@@ -276,7 +276,7 @@ fn segments_that_do_not_cover_every_level_once_are_refused() {
     let with = |from: &str, to: &str| {
         let text = THREE.replacen(from, to, 1);
         assert_ne!(text, THREE, "`{from}` is there");
-        Params::new(spec(&text), &Runtime::default())
+        Params::new(spec(&text), &common::base_runtime())
     };
     let cases: [(&str, &str, &[&str]); 12] = [
         ("levels = [5, 9]", "levels = [4, 9]", &["\"linear\" and \"ordinary\" both have level 4"]),
@@ -301,7 +301,7 @@ fn segments_that_do_not_cover_every_level_once_are_refused() {
     assert_eq!(with("insecure = true", "insecure = true\nlog2_scale = 52.4").expect("repeated"), custom(THREE));
     let mut turned = spec(THREE);
     turned.segments.reverse();
-    assert_eq!(Params::new(turned, &Runtime::default()).expect("any order"), custom(THREE));
+    assert_eq!(Params::new(turned, &common::base_runtime()).expect("any order"), custom(THREE));
     for missing in ["log2_scale = 35.4, ", "name = \"linear\", ", ", levels = [0, 4]"] {
         assert!(toml::from_str::<ParamsSpec>(&THREE.replacen(missing, "", 1)).is_err(), "{missing}");
     }
@@ -309,7 +309,7 @@ fn segments_that_do_not_cover_every_level_once_are_refused() {
 
 fn chain(steps: &str, log2_scale: f64) -> Result<Params, CkksError> {
     let text = format!("name = \"c\"\ndegree = 64\nsteps = {steps}\nspecial = [60]\nlog2_scale = {log2_scale}\ninsecure = true\n");
-    Params::new(spec(&text), &Runtime::default())
+    Params::new(spec(&text), &common::base_runtime())
 }
 
 #[test]

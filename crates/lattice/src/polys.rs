@@ -1,4 +1,4 @@
-//! Several polynomials over one basis in one allocation, one after another: what bundles, tensors and digits are made of.
+//! Several polynomials over one basis in one allocation, one after another: what bundles and tensors are made of.
 //!
 //! [`Polys`] owns them, [`PolysRef`] and [`PolysMut`] borrow some of them. An operation on all of them is one call of the engine.
 

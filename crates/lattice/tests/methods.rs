@@ -358,7 +358,7 @@ fn extreme_inputs_and_keys_fill_the_smallest_auxiliary_modulus_without_overflow(
             });
             let extreme = (BigInt::from(ring.moduli()[0].value()) - 1) / 2;
             let digits = switcher.decompose_by(&plan, &u.clone().into_eval()).expect("digits");
-            assert!(integers(digits.polys().at(0)).iter().all(|d| *d == sign * &extreme), "digits are extreme");
+            assert!(integers(&digits.polys()[0]).iter().all(|d| *d == sign * &extreme), "digits are extreme");
             let hybrid = switcher.tables_of_method(choice(None), top, top).expect("plan");
             let u = u.into_eval();
             let by = |plan: &Arc<SwitchTables>| eval(&switcher.product_by(plan, &[&u], &key).expect("product"));

@@ -103,7 +103,7 @@ fn digits_recompose_to_the_input_times_the_special_modulus() {
             }
         }
         let special = oracle::product(&moduli[chain.special_basis().indices()[0]..]);
-        let extended: Vec<_> = digits.polys().at(0).basis().indices().iter().map(|&i| moduli[i]).collect();
+        let extended: Vec<_> = digits.polys()[0].basis().indices().iter().map(|&i| moduli[i]).collect();
         let modulus = oracle::product(&extended);
         for (total, u) in sum.iter().zip(integers(&u)) {
             assert_eq!(oracle::centre(total, &modulus), oracle::centre(&(u * &special), &modulus));

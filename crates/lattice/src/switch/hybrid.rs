@@ -13,21 +13,22 @@ use super::tables::SwitchTables;
 use crate::bundle::Bundle;
 use crate::chain::Level;
 use crate::error::LatticeError;
-use crate::poly::{Coeff, Domain, Eval};
-use crate::polys::{Polys, PolysRef};
+use crate::poly::{Coeff, Domain, Eval, Poly};
+use crate::polys::Polys;
 
 /// A decomposed polynomial: its digits in Eval form over the moduli that its tables multiplies over.
 #[derive(Debug)]
 pub struct Digits {
     pub(super) tables: Arc<SwitchTables>,
-    pub(super) polys: Polys<Eval>,
+    /// One allocation each: all together may be larger than what an engine keeps for reuse.
+    pub(super) polys: Vec<Poly<Eval>>,
 }
 
 impl Digits {
     /// The digits, lowest primes first.
     #[must_use]
-    pub fn polys(&self) -> PolysRef<'_, Eval> {
-        self.polys.view()
+    pub fn polys(&self) -> &[Poly<Eval>] {
+        &self.polys
     }
 
     /// The level of the decomposed polynomial.
@@ -46,9 +47,10 @@ impl Digits {
 /// The digits of a polynomial given in Coeff form, and in Eval form where that is there.
 pub(super) fn decompose(tables: &Arc<SwitchTables>, coefficients: Rows<'_>, values: Option<Rows<'_>>) -> Digits {
     let (engine, moduli) = (tables.ring().engine(), tables.product_basis.indices());
-    let mut polys = Polys::scratch(tables.ring(), &tables.product_basis, tables.digits.len());
-    for (digit, out) in tables.digits.iter().zip(polys.view_mut()) {
-        let mut out = out.into_rows();
+    let mut polys = Vec::with_capacity(tables.digits.len());
+    for digit in &tables.digits {
+        let mut buffer = engine.scratch(moduli.len());
+        let mut out = buffer.view_mut();
         let sources = coefficients.slice(digit.source()..digit.source() + digit.conversion().sources().len());
         engine.convert(digit.conversion(), sources, out.reborrow(), &digit.target_rows());
         let own = digit.own();
@@ -64,6 +66,7 @@ pub(super) fn decompose(tables: &Arc<SwitchTables>, coefficients: Rows<'_>, valu
         } else {
             engine.forward_ntt(out, moduli);
         }
+        polys.push(Poly::from_buffer(tables.ring(), &tables.product_basis, buffer));
     }
     Digits { tables: tables.clone(), polys }
 }
@@ -130,8 +133,7 @@ fn scratch(tables: &SwitchTables, reading: &Reading) -> Buffer {
 
 /// The products of digits that are there.
 pub(super) fn inner_product(tables: &Arc<SwitchTables>, inputs: &[&Digits], reading: &Reading) -> Result<Extended, LatticeError> {
-    let xs: Vec<Rows<'_>> =
-        (0..tables.digits.len()).flat_map(|digit| inputs.iter().map(move |input| input.polys.at(digit).rows())).collect();
+    let xs: Vec<Rows<'_>> = (0..tables.digits.len()).flat_map(|digit| inputs.iter().map(move |input| input.polys[digit].rows())).collect();
     let mut out = scratch(tables, reading);
     let Reading { factors, groups, rows, .. } = reading;
     tables.ring().engine().factor_products(out.view_mut(), &xs, factors, groups, rows, tables.product_basis.indices());
