@@ -25,9 +25,8 @@
 //! Metadata that begins with `{"parameters":"NAME"` names the parameter set; the fields that follow describe the contents. The name
 //! serves messages: the digest decides whether parameters fit. A file without the field is read like any other.
 
-use std::fmt;
-
 use super::error::FileError;
+use super::kind::FileKind;
 
 /// The first eight bytes of each file.
 pub const MAGIC: [u8; 8] = *b"CLATHRAT";
@@ -52,50 +51,6 @@ pub(super) const CHECKED_HEADER_BYTES: usize = 96;
 pub(super) const VERSION_END: usize = 12;
 
 const FLAG_INSECURE: u64 = 1;
-
-/// What a file holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u32)]
-pub enum FileKind {
-    /// A parameter set.
-    Params = 1,
-    /// A secret key; written readable by its owner only.
-    SecretKey = 2,
-    /// A public key.
-    PublicKey = 3,
-    /// Evaluation keys.
-    EvaluationKeys = 4,
-    /// An array of ciphertexts.
-    Ciphertext = 5,
-    /// An encoded plaintext.
-    Plaintext = 6,
-    /// A plan.
-    Plan = 7,
-}
-
-impl FileKind {
-    /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 7] =
-        [Self::Params, Self::SecretKey, Self::PublicKey, Self::EvaluationKeys, Self::Ciphertext, Self::Plaintext, Self::Plan];
-
-    fn from_number(number: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|&kind| kind as u32 == number)
-    }
-}
-
-impl fmt::Display for FileKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Params => "parameters",
-            Self::SecretKey => "a secret key",
-            Self::PublicKey => "a public key",
-            Self::EvaluationKeys => "evaluation keys",
-            Self::Ciphertext => "ciphertexts",
-            Self::Plaintext => "a plaintext",
-            Self::Plan => "a plan",
-        })
-    }
-}
 
 /// What each file states about itself before anything else.
 #[derive(Debug, Clone, PartialEq, Eq)]

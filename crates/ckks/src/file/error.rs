@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clathrate_arith::text::counted;
 use thiserror::Error;
 
-use super::container::FileKind;
+use super::kind::FileKind;
 
 /// Errors of reading and writing files.
 #[derive(Debug, Error)]

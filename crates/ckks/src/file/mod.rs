@@ -12,6 +12,7 @@
 mod backing;
 pub mod container;
 pub mod error;
+pub mod kind;
 mod metadata;
 pub mod output;
 mod partial;
@@ -26,8 +27,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
-pub use container::{FileKind, FileLabel, SectionInfo};
+pub use container::{FileLabel, SectionInfo};
 pub use error::{FileError, ParameterId};
+pub use kind::FileKind;
 pub use output::OutputFile;
 pub use reader::{FileReader, OpenOptions, Section};
 pub use residues::check_residues;

@@ -14,10 +14,11 @@ use serde::de::DeserializeOwned;
 
 use super::backing::{Backing, Bytes, OpenedFile, part};
 use super::container::{
-    CHECKED_HEADER_BYTES, FORMAT_VERSION, FileKind, FileLabel, HEADER_BYTES, MAGIC, METADATA_LIMIT_BYTES, RawHeader, SECTION_LIMIT,
-    SectionInfo, TABLE_ENTRY_BYTES, VERSION_END, aligned, encode_name, name_is_valid, u32_at,
+    CHECKED_HEADER_BYTES, FORMAT_VERSION, FileLabel, HEADER_BYTES, MAGIC, METADATA_LIMIT_BYTES, RawHeader, SECTION_LIMIT, SectionInfo,
+    TABLE_ENTRY_BYTES, VERSION_END, aligned, encode_name, name_is_valid, u32_at,
 };
 use super::error::{FileError, ParameterId};
+use super::kind::FileKind;
 use super::metadata::Metadata;
 
 /// How a file is opened.

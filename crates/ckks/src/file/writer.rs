@@ -8,10 +8,11 @@ use clathrate_arith::mapped;
 use serde::Serialize;
 
 use super::container::{
-    FileKind, FileLabel, HEADER_BYTES, Header, SECTION_ALIGNMENT, SECTION_LIMIT, SECTION_NAME_BYTES, SectionInfo, TABLE_ENTRY_BYTES,
-    aligned, encode_name,
+    FileLabel, HEADER_BYTES, Header, SECTION_ALIGNMENT, SECTION_LIMIT, SECTION_NAME_BYTES, SectionInfo, TABLE_ENTRY_BYTES, aligned,
+    encode_name,
 };
 use super::error::FileError;
+use super::kind::FileKind;
 use super::metadata;
 use super::output::OutputFile;
 

@@ -1,0 +1,47 @@
+//! What a file holds.
+
+use std::fmt;
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum FileKind {
+    /// A parameter set.
+    Params = 1,
+    /// A secret key; written readable by its owner only.
+    SecretKey = 2,
+    /// A public key.
+    PublicKey = 3,
+    /// Evaluation keys.
+    EvaluationKeys = 4,
+    /// An array of ciphertexts.
+    Ciphertext = 5,
+    /// An encoded plaintext.
+    Plaintext = 6,
+    /// A plan.
+    Plan = 7,
+}
+
+impl FileKind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [Self; 7] =
+        [Self::Params, Self::SecretKey, Self::PublicKey, Self::EvaluationKeys, Self::Ciphertext, Self::Plaintext, Self::Plan];
+
+    pub(super) fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|&kind| kind as u32 == number)
+    }
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Params => "parameters",
+            Self::SecretKey => "a secret key",
+            Self::PublicKey => "a public key",
+            Self::EvaluationKeys => "evaluation keys",
+            Self::Ciphertext => "ciphertexts",
+            Self::Plaintext => "a plaintext",
+            Self::Plan => "a plan",
+        })
+    }
+}
