@@ -147,18 +147,20 @@ class Params:
     ----------
     degree : int
         The ring degree n, a power of two from 2**3 to 2**17. A ciphertext holds n / 2 complex slots or n real coefficients.
-    steps : sequence of int or of sequences of int
+    steps : sequence of float or of sequences of float
         The bits of the primes of each modulus step, step 0 first. A number is a step of one prime: `[[30, 30], 40, 40]` has levels 0 to 2.
-    log2_scale : float
-        The bits of the scale at the highest level. The scale is the factor that numbers are multiplied by before they are rounded.
-    special : sequence of int, optional
+        Fractions of a bit are allowed.
+    log2_scale : float, optional
+        The bits of the scale at the highest level. The scale is the factor that numbers are multiplied by before they are rounded. It is
+        required unless `segments` state scales.
+    special : sequence of float, optional
         The bits of the special primes. Without any there are no evaluation keys, and so no products of ciphertexts and no rotations.
     rank : int, optional
         The module rank k, 1 to 64. The default is 1.
     temporary_rank : int, optional
         A rank above `rank` at which products and `Needs(power_rotations=True)` switch keys before the result comes back to `rank`. Keys are
         smaller and products faster at ranks above 1. It needs `temporary`. None, the default, switches keys at `rank` directly.
-    temporary : sequence of int, optional
+    temporary : sequence of float, optional
         The bits of the primes that lengthen the special modulus at the temporary rank.
     secret_weight : int, optional
         The number of coefficients of the secret that are not zero. None, the default, draws each coefficient uniformly from -1, 0, 1.
@@ -170,6 +172,14 @@ class Params:
         True accepts sets of 110 to 128 bits of security, some of which were published.
     name : str, optional
         A name for people. The default is "custom".
+    segments : sequence of dict, optional
+        Runs of levels with a scale each, the lowest first: dicts with `name`, `log2_scale` and `levels`, the lowest and the highest level.
+        None are the default: all levels share `log2_scale`.
+    ephemeral_weight : int, optional
+        The number of coefficients that are not zero of a second, sparse secret. Its keys are bound to level 0. None, the default, is no such
+        secret.
+    ephemeral_special : int, optional
+        The number of special primes that keys to the sparse secret use. The default is 2.
     runtime : Runtime, optional
         How to run: threads, instruction set, key switching. None, the default, is `Runtime()`.
 
@@ -406,11 +416,37 @@ class Params:
         >>> params.scale() == 2.0**40
         True
         """
-    def segment(self, level: SupportsIndex | None = None) -> _Segment: ...
+    def segment(self, level: SupportsIndex | None = None) -> _Segment:
+        """The segment of the chain that a level belongs to.
+
+        A segment is a run of levels with one nominal scale.
+
+        Parameters
+        ----------
+        level : int, optional
+            The level. None, the default, is `max_level`.
+
+        Returns
+        -------
+        dict
+            `name`, `log2_scale` and `levels`, the lowest and the highest level.
+
+        Raises
+        ------
+        LevelError
+            Where there is no such level.
+
+        Examples
+        --------
+        >>> params.segment()["log2_scale"]
+        40.0
+        """
     @property
-    def segments(self) -> list[_Segment]: ...
+    def segments(self) -> list[_Segment]:
+        """The segments of the chain as dicts like that of `segment`, the lowest first; one segment where none were given."""
     @property
-    def warnings(self) -> list[str]: ...
+    def warnings(self) -> list[str]:
+        """The segments whose steps do not match their scale: where repeated products of ciphertexts lose the scale, and why."""
     def log2_q(self, level: SupportsIndex | None = None) -> float:
         """The bits of the ciphertext modulus at a level.
 
@@ -1978,10 +2014,11 @@ class Polynomial:
         3
         """
     @property
-    def is_complex(self) -> bool: ...
+    def is_complex(self) -> bool:
+        """Whether a coefficient has an imaginary part."""
     @property
     def coefficients(self) -> NDArray[np.float64] | NDArray[np.complex128]:
-        """The coefficients, lowest degree first."""
+        """The coefficients, lowest degree first: float64, or complex128 for a polynomial with complex coefficients."""
     @property
     def degree(self) -> int:
         """The degree: the index of the last coefficient that is not zero; 0 for constants."""
@@ -2047,11 +2084,14 @@ class PolynomialPlan:
     def input_level(self) -> int:
         """The level of the input."""
     @property
-    def output_scale(self) -> float: ...
+    def output_scale(self) -> float:
+        """The scale of the result: the canonical scale of its level, unless a single power leaves a segment of the chain on its way."""
     @property
-    def dropped(self) -> int: ...
+    def dropped(self) -> int:
+        """The number of coefficients that are left out because they are below 2**-50 of the largest coefficient."""
     @property
-    def degree(self) -> int: ...
+    def degree(self) -> int:
+        """The degree of the circuit: the index of the last coefficient that is not dropped."""
     @property
     def output_level(self) -> int:
         """The level of the result, which has the canonical scale of that level."""

@@ -327,7 +327,7 @@ fn chains_on_which_no_product_can_be_rescaled_are_refused() {
         chain("[[10], [12], [40], [40]]", 40.0),
         CkksError::InvalidParams { .. },
         "no product can be rescaled at level 2",
-        "level 1 has 22.0 bits",
+        "level 1 has 21.7 bits",
         "use longer steps below"
     );
 }

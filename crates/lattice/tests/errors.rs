@@ -463,7 +463,7 @@ fn keys_from_secrets_gadgets_and_automorphisms_of_other_rings_are_refused() {
     assert_eq!(error(SwitchKey::change_of_secret(&chain, foreign.gadget(), top, &s, &s, &mut rng)), gadgets);
     assert_eq!(error(Switcher::new(chain.clone(), Arc::new(foreign.gadget().clone()))), gadgets);
     let two = secret(&chain, 1, 2, &mut rng);
-    let many = LatticeError::ManyBodies { operation: "a switch from a product or a block diagonal of secrets", bodies: 2 };
+    let many = LatticeError::ManyBodies { operation: "a switch from a product of secrets", bodies: 2 };
     assert_eq!(error(SwitchKey::relinearisation(&chain, gadget, top, &two, &mut rng)), many);
     let bodies = LatticeError::BodiesMismatch { left: 2, right: 1 };
     assert_eq!(error(SwitchKey::change_of_secret(&chain, gadget, top, &two, &s, &mut rng)), bodies);

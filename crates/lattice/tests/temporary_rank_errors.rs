@@ -234,7 +234,7 @@ fn several_bodies_rotate_and_reduce_together_and_do_not_multiply() {
         let up = one.up(&sides, top, rng);
         assert_eq!(error(tensor.cross_relinearise(sides.crossing(&down), &up)), many(1, bodies));
         let cross = SwitchKey::cross_relinearisation(wide, sides.wide.gadget(), top, &low, &high, rng);
-        assert_eq!(error(cross), LatticeError::ManyBodies { operation: "a switch from a product or a block diagonal of secrets", bodies });
+        assert_eq!(error(cross), LatticeError::ManyBodies { operation: "a switch from a product of secrets", bodies });
     }
 }
 

@@ -33,6 +33,9 @@ pub struct ExtendedBodies {
     eval: Option<Polys<Eval>>,
 }
 
+/// Inputs in Eval form, borrowed where they have it already.
+type EvalForms<'a> = Vec<Cow<'a, Bundle<Eval>>>;
+
 impl ExtendedBodies {
     /// The modulus that the bodies are over.
     #[must_use]
@@ -220,7 +223,7 @@ impl Extended {
     }
 
     /// All inputs in Eval form, at least one, and the modulus that they share.
-    fn eval_forms<'a>(inputs: &[&'a Self]) -> Result<(&'a Arc<Frame>, Vec<Cow<'a, Bundle<Eval>>>), LatticeError> {
+    fn eval_forms<'a>(inputs: &[&'a Self]) -> Result<(&'a Arc<Frame>, EvalForms<'a>), LatticeError> {
         let first = inputs.first().ok_or(LatticeError::EmptyShape { what: "the number of terms", got: 0 })?;
         inputs.iter().try_for_each(|x| check_frame(&first.frame, &x.frame))?;
         Ok((&first.frame, inputs.iter().map(|x| x.eval_form()).collect::<Result<_, _>>()?))
