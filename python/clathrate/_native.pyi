@@ -176,8 +176,8 @@ class Params:
         Runs of levels with a scale each, the lowest first: dicts with `name`, `log2_scale` and `levels`, the lowest and the highest level.
         None are the default: all levels share `log2_scale`.
     ephemeral_weight : int, optional
-        The number of coefficients that are not zero of a second, sparse secret. Its keys are bound to level 0. None, the default, is no such
-        secret.
+        The number of coefficients that are not zero of a second, sparse secret. Its keys are bound to level 0.
+        None, the default, is no such secret.
     ephemeral_special : int, optional
         The number of special primes that keys to the sparse secret use. The default is 2.
     runtime : Runtime, optional

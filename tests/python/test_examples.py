@@ -26,11 +26,18 @@ def test_readme_snippets_run_and_the_matrix_product_is_right(capsys):
 
 
 def test_polynomials_page_runs_and_its_sigmoid_is_right(capsys):
-    (snippet,) = snippets("docs/polynomials.md")
-    exec(snippet, {})
+    sigmoid, segments = snippets("docs/polynomials.md")
+    names: dict[str, object] = {}
+    exec(sigmoid, names)
     printed = capsys.readouterr().out.split()
     assert printed[:4] == ["polynomial", "of", "degree", "23"]
     assert float(printed[-1]) < 7e-5
+    exec(segments, names)
+    assert [(part["name"], part["log2_scale"]) for part in names["params"].segments] == [
+        ("linear", 35.4),
+        ("ordinary", 45.8),
+        ("modular reduction", 52.4),
+    ]
 
 
 def test_ranks_page_runs_and_its_product_is_right(capsys):
