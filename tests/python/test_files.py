@@ -392,7 +392,7 @@ def test_text_in_place_of_a_list_is_told(small):
     assert len(str(caught.value)) < 300
     # Lists of every kind are taken.
     for steps in ([50, 40], (50, 40), np.array([50, 40]), [(50,), np.int64(40)], range(50, 38, -10)):
-        assert cl.Params(steps=steps, special=(45,), **sizes).max_level == 1
+        assert cl.Params(steps=steps, special=(51,), **sizes).max_level == 1
 
 
 def test_files_page_reads_the_format_by_its_own_table(capsys):
