@@ -152,10 +152,7 @@ impl SecretMatrix {
 /// The polynomials of a secret of one body.
 fn one_body(secret: &SecretKey, ring: &Ring, basis: &Basis) -> Result<Vec<SecretPoly>, LatticeError> {
     if secret.bodies() != 1 {
-        return Err(LatticeError::ManyBodies {
-            operation: "a switch from a product of secrets",
-            bodies: secret.bodies(),
-        });
+        return Err(LatticeError::ManyBodies { operation: "a switch from a product of secrets", bodies: secret.bodies() });
     }
     secret.check_degree(ring)?;
     Ok(secret.eval(ring, basis, 0))
