@@ -48,7 +48,7 @@ pub enum Failure {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: CkksError,
+        source: Box<CkksError>,
     },
     /// An `.npy` file that cannot be read.
     #[error("{}: {source}", path.display())]
@@ -100,7 +100,7 @@ impl Failure {
     pub fn file(path: impl Into<PathBuf>, source: impl Into<CkksError>) -> Self {
         match source.into() {
             source @ CkksError::File(FileError::Io { .. }) => Self::Core(source),
-            source => Self::File { path: path.into(), source },
+            source => Self::File { path: path.into(), source: Box::new(source) },
         }
     }
 
@@ -117,7 +117,8 @@ impl Failure {
     pub fn kind(&self) -> (&'static str, u8) {
         match self {
             Self::Usage(_) => ("usage", 2),
-            Self::Core(source) | Self::File { source, .. } => core_kind(source.kind()),
+            Self::Core(source) => core_kind(source.kind()),
+            Self::File { source, .. } => core_kind(source.kind()),
             Self::Io { .. } => core_kind(ErrorKind::Io),
             Self::Array { .. } => ("array", 16),
             Self::Exists { .. } => ("exists", 17),

@@ -99,7 +99,9 @@ fn runs(bodies: usize) -> u8 {
     4096usize.div_ceil(DEGREE * bodies).max(2) as u8
 }
 
-fn methods() -> [(&'static str, fn(&Chain) -> SwitchMethod); 3] {
+type MethodOf = fn(&Chain) -> SwitchMethod;
+
+fn methods() -> [(&'static str, MethodOf); 3] {
     [("as made", |chain| SwitchMethod::as_made(chain)), ("hybrid", |_| SwitchMethod::hybrid(3)), ("KLSS", |_| SwitchMethod::klss(3, 2))]
 }
 

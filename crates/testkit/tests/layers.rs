@@ -196,8 +196,7 @@ fn tokens(source: &str) -> Vec<String> {
 fn paths(tokens: &[String]) -> Vec<Vec<String>> {
     fn tree(tokens: &[String], at: &mut usize, prefix: &[String], out: &mut Vec<Vec<String>>) {
         let mut path = prefix.to_vec();
-        loop {
-            let Some(token) = tokens.get(*at) else { break };
+        while let Some(token) = tokens.get(*at) {
             *at += 1;
             match token.as_str() {
                 "{" => {

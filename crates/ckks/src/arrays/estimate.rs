@@ -19,7 +19,7 @@ pub struct Estimate {
 impl Estimate {
     /// Of `x + y` and `x - y`.
     #[must_use]
-    pub fn add(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         Self { magnitude: self.magnitude + other.magnitude, error: self.error + other.error }
     }
 

@@ -387,7 +387,7 @@ impl Evaluator {
         let mut x = combined(x, &y, Bundle::sum, Bundle::add_assign)?;
         x.complex |= y.complex;
         self.spend_pass(&x)?;
-        Ok(joined(x, &y, Estimate::add))
+        Ok(joined(x, &y, Estimate::plus))
     }
 
     /// `x - y`.
@@ -400,7 +400,7 @@ impl Evaluator {
         let mut x = combined(x, &y, Bundle::difference, Bundle::sub_assign)?;
         x.complex |= y.complex;
         self.spend_pass(&x)?;
-        Ok(joined(x, &y, Estimate::add))
+        Ok(joined(x, &y, Estimate::plus))
     }
 
     /// `-x`.
@@ -447,7 +447,7 @@ impl Evaluator {
         sum.bundles.iter_mut().zip(messages.iter()).try_for_each(|(bundle, message)| bundle.add_message(0, message))?;
         self.spend_pass(&sum)?;
         let rounding = entry_error(&sum, 1.0 / 12.0);
-        Ok(sum.estimated(|own| own.add(Estimate { magnitude: plaintext.largest(), error: rounding })))
+        Ok(sum.estimated(|own| own.plus(Estimate { magnitude: plaintext.largest(), error: rounding })))
     }
 
     /// The scale at which to encode a factor for `x`, so that the product, rescaled, has the canonical scale of the level below.

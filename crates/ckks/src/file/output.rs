@@ -38,7 +38,7 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum Sink {
-    Replace { partial: NamedTempFile, target: PathBuf, existing: Option<Metadata>, private: bool },
+    Replace { partial: NamedTempFile, target: PathBuf, existing: Option<Box<Metadata>>, private: bool },
     Stream { spool: File, stream: Stream },
 }
 
@@ -67,7 +67,7 @@ impl OutputFile {
                 // A new file gets what the umask leaves, as any other; one that replaces another gets its final mode at the end.
                 let mode = if private || existing.is_some() { 0o600 } else { 0o666 };
                 let partial = partial::create(folder, mode).map_err(failed("create a file beside"))?;
-                Sink::Replace { partial, target, existing, private }
+                Sink::Replace { partial, target, existing: existing.map(Box::new), private }
             }
             Target::Stream(stream) => {
                 let spool = tempfile::tempfile().and_then(|mut spool| spool.write_all(&MARK).map(|()| spool));
@@ -88,7 +88,7 @@ impl OutputFile {
         let failed = |action| move |source| FileError::io(path, action, source);
         match sink {
             Sink::Replace { partial, target, existing, private } => {
-                if let Some(existing) = regular_file(&target).map_err(failed("replace"))?.or(existing) {
+                if let Some(existing) = regular_file(&target).map_err(failed("replace"))?.or(existing.map(|metadata| *metadata)) {
                     keep_owner_and_mode(partial.as_file(), &existing, private).map_err(failed("set the permissions of"))?;
                 }
                 partial.as_file().sync_all().map_err(failed("write to disk"))?;

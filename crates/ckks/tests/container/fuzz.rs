@@ -92,7 +92,7 @@ fn mutated(original: &[u8], round: usize, random: &mut Random) -> (Vec<u8>, bool
             _ => bytes.extend(std::iter::repeat_n(random.next() as u8, random.below(200))),
         }
     }
-    let repaired = round % 3 != 0;
+    let repaired = !round.is_multiple_of(3);
     if repaired {
         if bytes.len() >= 80 && random.below(2) == 0 {
             let total = bytes.len() as u64;

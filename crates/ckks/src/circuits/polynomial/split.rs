@@ -263,7 +263,7 @@ mod tests {
     fn coefficients(degree: usize, seed: usize) -> Vec<Complex64> {
         let number = |i: usize| ((i * 7919 + seed * 104_729 + 13) % 1009) as f64 / 504.5 - 1.0;
         // Every other seed gives complex coefficients.
-        (0..=degree).map(|i| Complex64::new(number(i), if seed % 2 == 0 { number(i + 3 * degree + 1) } else { 0.0 })).collect()
+        (0..=degree).map(|i| Complex64::new(number(i), if seed.is_multiple_of(2) { number(i + 3 * degree + 1) } else { 0.0 })).collect()
     }
 
     /// The split evaluated in the clear, level by level.
