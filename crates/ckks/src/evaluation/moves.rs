@@ -53,7 +53,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Conversion`] for rows of more than `n / 2` entries; [`CkksError::NoRelativeKeys`], [`CkksError::NoRotationKey`] without the keys of
-    /// [`Params::rlwe_needs`]; [`CkksError::Encoding`] unless slots.
+    /// [`Params::rlwe_needs`](crate::Params::rlwe_needs); [`CkksError::Encoding`] unless slots.
     pub fn to_rlwe(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let (from, target) = (x.params.shape(), x.params.relative(x.params.rlwe_shape())?);

@@ -400,7 +400,7 @@ impl Params {
     /// The variance that a reduction from rank `from` to the rank of these parameters adds at `level`, by a key made for levels up to `reach`.
     ///
     /// # Errors
-    /// As [`Params::switch_variance`].
+    /// `NoSpecialPrimes` where these parameters cannot switch; those of the tables for a level above `reach`.
     pub fn reduction_variance(&self, from: usize, level: Level, reach: Level) -> Result<f64, CkksError> {
         let plan = self.switcher()?.tables_for(level, reach)?;
         Ok(self.noise_model().coalesced_switch(from.saturating_sub(self.rank()), &plan.noise_digits(), plan.log2_special()))
