@@ -9,6 +9,7 @@ mod dpad;
 mod failure;
 mod keyswitch;
 mod names;
+mod noise;
 mod output;
 mod run;
 mod scheme;

@@ -11,6 +11,7 @@ use clathrate_lattice::{Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, 
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::noise::noise_bits;
 use crate::timing::{Extra, Timer};
 use clathrate_arith::machine;
 
@@ -28,9 +29,6 @@ const WORTH_TELLING: usize = 2_000_000_000;
 
 /// What a measurement holds beside keys: ciphertexts, digits, tables.
 const OTHER_BYTES: usize = 500 << 20;
-
-/// Most bits of the error of a result: far below any scale here, far above any noise.
-const MOST_NOISE_BITS: f64 = 30.0;
 
 /// How keys are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -237,21 +235,7 @@ impl<'a> Setting<'a> {
 
     /// Bits of the largest coefficient of `phase(bundle) - expected`: a wrong result has no small one.
     pub fn noise(&self, bundle: &Bundle<Eval>, expected: &Poly<Eval>) -> Result<f64, Failure> {
-        let mut difference = self.phase(bundle)?;
-        difference.sub_assign(expected)?;
-        let difference = difference.into_coeff();
-        let moduli = self.chain().ring().moduli();
-        let centred = |row: usize, index: usize| {
-            let q = moduli[index].value() as i64;
-            let words = difference.download_row(row).into_owned();
-            words.into_iter().map(move |x| if x as i64 > q / 2 { x as i64 - q } else { x as i64 })
-        };
-        let indices = difference.basis().indices();
-        // A small integer is the same modulo every prime.
-        let agree = indices.iter().enumerate().all(|(row, &index)| centred(row, index).eq(centred(0, indices[0])));
-        let largest = centred(0, indices[0]).map(i64::unsigned_abs).max().unwrap_or(0) as f64;
-        let bits = largest.max(1.0).log2();
-        if agree && bits <= MOST_NOISE_BITS { Ok(bits) } else { Err(Failure::noise(bits, agree, MOST_NOISE_BITS)) }
+        noise_bits(self.phase(bundle)?, expected)
     }
 
     /// What rows tell of the chain: where nothing goes by the temporary rank, nothing of it.

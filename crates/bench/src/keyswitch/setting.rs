@@ -12,6 +12,7 @@ use clathrate_lattice::{
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::noise::noise_bits;
 use crate::timing::{Extra, Timer};
 use clathrate_arith::machine;
 
@@ -23,9 +24,6 @@ const FORM_BYTES: usize = 9 << 30;
 
 /// Keys and one derived key take at most so many times a key's bytes, or so much of the free memory.
 const MEMORY_SHARE: f64 = 0.7;
-
-/// Most bits of the error of a switched polynomial: far below any scale here, far above any noise.
-const MOST_NOISE_BITS: f64 = 30.0;
 
 /// A parameter set with its relinearisation key.
 pub struct Setting<'a> {
@@ -140,21 +138,7 @@ impl<'a> Setting<'a> {
 
     /// Bits of the largest coefficient of `phase(bundle) - expected`: a wrong result has no small one.
     pub fn noise(&self, bundle: &Bundle<Eval>, expected: &Poly<Eval>) -> Result<f64, Failure> {
-        let mut difference = self.phase(bundle)?;
-        difference.sub_assign(expected)?;
-        let difference = difference.into_coeff();
-        let moduli = self.chain().ring().moduli();
-        let centred = |row: usize, index: usize| {
-            let q = moduli[index].value() as i64;
-            let words = difference.download_row(row).into_owned();
-            words.into_iter().map(move |x| if x as i64 > q / 2 { x as i64 - q } else { x as i64 })
-        };
-        let indices = difference.basis().indices();
-        // A small integer is the same modulo every prime.
-        let agree = indices.iter().enumerate().all(|(row, &index)| centred(row, index).eq(centred(0, indices[0])));
-        let largest = centred(0, indices[0]).map(i64::unsigned_abs).max().unwrap_or(0) as f64;
-        let bits = largest.max(1.0).log2();
-        if agree && bits <= MOST_NOISE_BITS { Ok(bits) } else { Err(Failure::noise(bits, agree, MOST_NOISE_BITS)) }
+        noise_bits(self.phase(bundle)?, expected)
     }
 
     /// Bytes of key that one switch by `plan` reads: two polynomials per digit, and per key digit.
