@@ -4,8 +4,9 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
+use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
 use clathrate_ckks::keys::{EncryptOptions, Operation, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Polynomial, PolynomialBasis};
 use clathrate_lattice::Level;
 use common::{encrypt_as, params, quiet, ramp, secret};
 
@@ -118,6 +119,12 @@ fn peak_memory_is_what_is_alive_at_once() {
     let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(Level(0)), scale: None };
     let data = encrypt_as(&owner, &Values::Real(vec![0.0; 24]), &[3, 8], options, 1);
     assert_eq!((data.bytes(), z.predicted_bytes()), (bytes(0, 3), bytes(0, 3)));
+    // A matrix of many rows makes a result larger than its input.
+    let recorder = Evaluator::recording(&params);
+    let x = recorder.symbol(&[3, 8], Encoding::Slots, Level(top), 1.0).expect("a symbol");
+    let weights = recorder.prepare_weights(40, 3, &[0.5; 120], &x).expect("weights");
+    let product = recorder.multiply_matrix(&weights, &x, &mut quiet()).expect("a product");
+    assert_eq!((product.predicted_bytes(), recorder.recorded().peak_array_bytes()), (bytes(top, 40), bytes(top, 43)));
 }
 
 #[test]
@@ -152,4 +159,52 @@ fn symbols_with_bounds_belong_to_dry_runs() {
         let refused = Evaluator::recording(&params).symbol(&[8], Encoding::Slots, Level(0), bound);
         assert!(matches!(refused, Err(CkksError::OutOfRange { .. })), "{bound}");
     }
+}
+
+#[test]
+fn polynomials_and_matrix_products_carry_bounds_and_footprints() {
+    let params = params("insecure_deep");
+    let (rows, out, columns) = (6, 3, params.slot_count());
+    let values: Vec<f64> = (0..out * rows).map(|i| (i * 29 % 41) as f64 / 41.0 - 0.5).collect();
+    let p = Polynomial::new(vec![0.1, 0.8, -0.3, 0.25, 0.0, 0.125], PolynomialBasis::Power, UNIT_DOMAIN).expect("a polynomial");
+    let recorder = Evaluator::recording(&params);
+    let symbol = recorder.symbol(&[rows, columns], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+    let run = |ev: &Evaluator, x: &Ciphertext| {
+        let y = ev.evaluate_polynomial(x, &p).expect("a polynomial");
+        let weights = ev.prepare_weights(out, rows, &values, &y).expect("weights");
+        ev.rescale(&ev.multiply_matrix(&weights, &y, &mut quiet()).expect("a product")).expect("a rescale")
+    };
+    let planned = run(&recorder, &symbol);
+    // Products of ciphertexts, multiples and rescales of the polynomial are booked, beside its switches.
+    let recorded = recorder.recorded();
+    let switches: f64 = {
+        let plan = p.plan(&params, params.max_level()).expect("a plan");
+        plan.nodes().iter().map(|node| node.products() as f64).sum()
+    };
+    assert!(
+        switches > 0.0 && recorded.cost().hadamard_products >= switches * params.tensor_cost(Level(1)).expect("a cost").hadamard_products
+    );
+
+    let owner = secret(&params, 3);
+    let evaluator = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&recorder.needs(), &mut quiet()).expect("keys")));
+    let x: Vec<f64> = (0..rows * columns).map(|i| (i * 37 % 101) as f64 / 50.0 - 1.0).map(|v| v.clamp(-1.0, 1.0)).collect();
+    let options = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+    let public = owner.public_key().expect("a key");
+    let ct = public.encrypt(&Values::Real(x.clone()), &[rows, columns], options, &mut quiet()).expect("a ciphertext");
+    let y = run(&evaluator, &ct);
+    assert_eq!((y.level(), y.scale(), y.shape()), (planned.level(), planned.scale(), planned.shape()));
+    let inner: Vec<f64> = x.iter().map(|&x| p.evaluate_real(x)).collect();
+    let entry = |i: usize, j: usize| (0..rows).map(|k| values[i * rows + k] * inner[k * columns + j]).sum::<f64>();
+    let wanted: Vec<f64> = (0..out * columns).map(|at| entry(at / columns, at % columns)).collect();
+    let errors: Vec<f64> = common::decrypt(&owner, &y).iter().zip(&wanted).map(|(a, b)| a - b).collect();
+    let estimate = planned.estimate().expect("estimated");
+    let (measured, bound) = (rms(&errors), estimate.error);
+    assert!(measured <= bound && measured >= bound / 256.0, "{measured:e} against {bound:e}");
+    let largest = wanted.iter().fold(0.0f64, |most, v| most.max(v.abs()));
+    assert!(largest <= estimate.magnitude && estimate.magnitude <= 16.0, "{largest} against {}", estimate.magnitude);
+
+    // Twice the domain: no bound holds.
+    let wide = recorder.symbol(&[8], Encoding::Slots, params.max_level(), 2.0).expect("a symbol");
+    let unbounded = recorder.evaluate_polynomial(&wide, &p).expect("a polynomial").estimate().expect("estimated");
+    assert_eq!((unbounded.magnitude, unbounded.error), (f64::INFINITY, f64::INFINITY));
 }

@@ -228,15 +228,6 @@ impl Ciphertext {
         bundles * (self.params.rank() + 1) * self.params.chain().basis(self.level).len() * self.params.degree() * 8
     }
 
-    /// A symbol whose footprint is that of its level.
-    fn measured(mut self) -> Self {
-        let bytes = self.predicted_bytes();
-        if let Some(symbol) = &mut self.symbol {
-            symbol.footprint = symbol.footprint.another(bytes);
-        }
-        self
-    }
-
     /// The layout of the shape.
     ///
     /// # Errors
@@ -253,14 +244,20 @@ impl Ciphertext {
 
     /// The same array with other bundles, level and scale.
     pub(crate) fn with(&self, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Self {
-        let other =
-            Self { params: self.params.clone(), shape: self.shape.clone(), bundles, level, scale, symbol: self.symbol.clone(), ..*self };
-        other.measured()
+        self.with_shape((&self.params, self.shape.clone()), bundles, level, scale)
     }
 
     /// The same array at the shape of `params`.
     pub(crate) fn moved(&self, params: &Params, bundles: Vec<Bundle<Eval>>) -> Self {
-        Self { params: params.clone(), ..self.with(bundles, self.level, self.scale) }.measured()
+        self.with_shape((params, self.shape.clone()), bundles, self.level, self.scale)
+    }
+
+    /// Another array of the same secret and encoding, of other parameters or another shape.
+    pub(crate) fn with_shape(&self, (params, shape): (&Params, Vec<usize>), bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Self {
+        let mut other = Self { params: params.clone(), shape, bundles, level, scale, symbol: None, ..*self };
+        let bytes = other.predicted_bytes();
+        other.symbol = self.symbol.as_ref().map(|symbol| Symbol { estimate: symbol.estimate, footprint: symbol.footprint.another(bytes) });
+        other
     }
 
     /// A ciphertext with every bundle mapped by `f`.

@@ -16,7 +16,7 @@ use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval};
 
-use crate::arrays::Ciphertext;
+use crate::arrays::{Ciphertext, Estimate};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
 use crate::keys::Progress;
@@ -97,6 +97,12 @@ impl Weights {
         self.row_sum
     }
 
+    /// Bounds on the numbers and errors of a product with numbers and errors of these bounds. Weights are rounded to integers at their scale.
+    fn estimate(&self, x: Estimate) -> Estimate {
+        let rounding = self.inner() as f64 * 0.5 / self.scale;
+        Estimate { magnitude: self.row_sum * x.magnitude, error: (self.row_sum + rounding) * x.error + rounding * x.magnitude }
+    }
+
     /// Floating-point products that one product modulo `modulus` takes.
     #[must_use]
     pub fn gemm_count(&self, modulus: &Modulus) -> usize {
@@ -137,10 +143,9 @@ impl Evaluator {
         let scale = x.scale() * weights.scale;
         params.check_scale(scale, x.level())?;
         let layout = x.layout()?;
+        let shape = vec![weights.rows(), layout.columns];
         if x.is_symbol() {
-            let mut product = x.with(Vec::new(), x.level(), scale);
-            product.shape = vec![weights.rows(), layout.columns];
-            return Ok(product);
+            return Ok(x.with_shape((params, shape), Vec::new(), x.level(), scale).estimated(|own| weights.estimate(own)));
         }
         let total = layout.chunks * (params.rank() + 1) * params.chain().basis(x.level()).len();
         let mut done = 0;
@@ -157,8 +162,6 @@ impl Evaluator {
         }
         progress(total, total);
         let bundles = (0..weights.rows()).flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()).collect();
-        let mut product = x.with(bundles, x.level(), scale);
-        product.shape = vec![weights.rows(), layout.columns];
-        Ok(product)
+        Ok(x.with_shape((params, shape), bundles, x.level(), scale))
     }
 }

@@ -6,7 +6,7 @@
 //! e(x y) <= |x| e(y) + |y| e(x) + e(x) e(y),        e(sum c_i x_i) <= sum |c_i| e(x_i)
 //! ```
 //!
-//! with magnitudes bounded by 1 for powers and by their largest value on the interval for parts. A bound, not an estimate: errors
+//! (as for any circuit, [`crate::arrays::estimate`]) with magnitudes bounded by 1 for powers and by their largest value on the interval for parts. A bound, not an estimate: errors
 //! of different origin rarely add up in one slot.
 //!
 //! Each node adds the noise of the rank it is computed at, and an operand of a higher rank the noise of its reduction to that rank.
@@ -19,18 +19,9 @@ use rustfft::num_complex::Complex64;
 use super::ZERO;
 use super::node::{Node, Product};
 use super::plan::PolynomialPlan;
+use crate::arrays::Estimate;
 use crate::keys::Operation;
 use crate::parameters::Params;
-
-/// One value of the circuit, as the bound sees it.
-#[derive(Debug, Clone, Copy)]
-struct Estimate {
-    /// A bound on its magnitude.
-    magnitude: f64,
-    /// A bound on the root mean square of a slot's error.
-    error: f64,
-    rank: usize,
-}
 
 /// Largest error of rounding a number's scaled parts to integers.
 fn rounding_of(c: Complex64) -> f64 {
@@ -48,14 +39,30 @@ impl PolynomialPlan {
     /// [`PolynomialPlan::needs`].
     #[must_use]
     pub fn error(&self, input_error: f64) -> f64 {
-        let (a, b) = self.polynomial.domain();
-        let mut values = vec![Estimate { magnitude: a.abs().max(b.abs()).max(1.0), error: input_error, rank: self.params.rank() }];
+        self.estimate(Estimate { magnitude: self.domain_magnitude(), error: input_error }).error
+    }
+
+    /// As [`PolynomialPlan::error`], with a bound on the result's numbers. Both are infinite where the bound on the input's numbers exceeds every number of
+    /// the domain: outside, a polynomial is not bounded.
+    #[must_use]
+    pub fn estimate(&self, input: Estimate) -> Estimate {
+        let magnitude = self.domain_magnitude();
+        if input.magnitude > magnitude {
+            return Estimate { magnitude: f64::INFINITY, error: f64::INFINITY };
+        }
+        let mut values = vec![(Estimate { magnitude: magnitude.max(1.0), ..input }, self.params.rank())];
         for node in &self.nodes {
             let error = self.node_error(node, &values);
             let rank = self.rank_at(node.working_level());
-            values.push(Estimate { magnitude: node.magnitude.max(f64::MIN_POSITIVE), error, rank });
+            values.push((Estimate { magnitude: node.magnitude.max(f64::MIN_POSITIVE), error }, rank));
         }
-        values[values.len() - 1].error
+        values[values.len() - 1].0
+    }
+
+    /// The largest magnitude of a number of the domain.
+    fn domain_magnitude(&self) -> f64 {
+        let (a, b) = self.polynomial.domain();
+        a.abs().max(b.abs())
     }
 
     /// From the variance of a coefficient to the root mean square of a slot: a slot is the sum of `n` coefficients times roots of unity.
@@ -63,21 +70,21 @@ impl PolynomialPlan {
         (variance * self.params.degree() as f64).sqrt() / scale
     }
 
-    fn node_error(&self, node: &Node, values: &[Estimate]) -> f64 {
+    fn node_error(&self, node: &Node, values: &[(Estimate, usize)]) -> f64 {
         let sum_scale = self.sum_scale(node);
         let operand = |value: usize| {
-            let Estimate { magnitude, error, rank } = values[value];
-            (magnitude, error + self.slot_error(self.reduction_variance(rank, node.working_level()), self.scale_of(value)))
+            let (estimate, rank) = values[value];
+            estimate.with_error(self.slot_error(self.reduction_variance(rank, node.working_level()), self.scale_of(value)))
         };
-        let products = node.products.iter().map(|&Product { left, right, twice }| {
-            let ((a, error_a), (b, error_b)) = (operand(left), operand(right));
-            (a * error_b + b * error_a + error_a * error_b) * if twice { 2.0 } else { 1.0 }
-        });
+        let products = node
+            .products
+            .iter()
+            .map(|&Product { left, right, twice }| operand(left).multiply(operand(right)).error * if twice { 2.0 } else { 1.0 });
         let linear = node.linear.iter().map(|&(value, c)| {
             // A factor is rounded to an integer at the scale that is left for it.
             let rounding = if node.rescales() { rounding_of(c) * self.scale_of(value) / sum_scale } else { 0.0 };
-            let (x, error) = operand(value);
-            (c.norm() + rounding) * error + rounding * x
+            let Estimate { magnitude, error } = operand(value);
+            (c.norm() + rounding) * error + rounding * magnitude
         });
         let constant = if node.constant == ZERO { 0.0 } else { rounding_of(node.constant) / node.scale };
         products.sum::<f64>() + linear.sum::<f64>() + constant + self.slot_error(self.added_variance(node), node.scale)

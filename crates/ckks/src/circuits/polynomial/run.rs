@@ -14,7 +14,7 @@ use crate::encoding::encode_coefficients;
 use crate::encoding::values::{Values, coefficients_of};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{Evaluator, check_slots, same_scale};
-use crate::keys::{Found, Operation};
+use crate::keys::{Cost, Found, Operation};
 use crate::parameters::Params;
 
 /// How errors call it.
@@ -63,6 +63,9 @@ impl Evaluator {
                 reductions.insert((from, to, level), keys);
             }
         }
+        for node in &plan.nodes {
+            self.spend(&x, || node_cost(&x.params.at_rank(plan.rank_at(node.working_level()))?, node))?;
+        }
         // A dry run has no bundles to multiply.
         let imaginary_unit = (plan.is_complex() && !x.bundles.is_empty()).then(|| imaginary_unit(plan.params(), plan.input_level()));
         let run = Run { params: plan.params(), plan, products, reductions, imaginary_unit };
@@ -76,9 +79,10 @@ impl Evaluator {
             }
             bundles.push(value);
         }
-        let result = x.with(bundles, plan.output_level(), plan.output_scale());
-        let complex = x.complex || plan.is_complex();
-        Ok(Ciphertext { params: x.params.at_rank(plan.output_rank())?, complex, ..result })
+        let to = x.params.at_rank(plan.output_rank())?;
+        let mut result = x.with_shape((&to, x.shape.clone()), bundles, plan.output_level(), plan.output_scale());
+        result.complex |= plan.is_complex();
+        Ok(result.estimated(|own| plan.estimate(own)))
     }
 }
 
@@ -108,6 +112,20 @@ fn imaginary_unit(params: &Params, level: Level) -> Poly<Eval> {
 /// Real and imaginary part rounded to integers.
 fn integers(c: Complex64) -> (i128, i128) {
     (c.re.round_ties_even() as i128, c.im.round_ties_even() as i128)
+}
+
+/// What a node costs beside its switches, for one bundle: products before relinearisation, a pass for each multiple, the rescale where no switch does it.
+fn node_cost(params: &Params, node: &Node) -> Result<Cost, CkksError> {
+    let level = node.working_level();
+    let polys = params.rank() + 1;
+    let doubled = node.products.iter().filter(|product| product.twice).count();
+    let passes = params.rows_cost((node.terms() + doubled) * polys * params.chain().basis(level).len())?;
+    let mut cost = params.tensor_cost(level)?.times(node.products() as f64);
+    cost += passes;
+    if node.rescales() && node.products.is_empty() {
+        cost += params.rescale_cost(level, polys)?;
+    }
+    Ok(cost)
 }
 
 fn zero(params: &Params, rank: usize, level: Level) -> Result<Bundle<Eval>, CkksError> {
