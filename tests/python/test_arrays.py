@@ -61,9 +61,12 @@ def test_encrypt_complex_goes_to_slots_and_comes_back_complex(small, rng, dtype)
     assert small.error(ct, data) < TOLERANCE
 
 
-def test_encrypt_complex_in_coefficients_is_refused(small):
-    with pytest.raises(cl.ShapeError, match='complex data needs the encoding "slots"'):
-        small.key.encrypt(np.ones(3) * 1j, encoding="coefficients")
+def test_encrypt_complex_in_coefficients_takes_pairs(small, rng):
+    data = rng.normal(size=(3, 50)) + 1j * rng.normal(size=(3, 50))
+    ct = small.key.encrypt(data, encoding="coefficients")
+    assert (ct.encoding, ct.is_complex) == ("coefficients", True)
+    assert small.key.decrypt(ct).dtype == np.complex128
+    assert small.error(ct, data) < TOLERANCE
 
 
 @pytest.mark.parametrize(

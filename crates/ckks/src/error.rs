@@ -60,6 +60,14 @@ pub enum CkksError {
         /// Degree and rank.
         shape: ModuleShape,
     },
+    /// A switch at a degree too low for switching keys.
+    #[error("there are no switching keys at degree and rank {shape}: convert to degree {least} or higher first")]
+    DegreeWithoutKeys {
+        /// Degree and rank.
+        shape: ModuleShape,
+        /// The least degree with keys.
+        least: usize,
+    },
     /// A name that no key has.
     #[error("there is no key called \"{name}\"")]
     UnknownKey {
@@ -302,6 +310,72 @@ pub enum CkksError {
         /// The key id expected.
         expected: String,
     },
+    /// Operands under different secrets of one owner.
+    #[error(
+        "{operation}: the operands are under the secrets \"{left}\" and \"{right}\": bring both to one with share_mask, split_mask or change_secret"
+    )]
+    DifferentSecrets {
+        /// The operation.
+        operation: &'static str,
+        /// The left operand's secret.
+        left: String,
+        /// The right operand's secret.
+        right: String,
+    },
+    /// An operation that has no keys under a secret.
+    #[error("{operation} has no keys under the secret \"{secret}\": {remedy}")]
+    SecretWithoutKeys {
+        /// The operation.
+        operation: &'static str,
+        /// The ciphertext's secret.
+        secret: String,
+        /// What to do first.
+        remedy: &'static str,
+    },
+    /// An operation across the bodies that share a mask.
+    #[error("{operation}: {bodies} bodies share a mask, and {reason}: {remedy}")]
+    SharedMask {
+        /// The operation.
+        operation: &'static str,
+        /// Bodies under one mask.
+        bodies: usize,
+        /// Why not.
+        reason: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Numbers that are in other places than those of the other operand.
+    #[error("{operation}: the operands are laid out differently ({left}; {right}): {remedy}")]
+    DifferentLayouts {
+        /// The operation.
+        operation: &'static str,
+        /// The left operand's layout.
+        left: String,
+        /// The right operand's layout.
+        right: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Padding that would come into the result.
+    #[error(
+        "{operation}: rows of {columns} entries in {places} places have padding that is not zero and would come into the result: clear it with clear_padding first"
+    )]
+    DirtyPadding {
+        /// The operation.
+        operation: &'static str,
+        /// Entries of a row.
+        columns: usize,
+        /// Places of a row.
+        places: usize,
+    },
+    /// Numbers that a polynomial has no room for.
+    #[error("{what} do not fit polynomials of degree {degree}: use a higher degree, or real numbers in coefficients")]
+    NoRoom {
+        /// Which numbers.
+        what: &'static str,
+        /// The degree.
+        degree: usize,
+    },
     /// A symbol of a dry run where data is needed.
     #[error(
         "{operation} has a symbol for an operand: a dry run has levels and scales, no data; use symbols alone there, and ciphertexts elsewhere"
@@ -339,8 +413,15 @@ impl CkksError {
             | Self::Empty { .. }
             | Self::OutOfRange { .. }
             | Self::Symbol { .. } => ErrorKind::Value,
-            Self::Shape { .. } | Self::Encoding { .. } | Self::Conversion { .. } => ErrorKind::Shape,
+            Self::Shape { .. }
+            | Self::Encoding { .. }
+            | Self::Conversion { .. }
+            | Self::SharedMask { .. }
+            | Self::DifferentLayouts { .. }
+            | Self::DirtyPadding { .. }
+            | Self::NoRoom { .. } => ErrorKind::Shape,
             Self::NoTemporaryRank { .. } | Self::RankStep { .. } | Self::NoEphemeralSecret | Self::NoDirectKey { .. } => ErrorKind::Params,
+            Self::DegreeWithoutKeys { .. } => ErrorKind::Shape,
             Self::UnknownKey { .. } => ErrorKind::File,
             Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,
             Self::LevelTooLow { .. } | Self::PolynomialDepth { .. } | Self::LevelUp { .. } | Self::LevelTooHigh { .. } => ErrorKind::Level,
@@ -352,7 +433,7 @@ impl CkksError {
             | Self::NoKey { .. }
             | Self::NoRelativeKeys { .. } => ErrorKind::MissingKey,
             Self::WrongParams { .. } => ErrorKind::WrongParams,
-            Self::WrongSecret { .. } => ErrorKind::WrongSecret,
+            Self::WrongSecret { .. } | Self::DifferentSecrets { .. } | Self::SecretWithoutKeys { .. } => ErrorKind::WrongSecret,
             Self::File(error) => file_kind(error),
             Self::Sampling(_) => ErrorKind::Random,
             Self::Cancelled => ErrorKind::Cancelled,

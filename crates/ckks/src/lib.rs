@@ -19,7 +19,7 @@ pub mod shape;
 pub mod store;
 pub mod tune;
 
-pub use arrays::{Ciphertext, Encoding};
+pub use arrays::{BodyAxis, Ciphertext, Encoding, Layout, Order, Padding, SecretName};
 pub use circuits::polynomial::{Polynomial, PolynomialBasis, PolynomialPlan};
 pub use circuits::rank_schedule::{LevelWork, RankSchedule, RankSteps};
 pub use encoding::plaintext::Plaintext;

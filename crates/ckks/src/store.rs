@@ -8,7 +8,8 @@ use std::io::{Seek, Write};
 use clathrate_lattice::{Basis, Bundle, Eval, Level, MaskSeed, Poly, PolyRef, SwitchKey};
 use serde::{Deserialize, Serialize};
 
-use crate::arrays::{Ciphertext, Encoding, Layout};
+use crate::arrays::ciphertext::check_bodies;
+use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Stored, check_residues};
 use crate::key_id::KeyId;
@@ -223,13 +224,13 @@ impl PublicKey {
         expect(reader, FileKind::PublicKey, params)?;
         let metadata: PublicKeyMetadata = reader.metadata()?;
         let basis = params.chain().basis(params.max_level());
-        let zeroes = read_bundles(reader, params, &basis, params.rank(), true)?;
+        let zeroes = read_bundles(reader, params, &basis, (params.rank(), 1), true)?;
         let key = clathrate_lattice::PublicKey::from_zeroes(zeroes)?;
         Ok(Self { params: params.clone(), id: KeyId(unhex(&metadata.key_id)?), key })
     }
 }
 
-/// Writes bundles as `seeds` or `masks`, then `bodies`.
+/// Writes bundles as `seeds` or `masks`, one for each bundle, then `bodies`, all of one bundle after another.
 fn write_bundles<W: Write + Seek>(writer: &mut FileWriter<W>, bundles: &[Bundle<Eval>]) -> Result<(), FileError> {
     let Some(first) = bundles.first() else { return writer.add_section("bodies", &[]) };
     let words = first.basis().len() * first.ring().degree();
@@ -245,21 +246,24 @@ fn seeds_of(bundles: &[Bundle<Eval>]) -> Option<Vec<MaskSeed>> {
     bundles.iter().map(Bundle::seed).collect()
 }
 
+/// Reads `count` bundles of `bodies` bodies each.
 fn read_bundles(
     reader: &FileReader<'_>,
     params: &Params,
     basis: &Basis,
-    count: usize,
+    (count, bodies): (usize, usize),
     seeded: bool,
 ) -> Result<Vec<Bundle<Eval>>, CkksError> {
-    let bodies = read_polys(reader, "bodies", params, basis, count)?;
+    let total = count.checked_mul(bodies).ok_or_else(|| inconsistent("the number of bodies overflows"))?;
+    let mut polys = read_polys(reader, "bodies", params, basis, total)?.into_iter();
+    let mut next = || polys.by_ref().take(bodies).collect::<Vec<_>>();
     let rank = params.rank();
     if seeded {
-        let seeds = read_seeds(reader, count)?;
-        return seeds.into_iter().zip(bodies).map(|(seed, body)| Ok(Bundle::from_seed(seed, rank, vec![body])?)).collect();
+        return read_seeds(reader, count)?.into_iter().map(|seed| Ok(Bundle::from_seed(seed, rank, next())?)).collect();
     }
-    let mut masks = read_polys(reader, "masks", params, basis, count * rank)?.into_iter();
-    bodies.into_iter().map(|body| Ok(Bundle::new(masks.by_ref().take(rank), [body])?)).collect()
+    let masks = count.checked_mul(rank).ok_or_else(|| inconsistent("the number of masks overflows"))?;
+    let mut masks = read_polys(reader, "masks", params, basis, masks)?.into_iter();
+    (0..count).map(|_| Ok(Bundle::new(masks.by_ref().take(rank), next())?)).collect()
 }
 
 /// Metadata of ciphertexts.
@@ -267,9 +271,10 @@ fn read_bundles(
 #[serde(deny_unknown_fields)]
 pub struct CiphertextMetadata {
     key_id: String,
+    /// As [`SecretName`] is written.
+    secret: String,
     shape: Vec<usize>,
-    encoding: Encoding,
-    complex: bool,
+    layout: Layout,
     level: usize,
     scale: f64,
     seeded: bool,
@@ -288,9 +293,9 @@ impl Stored for Ciphertext {
     fn file_metadata(&self) -> CiphertextMetadata {
         CiphertextMetadata {
             key_id: hex(&self.key_id.0),
+            secret: self.secret.to_string(),
             shape: self.shape.clone(),
-            encoding: self.encoding,
-            complex: self.complex,
+            layout: self.layout,
             level: self.level.0,
             scale: self.scale,
             seeded: seeds_of(&self.bundles).is_some(),
@@ -317,22 +322,34 @@ impl Ciphertext {
         let level = Level(metadata.level);
         params.check_level(level)?;
         params.check_scale(metadata.scale, level)?;
-        if metadata.complex && metadata.encoding == Encoding::Coefficients {
-            return Err(inconsistent("complex numbers are encoded in slots, the file says coefficients"));
-        }
-        let layout = Layout::new(&metadata.shape, metadata.encoding, params.degree())?;
-        let bundles = read_bundles(reader, params, &params.chain().basis(level), layout.bundles(), metadata.seeded)?;
+        let layout = metadata.layout;
+        layout.check(&metadata.shape, params.degree())?;
+        let secret = SecretName::parse(&metadata.secret).filter(|name| name.to_string() == metadata.secret);
+        let secret = secret.ok_or_else(|| inconsistent("there is no secret of that name"))?;
+        check_secret(params, secret, &layout, level)?;
+        let bundles = read_bundles(reader, params, &params.chain().basis(level), (layout.bundles(), layout.bodies), metadata.seeded)?;
         Ok(Self {
             params: params.clone(),
             key_id: KeyId(unhex(&metadata.key_id)?),
+            secret,
             shape: metadata.shape,
-            encoding: metadata.encoding,
-            complex: metadata.complex,
+            layout,
             level,
             scale: metadata.scale,
             bundles,
             symbol: None,
         })
+    }
+}
+
+/// Refuses ciphertexts under a secret that arrays of this layout and level are not under.
+fn check_secret(params: &Params, secret: SecretName, layout: &Layout, level: Level) -> Result<(), CkksError> {
+    params.check_secret(secret)?;
+    check_bodies(layout, secret)?;
+    match secret {
+        SecretName::Temporary => Err(inconsistent("no array is under the secret of the temporary rank")),
+        SecretName::Ephemeral if level.0 > 0 => Err(inconsistent("arrays under the ephemeral secret are at level 0")),
+        _ => Ok(()),
     }
 }
 

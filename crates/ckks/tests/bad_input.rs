@@ -6,12 +6,20 @@ use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::Segment;
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Order, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::{LatticeError, Level};
 use common::*;
 use rustfft::num_complex::Complex64;
 
-const COEFFICIENTS: EncryptOptions = EncryptOptions { encoding: Some(Encoding::Coefficients), level: None, scale: None };
+const COEFFICIENTS: EncryptOptions = EncryptOptions {
+    encoding: Some(Encoding::Coefficients),
+    level: None,
+    scale: None,
+    bodies: None,
+    axis: None,
+    capacity: None,
+    order: Order::Natural,
+};
 
 fn real(values: &[f64]) -> Values {
     Values::Real(values.to_vec())
@@ -339,8 +347,10 @@ fn encodings_that_do_not_fit_the_operation_are_refused() {
     }
     assert_refused!(ev.add(&coefficients, &encrypt(&sk, &ramp(4))), CkksError::Encoding { .. }, "addition");
     let complex = Values::Complex(vec![Complex64::i(); 4]);
-    assert_refused!(try_encrypt(&sk, &complex, &[4], COEFFICIENTS), CkksError::Encoding { .. }, "complex data", "slots");
-    assert_refused!(ev.add_plain(&coefficients, &complex), CkksError::Encoding { .. }, "complex data");
+    assert_refused!(ev.add_plain(&coefficients, &complex), CkksError::Encoding { .. }, "complex data needs slots", "a complex array");
+    // Pairs of coefficients are in other places than single ones.
+    let pairs = try_encrypt(&sk, &complex, &[4], COEFFICIENTS).expect("encrypt");
+    assert_refused!(ev.add(&coefficients, &pairs), CkksError::DifferentLayouts { .. }, "64 real numbers", "32 complex numbers");
     // Rows of several bundles do not rotate.
     assert_refused!(ev.rotate(&encrypt(&sk, &ramp(33)), 1), CkksError::Shape { .. }, "[33]", "at most 32 entries");
 }

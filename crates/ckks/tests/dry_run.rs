@@ -116,7 +116,7 @@ fn peak_memory_is_what_is_alive_at_once() {
     assert_eq!(recorder.recorded().peak_array_bytes(), before, "less is alive than at the peak");
     // What the dry run says is what data takes.
     let owner = secret(&params, 1);
-    let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(Level(0)), scale: None };
+    let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(Level(0)), ..EncryptOptions::default() };
     let data = encrypt_as(&owner, &Values::Real(vec![0.0; 24]), &[3, 8], options, 1);
     assert_eq!((data.bytes(), z.predicted_bytes()), (bytes(0, 3), bytes(0, 3)));
     // A matrix of many rows makes a result larger than its input.

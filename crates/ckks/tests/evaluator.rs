@@ -26,7 +26,7 @@ fn fresh_values_survive_in_both_encodings_at_every_level_and_rank() {
             for encoding in [Encoding::Slots, Encoding::Coefficients] {
                 for count in [1usize, 3, 64, params.degree() / 2, params.degree() + 5] {
                     let data = ramp(count);
-                    let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), scale: None };
+                    let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), ..EncryptOptions::default() };
                     let ct = sk.encrypt(&Values::Real(data.clone()), &[count], options, &mut quiet()).expect("encrypt");
                     assert_eq!(ct.scale(), params.scale(Level(level)));
                     assert_close(&decrypt(&sk, &ct), &data, 1e-7);

@@ -65,10 +65,7 @@ fn forged(bytes: &[u8], metadata: impl FnOnce(&mut Value), section: impl Fn(&str
 }
 
 fn assert_same(a: &Ciphertext, b: &Ciphertext) {
-    assert_eq!(
-        (a.shape(), a.encoding(), a.level(), a.is_complex(), a.key_id()),
-        (b.shape(), b.encoding(), b.level(), b.is_complex(), b.key_id())
-    );
+    assert_eq!((a.shape(), a.layout(), a.level(), a.secret(), a.key_id()), (b.shape(), b.layout(), b.level(), b.secret(), b.key_id()));
     assert_eq!(a.scale().to_bits(), b.scale().to_bits());
     assert!(a.bundles() == b.bundles());
     assert!(a.bundles().iter().zip(b.bundles()).all(|(a, b)| a.seed() == b.seed()));
@@ -107,7 +104,7 @@ fn ciphertexts_come_back_equal_for_every_shape_encoding_level_and_rank() {
                 for (shape, count) in
                     [(vec![], 1), (vec![1], 1), (vec![7], 7), (vec![3, 5], 15), (vec![2, params.degree() + 1], 2 * params.degree() + 2)]
                 {
-                    let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), scale: None };
+                    let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), ..EncryptOptions::default() };
                     let fresh = encrypt_as(&sk, &Values::Real(ramp(count)), &shape, options, 3);
                     let bytes = fresh.to_file_bytes().expect("file");
                     assert_same(&fresh, &read_ciphertext(&bytes, &params).expect("fresh"));
@@ -299,8 +296,12 @@ fn metadata_that_lies_about_a_ciphertext_is_refused() {
             ("scale", json!(null)),
             ("scale", json!("NaN")),
             ("seeded", json!(kind == "computed")),
-            ("encoding", json!("both")),
-            ("complex", json!(1)),
+            ("secret", json!("nobody")),
+            ("secret", json!("bodies:2")),
+            ("secret", json!("bodies:+1")),
+            ("secret", json!("temporary")),
+            ("secret", json!("ephemeral")),
+            ("layout", json!(null)),
             ("key_id", json!("")),
             ("key_id", json!("00")),
             ("key_id", json!("zz".repeat(16))),
@@ -313,15 +314,53 @@ fn metadata_that_lies_about_a_ciphertext_is_refused() {
             let what = format!("{field} = {value}");
             assert_lie_refused(kind, &params, &forged(&bytes, set(field, value), |_, _| ()), &what);
         }
-        for field in ["level", "shape", "scale", "key_id", "encoding", "complex", "seeded"] {
+        let lies = [
+            ("rows", json!(2)),
+            ("columns", json!(7)),
+            ("degree", json!(32)),
+            ("degree", json!(128)),
+            ("encoding", json!("both")),
+            ("complex", json!(1)),
+            ("capacity", json!(0)),
+            ("capacity", json!(2)),
+            ("capacity", json!(6)),
+            ("capacity", json!(64)),
+            ("capacity", json!(1u64 << 63)),
+            ("chunks", json!(0)),
+            ("chunks", json!(2)),
+            ("chunks", json!(u64::MAX)),
+            ("components", json!(0)),
+            ("components", json!(2)),
+            ("components", json!(1u64 << 63)),
+            ("bodies", json!(0)),
+            ("bodies", json!(2)),
+            ("bodies", json!(u64::MAX)),
+            ("axis", json!("rows")),
+            ("axis", json!("columns")),
+            ("order", json!("random")),
+            ("padding", json!("dirty")),
+            ("padding", json!("clean")),
+            ("surprise", json!(1)),
+        ];
+        for (field, value) in lies {
+            let what = format!("layout.{field} = {value}");
+            let lie = forged(&bytes, |metadata| metadata["layout"][field] = value, |_, _| ());
+            assert_lie_refused(kind, &params, &lie, &what);
+        }
+        for field in ["rows", "columns", "encoding", "degree", "capacity", "chunks"] {
+            let without = |metadata: &mut Value| drop(metadata["layout"].as_object_mut().expect("object").remove(field));
+            assert_lie_refused(kind, &params, &forged(&bytes, without, |_, _| ()), &format!("no layout.{field}"));
+        }
+        for field in ["level", "shape", "scale", "key_id", "secret", "layout", "seeded"] {
             let without = forged(&bytes, |metadata| drop(metadata.as_object_mut().expect("object").remove(field)), |_, _| ());
             assert_lie_refused(kind, &params, &without, &format!("no {field}"));
         }
     }
-    // Complex coefficients do not exist.
+    // Pairs of coefficients are half as many numbers.
     let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
     let bytes = encrypt_as(&sk, &Values::Real(ramp(8)), &[8], options, 1).to_file_bytes().expect("file");
-    assert_lie_refused("ciphertext", &params, &forged(&bytes, set("complex", json!(true)), |_, _| ()), "complex coefficients");
+    let complex = |metadata: &mut Value| metadata["layout"]["complex"] = json!(true);
+    assert_lie_refused("ciphertext", &params, &forged(&bytes, complex, |_, _| ()), "pairs of all coefficients");
 }
 
 #[test]

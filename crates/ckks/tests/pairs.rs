@@ -44,7 +44,7 @@ fn operands(groups: &[(usize, usize, &SecretKey)]) -> Vec<Operand> {
                         } else {
                             Values::Real(real)
                         };
-                        let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), scale: None };
+                        let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), ..EncryptOptions::default() };
                         all.push(Operand {
                             name: format!(
                                 "params {params} secret {secret} {} {shape:?} level {level} complex {is_complex}",
@@ -187,7 +187,7 @@ fn every_pair_of_scales_and_levels_gives_the_answer_or_an_error() {
         for factor in [(-12f64).exp2(), 0.7, 1.0, 1.5, 3.0, 15f64.exp2(), 40f64.exp2()] {
             let values: Vec<f64> = (0..32).map(|i| (f64::from(i) * factor + level as f64).sin()).collect();
             let scale = Some(params.scale(Level(level)) * factor);
-            let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(Level(level)), scale };
+            let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(Level(level)), scale, ..EncryptOptions::default() };
             // Level 0 has no room for the largest scales.
             if let Ok(ct) = sk.encrypt(&Values::Real(values.clone()), &[32], options, &mut quiet()) {
                 let product = ev

@@ -36,7 +36,7 @@ fn keys_of_all_shapes_come_back_and_compute_the_same_bits() {
     assert_eq!(again.to_file_bytes().expect("file"), bytes);
     assert_eq!((again.bytes(), again.id()), (keys.bytes(), keys.id()));
     let (one, two) = (Evaluator::with_keys(Arc::new(keys)), Evaluator::with_keys(Arc::new(again)));
-    let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(clathrate_lattice::Level(2)), scale: None };
+    let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(clathrate_lattice::Level(2)), ..EncryptOptions::default() };
     let x = encrypt_as(&owner, &Values::Real(ramp(128)), &[128], options, 5);
     let each = |ev: &Evaluator| -> Vec<Ciphertext> {
         let low = ev.to_rank(&x, 2).expect("rank 2");
@@ -123,7 +123,7 @@ fn reductions_stated_side_by_side_make_one_way_down() {
     let step = |to| KeyNeeds::new().reduce_to(to, Reach::Top).single_steps();
     let needs = step(3).relative(at(3), &step(2)).relative(at(2), &step(1));
     let ev = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&needs, &mut quiet()).expect("keys")));
-    let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(clathrate_lattice::Level(0)), scale: None };
+    let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(clathrate_lattice::Level(0)), ..EncryptOptions::default() };
     let x = encrypt_as(&owner, &Values::Real(ramp(16)), &[16], options, 5);
     ev.to_rank(&x, 1).expect("4 -> 3 -> 2 -> 1");
 }

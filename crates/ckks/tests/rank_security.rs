@@ -90,7 +90,7 @@ fn ciphertexts_above_what_a_rank_is_secure_at_are_not_reduced() {
     let two = params.at_rank(2).expect("rank 2");
     assert!(two.max_level() < params.max_level());
     let ev = evaluator(&owner, &KeyNeeds::new().reduce_to(2, Reach::Top));
-    let options = |level| EncryptOptions { encoding: Some(Encoding::Slots), level: Some(level), scale: None };
+    let options = |level| EncryptOptions { encoding: Some(Encoding::Slots), level: Some(level), ..EncryptOptions::default() };
     let encrypt = |level| encrypt_as(&owner, &Values::Real(vec![0.5; 8]), &[8], options(level), 3);
     let above = Level(two.max_level().0 + 1);
     let error = ev.to_rank(&encrypt(above), 2).expect_err("insecure there");

@@ -34,7 +34,7 @@ fn numbers(count: usize) -> Vec<f64> {
 }
 
 fn encrypt(key: &SecretKey, values: &[f64], level: Option<Level>) -> Ciphertext {
-    let options = EncryptOptions { encoding: Some(Encoding::Slots), level, scale: None };
+    let options = EncryptOptions { encoding: Some(Encoding::Slots), level, ..EncryptOptions::default() };
     key.encrypt_rng(&Values::Real(values.to_vec()), &[values.len()], options, &mut nothing, &mut SecretRng::from_seed([9; 32]))
         .expect("encrypt")
 }

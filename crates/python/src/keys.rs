@@ -40,7 +40,7 @@ pub fn options(
     let level = level.map(|level| params.level(py, Some(level))).transpose()?;
     let scale = Real::given(scale);
     check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
-    Ok(EncryptOptions { encoding, level, scale })
+    Ok(EncryptOptions { encoding, level, scale, ..EncryptOptions::default() })
 }
 
 /// The key of the owner of the data: it encrypts, decrypts, and makes the other keys.
@@ -94,7 +94,7 @@ impl PySecretKey {
     ///     Numbers of any numeric type and memory layout, at most two axes.
     /// encoding : {"slots", "coefficients"}, optional
     ///     How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
-    ///     rotations. "coefficients" holds n real numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
+    ///     rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
     ///     coefficients for real matrices and slots for everything else.
     /// level : int, optional
     ///     The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
@@ -115,8 +115,6 @@ impl PySecretKey {
     ///     Where numbers are NaN, infinite or too large, there are none, or there are more than two axes.
     /// TypeError
     ///     Where the entries are no numbers.
-    /// ShapeError
-    ///     For complex numbers in coefficients.
     /// LevelError
     ///     Where there is no such level.
     /// ScaleError

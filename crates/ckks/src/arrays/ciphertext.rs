@@ -1,90 +1,16 @@
-//! Ciphertexts: arrays of bundles with a shape, an encoding, a level and a scale.
+//! Ciphertexts: arrays of bundles with a shape, a layout, a secret, a level and a scale.
 //!
-//! The last axis of the shape is packed into bundles; the axes before it count rows. A row longer than one bundle's capacity takes
-//! several. A scalar or a short vector is one bundle, a matrix one or more per row.
+//! The last axis of the shape is packed into bundles; the axes before it count rows. The [`Layout`] says which number is where.
 
 use clathrate_lattice::{Bundle, Eval, Level};
-use serde::{Deserialize, Serialize};
 
 use super::estimate::Estimate;
+use super::layout::{Encoding, Layout, Padding};
 use super::memory::Footprint;
+use super::secret::SecretName;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::Params;
-
-/// How the numbers of a row sit in a polynomial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Encoding {
-    /// In the slots of the canonical embedding: products are element-wise; n/2 complex numbers per bundle.
-    Slots,
-    /// In the coefficients: twice as dense; for sums, scalar products and plaintext matrix products.
-    Coefficients,
-}
-
-impl Encoding {
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Slots => "slots",
-            Self::Coefficients => "coefficients",
-        }
-    }
-}
-
-/// Where the entries of an array go: derived from shape, encoding and degree alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
-    /// Product of all axes but the last.
-    pub rows: usize,
-    /// The last axis.
-    pub columns: usize,
-    /// Numbers per bundle: the degree, or a power of two of slots.
-    pub capacity: usize,
-    /// Bundles per row.
-    pub chunks: usize,
-}
-
-impl Layout {
-    /// The layout of `shape`.
-    ///
-    /// # Errors
-    /// [`CkksError::Empty`] where an axis is 0; [`CkksError::OutOfRange`] for more than two axes or overflowing sizes.
-    pub fn new(shape: &[usize], encoding: Encoding, degree: usize) -> Result<Self, CkksError> {
-        if shape.contains(&0) {
-            return Err(CkksError::Empty { shape: shape.to_vec() });
-        }
-        if shape.len() > 2 || shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis)).is_none_or(|size| size >> 48 != 0) {
-            return Err(CkksError::OutOfRange {
-                what: "the array's shape",
-                value: format!("{shape:?}"),
-                remedy: "use at most two axes and fewer than 2^48 entries".to_owned(),
-            });
-        }
-        let columns = shape.last().copied().unwrap_or(1);
-        let rows = shape.iter().rev().skip(1).product();
-        let capacity = match encoding {
-            Encoding::Coefficients => degree,
-            Encoding::Slots => columns.next_power_of_two().min(degree / 2),
-        };
-        Ok(Self { rows, columns, capacity, chunks: columns.div_ceil(capacity) })
-    }
-
-    /// Number of bundles.
-    #[must_use]
-    pub fn bundles(&self) -> usize {
-        self.rows * self.chunks
-    }
-
-    /// The flat range of entries that bundle `index` holds.
-    #[must_use]
-    pub fn entries(&self, index: usize) -> std::ops::Range<usize> {
-        let (row, chunk) = (index / self.chunks, index % self.chunks);
-        let start = chunk * self.capacity;
-        row * self.columns + start..row * self.columns + (start + self.capacity).min(self.columns)
-    }
-}
 
 /// An encrypted array.
 ///
@@ -93,9 +19,9 @@ impl Layout {
 pub struct Ciphertext {
     pub(crate) params: Params,
     pub(crate) key_id: KeyId,
+    pub(crate) secret: SecretName,
     pub(crate) shape: Vec<usize>,
-    pub(crate) encoding: Encoding,
-    pub(crate) complex: bool,
+    pub(crate) layout: Layout,
     pub(crate) level: Level,
     pub(crate) scale: f64,
     pub(crate) bundles: Vec<Bundle<Eval>>,
@@ -115,7 +41,7 @@ impl Ciphertext {
     /// [`Evaluator::recording`](crate::Evaluator::recording). It cannot be decrypted or stored.
     ///
     /// # Errors
-    /// As an encryption of such an array: [`CkksError::Empty`], [`CkksError::OutOfRange`], [`CkksError::Encoding`], level and scale errors.
+    /// As an encryption of such an array: [`CkksError::Empty`], [`CkksError::OutOfRange`], [`CkksError::NoRoom`], level and scale errors.
     pub fn symbol(
         params: &Params,
         shape: &[usize],
@@ -124,25 +50,29 @@ impl Ciphertext {
         level: Level,
         scale: f64,
     ) -> Result<Self, CkksError> {
-        Layout::new(shape, encoding, params.degree())?;
-        if complex && encoding == Encoding::Coefficients {
-            let (expected, got) = (Encoding::Slots.name().to_owned(), encoding.name().to_owned());
-            return Err(CkksError::Encoding { operation: "complex data", expected, got });
-        }
+        let layout = Layout::new(shape, encoding, params.degree())?;
+        let layout = if complex { layout.with_complex()? } else { layout };
+        Self::symbol_with(params, shape, layout, SecretName::Main, level, scale)
+    }
+
+    /// A symbol of any layout, under any secret.
+    ///
+    /// # Errors
+    /// As [`Layout::check`]; [`CkksError::OutOfRange`] for a secret of another number of bodies; level and scale errors.
+    pub fn symbol_with(
+        params: &Params,
+        shape: &[usize],
+        layout: Layout,
+        secret: SecretName,
+        level: Level,
+        scale: f64,
+    ) -> Result<Self, CkksError> {
+        layout.check(shape, params.degree())?;
+        check_bodies(&layout, secret)?;
         params.check_level(level)?;
         params.check_scale(scale, level)?;
         let key_id = KeyId([0; 16]);
-        Ok(Self {
-            params: params.clone(),
-            key_id,
-            shape: shape.to_vec(),
-            encoding,
-            complex,
-            level,
-            scale,
-            bundles: Vec::new(),
-            symbol: None,
-        })
+        Ok(Self { params: params.clone(), key_id, secret, shape: shape.to_vec(), layout, level, scale, bundles: Vec::new(), symbol: None })
     }
 
     /// Whether it is a symbol: an encrypted array has at least one bundle.
@@ -165,10 +95,16 @@ impl Ciphertext {
         &self.params
     }
 
-    /// Which secret it is under.
+    /// Whose secret it is under.
     #[must_use]
     pub fn key_id(&self) -> KeyId {
         self.key_id
+    }
+
+    /// Which of the owner's secrets it is under.
+    #[must_use]
+    pub fn secret(&self) -> SecretName {
+        self.secret
     }
 
     /// The array's shape.
@@ -180,13 +116,13 @@ impl Ciphertext {
     /// How entries sit in polynomials.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
-        self.encoding
+        self.layout.encoding
     }
 
     /// Whether entries are complex.
     #[must_use]
     pub fn is_complex(&self) -> bool {
-        self.complex
+        self.layout.complex
     }
 
     /// The level.
@@ -201,7 +137,7 @@ impl Ciphertext {
         self.scale
     }
 
-    /// The bundles, row-major.
+    /// The bundles, in the layout's order.
     #[must_use]
     pub fn bundles(&self) -> &[Bundle<Eval>] {
         &self.bundles
@@ -221,19 +157,28 @@ impl Ciphertext {
         self
     }
 
+    /// Polynomials in each bundle: those of the mask and one for each body.
+    #[must_use]
+    pub fn polys_per_bundle(&self) -> usize {
+        self.params.rank() + self.layout.bodies
+    }
+
     /// Bytes that the array takes, or, of a symbol, would take.
     #[must_use]
     pub fn predicted_bytes(&self) -> usize {
-        let bundles = Layout::new(&self.shape, self.encoding, self.params.degree()).map_or(0, |layout| layout.bundles());
-        bundles * (self.params.rank() + 1) * self.params.chain().basis(self.level).len() * self.params.degree() * 8
+        self.layout.bundles() * self.polys_per_bundle() * self.params.chain().basis(self.level).len() * self.params.degree() * 8
     }
 
-    /// The layout of the shape.
-    ///
-    /// # Errors
-    /// None for a ciphertext that exists; the type is [`Layout::new`]'s.
-    pub fn layout(&self) -> Result<Layout, CkksError> {
-        Layout::new(&self.shape, self.encoding, self.params.degree())
+    /// Which number sits where.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// What the slots or coefficients without an entry hold.
+    #[must_use]
+    pub fn padding(&self) -> Padding {
+        self.layout.padding
     }
 
     /// Bytes in memory.
@@ -244,20 +189,53 @@ impl Ciphertext {
 
     /// The same array with other bundles, level and scale.
     pub(crate) fn with(&self, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Self {
-        self.with_shape((&self.params, self.shape.clone()), bundles, level, scale)
+        self.with_all((&self.params, self.shape.clone()), self.layout, bundles, (level, scale))
     }
 
     /// The same array at the shape of `params`.
     pub(crate) fn moved(&self, params: &Params, bundles: Vec<Bundle<Eval>>) -> Self {
-        self.with_shape((params, self.shape.clone()), bundles, self.level, self.scale)
+        self.moved_as(params, self.layout, bundles)
     }
 
-    /// Another array of the same secret and encoding, of other parameters or another shape.
-    pub(crate) fn with_shape(&self, (params, shape): (&Params, Vec<usize>), bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Self {
-        let mut other = Self { params: params.clone(), shape, bundles, level, scale, symbol: None, ..*self };
+    /// The same array at the shape of `params`, in another layout.
+    pub(crate) fn moved_as(&self, params: &Params, layout: Layout, bundles: Vec<Bundle<Eval>>) -> Self {
+        self.with_all((params, self.shape.clone()), layout, bundles, (self.level, self.scale))
+    }
+
+    /// The same array with other bundles in another layout.
+    pub(crate) fn with_layout(&self, layout: Layout, bundles: Vec<Bundle<Eval>>) -> Self {
+        self.moved_as(&self.params, layout, bundles)
+    }
+
+    /// Another array under the same secret: of other parameters, another shape and layout. A symbol keeps its bounds and gets the memory of the new layout.
+    pub(crate) fn with_all(
+        &self,
+        (params, shape): (&Params, Vec<usize>),
+        layout: Layout,
+        bundles: Vec<Bundle<Eval>>,
+        (level, scale): (Level, f64),
+    ) -> Self {
+        let mut other = Self { params: params.clone(), shape, layout, bundles, level, scale, symbol: None, ..*self };
         let bytes = other.predicted_bytes();
         other.symbol = self.symbol.as_ref().map(|symbol| Symbol { estimate: symbol.estimate, footprint: symbol.footprint.another(bytes) });
         other
+    }
+
+    /// The same numbers laid out in another way. A symbol's memory is that of the new layout.
+    pub(crate) fn laid_out(self, layout: Layout) -> Self {
+        let before = self.predicted_bytes();
+        let mut other = Self { layout, ..self };
+        let bytes = other.predicted_bytes();
+        if let Some(symbol) = other.symbol.as_mut().filter(|_| bytes != before) {
+            symbol.footprint = symbol.footprint.another(bytes);
+        }
+        other
+    }
+
+    /// The same array with its padding in this state, where it has any.
+    pub(crate) fn padded(self, padding: Padding) -> Self {
+        let layout = self.layout.with_padding(padding);
+        self.laid_out(layout)
     }
 
     /// A ciphertext with every bundle mapped by `f`.
@@ -270,4 +248,41 @@ impl Ciphertext {
         let bundles = self.bundles.iter().map(f).collect::<Result<_, _>>()?;
         Ok(self.with(bundles, level, scale))
     }
+
+    /// Refuses arrays under a secret without keys for `operation`.
+    ///
+    /// # Errors
+    /// [`CkksError::SecretWithoutKeys`], with the remedy.
+    pub(crate) fn check_main(&self, operation: &'static str) -> Result<(), CkksError> {
+        let remedy = match self.secret {
+            SecretName::Main => return Ok(()),
+            SecretName::Bodies(_) => "take the bodies apart with split_mask first",
+            _ => "change to the main secret with change_secret first",
+        };
+        Err(CkksError::SecretWithoutKeys { operation, secret: self.secret.to_string(), remedy })
+    }
+
+    /// Refuses arrays whose padding would come into the result.
+    ///
+    /// # Errors
+    /// [`CkksError::DirtyPadding`].
+    pub(crate) fn check_padding(&self, operation: &'static str) -> Result<(), CkksError> {
+        if self.layout.padding == Padding::Zero {
+            return Ok(());
+        }
+        let (columns, places) = (self.layout.columns, self.layout.chunks * self.layout.capacity);
+        Err(CkksError::DirtyPadding { operation, columns, places })
+    }
+}
+
+/// Refuses a secret of another number of bodies than the layout has.
+///
+/// # Errors
+/// [`CkksError::OutOfRange`].
+pub(crate) fn check_bodies(layout: &Layout, secret: SecretName) -> Result<(), CkksError> {
+    if layout.bodies == secret.bodies() {
+        return Ok(());
+    }
+    let remedy = format!("the secret \"{secret}\" is of {}", secret.bodies());
+    Err(CkksError::OutOfRange { what: "the number of bodies", value: layout.bodies.to_string(), remedy })
 }

@@ -1,8 +1,14 @@
-//! Encrypted arrays: which number sits in which bundle, body and coefficient or slot.
+//! Encrypted arrays: which number sits in which bundle, body and coefficient or slot, and under which secret.
 
 pub mod ciphertext;
 pub mod estimate;
+pub mod layout;
 pub mod memory;
+pub mod places;
+pub mod secret;
 
-pub use ciphertext::{Ciphertext, Encoding, Layout};
+pub use ciphertext::Ciphertext;
 pub use estimate::Estimate;
+pub use layout::{BodyAxis, Encoding, Layout, Order, Padding};
+pub use places::{Entry, Part, Place};
+pub use secret::SecretName;

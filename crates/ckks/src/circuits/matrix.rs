@@ -7,8 +7,9 @@
 //! ```
 //!
 //! so the product is two integer matrix products modulo each prime, done exactly by floating-point GEMM. Rows wider than a
-//! polynomial take several ciphertexts; the rank only adds mask matrices. A row combination commutes with every linear encoding and
-//! with the transform, so it works on Eval rows as they are.
+//! polynomial take several ciphertexts; the rank only adds mask matrices, and bodies under one mask only body matrices: where a mask serves a whole row, there
+//! is one mask matrix in place of one for each chunk. A row combination commutes with every linear encoding and with the transform, so it works on Eval rows
+//! as they are.
 //! Source: [pcmm-mambo, sec. 1.1 (LZ), sec. 7.1, App. C].
 
 use clathrate_arith::Modulus;
@@ -16,7 +17,7 @@ use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval};
 
-use crate::arrays::{Ciphertext, Estimate};
+use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
 use crate::keys::Progress;
@@ -123,11 +124,12 @@ impl Evaluator {
     /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled.
     ///
     /// Shapes: `weights` rows x inner, result rows x columns, at `x`'s level with scale `x.scale * weights.scale`.
-    /// Cost: `(k + 1) * primes * chunks` exact modular products of `rows x inner` by `inner x degree`; memory beyond operands and
-    /// result is bounded.
+    /// Cost: `(k + m) * primes` exact modular products of `rows x inner` by `inner x degree` for each of the `chunks / m` bundles of a row; memory beyond operands
+    /// and result is bounded.
     ///
     /// # Errors
-    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`], [`CkksError::Cancelled`].
+    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`], [`CkksError::Cancelled`]; [`CkksError::SharedMask`] where rows share a
+    /// mask.
     pub fn multiply_matrix(&self, weights: &Weights, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
         let params = x.params();
         self.params().check_related(params, "the ciphertext")?;
@@ -142,26 +144,38 @@ impl Evaluator {
         }
         let scale = x.scale() * weights.scale;
         params.check_scale(scale, x.level())?;
-        let layout = x.layout()?;
-        let shape = vec![weights.rows(), layout.columns];
-        if x.is_symbol() {
-            return Ok(x.with_shape((params, shape), Vec::new(), x.level(), scale).estimated(|own| weights.estimate(own)));
+        let layout = *x.layout();
+        if layout.axis == BodyAxis::Rows {
+            return Err(CkksError::SharedMask {
+                operation: "a matrix product",
+                bodies: layout.bodies,
+                reason: "rows under one mask are under different secrets and cannot be added",
+                remedy: "take the bodies apart with split_mask, or put chunks of each row under one mask",
+            });
         }
-        let total = layout.chunks * (params.rank() + 1) * params.chain().basis(x.level()).len();
+        let finish = |bundles: Vec<Bundle<Eval>>| {
+            let shape = vec![weights.rows(), layout.columns];
+            x.with_all((params, shape), Layout { rows: weights.rows(), ..layout }, bundles, (x.level(), scale))
+        };
+        if x.is_symbol() {
+            return Ok(finish(Vec::new()).estimated(|own| weights.estimate(own)));
+        }
+        let width = layout.bundles_per_line();
+        let total = width * x.polys_per_bundle() * params.chain().basis(x.level()).len();
         let mut done = 0;
         let mut next = || {
             done += 1;
             progress(done - 1, total)
         };
-        // columns[chunk] are the bundles of that chunk, row by row.
-        let mut columns: Vec<std::vec::IntoIter<Bundle<Eval>>> = Vec::with_capacity(layout.chunks);
-        for chunk in 0..layout.chunks {
-            let inputs: Vec<&Bundle<Eval>> = x.bundles().iter().skip(chunk).step_by(layout.chunks).collect();
+        // columns[j] are the bundles at place j of their rows, row by row.
+        let mut columns: Vec<std::vec::IntoIter<Bundle<Eval>>> = Vec::with_capacity(width);
+        for place in 0..width {
+            let inputs: Vec<&Bundle<Eval>> = x.bundles().iter().skip(place).step_by(width).collect();
             let outputs = Bundle::combine(&weights.matrix, &inputs, &mut next)?.ok_or(CkksError::Cancelled)?;
             columns.push(outputs.into_iter());
         }
         progress(total, total);
         let bundles = (0..weights.rows()).flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()).collect();
-        Ok(x.with_shape((params, shape), bundles, x.level(), scale))
+        Ok(finish(bundles))
     }
 }

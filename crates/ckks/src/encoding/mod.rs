@@ -1,5 +1,6 @@
 //! From numbers to polynomials and back: the canonical embedding, rounding to residues, encoded arrays.
 
+pub(crate) mod chunks;
 pub mod decode;
 pub mod plaintext;
 pub mod values;

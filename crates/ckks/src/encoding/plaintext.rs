@@ -6,21 +6,21 @@ use std::borrow::Cow;
 
 use clathrate_lattice::{Eval, Level, Poly};
 
-use crate::arrays::{Ciphertext, Encoding, Layout};
-use crate::encoding::encode_coefficients;
-use crate::encoding::values::{Values, check_values, coefficients_of};
+use super::chunks::coefficients_of;
+use super::decode::encode_coefficients;
+use super::values::{Values, check_values};
+use crate::arrays::{Ciphertext, Encoding, Layout, Padding};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
 /// An encoded array: what is left to do when it meets a ciphertext is a sum or a product of polynomials.
 ///
-/// Immutable; holds `layout.bundles()` polynomials at one level and scale.
+/// Immutable; holds `layout.polynomials()` polynomials at one level and scale, whatever masks they will be put under.
 #[derive(Debug, Clone)]
 pub struct Plaintext {
     params: Params,
     shape: Vec<usize>,
-    encoding: Encoding,
-    complex: bool,
+    layout: Layout,
     level: Level,
     scale: f64,
     largest: f64,
@@ -28,12 +28,12 @@ pub struct Plaintext {
 }
 
 impl Plaintext {
-    /// Encodes an array: `round(scale * coefficients)`, bundle by bundle.
+    /// Encodes an array: `round(scale * coefficients)`, polynomial by polynomial, zero in the padding.
     ///
-    /// Shapes: `values` row-major of `shape`, at most two axes; bundles as in [`Layout`].
+    /// Shapes: `values` row-major of `shape`, at most two axes; polynomials as in [`Layout::new`], of complex numbers where `values` are complex.
     ///
     /// # Errors
-    /// [`CkksError::Empty`], [`CkksError::Shape`], [`CkksError::Encoding`], [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`],
+    /// [`CkksError::Empty`], [`CkksError::Shape`], [`CkksError::NoRoom`], [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`],
     /// [`CkksError::ScaleOutOfRange`], level errors.
     pub fn encode(
         params: &Params,
@@ -44,25 +44,40 @@ impl Plaintext {
         scale: f64,
     ) -> Result<Self, CkksError> {
         let layout = Layout::new(shape, encoding, params.degree())?;
-        check_values(values, shape, encoding)?;
+        let layout = if values.is_complex() { layout.with_complex()? } else { layout };
+        Self::encode_as(params, values, shape, layout, level, scale)
+    }
+
+    /// Encodes an array of `x`'s shape as an operand for `x`: with every number where `x` has it.
+    ///
+    /// # Errors
+    /// As [`Plaintext::encode`]; [`CkksError::Encoding`] for complex numbers where `x` has real coefficients.
+    pub fn encode_for(x: &Ciphertext, values: &Values, level: Level, scale: f64) -> Result<Self, CkksError> {
+        // In slots every number is complex; whether the result is said to be follows from the operands.
+        let complex = if x.encoding() == Encoding::Slots { values.is_complex() } else { x.is_complex() };
+        Self::encode_as(&x.params, values, &x.shape, Layout { complex, ..x.layout }, level, scale)
+    }
+
+    /// Encodes an array with a layout of its own.
+    ///
+    /// # Errors
+    /// As [`Plaintext::encode`]; as [`Layout::check`].
+    pub fn encode_as(
+        params: &Params,
+        values: &Values,
+        shape: &[usize],
+        layout: Layout,
+        level: Level,
+        scale: f64,
+    ) -> Result<Self, CkksError> {
+        let layout = layout.with_padding(Padding::Zero);
+        layout.check(shape, params.degree())?;
+        check_values(values, shape, &layout)?;
         params.check_level(level)?;
         params.check_scale(scale, level)?;
-        let messages = (0..layout.bundles())
-            .map(|index| {
-                let coefficients = coefficients_of(params, values, layout.entries(index), encoding, layout.capacity);
-                encode_coefficients(params, &coefficients, scale, level)
-            })
-            .collect::<Result<_, _>>()?;
-        Ok(Self {
-            params: params.clone(),
-            shape: shape.to_vec(),
-            encoding,
-            complex: values.is_complex(),
-            level,
-            scale,
-            largest: values.largest(),
-            messages,
-        })
+        let encode = |polynomial| encode_coefficients(params, &coefficients_of(params, values, &layout, polynomial), scale, level);
+        let messages = (0..layout.polynomials()).map(encode).collect::<Result<_, _>>()?;
+        Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, largest: values.largest(), messages })
     }
 
     /// The parameters.
@@ -80,13 +95,19 @@ impl Plaintext {
     /// How entries sit in polynomials.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
-        self.encoding
+        self.layout.encoding
     }
 
     /// Whether entries are complex.
     #[must_use]
     pub fn is_complex(&self) -> bool {
-        self.complex
+        self.layout.complex
+    }
+
+    /// Which number sits where.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// The level.
@@ -107,25 +128,35 @@ impl Plaintext {
         self.largest
     }
 
-    /// The encoded polynomials, in the order of the array's bundles.
+    /// The encoded polynomials, as [`Layout::polynomial_at`] counts them.
     #[must_use]
     pub fn messages(&self) -> &[Poly<Eval>] {
         &self.messages
     }
 
-    /// The messages as an operand for `x`: those of its shape and encoding, modulo the primes of its level.
+    /// The messages as an operand for `x`: those of its shape and layout, modulo the primes of its level.
     ///
     /// # Errors
-    /// [`CkksError::WrongParams`], [`CkksError::Encoding`], [`CkksError::Shape`]; [`CkksError::OutOfRange`] for a level below `x`'s.
+    /// [`CkksError::WrongParams`], [`CkksError::Encoding`], [`CkksError::Shape`], [`CkksError::DifferentLayouts`]; [`CkksError::OutOfRange`] for a level
+    /// below `x`'s.
     pub(crate) fn operand(&self, x: &Ciphertext, operation: &'static str) -> Result<Cow<'_, [Poly<Eval>]>, CkksError> {
         x.params.check_same(&self.params, "the plaintext")?;
-        if self.encoding != x.encoding {
-            let (expected, got) = (x.encoding.name().to_owned(), self.encoding.name().to_owned());
+        if self.encoding() != x.encoding() {
+            let (expected, got) = (x.encoding().name().to_owned(), self.encoding().name().to_owned());
             return Err(CkksError::Encoding { operation, expected, got });
         }
         if self.shape != x.shape {
             let remedy = "ciphertext and plaintext combine at equal shapes".to_owned();
             return Err(CkksError::Shape { operation, left: x.shape.clone(), right: self.shape.clone(), remedy });
+        }
+        if !self.layout.same_polynomials(&x.layout) {
+            let (left, right) = (x.layout.to_string(), self.layout.to_string());
+            return Err(CkksError::DifferentLayouts {
+                operation,
+                left,
+                right,
+                remedy: "encode the plaintext for this ciphertext with encode_for",
+            });
         }
         if self.level < x.level {
             let remedy = format!("encode it at level {} or higher, or drop the ciphertext", x.level);

@@ -1,18 +1,17 @@
-//! The numbers of an array, and the polynomial coefficients that hold them.
+//! The numbers of an array.
 
 use clathrate_arith::text::counted;
 use rustfft::num_complex::Complex64;
 
-use crate::arrays::Encoding;
+use crate::arrays::{Encoding, Layout};
 use crate::error::CkksError;
-use crate::parameters::Params;
 
 /// The numbers of an array, row-major.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
     /// Real numbers.
     Real(Vec<f64>),
-    /// Complex numbers; slots only.
+    /// Complex numbers.
     Complex(Vec<Complex64>),
 }
 
@@ -47,6 +46,35 @@ impl Values {
         matches!(self, Self::Complex(_))
     }
 
+    /// `count` zeros.
+    #[must_use]
+    pub fn zeros(count: usize, complex: bool) -> Self {
+        if complex { Self::Complex(vec![Complex64::default(); count]) } else { Self::Real(vec![0.0; count]) }
+    }
+
+    /// Number `index` as a complex one.
+    pub(crate) fn get(&self, index: usize) -> Complex64 {
+        match self {
+            Self::Real(values) => values[index].into(),
+            Self::Complex(values) => values[index],
+        }
+    }
+
+    /// Overwrites the real part of number `index`.
+    pub(crate) fn set_real(&mut self, index: usize, value: f64) {
+        match self {
+            Self::Real(values) => values[index] = value,
+            Self::Complex(values) => values[index].re = value,
+        }
+    }
+
+    /// Overwrites the imaginary part of number `index`, which real numbers do not have.
+    pub(crate) fn set_imaginary(&mut self, index: usize, value: f64) {
+        if let Self::Complex(values) = self {
+            values[index].im = value;
+        }
+    }
+
     /// Refuses NaN and infinities, by flat index.
     ///
     /// # Errors
@@ -62,41 +90,21 @@ impl Values {
     }
 }
 
-/// The polynomial coefficients (unscaled) that hold `values[range]`.
-pub(crate) fn coefficients_of(
-    params: &Params,
-    values: &Values,
-    range: std::ops::Range<usize>,
-    encoding: Encoding,
-    capacity: usize,
-) -> Vec<f64> {
-    match (encoding, values) {
-        (Encoding::Coefficients, Values::Real(values)) => values[range].to_vec(),
-        // Complex numbers have no place among coefficients: refused before.
-        (Encoding::Coefficients, Values::Complex(values)) => values[range].iter().map(|v| v.re).collect(),
-        (Encoding::Slots, values) => {
-            let mut slots = vec![Complex64::default(); capacity];
-            match values {
-                Values::Real(values) => slots.iter_mut().zip(&values[range]).for_each(|(slot, &v)| *slot = v.into()),
-                Values::Complex(values) => slots.iter_mut().zip(&values[range]).for_each(|(slot, &v)| *slot = v),
-            }
-            params.encoder().embed(&slots)
-        }
-    }
-}
-
-/// Refuses arrays that cannot be encoded so.
-pub(crate) fn check_values(values: &Values, shape: &[usize], encoding: Encoding) -> Result<(), CkksError> {
+/// Refuses numbers that do not fit the array: another count, complex ones where coefficients are real, or infinite ones.
+///
+/// # Errors
+/// [`CkksError::Shape`], [`CkksError::Encoding`], [`CkksError::NotFinite`].
+pub(crate) fn check_values(values: &Values, shape: &[usize], layout: &Layout) -> Result<(), CkksError> {
     let size: usize = shape.iter().product();
     if size != values.len() {
         let remedy = format!("the shape needs {}", counted(size, "value"));
         return Err(CkksError::Shape { operation: "encode", left: shape.to_vec(), right: vec![values.len()], remedy });
     }
-    if encoding == Encoding::Coefficients && values.is_complex() {
+    if layout.encoding == Encoding::Coefficients && values.is_complex() && !layout.complex {
         return Err(CkksError::Encoding {
             operation: "complex data",
-            expected: Encoding::Slots.name().to_owned(),
-            got: encoding.name().to_owned(),
+            expected: "slots, or coefficients of a complex array".to_owned(),
+            got: "coefficients of a real array".to_owned(),
         });
     }
     values.check_finite()

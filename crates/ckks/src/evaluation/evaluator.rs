@@ -7,12 +7,12 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clathrate_lattice::{Bundle, Eval, LatticeError, Level};
+use clathrate_lattice::{Bundle, Eval, LatticeError, Level, Poly};
 
 use super::recording::Recording;
 use crate::arrays::ciphertext::Symbol;
 use crate::arrays::memory::Footprint;
-use crate::arrays::{Ciphertext, Encoding, Estimate};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::check_room;
 use crate::encoding::plaintext::Plaintext;
 use crate::error::CkksError;
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Watch {
 
 /// From the variance of a coefficient to the root mean square of an entry's error: a slot is the sum of `n` coefficients times roots of unity.
 pub(crate) fn entry_error(x: &Ciphertext, variance: f64) -> f64 {
-    let terms = if x.encoding == Encoding::Slots { x.params.degree() as f64 } else { 1.0 };
+    let terms = if x.encoding() == Encoding::Slots { x.params.degree() as f64 } else { 1.0 };
     (variance * terms).sqrt() / x.scale
 }
 
@@ -73,11 +73,17 @@ enum Keys {
 }
 
 /// `x` with `f` of the bounds of both operands.
-fn joined(x: Ciphertext, y: &Ciphertext, f: impl FnOnce(Estimate, Estimate) -> Estimate) -> Ciphertext {
+pub(crate) fn joined(x: Ciphertext, y: &Ciphertext, f: impl FnOnce(Estimate, Estimate) -> Estimate) -> Ciphertext {
     match y.estimate() {
         Some(other) => x.estimated(|own| f(own, other)),
         None => x,
     }
+}
+
+/// `z`, made of `x` and `y` entry by entry: complex where one of them is, with this padding.
+fn entrywise(mut z: Ciphertext, (x, y): (&Ciphertext, &Ciphertext), padding: Padding) -> Ciphertext {
+    z.layout.complex = x.is_complex() || y.is_complex();
+    z.padded(padding)
 }
 
 /// Whether two scales are one.
@@ -93,10 +99,10 @@ const ELEMENT_WISE: &str = "an element-wise product";
 
 /// Refuses coefficient encoding, whose ring product is no product of the entries.
 pub(crate) fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
-    if x.encoding == Encoding::Slots {
+    if x.encoding() == Encoding::Slots {
         return Ok(());
     }
-    let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding.name().to_owned());
+    let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding().name().to_owned());
     Err(CkksError::Encoding { operation, expected, got })
 }
 
@@ -115,6 +121,25 @@ fn combined(x: Cow<'_, Ciphertext>, y: &Ciphertext, combine: Combine, in_place: 
             Ok(x.with(bundles, x.level, x.scale))
         }
     }
+}
+
+/// The polynomial that each bundle is multiplied by: one for all of its bodies, because they share the mask.
+///
+/// # Errors
+/// [`CkksError::SharedMask`] where bodies of one bundle have different factors.
+fn common_factors<'m>(layout: &Layout, messages: &'m [Poly<Eval>]) -> Result<Vec<&'m Poly<Eval>>, CkksError> {
+    let of_bundle = |bundle: usize| {
+        let mut factors = (0..layout.bodies).filter_map(|body| messages.get(layout.polynomial_at(bundle, body)?));
+        let first = factors.next()?;
+        factors.all(|factor| factor == first).then_some(first)
+    };
+    let factors: Option<Vec<_>> = (0..layout.bundles()).map(of_bundle).collect();
+    factors.ok_or(CkksError::SharedMask {
+        operation: ELEMENT_WISE,
+        bodies: layout.bodies,
+        reason: "the factors differ from body to body",
+        remedy: "multiply all rows or chunks of one mask by the same numbers, or take the bodies apart with split_mask",
+    })
 }
 
 impl Evaluator {
@@ -212,15 +237,15 @@ impl Evaluator {
             && x.is_symbol()
             && x.params.switcher().is_ok()
         {
-            let cost = cost()?.times(x.layout()?.bundles() as f64);
+            let cost = cost()?.times(x.layout.bundles() as f64);
             recording.lock().unwrap_or_else(PoisonError::into_inner).spend(cost);
         }
         Ok(())
     }
 
     /// As [`Evaluator::spend`], of a product of every polynomial with a number or a plaintext, or of a sum.
-    fn spend_pass(&self, x: &Ciphertext) -> Result<(), CkksError> {
-        self.spend(x, || x.params.rows_cost((x.params.rank() + 1) * x.params.chain().basis(x.level).len()))
+    pub(crate) fn spend_pass(&self, x: &Ciphertext) -> Result<(), CkksError> {
+        self.spend(x, || x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))
     }
 
     pub(crate) fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
@@ -256,7 +281,7 @@ impl Evaluator {
             }
             Keys::Recorded(recording) if x.is_symbol() => {
                 params.switcher()?;
-                let bundles = x.layout()?.bundles();
+                let bundles = x.layout.bundles();
                 // A panic elsewhere cannot leave half an entry.
                 let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
                 recording.write(&self.params, params, operation, level, bundles)?;
@@ -273,18 +298,25 @@ impl Evaluator {
             return Err(CkksError::Symbol { operation });
         }
         x.key_id.check_same(y.key_id, "the right operand")?;
+        x.secret.check_same(y.secret, operation)?;
         if x.params != y.params {
             let (left, right) = (x.params.shape(), y.params.shape());
             let reason =
                 format!("the operands have degree and rank {left} and {right}: bring them to one with to_rank, to_rlwe or to_mlwe");
             return Err(CkksError::Conversion { operation, reason });
         }
-        if x.encoding != y.encoding {
-            return Err(CkksError::Encoding { operation, expected: x.encoding.name().to_owned(), got: y.encoding.name().to_owned() });
+        if x.encoding() != y.encoding() {
+            let (expected, got) = (x.encoding().name().to_owned(), y.encoding().name().to_owned());
+            return Err(CkksError::Encoding { operation, expected, got });
         }
         if x.shape != y.shape {
             let remedy = "ciphertexts combine at equal shapes".to_owned();
             return Err(CkksError::Shape { operation, left: x.shape.clone(), right: y.shape.clone(), remedy });
+        }
+        if !x.layout.same_places(&y.layout) {
+            let (left, right) = (x.layout.to_string(), y.layout.to_string());
+            let remedy = "encrypt both in one way, or take the bodies apart and put them under one mask in one way";
+            return Err(CkksError::DifferentLayouts { operation, left, right, remedy });
         }
         Ok(())
     }
@@ -346,7 +378,7 @@ impl Evaluator {
         }
         let division = x.params.chain().rescale_division(above)?;
         let upper = x.params.chain().basis(above);
-        self.spend(x, || x.params.rescale_cost(above, x.params.rank() + 1))?;
+        self.spend(x, || x.params.rescale_cost(above, x.polys_per_bundle()))?;
         let lowered = x.try_map(level, scale, |bundle| {
             let mut bundle = bundle.restrict(&upper)?;
             bundle.mul_integer_assign(factor as i128);
@@ -379,15 +411,17 @@ impl Evaluator {
 
     /// `x + y`.
     ///
+    /// Padding is zero where that of both is.
+    ///
     /// # Errors
-    /// Shape, encoding, secret and scale errors.
+    /// Shape, encoding, layout, secret and scale errors.
     pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_pair(x, y, "addition")?;
-        let (x, y) = self.align(x, y)?;
-        let mut x = combined(x, &y, Bundle::sum, Bundle::add_assign)?;
-        x.complex |= y.complex;
-        self.spend_pass(&x)?;
-        Ok(joined(x, &y, Estimate::plus))
+        let padding = x.padding().max(y.padding());
+        let (left, right) = self.align(x, y)?;
+        let sum = combined(left, &right, Bundle::sum, Bundle::add_assign)?;
+        self.spend_pass(&sum)?;
+        Ok(entrywise(joined(sum, &right, Estimate::plus), (x, y), padding))
     }
 
     /// `x - y`.
@@ -396,11 +430,11 @@ impl Evaluator {
     /// As [`Evaluator::add`].
     pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_pair(x, y, "subtraction")?;
-        let (x, y) = self.align(x, y)?;
-        let mut x = combined(x, &y, Bundle::difference, Bundle::sub_assign)?;
-        x.complex |= y.complex;
-        self.spend_pass(&x)?;
-        Ok(joined(x, &y, Estimate::plus))
+        let padding = x.padding().max(y.padding());
+        let (left, right) = self.align(x, y)?;
+        let difference = combined(left, &right, Bundle::difference, Bundle::sub_assign)?;
+        self.spend_pass(&difference)?;
+        Ok(entrywise(joined(difference, &right, Estimate::plus), (x, y), padding))
     }
 
     /// `-x`.
@@ -423,16 +457,16 @@ impl Evaluator {
         Plaintext::encode(&self.params, values, shape, encoding, level, scale)
     }
 
-    /// `x + values`, an array of `x`'s shape.
+    /// `x + values`, an array of `x`'s shape. Nothing is added to the padding.
     ///
     /// # Errors
     /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
     pub fn add_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        self.add_encoded(x, &Plaintext::encode(&x.params, values, &x.shape, x.encoding, x.level, x.scale)?)
+        self.add_encoded(x, &Plaintext::encode_for(x, values, x.level, x.scale)?)
     }
 
-    /// `x + plaintext`, where the two have one scale.
+    /// `x + plaintext`, where the two have one scale. Nothing is added to the padding.
     ///
     /// # Errors
     /// [`CkksError::ScaleMismatch`]; [`CkksError::OutOfRange`] for a plaintext of a lower level; shape and encoding errors.
@@ -443,8 +477,13 @@ impl Evaluator {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plaintext.scale().log2() });
         }
         let mut sum = x.clone();
-        sum.complex |= plaintext.is_complex();
-        sum.bundles.iter_mut().zip(messages.iter()).try_for_each(|(bundle, message)| bundle.add_message(0, message))?;
+        sum.layout.complex |= plaintext.is_complex();
+        for (index, bundle) in sum.bundles.iter_mut().enumerate() {
+            for body in 0..x.layout.bodies {
+                let message = x.layout.polynomial_at(index, body).and_then(|polynomial| messages.get(polynomial));
+                message.map_or(Ok(()), |message| bundle.add_message(body, message))?;
+            }
+        }
         self.spend_pass(&sum)?;
         let rounding = entry_error(&sum, 1.0 / 12.0);
         Ok(sum.estimated(|own| own.plus(Estimate { magnitude: plaintext.largest(), error: rounding })))
@@ -476,36 +515,40 @@ impl Evaluator {
         Ok(scale)
     }
 
-    /// `x * values`, element by element; not yet rescaled.
+    /// `x * values`, element by element; not yet rescaled. The padding is multiplied by zero.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be multiplied by different numbers;
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the
     /// factor no bits; shape and value errors.
     pub fn multiply_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
         let factor = self.factor_scale_for(x, ELEMENT_WISE)?;
-        self.multiply_encoded(x, &Plaintext::encode(&x.params, values, &x.shape, x.encoding, x.level, factor)?)
+        self.multiply_encoded(x, &Plaintext::encode_for(x, values, x.level, factor)?)
     }
 
-    /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`] leads to canonical scales.
+    /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`] leads to canonical scales. The padding is multiplied by
+    /// zero.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::ScaleOutOfRange`] where the modulus has no room for the product;
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be multiplied by different numbers; [`CkksError::ScaleOutOfRange`] where the modulus has no room for the product;
     /// [`CkksError::OutOfRange`] for a plaintext of a lower level; shape errors.
     pub fn multiply_encoded(&self, x: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
         let messages = plaintext.operand(x, ELEMENT_WISE)?;
         let scale = self.product_scale(x, plaintext.scale())?;
+        let factors = common_factors(&x.layout, &messages)?;
         let mut product = x.clone();
-        product.complex |= plaintext.is_complex();
+        product.layout.complex |= plaintext.is_complex();
         product.scale = scale;
-        product.bundles.iter_mut().zip(messages.iter()).try_for_each(|(bundle, message)| bundle.mul_poly_assign(message))?;
+        product.bundles.iter_mut().zip(factors).try_for_each(|(bundle, factor)| bundle.mul_poly_assign(factor))?;
         self.spend_pass(&product)?;
         // The plaintext's coefficients are rounded to integers at its scale.
         let rounding = (x.params.degree() as f64 / 12.0).sqrt() / plaintext.scale();
-        Ok(product.estimated(|own| own.multiply(Estimate { magnitude: plaintext.largest(), error: rounding })))
+        let product = product.estimated(|own| own.multiply(Estimate { magnitude: plaintext.largest(), error: rounding }));
+        Ok(product.padded(Padding::Zero))
     }
 
     /// `x * factor` for a real number; not yet rescaled. An integer costs no level: the result keeps `x`'s scale.
@@ -537,6 +580,7 @@ impl Evaluator {
     ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>, f64), CkksError> {
         self.check_pair(x, y, PRODUCT)?;
         check_slots(x, PRODUCT)?;
+        x.check_main(PRODUCT)?;
         let level = x.level.min(y.level);
         let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
         let scale = x.scale * y.scale;
@@ -545,9 +589,9 @@ impl Evaluator {
     }
 
     fn finish_product(&self, x: &Ciphertext, y: &Ciphertext, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Ciphertext {
-        let mut product = x.with(bundles, level, scale);
-        product.complex |= y.complex;
-        joined(product, y, Estimate::multiply)
+        let product = joined(x.with(bundles, level, scale), y, Estimate::multiply);
+        // A product is zero where one of the factors is.
+        entrywise(product, (x, y), x.padding().min(y.padding()))
     }
 
     /// `x`, the result of the switches of `operation` at `level` under `params` and of a division by `divisor`, with the error that these add.
@@ -570,8 +614,10 @@ impl Evaluator {
     /// `x * y`, element by element, relinearised, not yet rescaled.
     ///
     /// # Errors
-    /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; shape, encoding, level, scale and secret errors.
+    /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; [`CkksError::SecretWithoutKeys`] for several bodies under one mask; shape, encoding,
+    /// layout, level, scale and secret errors.
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        x.check_main(PRODUCT)?;
         let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise(&a.tensor(b)?)).collect();
@@ -585,6 +631,7 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        x.check_main(PRODUCT)?;
         let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
@@ -624,7 +671,7 @@ impl Evaluator {
         self.check(x)?;
         let (level, scale) = self.rescaled(x, x.level, x.scale)?;
         let division = x.params.chain().rescale_division(x.level)?;
-        self.spend(x, || x.params.rescale_cost(x.level, x.params.rank() + 1))?;
+        self.spend(x, || x.params.rescale_cost(x.level, x.polys_per_bundle()))?;
         let rescaled = x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))?;
         let error = entry_error(&rescaled, rescaled.params.noise_model().rounding());
         Ok(rescaled.estimated(|own| own.with_error(error)))

@@ -1,9 +1,11 @@
-//! Operations on ciphertexts: arithmetic, rotations, moves between ranks and degrees.
+//! Operations on ciphertexts: arithmetic, rotations, sums of rows, moves between ranks and degrees, masks for several bodies.
 
 mod apply;
 pub mod evaluator;
+pub mod masks;
 pub mod moves;
 pub mod recording;
 pub mod rotations;
+pub mod sums;
 
 pub use evaluator::Evaluator;

@@ -2,31 +2,37 @@
 //!
 //! ```text
 //! to_rank     (n, k) -> (n, k')          down: a switch by a reduction key; up: zeros
-//! to_rlwe     (n, k) -> (n g, k / g)     embed, then the trace to X^g, log2 g rotations there
+//! to_rlwe     (n, k) -> (n g, k / g)     embed and add up the components, log2 g stages of automorphisms there
 //! to_mlwe     (n, k) -> (n / g, k g)     extract: no key
+//! to_lwe      (n, k) -> (1, k n)         extract every coefficient
 //! ```
 //!
-//! Reducing between the two degree moves is a ring switch: `to_mlwe(4)`, `to_rank(2)`, `to_rlwe()`. Source: [dpad-he, sec. 3.1.1, 4].
+//! Slots stay in the powers of `X^g`, which are component 0. Coefficients are spread over `g` components, and the [`Layout`](crate::arrays::Layout) says which is
+//! where. Reducing between the two degree moves is a ring switch: `to_mlwe(4)`, `to_rank(2)`, `to_rlwe()`. Source: [dpad-he, sec. 3.1.1, 4].
 
-use clathrate_lattice::{Bundle, Eval};
+use clathrate_lattice::{Bundle, Eval, Poly};
 
-use super::evaluator::{Evaluator, check_slots};
-use crate::arrays::{Ciphertext, Encoding};
+use super::evaluator::Evaluator;
+use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
 use crate::error::CkksError;
-use crate::keys::Operation;
-use crate::keys::route::trace_steps;
+use crate::keys::route::trace_operations;
+use crate::keys::{Found, Operation};
+use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
 /// How errors call them.
 const REDUCTION: &str = "a reduction of the rank";
+const HIGHER_RANK: &str = "a move to a higher rank";
 const TO_RLWE: &str = "a conversion to a higher degree";
 const TO_MLWE: &str = "a conversion to a lower degree";
+const TO_LWE: &str = "a conversion to LWE samples";
 
 impl Evaluator {
     /// The same array at rank `rank`: lower, by reduction keys, or higher, by zeros, up to the rank of the parameters.
     ///
     /// # Errors
-    /// [`CkksError::NoReductionKey`]; [`CkksError::LevelTooHigh`] where the lower rank is not secure at this level; parameter and secret errors.
+    /// [`CkksError::NoReductionKey`]; [`CkksError::LevelTooHigh`] where the lower rank is not secure at this level;
+    /// [`CkksError::SecretWithoutKeys`] for a reduction under another than the main secret; parameter and secret errors.
     pub fn to_rank(&self, x: &Ciphertext, rank: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if rank == x.params.rank() {
@@ -34,8 +40,10 @@ impl Evaluator {
         }
         let target = x.params.at_rank(rank)?;
         if rank > x.params.rank() {
+            check_nested(x, HIGHER_RANK)?;
             return Ok(x.moved(&target, x.bundles.iter().map(|bundle| bundle.rank_up(rank)).collect::<Result<_, _>>()?));
         }
+        x.check_main(REDUCTION)?;
         if x.level > target.max_level() {
             return Err(CkksError::LevelTooHigh {
                 operation: REDUCTION,
@@ -51,9 +59,12 @@ impl Evaluator {
 
     /// The same array at rank 1 and the degree that has the same dimension; where the rank is not a power of two, its odd part remains.
     ///
+    /// Components of coefficients are put together again. Coefficients that were never split apart move apart: they are the powers of `X^g` then.
+    /// Cost: one automorphism for each pair of components, and one for each further doubling of the degree.
+    ///
     /// # Errors
-    /// [`CkksError::Conversion`] for rows of more than `n / 2` entries; [`CkksError::NoRelativeKeys`], [`CkksError::NoRotationKey`] without the keys of
-    /// [`Params::rlwe_needs`](crate::Params::rlwe_needs); [`CkksError::Encoding`] unless slots.
+    /// [`CkksError::Conversion`] for rows of more than `n / 2` slots; [`CkksError::NoRelativeKeys`], [`CkksError::NoRotationKey`] without the keys of
+    /// [`Params::rlwe_needs`](crate::Params::rlwe_needs).
     pub fn to_rlwe(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let (from, target) = (x.params.shape(), x.params.relative(x.params.rlwe_shape())?);
@@ -65,36 +76,44 @@ impl Evaluator {
             return Err(CkksError::Conversion { operation: TO_RLWE, reason });
         }
         check_convertible(x, from.degree, TO_RLWE)?;
+        let operations = trace_operations(x.secret, from.degree, target.degree());
+        let operations =
+            operations.ok_or(CkksError::NoKeys { operation: TO_RLWE }).or_else(|error| x.check_main(TO_RLWE).and(Err(error)))?;
         // A bundle at the higher degree fills all slots: no rotation there is another one's period.
-        let slots = target.slot_count();
-        let rotation = |steps| self.keys_at(&target, x, TO_RLWE, Operation::Rotate(steps), (x.level, slots));
-        let rotations = trace_steps(from.degree, target.degree()).map(rotation).collect::<Result<Vec<_>, _>>()?;
-        let rotations: Option<Vec<_>> = rotations.into_iter().collect();
-        let convert = |bundle: &Bundle<Eval>| {
-            let ring = target.chain().ring();
-            let mut embedded = bundle.embed(ring)?;
-            // The trace multiplies by the gap; its inverse comes first, exactly.
-            let gap = (target.degree() / from.degree) as u64;
-            let inverse: Vec<u64> = embedded.basis().indices().iter().map(|&i| ring.moduli()[i].inverse(gap).unwrap_or(0)).collect();
-            embedded.mul_constants_assign(&inverse);
-            for keys in rotations.iter().flatten() {
-                let rotated = keys.apply(&embedded)?;
-                embedded.add_assign(&rotated)?;
-            }
-            Ok(embedded)
-        };
+        let find = |&operation: &Operation| self.keys_at(&target, x, TO_RLWE, operation, (x.level, target.slot_count()));
+        let keys: Option<Vec<Found<'_>>> = operations.iter().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
+        let gap = target.degree() / from.degree;
+        let layout = x.layout.raised(gap);
         // On a dry run there are no bundles, and no keys.
-        let bundles = x.bundles.iter().map(convert).collect::<Result<_, CkksError>>()?;
-        let steps = trace_steps(from.degree, target.degree());
-        steps.into_iter().try_fold(x.moved(&target, bundles), |y, step| self.switched(&target, y, Operation::Rotate(step), x.level, 1.0))
+        let Some(keys) = keys.filter(|_| !x.is_symbol()) else {
+            let moved = x.moved_as(&target, layout, Vec::new());
+            return operations.into_iter().try_fold(moved, |y, operation| self.switched(&target, y, operation, x.level, 1.0));
+        };
+        let packing = Packing::new(&target, x, gap, keys)?;
+        let split = x.layout.as_samples_of(gap);
+        // Component i of the result is made of those that are i modulo the number of components that remain.
+        let group = split.components.min(gap);
+        let mut bundles = Vec::with_capacity(layout.bundles());
+        for line in 0..layout.lines() {
+            for part in 0..layout.groups() {
+                for component in 0..layout.stored_components(part) {
+                    let stored = split.stored_components(part);
+                    let members = (0..group).map(|j| component + j * layout.components);
+                    let members = members.map(|i| (i < stored).then(|| &x.bundles[split.bundle(line, part, i)]));
+                    bundles.push(packing.pack(&members.collect::<Vec<_>>())?);
+                }
+            }
+        }
+        Ok(x.moved_as(&target, layout, bundles))
     }
 
-    /// The same array at rank `rank` and the degree that has the same dimension. No key: it is a rearrangement. Noise of the other coefficients is
-    /// left behind.
+    /// The same array at rank `rank` and the degree that has the same dimension. No key: it is a rearrangement.
+    ///
+    /// Slots stay in one bundle, and noise of the other coefficients is left behind. Coefficients that are neighbours come into different bundles, as the
+    /// result's layout says.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] where `rank` is not this rank times a power of two, or rows do not fit the slots there; [`CkksError::Encoding`] unless
-    /// slots.
+    /// [`CkksError::Conversion`] where `rank` is not this rank times a power of two, or rows do not fit the slots there.
     pub fn to_mlwe(&self, x: &Ciphertext, rank: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let from = x.params.shape();
@@ -102,26 +121,163 @@ impl Evaluator {
             return Ok(x.clone());
         }
         let gap = if rank.is_multiple_of(from.rank) { rank / from.rank } else { 0 };
-        if !gap.is_power_of_two() || from.degree / gap < 8 {
-            let reason = format!("rank {rank} is not rank {} times a power of two, at a degree of 8 or more", from.rank);
+        if !gap.is_power_of_two() || gap > from.degree {
+            let reason = format!("rank {rank} is not rank {} times a power of two up to the degree, {}", from.rank, from.degree);
             return Err(CkksError::Conversion { operation: TO_MLWE, reason });
         }
-        let target = x.params.relative(ModuleShape { degree: from.degree / gap, rank })?;
-        check_convertible(x, target.degree(), TO_MLWE)?;
-        let ring = target.chain().ring();
-        let bundles = x.bundles.iter().map(|bundle| bundle.extract(ring)).collect::<Result<_, _>>()?;
-        Ok(x.moved(&target, bundles))
+        lower(x, gap, TO_MLWE)
+    }
+
+    /// Every number of the array as an LWE sample of dimension `k n`: bundles of degree 1, of which number `t` of a row is bundle `t` of the row. No key.
+    ///
+    /// Complex numbers are two samples each, as the result's layout says.
+    ///
+    /// # Errors
+    /// [`CkksError::Encoding`] unless coefficients.
+    pub fn to_lwe(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        if x.encoding() == Encoding::Slots {
+            let (expected, got) = (Encoding::Coefficients.name().to_owned(), x.encoding().name().to_owned());
+            return Err(CkksError::Encoding { operation: TO_LWE, expected, got });
+        }
+        lower(x, x.params.degree(), TO_LWE)
     }
 }
 
-/// Refuses arrays whose rows are not in the slots of the lower of two degrees.
+/// The same array at degree `n / gap` and rank `k gap`.
+fn lower(x: &Ciphertext, gap: usize, operation: &'static str) -> Result<Ciphertext, CkksError> {
+    let from = x.params.shape();
+    if gap == 1 {
+        return Ok(x.clone());
+    }
+    check_nested(x, operation)?;
+    let target = x.params.relative(ModuleShape { degree: from.degree / gap, rank: from.rank * gap })?;
+    check_convertible(x, target.degree(), operation)?;
+    let (before, after) = (x.layout, x.layout.lowered(gap)?);
+    let ring = target.chain().ring();
+    if x.is_symbol() || before.encoding == Encoding::Slots {
+        let bundles = x.bundles.iter().map(|bundle| bundle.extract(ring)).collect::<Result<_, _>>()?;
+        return Ok(x.moved_as(&target, after, bundles));
+    }
+    // LWE samples are counted as the components that they are.
+    let split = Layout { components: before.components * gap / before.stride().min(gap), degree: target.degree(), ..before };
+    let inner = split.components / before.components;
+    let mut bundles = Vec::with_capacity(after.bundles());
+    for line in 0..split.lines() {
+        for group in 0..split.groups() {
+            // In Coeff form a component is a choice of coefficients; the transforms that follow are of the lower degree.
+            let mut sources = Vec::new();
+            for component in 0..split.stored_components(group) {
+                let (outer, place) = (component % before.components, component / before.components);
+                if place == 0 {
+                    sources.push(x.bundles[before.bundle(line, group, outer)].clone().into_coeff());
+                }
+                // The powers of X that the component has are `place` times the stride, and it is counted by their reversed bits.
+                let power = place * (gap / inner);
+                let part = power.reverse_bits() >> (usize::BITS - gap.trailing_zeros());
+                bundles.push(sources[outer].extract_component(ring, part)?.into_eval());
+            }
+        }
+    }
+    Ok(x.moved_as(&target, after, bundles))
+}
+
+/// Embeds components of one message and adds them up at the higher degree. [dpad-he, Algorithm 5], with the tree of CDKS (ePrint 2020/015, Algorithm 2)
+///
+/// ```text
+/// pack(c_0 .. c_(2^l - 1)) = e + X^(g / 2^l) o + phi_l(e - X^(g / 2^l) o),    e = pack(c_0, c_2, ..), o = pack(c_1, c_3, ..)
+/// ```
+///
+/// with `phi_l` of [`trace_operations`]: it doubles what is in its place and takes away the rest of the coefficients. Missing components are zero; a tree of one
+/// component is the trace.
+struct Packing<'k> {
+    target: &'k Params,
+    /// The keys of the stages.
+    keys: Vec<Found<'k>>,
+    /// `X^(g / 2^l)` of stage `l`.
+    monomials: Vec<Poly<Eval>>,
+    /// `g^-1` modulo each prime: all stages together multiply by `g`.
+    inverse: Vec<u64>,
+}
+
+impl<'k> Packing<'k> {
+    fn new(target: &'k Params, x: &Ciphertext, gap: usize, keys: Vec<Found<'k>>) -> Result<Self, CkksError> {
+        let (ring, basis) = (target.chain().ring(), target.chain().basis(x.level));
+        let monomial = |stage: usize| {
+            let mut coefficients = vec![0; ring.degree()];
+            coefficients[gap >> (stage + 1)] = 1;
+            Poly::from_signed(ring, &basis, &coefficients).into_eval()
+        };
+        let monomials = (0..keys.len()).map(monomial).collect();
+        let inverse = basis.indices().iter().map(|&i| ring.moduli()[i].inverse(gap as u64));
+        let inverse = inverse.collect::<Option<_>>().ok_or_else(|| CkksError::Conversion {
+            operation: TO_RLWE,
+            reason: format!("the factor {gap} has no inverse modulo a prime of the chain"),
+        })?;
+        Ok(Self { target, keys, monomials, inverse })
+    }
+
+    /// The message whose components, a power of two of them, are `members`.
+    fn pack(&self, members: &[Option<&Bundle<Eval>>]) -> Result<Bundle<Eval>, CkksError> {
+        let stages = members.len().trailing_zeros() as usize;
+        let mut sum = self.tree(members)?.ok_or(CkksError::Symbol { operation: TO_RLWE })?;
+        for keys in &self.keys[stages..] {
+            let turned = keys.apply(&sum)?;
+            sum.add_assign(&turned)?;
+        }
+        Ok(sum)
+    }
+
+    fn tree(&self, members: &[Option<&Bundle<Eval>>]) -> Result<Option<Bundle<Eval>>, CkksError> {
+        if let [only] = members {
+            return only.map(|bundle| self.embed(bundle)).transpose();
+        }
+        let half = |first: usize| self.tree(&members.iter().copied().skip(first).step_by(2).collect::<Vec<_>>());
+        let (even, mut odd) = (half(0)?, half(1)?);
+        let stage = members.len().trailing_zeros() as usize - 1;
+        if let Some(odd) = &mut odd {
+            odd.mul_poly_assign(&self.monomials[stage])?;
+        }
+        let (mut sum, difference) = match (even, odd) {
+            (None, None) => return Ok(None),
+            (Some(even), None) => (even.clone(), even),
+            (None, Some(odd)) => {
+                let mut difference = odd.clone();
+                difference.negate_assign();
+                (odd, difference)
+            }
+            (Some(even), Some(odd)) => {
+                let (mut sum, mut difference) = (even.clone(), even);
+                sum.add_assign(&odd)?;
+                difference.sub_assign(&odd)?;
+                (sum, difference)
+            }
+        };
+        sum.add_assign(&self.keys[stage].apply(&difference)?)?;
+        Ok(Some(sum))
+    }
+
+    fn embed(&self, bundle: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
+        let mut embedded = bundle.embed(self.target.chain().ring())?;
+        embedded.mul_constants_assign(&self.inverse);
+        Ok(embedded)
+    }
+}
+
+/// Refuses secrets that do not keep their meaning at other shapes: all but the main one and those of bodies.
+fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+    match x.secret {
+        SecretName::Main | SecretName::Bodies(_) | SecretName::Body { .. } => Ok(()),
+        SecretName::Temporary | SecretName::Ephemeral => x.check_main(operation),
+    }
+}
+
+/// Refuses slots that the lower of two degrees does not have.
 fn check_convertible(x: &Ciphertext, degree: usize, operation: &'static str) -> Result<(), CkksError> {
-    check_slots(x, operation)?;
-    let layout = x.layout()?;
-    if layout.chunks == 1 && layout.capacity <= degree / 2 {
+    let layout = &x.layout;
+    if layout.encoding == Encoding::Coefficients || (layout.chunks == 1 && layout.capacity <= degree / 2) {
         return Ok(());
     }
-    debug_assert_eq!(x.encoding, Encoding::Slots);
     let columns = layout.columns;
     let reason =
         format!("rows of {columns} entries do not fit the {} slots of degree {degree}: split the rows, or use a smaller rank", degree / 2);

@@ -4,30 +4,38 @@ use clathrate_arith::GaloisElement;
 use clathrate_lattice::{Bundle, Eval, SwitchKey};
 
 use super::evaluator::{Evaluator, check_slots};
-use crate::arrays::Ciphertext;
+use crate::arrays::{Ciphertext, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::keys::{Found, HeldKey, KeyName, Operation};
 
 /// How errors call them.
 const ROTATION: &str = "a rotation";
+const CONJUGATION: &str = "conjugation";
 
 impl Evaluator {
     fn check_rotation(&self, x: &Ciphertext) -> Result<(), CkksError> {
-        let layout = x.layout()?;
-        check_slots(x, "a rotation")?;
-        if layout.chunks > 1 {
+        check_slots(x, ROTATION)?;
+        if x.layout.order != Order::Natural {
+            let (expected, got) = ("slots in natural order".to_owned(), "slots in bit-reversed order".to_owned());
+            return Err(CkksError::Encoding { operation: ROTATION, expected, got });
+        }
+        if x.layout.chunks > 1 {
             let remedy = format!("rows of at most {} entries rotate; split the array", x.params.slot_count());
-            return Err(CkksError::Shape { operation: "a rotation", left: x.shape.clone(), right: vec![], remedy });
+            return Err(CkksError::Shape { operation: ROTATION, left: x.shape.clone(), right: vec![], remedy });
         }
         Ok(())
     }
 
-    /// Every row rotated left by `steps`, within its slots: the row's length rounded up to a power of two (the padding is zero).
+    /// Every row rotated left by `steps`, within its slots: the row's length rounded up to a power of two.
+    ///
+    /// The padding takes part: zeros come into the row, and the entries that leave the row are in the padding afterwards, which is then dirty. A row with
+    /// dirty padding is refused, because any numbers would come into it; rotate once by the sum of the steps, or clear the padding first.
     ///
     /// # Errors
-    /// [`CkksError::NoRotationKey`]; [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] for rows of several bundles.
+    /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots in natural order; [`CkksError::Shape`] for rows of several
+    /// bundles; [`CkksError::DirtyPadding`].
     pub fn rotate(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
-        self.rotate_many(x, &[steps])?.pop().ok_or(CkksError::NoKeys { operation: "a rotation" })
+        self.rotate_many(x, &[steps])?.pop().ok_or(CkksError::NoKeys { operation: ROTATION })
     }
 
     /// Several rotations of one ciphertext that share its decomposition (hoisting).
@@ -37,17 +45,24 @@ impl Evaluator {
     pub fn rotate_many(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
         self.check(x)?;
         self.check_rotation(x)?;
+        let turns = |&steps: &i64| steps.rem_euclid(x.layout.capacity as i64) != 0;
+        if steps.iter().any(turns) {
+            x.check_padding(ROTATION)?;
+        }
+        let rotated = self.rotate_slots(x, steps)?.into_iter().zip(steps);
+        Ok(rotated.map(|(rotated, steps)| if turns(steps) { rotated.padded(Padding::Dirty) } else { rotated }).collect())
+    }
+
+    /// Rotations of the `capacity` slots of every polynomial, whatever the padding holds; the layouts are `x`'s.
+    pub(super) fn rotate_slots(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
         // Slots repeat with the period of the row's capacity: a multiple of it is no rotation and needs no key.
-        let period = x.layout()?.capacity;
+        let period = x.layout.capacity;
         let find = |&steps: &i64| {
+            let operation = self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps))?;
             let nothing = steps.rem_euclid(period as i64) == 0;
-            if nothing {
-                Ok(Some(Found::Nothing))
-            } else {
-                self.keys_at(&x.params, x, ROTATION, Operation::Rotate(steps), (x.level, period))
-            }
+            if nothing { Ok(Some(Found::Nothing)) } else { self.keys_at(&x.params, x, ROTATION, operation, (x.level, period)) }
         };
-        let found = steps.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+        let found = steps.iter().map(find).collect::<Result<Vec<_>, CkksError>>()?;
         if found.iter().all(|found| matches!(found, Some(Found::Nothing))) {
             return Ok(vec![x.clone(); steps.len()]);
         }
@@ -75,9 +90,15 @@ impl Evaluator {
 
     /// The symbols of several rotations: each costs a switch, and those that take one share their decomposition.
     fn rotated_symbols(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
-        let (period, slots) = (x.layout()?.capacity as i64, x.params.slot_count() as i64);
+        let (period, slots) = (x.layout.capacity as i64, x.params.slot_count() as i64);
         let moving: Vec<i64> = steps.iter().copied().filter(|steps| steps.rem_euclid(period) != 0).collect();
-        let name = |steps: i64| KeyName::Automorphism(GaloisElement::rotation(steps.rem_euclid(slots), x.params.degree()));
+        let name = |steps: i64| {
+            let element = GaloisElement::rotation(steps.rem_euclid(slots), x.params.degree());
+            match x.secret {
+                SecretName::Bodies(bodies) => KeyName::BodiesAutomorphism { bodies, element },
+                _ => KeyName::Automorphism(element),
+            }
+        };
         for &steps in moving.iter().skip(1) {
             self.spend(x, || Ok(x.params.key_definition(name(steps))?.decomposition_cost(x.level)?.times(-1.0)))?;
         }
@@ -85,22 +106,32 @@ impl Evaluator {
             if steps.rem_euclid(period) == 0 {
                 Ok(x.clone())
             } else {
-                self.switched(&x.params, x.clone(), Operation::Rotate(steps), x.level, 1.0)
+                let operation = self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps))?;
+                self.switched(&x.params, x.clone(), operation, x.level, 1.0)
             }
         };
         steps.iter().map(rotated).collect()
     }
 
+    /// An operation under `x`'s secret, where there is one.
+    ///
+    /// # Errors
+    /// [`CkksError::SecretWithoutKeys`].
+    pub(super) fn operation_under(&self, x: &Ciphertext, what: &'static str, operation: Option<Operation>) -> Result<Operation, CkksError> {
+        operation.map_or_else(|| x.check_main(what).and(Err(CkksError::NoKeys { operation: what })), Ok)
+    }
+
     /// The complex conjugate of every entry.
     ///
     /// # Errors
-    /// [`CkksError::NoConjugationKey`]; [`CkksError::Encoding`] unless slots.
+    /// [`CkksError::NoConjugationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots.
     pub fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        check_slots(x, "conjugation")?;
+        check_slots(x, CONJUGATION)?;
         x.params.switcher()?;
-        let keys = self.keys_for(&x.params, x, "conjugation", Operation::Conjugate, x.level)?;
+        let operation = self.operation_under(x, CONJUGATION, Operation::conjugation(x.secret))?;
+        let keys = self.keys_for(&x.params, x, CONJUGATION, operation, x.level)?;
         let bundles = keys.iter().flat_map(|keys| x.bundles.iter().map(|bundle| keys.apply(bundle)));
-        self.switched(&x.params, x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale), Operation::Conjugate, x.level, 1.0)
+        self.switched(&x.params, x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale), operation, x.level, 1.0)
     }
 }
 

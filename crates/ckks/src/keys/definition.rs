@@ -11,6 +11,7 @@ use clathrate_lattice::switch::SecretMatrix;
 use clathrate_lattice::{Basis, Chain, Gadget, Level, Ring, SecretDistribution, SecretKey, Switcher};
 
 use super::name::{KeyName, SecretName};
+pub use crate::arrays::layout::MOST_BODIES;
 use crate::error::CkksError;
 use crate::parameters::Params;
 
@@ -152,8 +153,21 @@ impl Params {
                     _ => definition,
                 }
             }
+            Name::BodiesAutomorphism { bodies, element } => {
+                let source = self.secret_view(SecretName::Bodies(bodies))?;
+                let target = SecretView { galois: Some(inverse(element, self.degree())?), ..source.clone() };
+                KeyDefinition { automorphism: Some(element), ..base(Contribution::Linear(source), target) }
+            }
             Name::FormatSwitch(bodies) => base(Contribution::Diagonal(main(), bodies), self.secret_view(SecretName::Bodies(bodies))?),
         })
+    }
+
+    /// Refuses a secret that these parameters do not have.
+    ///
+    /// # Errors
+    /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`]; [`CkksError::OutOfRange`] for bodies that do not exist.
+    pub(crate) fn check_secret(&self, secret: SecretName) -> Result<(), CkksError> {
+        self.secret_view(secret).map(|_| ())
     }
 
     /// All polynomials of a secret.
@@ -180,9 +194,6 @@ impl Params {
         Ok(SecretView::whole(secret, rank))
     }
 }
-
-/// Most bodies under one mask: secrets and keys grow with them.
-pub const MOST_BODIES: usize = 4096;
 
 /// `g^-1` modulo `2 n`.
 fn inverse(element: GaloisElement, degree: usize) -> Result<GaloisElement, CkksError> {

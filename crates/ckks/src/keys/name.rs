@@ -6,31 +6,10 @@
 use std::fmt;
 
 use clathrate_arith::GaloisElement;
-use serde::{Deserialize, Serialize};
 
+pub use crate::arrays::SecretName;
 use crate::error::CkksError;
 use crate::shape::ModuleShape;
-
-/// A secret of one shape (degree and rank) of a parameter set. All are made by the owner's [`SecretKey`](crate::SecretKey) alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SecretName {
-    /// The secret that ciphertexts are encrypted under.
-    Main,
-    /// The main secret and further polynomials: the secret of the temporary rank. [dpad-he, sec. 3.2]
-    Temporary,
-    /// The ephemeral sparse secret of encapsulation, whose keys are bound to a small modulus.
-    Ephemeral,
-    /// The secrets of `m` bodies under one mask, independent of each other and of all others. [pcmm-mambo, sec. 3]
-    Bodies(usize),
-    /// One of them alone.
-    Body {
-        /// How many bodies share the mask.
-        count: usize,
-        /// Which of them, from 0.
-        index: usize,
-    },
-}
 
 /// A switching key of one shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,6 +35,14 @@ pub enum KeyName {
         /// The secret switched to.
         to: SecretName,
     },
+    /// For the automorphism `X -> X^g` of bundles of several bodies under one mask: from each body's secret `s_b` to the one that the automorphism takes to
+    /// `s_b`. [pcmm-mambo, sec. 6.1]
+    BodiesAutomorphism {
+        /// How many bodies share the mask.
+        bodies: usize,
+        /// The automorphism.
+        element: GaloisElement,
+    },
     /// From `m` bundles under `s` to one bundle with `m` bodies under one mask. [pcmm-mambo, sec. 3.1]
     FormatSwitch(usize),
 }
@@ -69,18 +56,6 @@ pub struct KeyAddress {
     pub name: KeyName,
 }
 
-impl fmt::Display for SecretName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Main => f.write_str("main"),
-            Self::Temporary => f.write_str("temporary"),
-            Self::Ephemeral => f.write_str("ephemeral"),
-            Self::Bodies(count) => write!(f, "bodies:{count}"),
-            Self::Body { count, index } => write!(f, "body:{index}/{count}"),
-        }
-    }
-}
-
 impl fmt::Display for KeyName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -92,6 +67,7 @@ impl fmt::Display for KeyName {
             Self::TemporaryAutomorphism(element) => write!(f, "temporary-automorphism {}", element.value()),
             Self::ReduceRank(rank) => write!(f, "reduce-rank {rank}"),
             Self::ChangeSecret { from, to } => write!(f, "change-secret {from} {to}"),
+            Self::BodiesAutomorphism { bodies, element } => write!(f, "bodies-automorphism {bodies} {}", element.value()),
             Self::FormatSwitch(bodies) => write!(f, "format-switch {bodies}"),
         }
     }
@@ -100,25 +76,6 @@ impl fmt::Display for KeyName {
 impl fmt::Display for KeyAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at {}", self.name, self.shape)
-    }
-}
-
-impl SecretName {
-    /// The secret written as `text` by its `Display`; `None` where no secret is.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "main" => Some(Self::Main),
-            "temporary" => Some(Self::Temporary),
-            "ephemeral" => Some(Self::Ephemeral),
-            _ => {
-                if let Some(count) = text.strip_prefix("bodies:") {
-                    return count.parse().ok().map(Self::Bodies);
-                }
-                let (index, count) = text.strip_prefix("body:")?.split_once('/')?;
-                Some(Self::Body { count: count.parse().ok()?, index: index.parse().ok()? })
-            }
-        }
     }
 }
 
@@ -132,6 +89,7 @@ impl KeyName {
         let words: Vec<&str> = text.split(' ').collect();
         let element = |value: &str| Ok::<_, CkksError>(GaloisElement::new(value.parse().map_err(|_| unknown())?, degree)?);
         let secret = |name: &str| SecretName::parse(name).ok_or_else(unknown);
+        let count = |value: &str| value.parse::<usize>().map_err(|_| unknown());
         Ok(match words[..] {
             ["relinearise"] => Self::Relinearise,
             ["cross-relinearise"] => Self::CrossRelinearise,
@@ -139,9 +97,10 @@ impl KeyName {
             ["rank-down"] => Self::RankDown,
             ["automorphism", value] => Self::Automorphism(element(value)?),
             ["temporary-automorphism", value] => Self::TemporaryAutomorphism(element(value)?),
-            ["reduce-rank", rank] => Self::ReduceRank(rank.parse().map_err(|_| unknown())?),
+            ["reduce-rank", rank] => Self::ReduceRank(count(rank)?),
             ["change-secret", from, to] => Self::ChangeSecret { from: secret(from)?, to: secret(to)? },
-            ["format-switch", bodies] => Self::FormatSwitch(bodies.parse().map_err(|_| unknown())?),
+            ["bodies-automorphism", bodies, value] => Self::BodiesAutomorphism { bodies: count(bodies)?, element: element(value)? },
+            ["format-switch", bodies] => Self::FormatSwitch(count(bodies)?),
             _ => return Err(unknown()),
         })
     }

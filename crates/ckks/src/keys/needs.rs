@@ -133,6 +133,19 @@ impl KeyNeeds {
         (0..bodies).fold(self.operation(Operation::FormatSwitch(bodies), reach), |needs, index| needs.operation(out(index), reach))
     }
 
+    /// Rotations of arrays of `bodies` bodies under one mask.
+    #[must_use]
+    pub fn rotations_of_bodies(self, bodies: usize, steps: impl IntoIterator<Item = i64>, reach: Reach) -> Self {
+        let need = |needs: Self, steps: i64| needs.operation(Operation::RotateBodies { bodies, steps }, reach);
+        steps.into_iter().filter(|&step| step != 0).fold(self, need)
+    }
+
+    /// Complex conjugation of arrays of `bodies` bodies under one mask.
+    #[must_use]
+    pub fn conjugation_of_bodies(self, bodies: usize, reach: Reach) -> Self {
+        self.operation(Operation::ConjugateBodies(bodies), reach)
+    }
+
     /// The caller's word that ranks may go down by less than half: chains of keys `k -> k - 1 -> k - 2` are a possible weakness. [dpad-he, footnote 4]
     #[must_use]
     pub fn single_steps(mut self) -> Self {

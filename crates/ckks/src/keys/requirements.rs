@@ -7,7 +7,7 @@ use clathrate_lattice::Level;
 
 use super::name::{KeyAddress, KeyName, SecretName};
 use super::needs::{Descent, KeyNeeds, Reach};
-use super::route::{Operation, check_reduction, trace_steps};
+use super::route::{Operation, check_reduction, trace_operations};
 use crate::error::CkksError;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
@@ -53,14 +53,21 @@ impl KeyRequirements {
 }
 
 impl Params {
-    /// What a conversion to the higher degree needs: rotations there.
+    /// What a conversion to the higher degree needs: rotations there, and from degree 1 the conjugation.
     #[must_use]
     pub fn rlwe_needs(&self, reach: Reach) -> KeyNeeds {
+        self.rlwe_needs_under(SecretName::Main, reach)
+    }
+
+    /// As [`Params::rlwe_needs`], for arrays under `secret`: the main secret or that of several bodies; nothing for others, which do not convert.
+    #[must_use]
+    pub fn rlwe_needs_under(&self, secret: SecretName, reach: Reach) -> KeyNeeds {
         let target = self.rlwe_shape();
         if target == self.shape() {
             return KeyNeeds::new();
         }
-        let needs = KeyNeeds::new().rotations(trace_steps(self.degree(), target.degree), reach);
+        let operations = trace_operations(secret, self.degree(), target.degree).unwrap_or_default().into_iter();
+        let needs = operations.fold(KeyNeeds::new(), |needs, operation| needs.operation(operation, reach));
         KeyNeeds::new().relative(target, &needs)
     }
 
@@ -161,6 +168,12 @@ impl Params {
             Operation::ReduceRank(rank) => KeyName::ReduceRank(rank),
             Operation::ChangeSecret(from, to) => KeyName::ChangeSecret { from, to },
             Operation::FormatSwitch(bodies) => KeyName::FormatSwitch(bodies),
+            Operation::ConjugateBodies(bodies) => {
+                KeyName::BodiesAutomorphism { bodies, element: GaloisElement::conjugation(self.degree()) }
+            }
+            Operation::RotateBodies { bodies, steps } => {
+                KeyName::BodiesAutomorphism { bodies, element: GaloisElement::rotation(steps, self.degree()) }
+            }
         };
         let unknown = || CkksError::NoKey { operation: operation.to_string(), shape: self.shape(), available: "none".to_owned() };
         self.key_definition(name).err().unwrap_or_else(unknown)

@@ -33,6 +33,37 @@ pub enum Operation {
     ChangeSecret(SecretName, SecretName),
     /// Bringing so many bundles under one mask.
     FormatSwitch(usize),
+    /// Complex conjugation of the slots of so many bodies under one mask.
+    ConjugateBodies(usize),
+    /// A rotation of the slots of bodies under one mask.
+    RotateBodies {
+        /// How many bodies share the mask.
+        bodies: usize,
+        /// By so many places, left when positive.
+        steps: i64,
+    },
+}
+
+impl Operation {
+    /// A rotation of an array under `secret`; `None` where no keys rotate under it.
+    #[must_use]
+    pub fn rotation(secret: SecretName, steps: i64) -> Option<Self> {
+        match secret {
+            SecretName::Main => Some(Self::Rotate(steps)),
+            SecretName::Bodies(bodies) => Some(Self::RotateBodies { bodies, steps }),
+            _ => None,
+        }
+    }
+
+    /// A conjugation of an array under `secret`; `None` where no keys conjugate under it.
+    #[must_use]
+    pub fn conjugation(secret: SecretName) -> Option<Self> {
+        match secret {
+            SecretName::Main => Some(Self::Conjugate),
+            SecretName::Bodies(bodies) => Some(Self::ConjugateBodies(bodies)),
+            _ => None,
+        }
+    }
 }
 
 /// The keys of one operation at one level.
@@ -73,6 +104,8 @@ impl fmt::Display for Operation {
             Self::ReduceRank(rank) => write!(f, "reduce to rank {rank}"),
             Self::ChangeSecret(from, to) => write!(f, "change the secret from {from} to {to}"),
             Self::FormatSwitch(bodies) => write!(f, "bring {bodies} bundles under one mask"),
+            Self::ConjugateBodies(bodies) => write!(f, "conjugate {bodies} bodies under one mask"),
+            Self::RotateBodies { bodies, steps } => write!(f, "rotate {bodies} bodies under one mask by {steps}"),
         }
     }
 }
@@ -92,10 +125,16 @@ fn non_adjacent_form(mut step: i64) -> Vec<i64> {
     terms
 }
 
-/// Rotations that together fix `X^g` and nothing less, of the conversion from `degree` to `target = g degree`: by `n/2, n, 2n, ..` of `N/2` slots.
-/// [dpad-he, Algorithm 5]
-pub(crate) fn trace_steps(degree: usize, target: usize) -> impl Iterator<Item = i64> {
-    std::iter::successors(Some(degree / 2), |&step| Some(2 * step)).take_while(move |&step| step < target / 2).map(|step| step as i64)
+/// The automorphisms of a move from `degree = n` to `target = N`, for arrays under `secret`: the one of stage `l = 1, 2, ..` fixes `X^(N / (2^(l-1) n))` and negates
+/// `X^(N / (2^l n))`, so all together fix the powers of `X^(N/n)` and nothing less. They are the rotations by `n/2, n, 2n, ..`; at `n = 1` the first stage negates
+/// `X^(N/2)`, which no rotation of slots does, and is the conjugation. `None` where the secret has no such keys. [dpad-he, Algorithm 5]
+pub(crate) fn trace_operations(secret: SecretName, degree: usize, target: usize) -> Option<Vec<Operation>> {
+    let stages = (target / degree).ilog2();
+    let stage = |l: u32| match (degree << l) / 4 {
+        0 => Operation::conjugation(secret),
+        steps => Operation::rotation(secret, steps as i64),
+    };
+    (1..=stages).map(stage).collect()
 }
 
 impl Params {
@@ -115,7 +154,13 @@ impl Params {
         match operation {
             Operation::Multiply => self.product_route(level, &known),
             Operation::Conjugate => single(KeyName::Automorphism(GaloisElement::conjugation(self.degree()))),
-            Operation::Rotate(steps) => self.rotation_route(steps, period as i64, &known),
+            Operation::Rotate(steps) => self.rotation_route(steps, period as i64, &KeyName::Automorphism, &known),
+            Operation::ConjugateBodies(bodies) => {
+                single(KeyName::BodiesAutomorphism { bodies, element: GaloisElement::conjugation(self.degree()) })
+            }
+            Operation::RotateBodies { bodies, steps } => {
+                self.rotation_route(steps, period as i64, &|element| KeyName::BodiesAutomorphism { bodies, element }, &known)
+            }
             Operation::RotateByPowers => {
                 let up: Vec<KeyAddress> = self.power_elements().into_iter().map(|g| at(KeyName::TemporaryAutomorphism(g))).collect();
                 let all = up.iter().all(|&key| has(key, level)) && known(KeyName::RankDown);
@@ -144,14 +189,22 @@ impl Params {
         if self.direct(level).is_some() { direct().or_else(through) } else { through().or_else(direct) }
     }
 
-    fn rotation_route(&self, steps: i64, period: i64, known: &dyn Fn(KeyName) -> bool) -> Option<Route> {
+    /// The keys of a rotation; `name` is the key of an automorphism under the ciphertext's secret. The temporary rank serves the main secret alone.
+    fn rotation_route(
+        &self,
+        steps: i64,
+        period: i64,
+        name: &dyn Fn(GaloisElement) -> KeyName,
+        known: &dyn Fn(KeyName) -> bool,
+    ) -> Option<Route> {
         let (degree, slots) = (self.degree(), self.slot_count() as i64);
         let at = |name: KeyName| KeyAddress { shape: self.shape(), name };
-        let residue = steps.rem_euclid(period);
+        // At degree 1 there are no slots.
+        let residue = steps.checked_rem_euclid(period)?;
         if residue == 0 {
             return Some(Route::Nothing);
         }
-        let own = |steps: i64| KeyName::Automorphism(GaloisElement::rotation(steps, degree));
+        let own = |steps: i64| name(GaloisElement::rotation(steps, degree));
         let temporary = |steps: i64| KeyName::TemporaryAutomorphism(GaloisElement::rotation(steps, degree));
         let equal = (0..slots / period).map(|times| residue + times * period);
         if let Some(steps) = std::iter::once(steps).chain(equal).find(|&steps| known(own(steps))) {
@@ -164,7 +217,8 @@ impl Params {
             let terms = sums.iter().find(|terms| terms.iter().all(|&term| known(name(term))))?;
             Some(terms.iter().map(|&term| at(name(term))).collect::<Vec<_>>())
         };
-        if known(KeyName::RankDown)
+        if matches!(own(0), KeyName::Automorphism(_))
+            && known(KeyName::RankDown)
             && let Some(up) = by(&temporary)
         {
             return Some(Route::TemporaryRank { up, down: at(KeyName::RankDown) });
@@ -227,7 +281,7 @@ impl Params {
                 let ranks = held.filter_map(|name| if let KeyName::ReduceRank(rank) = name { Some(rank) } else { None });
                 CkksError::NoReductionKey { from: self.rank(), to, available: list(ranks) }
             }
-            Operation::ChangeSecret(..) | Operation::FormatSwitch(_) => {
+            Operation::ChangeSecret(..) | Operation::FormatSwitch(_) | Operation::ConjugateBodies(_) | Operation::RotateBodies { .. } => {
                 CkksError::NoKey { operation: operation.to_string(), shape: self.shape(), available: list(held) }
             }
         }

@@ -1,31 +1,19 @@
 //! The secret key, which decrypts, and the public key, which encrypts for its owner.
 
-use clathrate_lattice::{Basis, Bundle, Coeff, Eval, Level, Poly, SecretDistribution, SecretRng};
+use clathrate_lattice::{Basis, Bundle, Coeff, Eval, Poly, SecretRng};
 use zeroize::Zeroizing;
 
 use super::name::SecretName;
+use super::options::EncryptOptions;
 use super::progress::Progress;
-use crate::arrays::{Ciphertext, Encoding, Layout};
+use crate::arrays::Ciphertext;
+use crate::encoding::chunks::{coefficients_of, read_coefficients};
 use crate::encoding::plaintext::Plaintext;
-use crate::encoding::values::{Values, check_values, coefficients_of};
+use crate::encoding::values::{Values, check_values};
 use crate::encoding::{check_guard, deciding_basis, decode_coefficients, encode_coefficients};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::Params;
-
-/// Domain-separation string of the seeds of named secrets.
-const NAMED_SECRET_DOMAIN: &str = "clathrate named secret v1";
-
-/// Choices of an encryption; the default is slots for vectors, coefficients for matrices, at the top level.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct EncryptOptions {
-    /// How entries sit in polynomials.
-    pub encoding: Option<Encoding>,
-    /// The level; absent for the top.
-    pub level: Option<Level>,
-    /// The scale; absent for the level's canonical one.
-    pub scale: Option<f64>,
-}
 
 fn encrypt_with(
     params: &Params,
@@ -36,10 +24,8 @@ fn encrypt_with(
     progress: Progress<'_>,
     mut zero: impl FnMut(&Basis) -> Result<Bundle<Eval>, CkksError>,
 ) -> Result<Ciphertext, CkksError> {
-    let encoding =
-        options.encoding.unwrap_or(if shape.len() == 2 && !values.is_complex() { Encoding::Coefficients } else { Encoding::Slots });
-    let layout = Layout::new(shape, encoding, params.degree())?;
-    check_values(values, shape, encoding)?;
+    let layout = options.layout(shape, values.is_complex(), params.degree())?;
+    check_values(values, shape, &layout)?;
     let level = options.level.unwrap_or(params.max_level());
     params.check_level(level)?;
     let scale = options.scale.unwrap_or(params.scale(level));
@@ -50,19 +36,22 @@ fn encrypt_with(
         if !progress(index, layout.bundles()) {
             return Err(CkksError::Cancelled);
         }
-        let coefficients = coefficients_of(params, values, layout.entries(index), encoding, layout.capacity);
-        let message = encode_coefficients(params, &coefficients, scale, level)?;
+        let message = |polynomial| encode_coefficients(params, &coefficients_of(params, values, &layout, polynomial), scale, level);
+        let messages = (0..layout.bodies).map(|body| layout.polynomial_at(index, body).map(message).transpose());
+        let messages = messages.collect::<Result<Vec<_>, _>>()?;
         let mut bundle = zero(&basis)?;
-        bundle.add_message(0, &message)?;
+        for (body, message) in messages.iter().enumerate() {
+            message.iter().try_for_each(|message| bundle.add_message(body, message))?;
+        }
         bundles.push(bundle);
     }
     progress(layout.bundles(), layout.bundles());
     Ok(Ciphertext {
         params: params.clone(),
         key_id,
+        secret: options.secret(),
         shape: shape.to_vec(),
-        encoding,
-        complex: values.is_complex(),
+        layout,
         level,
         scale,
         bundles,
@@ -77,7 +66,7 @@ pub struct SecretKey {
     pub(super) id: KeyId,
     pub(super) secret: clathrate_lattice::SecretKey,
     /// What all other secrets of the parameters are drawn from: the same owner makes the same ones at any time.
-    seed: Zeroizing<[u8; 32]>,
+    pub(super) seed: Zeroizing<[u8; 32]>,
 }
 
 impl std::fmt::Debug for SecretKey {
@@ -108,64 +97,6 @@ impl SecretKey {
         Ok(Self { params: params.clone(), id: KeyId(id), secret, seed })
     }
 
-    /// The same secret for a relative of these parameters: split, combined or cut to its shape. A cut secret is nested in this one.
-    ///
-    /// # Errors
-    /// [`CkksError::WrongParams`] for parameters of another family, or of a larger dimension than this key's.
-    pub fn relative(&self, params: &Params) -> Result<Self, CkksError> {
-        self.params.check_related(params, "the parameters")?;
-        let (from, to) = (self.params.shape(), params.shape());
-        if to.dimension() > from.dimension() {
-            self.params.check_same(params, "the parameters")?;
-        }
-        // Components are in an order in which cutting and moving commute: cut where the degree is the smaller one.
-        let secret = if to.degree <= from.degree {
-            self.secret.split_degree(to.degree)?.truncate_rank(to.rank)?
-        } else {
-            self.secret.truncate_rank(to.dimension() / from.degree)?.combine_degree(to.degree)?
-        };
-        Ok(Self { params: params.clone(), id: self.id, secret, seed: self.seed.clone() })
-    }
-
-    /// The secret called `name` at this shape. Secrets other than the main one are drawn from this key's seed, each with randomness of its own, so
-    /// that keys made at different times fit together.
-    ///
-    /// # Errors
-    /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`] where the parameters have no such secret; [`CkksError::OutOfRange`] for bodies that
-    /// do not exist.
-    pub fn named(&self, name: SecretName) -> Result<clathrate_lattice::SecretKey, CkksError> {
-        let (degree, rank) = (self.params.degree(), self.params.rank());
-        let draw = |label: String, rank: usize, distribution| {
-            let mut hasher = blake3::Hasher::new_derive_key(NAMED_SECRET_DOMAIN);
-            hasher.update(self.seed.as_ref());
-            hasher.update(format!("{label} at {}", self.params.shape()).as_bytes());
-            let mut rng = SecretRng::from_seed(*hasher.finalize().as_bytes());
-            clathrate_lattice::SecretKey::generate(degree, rank, 1, distribution, &mut rng)
-        };
-        let body = |count: usize, index: usize| draw(format!("body {index} of {count}"), rank, self.params.distribution_of(rank));
-        Ok(match name {
-            SecretName::Main => self.secret.clone(),
-            SecretName::Temporary => {
-                let temporary = self.params.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a key of the temporary rank" })?;
-                let further = temporary.rank - rank;
-                self.secret.join_rank(&draw("temporary".to_owned(), further, self.params.distribution_of(further))?)?
-            }
-            SecretName::Ephemeral => {
-                let encapsulation = self.params.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
-                draw("ephemeral".to_owned(), rank, SecretDistribution::FixedWeight(encapsulation.weight))?
-            }
-            SecretName::Body { count, index } => body(count, index)?,
-            SecretName::Bodies(count) => {
-                let mut coefficients = Zeroizing::new(Vec::with_capacity(count * rank * degree));
-                for index in 0..count {
-                    coefficients.extend_from_slice(body(count, index)?.all_coefficients());
-                }
-                let distribution = self.params.distribution_of(rank);
-                clathrate_lattice::SecretKey::from_coefficients(degree, rank, count, distribution, coefficients)?
-            }
-        })
-    }
-
     pub(crate) fn from_parts(params: &Params, id: KeyId, secret: clathrate_lattice::SecretKey, seed: Zeroizing<[u8; 32]>) -> Self {
         Self { params: params.clone(), id, secret, seed }
     }
@@ -193,10 +124,11 @@ impl SecretKey {
         &self.secret
     }
 
-    /// Encrypts an array; masks are seeded, so a fresh ciphertext's file is half its size (at rank 1).
+    /// Encrypts an array; masks are seeded, so a fresh ciphertext's file is half its size (at rank 1), and less with several bodies under one mask.
     ///
     /// # Errors
-    /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`], [`CkksError::Empty`], [`CkksError::Encoding`], level and scale errors.
+    /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`], [`CkksError::Empty`], [`CkksError::NoRoom`], [`CkksError::OutOfRange`], level and scale
+    /// errors.
     pub fn encrypt(
         &self,
         values: &Values,
@@ -220,10 +152,8 @@ impl SecretKey {
         progress: Progress<'_>,
         rng: &mut SecretRng,
     ) -> Result<Ciphertext, CkksError> {
-        let ring = self.params.chain().ring().clone();
-        encrypt_with(&self.params, self.id, values, shape, options, progress, |basis| {
-            Ok(Bundle::encrypt_zero(&self.secret, &ring, basis, rng)?)
-        })
+        let (ring, secret) = (self.params.chain().ring().clone(), self.named(options.secret())?);
+        encrypt_with(&self.params, self.id, values, shape, options, progress, |basis| Ok(Bundle::encrypt_zero(&secret, &ring, basis, rng)?))
     }
 
     /// Decrypts to the array's numbers, row-major; real unless the array was complex.
@@ -260,57 +190,41 @@ impl SecretKey {
         })
     }
 
-    fn decrypt_with(
-        &self,
-        ciphertext: &Ciphertext,
-        progress: Progress<'_>,
-        flood: &mut dyn FnMut(&mut Poly<Coeff>) -> Result<(), CkksError>,
-    ) -> Result<Values, CkksError> {
+    fn decrypt_with(&self, ciphertext: &Ciphertext, progress: Progress<'_>, flood: &mut Flood<'_>) -> Result<Values, CkksError> {
         if self.params != ciphertext.params && self.params.is_related(&ciphertext.params) {
             return self.relative(&ciphertext.params)?.decrypt_with(ciphertext, progress, flood);
         }
         self.params.check_same(&ciphertext.params, "the ciphertext")?;
         ciphertext.check_data("decryption")?;
         self.id.check_same(ciphertext.key_id, "the ciphertext")?;
-        let layout = ciphertext.layout()?;
-        let size = layout.rows * layout.columns;
-        let mut real = Vec::with_capacity(if ciphertext.complex { 0 } else { size });
-        let mut complex = Vec::with_capacity(if ciphertext.complex { size } else { 0 });
+        let (layout, secret) = (ciphertext.layout(), self.named(ciphertext.secret)?);
+        let mut numbers = Values::zeros(layout.rows * layout.columns, layout.complex);
         let (short, is_short) = deciding_basis(&self.params, ciphertext.level);
         for (index, bundle) in ciphertext.bundles.iter().enumerate() {
             if !progress(index, ciphertext.bundles.len()) {
                 return Err(CkksError::Cancelled);
             }
-            let mut phase = self.phase(bundle, &short)?;
-            flood(&mut phase)?;
-            let coefficients = match decode_coefficients(&phase, ciphertext.scale, !is_short) {
-                Some(values) => values,
-                None => {
-                    let mut phase = self.phase(bundle, bundle.basis())?;
-                    flood(&mut phase)?;
-                    decode_coefficients(&phase, ciphertext.scale, true).unwrap_or_default()
-                }
-            };
-            // On the flooded phase, where there is a flood: the answer tells nothing that the numbers would not.
-            check_guard(&self.params, &coefficients, ciphertext.scale, ciphertext.level)?;
-            let count = layout.entries(index).len();
-            match (ciphertext.encoding, ciphertext.complex) {
-                (Encoding::Coefficients, _) => real.extend_from_slice(&coefficients[..count]),
-                (Encoding::Slots, false) => {
-                    real.extend(self.params.encoder().evaluate(&coefficients, layout.capacity)[..count].iter().map(|v| v.re));
-                }
-                (Encoding::Slots, true) => {
-                    complex.extend_from_slice(&self.params.encoder().evaluate(&coefficients, layout.capacity)[..count])
-                }
+            let mut phases = Phases { bundle, secret: &secret, flood: &mut *flood };
+            let (of_short, mut of_all) = (phases.over(&short)?, None);
+            for (body, phase) in of_short.iter().enumerate() {
+                let Some(polynomial) = layout.polynomial_at(index, body) else { continue };
+                let coefficients = match decode_coefficients(phase, ciphertext.scale, !is_short) {
+                    Some(values) => values,
+                    None => {
+                        if of_all.is_none() {
+                            of_all = Some(phases.over(bundle.basis())?);
+                        }
+                        let phase = of_all.as_ref().and_then(|phases| phases.get(body));
+                        phase.and_then(|phase| decode_coefficients(phase, ciphertext.scale, true)).unwrap_or_default()
+                    }
+                };
+                // On the flooded phase, where there is a flood: the answer tells nothing that the numbers would not.
+                check_guard(&self.params, &coefficients, ciphertext.scale, ciphertext.level)?;
+                read_coefficients(&self.params, &coefficients, layout, polynomial, &mut numbers);
             }
         }
         progress(ciphertext.bundles.len(), ciphertext.bundles.len());
-        Ok(if ciphertext.complex { Values::Complex(complex) } else { Values::Real(real) })
-    }
-
-    /// The phase of a bundle modulo the primes of `basis`.
-    fn phase(&self, bundle: &Bundle<Eval>, basis: &Basis) -> Result<Poly<Coeff>, CkksError> {
-        Ok(bundle.phase_over(&self.secret, basis)?.swap_remove(0).into_coeff())
+        Ok(numbers)
     }
 
     /// A public key, which encrypts at any level.
@@ -332,8 +246,32 @@ impl SecretKey {
     }
 }
 
+/// Adds noise to a phase before it is decoded.
+type Flood<'f> = dyn FnMut(&mut Poly<Coeff>) -> Result<(), CkksError> + 'f;
+
+/// The phases of one bundle's bodies.
+struct Phases<'p> {
+    bundle: &'p Bundle<Eval>,
+    secret: &'p clathrate_lattice::SecretKey,
+    flood: &'p mut Flood<'p>,
+}
+
+impl Phases<'_> {
+    /// Modulo the primes of `basis`, flooded.
+    fn over(&mut self, basis: &Basis) -> Result<Vec<Poly<Coeff>>, CkksError> {
+        let phases = self.bundle.phase_over(self.secret, basis)?.into_iter();
+        phases
+            .map(|phase| {
+                let mut phase = phase.into_coeff();
+                (self.flood)(&mut phase)?;
+                Ok(phase)
+            })
+            .collect()
+    }
+}
+
 impl SecretKey {
-    /// Encrypts an encoded array, at its level and scale.
+    /// Encrypts an encoded array, at its level and scale; under the main secret, or that of as many bodies as its layout has.
     ///
     /// # Errors
     /// [`CkksError::WrongParams`]; [`CkksError::Lattice`] where entropy fails.
@@ -347,22 +285,27 @@ impl SecretKey {
     /// As [`SecretKey::encrypt_encoded`].
     pub fn encrypt_encoded_rng(&self, plaintext: &Plaintext, rng: &mut SecretRng) -> Result<Ciphertext, CkksError> {
         self.params().check_same(plaintext.params(), "the plaintext")?;
-        let (chain, level) = (self.params().chain(), plaintext.level());
-        let basis = chain.basis(level);
-        let encrypt = |message: &Poly<Eval>| -> Result<_, CkksError> {
-            let mut bundle = Bundle::encrypt_zero(self.secret(), chain.ring(), &basis, rng)?;
-            bundle.add_message(0, message)?;
+        let (chain, level, layout) = (self.params().chain(), plaintext.level(), *plaintext.layout());
+        let name = if layout.bodies == 1 { SecretName::Main } else { SecretName::Bodies(layout.bodies) };
+        let (basis, secret) = (chain.basis(level), self.named(name)?);
+        let mut encrypt = |index: usize| -> Result<_, CkksError> {
+            let mut bundle = Bundle::encrypt_zero(&secret, chain.ring(), &basis, rng)?;
+            for body in 0..layout.bodies {
+                let message = layout.polynomial_at(index, body).and_then(|polynomial| plaintext.messages().get(polynomial));
+                message.map_or(Ok(()), |message| bundle.add_message(body, message))?;
+            }
             Ok(bundle)
         };
+        let bundles = (0..layout.bundles()).map(&mut encrypt).collect::<Result<_, _>>()?;
         Ok(Ciphertext {
             params: self.params().clone(),
             key_id: self.id(),
+            secret: name,
             shape: plaintext.shape().to_vec(),
-            encoding: plaintext.encoding(),
-            complex: plaintext.is_complex(),
+            layout,
             level,
             scale: plaintext.scale(),
-            bundles: plaintext.messages().iter().map(encrypt).collect::<Result<_, _>>()?,
+            bundles,
             symbol: None,
         })
     }
@@ -389,10 +332,10 @@ impl PublicKey {
         self.id
     }
 
-    /// Encrypts an array.
+    /// Encrypts an array, under the main secret.
     ///
     /// # Errors
-    /// As [`SecretKey::encrypt`].
+    /// As [`SecretKey::encrypt`]; [`CkksError::SecretWithoutKeys`] for several bodies under one mask.
     pub fn encrypt(
         &self,
         values: &Values,
@@ -400,6 +343,11 @@ impl PublicKey {
         options: EncryptOptions,
         progress: Progress<'_>,
     ) -> Result<Ciphertext, CkksError> {
+        if options.bodies.is_some() {
+            let remedy = "encrypt without `bodies` and bring the bundles under one mask with share_mask";
+            let (operation, secret) = ("an encryption by the public key", options.secret().to_string());
+            return Err(CkksError::SecretWithoutKeys { operation, secret, remedy });
+        }
         let mut rng = SecretRng::from_os()?;
         encrypt_with(&self.params, self.id, values, shape, options, progress, |basis| Ok(self.key.encrypt_zero(basis, &mut rng)?))
     }

@@ -34,7 +34,7 @@ impl Ciphertext {
             let remedy = "count the decryptions that will be shared: at least 1".to_owned();
             return Err(CkksError::OutOfRange { what: "queries", value: "0".to_owned(), remedy });
         }
-        let coefficients = (self.bundles().len() * self.params().degree()) as f64;
+        let coefficients = (self.bundles().len() * self.layout().bodies * self.params().degree()) as f64;
         // An error below one integer is one integer: rounding alone makes that.
         let error = (error_bound * self.scale()).max(1.0);
         let bits = (error.log2() + coefficients.log2() + (queries as f64).log2() + f64::from(statistical_bits)).ceil();

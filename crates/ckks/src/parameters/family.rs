@@ -218,8 +218,8 @@ impl Family {
     fn check_shape(&self, shape: ModuleShape) -> Result<(), CkksError> {
         let root = self.root_shape();
         let refuse = |reason: String| Err(CkksError::InvalidParams { reason });
-        if !shape.degree.is_power_of_two() || !(LEAST_DEGREE..=LARGEST_DEGREE).contains(&shape.degree) {
-            return refuse(format!("degree {} is not a power of two from {LEAST_DEGREE} to {LARGEST_DEGREE}", shape.degree));
+        if !shape.degree.is_power_of_two() || shape.degree > LARGEST_DEGREE {
+            return refuse(format!("degree {} is not a power of two from 1 to {LARGEST_DEGREE}", shape.degree));
         }
         if shape.degree > self.spec.largest_degree() {
             return refuse(format!(
@@ -304,7 +304,9 @@ impl Family {
     fn build(self: &Arc<Self>, shape: ModuleShape) -> Result<Inner, CkksError> {
         self.check_shape(shape)?;
         let chain = self.chain(shape.degree)?;
-        let (gadget, max_level) = (self.gadget(&chain)?, self.highest_level(&chain, shape)?);
+        // Below the least degree of a specification there are samples, down to LWE at degree 1, and no switching keys.
+        let gadget = if shape.degree < LEAST_DEGREE { None } else { self.gadget(&chain)? };
+        let max_level = self.highest_level(&chain, shape)?;
         let log2_qp = chain.key_basis(max_level).log2(chain.ring());
         let mut security_bits = estimated_bits(shape.dimension(), log2_qp, self.least_weight(shape));
         let temporary = if gadget.is_some() { self.temporary(&chain, shape, max_level)? } else { None };
@@ -335,7 +337,7 @@ impl Family {
             digest = *hasher.finalize().as_bytes();
         }
         let encoder = Encoder::new(shape.degree);
-        let encapsulation = self.encapsulation(&chain, shape)?;
+        let encapsulation = if gadget.is_some() { self.encapsulation(&chain, shape)? } else { None };
         if let Some(encapsulation) = &encapsulation {
             security_bits = security_bits.min(encapsulation.security_bits);
         }

@@ -136,17 +136,25 @@ impl Params {
     /// The gadget of switching keys.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch.
+    /// As [`Params::switcher`].
     pub fn gadget(&self) -> Result<&Gadget, CkksError> {
-        self.0.gadget.as_deref().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes.into())
+        self.0.gadget.as_deref().ok_or_else(|| self.cannot_switch())
+    }
+
+    /// Why there is no switcher.
+    fn cannot_switch(&self) -> CkksError {
+        if self.degree() < spec::LEAST_DEGREE {
+            return CkksError::DegreeWithoutKeys { shape: self.shape(), least: spec::LEAST_DEGREE };
+        }
+        clathrate_lattice::LatticeError::NoSpecialPrimes.into()
     }
 
     /// The switcher.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch.
+    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::DegreeWithoutKeys`] below degree 8.
     pub fn switcher(&self) -> Result<&Switcher, CkksError> {
-        self.0.switcher.as_ref().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes.into())
+        self.0.switcher.as_ref().ok_or_else(|| self.cannot_switch())
     }
 
     /// The temporary rank: keys and switcher of the higher rank, where there is one.

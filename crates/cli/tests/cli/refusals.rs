@@ -42,8 +42,6 @@ fn numbers_that_cannot_be_encrypted_are_value_errors() {
     desk.refuses_encrypt(&npy_f64(&[3, 0], &[]), 5, "value", "");
     desk.refuses_encrypt(&npy("<f8", true, &[0, 3], &[]), 5, "value", "");
     desk.refuses_encrypt(&npy_f64(&[2], &[1.0, 2.0]), 8, "level", "--level 2");
-    let complex = npy("<c16", false, &[1], &[0; 16]);
-    desk.refuses_encrypt(&complex, 6, "shape", "--encoding coefficients");
 }
 
 #[test]

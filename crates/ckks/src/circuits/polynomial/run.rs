@@ -9,9 +9,8 @@ use rustfft::num_complex::Complex64;
 use super::node::{Node, Product};
 use super::plan::PolynomialPlan;
 use super::{Polynomial, ZERO};
-use crate::arrays::{Ciphertext, Encoding};
+use crate::arrays::{Ciphertext, Layout};
 use crate::encoding::encode_coefficients;
-use crate::encoding::values::{Values, coefficients_of};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{Evaluator, check_slots, same_scale};
 use crate::keys::{Cost, Found, Operation};
@@ -40,6 +39,7 @@ impl Evaluator {
         self.params().check_related(&x.params, "the ciphertext")?;
         x.params.check_same(plan.params(), "the plan")?;
         check_slots(x, POLYNOMIAL)?;
+        x.check_main(POLYNOMIAL)?;
         if x.level < plan.input_level() {
             return Err(CkksError::LevelTooLow { operation: "this plan", needed: plan.input_level().0, level: x.level.0 });
         }
@@ -69,19 +69,18 @@ impl Evaluator {
         // A dry run has no bundles to multiply.
         let imaginary_unit = (plan.is_complex() && !x.bundles.is_empty()).then(|| imaginary_unit(plan.params(), plan.input_level()));
         let run = Run { params: plan.params(), plan, products, reductions, imaginary_unit };
-        let layout = x.layout()?;
+        let layout = x.layout();
         let mut bundles = Vec::with_capacity(x.bundles.len());
         for (index, bundle) in x.bundles.iter().enumerate() {
             let mut value = run.bundle(bundle)?;
-            let entries = layout.entries(index).len();
-            if entries < layout.capacity {
-                run.clear_padding(&mut value, entries, layout.capacity)?;
+            if layout.entries(index).len() < layout.capacity {
+                run.clear_padding(&mut value, layout, index)?;
             }
             bundles.push(value);
         }
         let to = x.params.at_rank(plan.output_rank())?;
-        let mut result = x.with_shape((&to, x.shape.clone()), bundles, plan.output_level(), plan.output_scale());
-        result.complex |= plan.is_complex();
+        let layout = Layout { complex: x.layout.complex || plan.is_complex(), ..x.layout };
+        let result = x.with_all((&to, x.shape.clone()), layout, bundles, (plan.output_level(), plan.output_scale()));
         Ok(result.estimated(|own| plan.estimate(own)))
     }
 }
@@ -250,14 +249,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Takes `p(0)` off the slots behind the last entry: padding is zero before and after.
-    fn clear_padding(&self, value: &mut Bundle<Eval>, entries: usize, capacity: usize) -> Result<(), CkksError> {
+    /// Takes `p(0)` off the slots without an entry: padding that was zero is zero again.
+    fn clear_padding(&self, value: &mut Bundle<Eval>, layout: &Layout, index: usize) -> Result<(), CkksError> {
         let at_zero = self.plan.polynomial().evaluate(0.0);
         if at_zero == ZERO {
             return Ok(());
         }
-        let padding = (0..capacity).map(|slot| if slot < entries { ZERO } else { -at_zero }).collect();
-        let coefficients = coefficients_of(self.params, &Values::Complex(padding), 0..capacity, Encoding::Slots, capacity);
+        let mut padding = vec![-at_zero; layout.capacity];
+        (0..layout.entries(index).len()).for_each(|t| padding[layout.position(t)] = ZERO);
+        let coefficients = self.params.encoder().embed(&padding);
         let message = encode_coefficients(self.params, &coefficients, self.plan.output_scale(), self.plan.output_level())?;
         Ok(value.add_message(0, &message)?)
     }

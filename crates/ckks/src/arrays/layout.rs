@@ -1,0 +1,389 @@
+//! The layout of an encrypted array: which number sits in which bundle, which body, and which coefficient or slot. [`places`](super::places) computes it entry by
+//! entry.
+//!
+//! A row of the array is cut into *chunks* of `capacity` numbers. One polynomial holds a chunk; a bundle has one such polynomial in each of its bodies.
+//!
+//! ```text
+//! slots            number t of a chunk is in slot p(t); the slots repeat with the period `capacity`
+//! coefficients     number t is the coefficient of X^(stride p(t)),    stride = W / capacity
+//! complex pairs    its real part is the coefficient of X^(stride p(t)), its imaginary part that of X^(stride p(t) + W/2),    stride = W / (2 capacity)
+//! ```
+//!
+//! with `p(t) = t` or the reversal of its bits, and `W` the degree of the polynomial that the chunk was encoded in. After a move to a lower degree
+//! `n = W / components` that polynomial is split: bundle `i` of the chunk holds the coefficients of `X^i, X^(i + components), ..`, which is component `brv(i)` of
+//! [`clathrate_lattice::degree`]. At `n = 1` every coefficient is an LWE sample.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::CkksError;
+
+/// Most bodies under one mask: secrets and keys grow with them.
+pub const MOST_BODIES: usize = 4096;
+
+/// Largest `W`: the largest degree of a polynomial.
+const LARGEST_DEGREE: usize = 1 << 17;
+
+/// Bound on counts of entries and of bodies, so that products of counts and degrees do not overflow.
+const MOST_ENTRIES_BITS: u32 = 48;
+
+/// How the numbers of a row sit in a polynomial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoding {
+    /// In the slots of the canonical embedding: products are element-wise; n/2 complex numbers per polynomial.
+    Slots,
+    /// In the coefficients: n real numbers or n/2 complex ones; for sums, scalar products and plaintext matrix products.
+    Coefficients,
+}
+
+impl Encoding {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Slots => "slots",
+            Self::Coefficients => "coefficients",
+        }
+    }
+}
+
+/// Which axis of the array runs over the bodies that share a mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BodyAxis {
+    /// Consecutive chunks of one row are bodies, so a mask serves a whole row and combinations of rows keep the mask shared. With one body the only choice.
+    #[default]
+    Chunks,
+    /// Consecutive rows are bodies: operations within a row serve several rows at once. Rows of one bundle cannot be combined with each other.
+    Rows,
+}
+
+/// The order of a chunk's numbers inside its polynomial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Number `t` is at place `t`.
+    #[default]
+    Natural,
+    /// Number `t` is at the place whose bits are those of `t` reversed, as a slots-to-coefficients transform leaves them.
+    BitReversed,
+}
+
+/// What the places without an entry hold. Bodies without any entry hold zero always.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Padding {
+    /// Zero, up to noise.
+    #[default]
+    Zero,
+    /// Any numbers: sums over all slots would count them.
+    Dirty,
+}
+
+/// Where the entries of an array are. Plain data; [`Layout::check`] says whether the fields fit each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// Product of all axes but the last.
+    pub rows: usize,
+    /// The last axis.
+    pub columns: usize,
+    /// Slots or coefficients.
+    pub encoding: Encoding,
+    /// Whether numbers are complex. In coefficients a complex number takes two; in slots it makes no difference to where numbers are.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub complex: bool,
+    /// The ring degree `n` of the bundles.
+    pub degree: usize,
+    /// Numbers per chunk, a power of two.
+    pub capacity: usize,
+    /// Chunks per row.
+    pub chunks: usize,
+    /// Polynomials that a chunk's polynomial of degree `W = n components` was split into, a power of two.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub components: usize,
+    /// Bodies under one mask.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub bodies: usize,
+    /// Which axis runs over them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub axis: BodyAxis,
+    /// The order of a chunk's numbers.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub order: Order,
+    /// What the places without an entry hold.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub padding: Padding,
+}
+
+fn one() -> usize {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde calls
+fn is_one(value: &usize) -> bool {
+    *value == 1
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Layout {
+    /// Real numbers in as many bundles of one body as they need, in natural order: `n` coefficients each, or as many slots as the row rounded up to a power of two.
+    ///
+    /// # Errors
+    /// [`CkksError::Empty`] where an axis is 0; [`CkksError::OutOfRange`] for more than two axes or overflowing sizes; [`CkksError::NoRoom`] for slots at
+    /// degree 1.
+    pub fn new(shape: &[usize], encoding: Encoding, degree: usize) -> Result<Self, CkksError> {
+        let (rows, columns) = axes(shape)?;
+        let (axis, order, padding) = (BodyAxis::Chunks, Order::Natural, Padding::Zero);
+        let layout = Self {
+            rows,
+            columns,
+            encoding,
+            complex: false,
+            degree,
+            capacity: 1,
+            chunks: 1,
+            components: 1,
+            bodies: 1,
+            axis,
+            order,
+            padding,
+        };
+        layout.with_native_capacity()
+    }
+
+    /// The same array of complex numbers; in coefficients each takes a pair.
+    ///
+    /// # Errors
+    /// [`CkksError::NoRoom`] for pairs of coefficients at degree 1.
+    pub fn with_complex(self) -> Result<Self, CkksError> {
+        let layout = Self { complex: true, ..self };
+        if self.encoding == Encoding::Slots { Ok(layout) } else { layout.with_native_capacity() }
+    }
+
+    fn with_native_capacity(self) -> Result<Self, CkksError> {
+        let most = self.most_capacity();
+        if most == 0 {
+            let what = if self.encoding == Encoding::Slots { "slots" } else { "complex numbers as pairs of coefficients" };
+            return Err(CkksError::NoRoom { what, degree: self.degree });
+        }
+        let capacity = match self.encoding {
+            Encoding::Coefficients => most,
+            Encoding::Slots => self.columns.next_power_of_two().min(most),
+        };
+        Ok(Self { capacity, chunks: self.columns.div_ceil(capacity), ..self })
+    }
+
+    /// The same array with `capacity` numbers per chunk.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] unless `capacity` is a power of two up to the slots, coefficients or pairs that a polynomial has.
+    pub fn with_capacity(self, capacity: usize) -> Result<Self, CkksError> {
+        let most = self.most_capacity();
+        if !capacity.is_power_of_two() || capacity > most {
+            let remedy = format!("use a power of two up to {most}");
+            return Err(CkksError::OutOfRange { what: "the capacity of a polynomial", value: capacity.to_string(), remedy });
+        }
+        Ok(Self { capacity, chunks: self.columns.div_ceil(capacity), ..self })
+    }
+
+    /// The same array with `bodies` bodies under each mask: consecutive rows, or consecutive chunks of a row. Without an axis, chunks where a row has
+    /// several, else rows.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] unless there are 1 to [`MOST_BODIES`] bodies.
+    pub fn with_bodies(self, bodies: usize, axis: Option<BodyAxis>) -> Result<Self, CkksError> {
+        if !(1..=MOST_BODIES).contains(&bodies) {
+            let remedy = format!("use 1 to {MOST_BODIES} bodies under one mask");
+            return Err(CkksError::OutOfRange { what: "the number of bodies", value: bodies.to_string(), remedy });
+        }
+        let usual = if self.chunks > 1 { BodyAxis::Chunks } else { BodyAxis::Rows };
+        let axis = if bodies == 1 { BodyAxis::Chunks } else { axis.unwrap_or(usual) };
+        Ok(Self { bodies, axis, ..self })
+    }
+
+    /// The same array with a chunk's numbers in another order.
+    #[must_use]
+    pub fn with_order(self, order: Order) -> Self {
+        Self { order, ..self }
+    }
+
+    /// The same places with padding in this state; where there is no padding it counts as zero.
+    #[must_use]
+    pub fn with_padding(self, padding: Padding) -> Self {
+        Self { padding: if self.has_padding() { padding } else { Padding::Zero }, ..self }
+    }
+
+    /// Another array of the same kind: encoding, numbers, degree, bodies and order as here, capacity and chunks as `shape` needs.
+    ///
+    /// # Errors
+    /// As [`Layout::new`].
+    pub fn of_shape(self, shape: &[usize]) -> Result<Self, CkksError> {
+        let (rows, columns) = axes(shape)?;
+        Self { rows, columns, padding: Padding::Zero, ..self }.with_native_capacity()
+    }
+
+    /// `W`: the degree of the polynomial that a chunk was encoded in.
+    #[must_use]
+    pub fn whole_degree(&self) -> usize {
+        self.degree * self.components
+    }
+
+    /// Numbers that a polynomial of degree `W` has room for.
+    fn most_capacity(&self) -> usize {
+        let pairs = self.encoding == Encoding::Slots || self.complex;
+        self.whole_degree() >> u32::from(pairs)
+    }
+
+    /// The distance of neighbouring numbers, in coefficients; 1 in slots.
+    #[must_use]
+    pub fn stride(&self) -> usize {
+        if self.encoding == Encoding::Slots { 1 } else { self.most_capacity() / self.capacity }
+    }
+
+    /// Whether some slot or coefficient of a body that holds entries holds none.
+    #[must_use]
+    pub fn has_padding(&self) -> bool {
+        self.columns < self.chunks * self.capacity || self.stride() > 1
+    }
+
+    /// The layout after a move to the degree `n / gap`. Numbers that are `gap` or more coefficients apart, and slots, stay in the component of the powers of
+    /// `X^gap`; others are spread over further components.
+    ///
+    /// # Errors
+    /// [`CkksError::NoRoom`] where the lower degree has too few slots.
+    pub fn lowered(self, gap: usize) -> Result<Self, CkksError> {
+        let degree = self.degree / gap;
+        if self.encoding == Encoding::Slots {
+            let layout = Self { degree, ..self };
+            return if self.capacity <= layout.most_capacity() {
+                Ok(layout)
+            } else {
+                Err(CkksError::NoRoom { what: "these slots", degree })
+            };
+        }
+        let layout = Self { degree, components: self.components * gap / self.stride().min(gap), ..self };
+        // LWE samples of real numbers are the same bundles whatever polynomials they were split from: chunks of one number each.
+        let samples = layout.is_of_samples() && layout.stride() == 1;
+        Ok(if samples { Self { components: 1, capacity: 1, chunks: self.columns, ..layout }.with_padding(self.padding) } else { layout })
+    }
+
+    /// The layout after a move to the degree `n gap`: components are joined as far as there are any, beyond that numbers move apart.
+    #[must_use]
+    pub fn raised(self, gap: usize) -> Self {
+        let degree = self.degree * gap;
+        if self.encoding == Encoding::Slots {
+            return Self { degree, ..self };
+        }
+        let layout = self.as_samples_of(gap);
+        Self { degree, components: layout.components / layout.components.min(gap), ..layout }
+    }
+
+    /// LWE samples of real numbers, taken as the coefficients of polynomials of degree `gap`; other layouts as they are.
+    #[must_use]
+    pub fn as_samples_of(self, gap: usize) -> Self {
+        if self.is_of_samples() && self.components == 1 {
+            Self { components: gap, capacity: gap, chunks: self.columns.div_ceil(gap), ..self }
+        } else {
+            self
+        }
+    }
+
+    /// Whether bundles are LWE samples of real numbers, each mask serving one number of a row.
+    fn is_of_samples(&self) -> bool {
+        let real = self.encoding == Encoding::Coefficients && !self.complex && self.order == Order::Natural;
+        self.degree == 1 && real && (self.bodies == 1 || self.axis == BodyAxis::Rows)
+    }
+
+    /// Refuses a layout whose fields do not fit each other, the shape or the degree: of a file.
+    ///
+    /// # Errors
+    /// As [`Layout::new`]; [`CkksError::OutOfRange`].
+    pub fn check(&self, shape: &[usize], degree: usize) -> Result<(), CkksError> {
+        let refuse = |what: &'static str, value: String| {
+            let remedy = "the layout's fields do not fit the array's shape and degree".to_owned();
+            Err(CkksError::OutOfRange { what, value, remedy })
+        };
+        if (self.rows, self.columns) != axes(shape)? || self.degree != degree {
+            return refuse("a layout", format!("{} x {} at degree {}", self.rows, self.columns, self.degree));
+        }
+        let split = self.components.is_power_of_two() && self.components <= LARGEST_DEGREE && self.whole_degree() <= LARGEST_DEGREE;
+        if !split || (self.encoding == Encoding::Slots && self.components != 1) {
+            return refuse("the number of components", self.components.to_string());
+        }
+        self.with_capacity(self.capacity)?;
+        self.with_bodies(self.bodies, Some(self.axis))?;
+        if self.chunks != self.columns.div_ceil(self.capacity) {
+            return refuse("the number of chunks", self.chunks.to_string());
+        }
+        if (self.stride() > 1 && self.components > 1)
+            || (self.bodies == 1 && self.axis == BodyAxis::Rows)
+            || *self != self.with_padding(self.padding)
+        {
+            return refuse("a layout", self.to_string());
+        }
+        let bodies = self.lines().checked_mul(self.bundles_per_line()).and_then(|bundles| bundles.checked_mul(self.bodies));
+        if bodies.is_none_or(|bodies| bodies >> MOST_ENTRIES_BITS != 0) {
+            return refuse("the number of bodies", format!("{bodies:?}"));
+        }
+        Ok(())
+    }
+
+    /// Whether every entry of the two arrays is in the same polynomial at the same place, whatever masks the polynomials are under.
+    #[must_use]
+    pub fn same_polynomials(&self, other: &Self) -> bool {
+        let key = |layout: &Self| Self {
+            bodies: 1,
+            axis: BodyAxis::Chunks,
+            padding: Padding::Zero,
+            complex: layout.complex && layout.encoding == Encoding::Coefficients,
+            ..*layout
+        };
+        key(self) == key(other)
+    }
+
+    /// Whether every entry of the two arrays is at the same place.
+    #[must_use]
+    pub fn same_places(&self, other: &Self) -> bool {
+        self.same_polynomials(other) && (self.bodies, self.axis) == (other.bodies, other.axis)
+    }
+}
+
+/// Rows and columns of a shape.
+fn axes(shape: &[usize]) -> Result<(usize, usize), CkksError> {
+    if shape.contains(&0) {
+        return Err(CkksError::Empty { shape: shape.to_vec() });
+    }
+    let size = shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis));
+    if shape.len() > 2 || size.is_none_or(|size| size >> MOST_ENTRIES_BITS != 0) {
+        return Err(CkksError::OutOfRange {
+            what: "the array's shape",
+            value: format!("{shape:?}"),
+            remedy: "use at most two axes and fewer than 2^48 entries".to_owned(),
+        });
+    }
+    Ok((shape.iter().rev().skip(1).product(), shape.last().copied().unwrap_or(1)))
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers = if self.complex { "complex numbers" } else { "real numbers" };
+        write!(f, "{} {numbers} in {} of degree {}", self.capacity, self.encoding.name(), self.degree)?;
+        if self.order == Order::BitReversed {
+            f.write_str(", bit-reversed")?;
+        }
+        if self.components > 1 {
+            write!(f, ", {} components", self.components)?;
+        }
+        if self.bodies > 1 {
+            let axis = if self.axis == BodyAxis::Rows { "rows" } else { "chunks of a row" };
+            write!(f, ", {} {axis} under one mask", self.bodies)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,213 @@
+//! Places: which bundle, body and slot or coefficient an entry of an array has, by its [`Layout`].
+//!
+//! The polynomials that hold entries are counted by rows, chunks and components. How they are put under masks is a second step, so that two layouts which
+//! differ in that alone have the same polynomials.
+
+use super::layout::{BodyAxis, Encoding, Layout, Order};
+use crate::error::CkksError;
+
+/// Where a number is: a body of a bundle, and a slot or a coefficient of its polynomial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The bundle.
+    pub bundle: usize,
+    /// The body.
+    pub body: usize,
+    /// The slot, or the coefficient.
+    pub index: usize,
+}
+
+/// Half of a complex number that is a pair of coefficients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// The real part, or the whole number in slots and in arrays of real numbers.
+    Real,
+    /// The imaginary part.
+    Imaginary,
+}
+
+/// An entry of the array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Entry {
+    /// The row.
+    pub row: usize,
+    /// The column.
+    pub column: usize,
+    /// Which part of the number.
+    pub part: Part,
+}
+
+/// `index` with its bits reversed, as a number below `size`, a power of two.
+fn reversed(index: usize, size: usize) -> usize {
+    if size <= 1 { 0 } else { index.reverse_bits() >> (usize::BITS - size.trailing_zeros()) }
+}
+
+impl Layout {
+    /// Numbers in chunk `chunk` of a row.
+    #[must_use]
+    pub fn entries_in(&self, chunk: usize) -> usize {
+        self.capacity.min(self.columns.saturating_sub(chunk * self.capacity))
+    }
+
+    /// Rows of bundles: the rows, or groups of as many rows as there are bodies.
+    #[must_use]
+    pub fn lines(&self) -> usize {
+        if self.axis == BodyAxis::Rows { self.rows.div_ceil(self.bodies) } else { self.rows }
+    }
+
+    /// Bundles of a line, components not counted: the chunks, or groups of as many chunks as there are bodies.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        if self.axis == BodyAxis::Chunks { self.chunks.div_ceil(self.bodies) } else { self.chunks }
+    }
+
+    /// Components that are stored for group `group`: of real numbers in natural order those that hold an entry, else all.
+    #[must_use]
+    pub fn stored_components(&self, group: usize) -> usize {
+        let first = if self.axis == BodyAxis::Chunks { group * self.bodies } else { group };
+        // Component i holds the numbers i, i + components, ..; in another order, and of pairs, entries may be in any component.
+        let ascending = self.order == Order::Natural && !self.complex;
+        if ascending { self.components.min(self.entries_in(first)) } else { self.components }
+    }
+
+    /// Bundles of a line.
+    #[must_use]
+    pub fn bundles_per_line(&self) -> usize {
+        (self.groups() - 1) * self.components + self.stored_components(self.groups() - 1)
+    }
+
+    /// Number of bundles.
+    #[must_use]
+    pub fn bundles(&self) -> usize {
+        self.lines() * self.bundles_per_line()
+    }
+
+    /// The bundle of component `component` of group `group` of line `line`.
+    #[must_use]
+    pub fn bundle(&self, line: usize, group: usize, component: usize) -> usize {
+        line * self.bundles_per_line() + group * self.components + component
+    }
+
+    /// Polynomials that hold entries, of all bodies.
+    #[must_use]
+    pub fn polynomials(&self) -> usize {
+        self.rows * self.polynomials_per_row()
+    }
+
+    fn polynomials_per_row(&self) -> usize {
+        let one = Self { bodies: 1, axis: BodyAxis::Chunks, ..*self };
+        one.bundles_per_line()
+    }
+
+    /// Which polynomial the body `body` of bundle `bundle` holds, counted by rows, chunks and components; `None` for a body without entries. The numbering
+    /// does not depend on how polynomials are put under masks.
+    #[must_use]
+    pub fn polynomial_at(&self, bundle: usize, body: usize) -> Option<usize> {
+        if bundle >= self.bundles() || body >= self.bodies {
+            return None;
+        }
+        let (line, rest) = (bundle / self.bundles_per_line(), bundle % self.bundles_per_line());
+        let (group, component) = (rest / self.components, rest % self.components);
+        let (row, chunk) = match self.axis {
+            BodyAxis::Rows => (line * self.bodies + body, group),
+            BodyAxis::Chunks => (line, group * self.bodies + body),
+        };
+        let one = Self { bodies: 1, axis: BodyAxis::Chunks, ..*self };
+        let there = row < self.rows && chunk < self.chunks && component < one.stored_components(chunk);
+        there.then(|| one.bundle(row, chunk, component))
+    }
+
+    /// Bundle and body of polynomial `polynomial`: the inverse of [`Layout::polynomial_at`].
+    #[must_use]
+    pub fn seat(&self, polynomial: usize) -> (usize, usize) {
+        let (row, chunk, component) = self.polynomial(polynomial);
+        match self.axis {
+            BodyAxis::Rows => (self.bundle(row / self.bodies, chunk, component), row % self.bodies),
+            BodyAxis::Chunks => (self.bundle(row, chunk / self.bodies, component), chunk % self.bodies),
+        }
+    }
+
+    /// Row, chunk and component of polynomial `polynomial`.
+    #[must_use]
+    pub fn polynomial(&self, polynomial: usize) -> (usize, usize, usize) {
+        let (row, rest) = (polynomial / self.polynomials_per_row(), polynomial % self.polynomials_per_row());
+        (row, rest / self.components, rest % self.components)
+    }
+
+    /// The flat range of the entries in the chunk of polynomial `polynomial`.
+    #[must_use]
+    pub fn entries(&self, polynomial: usize) -> std::ops::Range<usize> {
+        let (row, chunk, _) = self.polynomial(polynomial);
+        let start = row * self.columns + chunk * self.capacity;
+        start..start + self.entries_in(chunk)
+    }
+
+    /// The slot of number `t` of a chunk, or its coefficient in the polynomial of degree `W`.
+    #[must_use]
+    pub fn position(&self, t: usize) -> usize {
+        let place = if self.order == Order::Natural { t } else { reversed(t, self.capacity) };
+        place * self.stride()
+    }
+
+    /// Where the entry in `row` and `column` is; of a complex number among coefficients, its real part.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] where the array has no such entry.
+    pub fn place(&self, row: usize, column: usize) -> Result<Place, CkksError> {
+        self.check_entry(row, column)?;
+        Ok(self.seat_of(row, column, self.position(column % self.capacity)))
+    }
+
+    /// Where the imaginary part of an entry is; `None` where it is no coefficient of its own.
+    ///
+    /// # Errors
+    /// As [`Layout::place`].
+    pub fn imaginary_place(&self, row: usize, column: usize) -> Result<Option<Place>, CkksError> {
+        self.check_entry(row, column)?;
+        let half = self.imaginary_offset();
+        Ok(half.map(|half| self.seat_of(row, column, self.position(column % self.capacity) + half)))
+    }
+
+    /// `W/2` where complex numbers are pairs of coefficients.
+    #[must_use]
+    pub fn imaginary_offset(&self) -> Option<usize> {
+        (self.encoding == Encoding::Coefficients && self.complex).then(|| self.whole_degree() / 2)
+    }
+
+    fn seat_of(&self, row: usize, column: usize, position: usize) -> Place {
+        let chunk = column / self.capacity;
+        let component = position % self.components;
+        let polynomial = row * self.polynomials_per_row() + chunk * self.components + component;
+        let (bundle, body) = self.seat(polynomial);
+        Place { bundle, body, index: position / self.components }
+    }
+
+    fn check_entry(&self, row: usize, column: usize) -> Result<(), CkksError> {
+        for (what, index, count) in [("a row", row, self.rows), ("a column", column, self.columns)] {
+            if index >= count {
+                let remedy = format!("the array has {count}, counted from 0");
+                return Err(CkksError::OutOfRange { what, value: index.to_string(), remedy });
+            }
+        }
+        Ok(())
+    }
+
+    /// The entry at `place`: the inverse of [`Layout::place`] and [`Layout::imaginary_place`]. `None` for padding.
+    #[must_use]
+    pub fn entry(&self, place: Place) -> Option<Entry> {
+        let (row, chunk, component) = self.polynomial(self.polynomial_at(place.bundle, place.body)?);
+        let mut position = place.index * self.components + component;
+        let mut part = Part::Real;
+        if let Some(half) = self.imaginary_offset()
+            && position >= half
+        {
+            (position, part) = (position - half, Part::Imaginary);
+        }
+        let (index, off) = (position / self.stride(), position % self.stride());
+        if off != 0 || index >= self.capacity {
+            return None;
+        }
+        let t = if self.order == Order::Natural { index } else { reversed(index, self.capacity) };
+        (t < self.entries_in(chunk)).then(|| Entry { row, column: chunk * self.capacity + t, part })
+    }
+}

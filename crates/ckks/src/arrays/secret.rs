@@ -1,0 +1,76 @@
+//! Names of the secrets that arrays are encrypted under.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::CkksError;
+
+/// A secret of one shape (degree and rank) of a parameter set. All are made by the owner's [`SecretKey`](crate::SecretKey) alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SecretName {
+    /// The secret that ciphertexts are encrypted under.
+    Main,
+    /// The main secret and further polynomials: the secret of the temporary rank. [dpad-he, sec. 3.2]
+    Temporary,
+    /// The ephemeral sparse secret of encapsulation, whose keys are bound to a small modulus.
+    Ephemeral,
+    /// The secrets of `m` bodies under one mask, independent of each other and of all others. [pcmm-mambo, sec. 3]
+    Bodies(usize),
+    /// One of them alone.
+    Body {
+        /// How many bodies share the mask.
+        count: usize,
+        /// Which of them, from 0.
+        index: usize,
+    },
+}
+
+impl fmt::Display for SecretName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Main => f.write_str("main"),
+            Self::Temporary => f.write_str("temporary"),
+            Self::Ephemeral => f.write_str("ephemeral"),
+            Self::Bodies(count) => write!(f, "bodies:{count}"),
+            Self::Body { count, index } => write!(f, "body:{index}/{count}"),
+        }
+    }
+}
+
+impl SecretName {
+    /// The secret written as `text` by its `Display`; `None` where no secret is.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "main" => Some(Self::Main),
+            "temporary" => Some(Self::Temporary),
+            "ephemeral" => Some(Self::Ephemeral),
+            _ => {
+                if let Some(count) = text.strip_prefix("bodies:") {
+                    return count.parse().ok().map(Self::Bodies);
+                }
+                let (index, count) = text.strip_prefix("body:")?.split_once('/')?;
+                Some(Self::Body { count: count.parse().ok()?, index: index.parse().ok()? })
+            }
+        }
+    }
+
+    /// How many bodies a bundle under this secret has.
+    #[must_use]
+    pub fn bodies(self) -> usize {
+        if let Self::Bodies(count) = self { count } else { 1 }
+    }
+
+    /// Refuses operands under different secrets.
+    ///
+    /// # Errors
+    /// [`CkksError::DifferentSecrets`], naming both.
+    pub fn check_same(self, other: Self, operation: &'static str) -> Result<(), CkksError> {
+        if self == other {
+            return Ok(());
+        }
+        Err(CkksError::DifferentSecrets { operation, left: self.to_string(), right: other.to_string() })
+    }
+}

@@ -1,0 +1,59 @@
+//! Between the numbers of an array and the coefficients of its polynomials, by the array's layout.
+
+use rustfft::num_complex::Complex64;
+
+use super::values::Values;
+use crate::arrays::{Encoding, Layout};
+use crate::parameters::Params;
+
+/// The coefficients (unscaled) of polynomial `polynomial` of an array with this layout; zero where it holds no entry.
+pub(crate) fn coefficients_of(params: &Params, values: &Values, layout: &Layout, polynomial: usize) -> Vec<f64> {
+    let entries = layout.entries(polynomial);
+    if layout.encoding == Encoding::Slots {
+        let mut slots = vec![Complex64::default(); layout.capacity];
+        for (t, index) in entries.enumerate() {
+            slots[layout.position(t)] = values.get(index);
+        }
+        return params.encoder().embed(&slots);
+    }
+    let (_, _, component) = layout.polynomial(polynomial);
+    let mut coefficients = vec![0.0; layout.degree];
+    let mut set = |position: usize, value: f64| {
+        if position % layout.components == component {
+            coefficients[position / layout.components] = value;
+        }
+    };
+    for (t, index) in entries.enumerate() {
+        let (position, value) = (layout.position(t), values.get(index));
+        set(position, value.re);
+        if let Some(half) = layout.imaginary_offset() {
+            set(position + half, value.im);
+        }
+    }
+    coefficients
+}
+
+/// Writes the entries that polynomial `polynomial` holds, or the parts of them, to `numbers`: the inverse of [`coefficients_of`].
+pub(crate) fn read_coefficients(params: &Params, coefficients: &[f64], layout: &Layout, polynomial: usize, numbers: &mut Values) {
+    let entries = layout.entries(polynomial);
+    if layout.encoding == Encoding::Slots {
+        let slots = params.encoder().evaluate(coefficients, layout.capacity);
+        for (t, index) in entries.enumerate() {
+            let value = slots[layout.position(t)];
+            numbers.set_real(index, value.re);
+            numbers.set_imaginary(index, value.im);
+        }
+        return;
+    }
+    let (_, _, component) = layout.polynomial(polynomial);
+    let get = |position: usize| (position % layout.components == component).then(|| coefficients[position / layout.components]);
+    for (t, index) in entries.enumerate() {
+        let position = layout.position(t);
+        if let Some(value) = get(position) {
+            numbers.set_real(index, value);
+        }
+        if let Some(value) = layout.imaginary_offset().and_then(|half| get(position + half)) {
+            numbers.set_imaginary(index, value);
+        }
+    }
+}

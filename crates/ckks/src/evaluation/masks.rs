@@ -1,0 +1,137 @@
+//! Between secrets: bundles brought under one mask and taken apart again, and changes of the secret.
+//!
+//! ```text
+//! share_mask       (a_b; b_b) under s, b in 0..m      ->    (a'; b'_0 .. b'_{m-1}) under s'_0 .. s'_{m-1}
+//! split_mask       (a; b_0 .. b_{m-1})                ->    (a_b; b'_b) under s
+//! change_secret    (a; b_0 .. b_{m-1}) under one      ->    under another
+//! ```
+//!
+//! Source: [pcmm-mambo, sec. 3.2, 3.4]; differs: any rank.
+
+use std::borrow::Cow;
+
+use clathrate_lattice::switch::Digits;
+use clathrate_lattice::{Bundle, Eval, Poly, PolyRef};
+
+use super::evaluator::Evaluator;
+use crate::arrays::ciphertext::check_bodies;
+use crate::arrays::{BodyAxis, Ciphertext, SecretName};
+use crate::error::CkksError;
+use crate::keys::{Found, HeldKey, KeyName, Operation};
+
+/// How errors call them.
+const SHARE: &str = "bringing bundles under one mask";
+const SPLIT: &str = "taking bodies apart";
+const CHANGE: &str = "a change of the secret";
+
+impl Evaluator {
+    /// The same array with `bodies` bodies under each mask: chunks of a row where it has several, else rows. Where their number is no multiple of `bodies`, the
+    /// last bodies are zero.
+    ///
+    /// # Errors
+    /// [`CkksError::NoKey`] without the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask); [`CkksError::SecretWithoutKeys`] unless under the main
+    /// secret; [`CkksError::OutOfRange`] for a number of bodies; level errors.
+    pub fn share_mask(&self, x: &Ciphertext, bodies: usize) -> Result<Ciphertext, CkksError> {
+        self.share_mask_along(x, bodies, None)
+    }
+
+    /// As [`Evaluator::share_mask`], along an axis of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Evaluator::share_mask`].
+    pub fn share_mask_along(&self, x: &Ciphertext, bodies: usize, axis: Option<BodyAxis>) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        x.check_main(SHARE)?;
+        let layout = x.layout.with_bodies(bodies, axis)?;
+        // A dry run counts one switch for each bundle of the result.
+        let counted = if x.is_symbol() { Cow::Owned(x.clone().laid_out(layout)) } else { Cow::Borrowed(x) };
+        let operation = Operation::FormatSwitch(bodies);
+        let found = self.keys_for(&x.params, &counted, SHARE, operation, x.level)?;
+        let mut shared = Vec::with_capacity(layout.bundles());
+        if let Some(key) = found.as_ref().map(|found| only(found, SHARE)).transpose()? {
+            let zero = Poly::zero(x.params.chain().ring(), &x.params.chain().basis(x.level));
+            for index in 0..layout.bundles() {
+                // One body of `x` is one bundle.
+                let member = |body: usize| layout.polynomial_at(index, body).map(|polynomial| &x.bundles[x.layout.seat(polynomial).0]);
+                let members: Vec<Option<&Bundle<Eval>>> = (0..bodies).map(member).collect();
+                let zeros = || std::iter::repeat_n(PolyRef::from(&zero), x.params.rank()).collect::<Vec<_>>();
+                let masks = members.iter().flat_map(|member| member.map_or_else(zeros, |bundle| bundle.mask().iter().collect()));
+                let mut switched = key.switcher()?.switch(&masks.collect::<Vec<_>>(), key.key())?;
+                for (body, member) in members.iter().enumerate() {
+                    member.map_or(Ok(()), |bundle| switched.add_message(body, bundle.bodies().at(0)))?;
+                }
+                shared.push(switched);
+            }
+        }
+        let shared = Ciphertext { secret: SecretName::Bodies(bodies), ..x.with_layout(layout, shared) };
+        self.switched(&x.params, shared, operation, x.level, 1.0)
+    }
+
+    /// The same array with one body in each bundle, under the main secret. All bodies of a bundle share the decomposition of the mask.
+    ///
+    /// # Errors
+    /// [`CkksError::NoKey`] without the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask); [`CkksError::Conversion`] unless under the secret of
+    /// bodies; level errors.
+    pub fn split_mask(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        let SecretName::Bodies(count) = x.secret else {
+            let reason = format!("the array is under the secret \"{}\", with one body in each bundle already", x.secret);
+            return Err(CkksError::Conversion { operation: SPLIT, reason });
+        };
+        let layout = x.layout.with_bodies(1, None)?;
+        let out = |index| Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main);
+        let found = (0..count).map(|index| self.keys_for(&x.params, x, SPLIT, out(index), x.level)).collect::<Result<Vec<_>, _>>()?;
+        let found: Vec<Found<'_>> = found.into_iter().flatten().collect();
+        let held = found.iter().map(|found| only(found, SPLIT)).collect::<Result<Vec<_>, _>>()?;
+        let mut bundles: Vec<Option<Bundle<Eval>>> = vec![None; if held.is_empty() { 0 } else { layout.bundles() }];
+        if let Some(first) = held.first() {
+            let switcher = first.switcher()?;
+            let keys: Vec<_> = held.iter().map(|key| key.key()).collect();
+            let tables = switcher.tables_for_keys(x.level, &keys)?;
+            for (index, bundle) in x.bundles.iter().enumerate() {
+                let digits = bundle.decompose_mask(switcher, &tables)?;
+                let digits: Vec<&Digits> = digits.iter().collect();
+                for (body, key) in keys.iter().enumerate() {
+                    let Some(polynomial) = x.layout.polynomial_at(index, body) else { continue };
+                    let mut switched = switcher.mod_down(&switcher.inner_product(&digits, key)?)?;
+                    switched.add_message(0, bundle.bodies().at(body))?;
+                    bundles[layout.seat(polynomial).0] = Some(switched);
+                }
+            }
+        }
+        let bundles = bundles.into_iter().collect::<Option<Vec<_>>>().ok_or(CkksError::Symbol { operation: SPLIT })?;
+        let split = Ciphertext { secret: SecretName::Main, ..x.with_layout(layout, bundles) };
+        // All bodies of a bundle share one decomposition of the mask.
+        for index in 1..count {
+            let name = KeyName::ChangeSecret { from: SecretName::Body { count, index }, to: SecretName::Main };
+            self.spend(x, || Ok(x.params.key_definition(name)?.decomposition_cost(x.level)?.times(-1.0)))?;
+        }
+        self.switched(&x.params, split, out(0), x.level, 1.0)
+    }
+
+    /// The same array under another secret with as many bodies.
+    ///
+    /// # Errors
+    /// [`CkksError::NoKey`]; [`CkksError::OutOfRange`] for a secret of another number of bodies; [`CkksError::Conversion`] to or from the secret of the temporary
+    /// rank, which arrays are not under; as [`Params::key_definition`](crate::Params::key_definition); level errors.
+    pub fn change_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_bodies(&x.layout, to)?;
+        if [x.secret, to].contains(&SecretName::Temporary) {
+            let reason = "products and rotations use the secret of the temporary rank on their way; no array is under it".to_owned();
+            return Err(CkksError::Conversion { operation: CHANGE, reason });
+        }
+        let operation = Operation::ChangeSecret(x.secret, to);
+        let found = self.keys_for(&x.params, x, CHANGE, operation, x.level)?;
+        let bundles = found.iter().flat_map(|found| x.bundles.iter().map(|bundle| found.apply(bundle))).collect::<Result<_, _>>()?;
+        self.switched(&x.params, Ciphertext { secret: to, ..x.with(bundles, x.level, x.scale) }, operation, x.level, 1.0)
+    }
+}
+
+/// The key of an operation that takes one switch.
+fn only<'k>(found: &Found<'k>, operation: &'static str) -> Result<&'k HeldKey, CkksError> {
+    match found {
+        Found::InTurn(keys) if keys.len() == 1 => Ok(keys[0]),
+        _ => Err(CkksError::NoKeys { operation }),
+    }
+}

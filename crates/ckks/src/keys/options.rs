@@ -1,0 +1,50 @@
+//! Choices of an encryption.
+
+use clathrate_lattice::Level;
+
+use super::name::SecretName;
+use crate::arrays::{BodyAxis, Encoding, Layout, Order};
+use crate::error::CkksError;
+
+/// Choices of an encryption; the default is slots for vectors, coefficients for matrices, at the top level, one body in each bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct EncryptOptions {
+    /// How entries sit in polynomials.
+    pub encoding: Option<Encoding>,
+    /// The level; absent for the top.
+    pub level: Option<Level>,
+    /// The scale; absent for the level's canonical one.
+    pub scale: Option<f64>,
+    /// Bodies under one mask, which makes the secret [`SecretName::Bodies`]; absent for one body under the main secret.
+    pub bodies: Option<usize>,
+    /// Which axis runs over the bodies; absent for the chunks of a row where it has several, else for rows.
+    pub axis: Option<BodyAxis>,
+    /// Numbers per polynomial, a power of two; absent for as many as a row needs (slots) or a polynomial has room for (coefficients).
+    pub capacity: Option<usize>,
+    /// The order of numbers inside a polynomial.
+    pub order: Order,
+}
+
+impl EncryptOptions {
+    /// The layout of an array of this shape at degree `degree`.
+    ///
+    /// # Errors
+    /// As [`Layout::new`], [`Layout::with_capacity`] and [`Layout::with_bodies`].
+    pub fn layout(&self, shape: &[usize], complex: bool, degree: usize) -> Result<Layout, CkksError> {
+        let encoding = self.encoding.unwrap_or(if shape.len() == 2 && !complex { Encoding::Coefficients } else { Encoding::Slots });
+        let mut layout = Layout::new(shape, encoding, degree)?;
+        if complex {
+            layout = layout.with_complex()?;
+        }
+        if let Some(capacity) = self.capacity {
+            layout = layout.with_capacity(capacity)?;
+        }
+        Ok(layout.with_bodies(self.bodies.unwrap_or(1), self.axis)?.with_order(self.order))
+    }
+
+    /// The secret that the array is under.
+    #[must_use]
+    pub fn secret(&self) -> SecretName {
+        self.bodies.map_or(SecretName::Main, SecretName::Bodies)
+    }
+}

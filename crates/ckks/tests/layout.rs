@@ -1,0 +1,241 @@
+//! Layouts: every entry has one place, every place at most one entry, through all arrangements and moves.
+
+use std::collections::BTreeSet;
+
+use clathrate_ckks::arrays::{Entry, Part, Place};
+use clathrate_ckks::{BodyAxis, CkksError, Encoding, Layout, Order, Padding};
+
+/// Every entry of `layout`, with the place that it says.
+fn places(layout: &Layout) -> Vec<(Entry, Place)> {
+    let mut all = Vec::new();
+    for row in 0..layout.rows {
+        for column in 0..layout.columns {
+            all.push((Entry { row, column, part: Part::Real }, layout.place(row, column).expect("an entry")));
+            if let Some(place) = layout.imaginary_place(row, column).expect("an entry") {
+                all.push((Entry { row, column, part: Part::Imaginary }, place));
+            }
+        }
+    }
+    all
+}
+
+/// Asserts that places and entries are a bijection, that polynomials and seats are one, and that files keep the layout.
+fn assert_bijection(layout: &Layout, shape: &[usize]) {
+    layout.check(shape, layout.degree).unwrap_or_else(|error| panic!("{layout:?}: {error}"));
+    let indices = if layout.encoding == Encoding::Slots { layout.capacity } else { layout.degree };
+    let entries = places(layout);
+    let mut taken = BTreeSet::new();
+    for (entry, place) in &entries {
+        assert!(place.bundle < layout.bundles() && place.body < layout.bodies && place.index < indices, "{layout:?}: {place:?}");
+        assert!(taken.insert(*place), "{layout:?}: {place:?} twice");
+        assert_eq!(layout.entry(*place), Some(*entry), "{layout:?}: {place:?}");
+    }
+    let mut found = 0;
+    let mut polynomials = BTreeSet::new();
+    for bundle in 0..layout.bundles() {
+        for body in 0..layout.bodies {
+            if let Some(polynomial) = layout.polynomial_at(bundle, body) {
+                assert_eq!(layout.seat(polynomial), (bundle, body), "{layout:?}");
+                assert!(polynomials.insert(polynomial), "{layout:?}");
+            }
+            found += (0..indices).filter(|&index| layout.entry(Place { bundle, body, index }).is_some()).count();
+        }
+    }
+    assert_eq!(found, entries.len(), "{layout:?}");
+    assert_eq!(polynomials, (0..layout.polynomials()).collect(), "{layout:?}");
+    assert_eq!(layout.entry(Place { bundle: layout.bundles(), body: 0, index: 0 }), None);
+    assert_eq!(layout.entry(Place { bundle: 0, body: layout.bodies, index: 0 }), None);
+    // Padding is there exactly where a polynomial has a place without an entry.
+    if layout.order == Order::Natural && layout.components == 1 {
+        let room = layout.polynomials() * indices;
+        assert_eq!(layout.has_padding(), room > entries.len(), "{layout:?}");
+    }
+    let text = serde_json::to_string(layout).expect("json");
+    assert_eq!(&serde_json::from_str::<Layout>(&text).expect("json"), layout, "{text}");
+}
+
+const SHAPES: [&[usize]; 9] = [&[], &[1], &[3], &[8], &[21], &[1, 5], &[3, 4], &[5, 17], &[7, 32]];
+
+/// All arrangements of an array at one degree.
+fn arrangements(shape: &[usize], degree: usize) -> Vec<Layout> {
+    let mut all = Vec::new();
+    for encoding in [Encoding::Slots, Encoding::Coefficients] {
+        for complex in [false, true] {
+            let Ok(layout) = Layout::new(shape, encoding, degree) else { continue };
+            let Ok(layout) = (if complex { layout.with_complex() } else { Ok(layout) }) else { continue };
+            let capacities = (0..=degree.ilog2()).map(|log| 1 << log).filter_map(|capacity| layout.with_capacity(capacity).ok());
+            for layout in std::iter::once(layout).chain(capacities) {
+                for bodies in [1usize, 2, 3, 8] {
+                    for axis in [None, Some(BodyAxis::Rows), Some(BodyAxis::Chunks)] {
+                        for order in [Order::Natural, Order::BitReversed] {
+                            all.push(layout.with_bodies(bodies, axis).expect("bodies").with_order(order));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_entry_has_one_place_and_every_place_at_most_one_entry() {
+    let mut count = 0;
+    for shape in SHAPES {
+        for degree in [1usize, 2, 4, 16] {
+            for layout in arrangements(shape, degree) {
+                assert_bijection(&layout, shape);
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 3000, "{count} layouts");
+}
+
+#[test]
+fn places_are_those_of_the_definition() {
+    let layout = Layout::new(&[2, 11], Encoding::Coefficients, 8).expect("layout");
+    // Two rows of two chunks of eight coefficients.
+    assert_eq!((layout.capacity, layout.chunks, layout.bundles()), (8, 2, 4));
+    assert_eq!(layout.place(1, 9).expect("entry"), Place { bundle: 3, body: 0, index: 1 });
+    let reversed = layout.with_order(Order::BitReversed);
+    assert_eq!(reversed.place(1, 9).expect("entry"), Place { bundle: 3, body: 0, index: 4 });
+    // Both chunks of a row under one mask, or both rows.
+    let chunks = layout.with_bodies(2, None).expect("bodies");
+    assert_eq!((chunks.axis, chunks.bundles()), (BodyAxis::Chunks, 2));
+    assert_eq!(chunks.place(1, 9).expect("entry"), Place { bundle: 1, body: 1, index: 1 });
+    let rows = layout.with_bodies(2, Some(BodyAxis::Rows)).expect("bodies");
+    assert_eq!(rows.bundles(), 2);
+    assert_eq!(rows.place(1, 9).expect("entry"), Place { bundle: 1, body: 1, index: 1 });
+    assert_eq!(rows.place(1, 3).expect("entry"), Place { bundle: 0, body: 1, index: 3 });
+    // Three bodies: the last two of the second bundle are empty.
+    let three = Layout::new(&[4, 3], Encoding::Slots, 8).expect("layout").with_bodies(3, None).expect("bodies");
+    assert_eq!((three.axis, three.bundles(), three.polynomials()), (BodyAxis::Rows, 2, 4));
+    assert_eq!(three.polynomial_at(1, 0), Some(3));
+    assert_eq!(three.polynomial_at(1, 1), None);
+    // Pairs: the imaginary part half the degree behind the real one.
+    let pairs = Layout::new(&[3], Encoding::Coefficients, 8).expect("layout").with_complex().expect("pairs");
+    assert_eq!((pairs.capacity, pairs.chunks), (4, 1));
+    assert_eq!(pairs.imaginary_place(0, 2).expect("entry"), Some(Place { bundle: 0, body: 0, index: 6 }));
+    // Two numbers in eight coefficients are four apart.
+    let sparse = Layout::new(&[2], Encoding::Coefficients, 8).expect("layout").with_capacity(2).expect("capacity");
+    assert_eq!((sparse.stride(), sparse.place(0, 1).expect("entry").index), (4, 4));
+    assert!(sparse.has_padding());
+    // Components: the bundle counts the powers of X that it begins with.
+    let split = layout.lowered(4).expect("degree 2");
+    assert_eq!((split.degree, split.components, split.bundles()), (2, 4, 2 * (4 + 3)));
+    assert_eq!(split.place(0, 6).expect("entry"), Place { bundle: 2, body: 0, index: 1 });
+    assert_eq!(split.place(1, 9).expect("entry"), Place { bundle: 7 + 4 + 1, body: 0, index: 0 });
+    // LWE samples are entry after entry.
+    let samples = layout.lowered(8).expect("degree 1");
+    assert_eq!((samples.bundles(), samples.place(1, 9).expect("entry")), (22, Place { bundle: 20, body: 0, index: 0 }));
+}
+
+#[test]
+fn moves_of_the_degree_keep_the_bijection_nest_and_come_back() {
+    for shape in SHAPES {
+        for layout in arrangements(shape, 16) {
+            for log in 1..=4 {
+                let gap = 1usize << log;
+                let Ok(lowered) = layout.lowered(gap) else {
+                    assert!(layout.encoding == Encoding::Slots && layout.capacity > 16 / gap / 2, "{layout:?}");
+                    continue;
+                };
+                assert_bijection(&lowered, shape);
+                for first in 1..log {
+                    let twice = layout.lowered(1 << first).and_then(|half| half.lowered(gap >> first)).expect("in two moves");
+                    assert_eq!(twice, lowered, "{layout:?} by {gap}");
+                }
+                assert_bijection(&lowered.raised(gap), shape);
+                assert_eq!(lowered.raised(gap).degree, 16);
+                // Samples that each have a mask of their own fill polynomials densely, however far apart the numbers were before.
+                let real = layout.encoding == Encoding::Coefficients && !layout.complex && layout.order == Order::Natural;
+                let samples = lowered.degree == 1 && real && (layout.bodies == 1 || layout.axis == BodyAxis::Rows);
+                let expected = if samples { layout.with_capacity(16).expect("all coefficients") } else { layout };
+                assert_eq!(lowered.raised(gap), expected, "{layout:?} by {gap}");
+            }
+            for gap in [2usize, 8] {
+                let raised = layout.raised(gap);
+                assert_bijection(&raised, shape);
+                assert_eq!(raised.lowered(gap).expect("back"), layout);
+            }
+        }
+    }
+}
+
+#[test]
+fn coefficients_are_where_the_moves_of_bundles_bring_them() {
+    // By the definition of components: the coefficient of X^P is in component P mod g, at the power P / g.
+    for complex in [false, true] {
+        for order in [Order::Natural, Order::BitReversed] {
+            let layout = Layout::new(&[13], Encoding::Coefficients, 16).expect("layout");
+            let layout = if complex { layout.with_complex().expect("pairs") } else { layout }.with_order(order);
+            for gap in [2usize, 4, 8, 16] {
+                let lowered = layout.lowered(gap).expect("lower");
+                for ((entry, before), (_, after)) in places(&layout).iter().zip(places(&lowered)) {
+                    let (chunk, component) = (before.bundle, before.index % gap);
+                    let bundles: usize = (0..chunk).map(|chunk| lowered_bundles(&layout, gap, chunk)).sum();
+                    assert_eq!((after.bundle, after.index), (bundles + component, before.index / gap), "{entry:?} by {gap}");
+                }
+            }
+        }
+    }
+}
+
+/// Bundles that chunk `chunk` becomes.
+fn lowered_bundles(layout: &Layout, gap: usize, chunk: usize) -> usize {
+    let all = layout.complex || layout.order == Order::BitReversed;
+    if all { gap } else { gap.min(layout.entries_in(chunk)) }
+}
+
+#[test]
+fn layouts_that_cannot_be_are_refused() {
+    let message = |error: CkksError| error.to_string();
+    let slots = Layout::new(&[3], Encoding::Slots, 1).expect_err("no slots");
+    assert!(matches!(slots, CkksError::NoRoom { degree: 1, .. }) && message(slots).contains("degree 1"));
+    let coefficients = Layout::new(&[3], Encoding::Coefficients, 1).expect("LWE");
+    assert!(matches!(coefficients.with_complex(), Err(CkksError::NoRoom { .. })));
+    let layout = Layout::new(&[3, 5], Encoding::Slots, 16).expect("layout");
+    for capacity in [0, 3, 16, usize::MAX] {
+        assert!(matches!(layout.with_capacity(capacity), Err(CkksError::OutOfRange { .. })), "{capacity}");
+    }
+    for bodies in [0, 4097, usize::MAX] {
+        assert!(matches!(layout.with_bodies(bodies, None), Err(CkksError::OutOfRange { .. })), "{bodies}");
+    }
+    assert!(matches!(layout.place(3, 0), Err(CkksError::OutOfRange { .. })));
+    assert!(matches!(layout.place(0, 5), Err(CkksError::OutOfRange { .. })));
+    assert!(layout.check(&[3, 5], 16).is_ok());
+    assert!(layout.check(&[5, 3], 16).is_err() && layout.check(&[3, 5], 32).is_err());
+    let lies = [
+        Layout { chunks: 2, ..layout },
+        Layout { capacity: 16, chunks: 1, ..layout },
+        Layout { components: 2, ..layout },
+        Layout { components: 3, encoding: Encoding::Coefficients, ..layout },
+        Layout { components: 1 << 40, encoding: Encoding::Coefficients, capacity: 16, ..layout },
+        // Numbers that are apart are not split over components.
+        Layout { components: 2, encoding: Encoding::Coefficients, capacity: 16, ..layout },
+        Layout { axis: BodyAxis::Rows, ..layout },
+        Layout { bodies: 0, ..layout },
+        Layout { columns: 8, padding: Padding::Dirty, ..layout },
+    ];
+    for lie in lies {
+        assert!(lie.check(&[3, lie.columns], 16).is_err(), "{lie:?}");
+    }
+    assert!(Layout::new(&[1 << 47, 1], Encoding::Coefficients, 16).expect("large").check(&[1 << 47, 1], 16).is_ok());
+    let many = Layout::new(&[1 << 47, 1], Encoding::Coefficients, 16).and_then(|layout| layout.with_bodies(4096, Some(BodyAxis::Chunks)));
+    assert!(many.expect("layout").check(&[1 << 47, 1], 16).is_err(), "more bodies than can be counted");
+}
+
+#[test]
+fn padding_is_only_where_there_is_room_for_it() {
+    let full = Layout::new(&[2, 8], Encoding::Slots, 16).expect("layout");
+    assert!(!full.has_padding());
+    assert_eq!(full.with_padding(Padding::Dirty).padding, Padding::Zero);
+    let partial = Layout::new(&[2, 7], Encoding::Slots, 16).expect("layout");
+    assert!(partial.has_padding());
+    assert_eq!(partial.with_padding(Padding::Dirty).padding, Padding::Dirty);
+    // Two chunks of eight slots, the second with one entry.
+    let chunks = Layout::new(&[9], Encoding::Slots, 16).expect("layout");
+    assert_eq!((chunks.chunks, chunks.has_padding()), (2, true));
+    assert!(Padding::Zero < Padding::Dirty);
+}
