@@ -347,7 +347,12 @@ fn encodings_that_do_not_fit_the_operation_are_refused() {
     }
     assert_refused!(ev.add(&coefficients, &encrypt(&sk, &ramp(4))), CkksError::Encoding { .. }, "addition");
     let complex = Values::Complex(vec![Complex64::i(); 4]);
-    assert_refused!(ev.add_plain(&coefficients, &complex), CkksError::Encoding { .. }, "complex data needs slots", "a complex array");
+    assert_refused!(
+        ev.add_plain(&coefficients, &complex),
+        CkksError::Encoding { .. },
+        "complex data needs the encoding slots",
+        "a complex array"
+    );
     // Pairs of coefficients are in other places than single ones.
     let pairs = try_encrypt(&sk, &complex, &[4], COEFFICIENTS).expect("encrypt");
     assert_refused!(ev.add(&coefficients, &pairs), CkksError::DifferentLayouts { .. }, "64 real numbers", "32 complex numbers");

@@ -168,7 +168,7 @@ fn slots_come_down_to_degree_two_and_back() {
             }
         }
         let one = encrypt_as(&sk, &Values::Real(vec![0.5]), &[1], slots(), 5);
-        assert_refused!(ev.to_lwe(&one), CkksError::Encoding { .. }, "LWE samples needs coefficients", "got slots");
+        assert_refused!(ev.to_lwe(&one), CkksError::Encoding { .. }, "LWE samples needs the encoding coefficients", "slots was given");
         assert_refused!(ev.to_mlwe(&one, rank * degree), CkksError::Conversion { .. }, "degree 1");
     }
 }
@@ -346,7 +346,7 @@ fn what_a_low_degree_cannot_do_is_refused() {
         );
         let needs = KeyNeeds::new().rotations([1], Reach::Top);
         assert!(owner.evaluation_keys(&needs, &mut quiet()).is_err());
-        for rank in [0, rank + 1, 3 * rank, 2 * rank * degree] {
+        for rank in [0, 2 * rank + 1, 3 * rank, 2 * rank * degree] {
             assert_refused!(ev.to_mlwe(&x, rank), CkksError::Conversion { .. }, &format!("rank {rank} is not"));
         }
         let samples = ev.to_lwe(&encrypt_as(&sk, &Values::Real(ramp(2)), &[2], coefficients(), 13)).expect("samples");

@@ -73,7 +73,7 @@ fn bit_reversed_slots_compute_entry_by_entry_and_do_not_rotate() {
     assert!(sum.iter().enumerate().all(|(t, z)| (z - a[t] - b[t]).norm() < 1e-6));
     let total = decrypt_complex(&sk, &ev.total(&x).expect("sums are of all orders"));
     assert!((total[0] - a.iter().sum::<Complex64>()).norm() < 1e-6);
-    assert_refused!(ev.rotate(&x, 1), CkksError::Encoding { .. }, "a rotation needs slots in natural order", "bit-reversed");
+    assert_refused!(ev.rotate(&x, 1), CkksError::Encoding { .. }, "a rotation needs the encoding slots in natural order", "bit-reversed");
     let natural = of(&b, Order::Natural);
     assert_refused!(ev.add(&x, &natural), CkksError::DifferentLayouts { .. }, "bit-reversed");
     let plain = ev.encode(&Values::Complex(b), &[5], Encoding::Slots, x.level(), x.scale()).expect("encode");
@@ -107,5 +107,5 @@ fn complex_coefficients_add_scale_and_combine() {
         let expected: Complex64 = (0..3).map(|k| weights[i / columns * 3 + k] * a[k * columns + i % columns]).sum();
         assert!((z - expected).norm() < 1e-6);
     }
-    assert_refused!(ev.multiply_plain(&x, &Values::Complex(b.clone())), CkksError::Encoding { .. }, "needs slots");
+    assert_refused!(ev.multiply_plain(&x, &Values::Complex(b.clone())), CkksError::Encoding { .. }, "needs the encoding slots");
 }

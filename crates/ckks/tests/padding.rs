@@ -162,7 +162,7 @@ fn polynomials_clear_what_they_put_into_the_padding() {
             for case in cases().iter().chain(&natural_cases()) {
                 let (x, a) = encrypt_case(&sk, case, 4);
                 let result = ev.evaluate_polynomial(&x, &p).expect("polynomial");
-                let expected: Vec<Complex64> = a.iter().map(|&a| p.evaluate_complex(a)).collect();
+                let expected: Vec<Complex64> = a.iter().map(|&a| p.evaluate(a)).collect();
                 assert_padded(&sk, "polynomial", &result, &expected, 0.0);
             }
             // Dirty padding stays dirty: p of what it holds, without p(0).
@@ -170,8 +170,8 @@ fn polynomials_clear_what_they_put_into_the_padding() {
             let (x, a) = encrypt_case(&sk, &case, 4);
             let dirty = dirtied(&ev, &sk, &x, 0.25);
             let result = ev.evaluate_polynomial(&dirty, &p).expect("polynomial");
-            let expected: Vec<Complex64> = a.iter().map(|&a| p.evaluate_complex(a - 0.25)).collect();
-            assert_slots("polynomial", &slots(&sk, &result), &filled(&result, &expected, p.evaluate(-0.25) - p.evaluate(0.0)));
+            let expected: Vec<Complex64> = a.iter().map(|&a| p.evaluate(a - 0.25)).collect();
+            assert_slots("polynomial", &slots(&sk, &result), &filled(&result, &expected, p.evaluate_real(-0.25) - p.evaluate_real(0.0)));
             assert_eq!(result.padding(), Padding::Dirty);
         }
     }
@@ -418,7 +418,7 @@ fn coefficients_are_zero_behind_the_last_entry() {
             }
         }
         for refused in [ev.total(&x), ev.broadcast(&x, 3), ev.rotate(&x, 1)] {
-            assert_refused!(refused, CkksError::Encoding { .. }, "needs slots");
+            assert_refused!(refused, CkksError::Encoding { .. }, "needs the encoding slots");
         }
     }
     let (x, _) = encrypt_case(&sk, &Case { shape: vec![5], capacity: None }, 1);

@@ -47,7 +47,7 @@ fn errors_along_a_schedule_of_ranks_are_the_predicted_ones() {
             let ev = evaluator(&sk, &plan.needs());
             let rows = (1 << 14) / params.slot_count();
             let data = noise(rows * params.slot_count(), 5);
-            let options = EncryptOptions { level: Some(Level(level)), encoding: Some(Encoding::Slots), scale: None };
+            let options = EncryptOptions { level: Some(Level(level)), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
             let x = encrypt_as(&sk, &Values::Real(data.clone()), &[rows, params.slot_count()], options, 9);
             let y = ev.run_polynomial(&x, &plan).expect("run");
             assert_eq!(y.params().rank(), plan.output_rank());
