@@ -94,7 +94,9 @@ impl Evaluator {
         let any_imaginary = parts.iter().any(|&(.., im)| im != 0);
         self.spend(first, || {
             let rows = first.polys_per_bundle() * params.chain().basis(level).len();
-            params.rows_cost((passes + usize::from(any_imaginary)) * rows)
+            let mut cost = params.passes_cost(passes * rows)?;
+            cost += params.rows_cost(usize::from(any_imaginary) * rows)?;
+            Ok(cost)
         })?;
         let unit = (any_imaginary && !first.is_symbol()).then(|| params.imaginary_unit(level)).transpose()?;
         let bundles = (0..first.bundles.len()).map(|index| combine(params, level, first, &parts, (index, unit.as_ref())));
@@ -151,7 +153,7 @@ impl Evaluator {
         let doubled = products.iter().filter(|product| product.twice).count();
         self.spend(first, || {
             let mut cost = params.tensor_cost(level)?.times(products.len() as f64);
-            cost += params.rows_cost(doubled * first.polys_per_bundle() * params.chain().basis(level).len())?;
+            cost += params.passes_cost(doubled * first.polys_per_bundle() * params.chain().basis(level).len())?;
             Ok(cost)
         })?;
         let sum = |keys: &Found<'_>| (0..first.bundles.len()).map(|index| relinearised(keys, products, plus, index)).collect();

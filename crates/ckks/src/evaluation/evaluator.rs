@@ -260,9 +260,14 @@ impl Evaluator {
         Ok(())
     }
 
-    /// As [`Evaluator::spend`], of a product of every polynomial with a number or a plaintext, or of a sum.
+    /// As [`Evaluator::spend`], of a sum, or a product with a number, of every polynomial.
     pub(crate) fn spend_pass(&self, x: &Ciphertext) -> Result<(), CkksError> {
-        self.spend(x, || x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))
+        self.spend(x, || x.params.passes_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))
+    }
+
+    /// As [`Evaluator::spend`], of the encoding of `polynomials` polynomials as operands for `x`, whatever bundles they belong to.
+    pub(crate) fn spend_encoding(&self, x: &Ciphertext, polynomials: usize) -> Result<(), CkksError> {
+        self.spend(x, || Ok(x.params.transforms_cost(x.level, x.params.degree())?.times(polynomials as f64 / x.layout.bundles() as f64)))
     }
 
     pub(crate) fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
@@ -290,6 +295,18 @@ impl Evaluator {
         operation: Operation,
         (level, period): (Level, usize),
     ) -> Result<Option<Found<'_>>, CkksError> {
+        self.keys_switching(params, x, (what, x.layout.bundles()), operation, (level, period))
+    }
+
+    /// As [`Evaluator::keys_at`], where an operation's keys do not switch each bundle of `x` once, but so many bundles in all.
+    pub(crate) fn keys_switching(
+        &self,
+        params: &Params,
+        x: &Ciphertext,
+        (what, switches): (&'static str, usize),
+        operation: Operation,
+        (level, period): (Level, usize),
+    ) -> Result<Option<Found<'_>>, CkksError> {
         self.check(x)?;
         match &self.keys {
             Keys::Held(keys) => {
@@ -298,10 +315,9 @@ impl Evaluator {
             }
             Keys::Recorded(recording) if x.is_symbol() => {
                 params.switcher()?;
-                let bundles = x.layout.bundles();
                 // A panic elsewhere cannot leave half an entry.
                 let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
-                recording.write(&self.params, params, operation, level, bundles)?;
+                recording.write(&self.params, params, operation, level, switches)?;
                 Ok(None)
             }
             Keys::None | Keys::Recorded(_) => Err(CkksError::NoKeys { operation: what }),
@@ -480,6 +496,7 @@ impl Evaluator {
     /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
     pub fn add_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
+        self.spend_encoding(x, x.layout.polynomials())?;
         self.add_encoded(x, &Plaintext::encode_for(x, values, x.level, x.scale)?)
     }
 
@@ -542,6 +559,7 @@ impl Evaluator {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
         let factor = self.factor_scale_for(x, ELEMENT_WISE)?;
+        self.spend_encoding(x, x.layout.polynomials())?;
         self.multiply_encoded(x, &Plaintext::encode_for(x, values, x.level, factor)?)
     }
 
@@ -561,7 +579,7 @@ impl Evaluator {
         product.layout.complex |= plaintext.is_complex();
         product.scale = scale;
         product.bundles.iter_mut().zip(factors).try_for_each(|(bundle, factor)| bundle.mul_poly_assign(factor))?;
-        self.spend_pass(&product)?;
+        self.spend(&product, || x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))?;
         // The plaintext's coefficients are rounded to integers at its scale.
         let rounding = (x.params.degree() as f64 / 12.0).sqrt() / plaintext.scale();
         let product = product.estimated(|own| own.multiply(Estimate { magnitude: plaintext.largest(), error: rounding }));

@@ -46,7 +46,7 @@ impl Evaluator {
         let to = x.params.at_rank(plan.output_rank())?;
         let layout = Layout { complex: x.layout.complex || plan.is_complex(), ..x.layout };
         let whole = |bundles| x.with_all((&to, x.shape.clone()), layout, bundles, (plan.output_level(), plan.output_scale()));
-        self.bundle_by_bundle(&x, whole, |part| run.part(part))
+        run.clear_padding(self.bundle_by_bundle(&x, whole, |part| run.part(part))?, &x)
     }
 }
 
@@ -91,7 +91,6 @@ impl Run<'_> {
             });
         }
         let value = values.pop().flatten().map_or_else(|| x.clone(), Cow::into_owned);
-        let value = self.clear_padding(value, x)?;
         Ok(if outside { value.estimated(|_| Estimate { magnitude: f64::INFINITY, error: f64::INFINITY }) } else { value })
     }
 
@@ -137,21 +136,25 @@ impl Run<'_> {
     }
 
     /// Takes `p(0)` off the slots without an entry: padding that was zero is zero again.
-    fn clear_padding(&self, mut value: Ciphertext, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+    fn clear_padding(&self, value: Ciphertext, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (layout, at_zero) = (x.layout, self.plan.polynomial().evaluate(0.0));
-        if at_zero != ZERO && layout.columns < layout.capacity {
-            // The message's coefficients are rounded to integers.
-            let error = entry_error(&value, 1.0 / 12.0);
-            value = value.estimated(|own| own.with_error(error));
-            if x.is_symbol() {
-                return Ok(value.padded(x.padding()));
-            }
-            let params = &value.params;
+        let last = layout.chunks - 1;
+        if at_zero == ZERO || layout.entries_in(last) == layout.capacity {
+            return Ok(value.padded(x.padding()));
+        }
+        // One message serves the rows, as they are padded alike.
+        self.evaluator.spend_encoding(&value, 1)?;
+        // The message's coefficients are rounded to integers.
+        let error = entry_error(&value, 1.0 / 12.0);
+        let mut value = value.estimated(|own| own.with_error(error));
+        if !x.is_symbol() {
             let mut padding = vec![-at_zero; layout.capacity];
-            (0..layout.columns).for_each(|t| padding[layout.position(t)] = ZERO);
-            let coefficients = params.encoder().embed(&padding);
-            let message = encode_coefficients(params, &coefficients, value.scale, value.level)?;
-            value.bundles.iter_mut().try_for_each(|bundle| bundle.add_message(0, &message))?;
+            (0..layout.entries_in(last)).for_each(|t| padding[layout.position(t)] = ZERO);
+            let coefficients = value.params.encoder().embed(&padding);
+            let message = encode_coefficients(&value.params, &coefficients, value.scale, value.level)?;
+            for row in 0..layout.rows {
+                value.bundles[layout.bundle(row, last, 0)].add_message(0, &message)?;
+            }
         }
         Ok(value.padded(x.padding()))
     }
