@@ -60,7 +60,9 @@ pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Fai
     bench.time("decrypt_decode", Some((&cx, &x)), || Ok(bench.secret.decrypt(&cx, &mut |_, _| true)?))?;
     let plain = Evaluator::new(&bench.params);
     let both = |f: fn(Complex64, Complex64) -> Complex64| x.iter().zip(&y).map(|(&x, &y)| f(x, y)).collect::<Vec<_>>();
-    bench.time("add", Some((&plain.add(&cx, &cy)?, &both(|x, y| x + y))), || Ok(plain.add(&cx, &cy)?))?;
+    let mut sum = plain.add(&cx, &cy)?;
+    plain.add_into(&mut sum, &cx, &cy)?;
+    bench.time("add", Some((&sum.clone(), &both(|x, y| x + y))), || Ok(plain.add_into(&mut sum, &cx, &cy)?))?;
     let factor = Plaintext::encode(&bench.params, &vy, &[count], Encoding::Slots, top, plain.factor_scale(&cx)?)?;
     let product = plain.multiply_encoded(&cx, &factor)?;
     bench.time("multiply_plain", Some((&product, &both(|x, y| x * y))), || Ok(plain.multiply_encoded(&cx, &factor)?))?;

@@ -4,7 +4,7 @@ mod common;
 
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{CkksError, Encoding, Evaluator, KeyNeeds, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, SecretKey};
 use clathrate_lattice::Level;
 use common::*;
 
@@ -283,4 +283,53 @@ fn dry_runs_on_symbols_give_the_levels_scales_and_needs_of_the_real_run() {
     assert!(matches!(ev.multiply(&symbol, &symbol), Err(CkksError::WrongSecret { .. })), "keys belong to data");
     assert!(matches!(recorder.multiply(&ct, &ct), Err(CkksError::NoKeys { .. })), "a recorder has no keys for data");
     assert!(clathrate_ckks::file::Stored::to_file_bytes(&dry).is_err());
+}
+
+/// The decrypted numbers, bit for bit.
+fn numbers(sk: &SecretKey, x: &Ciphertext) -> Vec<u64> {
+    common::decrypt(sk, x).iter().map(|value| value.to_bits()).collect()
+}
+
+#[test]
+fn sums_in_place_and_into_another_array_are_the_sums() {
+    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new());
+    let top = params.max_level();
+    let (x, y) = (encrypt(&sk, &ramp(40)), encrypt(&sk, &ramp(80)[40..]));
+    let low = ev.drop_to_level(&y, Level(top.0 - 2)).expect("lower");
+    let tripled = ev.multiply_scalar(&ev.multiply_plain(&y, &Values::Real(ramp(40))).expect("a product"), 3.0).expect("a multiple");
+    for other in [&y, &low, &tripled] {
+        let (sum, difference) = (ev.add(&x, other), ev.sub(&x, other));
+        let (Ok(sum), Ok(difference)) = (sum, difference) else {
+            let mut same = x.clone();
+            assert!(ev.add_assign(&mut same, other).is_err() && ev.sub_assign(&mut same, other).is_err());
+            assert_eq!(numbers(&sk, &same), numbers(&sk, &x), "unchanged");
+            continue;
+        };
+        let (mut plus, mut minus) = (x.clone(), x.clone());
+        ev.add_assign(&mut plus, other).expect("a sum");
+        ev.sub_assign(&mut minus, other).expect("a difference");
+        assert_eq!((plus.level(), plus.scale(), numbers(&sk, &plus)), (sum.level(), sum.scale(), numbers(&sk, &sum)));
+        assert_eq!(
+            (minus.level(), minus.scale(), numbers(&sk, &minus)),
+            (difference.level(), difference.scale(), numbers(&sk, &difference))
+        );
+        // Outputs of the right size, of another level, of another shape.
+        for mut out in [x.clone(), low.clone(), encrypt(&sk, &ramp(3)), encrypt(&sk, &ramp(params.slot_count() + 1))] {
+            ev.add_into(&mut out, &x, other).expect("a sum");
+            assert_eq!((out.level(), out.shape(), out.layout()), (sum.level(), sum.shape(), sum.layout()));
+            assert_eq!(numbers(&sk, &out), numbers(&sk, &sum));
+        }
+    }
+    let mut out = y.clone();
+    let other = encrypt(&sk, &ramp(7));
+    assert!(ev.add_into(&mut out, &x, &other).is_err(), "shapes");
+    assert_eq!(numbers(&sk, &out), numbers(&sk, &y), "unchanged");
+    // Dry runs take no memory for a sum in place.
+    let recorder = Evaluator::recording(&params);
+    let mut symbol = recorder.symbol(&[8], Encoding::Slots, top, 1.0).expect("a symbol");
+    let (before, other) = (recorder.recorded().peak_array_bytes(), symbol.clone());
+    recorder.add_assign(&mut symbol, &other).expect("a sum");
+    assert_eq!(recorder.recorded().peak_array_bytes(), 2 * before);
+    let estimate = symbol.estimate().expect("bounds");
+    assert_eq!(estimate.magnitude, 2.0);
 }

@@ -106,6 +106,12 @@ pub(crate) fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(),
     Err(CkksError::Encoding { operation, expected, got })
 }
 
+/// Whether the bundles of `out` are as large as those of `x`.
+fn fits(out: &Ciphertext, x: &Ciphertext) -> bool {
+    let same = |out: &Bundle<Eval>, x: &Bundle<Eval>| out.check_same_shape(x).is_ok();
+    !x.is_symbol() && out.bundles.len() == x.bundles.len() && out.bundles.iter().zip(&x.bundles).all(|(out, x)| same(out, x))
+}
+
 type Combine = fn(&Bundle<Eval>, &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError>;
 type CombineInPlace = fn(&mut Bundle<Eval>, &Bundle<Eval>) -> Result<(), LatticeError>;
 
@@ -468,6 +474,63 @@ impl Evaluator {
         let difference = combined(left, &right, Bundle::difference, Bundle::sub_assign)?;
         self.spend_pass(&difference)?;
         Ok(entrywise(joined(difference, &right, Estimate::plus), (x, y), padding))
+    }
+
+    /// `x <- x + y`: in `x`'s memory where both have one level and one scale. On an error `x` is as it was.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn add_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
+        self.check_pair(x, y, "addition")?;
+        if x.level == y.level && same_scale(x.scale, y.scale) {
+            return self.combine_in_place(x, y, Bundle::add_assign);
+        }
+        *x = self.add(x, y)?;
+        Ok(())
+    }
+
+    /// `x <- x - y`: in `x`'s memory where both have one level and one scale. On an error `x` is as it was.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn sub_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
+        self.check_pair(x, y, "subtraction")?;
+        if x.level == y.level && same_scale(x.scale, y.scale) {
+            return self.combine_in_place(x, y, Bundle::sub_assign);
+        }
+        *x = self.sub(x, y)?;
+        Ok(())
+    }
+
+    fn combine_in_place(&self, x: &mut Ciphertext, y: &Ciphertext, in_place: CombineInPlace) -> Result<(), CkksError> {
+        self.spend_pass(x)?;
+        x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
+        if let (Some(symbol), Some(other)) = (&mut x.symbol, y.estimate()) {
+            symbol.estimate = symbol.estimate.plus(other);
+        }
+        x.layout.complex |= y.is_complex();
+        x.layout = x.layout.with_padding(x.padding().max(y.padding()));
+        Ok(())
+    }
+
+    /// `out <- x + y`: in `out`'s memory where it is as large as the sum and the operands have one level and one scale. What `out` held before is lost; on an
+    /// error it is as it was.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn add_into(&self, out: &mut Ciphertext, x: &Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
+        self.check_pair(x, y, "addition")?;
+        if !fits(out, x) || x.level != y.level || !same_scale(x.scale, y.scale) {
+            *out = self.add(x, y)?;
+            return Ok(());
+        }
+        let padding = x.padding().max(y.padding());
+        for ((out, x), y) in out.bundles.iter_mut().zip(&x.bundles).zip(&y.bundles) {
+            out.assign_sum(x, y)?;
+        }
+        let bundles = std::mem::take(&mut out.bundles);
+        *out = entrywise(x.with(bundles, x.level, x.scale), (x, y), padding);
+        Ok(())
     }
 
     /// `-x`.
