@@ -223,7 +223,7 @@ fn matrices_complex_entries_and_padding_come_out_entry_by_entry() {
     let slots = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
     for shape in [vec![], vec![1], vec![3], vec![3, 5], vec![2, params.slot_count() + 3]] {
         let data = noise(shape.iter().product(), 8);
-        let x = sk.encrypt(&Values::Real(data.clone()), &shape, slots, &mut quiet()).expect("encrypt");
+        let x = sk.encrypt_array(&data, &shape, slots).expect("encrypt");
         let y = ev.evaluate_polynomial(&x, &p).expect("polynomial");
         assert_eq!(y.shape(), shape);
         assert_close(&decrypt(&sk, &y), &clear(&p, &data), 1e-6);
@@ -233,8 +233,8 @@ fn matrices_complex_entries_and_padding_come_out_entry_by_entry() {
     let y = ev.rotate(&ev.evaluate_polynomial(&encrypt(&sk, &data), &p).expect("polynomial"), 1).expect("rotation");
     assert_close(&decrypt(&sk, &y), &[p.evaluate_real(-0.5), p.evaluate_real(0.75), 0.0], 1e-6);
     let data: Vec<Complex64> = noise(32, 2).iter().zip(noise(32, 3)).map(|(&re, im)| Complex64::new(re, im) * 0.7).collect();
-    let x = sk.encrypt(&Values::Complex(data.clone()), &[32], slots, &mut quiet()).expect("encrypt");
-    let Values::Complex(got) = sk.decrypt(&ev.evaluate_polynomial(&x, &p).expect("polynomial"), &mut quiet()).expect("decrypt") else {
+    let x = sk.encrypt_array(&data, &[32], slots).expect("encrypt");
+    let Values::Complex(got) = sk.decrypt(&ev.evaluate_polynomial(&x, &p).expect("polynomial")).expect("decrypt") else {
         panic!("complex data came back real")
     };
     let worst = got.iter().zip(&data).map(|(y, &x)| (y - p.evaluate(x)).norm()).fold(0.0, f64::max);

@@ -286,12 +286,25 @@ impl<D: Domain> Bundle<D> {
     }
 
     /// Integer combinations of bundles of one shape: `out_i = sum_j left[i][j] inputs[j]`, exact. Row combinations commute with the transform, so the
-    /// form does not matter. `progress` hears how many of the `k + m` polynomials' rows are done, and answers whether to go on.
+    /// form does not matter.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without inputs; as [`Bundle::check_same_shape`]; [`LatticeError::Arith`] where the matrix has another number of
     /// columns.
-    pub fn combine(left: &LeftMatrix, inputs: &[&Self], progress: &mut dyn FnMut() -> bool) -> Result<Option<Vec<Self>>, LatticeError> {
+    pub fn combine(left: &LeftMatrix, inputs: &[&Self]) -> Result<Vec<Self>, LatticeError> {
+        Self::combine_with_progress(left, inputs, &mut || true).map(Option::unwrap_or_default)
+    }
+
+    /// As [`Bundle::combine`]; `progress` is called before each of the `(k + m) * primes` rows of residues and answers whether to go on. `None` where it
+    /// stops the work.
+    ///
+    /// # Errors
+    /// As [`Bundle::combine`].
+    pub fn combine_with_progress(
+        left: &LeftMatrix,
+        inputs: &[&Self],
+        progress: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Vec<Self>>, LatticeError> {
         let first = inputs.first().ok_or(LatticeError::EmptyShape { what: "the number of bundles", got: 0 })?;
         inputs.iter().try_for_each(|input| first.check_same_shape(input))?;
         let (ring, basis, count) = (first.ring(), first.basis(), first.polys.len());

@@ -16,7 +16,7 @@ use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::check_room;
 use crate::encoding::plaintext::Plaintext;
 use crate::error::CkksError;
-use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation, Values};
+use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation, ValuesRef};
 use crate::parameters::Params;
 
 /// Scales closer than this (relatively) are one scale: an integer factor of 40 bits rounds that much.
@@ -151,7 +151,8 @@ impl Evaluator {
 
     /// An evaluator with `keys`.
     #[must_use]
-    pub fn with_keys(keys: Arc<EvaluationKeys>) -> Self {
+    pub fn with_keys(keys: impl Into<Arc<EvaluationKeys>>) -> Self {
+        let keys = keys.into();
         Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None }
     }
 
@@ -453,7 +454,14 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Plaintext::encode`].
-    pub fn encode(&self, values: &Values, shape: &[usize], encoding: Encoding, level: Level, scale: f64) -> Result<Plaintext, CkksError> {
+    pub fn encode<'v>(
+        &self,
+        values: impl Into<ValuesRef<'v>>,
+        shape: &[usize],
+        encoding: Encoding,
+        level: Level,
+        scale: f64,
+    ) -> Result<Plaintext, CkksError> {
         Plaintext::encode(&self.params, values, shape, encoding, level, scale)
     }
 
@@ -461,7 +469,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
-    pub fn add_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
+    pub fn add_plain<'v>(&self, x: &Ciphertext, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         self.add_encoded(x, &Plaintext::encode_for(x, values, x.level, x.scale)?)
     }
@@ -521,7 +529,7 @@ impl Evaluator {
     /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be multiplied by different numbers;
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the
     /// factor no bits; shape and value errors.
-    pub fn multiply_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
+    pub fn multiply_plain<'v>(&self, x: &Ciphertext, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
         let factor = self.factor_scale_for(x, ELEMENT_WISE)?;

@@ -87,8 +87,8 @@ impl Polynomial {
     ///
     /// # Errors
     /// [`CkksError::Empty`] without coefficients; [`CkksError::NotFinite`]; [`CkksError::OutOfRange`].
-    pub fn new(coefficients: Vec<f64>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
-        Self::new_complex(coefficients.into_iter().map(Complex64::from).collect(), basis, domain)
+    pub fn new(coefficients: impl AsRef<[f64]>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
+        Self::new_complex(coefficients.as_ref().iter().map(Complex64::from).collect::<Vec<_>>(), basis, domain)
     }
 
     /// A polynomial of complex `coefficients`. Where all imaginary parts are zero, it is the real polynomial.
@@ -97,7 +97,8 @@ impl Polynomial {
     ///
     /// # Errors
     /// As [`Polynomial::new`].
-    pub fn new_complex(coefficients: Vec<Complex64>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
+    pub fn new_complex(coefficients: impl AsRef<[Complex64]>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
+        let coefficients = coefficients.as_ref().to_vec();
         if coefficients.is_empty() {
             return Err(CkksError::Empty { shape: vec![0] });
         }
@@ -149,7 +150,7 @@ impl Polynomial {
             let sum: Complex64 = values.iter().enumerate().map(|(j, v)| v * cosine(i * (2 * j + 1))).sum();
             sum * if i == 0 { 1.0 } else { 2.0 } / count as f64
         };
-        Self::new_complex((0..count).map(coefficient).collect(), PolynomialBasis::Chebyshev, domain)
+        Self::new_complex((0..count).map(coefficient).collect::<Vec<_>>(), PolynomialBasis::Chebyshev, domain)
     }
 
     /// The coefficients, lowest degree first, as given.
