@@ -7,6 +7,7 @@
 //! This crate knows nothing of encodings, scales or slots; it reaches the machine only through
 //! [`clathrate_arith::Engine`].
 #![forbid(unsafe_code)]
+#![warn(unnameable_types)]
 
 pub mod basis;
 pub mod bodies;

@@ -26,6 +26,22 @@ use crate::progress::Progress;
 const WEIGHT_LIMIT_BITS: f64 = 51.0;
 
 /// A real matrix scaled to integers and prepared for exact products.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_matmul", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let x = owner.encrypt_array(&[1.0, 2.0, 3.0, 4.0], &[2, 2], EncryptOptions::default())?;
+///
+/// // No key is needed for a product with known weights.
+/// let evaluator = Evaluator::new(&params);
+/// let weights = evaluator.prepare_weights(1, 2, &[0.5, -1.0], &x)?;
+/// let product = evaluator.rescale(&evaluator.multiply_matrix(&weights, &x)?)?;
+/// let numbers = owner.decrypt(&product)?.into_real()?;
+/// assert!((numbers[0] + 2.5).abs() < 1e-4 && (numbers[1] + 3.0).abs() < 1e-4);
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug)]
 pub struct Weights {
     matrix: LeftMatrix,

@@ -16,6 +16,23 @@ use crate::parameters::Params;
 /// An encoded array: what is left to do when it meets a ciphertext is a sum or a product of polynomials.
 ///
 /// Immutable; holds `layout.polynomials()` polynomials at one level and scale, whatever masks they will be put under.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let evaluator = Evaluator::new(&params);
+/// let inputs = [owner.encrypt(&[1.0, 2.0])?, owner.encrypt(&[3.0, 4.0])?];
+///
+/// // Encoded once, multiplied twice.
+/// let half = Plaintext::encode_for(&inputs[0], &[0.5, 0.5], inputs[0].level(), evaluator.factor_scale(&inputs[0])?)?;
+/// for (input, expected) in inputs.iter().zip([0.5, 1.5]) {
+///     let product = evaluator.rescale(&evaluator.multiply_encoded(input, &half)?)?;
+///     assert!((owner.decrypt(&product)?.into_real()?[0] - expected).abs() < 1e-6);
+/// }
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Plaintext {
     params: Params,

@@ -29,6 +29,24 @@ fn factor_tolerance(scale: f64) -> f64 {
 }
 
 /// Computes under one parameter set.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let keys = owner.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top))?;
+/// let evaluator = Evaluator::with_keys(keys);
+///
+/// // (x^2 + 1) and its rotation by one place.
+/// let x = owner.encrypt(&[1.0, 2.0, 3.0, 4.0])?;
+/// let y = evaluator.add_plain(&evaluator.multiply_rescale(&x, &x)?, &[1.0; 4])?;
+/// let sum = evaluator.add(&y, &evaluator.rotate(&y, 1)?)?;
+/// assert_eq!(sum.level(), Level(x.level().0 - 1));
+/// let numbers = owner.decrypt(&sum)?.into_real()?;
+/// assert!(numbers.iter().zip([7.0, 15.0, 27.0, 19.0]).all(|(number, expected)| (number - expected).abs() < 1e-5));
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     params: Params,

@@ -60,6 +60,19 @@ fn encrypt_with(
 }
 
 /// The owner's key: encrypts, decrypts, makes the other keys. Never printed, never part of another object.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let vector = owner.encrypt(&[1.0, 2.0, 3.0])?;
+/// let matrix = owner.encrypt_array(&[1.0, 2.0, 3.0, 4.0], &[2, 2], EncryptOptions::default())?;
+/// assert_eq!((vector.shape(), matrix.shape()), (&[3][..], &[2, 2][..]));
+/// let numbers = owner.decrypt(&vector)?.into_real()?;
+/// assert!(numbers.iter().zip([1.0, 2.0, 3.0]).all(|(number, expected)| (number - expected).abs() < 1e-6));
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Clone)]
 pub struct SecretKey {
     pub(super) params: Params,
@@ -366,6 +379,18 @@ impl SecretKey {
 }
 
 /// Encrypts for the owner of the secret key; safe to give away.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let anyone = owner.public_key()?;
+/// let z = anyone.encrypt(&[Complex64::new(1.0, -2.0)])?;
+/// let number = owner.decrypt(&z)?.into_complex()[0];
+/// assert!((number - Complex64::new(1.0, -2.0)).norm() < 1e-6);
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct PublicKey {
     pub(crate) params: Params,

@@ -70,6 +70,21 @@ impl PolynomialBasis {
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 
 /// A polynomial on a real interval, with real or complex coefficients.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let cube = Polynomial::new([0.0, 0.0, 0.0, 1.0], PolynomialBasis::Power, (-1.0, 1.0))?;
+/// let sigmoid = Polynomial::fit(|x: f64| 1.0 / (1.0 + (-x).exp()), 7, (-2.0, 2.0))?;
+/// assert!((sigmoid.evaluate_real(1.0) - 0.7310586).abs() < 1e-4);
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top))?);
+/// let y = evaluator.evaluate_polynomial(&owner.encrypt(&[0.5, -0.5])?, &cube)?;
+/// assert!((owner.decrypt(&y)?.into_real()?[0] - 0.125).abs() < 1e-6);
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Polynomial {
     coefficients: Vec<Complex64>,
