@@ -25,6 +25,24 @@ use crate::secret::{SecretKey, SecretPoly};
 const MASK_DOMAIN: &str = "clathrate mask v1";
 
 /// `m` Module-LWE samples of rank `k` that share one mask: `k + m` polynomials in one allocation.
+///
+/// ```
+/// use clathrate_lattice::{Basis, Bundle, LatticeError, Poly, Ring, SecretDistribution, SecretKey, SecretRng};
+///
+/// let ring = Ring::new(8, &clathrate_arith::primes::largest_primes(40, 16, 2, &[])?)?;
+/// let (basis, rng) = (Basis::new(0..2), &mut SecretRng::from_os()?);
+/// let secret = SecretKey::generate(8, 3, 1, SecretDistribution::UniformTernary, rng)?; // rank 3, one body
+/// let mut x = Bundle::encrypt_zero(&secret, &ring, &basis, rng)?;
+/// x.add_message(0, &Poly::from_signed(&ring, &basis, &[1 << 20; 8]).into_eval())?;
+/// assert_eq!((x.rank(), x.body_count()), (3, 1));
+///
+/// // The phase is the message and a small error.
+/// let mut difference = x.phase(&secret)?.remove(0).into_coeff();
+/// difference.sub_assign(&Poly::from_signed(&ring, &basis, &[1 << 20; 8]))?;
+/// let moduli = ring.moduli();
+/// assert!(difference.download().iter().all(|&error| error < 64 || error > moduli[1].value().min(moduli[0].value()) - 64));
+/// # Ok::<(), LatticeError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Bundle<D: Domain> {
     /// The mask, then the bodies.

@@ -163,10 +163,10 @@ impl Values {
     pub fn into_real(self) -> Result<Vec<f64>, CkksError> {
         match self {
             Self::Real(values) => Ok(values),
-            Self::Complex(values) => Err(CkksError::OutOfRange {
+            Self::Complex(_) => Err(CkksError::OutOfRange {
                 what: "the array",
-                value: format!("{} complex", counted(values.len(), "number")),
-                remedy: "take complex numbers with `into_complex`, or encrypt real ones".to_owned(),
+                value: "complex".to_owned(),
+                remedy: "take its numbers with `into_complex`, or encrypt real ones".to_owned(),
             }),
         }
     }
