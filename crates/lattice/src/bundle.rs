@@ -27,20 +27,25 @@ const MASK_DOMAIN: &str = "clathrate mask v1";
 /// `m` Module-LWE samples of rank `k` that share one mask: `k + m` polynomials in one allocation.
 ///
 /// ```
+/// use clathrate_lattice::arith::primes::largest_primes;
+/// use clathrate_lattice::sampling::ERROR_BOUND;
 /// use clathrate_lattice::{Basis, Bundle, LatticeError, Poly, Ring, SecretDistribution, SecretKey, SecretRng};
 ///
-/// let ring = Ring::new(8, &clathrate_arith::primes::largest_primes(40, 16, 2, &[])?)?;
-/// let (basis, rng) = (Basis::new(0..2), &mut SecretRng::from_os()?);
-/// let secret = SecretKey::generate(8, 3, 1, SecretDistribution::UniformTernary, rng)?; // rank 3, one body
+/// let ring = Ring::new(8, &largest_primes(40, 16, 1, &[])?)?;
+/// let (basis, rng) = (Basis::new(0..1), &mut SecretRng::from_os()?);
+/// let message = Poly::from_signed(&ring, &basis, &[1 << 20; 8]);
+///
+/// // Rank 3, one body.
+/// let secret = SecretKey::generate(8, 3, 1, SecretDistribution::UniformTernary, rng)?;
 /// let mut x = Bundle::encrypt_zero(&secret, &ring, &basis, rng)?;
-/// x.add_message(0, &Poly::from_signed(&ring, &basis, &[1 << 20; 8]).into_eval())?;
+/// x.add_message(0, &message.clone().into_eval())?;
 /// assert_eq!((x.rank(), x.body_count()), (3, 1));
 ///
 /// // The phase is the message and a small error.
-/// let mut difference = x.phase(&secret)?.remove(0).into_coeff();
-/// difference.sub_assign(&Poly::from_signed(&ring, &basis, &[1 << 20; 8]))?;
-/// let moduli = ring.moduli();
-/// assert!(difference.download().iter().all(|&error| error < 64 || error > moduli[1].value().min(moduli[0].value()) - 64));
+/// let mut error = x.phase(&secret)?.remove(0).into_coeff();
+/// error.sub_assign(&message)?;
+/// let q = ring.moduli()[0].value();
+/// assert!(error.download().iter().all(|&residue| residue.min(q - residue) <= ERROR_BOUND as u64));
 /// # Ok::<(), LatticeError>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -53,3 +53,5 @@ pub use sampling::{MaskSeed, SecretDistribution, SecretRng};
 pub use secret::SecretKey;
 pub use switch::{SwitchKey, Switcher};
 pub use temporary_rank::TemporaryRank;
+
+pub use clathrate_arith as arith;
