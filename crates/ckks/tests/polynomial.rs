@@ -24,7 +24,7 @@ const WORST: f64 = 6.0;
 const DOUBLE: f64 = 1e-14;
 
 fn polynomial(coefficients: &[f64], basis: PolynomialBasis) -> Polynomial {
-    Polynomial::new(coefficients.to_vec(), basis, UNIT_DOMAIN).expect("polynomial")
+    Polynomial::new(coefficients, basis, UNIT_DOMAIN).expect("polynomial")
 }
 
 /// Coefficients whose magnitudes add up to 1.
@@ -305,7 +305,7 @@ fn too_few_levels_are_refused_with_the_depth_and_the_remedy() {
 
 #[test]
 fn polynomials_that_are_none_are_refused() {
-    let new = |coefficients: &[f64], domain| Polynomial::new(coefficients.to_vec(), Chebyshev, domain);
+    let new = |coefficients: &[f64], domain| Polynomial::new(coefficients, Chebyshev, domain);
     assert_refused!(new(&[], UNIT_DOMAIN), CkksError::Empty { .. }, "no entries");
     assert_refused!(new(&[1.0, f64::NAN], UNIT_DOMAIN), CkksError::NotFinite { index: 1, .. }, "NaN");
     assert_refused!(new(&vec![1.0; MAX_DEGREE + 2], UNIT_DOMAIN), CkksError::OutOfRange { .. }, "512");

@@ -17,7 +17,7 @@ const BASES: [PolynomialBasis; 2] = [Power, Chebyshev];
 const I: Complex64 = Complex64::new(0.0, 1.0);
 
 fn polynomial(coefficients: &[Complex64], basis: PolynomialBasis) -> Polynomial {
-    Polynomial::new_complex(coefficients.to_vec(), basis, UNIT_DOMAIN).expect("polynomial")
+    Polynomial::new_complex(coefficients, basis, UNIT_DOMAIN).expect("polynomial")
 }
 
 /// Complex coefficients whose magnitudes add up to 1.

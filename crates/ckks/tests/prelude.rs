@@ -31,6 +31,7 @@ use clathrate_ckks::{
 };
 
 type Checked<T> = Result<T, CkksError>;
+type MadeEngine = Result<Arc<dyn Engine>, ArithError>;
 
 /// Converts each function to a pointer of the type that stands before it.
 macro_rules! signatures {
@@ -60,7 +61,7 @@ fn parameters_and_runtime_mention_types_with_names() {
         Params::key_definition => fn(&Params, KeyName) -> Checked<KeyDefinition>;
         Params::operation_cost => fn(&Params, Operation, Level) -> Checked<Cost>;
         ParamsSpec::distribution => fn(&ParamsSpec) -> SecretDistribution;
-        EngineFactory::make => fn(&EngineFactory, &EngineRequest<'_>) -> Result<Arc<dyn Engine>, ArithError>;
+        EngineFactory::make => fn(&EngineFactory, &EngineRequest<'_>) -> MadeEngine;
         |request| request.cpu() => fn(&EngineRequest<'_>) -> Result<CpuEngine, ArithError>;
         tune::measure => fn(Isa) -> Checked<MachineProfile>;
         tune::measure_with_progress => fn(Isa, Progress<'_>) -> Checked<MachineProfile>;
