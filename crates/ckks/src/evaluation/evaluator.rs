@@ -181,6 +181,14 @@ impl Evaluator {
         Self { params: params.clone(), keys: Keys::Recorded(Arc::default()), watch: None }
     }
 
+    /// As [`Evaluator::recording`], for a computation whose keys will be made for `needs`: the bounds on errors are those of such keys. A key for lower levels
+    /// has fewer primes that can be special. Without this, keys are taken to serve all levels.
+    #[must_use]
+    pub fn recording_for(params: &Params, needs: KeyNeeds) -> Self {
+        let recording = Arc::new(Mutex::new(Recording::made_for(needs)));
+        Self { params: params.clone(), keys: Keys::Recorded(recording), watch: None }
+    }
+
     /// The operations of a recording evaluator's computations that need keys, each at the highest level it is used at; nothing for any other.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
@@ -250,6 +258,15 @@ impl Evaluator {
         Self { watch: Some(Watch(Arc::new(watch))), ..self }
     }
 
+    /// What `run` on symbols writes down counts `count` times.
+    pub(crate) fn repeated<T>(&self, count: usize, run: impl FnOnce() -> Result<T, CkksError>) -> Result<T, CkksError> {
+        let Keys::Recorded(recording) = &self.keys else { return run() };
+        let before = recording.lock().unwrap_or_else(PoisonError::into_inner).repeat(count);
+        let result = run();
+        recording.lock().unwrap_or_else(PoisonError::into_inner).end_repeat(before);
+        result
+    }
+
     /// Books what an operation on the bundles of a symbol costs, each of them.
     pub(crate) fn spend(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
         if let Keys::Recorded(recording) = &self.keys
@@ -310,7 +327,7 @@ impl Evaluator {
         }
     }
 
-    fn check_pair(&self, x: &Ciphertext, y: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+    pub(crate) fn check_pair(&self, x: &Ciphertext, y: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
         self.check(x)?;
         self.check(y)?;
         if x.is_symbol() != y.is_symbol() {
@@ -632,7 +649,12 @@ impl Evaluator {
         if x.symbol.is_none() {
             return Ok(x);
         }
-        let variance = params.operation_variance(operation, level)? / (divisor * divisor) + x.params.noise_model().rounding();
+        let reach = match &self.keys {
+            Keys::Recorded(recording) => recording.lock().unwrap_or_else(PoisonError::into_inner).reach(&self.params, params, operation),
+            Keys::None | Keys::Held(_) => params.max_level(),
+        };
+        let variance =
+            params.operation_variance_by(operation, level, reach.max(level))? / (divisor * divisor) + x.params.noise_model().rounding();
         let error = entry_error(&x, variance);
         Ok(x.estimated(|own| own.with_error(error)))
     }
@@ -677,7 +699,7 @@ impl Evaluator {
     }
 
     /// Level and scale after a rescale from `level`; refused where nothing would be left of the message.
-    fn rescaled(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<(Level, f64), CkksError> {
+    pub(crate) fn rescaled(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<(Level, f64), CkksError> {
         let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: "rescaling", needed: 1, level: 0 })?);
         let rescaled = scale / x.params.step_product(level);
         let canonical = x.params.scale(below);
