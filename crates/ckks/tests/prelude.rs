@@ -142,7 +142,6 @@ fn circuits_and_errors_mention_types_with_names() {
         Polynomial::plan => fn(&Polynomial, &Params, Level) -> Checked<PolynomialPlan>;
         PolynomialPlan::nodes => fn(&PolynomialPlan) -> &[Node];
         PolynomialPlan::explain => fn(&PolynomialPlan) -> PolynomialExplanation;
-        PolynomialPlan::estimate => fn(&PolynomialPlan, Estimate) -> Estimate;
         PolynomialPlan::rank_schedule => fn(&PolynomialPlan) -> Option<&RankSchedule>;
         |explanation: PolynomialExplanation| explanation.nodes => fn(PolynomialExplanation) -> Vec<NodeRow>;
         Node::value => fn(&Node) -> Value;
