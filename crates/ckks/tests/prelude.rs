@@ -11,6 +11,7 @@ use clathrate_ckks::circuits::polynomial::{Node, NodeRow, PolynomialExplanation,
 use clathrate_ckks::circuits::rank_schedule::ScheduleRow;
 use clathrate_ckks::embedding::Encoder;
 use clathrate_ckks::error::ErrorKind;
+use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::evaluation::recording::{Recording, StageCost};
 use clathrate_ckks::file::{FileError, ParameterId};
 use clathrate_ckks::keys::definition::{KeyModulus, SecretView};
@@ -127,6 +128,8 @@ fn arrays_and_evaluation_mention_types_with_names() {
         Evaluator::multiply_matrix => fn(&Evaluator, &Weights, &Ciphertext) -> Checked<Ciphertext>;
         Evaluator::multiply_matrix_with_progress => fn(&Evaluator, &Weights, &Ciphertext, Progress<'_>) -> Checked<Ciphertext>;
         Evaluator::run_polynomial => fn(&Evaluator, &Ciphertext, &PolynomialPlan) -> Checked<Ciphertext>;
+        Evaluator::sum_of_products_rescale => fn(&Evaluator, &[ProductTerm<'_>], Option<&Ciphertext>) -> Checked<Ciphertext>;
+        Evaluator::linear_combination => fn(&Evaluator, &[(&Ciphertext, Complex64)], f64) -> Checked<Ciphertext>;
         Evaluator::follow => fn(&Evaluator, &Ciphertext, &RankSchedule) -> Checked<Ciphertext>;
         Recording::stages => fn(&Recording) -> &[StageCost];
         Recording::keys => fn(&Recording, &Params) -> Checked<KeyRequirements>;
@@ -142,6 +145,7 @@ fn circuits_and_errors_mention_types_with_names() {
         Polynomial::plan => fn(&Polynomial, &Params, Level) -> Checked<PolynomialPlan>;
         PolynomialPlan::nodes => fn(&PolynomialPlan) -> &[Node];
         PolynomialPlan::explain => fn(&PolynomialPlan) -> PolynomialExplanation;
+        PolynomialPlan::dry_run => fn(&PolynomialPlan, Estimate) -> Checked<(Recording, Estimate)>;
         PolynomialPlan::rank_schedule => fn(&PolynomialPlan) -> Option<&RankSchedule>;
         |explanation: PolynomialExplanation| explanation.nodes => fn(PolynomialExplanation) -> Vec<NodeRow>;
         Node::value => fn(&Node) -> Value;
