@@ -16,7 +16,7 @@ use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::check_room;
 use crate::encoding::plaintext::Plaintext;
 use crate::error::CkksError;
-use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation, Values};
+use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation, ValuesRef};
 use crate::parameters::Params;
 
 /// Scales closer than this (relatively) are one scale: an integer factor of 40 bits rounds that much.
@@ -29,6 +29,24 @@ fn factor_tolerance(scale: f64) -> f64 {
 }
 
 /// Computes under one parameter set.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let keys = owner.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top))?;
+/// let evaluator = Evaluator::with_keys(keys);
+///
+/// // (x^2 + 1) and its rotation by one place.
+/// let x = owner.encrypt(&[1.0, 2.0, 3.0, 4.0])?;
+/// let y = evaluator.add_plain(&evaluator.multiply_rescale(&x, &x)?, &[1.0; 4])?;
+/// let sum = evaluator.add(&y, &evaluator.rotate(&y, 1)?)?;
+/// assert_eq!(sum.level(), Level(x.level().0 - 1));
+/// let numbers = owner.decrypt(&sum)?.into_real()?;
+/// assert!(numbers.iter().zip([7.0, 15.0, 27.0, 19.0]).all(|(number, expected)| (number - expected).abs() < 1e-5));
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     params: Params,
@@ -157,7 +175,8 @@ impl Evaluator {
 
     /// An evaluator with `keys`.
     #[must_use]
-    pub fn with_keys(keys: Arc<EvaluationKeys>) -> Self {
+    pub fn with_keys(keys: impl Into<Arc<EvaluationKeys>>) -> Self {
+        let keys = keys.into();
         Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None }
     }
 
@@ -549,7 +568,14 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Plaintext::encode`].
-    pub fn encode(&self, values: &Values, shape: &[usize], encoding: Encoding, level: Level, scale: f64) -> Result<Plaintext, CkksError> {
+    pub fn encode<'v>(
+        &self,
+        values: impl Into<ValuesRef<'v>>,
+        shape: &[usize],
+        encoding: Encoding,
+        level: Level,
+        scale: f64,
+    ) -> Result<Plaintext, CkksError> {
         Plaintext::encode(&self.params, values, shape, encoding, level, scale)
     }
 
@@ -557,7 +583,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
-    pub fn add_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
+    pub fn add_plain<'v>(&self, x: &Ciphertext, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         self.spend_encoding(x, x.layout.polynomials())?;
         self.add_encoded(x, &Plaintext::encode_for(x, values, x.level, x.scale)?)
@@ -618,7 +644,7 @@ impl Evaluator {
     /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be multiplied by different numbers;
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the
     /// factor no bits; shape and value errors.
-    pub fn multiply_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
+    pub fn multiply_plain<'v>(&self, x: &Ciphertext, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
         let factor = self.factor_scale_for(x, ELEMENT_WISE)?;
