@@ -31,6 +31,7 @@ use clathrate_ckks::{
     Switching, ValuesRef,
 };
 
+type Multiple<'c> = (&'c Ciphertext, Complex64);
 type Checked<T> = Result<T, CkksError>;
 type MadeEngine = Result<Arc<dyn Engine>, ArithError>;
 
@@ -129,7 +130,7 @@ fn arrays_and_evaluation_mention_types_with_names() {
         Evaluator::multiply_matrix_with_progress => fn(&Evaluator, &Weights, &Ciphertext, Progress<'_>) -> Checked<Ciphertext>;
         Evaluator::run_polynomial => fn(&Evaluator, &Ciphertext, &PolynomialPlan) -> Checked<Ciphertext>;
         Evaluator::sum_of_products_rescale => fn(&Evaluator, &[ProductTerm<'_>], Option<&Ciphertext>) -> Checked<Ciphertext>;
-        Evaluator::linear_combination => fn(&Evaluator, &[(&Ciphertext, Complex64)], f64) -> Checked<Ciphertext>;
+        Evaluator::linear_combination => fn(&Evaluator, &[Multiple<'_>], f64) -> Checked<Ciphertext>;
         Evaluator::follow => fn(&Evaluator, &Ciphertext, &RankSchedule) -> Checked<Ciphertext>;
         Recording::stages => fn(&Recording) -> &[StageCost];
         Recording::keys => fn(&Recording, &Params) -> Checked<KeyRequirements>;
