@@ -33,15 +33,6 @@ pub struct ProductCounts {
     pub sums: usize,
 }
 
-impl std::ops::AddAssign for ProductCounts {
-    fn add_assign(&mut self, other: Self) {
-        self.products += other.products;
-        self.multiply_adds += other.multiply_adds;
-        self.digits += other.digits;
-        self.sums += other.sums;
-    }
-}
-
 /// Passes over rows, by kind, and what matrix products take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {

@@ -11,9 +11,9 @@
 //! with the transform, so it works on Eval rows as they are.
 //! Source: [pcmm-mambo, sec. 1.1 (LZ), sec. 7.1, App. C].
 
-use clathrate_arith::Modulus;
 use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::text::counted;
+use clathrate_arith::{Modulus, ProductCounts};
 use clathrate_lattice::{Bundle, Eval};
 
 use crate::arrays::{Ciphertext, Estimate};
@@ -103,6 +103,12 @@ impl Weights {
         Estimate { magnitude: self.row_sum * x.magnitude, error: (self.row_sum + rounding) * x.error + rounding * x.magnitude }
     }
 
+    /// Unit operations of one product with polynomials of degree `degree` modulo `modulus`, on one thread.
+    #[must_use]
+    pub fn counts(&self, modulus: &Modulus, degree: usize) -> ProductCounts {
+        self.matrix.counts(modulus, degree)
+    }
+
     /// Floating-point products that one product modulo `modulus` takes.
     #[must_use]
     pub fn gemm_count(&self, modulus: &Modulus) -> usize {
@@ -144,10 +150,13 @@ impl Evaluator {
         params.check_scale(scale, x.level())?;
         let layout = x.layout()?;
         let shape = vec![weights.rows(), layout.columns];
+        // Each polynomial of a row's bundles, at one place for all rows, is a column of a product of its own.
+        let polys = layout.chunks * (params.rank() + 1);
         if x.is_symbol() {
+            self.spend_once(x, || Ok(params.combination_cost(&weights.matrix, x.level(), polys)))?;
             return Ok(x.with_shape((params, shape), Vec::new(), x.level(), scale).estimated(|own| weights.estimate(own)));
         }
-        let total = layout.chunks * (params.rank() + 1) * params.chain().basis(x.level()).len();
+        let total = polys * params.chain().basis(x.level()).len();
         let mut done = 0;
         let mut next = || {
             done += 1;

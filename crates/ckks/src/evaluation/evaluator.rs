@@ -208,11 +208,15 @@ impl Evaluator {
 
     /// Books what an operation on the bundles of a symbol costs, each of them.
     pub(crate) fn spend(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
+        self.spend_once(x, || Ok(cost()?.times(x.layout()?.bundles() as f64)))
+    }
+
+    /// Books what an operation on a symbol costs as a whole.
+    pub(crate) fn spend_once(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
         if let Keys::Recorded(recording) = &self.keys
             && x.is_symbol()
-            && x.params.switcher().is_ok()
         {
-            let cost = cost()?.times(x.layout()?.bundles() as f64);
+            let cost = cost()?;
             recording.lock().unwrap_or_else(PoisonError::into_inner).spend(cost);
         }
         Ok(())
