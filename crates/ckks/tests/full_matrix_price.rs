@@ -10,8 +10,8 @@ use clathrate_ckks::{Encoding, Evaluator, Params, Runtime, tune};
 use common::measure::noise;
 use common::{encrypt_as, quiet, secret};
 
-/// Runs of each product, the lower quartile of which is compared.
-const RUNS: usize = 9;
+/// Runs of each product, the shortest of which is compared: whatever else the machine does only adds to a time.
+const RUNS: usize = 15;
 
 #[test]
 #[ignore = "compares times, which needs a quiet machine and a release build: make test-full"]
@@ -37,7 +37,7 @@ fn predicted_times_of_matrix_products_are_within_a_factor_of_two() {
             let predicted = recorder.recorded().cost().nanoseconds - before;
 
             let x = encrypt_as(&owner, &Values::Real(noise(inner * columns, 3)), &shape, EncryptOptions::default(), 4);
-            let mut times: Vec<f64> = (0..RUNS)
+            let measured = (0..RUNS)
                 .map(|_| {
                     let start = Instant::now();
                     let product = evaluator.multiply_matrix(&weights, &x, &mut quiet()).expect("a product");
@@ -45,11 +45,9 @@ fn predicted_times_of_matrix_products_are_within_a_factor_of_two() {
                     assert_eq!(product.shape(), [rows, columns]);
                     nanoseconds
                 })
-                .collect();
-            times.sort_by(f64::total_cmp);
-            let ratio = predicted / times[RUNS / 4];
-            let line =
-                format!("{name}: {rows} x {inner} times {columns}: {:.3} ms, predicted / measured = {ratio:.2}", times[RUNS / 4] / 1e6);
+                .fold(f64::INFINITY, f64::min);
+            let ratio = predicted / measured;
+            let line = format!("{name}: {rows} x {inner} times {columns}: {:.3} ms, predicted / measured = {ratio:.2}", measured / 1e6);
             println!("{line}");
             if !(0.5..=2.0).contains(&ratio) {
                 faults.push(line);

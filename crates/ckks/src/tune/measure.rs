@@ -115,8 +115,12 @@ fn measure_reading(isa: Isa) -> Result<f64, CkksError> {
     Ok(time(|| engine.factor_products(out.view_mut(), &xs, &factors, &[0], &rows, &rows)) / factors.bytes() as f64)
 }
 
-/// Rows and columns of the matrices whose products are measured. Each shape is dominated by one unit operation: the start, digits, sums, multiply-adds.
-const MATRICES: [(usize, usize); 4] = [(1, 1), (1, 64), (64, 1), (128, 128)];
+/// Products that are measured: rows and columns of the matrix, and binary logarithm of the polynomials' degree. Each is dominated by one unit operation: the
+/// start, digits, sums, multiply-adds.
+const MATRICES: [(usize, usize, u32); 4] = [(1, 1, 8), (1, 64, 12), (64, 1, 12), (64, 64, 12)];
+
+/// Primes of the polynomials in these products: 64 polynomials then exceed the second-level cache, as the rows of an encrypted matrix do.
+const MATRIX_PRIMES: usize = 3;
 
 /// Bits of the entries of these matrices: with 45-bit primes, weights and residues are cut into several digits each, as in products with real matrices.
 const WEIGHT_BITS: u32 = 40;
@@ -126,23 +130,26 @@ const LEAST_NANOSECONDS: f64 = 1e-6;
 
 /// Times of the unit operations of exact matrix products, from products of matrices that each stress another one.
 fn measure_matrix(isa: Isa) -> Result<MatrixTimes, CkksError> {
-    let degree = 1 << 12;
-    let engine = CpuEngine::new(degree, &largest_primes(45, 2 * degree as u64, 1, &[])?, isa)?;
+    let moduli: Vec<usize> = (0..MATRIX_PRIMES).collect();
     let mut equations = Vec::new();
-    for (rows, inner) in MATRICES {
+    for (rows, inner, log_degree) in MATRICES {
+        let degree = 1 << log_degree;
+        let engine = CpuEngine::new(degree, &largest_primes(45, 2 * degree as u64, MATRIX_PRIMES, &[])?, isa)?;
         // Odd multipliers spread the entries over all residues modulo 2^40.
         let weight = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - WEIGHT_BITS);
         let weights: Vec<i64> = (1..=rows * inner).map(|i| weight(i) as i64 - (1 << (WEIGHT_BITS - 1))).collect();
         let left = LeftMatrix::new(rows, inner, &weights)?;
-        let right: Vec<Buffer> = (0..inner).map(|_| filled(&engine, &[0])).collect();
+        let right: Vec<Buffer> = (0..inner).map(|_| filled(&engine, &moduli)).collect();
         let right: Vec<_> = right.iter().map(Buffer::view).collect();
-        let mut out: Vec<Buffer> = (0..rows).map(|_| engine.zeroed(1)).collect();
+        let mut out: Vec<Buffer> = (0..rows).map(|_| engine.zeroed(MATRIX_PRIMES)).collect();
         let mut targets: Vec<_> = out.iter_mut().map(Buffer::view_mut).collect();
         // The first product tells whether the operands fit; the others are timed.
-        engine.combine(&mut targets, &left, &right, &[0])?;
-        let nanoseconds = time(|| drop(engine.combine(&mut targets, &left, &right, &[0])));
+        engine.combine(&mut targets, &left, &right, &moduli)?;
+        let nanoseconds = time(|| drop(engine.combine(&mut targets, &left, &right, &moduli)));
+        // All primes have one width, so all have the same counts.
         let counts = left.counts(&engine.moduli()[0], degree);
-        equations.push(([counts.products, counts.digits, counts.sums, counts.multiply_adds].map(|count| count as f64), nanoseconds));
+        let counts = [counts.products, counts.digits, counts.sums, counts.multiply_adds].map(|count| count as f64);
+        equations.push((counts, nanoseconds / MATRIX_PRIMES as f64));
     }
     let [start, digit, sum, multiply_add] = solve(&equations);
     Ok(MatrixTimes { start, multiply_add, digit, sum })
@@ -170,12 +177,11 @@ mod tests {
 
     #[test]
     fn unit_times_come_back_from_the_times_of_products() {
-        let degree = 1 << 12;
         let modulus = clathrate_arith::Modulus::new((1 << 45) - 55).expect("odd");
         let truth = [8_000.0, 0.4, 0.3, 0.02];
-        let equations = MATRICES.map(|(rows, inner)| {
+        let equations = MATRICES.map(|(rows, inner, log_degree)| {
             let left = LeftMatrix::new(rows, inner, &vec![-(1 << (WEIGHT_BITS - 1)); rows * inner]).expect("valid");
-            let counts = left.counts(&modulus, degree);
+            let counts = left.counts(&modulus, 1 << log_degree);
             let counts = [counts.products, counts.digits, counts.sums, counts.multiply_adds].map(|count| count as f64);
             (counts, counts.iter().zip(truth).map(|(count, time)| count * time).sum::<f64>())
         });

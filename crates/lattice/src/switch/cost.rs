@@ -100,7 +100,7 @@ impl MachineProfile {
             source: "built in".to_owned(),
             isa: None,
             kernels: vec![at(12, 2_100.0), at(13, 4_600.0), at(14, 10_500.0), at(15, 24_000.0), at(16, 56_000.0)],
-            matrix: MatrixTimes { start: 8_000.0, multiply_add: 0.021, digit: 0.36, sum: 0.3 },
+            matrix: MatrixTimes { start: 8_000.0, multiply_add: 0.022, digit: 0.39, sum: 0.23 },
             read_ns_per_byte: 0.038,
             cache_bytes: 16e6,
         }
