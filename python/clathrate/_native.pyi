@@ -21,8 +21,10 @@ __all__ = [
     "PolynomialPlan",
     "PublicKey",
     "Recorder",
+    "Recording",
     "Runtime",
     "SecretKey",
+    "Stage",
     "SwitchingReport",
     "__version__",
     "doctor",
@@ -42,6 +44,9 @@ _Isa: TypeAlias = Literal["scalar", "avx2", "ifma"]
 _Switching: TypeAlias = (
     Literal["fastest", "as_made"] | tuple[Literal["hybrid"], SupportsIndex] | tuple[Literal["klss"], SupportsIndex, SupportsIndex]
 )
+
+# Seconds, transforms, Hadamard products, multiply-adds, bytes of keys.
+_Figures: TypeAlias = tuple[float, int, int, int, int]
 
 class _Segment(TypedDict):
     name: str
@@ -1262,6 +1267,8 @@ class EvaluationKeys:
     def shapes(self) -> list[tuple[int, int]]:
         """The degree and rank of all ciphertexts that there are keys for, those of `params` first."""
     @property
+    def names(self) -> list[tuple[str, tuple[int, int], int]]: ...
+    @property
     def nbytes(self) -> int:
         """The size of the stored keys in memory in bytes, without what is derived from them."""
     @property
@@ -1816,6 +1823,11 @@ class Ciphertext:
     def nbytes(self) -> int:
         """The size in memory in bytes."""
     @property
+    def error_bound(self) -> float | None: ...
+    @property
+    def magnitude_bound(self) -> float | None: ...
+    def stage(self, name: str) -> Stage: ...
+    @property
     def params(self) -> Params:
         """The parameters."""
     @property
@@ -2320,6 +2332,7 @@ class Recorder:
         level: SupportsIndex | None = None,
         scale: float | None = None,
         is_complex: bool = False,
+        bound: float | None = None,
     ) -> Ciphertext:
         """A symbol: the ciphertext that `SecretKey.encrypt` would give for these arguments, without data.
 
@@ -2360,3 +2373,19 @@ class Recorder:
         Needs
             Each key with the highest level that it was needed at.
         """
+    def recording(self) -> Recording: ...
+
+@final
+class Recording:
+    @property
+    def total(self) -> _Figures: ...
+    @property
+    def stages(self) -> list[tuple[str, _Figures]]: ...
+    @property
+    def peak_bytes(self) -> int: ...
+    def explain(self) -> str: ...
+
+@final
+class Stage:
+    def __enter__(self) -> None: ...
+    def __exit__(self, kind: object, value: object, traceback: object, /) -> None: ...

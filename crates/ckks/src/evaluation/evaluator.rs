@@ -72,11 +72,11 @@ enum Keys {
     Recorded(Arc<Mutex<Recording>>),
 }
 
-/// `x` with `f` of the bounds of both operands.
+/// `x` with `f` of the bounds of both operands; without bounds where one operand has none.
 fn joined(x: Ciphertext, y: &Ciphertext, f: impl FnOnce(Estimate, Estimate) -> Estimate) -> Ciphertext {
     match y.estimate() {
         Some(other) => x.estimated(|own| f(own, other)),
-        None => x,
+        None => x.unbounded(),
     }
 }
 
@@ -165,18 +165,31 @@ impl Evaluator {
     /// As [`Ciphertext::symbol`]; [`CkksError::Symbol`] for an evaluator that does not record; [`CkksError::OutOfRange`] for a bound that is no
     /// positive number.
     pub fn symbol(&self, shape: &[usize], encoding: Encoding, level: Level, bound: f64) -> Result<Ciphertext, CkksError> {
+        self.params.check_level(level)?;
+        let symbol = Ciphertext::symbol(&self.params, shape, encoding, false, level, self.params.scale(level))?;
+        self.take_symbol(symbol, Some(bound))
+    }
+
+    /// Takes a symbol that was made elsewhere into this dry run, as a fresh public-key encryption. From then on the memory of its array counts, and so does that of
+    /// every array computed from it. Where `bound` is the largest magnitude of its numbers, all of them carry bounds on numbers and errors.
+    ///
+    /// # Errors
+    /// As [`Evaluator::symbol`]; [`CkksError::WrongParams`]; [`CkksError::Conversion`] for a ciphertext with data.
+    pub fn take_symbol(&self, mut symbol: Ciphertext, bound: Option<f64>) -> Result<Ciphertext, CkksError> {
         let Keys::Recorded(recording) = &self.keys else { return Err(CkksError::Symbol { operation: "a computation on data" }) };
-        if !(bound.is_finite() && bound > 0.0) {
+        self.check(&symbol)?;
+        if !symbol.is_symbol() {
+            let reason = "the ciphertext has data: give a symbol of it, with its shape, encoding, level and scale".to_owned();
+            return Err(CkksError::Conversion { operation: "a dry run", reason });
+        }
+        if let Some(bound) = bound.filter(|bound| !(bound.is_finite() && *bound > 0.0)) {
             let remedy = "give the largest magnitude of the numbers, above 0".to_owned();
             return Err(CkksError::OutOfRange { what: "the bound on the numbers", value: bound.to_string(), remedy });
         }
-        let params = &self.params;
-        params.check_level(level)?;
-        let mut symbol = Ciphertext::symbol(params, shape, encoding, false, level, params.scale(level))?;
-        let error = entry_error(&symbol, params.noise_model().fresh_public());
+        let error = entry_error(&symbol, symbol.params.noise_model().fresh_public());
         let meter = recording.lock().unwrap_or_else(PoisonError::into_inner).meter().clone();
         let footprint = Footprint::new(&meter, symbol.predicted_bytes());
-        symbol.symbol = Some(Symbol { estimate: Estimate { magnitude: bound, error }, footprint });
+        symbol.symbol = Some(Symbol { estimate: bound.map(|magnitude| Estimate { magnitude, error }), footprint });
         Ok(symbol)
     }
 
@@ -190,14 +203,24 @@ impl Evaluator {
         {
             return Err(CkksError::Cancelled);
         }
+        self.enter_stage(name);
+        let result = run();
+        self.leave_stage();
+        result
+    }
+
+    /// Opens a stage of a dry run, for callers that cannot run the stage as one function; [`Evaluator::leave_stage`] closes it. On data nothing happens.
+    pub fn enter_stage(&self, name: &str) {
         if let Keys::Recorded(recording) = &self.keys {
             recording.lock().unwrap_or_else(PoisonError::into_inner).enter(name);
         }
-        let result = run();
+    }
+
+    /// Closes the stage of a dry run that was opened last, if there is one.
+    pub fn leave_stage(&self) {
         if let Keys::Recorded(recording) = &self.keys {
             recording.lock().unwrap_or_else(PoisonError::into_inner).leave();
         }
-        result
     }
 
     /// The same evaluator, telling `watch` the name of each stage before it runs; the answer `false` cancels.
@@ -563,7 +586,7 @@ impl Evaluator {
         level: Level,
         divisor: f64,
     ) -> Result<Ciphertext, CkksError> {
-        if x.symbol.is_none() {
+        if x.estimate().is_none() {
             return Ok(x);
         }
         let variance = params.operation_variance(operation, level)? / (divisor * divisor) + x.params.noise_model().rounding();
