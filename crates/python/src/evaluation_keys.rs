@@ -86,7 +86,7 @@ impl PyEvaluationKeys {
         self.keys.shapes().into_iter().map(|shape| (shape.degree, shape.rank)).collect()
     }
 
-    /// The stored keys by name: for each its name, the degree and rank of the ciphertexts that it serves, and the highest level that it serves.
+    /// The stored keys: for each its name, the degree and rank of the ciphertexts that it serves, and the highest level that it serves.
     ///
     /// The names are those of the keys' files. "relinearise" is the key of products; "automorphism 5" that of the rotation which maps X to
     /// X**5, and of the conjugation where the number is twice the degree less 1; "reduce-rank 2" reduces the rank to 2. Names with "cross",

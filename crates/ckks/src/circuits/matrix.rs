@@ -100,7 +100,7 @@ impl Weights {
     /// Bounds on the numbers and errors of a product with numbers and errors of these bounds. Weights are rounded to integers at their scale.
     fn estimate(&self, x: Estimate) -> Estimate {
         let rounding = self.inner() as f64 * 0.5 / self.scale;
-        Estimate { magnitude: self.row_sum * x.magnitude, error: (self.row_sum + rounding) * x.error + rounding * x.magnitude }
+        x.multiply(Estimate { magnitude: self.row_sum, error: rounding })
     }
 
     /// Unit operations of one product with polynomials of degree `degree` modulo `modulus`, on one thread.

@@ -554,7 +554,7 @@ impl Evaluator {
         product.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(integer));
         self.spend_pass(&product)?;
         let rounding = if whole { 0.0 } else { 0.5 / factor_scale };
-        Ok(product.estimated(|own| Estimate { error: own.scale(factor).error + own.magnitude * rounding, ..own.scale(factor) }))
+        Ok(product.estimated(|own| own.multiply(Estimate { magnitude: factor.abs(), error: rounding })))
     }
 
     fn multiply_operands<'c>(

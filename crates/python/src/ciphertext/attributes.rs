@@ -77,17 +77,19 @@ impl PyCiphertext {
         self.data.bytes()
     }
 
-    /// A bound on the root mean square error of an entry, in units of the numbers, where this is a symbol of a dry run on numbers with a bound; otherwise None.
+    /// A bound on the root mean square error of an entry, in units of the numbers, or None.
     ///
-    /// It is infinite where the numbers may leave the domain of a polynomial.
+    /// Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
+    /// where the numbers may leave the domain of a polynomial.
     #[getter]
     fn error_bound(&self) -> Option<f64> {
         self.data.estimate().map(|estimate| estimate.error)
     }
 
-    /// A bound on the magnitude of the numbers, where this is a symbol of a dry run on numbers with a bound; otherwise None.
+    /// A bound on the magnitude of the numbers, or None.
     ///
-    /// It is infinite where the numbers may leave the domain of a polynomial.
+    /// Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
+    /// where the numbers may leave the domain of a polynomial.
     #[getter]
     fn magnitude_bound(&self) -> Option<f64> {
         self.data.estimate().map(|estimate| estimate.magnitude)
