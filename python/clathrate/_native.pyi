@@ -1837,15 +1837,15 @@ class Ciphertext:
     def error_bound(self) -> float | None:
         """A bound on the root mean square error of an entry, in units of the numbers, or None.
 
-        Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite where the
-        numbers may leave the domain of a polynomial.
+        Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
+        where the numbers may leave the domain of a polynomial.
         """
     @property
     def magnitude_bound(self) -> float | None:
         """A bound on the magnitude of the numbers, or None.
 
-        Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite where the
-        numbers may leave the domain of a polynomial.
+        Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
+        where the numbers may leave the domain of a polynomial.
         """
     def stage(self, name: str) -> Stage:
         """Names a stage of a computation: what is computed within `with ct.stage(name):` is a line of its own in the costs of `trace`.

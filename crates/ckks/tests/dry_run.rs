@@ -266,3 +266,26 @@ fn stages_opened_by_hand_are_those_of_functions() {
     Evaluator::new(&params).enter_stage("on data nothing happens");
     assert!(Evaluator::new(&params).recorded().stages().is_empty());
 }
+
+#[test]
+fn errors_of_polynomials_of_products_that_are_not_rescaled_stay_near_their_bound() {
+    let params = params("insecure_deep");
+    let count = params.slot_count();
+    let p = Polynomial::new(vec![0.1, 0.8, -0.3, 0.25], PolynomialBasis::Power, UNIT_DOMAIN).expect("a polynomial");
+    let run = |ev: &Evaluator, x: &Ciphertext| {
+        ev.evaluate_polynomial(&ev.multiply_scalar(x, 0.75).expect("a product"), &p).expect("a polynomial")
+    };
+    let recorder = Evaluator::recording(&params);
+    let symbol = recorder.symbol(&[count], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+    let planned = run(&recorder, &symbol);
+    let owner = secret(&params, 5);
+    let evaluator = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&recorder.needs(), &mut quiet()).expect("keys")));
+    let x = ramp(count);
+    let options = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+    let ct = owner.public_key().expect("a key").encrypt(&Values::Real(x.clone()), &[count], options, &mut quiet()).expect("a ciphertext");
+    let y = run(&evaluator, &ct);
+    assert_eq!((y.level(), y.scale()), (planned.level(), planned.scale()));
+    let errors: Vec<f64> = common::decrypt(&owner, &y).iter().zip(&x).map(|(y, &x)| y - p.evaluate_real(0.75 * x)).collect();
+    let (measured, bound) = (rms(&errors), planned.estimate().expect("estimated").error);
+    assert!(measured <= bound && measured >= bound / 256.0, "{measured:e} against {bound:e}");
+}

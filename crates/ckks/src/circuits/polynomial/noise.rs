@@ -17,7 +17,7 @@ use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
 use super::ZERO;
-use super::node::{Node, Product};
+use super::node::{Node, Product, Scaling};
 use super::plan::PolynomialPlan;
 use crate::arrays::Estimate;
 use crate::keys::Operation;
@@ -81,8 +81,9 @@ impl PolynomialPlan {
             .iter()
             .map(|&Product { left, right, twice }| operand(left).multiply(operand(right)).error * if twice { 2.0 } else { 1.0 });
         let linear = node.linear.iter().map(|&(value, c)| {
-            // A factor is rounded to an integer at the scale that is left for it.
-            let rounding = if node.rescales() { rounding_of(c) * self.scale_of(value) / sum_scale } else { 0.0 };
+            // A factor is rounded to an integer at the scale that is left for it. Where the operand is only divided, no scale is left, and the factor is an integer.
+            let exact = matches!(node.scaling, Scaling::Kept | Scaling::Divided);
+            let rounding = if exact { 0.0 } else { rounding_of(c) * self.scale_of(value) / sum_scale };
             let Estimate { magnitude, error } = operand(value);
             (c.norm() + rounding) * error + rounding * magnitude
         });
