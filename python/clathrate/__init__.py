@@ -64,7 +64,7 @@ from ._native import (
     preset_names,
     tune,
 )
-from ._trace import Trace, trace
+from ._trace import StageCost, Trace, trace
 from .errors import (
     CancelledError,
     ClathrateError,
@@ -110,6 +110,7 @@ __all__ = [
     "SecretKey",
     "SecurityError",
     "ShapeError",
+    "StageCost",
     "SwitchingReport",
     "Trace",
     "WrongParamsError",

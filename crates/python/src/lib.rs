@@ -60,7 +60,7 @@ mod _native {
     #[pymodule_export]
     use crate::switching_report::PySwitchingReport;
     #[pymodule_export]
-    use crate::trace::PyRecorder;
+    use crate::trace::{PyRecorder, PyRecording, PyStage};
 
     use super::*;
 
