@@ -14,6 +14,7 @@ __all__ = [
     "Ciphertext",
     "EvaluationKeys",
     "Explanation",
+    "Layout",
     "Needs",
     "Params",
     "Polynomial",
@@ -37,6 +38,8 @@ __version__: str
 
 _Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Encoding: TypeAlias = Literal["slots", "coefficients"]
+_BodyAxis: TypeAlias = Literal["rows", "chunks"]
+_Order: TypeAlias = Literal["natural", "bit-reversed"]
 _Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _Isa: TypeAlias = Literal["scalar", "avx2", "ifma"]
 _Switching: TypeAlias = (
@@ -747,6 +750,8 @@ class Needs:
         ranks: Sequence[SupportsIndex] = (),
         single_steps: bool = False,
         to_rlwe: bool = False,
+        shared_mask: SupportsIndex | None = None,
+        bodies: SupportsIndex | None = None,
     ) -> Needs: ...
     @property
     def relinearise(self) -> bool:
@@ -763,6 +768,8 @@ class Needs:
     @property
     def ranks(self) -> list[int]:
         """The ranks that are reduced to, highest first."""
+    @property
+    def shared_masks(self) -> list[int]: ...
     @property
     def to_rlwe(self) -> bool:
         """Whether ciphertexts are converted to rank 1 at a higher degree."""
@@ -833,6 +840,11 @@ class SecretKey:
         level: SupportsIndex | None = None,
         scale: float | None = None,
         progress: _Progress = None,
+        *,
+        bodies: SupportsIndex | None = None,
+        axis: _BodyAxis | None = None,
+        capacity: SupportsIndex | None = None,
+        order: _Order = "natural",
     ) -> Ciphertext:
         """Encrypts an array; the ciphertext has its shape.
 
@@ -1727,6 +1739,10 @@ class Ciphertext:
         >>> (x.degree, x.rank), (x.to_rlwe().degree, x.to_rlwe().rank)
         ((256, 4), (1024, 1))
         """
+    def to_lwe(self) -> Ciphertext: ...
+    def share_mask(self, bodies: SupportsIndex, axis: _BodyAxis | None = None) -> Ciphertext: ...
+    def split_mask(self) -> Ciphertext: ...
+    def clear_padding(self) -> Ciphertext: ...
     def to_mlwe(self, rank: SupportsIndex) -> Ciphertext:
         """The same numbers at a higher rank and the degree of equal dimension: the reverse of `to_rlwe`.
 
@@ -1813,6 +1829,12 @@ class Ciphertext:
     def is_complex(self) -> bool:
         """Whether the entries are complex numbers, so that decryption gives a complex array."""
     @property
+    def layout(self) -> Layout: ...
+    @property
+    def bodies(self) -> int: ...
+    @property
+    def secret(self) -> str: ...
+    @property
     def nbytes(self) -> int:
         """The size in memory in bytes."""
     @property
@@ -1890,6 +1912,41 @@ class Ciphertext:
     def __copy__(self) -> Ciphertext: ...
     def __deepcopy__(self, memo: Any) -> Ciphertext: ...
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]: ...
+
+@final
+class Layout:
+    @property
+    def rows(self) -> int: ...
+    @property
+    def columns(self) -> int: ...
+    @property
+    def encoding(self) -> _Encoding: ...
+    @property
+    def is_complex(self) -> bool: ...
+    @property
+    def degree(self) -> int: ...
+    @property
+    def capacity(self) -> int: ...
+    @property
+    def chunks(self) -> int: ...
+    @property
+    def stride(self) -> int: ...
+    @property
+    def components(self) -> int: ...
+    @property
+    def bodies(self) -> int: ...
+    @property
+    def axis(self) -> _BodyAxis: ...
+    @property
+    def order(self) -> _Order: ...
+    @property
+    def padding(self) -> Literal["zero", "dirty"]: ...
+    @property
+    def bundles(self) -> int: ...
+    def place(self, row: SupportsIndex, column: SupportsIndex) -> tuple[int, int, int]: ...
+    def imaginary_place(self, row: SupportsIndex, column: SupportsIndex) -> tuple[int, int, int] | None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 @final
 class Polynomial:
@@ -2320,6 +2377,11 @@ class Recorder:
         level: SupportsIndex | None = None,
         scale: float | None = None,
         is_complex: bool = False,
+        *,
+        bodies: SupportsIndex | None = None,
+        axis: _BodyAxis | None = None,
+        capacity: SupportsIndex | None = None,
+        order: _Order = "natural",
     ) -> Ciphertext:
         """A symbol: the ciphertext that `SecretKey.encrypt` would give for these arguments, without data.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from ._native import Ciphertext, Needs, Params, Recorder
 
 if TYPE_CHECKING:
-    from ._native import _Encoding
+    from ._native import _BodyAxis, _Encoding, _Order
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,10 @@ def trace(
     level: SupportsIndex | None = None,
     scale: float | None = None,
     is_complex: bool = False,
+    bodies: SupportsIndex | None = None,
+    axis: _BodyAxis | None = None,
+    capacity: SupportsIndex | None = None,
+    order: _Order = "natural",
 ) -> Trace:
     """Runs a function without keys and data, and tells the evaluation keys, levels and scales that it needs.
 
@@ -71,6 +75,14 @@ def trace(
         As `SecretKey.encrypt` takes it.
     is_complex : bool, optional
         Whether the arrays have complex entries. The default is False.
+    bodies : int, optional
+        As `SecretKey.encrypt` takes it.
+    axis : {"rows", "chunks"}, optional
+        As `SecretKey.encrypt` takes it.
+    capacity : int, optional
+        As `SecretKey.encrypt` takes it.
+    order : {"natural", "bit-reversed"}, optional
+        As `SecretKey.encrypt` takes it.
 
     Returns
     -------
@@ -88,6 +100,7 @@ def trace(
     Needs(relinearise: level 5, rotate 1: level 4)
     """
     recorder = Recorder(params)
-    inputs = tuple(recorder.symbol(shape, encoding, level, scale, is_complex) for shape in shapes)
+    placing = {"bodies": bodies, "axis": axis, "capacity": capacity, "order": order}
+    inputs = tuple(recorder.symbol(shape, encoding, level, scale, is_complex, **placing) for shape in shapes)
     result = function(*inputs)
     return Trace(recorder.needs(), inputs, result)

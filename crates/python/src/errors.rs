@@ -81,6 +81,10 @@ fn python_message(error: &CkksError) -> Option<String> {
              with `cl.Needs(..., ranks=[...])` or `cl.Needs(..., to_rlwe=True)`",
             shape.degree, shape.rank
         ),
+        CkksError::DifferentSecrets { operation, left, right } => format!(
+            "{operation}: the operands are under the secrets \"{left}\" and \"{right}\": bring both to one with `ct.share_mask(...)` or \
+             `ct.split_mask()`"
+        ),
         CkksError::Encoding { operation, expected, got } => format!(
             "{operation} needs the encoding \"{expected}\", and \"{got}\" was given: encrypt the array with `encoding=\"{expected}\"`"
         ),
@@ -138,6 +142,14 @@ pub fn raise_for_array(py: Python<'_>, error: CkksError, shape: &[usize]) -> PyE
     };
     let text = if value.is_nan() { "nan".to_owned() } else { format!("{value}") };
     exception(py, "DataError", format!("the data has {text} at index {position}: only finite numbers can be encrypted"))
+}
+
+/// As [`raise`]; where a key is missing that has no error of its own, the message says that `needs`, Python code, makes it.
+pub fn raise_for_key(py: Python<'_>, error: CkksError, needs: &str) -> PyErr {
+    let CkksError::NoKey { operation, shape, available } = &error else { return raise(py, error) };
+    let message =
+        format!("to {operation} at degree and rank {shape} needs a key, and the attached keys have: {available}; make keys with `{needs}`");
+    exception(py, class_name(&error), message)
 }
 
 /// The exception for a panic: a bug of ours, told as an error and not as an abort.

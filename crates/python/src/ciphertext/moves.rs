@@ -3,9 +3,10 @@
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
+use crate::errors::raise_for_key;
 use crate::numbers::{Whole, Wholes};
 use crate::params::size;
-use crate::run::detached;
+use crate::run::detached_with;
 
 #[pymethods]
 impl PyCiphertext {
@@ -68,7 +69,8 @@ impl PyCiphertext {
     /// array([2., 3., 4., 1.])
     fn rotate(&self, py: Python<'_>, steps: Whole) -> PyResult<Self> {
         let steps = steps.steps(py)?;
-        self.map(py, |evaluator, x| evaluator.rotate(x, steps))
+        let needs = self.needs_under_secret(&format!("rotations=[{steps}]"));
+        self.map_needing(py, &needs, |evaluator, x| evaluator.rotate(x, steps))
     }
 
     /// Several rotations of one ciphertext, faster than one by one.
@@ -102,7 +104,8 @@ impl PyCiphertext {
     fn rotate_many(&self, py: Python<'_>, steps: Wholes) -> PyResult<Vec<Self>> {
         let steps: Vec<i64> = steps.0.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
         let (evaluator, data) = (self.evaluator(), &*self.data);
-        let rotated = detached(py, || evaluator.rotate_many(data, &steps))?;
+        let needs = self.needs_under_secret(&format!("rotations={steps:?}"));
+        let rotated = detached_with(py, |error| raise_for_key(py, error, &needs), || evaluator.rotate_many(data, &steps))?;
         rotated.into_iter().map(|data| self.beside(py, data)).collect()
     }
 
@@ -126,7 +129,8 @@ impl PyCiphertext {
     /// >>> bool(np.allclose(secret_key.decrypt(z.conj()), [1 - 2j, 3 + 4j]))
     /// True
     fn conj(&self, py: Python<'_>) -> PyResult<Self> {
-        self.map(py, |evaluator, x| evaluator.conjugate(x))
+        let needs = self.needs_under_secret("conjugate=True");
+        self.map_needing(py, &needs, |evaluator, x| evaluator.conjugate(x))
     }
 
     /// The same numbers at another rank of the same degree.
@@ -222,5 +226,31 @@ impl PyCiphertext {
     fn to_mlwe(&self, py: Python<'_>, rank: Whole) -> PyResult<Self> {
         let rank = size(py, "rank", rank)?;
         self.map(py, |evaluator, x| evaluator.to_mlwe(x, rank))
+    }
+
+    /// Every number as an LWE sample: the array in bundles of degree 1.
+    ///
+    /// It rearranges the coefficients of the polynomials, so it needs no key. The rank of the result is degree times rank. Of real numbers in
+    /// natural order, number j of a row is bundle j of the row; a complex number is two samples. `Ciphertext.layout` says which is where.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The same numbers at degree 1.
+    ///
+    /// Raises
+    /// ------
+    /// ShapeError
+    ///     Unless the array is encoded in coefficients.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([1.0, 2.0, 3.0], "coefficients").to_lwe()
+    /// >>> x.degree, x.rank, x.layout.bundles
+    /// (1, 1024, 3)
+    /// >>> secret_key.decrypt(x).round(4)
+    /// array([1., 2., 3.])
+    fn to_lwe(&self, py: Python<'_>) -> PyResult<Self> {
+        self.map(py, |evaluator, x| evaluator.to_lwe(x))
     }
 }
