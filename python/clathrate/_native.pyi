@@ -865,8 +865,8 @@ class SecretKey:
             Numbers of any numeric type and memory layout, at most two axes.
         encoding : {"slots", "coefficients"}, optional
             How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
-            rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
-            coefficients for real matrices and slots for everything else.
+            rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the
+            default, takes coefficients for real matrices and slots for everything else.
         level : int, optional
             The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
             None, the default, is `params.max_level`.
@@ -875,19 +875,19 @@ class SecretKey:
         progress : bool or callable, optional
             True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
         bodies : int, optional
-            How many polynomials share a mask, 1 to 4096. The array takes less memory, and operations on the mask serve all of them; products
-            of such arrays with each other are refused. The array is under a secret of its own, "bodies:" and the number. None, the default,
-            is one, under the secret "main".
+            How many polynomials share a mask, 1 to 4096. The array takes less memory, and operations on the mask serve all of them;
+            products of such arrays with each other are refused. The array is under a secret of its own, "bodies:" and the number. None,
+            the default, is one, under the secret "main".
         axis : {"rows", "chunks"}, optional
             Which polynomials share a mask. "rows" are consecutive rows of the array, so that rotations serve several rows. "chunks" are
-            consecutive polynomials of one row, so that `W @ ct` multiplies one mask for the whole row. None, the default, takes chunks where
-            a row needs several polynomials, and rows otherwise.
+            consecutive polynomials of one row, so that `W @ ct` multiplies one mask for the whole row. None, the default, takes chunks
+            where a row needs several polynomials, and rows otherwise.
         capacity : int, optional
             The most numbers in one polynomial, a power of two. Slots repeat with this period; coefficients are spread evenly. None, the
             default, is the length of a row rounded up to a power of two in slots, and all coefficients.
         order : {"natural", "bit-reversed"}, optional
-            The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The default
-            is "natural".
+            The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
+            default is "natural".
 
         Returns
         -------
@@ -1155,8 +1155,8 @@ class PublicKey:
             Numbers of any numeric type and memory layout, at most two axes.
         encoding : {"slots", "coefficients"}, optional
             How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
-            rotations. "coefficients" holds n real numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
-            coefficients for real matrices and slots for everything else.
+            rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the
+            default, takes coefficients for real matrices and slots for everything else.
         level : int, optional
             The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
             None, the default, is `params.max_level`.
@@ -1176,8 +1176,6 @@ class PublicKey:
             Where numbers are NaN, infinite or too large, there are none, or there are more than two axes.
         TypeError
             Where the entries are no numbers.
-        ShapeError
-            For complex numbers in coefficients.
         LevelError
             Where there is no such level.
         ScaleError
@@ -1768,8 +1766,8 @@ class Ciphertext:
     def to_lwe(self) -> Ciphertext:
         """Every number as an LWE sample: the array in bundles of degree 1.
 
-        It rearranges the coefficients of the polynomials, so it needs no key. The rank of the result is degree times rank. Of real numbers in
-        natural order, number j of a row is bundle j of the row; a complex number is two samples. `Ciphertext.layout` says which is where.
+        It rearranges the coefficients of the polynomials, so it needs no key. The rank of the result is degree times rank. Of real numbers
+        in natural order, number j of a row is bundle j of the row; a complex number is two samples. `Ciphertext.layout` says which is where.
 
         Returns
         -------
@@ -1792,8 +1790,9 @@ class Ciphertext:
     def share_mask(self, bodies: SupportsIndex, axis: _BodyAxis | None = None) -> Ciphertext:
         """The same numbers with several bodies under each mask.
 
-        The array takes less memory, because the bodies of a bundle share the mask, and an operation on the mask serves all of them. It needs
-        the keys of `Needs(shared_mask=bodies)`. The result is under the secret "bodies:" and the number, which `SecretKey.decrypt` knows too.
+        The array takes less memory, because the bodies of a bundle share the mask, and an operation on the mask serves all of them. It
+        needs the keys of `Needs(shared_mask=bodies)`. The result is under the secret "bodies:" and the number, which `SecretKey.decrypt`
+        knows too.
 
         Parameters
         ----------
@@ -1854,7 +1853,8 @@ class Ciphertext:
         """The same numbers with zeros in the slots that hold no number.
 
         A rotation moves entries of a row into the slots beyond its length, and further rotations of such a row are refused. Clearing is a
-        product with ones and zeros: `rescale()` it as other products. Where the padding is zero already, the ciphertext comes back as it is.
+        product with ones and zeros: `rescale()` it as other products. Where the padding is zero already, the ciphertext comes back as it
+        is.
 
         Returns
         -------
@@ -2627,7 +2627,8 @@ class Recorder:
         Raises
         ------
         DataError
-            Where the shape has no entries or more than two axes; for bodies, an axis, a capacity or an order that `SecretKey.encrypt` refuses.
+            Where the shape has no entries or more than two axes; for bodies, an axis, a capacity or an order that `SecretKey.encrypt`
+            refuses.
         LevelError
             Where there is no such level.
         ScaleError

@@ -95,8 +95,8 @@ impl PySecretKey {
     ///     Numbers of any numeric type and memory layout, at most two axes.
     /// encoding : {"slots", "coefficients"}, optional
     ///     How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
-    ///     rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
-    ///     coefficients for real matrices and slots for everything else.
+    ///     rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the
+    ///     default, takes coefficients for real matrices and slots for everything else.
     /// level : int, optional
     ///     The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
     ///     None, the default, is `params.max_level`.
@@ -105,19 +105,19 @@ impl PySecretKey {
     /// progress : bool or callable, optional
     ///     True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
     /// bodies : int, optional
-    ///     How many polynomials share a mask, 1 to 4096. The array takes less memory, and operations on the mask serve all of them; products
-    ///     of such arrays with each other are refused. The array is under a secret of its own, "bodies:" and the number. None, the default,
-    ///     is one, under the secret "main".
+    ///     How many polynomials share a mask, 1 to 4096. The array takes less memory, and operations on the mask serve all of them;
+    ///     products of such arrays with each other are refused. The array is under a secret of its own, "bodies:" and the number. None,
+    ///     the default, is one, under the secret "main".
     /// axis : {"rows", "chunks"}, optional
     ///     Which polynomials share a mask. "rows" are consecutive rows of the array, so that rotations serve several rows. "chunks" are
-    ///     consecutive polynomials of one row, so that `W @ ct` multiplies one mask for the whole row. None, the default, takes chunks where
-    ///     a row needs several polynomials, and rows otherwise.
+    ///     consecutive polynomials of one row, so that `W @ ct` multiplies one mask for the whole row. None, the default, takes chunks
+    ///     where a row needs several polynomials, and rows otherwise.
     /// capacity : int, optional
     ///     The most numbers in one polynomial, a power of two. Slots repeat with this period; coefficients are spread evenly. None, the
     ///     default, is the length of a row rounded up to a power of two in slots, and all coefficients.
     /// order : {"natural", "bit-reversed"}, optional
-    ///     The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The default
-    ///     is "natural".
+    ///     The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
+    ///     default is "natural".
     ///
     /// Returns
     /// -------
@@ -470,8 +470,8 @@ impl PyPublicKey {
     ///     Numbers of any numeric type and memory layout, at most two axes.
     /// encoding : {"slots", "coefficients"}, optional
     ///     How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
-    ///     rotations. "coefficients" holds n real numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
-    ///     coefficients for real matrices and slots for everything else.
+    ///     rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the
+    ///     default, takes coefficients for real matrices and slots for everything else.
     /// level : int, optional
     ///     The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
     ///     None, the default, is `params.max_level`.
@@ -491,8 +491,6 @@ impl PyPublicKey {
     ///     Where numbers are NaN, infinite or too large, there are none, or there are more than two axes.
     /// TypeError
     ///     Where the entries are no numbers.
-    /// ShapeError
-    ///     For complex numbers in coefficients.
     /// LevelError
     ///     Where there is no such level.
     /// ScaleError

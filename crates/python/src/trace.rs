@@ -64,7 +64,8 @@ impl PyRecorder {
     /// Raises
     /// ------
     /// DataError
-    ///     Where the shape has no entries or more than two axes; for bodies, an axis, a capacity or an order that `SecretKey.encrypt` refuses.
+    ///     Where the shape has no entries or more than two axes; for bodies, an axis, a capacity or an order that `SecretKey.encrypt`
+    ///     refuses.
     /// LevelError
     ///     Where there is no such level.
     /// ScaleError

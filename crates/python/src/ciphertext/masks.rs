@@ -11,8 +11,9 @@ use crate::numbers::Whole;
 impl PyCiphertext {
     /// The same numbers with several bodies under each mask.
     ///
-    /// The array takes less memory, because the bodies of a bundle share the mask, and an operation on the mask serves all of them. It needs
-    /// the keys of `Needs(shared_mask=bodies)`. The result is under the secret "bodies:" and the number, which `SecretKey.decrypt` knows too.
+    /// The array takes less memory, because the bodies of a bundle share the mask, and an operation on the mask serves all of them. It
+    /// needs the keys of `Needs(shared_mask=bodies)`. The result is under the secret "bodies:" and the number, which `SecretKey.decrypt`
+    /// knows too.
     ///
     /// Parameters
     /// ----------
@@ -81,7 +82,8 @@ impl PyCiphertext {
     /// The same numbers with zeros in the slots that hold no number.
     ///
     /// A rotation moves entries of a row into the slots beyond its length, and further rotations of such a row are refused. Clearing is a
-    /// product with ones and zeros: `rescale()` it as other products. Where the padding is zero already, the ciphertext comes back as it is.
+    /// product with ones and zeros: `rescale()` it as other products. Where the padding is zero already, the ciphertext comes back as it
+    /// is.
     ///
     /// Returns
     /// -------

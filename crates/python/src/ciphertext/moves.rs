@@ -230,8 +230,9 @@ impl PyCiphertext {
 
     /// Every number as an LWE sample: the array in bundles of degree 1.
     ///
-    /// It rearranges the coefficients of the polynomials, so it needs no key. The rank of the result is degree times rank. Of real numbers in
-    /// natural order, number j of a row is bundle j of the row; a complex number is two samples. `Ciphertext.layout` says which is where.
+    /// It rearranges the coefficients of the polynomials, so it needs no key. The rank of the result is degree times rank. Of real numbers
+    /// in natural order, number j of a row is bundle j of the row; a complex number is two samples. `Ciphertext.layout` says which is
+    /// where.
     ///
     /// Returns
     /// -------
