@@ -1767,7 +1767,8 @@ class Ciphertext:
         """Every number as an LWE sample: the array in bundles of degree 1.
 
         It rearranges the coefficients of the polynomials, so it needs no key. The rank of the result is degree times rank. Of real numbers
-        in natural order, number j of a row is bundle j of the row; a complex number is two samples. `Ciphertext.layout` says which is where.
+        in natural order, number j of a row is bundle j of the row; a complex number is two samples. `Ciphertext.layout` says which is
+        where.
 
         Returns
         -------
