@@ -100,7 +100,10 @@ def trace(
     Needs(relinearise: level 5, rotate 1: level 4)
     """
     recorder = Recorder(params)
-    placing = {"bodies": bodies, "axis": axis, "capacity": capacity, "order": order}
-    inputs = tuple(recorder.symbol(shape, encoding, level, scale, is_complex, **placing) for shape in shapes)
+
+    def symbol(shape: Sequence[SupportsIndex]) -> Ciphertext:
+        return recorder.symbol(shape, encoding, level, scale, is_complex, bodies=bodies, axis=axis, capacity=capacity, order=order)
+
+    inputs = tuple(symbol(shape) for shape in shapes)
     result = function(*inputs)
     return Trace(recorder.needs(), inputs, result)
