@@ -40,8 +40,9 @@ impl PyCiphertext {
 
     /// Every row rotated to the left, as `numpy.roll(row, -steps)`.
     ///
-    /// A row is rotated within its length rounded up to a power of two; the entries beyond its length are zeros. Where there is no key for
-    /// these steps, rotations by powers of two that there are keys for are used in turn.
+    /// A row is rotated within its length rounded up to a power of two; the entries beyond its length are zeros. Entries of the row that
+    /// come there stay there: the padding is then dirty, and a further rotation is refused until `clear_padding`. Where there is no key
+    /// for these steps, rotations by powers of two that there are keys for are used in turn.
     ///
     /// Parameters
     /// ----------
@@ -58,7 +59,7 @@ impl PyCiphertext {
     /// MissingKeyError
     ///     Where no keys are attached, or they have none for this rotation.
     /// ShapeError
-    ///     Unless the array is encoded in slots, and where rows are longer than `params.slot_count`.
+    ///     Unless the array is encoded in slots in natural order, where rows take several polynomials, and where the padding is dirty.
     /// DataError
     ///     For steps beyond 62 bits.
     ///
@@ -92,7 +93,7 @@ impl PyCiphertext {
     /// MissingKeyError
     ///     Where no keys are attached, or they have none for one of the rotations.
     /// ShapeError
-    ///     Unless the array is encoded in slots, and where rows are longer than `params.slot_count`.
+    ///     Unless the array is encoded in slots in natural order, where rows take several polynomials, and where the padding is dirty.
     /// DataError
     ///     For steps beyond 62 bits.
     ///
@@ -185,7 +186,7 @@ impl PyCiphertext {
     /// MissingKeyError
     ///     Where no keys are attached, or they have none for this conversion.
     /// ShapeError
-    ///     Unless the array is encoded in slots, where rows are longer than `params.slot_count`, and for odd ranks above 1.
+    ///     Where rows in slots are longer than `params.slot_count`, and for odd ranks above 1.
     ///
     /// Examples
     /// --------
@@ -200,7 +201,8 @@ impl PyCiphertext {
 
     /// The same numbers at a higher rank and the degree of equal dimension: the reverse of `to_rlwe`.
     ///
-    /// It rearranges the coefficients of the polynomials, so it needs no key.
+    /// It rearranges the coefficients of the polynomials, so it needs no key. Numbers in coefficients are spread over several bundles, as
+    /// `Ciphertext.layout` says.
     ///
     /// Parameters
     /// ----------
@@ -215,7 +217,7 @@ impl PyCiphertext {
     /// Raises
     /// ------
     /// ShapeError
-    ///     Unless the array is encoded in slots and its rows fit the slots of the lower degree, and for other ranks.
+    ///     Where rows in slots do not fit the slots of the lower degree, and for other ranks.
     ///
     /// Examples
     /// --------
