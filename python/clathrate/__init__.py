@@ -21,8 +21,8 @@ level
 rank
     The number of polynomials in the mask of a ciphertext. Rank 1 is CKKS over rings (RLWE); higher ranks are over modules (MLWE).
 bodies
-    The polynomials that share a mask, one in most ciphertexts. With several, `SecretKey.encrypt(..., bodies=8)`, an array takes less memory,
-    and an operation on the mask serves all of them.
+    The polynomials that share a mask, one in most ciphertexts. With several, `SecretKey.encrypt(..., bodies=8)`, an array takes less
+    memory, and an operation on the mask serves all of them.
 
 Examples
 --------
