@@ -192,6 +192,12 @@ pub enum CkksError {
         /// Its shape.
         shape: Vec<usize>,
     },
+    /// A sum of nothing.
+    #[error("{operation} has no terms, and its shape and level are those of its terms: give at least one")]
+    NoTerms {
+        /// The operation.
+        operation: &'static str,
+    },
     /// Shapes that do not fit.
     #[error("{operation}: shapes {left:?} and {right:?} do not fit: {remedy}")]
     Shape {
@@ -203,6 +209,12 @@ pub enum CkksError {
         right: Vec<usize>,
         /// What would fit.
         remedy: String,
+    },
+    /// Slots in another order than the operation moves them.
+    #[error("{operation} moves slots in natural order, and these are in bit-reversed order: encrypt the array in natural order")]
+    BitReversed {
+        /// The operation.
+        operation: &'static str,
     },
     /// Operands encoded differently.
     #[error("{operation} needs the encoding {expected}, and {got} was given: encrypt the array in {expected}")]
@@ -411,10 +423,12 @@ impl CkksError {
             | Self::ValueTooLarge { .. }
             | Self::Overflow { .. }
             | Self::Empty { .. }
+            | Self::NoTerms { .. }
             | Self::OutOfRange { .. }
             | Self::Symbol { .. } => ErrorKind::Value,
             Self::Shape { .. }
             | Self::Encoding { .. }
+            | Self::BitReversed { .. }
             | Self::Conversion { .. }
             | Self::SharedMask { .. }
             | Self::DifferentLayouts { .. }

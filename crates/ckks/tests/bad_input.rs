@@ -351,7 +351,7 @@ fn encodings_that_do_not_fit_the_operation_are_refused() {
         ev.add_plain(&coefficients, &complex),
         CkksError::Encoding { .. },
         "complex data needs the encoding slots",
-        "a complex array"
+        "coefficients was given"
     );
     // Pairs of coefficients are in other places than single ones.
     let pairs = try_encrypt(&sk, &complex, &[4], COEFFICIENTS).expect("encrypt");

@@ -73,7 +73,7 @@ fn bit_reversed_slots_compute_entry_by_entry_and_do_not_rotate() {
     assert!(sum.iter().enumerate().all(|(t, z)| (z - a[t] - b[t]).norm() < 1e-6));
     let total = decrypt_complex(&sk, &ev.total(&x).expect("sums are of all orders"));
     assert!((total[0] - a.iter().sum::<Complex64>()).norm() < 1e-6);
-    assert_refused!(ev.rotate(&x, 1), CkksError::Encoding { .. }, "a rotation needs the encoding slots in natural order", "bit-reversed");
+    assert_refused!(ev.rotate(&x, 1), CkksError::BitReversed { .. }, "a rotation", "bit-reversed", "natural");
     let natural = of(&b, Order::Natural);
     assert_refused!(ev.add(&x, &natural), CkksError::DifferentLayouts { .. }, "bit-reversed");
     let plain = ev.encode(&Values::Complex(b), &[5], Encoding::Slots, x.level(), x.scale()).expect("encode");

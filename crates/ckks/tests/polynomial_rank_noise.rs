@@ -44,7 +44,7 @@ fn errors_along_a_schedule_of_ranks_are_the_predicted_ones() {
             let plan = unreduced.clone().with_rank_schedule(RankSteps::Halves).expect("schedule");
             let schedule = plan.rank_schedule().expect("made");
             let ranks: Vec<usize> = schedule.relatives().iter().map(Params::rank).collect();
-            let ev = evaluator(&sk, &plan.needs());
+            let ev = evaluator(&sk, &plan.needs().expect("needs"));
             let rows = (1 << 14) / params.slot_count();
             let data = noise(rows * params.slot_count(), 5);
             let options = EncryptOptions { level: Some(Level(level)), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
@@ -55,7 +55,7 @@ fn errors_along_a_schedule_of_ranks_are_the_predicted_ones() {
             // Errors of both parts of a slot, of which real data show one.
             let error = deviation(&decrypt(&sk, &y), &expected) * 2f64.sqrt();
             let fresh = (params.noise_model().fresh_secret() * params.degree() as f64).sqrt() / x.scale();
-            let (bound, before) = (plan.error(fresh), unreduced.error(fresh));
+            let (bound, before) = (plan.error(fresh).expect("a bound"), unreduced.error(fresh).expect("a bound"));
             println!(
                 "degree {degree} from level {level}, ranks {ranks:?}: 2^{:.2}, at most 2^{:.2}; 2^{:.2} without reductions",
                 error.log2(),

@@ -187,7 +187,7 @@ fn polynomials_follow_a_schedule_of_ranks() {
         let plan = polynomial.plan(&params, level).expect("plan").with_rank_schedule(steps).expect("schedule");
         let schedule = plan.rank_schedule().expect("schedule");
         assert!(schedule.milliseconds() <= schedule.unreduced_milliseconds() * (1.0 + 1e-9), "{schedule}");
-        let evaluator = evaluator(&owner, &plan.needs());
+        let evaluator = evaluator(&owner, &plan.needs().expect("needs"));
         let x = encrypt(&owner, &values, Some(level));
         let result = evaluator.run_polynomial(&x, &plan).expect("run");
         assert_eq!(result.params().rank(), plan.output_rank());

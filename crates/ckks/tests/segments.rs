@@ -195,7 +195,7 @@ fn measured(sk: &SecretKey, ev: &Evaluator, p: &Polynomial, level: usize) -> (f6
     let expected: Vec<f64> = data.iter().map(|&x| p.evaluate_real(x)).collect();
     let error = deviation(&decrypt(sk, &y), &expected);
     let fresh = (params.noise_model().fresh_secret() * params.degree() as f64).sqrt() / x.scale();
-    (error, plan.error(fresh))
+    (error, plan.error(fresh).expect("a bound"))
 }
 
 /// How far below the bound errors of a few hundred slots may be: the bound adds amplitudes, errors of different origin add squares.

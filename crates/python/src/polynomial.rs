@@ -399,14 +399,14 @@ impl PyPolynomialPlan {
 
     /// The evaluation keys that the circuit needs.
     #[getter]
-    fn needs(&self) -> PyNeeds {
-        PyNeeds { needs: self.plan.needs() }
+    fn needs(&self, py: Python<'_>) -> PyResult<PyNeeds> {
+        Ok(PyNeeds { needs: self.plan.needs().map_err(|error| raise(py, error))? })
     }
 
     /// A bound on the root mean square of the error, for a fresh input in the domain.
     #[getter]
-    fn error(&self) -> f64 {
-        self.plan.error(self.plan.fresh_error())
+    fn error(&self, py: Python<'_>) -> PyResult<f64> {
+        self.plan.error(self.plan.fresh_error()).map_err(|error| raise(py, error))
     }
 
     fn __repr__(&self) -> String {

@@ -157,6 +157,11 @@ impl Ciphertext {
         self
     }
 
+    /// The same symbol at another scale.
+    pub(crate) fn at_scale(self, scale: f64) -> Self {
+        Self { scale, ..self }
+    }
+
     /// Polynomials in each bundle: those of the mask and one for each body.
     #[must_use]
     pub fn polys_per_bundle(&self) -> usize {
@@ -236,6 +241,14 @@ impl Ciphertext {
     pub(crate) fn padded(self, padding: Padding) -> Self {
         let layout = self.layout.with_padding(padding);
         self.laid_out(layout)
+    }
+
+    /// Bundle `index` of an array with one body in each, as an array of its own: the part of a row that it holds.
+    pub(crate) fn part(&self, index: usize) -> Self {
+        let columns = self.layout.entries(index).len();
+        let layout = Layout { rows: 1, columns, chunks: 1, ..self.layout }.with_padding(self.padding());
+        let bundles = self.bundles.get(index).into_iter().cloned().collect();
+        self.with_all((&self.params, vec![columns]), layout, bundles, (self.level, self.scale))
     }
 
     /// A ciphertext with every bundle mapped by `f`.

@@ -103,8 +103,8 @@ pub(crate) fn check_values(values: &Values, shape: &[usize], layout: &Layout) ->
     if layout.encoding == Encoding::Coefficients && values.is_complex() && !layout.complex {
         return Err(CkksError::Encoding {
             operation: "complex data",
-            expected: "slots, or coefficients of a complex array".to_owned(),
-            got: "coefficients of a real array".to_owned(),
+            expected: Encoding::Slots.name().to_owned(),
+            got: layout.encoding.name().to_owned(),
         });
     }
     values.check_finite()

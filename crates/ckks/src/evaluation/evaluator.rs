@@ -162,6 +162,14 @@ impl Evaluator {
         Self { params: params.clone(), keys: Keys::Recorded(Arc::default()), watch: None }
     }
 
+    /// As [`Evaluator::recording`], for a computation whose keys will be made for `needs`: the bounds on errors are those of such keys. A key for lower levels
+    /// has fewer primes that can be special. Without this, keys are taken to serve all levels.
+    #[must_use]
+    pub fn recording_for(params: &Params, needs: KeyNeeds) -> Self {
+        let recording = Arc::new(Mutex::new(Recording::made_for(needs)));
+        Self { params: params.clone(), keys: Keys::Recorded(recording), watch: None }
+    }
+
     /// The operations of a recording evaluator's computations that need keys, each at the highest level it is used at; nothing for any other.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
@@ -231,6 +239,15 @@ impl Evaluator {
         Self { watch: Some(Watch(Arc::new(watch))), ..self }
     }
 
+    /// What `run` on symbols writes down counts `count` times.
+    pub(crate) fn repeated<T>(&self, count: usize, run: impl FnOnce() -> Result<T, CkksError>) -> Result<T, CkksError> {
+        let Keys::Recorded(recording) = &self.keys else { return run() };
+        let before = recording.lock().unwrap_or_else(PoisonError::into_inner).repeat(count);
+        let result = run();
+        recording.lock().unwrap_or_else(PoisonError::into_inner).end_repeat(before);
+        result
+    }
+
     /// Books what an operation on the bundles of a symbol costs, each of them.
     pub(crate) fn spend(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
         if let Keys::Recorded(recording) = &self.keys
@@ -243,9 +260,14 @@ impl Evaluator {
         Ok(())
     }
 
-    /// As [`Evaluator::spend`], of a product of every polynomial with a number or a plaintext, or of a sum.
+    /// As [`Evaluator::spend`], of a sum, or a product with a number, of every polynomial.
     pub(crate) fn spend_pass(&self, x: &Ciphertext) -> Result<(), CkksError> {
-        self.spend(x, || x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))
+        self.spend(x, || x.params.passes_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))
+    }
+
+    /// As [`Evaluator::spend`], of the encoding of `polynomials` polynomials as operands for `x`, whatever bundles they belong to.
+    pub(crate) fn spend_encoding(&self, x: &Ciphertext, polynomials: usize) -> Result<(), CkksError> {
+        self.spend(x, || Ok(x.params.transforms_cost(x.level, x.params.degree())?.times(polynomials as f64 / x.layout.bundles() as f64)))
     }
 
     pub(crate) fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
@@ -273,6 +295,18 @@ impl Evaluator {
         operation: Operation,
         (level, period): (Level, usize),
     ) -> Result<Option<Found<'_>>, CkksError> {
+        self.keys_switching(params, x, (what, x.layout.bundles()), operation, (level, period))
+    }
+
+    /// As [`Evaluator::keys_at`], where an operation's keys do not switch each bundle of `x` once, but so many bundles in all.
+    pub(crate) fn keys_switching(
+        &self,
+        params: &Params,
+        x: &Ciphertext,
+        (what, switches): (&'static str, usize),
+        operation: Operation,
+        (level, period): (Level, usize),
+    ) -> Result<Option<Found<'_>>, CkksError> {
         self.check(x)?;
         match &self.keys {
             Keys::Held(keys) => {
@@ -281,17 +315,16 @@ impl Evaluator {
             }
             Keys::Recorded(recording) if x.is_symbol() => {
                 params.switcher()?;
-                let bundles = x.layout.bundles();
                 // A panic elsewhere cannot leave half an entry.
                 let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
-                recording.write(&self.params, params, operation, level, bundles)?;
+                recording.write(&self.params, params, operation, level, switches)?;
                 Ok(None)
             }
             Keys::None | Keys::Recorded(_) => Err(CkksError::NoKeys { operation: what }),
         }
     }
 
-    fn check_pair(&self, x: &Ciphertext, y: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+    pub(crate) fn check_pair(&self, x: &Ciphertext, y: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
         self.check(x)?;
         self.check(y)?;
         if x.is_symbol() != y.is_symbol() {
@@ -463,6 +496,7 @@ impl Evaluator {
     /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
     pub fn add_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
+        self.spend_encoding(x, x.layout.polynomials())?;
         self.add_encoded(x, &Plaintext::encode_for(x, values, x.level, x.scale)?)
     }
 
@@ -525,6 +559,7 @@ impl Evaluator {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
         let factor = self.factor_scale_for(x, ELEMENT_WISE)?;
+        self.spend_encoding(x, x.layout.polynomials())?;
         self.multiply_encoded(x, &Plaintext::encode_for(x, values, x.level, factor)?)
     }
 
@@ -544,7 +579,7 @@ impl Evaluator {
         product.layout.complex |= plaintext.is_complex();
         product.scale = scale;
         product.bundles.iter_mut().zip(factors).try_for_each(|(bundle, factor)| bundle.mul_poly_assign(factor))?;
-        self.spend_pass(&product)?;
+        self.spend(&product, || x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))?;
         // The plaintext's coefficients are rounded to integers at its scale.
         let rounding = (x.params.degree() as f64 / 12.0).sqrt() / plaintext.scale();
         let product = product.estimated(|own| own.multiply(Estimate { magnitude: plaintext.largest(), error: rounding }));
@@ -606,7 +641,12 @@ impl Evaluator {
         if x.symbol.is_none() {
             return Ok(x);
         }
-        let variance = params.operation_variance(operation, level)? / (divisor * divisor) + x.params.noise_model().rounding();
+        let reach = match &self.keys {
+            Keys::Recorded(recording) => recording.lock().unwrap_or_else(PoisonError::into_inner).reach(&self.params, params, operation),
+            Keys::None | Keys::Held(_) => params.max_level(),
+        };
+        let variance =
+            params.operation_variance_by(operation, level, reach.max(level))? / (divisor * divisor) + x.params.noise_model().rounding();
         let error = entry_error(&x, variance);
         Ok(x.estimated(|own| own.with_error(error)))
     }
@@ -651,7 +691,7 @@ impl Evaluator {
     }
 
     /// Level and scale after a rescale from `level`; refused where nothing would be left of the message.
-    fn rescaled(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<(Level, f64), CkksError> {
+    pub(crate) fn rescaled(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<(Level, f64), CkksError> {
         let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: "rescaling", needed: 1, level: 0 })?);
         let rescaled = scale / x.params.step_product(level);
         let canonical = x.params.scale(below);

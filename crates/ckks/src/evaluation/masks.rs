@@ -8,8 +8,6 @@
 //!
 //! Source: [pcmm-mambo, sec. 3.2, 3.4]; differs: any rank.
 
-use std::borrow::Cow;
-
 use clathrate_lattice::switch::Digits;
 use clathrate_lattice::{Bundle, Eval, Poly, PolyRef};
 
@@ -43,10 +41,8 @@ impl Evaluator {
         self.check(x)?;
         x.check_main(SHARE)?;
         let layout = x.layout.with_bodies(bodies, axis)?;
-        // A dry run counts one switch for each bundle of the result.
-        let counted = if x.is_symbol() { Cow::Owned(x.clone().laid_out(layout)) } else { Cow::Borrowed(x) };
         let operation = Operation::FormatSwitch(bodies);
-        let found = self.keys_for(&x.params, &counted, SHARE, operation, x.level)?;
+        let found = self.keys_switching(&x.params, x, (SHARE, layout.bundles()), operation, (x.level, x.params.slot_count()))?;
         let mut shared = Vec::with_capacity(layout.bundles());
         if let Some(key) = found.as_ref().map(|found| only(found, SHARE)).transpose()? {
             let zero = Poly::zero(x.params.chain().ring(), &x.params.chain().basis(x.level));
@@ -80,7 +76,10 @@ impl Evaluator {
         };
         let layout = x.layout.with_bodies(1, None)?;
         let out = |index| Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main);
-        let found = (0..count).map(|index| self.keys_for(&x.params, x, SPLIT, out(index), x.level)).collect::<Result<Vec<_>, _>>()?;
+        // The last bundles may have bodies without entries, which are left where they are.
+        let held_in = |body: usize| (0..x.layout.bundles()).filter(|&index| x.layout.polynomial_at(index, body).is_some()).count();
+        let find = |index| self.keys_switching(&x.params, x, (SPLIT, held_in(index)), out(index), (x.level, x.params.slot_count()));
+        let found = (0..count).map(find).collect::<Result<Vec<_>, _>>()?;
         let found: Vec<Found<'_>> = found.into_iter().flatten().collect();
         let held = found.iter().map(|found| only(found, SPLIT)).collect::<Result<Vec<_>, _>>()?;
         let mut bundles: Vec<Option<Bundle<Eval>>> = vec![None; if held.is_empty() { 0 } else { layout.bundles() }];
@@ -104,7 +103,8 @@ impl Evaluator {
         // All bodies of a bundle share one decomposition of the mask.
         for index in 1..count {
             let name = KeyName::ChangeSecret { from: SecretName::Body { count, index }, to: SecretName::Main };
-            self.spend(x, || Ok(x.params.key_definition(name)?.decomposition_cost(x.level)?.times(-1.0)))?;
+            let shared = held_in(index) as f64 / x.layout.bundles() as f64;
+            self.spend(x, || Ok(x.params.key_definition(name)?.decomposition_cost(x.level)?.times(-shared)))?;
         }
         self.switched(&x.params, split, out(0), x.level, 1.0)
     }

@@ -1,6 +1,7 @@
-//! Operations on ciphertexts: arithmetic, rotations, sums of rows, moves between ranks and degrees, masks for several bodies.
+//! Operations on ciphertexts: arithmetic, sums of products, rotations, sums of rows, moves between ranks and degrees, masks for several bodies.
 
 mod apply;
+pub mod combinations;
 pub mod evaluator;
 pub mod masks;
 pub mod moves;

@@ -79,31 +79,33 @@ impl Evaluator {
         let operations = trace_operations(x.secret, from.degree, target.degree());
         let operations =
             operations.ok_or(CkksError::NoKeys { operation: TO_RLWE }).or_else(|error| x.check_main(TO_RLWE).and(Err(error)))?;
-        // A bundle at the higher degree fills all slots: no rotation there is another one's period.
-        let find = |&operation: &Operation| self.keys_at(&target, x, TO_RLWE, operation, (x.level, target.slot_count()));
-        let keys: Option<Vec<Found<'_>>> = operations.iter().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
         let gap = target.degree() / from.degree;
         let layout = x.layout.raised(gap);
+        let members = members_of(&x.layout, &layout, gap);
+        let switches = |stage: usize| members.iter().map(|members| switches_of_stage(members, stage)).sum::<usize>();
+        let stages = members.first().map_or(0, |members| members.len().trailing_zeros() as usize);
+        // A bundle at the higher degree fills all slots: no rotation there is another one's period.
+        let find = |(stage, &operation): (usize, &Operation)| {
+            self.keys_switching(&target, x, (TO_RLWE, switches(stage)), operation, (x.level, target.slot_count()))
+        };
+        let keys: Option<Vec<Found<'_>>> = operations.iter().enumerate().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
         // On a dry run there are no bundles, and no keys.
         let Some(keys) = keys.filter(|_| !x.is_symbol()) else {
             let moved = x.moved_as(&target, layout, Vec::new());
+            self.spend(&moved, || {
+                let odd: usize = members.iter().map(|members| odd_nodes(members)).sum();
+                let rows = odd * moved.polys_per_bundle() * target.chain().basis(x.level).len();
+                let mut cost = target.rows_cost(rows)?;
+                cost += target.transforms_cost(x.level, target.degree())?.times(stages as f64);
+                Ok(cost.times(1.0 / layout.bundles() as f64))
+            })?;
             return operations.into_iter().try_fold(moved, |y, operation| self.switched(&target, y, operation, x.level, 1.0));
         };
-        let packing = Packing::new(&target, x, gap, keys)?;
-        let split = x.layout.as_samples_of(gap);
-        // Component i of the result is made of those that are i modulo the number of components that remain.
-        let group = split.components.min(gap);
-        let mut bundles = Vec::with_capacity(layout.bundles());
-        for line in 0..layout.lines() {
-            for part in 0..layout.groups() {
-                for component in 0..layout.stored_components(part) {
-                    let stored = split.stored_components(part);
-                    let members = (0..group).map(|j| component + j * layout.components);
-                    let members = members.map(|i| (i < stored).then(|| &x.bundles[split.bundle(line, part, i)]));
-                    bundles.push(packing.pack(&members.collect::<Vec<_>>())?);
-                }
-            }
-        }
+        let packing = Packing::new(&target, x, (gap, stages), keys)?;
+        let pack = |members: &Vec<Option<usize>>| {
+            packing.pack(&members.iter().map(|index| index.map(|index| &x.bundles[index])).collect::<Vec<_>>())
+        };
+        let bundles = members.iter().map(pack).collect::<Result<_, _>>()?;
         Ok(x.moved_as(&target, layout, bundles))
     }
 
@@ -125,7 +127,7 @@ impl Evaluator {
             let reason = format!("rank {rank} is not rank {} times a power of two up to the degree, {}", from.rank, from.degree);
             return Err(CkksError::Conversion { operation: TO_MLWE, reason });
         }
-        lower(x, gap, TO_MLWE)
+        self.to_lower_degree(x, gap, TO_MLWE)
     }
 
     /// Every number of the array as an LWE sample of dimension `k n`: bundles of degree 1, of which number `t` of a row is bundle `t` of the row. No key.
@@ -140,46 +142,95 @@ impl Evaluator {
             let (expected, got) = (Encoding::Coefficients.name().to_owned(), x.encoding().name().to_owned());
             return Err(CkksError::Encoding { operation: TO_LWE, expected, got });
         }
-        lower(x, x.params.degree(), TO_LWE)
+        self.to_lower_degree(x, x.params.degree(), TO_LWE)
+    }
+
+    /// The same array at degree `n / gap` and rank `k gap`.
+    fn to_lower_degree(&self, x: &Ciphertext, gap: usize, operation: &'static str) -> Result<Ciphertext, CkksError> {
+        let from = x.params.shape();
+        if gap == 1 {
+            return Ok(x.clone());
+        }
+        check_nested(x, operation)?;
+        let target = x.params.relative(ModuleShape { degree: from.degree / gap, rank: from.rank * gap })?;
+        check_convertible(x, target.degree(), operation)?;
+        let (before, after) = (x.layout, x.layout.lowered(gap)?);
+        let ring = target.chain().ring();
+        if before.encoding == Encoding::Coefficients {
+            self.spend(x, || {
+                let mut cost = x.params.transforms_cost(x.level, from.degree)?.times(x.polys_per_bundle() as f64);
+                let (polys, per_bundle) = (target.rank() + after.bodies, after.bundles() as f64 / before.bundles() as f64);
+                cost += x.params.transforms_cost(x.level, target.degree())?.times(polys as f64 * per_bundle);
+                Ok(cost)
+            })?;
+        }
+        if x.is_symbol() || before.encoding == Encoding::Slots {
+            let bundles = x.bundles.iter().map(|bundle| bundle.extract(ring)).collect::<Result<_, _>>()?;
+            return Ok(x.moved_as(&target, after, bundles));
+        }
+        // LWE samples are counted as the components that they are.
+        let split = Layout { components: before.components * gap / before.stride().min(gap), degree: target.degree(), ..before };
+        let inner = split.components / before.components;
+        let mut bundles = Vec::with_capacity(after.bundles());
+        for line in 0..split.lines() {
+            for group in 0..split.groups() {
+                // In Coeff form a component is a choice of coefficients; the transforms that follow are of the lower degree.
+                let mut sources = Vec::new();
+                for component in 0..split.stored_components(group) {
+                    let (outer, place) = (component % before.components, component / before.components);
+                    if place == 0 {
+                        sources.push(x.bundles[before.bundle(line, group, outer)].clone().into_coeff());
+                    }
+                    // The powers of X that the component has are `place` times the stride, and it is counted by their reversed bits.
+                    let power = place * (gap / inner);
+                    let part = power.reverse_bits() >> (usize::BITS - gap.trailing_zeros());
+                    bundles.push(sources[outer].extract_component(ring, part)?.into_eval());
+                }
+            }
+        }
+        Ok(x.moved_as(&target, after, bundles))
     }
 }
 
-/// The same array at degree `n / gap` and rank `k gap`.
-fn lower(x: &Ciphertext, gap: usize, operation: &'static str) -> Result<Ciphertext, CkksError> {
-    let from = x.params.shape();
-    if gap == 1 {
-        return Ok(x.clone());
-    }
-    check_nested(x, operation)?;
-    let target = x.params.relative(ModuleShape { degree: from.degree / gap, rank: from.rank * gap })?;
-    check_convertible(x, target.degree(), operation)?;
-    let (before, after) = (x.layout, x.layout.lowered(gap)?);
-    let ring = target.chain().ring();
-    if x.is_symbol() || before.encoding == Encoding::Slots {
-        let bundles = x.bundles.iter().map(|bundle| bundle.extract(ring)).collect::<Result<_, _>>()?;
-        return Ok(x.moved_as(&target, after, bundles));
-    }
-    // LWE samples are counted as the components that they are.
-    let split = Layout { components: before.components * gap / before.stride().min(gap), degree: target.degree(), ..before };
-    let inner = split.components / before.components;
-    let mut bundles = Vec::with_capacity(after.bundles());
-    for line in 0..split.lines() {
-        for group in 0..split.groups() {
-            // In Coeff form a component is a choice of coefficients; the transforms that follow are of the lower degree.
-            let mut sources = Vec::new();
-            for component in 0..split.stored_components(group) {
-                let (outer, place) = (component % before.components, component / before.components);
-                if place == 0 {
-                    sources.push(x.bundles[before.bundle(line, group, outer)].clone().into_coeff());
-                }
-                // The powers of X that the component has are `place` times the stride, and it is counted by their reversed bits.
-                let power = place * (gap / inner);
-                let part = power.reverse_bits() >> (usize::BITS - gap.trailing_zeros());
-                bundles.push(sources[outer].extract_component(ring, part)?.into_eval());
+/// The bundles of `from` that each bundle of `to`, `gap` times its degree, is packed from: a power of two of them, in the order of their components; `None`
+/// for components that are not stored.
+fn members_of(from: &Layout, to: &Layout, gap: usize) -> Vec<Vec<Option<usize>>> {
+    let split = from.as_samples_of(gap);
+    // Component i of the result is made of those that are i modulo the number of components that remain.
+    let group = split.components.min(gap);
+    let mut all = Vec::with_capacity(to.bundles());
+    for line in 0..to.lines() {
+        for part in 0..to.groups() {
+            let stored = split.stored_components(part);
+            for component in 0..to.stored_components(part) {
+                let members = (0..group).map(|j| component + j * to.components);
+                all.push(members.map(|i| (i < stored).then(|| split.bundle(line, part, i))).collect());
             }
         }
     }
-    Ok(x.moved_as(&target, after, bundles))
+    all
+}
+
+/// How many nodes of the packing of these members have a right child, which is multiplied by a monomial.
+fn odd_nodes(members: &[Option<usize>]) -> usize {
+    let stages = members.len().trailing_zeros();
+    let right = |depth: u32| {
+        // A node of this depth has the members that are equal modulo 2^depth; right children are the upper half of the residues.
+        let nodes = 1 << depth;
+        (nodes / 2..nodes).filter(|node| members.iter().skip(*node).step_by(nodes).any(Option::is_some)).count()
+    };
+    (1..=stages).map(right).sum()
+}
+
+/// How many automorphisms of stage `stage` the packing of these members takes: one for each node of the tree with a member below it, and one in the trace that
+/// follows.
+fn switches_of_stage(members: &[Option<usize>], stage: usize) -> usize {
+    // A node of the stage joins 2^(stage + 1) members, every so many-th of all.
+    let nodes = members.len() >> (stage + 1);
+    if nodes == 0 {
+        return 1;
+    }
+    (0..nodes).filter(|node| members.iter().skip(*node).step_by(nodes).any(Option::is_some)).count()
 }
 
 /// Embeds components of one message and adds them up at the higher degree. [dpad-he, Algorithm 5], with the tree of CDKS (ePrint 2020/015, Algorithm 2)
@@ -201,14 +252,14 @@ struct Packing<'k> {
 }
 
 impl<'k> Packing<'k> {
-    fn new(target: &'k Params, x: &Ciphertext, gap: usize, keys: Vec<Found<'k>>) -> Result<Self, CkksError> {
+    fn new(target: &'k Params, x: &Ciphertext, (gap, stages): (usize, usize), keys: Vec<Found<'k>>) -> Result<Self, CkksError> {
         let (ring, basis) = (target.chain().ring(), target.chain().basis(x.level));
         let monomial = |stage: usize| {
             let mut coefficients = vec![0; ring.degree()];
             coefficients[gap >> (stage + 1)] = 1;
             Poly::from_signed(ring, &basis, &coefficients).into_eval()
         };
-        let monomials = (0..keys.len()).map(monomial).collect();
+        let monomials = (0..stages).map(monomial).collect();
         let inverse = basis.indices().iter().map(|&i| ring.moduli()[i].inverse(gap as u64));
         let inverse = inverse.collect::<Option<_>>().ok_or_else(|| CkksError::Conversion {
             operation: TO_RLWE,

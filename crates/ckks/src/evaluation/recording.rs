@@ -29,12 +29,49 @@ pub struct Recording {
     /// Names of the stages that are open.
     open: Vec<String>,
     meter: Arc<MemoryMeter>,
+    /// How often everything that is written down counts: what runs bundle by bundle runs once on symbols.
+    repeats: Repeats,
+    /// The needs that keys are made for, where they are known.
+    made_for: Option<KeyNeeds>,
+}
+
+/// A count of repetitions, 1 by default.
+#[derive(Debug, Clone, Copy)]
+struct Repeats(usize);
+
+impl Default for Repeats {
+    fn default() -> Self {
+        Self(1)
+    }
 }
 
 /// Name of the stage that operations outside any stage belong to.
 const NO_STAGE: &str = "operations";
 
 impl Recording {
+    /// Of a computation whose keys are made for `needs`.
+    pub(crate) fn made_for(needs: KeyNeeds) -> Self {
+        Self { made_for: Some(needs), ..Self::default() }
+    }
+
+    /// The highest level that the keys of `operation` at the shape of `params` serve; the highest there is where it is not known.
+    pub(crate) fn reach(&self, root: &Params, params: &Params, operation: Operation) -> Level {
+        let reach = self.made_for.as_ref().and_then(|needs| needs.reach_at(root.shape(), params.shape(), operation));
+        reach.unwrap_or(Reach::Top).level(params.max_level())
+    }
+
+    /// Counts everything from now on `count` times as often; gives back what to set it to afterwards.
+    pub(crate) fn repeat(&mut self, count: usize) -> usize {
+        let before = self.repeats.0;
+        self.repeats.0 = before * count;
+        before
+    }
+
+    /// Ends a repetition.
+    pub(crate) fn end_repeat(&mut self, before: usize) {
+        self.repeats.0 = before;
+    }
+
     /// Writes down `operation` on `bundles` bundles at the shape of `params`; `root` is the shape that the needs are stated for.
     pub(crate) fn write(
         &mut self,
@@ -48,7 +85,7 @@ impl Recording {
         let needs = std::mem::take(&mut self.needs);
         self.needs = if params == root { need(needs) } else { needs.relative(params.shape(), &need(KeyNeeds::new())) };
         for key in params.full_route(operation, level).iter().flat_map(crate::keys::route::Route::keys) {
-            *self.uses.entry((key, level)).or_default() += bundles;
+            *self.uses.entry((key, level)).or_default() += bundles * self.repeats.0;
         }
         self.spend(params.operation_cost(operation, level)?.times(bundles as f64));
         Ok(())
@@ -56,6 +93,7 @@ impl Recording {
 
     /// Adds `cost` to the stage that is open.
     pub(crate) fn spend(&mut self, cost: Cost) {
+        let cost = cost.times(self.repeats.0 as f64);
         let name = if self.open.is_empty() { NO_STAGE.to_owned() } else { self.open.join("/") };
         match self.stages.iter_mut().find(|stage| stage.name == name) {
             Some(stage) => stage.cost += cost,

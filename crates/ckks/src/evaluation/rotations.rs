@@ -16,8 +16,7 @@ impl Evaluator {
     fn check_rotation(&self, x: &Ciphertext) -> Result<(), CkksError> {
         check_slots(x, ROTATION)?;
         if x.layout.order != Order::Natural {
-            let (expected, got) = ("slots in natural order".to_owned(), "slots in bit-reversed order".to_owned());
-            return Err(CkksError::Encoding { operation: ROTATION, expected, got });
+            return Err(CkksError::BitReversed { operation: ROTATION });
         }
         if x.layout.chunks > 1 {
             let remedy = format!("rows of at most {} entries rotate; split the array", x.params.slot_count());
@@ -32,7 +31,7 @@ impl Evaluator {
     /// dirty padding is refused, because any numbers would come into it; rotate once by the sum of the steps, or clear the padding first.
     ///
     /// # Errors
-    /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots in natural order; [`CkksError::Shape`] for rows of several
+    /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots, [`CkksError::BitReversed`] in that order; [`CkksError::Shape`] for rows of several
     /// bundles; [`CkksError::DirtyPadding`].
     pub fn rotate(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
         self.rotate_many(x, &[steps])?.pop().ok_or(CkksError::NoKeys { operation: ROTATION })

@@ -199,6 +199,14 @@ impl KeyNeeds {
         self.operations.get(&operation).copied()
     }
 
+    /// The highest level of an operation at shape `at`, of needs that are stated for shape `own`, wherever it is stated.
+    #[must_use]
+    pub fn reach_at(&self, own: ModuleShape, at: ModuleShape, operation: Operation) -> Option<Reach> {
+        let here = self.reach_of(operation).filter(|_| own == at);
+        let there = self.relatives().filter_map(|(shape, needs)| needs.reach_at(shape, at, operation));
+        there.chain(here).max()
+    }
+
     /// Rotation steps and their levels.
     pub fn rotation_steps(&self) -> impl Iterator<Item = (i64, Reach)> {
         self.operations()

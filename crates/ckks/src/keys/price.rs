@@ -76,6 +76,15 @@ impl KeyDefinition {
         self.cost_of(&switcher.decomposition_counts(&*switcher.tables_for(level, self.most)?, self.inputs()))
     }
 
+    /// What a switch by this key saves where its product is divided together with one by `other`.
+    ///
+    /// # Errors
+    /// As [`KeyDefinition::switch_counts`].
+    fn shared_division(&self, other: &Self, level: Level) -> Result<Cost, CkksError> {
+        let (switcher, tables) = (self.switcher()?, other.switcher()?.tables_for(level, other.most)?);
+        self.cost_of(&switcher.shared_mod_down_counts(&*switcher.tables_for(level, self.most)?, &tables, self.columns()))
+    }
+
     fn cost_of(&self, counts: &SwitchCounts) -> Result<Cost, CkksError> {
         Ok(Cost {
             nanoseconds: self.params.machine_profile()?.nanoseconds(self.chain()?.ring().degree(), counts),
@@ -107,9 +116,14 @@ impl Params {
     /// # Errors
     /// `NoSpecialPrimes` where these parameters cannot switch; level errors; the error of a missing key where they cannot have the operation's.
     pub fn operation_cost(&self, operation: Operation, level: Level) -> Result<Cost, CkksError> {
+        let (route, definitions) = self.definitions(operation, level)?;
         let mut sum = Cost::default();
-        for definition in self.definitions(operation, level)?.1 {
+        for definition in &definitions {
             sum += definition.switch_cost(level)?;
+        }
+        // The sums of both stages of a relinearisation meet before one division. [dpad-he, Algorithm 1 divides twice]
+        if let (Route::TemporaryRank { .. }, Operation::Multiply, [up, down]) = (route, operation, &definitions[..]) {
+            sum += down.shared_division(up, level)?.times(-1.0);
         }
         Ok(sum)
     }
@@ -155,9 +169,21 @@ impl Params {
 
     /// The cost of `rows` products of two polynomials modulo one prime.
     pub(crate) fn rows_cost(&self, rows: usize) -> Result<Cost, CkksError> {
-        let products = rows as f64;
-        let nanoseconds = products * self.machine_profile()?.at(self.degree()).product;
-        Ok(Cost { nanoseconds, hadamard_products: products, ..Cost::default() })
+        Ok(Cost { hadamard_products: rows as f64, ..self.passes_cost(rows)? })
+    }
+
+    /// The cost of `rows` sums of two polynomials modulo one prime, or products with a number: they read and write as much as products of polynomials, but are none.
+    pub(crate) fn passes_cost(&self, rows: usize) -> Result<Cost, CkksError> {
+        let nanoseconds = rows as f64 * self.machine_profile()?.at(self.degree()).product;
+        Ok(Cost { nanoseconds, ..Cost::default() })
+    }
+
+    /// The cost of the transforms of one polynomial of degree `degree` at `level`, from or to Eval form.
+    pub(crate) fn transforms_cost(&self, level: Level, degree: usize) -> Result<Cost, CkksError> {
+        let (chain, times) = (self.chain(), self.machine_profile()?.at(degree));
+        let primes = chain.basis(level).len();
+        let nanoseconds = (0..primes).map(|index| times.transform[chain.ring().engine().transform_class(index)]).sum();
+        Ok(Cost { nanoseconds, transforms: primes as f64, ..Cost::default() })
     }
 
     /// The cost of a rescale from `level` of a bundle of `polys` polynomials: an inverse transform for each prime of the step, a conversion, and a forward
@@ -169,11 +195,6 @@ impl Params {
         let transforms: f64 = (0..primes).map(class).sum();
         let conversions = ((step + 1) * (primes - step)) as f64 * times.convert;
         let polys = polys as f64;
-        Ok(Cost {
-            nanoseconds: polys * (transforms + conversions),
-            transforms: polys * primes as f64,
-            hadamard_products: polys * (primes - step) as f64,
-            key_bytes: 0.0,
-        })
+        Ok(Cost { nanoseconds: polys * (transforms + conversions), transforms: polys * primes as f64, ..Cost::default() })
     }
 }

@@ -4,7 +4,7 @@
 //! split, combined or cut ([`SecretKey::relative`](crate::SecretKey)).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use clathrate_arith::Isa;
 use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
@@ -352,6 +352,7 @@ impl Family {
             temporary,
             encapsulation,
             encoder,
+            imaginary_unit: OnceLock::new(),
             security_bits,
             digest,
         })

@@ -2,11 +2,11 @@
 
 use clathrate_arith::text::counted;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::switch::MachineProfile;
-use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution, Switcher};
+use clathrate_lattice::{Chain, Eval, Gadget, Level, Poly, SecretDistribution, Switcher};
 
 use crate::embedding::Encoder;
 use crate::error::CkksError;
@@ -55,6 +55,8 @@ struct Inner {
     temporary: Option<Temporary>,
     encapsulation: Option<Encapsulation>,
     encoder: Encoder,
+    /// `X^{n/2}` at the highest level, once asked for.
+    imaginary_unit: OnceLock<Poly<Eval>>,
     security_bits: f64,
     digest: [u8; 32],
 }
@@ -255,6 +257,18 @@ impl Params {
     /// Bits of security that every key must have: the root's, at most 128.
     pub(crate) fn wanted_bits(&self) -> f64 {
         self.0.family.wanted_bits()
+    }
+
+    /// `X^{n/2}` at `level`, the polynomial whose value is `i` in every slot: slot `j` is the value at `zeta^{5^j}`, and
+    /// `(zeta^{n/2})^{5^j} = i^{5^j} = i` because `5^j = 1 mod 4`. It is also `i` in every slot of a shorter row, which lives in the subring of `X^{gap}`.
+    pub(crate) fn imaginary_unit(&self, level: Level) -> Result<Poly<Eval>, CkksError> {
+        let (ring, top) = (self.chain().ring(), self.chain().basis(self.max_level()));
+        let unit = self.0.imaginary_unit.get_or_init(|| {
+            let mut monomial = vec![0; self.degree()];
+            monomial[self.degree() / 2] = 1;
+            Poly::from_signed(ring, &top, &monomial).into_eval()
+        });
+        Ok(unit.restrict(&self.chain().basis(level))?)
     }
 
     /// The encoder.

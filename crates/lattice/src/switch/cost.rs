@@ -1,5 +1,7 @@
 //! What a switch costs on a machine, from its counts: transforms, conversions, products, bytes of key.
 
+use std::ops::AddAssign;
+
 use serde::{Deserialize, Serialize};
 
 use super::representation::{KeyRepresentation, packed_bytes};
@@ -68,6 +70,20 @@ pub struct SwitchCounts {
     pub products: f64,
     /// Bytes of key read.
     pub key_bytes: f64,
+}
+
+impl AddAssign for SwitchCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.transforms.iter_mut().zip(other.transforms).for_each(|(own, other)| *own += other);
+        self.conversions += other.conversions;
+        self.digit_conversions += other.digit_conversions;
+        self.digit_limbs += other.digit_limbs;
+        self.division_conversions += other.division_conversions;
+        self.division_limbs += other.division_limbs;
+        self.by_limbs |= other.by_limbs;
+        self.products += other.products;
+        self.key_bytes += other.key_bytes;
+    }
 }
 
 impl MachineProfile {
@@ -204,11 +220,8 @@ pub(super) fn counts(
 ) -> SwitchCounts {
     let work = Work::new(chain, gadget, representation, level);
     let mut counts = decomposition_counts(chain, gadget, representation, level, inputs);
-    let special = representation.special.indices();
-    let division_by_limbs = chain.ring().engine().divides_by_limbs(special.len(), work.primes, columns);
+    counts += mod_down_counts(&work, representation.special.indices(), columns);
     let (inputs, columns) = (inputs as f64, columns as f64);
-    // The mod-down's results.
-    (0..work.primes).for_each(|index| work.transform(&mut counts, index, columns));
     let groups = representation
         .klss
         .as_ref()
@@ -221,7 +234,31 @@ pub(super) fn counts(
     if representation.klss.is_some() {
         products.iter().for_each(|&index| work.transform(&mut counts, index, columns * groups as f64));
         counts.conversions += columns * ((products.len() + 1) * work.extended.len()) as f64;
-    } else {
+    }
+    counts
+}
+
+/// Counts of what a product in `representation` saves where it is divided together with another, which is over the special primes `other`: a division by the
+/// primes that both have.
+#[must_use]
+pub(super) fn shared_mod_down_counts(
+    chain: &Chain,
+    gadget: &Gadget,
+    representation: &KeyRepresentation,
+    level: Level,
+    (other, columns): (&Basis, usize),
+) -> SwitchCounts {
+    let common: Vec<usize> = representation.special.indices().iter().copied().filter(|index| other.indices().contains(index)).collect();
+    mod_down_counts(&Work::new(chain, gadget, representation, level), &common, columns)
+}
+
+/// Counts of a division by the primes `special`, of `columns` polynomials: with KLSS they are in Coeff form.
+fn mod_down_counts(work: &Work<'_>, special: &[usize], columns: usize) -> SwitchCounts {
+    let engine = work.chain.ring().engine();
+    let (by_limbs, division_by_limbs) = (engine.extends_by_limbs(), engine.divides_by_limbs(special.len(), work.primes, columns));
+    let (mut counts, columns) = (SwitchCounts { by_limbs, ..SwitchCounts::default() }, columns as f64);
+    (0..work.primes).for_each(|index| work.transform(&mut counts, index, columns));
+    if work.representation.klss.is_none() {
         special.iter().for_each(|&index| work.transform(&mut counts, index, columns));
     }
     let division = columns * ((special.len() + 1) * work.primes) as f64;

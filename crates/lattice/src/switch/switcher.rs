@@ -206,6 +206,13 @@ impl Switcher {
         cost::decomposition_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs)
     }
 
+    /// Unit operations that a product of `columns` polynomials by `tables` saves where it is divided together with one by `other`, of the same ring.
+    #[must_use]
+    pub fn shared_mod_down_counts(&self, tables: &SwitchTables, other: &SwitchTables, columns: usize) -> SwitchCounts {
+        let shared = (&other.representation.special, columns);
+        cost::shared_mod_down_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), shared)
+    }
+
     /// Decomposes `u` into digits, for keys of the chain's highest level. The digits can be multiplied with any number of keys.
     ///
     /// Cost with the hybrid method: `l` inverse transforms, then `d (l + k) - l` forward ones, because the rows of a digit's own primes need none. With KLSS:

@@ -34,8 +34,12 @@ impl PolynomialPlan {
             products: self.products(),
             relinearisations: self.relinearisations(),
             rescales: self.rescales(),
-            relinearisation_level: self.needs().reach_of(Operation::Multiply).map(|reach| reach.level(self.params.max_level()).0),
-            error: self.error(self.fresh_error()),
+            relinearisation_level: self
+                .needs()
+                .ok()
+                .and_then(|needs| needs.reach_of(Operation::Multiply))
+                .map(|reach| reach.level(self.params.max_level()).0),
+            error: self.error(self.fresh_error()).ok(),
             nodes: self.nodes.iter().map(|node| self.row(node)).collect(),
         }
     }
@@ -111,8 +115,8 @@ pub struct PolynomialExplanation {
     pub rescales: usize,
     /// Level that the relinearisation key must reach, where one is needed.
     pub relinearisation_level: Option<usize>,
-    /// Bound on the error's root mean square for a fresh input.
-    pub error: f64,
+    /// Bound on the error's root mean square for a fresh input; none where the parameters cannot have the keys.
+    pub error: Option<f64>,
     /// The nodes of the circuit, in order.
     pub nodes: Vec<NodeRow>,
 }
@@ -154,7 +158,10 @@ impl fmt::Display for PolynomialExplanation {
             Some(level) => writeln!(f, "  keys       relinearisation, up to level {level}")?,
             None => writeln!(f, "  keys       none")?,
         }
-        writeln!(f, "  precision  error of a fresh input at most 2^{:.1} (root mean square)", self.error.log2())?;
+        match self.error {
+            Some(error) => writeln!(f, "  precision  error of a fresh input at most 2^{:.1} (root mean square)", error.log2())?,
+            None => writeln!(f, "  precision  unknown: these parameters cannot have the keys")?,
+        }
         write!(f, "  nodes      {:<22}{:>6}{:>9}{:>10}{:>7}", "value", "level", "scale", "products", "terms")?;
         for node in &self.nodes {
             let scale = format!("2^{:.2}", node.log2_scale);

@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::CkksError;
 
 mod build;
+mod dry_run;
 mod explain;
 mod levels_scales;
 mod node;
-mod noise;
 mod plan;
 mod powers;
 mod run;

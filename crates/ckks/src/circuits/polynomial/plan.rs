@@ -11,7 +11,6 @@ use super::node::{Node, Value};
 use crate::circuits::rank_schedule::{LevelWork, RankSchedule, RankSteps};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::same_scale;
-use crate::keys::{KeyNeeds, Reach};
 use crate::parameters::Params;
 
 /// The circuit of one polynomial for inputs of one level and scale.
@@ -214,35 +213,9 @@ impl PolynomialPlan {
         self.schedule.as_ref().map_or(self.params.rank(), |schedule| schedule.rank_at(level))
     }
 
-    /// The reductions of values that nodes at a lower rank use: ranks from and to, and the level.
-    pub(super) fn reductions(&self) -> Vec<(usize, usize, Level)> {
-        let mut reductions = Vec::new();
-        for node in &self.nodes {
-            let level = node.working_level();
-            let to = self.rank_at(level);
-            for operand in node.operands() {
-                let from = operand.checked_sub(1).map_or(self.params.rank(), |index| self.rank_at(self.nodes[index].working_level()));
-                if from > to && !reductions.contains(&(from, to, level)) {
-                    reductions.push((from, to, level));
-                }
-            }
-        }
-        reductions
-    }
-
     /// Rank of the result.
     #[must_use]
     pub fn output_rank(&self) -> usize {
         self.nodes.last().map_or(self.params.rank(), |node| self.rank_at(node.working_level()))
-    }
-
-    /// The keys it needs: the relinearisation key, up to the level of the first product; with a schedule, those of every rank and of the reductions.
-    #[must_use]
-    pub fn needs(&self) -> KeyNeeds {
-        if let Some(schedule) = &self.schedule {
-            return schedule.needs();
-        }
-        let level = self.nodes.iter().filter(|node| !node.products.is_empty()).map(|node| node.working_level().0).max();
-        level.map_or_else(KeyNeeds::new, |level| KeyNeeds::new().relinearise(Reach::Level(level)))
     }
 }

@@ -1,0 +1,296 @@
+//! Sums of products and of multiples: one relinearisation and one rescale for a whole sum. The steps of polynomials and of modular reduction.
+
+use std::borrow::Cow;
+
+use clathrate_lattice::multiply::Tensor;
+use clathrate_lattice::{Bundle, Eval, Level, Poly};
+use rustfft::num_complex::Complex64;
+
+use super::evaluator::{Evaluator, check_slots, same_scale};
+use crate::arrays::{Ciphertext, Estimate, Padding};
+use crate::encoding::check_room;
+use crate::error::CkksError;
+use crate::keys::{Found, Operation};
+use crate::parameters::Params;
+
+/// How errors call them.
+const SUM_OF_PRODUCTS: &str = "a sum of products";
+const LINEAR_COMBINATION: &str = "a linear combination";
+const CONSTANT: &str = "a sum with a constant";
+
+/// Bits of the largest factor of a linear combination: an integer of `i128`.
+const FACTOR_BITS: f64 = 126.0;
+
+/// One product of a sum: `left right`, or twice that.
+#[derive(Debug, Clone, Copy)]
+pub struct ProductTerm<'c> {
+    /// The left factor.
+    pub left: &'c Ciphertext,
+    /// The right factor.
+    pub right: &'c Ciphertext,
+    /// Whether it counts twice.
+    pub twice: bool,
+}
+
+/// Real and imaginary part rounded to integers.
+fn integers(c: Complex64) -> (i128, i128) {
+    (c.re.round_ties_even() as i128, c.im.round_ties_even() as i128)
+}
+
+/// What rounding both parts changed.
+fn rounded_off(c: Complex64) -> f64 {
+    (c - Complex64::new(c.re.round_ties_even(), c.im.round_ties_even())).norm()
+}
+
+/// An integer in every slot: the constant polynomial, whose values are all the same.
+fn constant(params: &Params, level: Level, integer: i128) -> Poly<Eval> {
+    let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
+    let residues = basis.residues_of(ring, integer);
+    Poly::constant(ring, &basis, &residues)
+}
+
+impl Evaluator {
+    /// `sum of factor x` at the scale `scale`; factors are rounded to integers at `scale / x.scale()`. Nothing is relinearised or rescaled.
+    ///
+    /// All operands have one shape and one level. Cost: a pass for each real or imaginary part that is not 0, and one product with `X^{n/2}` for all imaginary parts.
+    ///
+    /// # Errors
+    /// [`CkksError::NoTerms`] without a term; [`CkksError::Encoding`] unless slots; [`CkksError::LevelTooLow`] for operands of different levels;
+    /// [`CkksError::ValueTooLarge`], [`CkksError::NotFinite`] for factors; shape, layout, secret and scale errors.
+    pub fn linear_combination(&self, terms: &[(&Ciphertext, Complex64)], scale: f64) -> Result<Ciphertext, CkksError> {
+        let &[(first, _), ..] = terms else { return Err(CkksError::NoTerms { operation: LINEAR_COMBINATION }) };
+        check_slots(first, LINEAR_COMBINATION)?;
+        first.params.check_scale(scale, first.level)?;
+        let (params, level) = (&first.params, first.level);
+        let (mut padding, mut complex) = (Padding::Zero, false);
+        let mut estimate = Estimate { magnitude: 0.0, error: 0.0 };
+        let mut parts = Vec::with_capacity(terms.len());
+        let mut passes = 0;
+        for (index, &(x, factor)) in terms.iter().enumerate() {
+            self.check_pair(first, x, LINEAR_COMBINATION)?;
+            if x.level != level {
+                let needed = x.level.max(level).0;
+                return Err(CkksError::LevelTooLow { operation: LINEAR_COMBINATION, needed, level: x.level.min(level).0 });
+            }
+            if !(factor.re.is_finite() && factor.im.is_finite()) {
+                return Err(CkksError::NotFinite { index, value: factor.norm() });
+            }
+            let needed = (factor.norm() * scale / x.scale + 1.0).log2();
+            if needed > FACTOR_BITS {
+                let (log2_scale, level) = ((scale / x.scale).log2(), level.0);
+                return Err(CkksError::ValueTooLarge { value: factor.norm(), log2_scale, needed, room: FACTOR_BITS, level });
+            }
+            let exact = factor * scale / x.scale;
+            let (re, im) = integers(exact);
+            (padding, complex) = (padding.max(x.padding()), complex || x.is_complex() || im != 0);
+            passes += usize::from(re != 0) + usize::from(im != 0);
+            if let Some(own) = x.estimate() {
+                let rounding = rounded_off(exact) * x.scale / scale;
+                estimate = estimate.plus(own.scale(factor.norm()));
+                estimate.error += rounding * (own.magnitude + own.error);
+            }
+            parts.push((x, re, im));
+        }
+        let any_imaginary = parts.iter().any(|&(.., im)| im != 0);
+        self.spend(first, || {
+            let rows = first.polys_per_bundle() * params.chain().basis(level).len();
+            let mut cost = params.passes_cost(passes * rows)?;
+            cost += params.rows_cost(usize::from(any_imaginary) * rows)?;
+            Ok(cost)
+        })?;
+        let unit = (any_imaginary && !first.is_symbol()).then(|| params.imaginary_unit(level)).transpose()?;
+        let bundles = (0..first.bundles.len()).map(|index| combine(params, level, first, &parts, (index, unit.as_ref())));
+        let mut sum = first.with(bundles.collect::<Result<_, _>>()?, level, scale).estimated(|_| estimate);
+        sum.layout.complex = complex;
+        Ok(sum.padded(padding))
+    }
+
+    /// `sum of products + plus`, relinearised once and rescaled by one division: the noise and the cost of one switch for all products.
+    ///
+    /// All operands have one level; all products, and `plus`, have one scale.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply_rescale`]; [`CkksError::NoTerms`] without a product; [`CkksError::LevelTooLow`] for operands of different levels;
+    /// [`CkksError::ScaleMismatch`] for products of different scales.
+    pub fn sum_of_products_rescale(&self, products: &[ProductTerm<'_>], plus: Option<&Ciphertext>) -> Result<Ciphertext, CkksError> {
+        let &[ProductTerm { left: first, right, .. }, ..] = products else { return Err(CkksError::NoTerms { operation: SUM_OF_PRODUCTS }) };
+        check_slots(first, SUM_OF_PRODUCTS)?;
+        first.check_main(SUM_OF_PRODUCTS)?;
+        let (params, level, scale) = (&first.params, first.level, first.scale * right.scale);
+        params.check_scale(scale, level)?;
+        let (mut padding, mut complex) = (Padding::Zero, false);
+        let mut estimate = Estimate { magnitude: 0.0, error: 0.0 };
+        let mut join = |x: &Ciphertext, own: f64| -> Result<(), CkksError> {
+            self.check_pair(first, x, SUM_OF_PRODUCTS)?;
+            if x.level != level {
+                return Err(CkksError::LevelTooLow {
+                    operation: SUM_OF_PRODUCTS,
+                    needed: x.level.max(level).0,
+                    level: x.level.min(level).0,
+                });
+            }
+            if !same_scale(own, scale) {
+                return Err(CkksError::ScaleMismatch { left: scale.log2(), right: own.log2() });
+            }
+            complex |= x.is_complex();
+            Ok(())
+        };
+        for &ProductTerm { left, right, twice } in products {
+            join(left, left.scale * right.scale)?;
+            join(right, left.scale * right.scale)?;
+            padding = padding.max(left.padding().min(right.padding()));
+            if let (Some(x), Some(y)) = (left.estimate(), right.estimate()) {
+                estimate = estimate.plus(x.multiply(y).scale(if twice { 2.0 } else { 1.0 }));
+            }
+        }
+        if let Some(plus) = plus {
+            join(plus, plus.scale)?;
+            padding = padding.max(plus.padding());
+            estimate = plus.estimate().map_or(estimate, |own| estimate.plus(own));
+        }
+        let (below, rescaled) = self.rescaled(first, level, scale)?;
+        let keys = self.keys_for(params, first, SUM_OF_PRODUCTS, Operation::Multiply, level)?;
+        let doubled = products.iter().filter(|product| product.twice).count();
+        self.spend(first, || {
+            let mut cost = params.tensor_cost(level)?.times(products.len() as f64);
+            cost += params.passes_cost(doubled * first.polys_per_bundle() * params.chain().basis(level).len())?;
+            Ok(cost)
+        })?;
+        let sum = |keys: &Found<'_>| (0..first.bundles.len()).map(|index| relinearised(keys, products, plus, index)).collect();
+        let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), sum)?;
+        let mut sum = first.with(bundles, below, rescaled).estimated(|_| estimate);
+        sum.layout.complex = complex;
+        self.switched(params, sum.padded(padding), Operation::Multiply, level, params.step_product(level))
+    }
+
+    /// `x + constant` in every slot, the padding included.
+    ///
+    /// # Errors
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; parameter errors.
+    pub fn add_constant(&self, x: &Ciphertext, number: Complex64) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_slots(x, CONSTANT)?;
+        if !(number.re.is_finite() && number.im.is_finite()) {
+            return Err(CkksError::NotFinite { index: 0, value: number.norm() });
+        }
+        check_room(&x.params, number.norm(), x.scale, x.level)?;
+        let (re, im) = integers(number * x.scale);
+        let mut sum = x.clone();
+        if (re, im) != (0, 0) {
+            if !x.is_symbol() {
+                let mut message = constant(&x.params, x.level, re);
+                if im != 0 {
+                    let mut imaginary = x.params.imaginary_unit(x.level)?;
+                    imaginary.mul_integer_assign(im);
+                    message.add_assign(&imaginary)?;
+                }
+                for bundle in &mut sum.bundles {
+                    (0..x.layout.bodies).try_for_each(|body| bundle.add_message(body, &message))?;
+                }
+            }
+            sum.layout.complex |= im != 0;
+            sum = sum.padded(Padding::Dirty);
+        }
+        let error = rounded_off(number * x.scale) / x.scale;
+        Ok(sum.estimated(|own| own.plus(Estimate { magnitude: number.norm(), error })))
+    }
+
+    /// The same array without the primes above `level`, at its own scale: free, and without noise.
+    ///
+    /// # Errors
+    /// [`CkksError::LevelUp`]; [`CkksError::ScaleOutOfRange`] where the scale does not fit the modulus there.
+    pub(crate) fn restrict<'c>(&self, x: &'c Ciphertext, level: Level) -> Result<Cow<'c, Ciphertext>, CkksError> {
+        self.check(x)?;
+        if level > x.level {
+            return Err(CkksError::LevelUp { from: x.level.0, to: level.0 });
+        }
+        if level == x.level {
+            return Ok(Cow::Borrowed(x));
+        }
+        x.params.check_scale(x.scale, level)?;
+        let basis = x.params.chain().basis(level);
+        x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?)).map(Cow::Owned)
+    }
+
+    /// `run` of every bundle of `x`, each as an array of its own. A dry run does one and books it as often as there are bundles, so what `run` holds at
+    /// once is counted for one bundle. `whole` makes the result's array of the results' bundles, and has the results' bounds.
+    ///
+    /// # Errors
+    /// As `run`.
+    pub(crate) fn bundle_by_bundle(
+        &self,
+        x: &Ciphertext,
+        whole: impl FnOnce(Vec<Bundle<Eval>>) -> Ciphertext,
+        run: impl Fn(&Ciphertext) -> Result<Ciphertext, CkksError>,
+    ) -> Result<Ciphertext, CkksError> {
+        if !x.is_symbol() {
+            let results = (0..x.bundles.len()).map(|index| Ok(run(&x.part(index))?.bundles));
+            return Ok(whole(results.collect::<Result<Vec<_>, CkksError>>()?.into_iter().flatten().collect()));
+        }
+        let result = whole(Vec::new());
+        // The last part of a row has the padding.
+        let part = self.repeated(x.layout.bundles(), || run(&x.part(x.layout.chunks - 1)))?;
+        Ok(match part.estimate() {
+            Some(estimate) => result.estimated(|_| estimate),
+            None => result,
+        })
+    }
+}
+
+/// Bundle `index` of a linear combination with the integer factors `re + im X^{n/2}`.
+fn combine(
+    params: &Params,
+    level: Level,
+    first: &Ciphertext,
+    parts: &[(&Ciphertext, i128, i128)],
+    (index, unit): (usize, Option<&Poly<Eval>>),
+) -> Result<Bundle<Eval>, CkksError> {
+    let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
+    let zero = || Bundle::zero(ring, &basis, params.rank(), first.layout.bodies);
+    let mut sum = zero()?;
+    let mut imaginary = None;
+    for &(x, re, im) in parts {
+        let bundle = &x.bundles[index];
+        if re != 0 {
+            sum.add_multiple(bundle, re)?;
+        }
+        if im != 0 {
+            let sum = match &mut imaginary {
+                Some(sum) => sum,
+                None => imaginary.insert(zero()?),
+            };
+            sum.add_multiple(bundle, im)?;
+        }
+    }
+    if let (Some(mut imaginary), Some(unit)) = (imaginary, unit) {
+        imaginary.mul_poly_assign(unit)?;
+        sum.add_assign(&imaginary)?;
+    }
+    Ok(sum)
+}
+
+/// Bundle `index` of a sum of products.
+fn relinearised(
+    keys: &Found<'_>,
+    products: &[ProductTerm<'_>],
+    plus: Option<&Ciphertext>,
+    index: usize,
+) -> Result<Bundle<Eval>, CkksError> {
+    let mut sum: Option<Tensor> = None;
+    for &ProductTerm { left, right, twice } in products {
+        let mut left = Cow::Borrowed(&left.bundles[index]);
+        if twice {
+            left.to_mut().mul_integer_assign(2);
+        }
+        let product = left.tensor(&right.bundles[index])?;
+        match &mut sum {
+            None => sum = Some(product),
+            Some(sum) => sum.add_assign(&product)?,
+        }
+    }
+    let mut sum = sum.ok_or(CkksError::NoTerms { operation: SUM_OF_PRODUCTS })?;
+    if let Some(plus) = plus {
+        sum.add_bundle(&plus.bundles[index])?;
+    }
+    keys.relinearise_rescale(&sum)
+}
