@@ -1741,8 +1741,9 @@ class Ciphertext:
     def to_rlwe(self) -> Ciphertext:
         """The same numbers at rank 1 and the degree of equal dimension: degree times rank.
 
-        It needs the keys of `Needs(to_rlwe=True)`. Numbers, level and scale stay. The result has the parameters `params.rlwe()`; where the
-        rank is not a power of two, the odd factor of the rank stays.
+        It needs the keys of `Needs(to_rlwe=True)`; for several bodies under one mask, `trace(..., bodies=...)` finds the keys. Numbers,
+        level and scale stay. The result has the parameters `params.rlwe()`; where the rank is not a power of two, the odd factor of the
+        rank stays.
 
         Returns
         -------

@@ -262,6 +262,18 @@ def test_missing_keys_name_the_needs_that_make_them(owner):
             call()
 
 
+def test_conversions_of_bodies_name_the_trace_that_finds_their_keys(rng):
+    params = cl.Params.preset("insecure_dpad")
+    owner, data = cl.SecretKey.generate(params), rng.uniform(-1, 1, (3, 4))
+    x = owner.encrypt(data, "slots", level=2, bodies=2)
+    with pytest.raises(cl.MissingKeyError) as caught:
+        x.with_keys(owner.evaluation_keys(cl.Needs(to_rlwe=True))).to_rlwe()
+    remedy = str(caught.value).split("`")[1]
+    assert remedy == "cl.trace(lambda x: x.to_rlwe(), (3, 4), params=params, bodies=2).needs"
+    needs = eval(remedy, {"cl": cl, "params": params})
+    assert_holds(owner, x.with_keys(owner.evaluation_keys(needs)).to_rlwe(), data)
+
+
 def test_arguments_out_of_range_are_refused_with_numbers():
     owner = cl.SecretKey.generate(cl.Params.preset("insecure_tiny"))
     data = np.ones((2, 8))

@@ -164,7 +164,8 @@ impl PyCiphertext {
     }
 }
 
-fn python_shape(shape: &[usize]) -> String {
+/// A shape as Python writes it.
+pub(super) fn python_shape(shape: &[usize]) -> String {
     match shape {
         [one] => format!("({one},)"),
         _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),

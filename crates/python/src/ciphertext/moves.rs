@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+use super::attributes::python_shape;
 use super::object::PyCiphertext;
 use crate::errors::raise_for_key;
 use crate::numbers::{Whole, Wholes};
@@ -173,8 +174,9 @@ impl PyCiphertext {
 
     /// The same numbers at rank 1 and the degree of equal dimension: degree times rank.
     ///
-    /// It needs the keys of `Needs(to_rlwe=True)`. Numbers, level and scale stay. The result has the parameters `params.rlwe()`; where the
-    /// rank is not a power of two, the odd factor of the rank stays.
+    /// It needs the keys of `Needs(to_rlwe=True)`; for several bodies under one mask, `trace(..., bodies=...)` finds the keys. Numbers,
+    /// level and scale stay. The result has the parameters `params.rlwe()`; where the rank is not a power of two, the odd factor of the
+    /// rank stays.
     ///
     /// Returns
     /// -------
@@ -196,7 +198,10 @@ impl PyCiphertext {
     /// >>> (x.degree, x.rank), (x.to_rlwe().degree, x.to_rlwe().rank)
     /// ((256, 4), (1024, 1))
     fn to_rlwe(&self, py: Python<'_>) -> PyResult<Self> {
-        self.map(py, |evaluator, x| evaluator.to_rlwe(x))
+        // Under the main secret the missing keys have errors of their own, which name `to_rlwe=True`.
+        let (shape, bodies) = (python_shape(self.data.shape()), self.data.layout().bodies);
+        let needs = format!("cl.trace(lambda x: x.to_rlwe(), {shape}, params=params, bodies={bodies}).needs");
+        self.map_needing(py, &needs, |evaluator, x| evaluator.to_rlwe(x))
     }
 
     /// The same numbers at a higher rank and the degree of equal dimension: the reverse of `to_rlwe`.
