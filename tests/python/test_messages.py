@@ -76,6 +76,7 @@ def test_other_encodings_name_the_one_that_is_needed(small, ct):
         (lambda: dense.conj(), "conjugation"),
         (lambda: dense * dense, "a product of ciphertexts"),
         (lambda: dense * X, "an element-wise product"),
+        (lambda: dense + 1j, "complex data"),
     ):
         with pytest.raises(cl.ShapeError) as caught:
             call()
@@ -84,13 +85,9 @@ def test_other_encodings_name_the_one_that_is_needed(small, ct):
     with pytest.raises(cl.ShapeError, match=r'needs the encoding "coefficients", and "slots" was given: .* `encoding="coefficients"`'):
         dense + ct
     # What no value of `encoding` gives is told in words.
-    for call, expected in (
-        (lambda: dense + 1j, "complex data needs the encoding slots, or coefficients of a complex array"),
-        (lambda: small.encrypt([1.0, 2.0], order="bit-reversed").rotate(1), "a rotation needs the encoding slots in natural order"),
-    ):
-        with pytest.raises(cl.ShapeError, match=expected) as caught:
-            call()
-        assert "encoding=" not in str(caught.value)
+    with pytest.raises(cl.ShapeError, match="a rotation needs the encoding slots in natural order") as caught:
+        small.encrypt([1.0, 2.0], order="bit-reversed").rotate(1)
+    assert "encoding=" not in str(caught.value)
 
 
 def test_secret_keys_in_the_way_name_the_call_that_replaces_them(small, tmp_path):
