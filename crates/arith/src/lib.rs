@@ -4,6 +4,7 @@
 //! and [`product`]. The crate knows nothing of ciphertexts: it works on rows of residues, each row with its own modulus.
 //!
 //! The layers, lowest first: [`modulus`], [`packing`], [`limbs`] -> [`kernels`] -> [`ntt`] -> [`factors`] -> [`conversion`], [`automorphism`] -> [`engine`].
+#![warn(unnameable_types)]
 
 pub mod aligned;
 pub mod automorphism;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clathrate_ckks::keys::Reach;
-use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Evaluator, KeyNeeds, Params, Runtime, SecretKey};
 
 /// Milliseconds that this thread has spent on a processor.
@@ -36,15 +35,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let params = Params::preset(&name, &Runtime::default())?;
     println!("{}", params.explain());
     let sk = SecretKey::generate(&params)?;
-    let quiet = &mut |_, _| true;
     let start = Instant::now();
-    let keys = sk.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top).rotations(1..=8, Reach::Top), quiet)?;
+    let keys = sk.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top).rotations(1..=8, Reach::Top))?;
     println!("{:32} {:9.3} ms, {} MiB", "9 keys", start.elapsed().as_secs_f64() * 1e3, keys.bytes() >> 20);
     let ev = Evaluator::with_keys(Arc::new(keys));
-    let values = Values::Real((0..params.slot_count()).map(|i| (i % 100) as f64 / 100.0).collect());
-    let x = time("encrypt", runs, || sk.encrypt(&values, &[values.len()], EncryptOptions::default(), &mut |_, _| true))
-        .map_err(|e| e.to_string())?;
-    time("decrypt", runs, || sk.decrypt(&x, &mut |_, _| true))?;
+    let values: Vec<f64> = (0..params.slot_count()).map(|i| (i % 100) as f64 / 100.0).collect();
+    let x = time("encrypt", runs, || sk.encrypt(&values)).map_err(|e| e.to_string())?;
+    time("decrypt", runs, || sk.decrypt(&x))?;
     time("add", runs, || ev.add(&x, &x))?;
     time("multiply_plain with encoding", runs, || ev.multiply_plain(&x, &values))?;
     time("tensor", runs, || x.bundles()[0].tensor(&x.bundles()[0]))?;

@@ -10,6 +10,16 @@ use crate::file::FileError;
 use crate::shape::ModuleShape;
 
 /// Errors of the CKKS layer.
+///
+/// ```
+/// use clathrate_ckks::error::ErrorKind;
+/// use clathrate_ckks::prelude::*;
+///
+/// let error = Params::preset("n99", &Runtime::default()).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Params);
+/// assert!(error.to_string().contains("there is no preset \"n99\""));
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CkksError {

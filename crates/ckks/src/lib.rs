@@ -2,8 +2,12 @@
 //!
 //! One scheme for every rank: a [`Ciphertext`] is an array of bundles, RLWE is rank 1. [`Params`] is checked and immutable;
 //! [`SecretKey`] and [`PublicKey`] encrypt, [`Evaluator`] computes with [`EvaluationKeys`] and never sees a secret.
-//! A computation states which keys it needs ([`KeyNeeds`]) and the owner makes exactly those.
+//! A computation states which keys it needs ([`KeyNeeds`]) and the owner makes exactly those. The [`prelude`] has what most programs import.
+//!
+//! Types of the lower layers that signatures here mention are reached through this crate: the everyday ones at its root ([`Level`], [`Complex64`],
+//! [`SecretRng`], [`MachineProfile`], [`SwitchMethod`]), all others under [`lattice`] and [`arith`].
 #![forbid(unsafe_code)]
+#![warn(unnameable_types)]
 
 pub mod arrays;
 pub mod circuits;
@@ -15,17 +19,28 @@ pub mod file;
 pub mod key_id;
 pub mod keys;
 pub mod parameters;
+pub mod prelude;
+mod progress;
 pub mod shape;
 pub mod store;
 pub mod tune;
 
 pub use arrays::{BodyAxis, Ciphertext, Encoding, Layout, Order, Padding, SecretName};
+pub use circuits::matrix::Weights;
 pub use circuits::polynomial::{Polynomial, PolynomialBasis, PolynomialPlan};
 pub use circuits::rank_schedule::{LevelWork, RankSchedule, RankSteps};
 pub use encoding::plaintext::Plaintext;
+pub use encoding::values::{Values, ValuesRef};
 pub use error::CkksError;
 pub use evaluation::Evaluator;
 pub use key_id::KeyId;
-pub use keys::{EvaluationKeys, KeyNeeds, PublicKey, SecretKey};
-pub use parameters::{Params, ParamsSpec, Runtime};
+pub use keys::{EncryptOptions, EvaluationKeys, KeyNeeds, PublicKey, Reach, SecretKey};
+pub use parameters::{Params, ParamsSpec, Runtime, Switching};
+pub use progress::Progress;
 pub use shape::ModuleShape;
+
+pub use clathrate_arith as arith;
+pub use clathrate_lattice as lattice;
+pub use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
+pub use clathrate_lattice::{Level, SecretRng};
+pub use rustfft::num_complex::Complex64;

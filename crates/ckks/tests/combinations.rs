@@ -5,11 +5,11 @@ use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Padding, SecretKey};
 use clathrate_lattice::Level;
-use common::{assert_refused, encrypt, encrypt_as, quiet, ramp, setup};
+use common::{assert_refused, encrypt, encrypt_as, ramp, setup};
 use rustfft::num_complex::Complex64;
 
 fn complex(sk: &SecretKey, x: &Ciphertext) -> Vec<Complex64> {
-    match sk.decrypt(x, &mut quiet()).expect("decrypt") {
+    match sk.decrypt(x).expect("decrypt") {
         Values::Real(values) => values.into_iter().map(Complex64::from).collect(),
         Values::Complex(values) => values,
     }

@@ -8,7 +8,7 @@ use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
 use clathrate_ckks::keys::{EncryptOptions, Operation, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Polynomial, PolynomialBasis};
 use clathrate_lattice::Level;
-use common::{encrypt_as, params, quiet, ramp, secret};
+use common::{encrypt_as, params, ramp, secret};
 
 /// `(x^2 + 3 x) w`, then the sum with its rotation by 4 and by 1: written once.
 fn circuit(ev: &Evaluator, x: &Ciphertext, weights: &Values) -> Result<Ciphertext, CkksError> {
@@ -43,12 +43,12 @@ fn errors_stay_below_their_predicted_bounds_and_near_them() {
         let symbol = recorder.symbol(&[count], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
         let planned = circuit(&recorder, &symbol, &weights).expect("a dry run");
         let owner = secret(&params, 3);
-        let keys = owner.evaluation_keys(&recorder.needs(), &mut quiet()).expect("keys");
+        let keys = owner.evaluation_keys(&recorder.needs()).expect("keys");
         let evaluator = Evaluator::with_keys(Arc::new(keys));
         let x: Vec<f64> = (0..count).map(|i| ((i * 37 % 101) as f64 / 50.0 - 1.0).clamp(-1.0, 1.0)).collect();
         let options = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
         let public = owner.public_key().expect("a key");
-        let ct = public.encrypt(&Values::Real(x.clone()), &[count], options, &mut quiet()).expect("a ciphertext");
+        let ct = public.encrypt_array(&x, &[count], options).expect("a ciphertext");
         let y = circuit(&evaluator, &ct, &weights).expect("the circuit");
         assert_eq!((y.level(), y.scale()), (planned.level(), planned.scale()), "{name}");
         let Values::Real(weights) = &weights else { unreachable!("real weights") };
@@ -123,7 +123,7 @@ fn peak_memory_is_what_is_alive_at_once() {
     let recorder = Evaluator::recording(&params);
     let x = recorder.symbol(&[3, 8], Encoding::Slots, Level(top), 1.0).expect("a symbol");
     let weights = recorder.prepare_weights(40, 3, &[0.5; 120], &x).expect("weights");
-    let product = recorder.multiply_matrix(&weights, &x, &mut quiet()).expect("a product");
+    let product = recorder.multiply_matrix(&weights, &x).expect("a product");
     assert_eq!((product.predicted_bytes(), recorder.recorded().peak_array_bytes()), (bytes(top, 40), bytes(top, 43)));
 }
 
@@ -136,7 +136,7 @@ fn watchers_hear_the_stages_and_can_cancel() {
     let weights = Values::Real(vec![0.5; count]);
     let symbol = recorder.symbol(&[count], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
     circuit(&recorder, &symbol, &weights).expect("a dry run");
-    let keys = Arc::new(owner.evaluation_keys(&recorder.needs(), &mut quiet()).expect("keys"));
+    let keys = Arc::new(owner.evaluation_keys(&recorder.needs()).expect("keys"));
     let x = common::encrypt(&owner, &vec![0.25; count]);
     let heard: Arc<Mutex<Vec<String>>> = Arc::default();
     let log = heard.clone();
@@ -172,7 +172,7 @@ fn polynomials_and_matrix_products_carry_bounds_and_footprints() {
     let run = |ev: &Evaluator, x: &Ciphertext| {
         let y = ev.evaluate_polynomial(x, &p).expect("a polynomial");
         let weights = ev.prepare_weights(out, rows, &values, &y).expect("weights");
-        ev.rescale(&ev.multiply_matrix(&weights, &y, &mut quiet()).expect("a product")).expect("a rescale")
+        ev.rescale(&ev.multiply_matrix(&weights, &y).expect("a product")).expect("a rescale")
     };
     let planned = run(&recorder, &symbol);
     // Products of ciphertexts, multiples and rescales of the polynomial are booked, beside its switches.
@@ -186,11 +186,11 @@ fn polynomials_and_matrix_products_carry_bounds_and_footprints() {
     );
 
     let owner = secret(&params, 3);
-    let evaluator = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&recorder.needs(), &mut quiet()).expect("keys")));
+    let evaluator = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&recorder.needs()).expect("keys")));
     let x: Vec<f64> = (0..rows * columns).map(|i| (i * 37 % 101) as f64 / 50.0 - 1.0).map(|v| v.clamp(-1.0, 1.0)).collect();
     let options = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
     let public = owner.public_key().expect("a key");
-    let ct = public.encrypt(&Values::Real(x.clone()), &[rows, columns], options, &mut quiet()).expect("a ciphertext");
+    let ct = public.encrypt_array(&x, &[rows, columns], options).expect("a ciphertext");
     let y = run(&evaluator, &ct);
     assert_eq!((y.level(), y.scale(), y.shape()), (planned.level(), planned.scale(), planned.shape()));
     let inner: Vec<f64> = x.iter().map(|&x| p.evaluate_real(x)).collect();

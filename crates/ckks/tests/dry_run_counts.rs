@@ -25,7 +25,7 @@ type Circuit = dyn Fn(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>;
 /// Operations by name: each on an array of a few rows in slots.
 fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
     fn polynomial(ev: &Evaluator, x: &Ciphertext, coefficients: &[Complex64], basis: PolynomialBasis) -> Result<Ciphertext, CkksError> {
-        ev.evaluate_polynomial(x, &Polynomial::new_complex(coefficients.to_vec(), basis, (-1.0, 1.0))?)
+        ev.evaluate_polynomial(x, &Polynomial::new_complex(coefficients, basis, (-1.0, 1.0))?)
     }
     let real: Vec<Complex64> = [0.5, -0.25, 0.125, 1.0, 0.0, 0.5, 0.75].map(Complex64::from).to_vec();
     let complex: Vec<Complex64> = real.iter().map(|&c| c + 0.25 * Complex64::i()).collect();

@@ -4,7 +4,7 @@ mod common;
 
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{CkksError, Encoding, Evaluator, KeyNeeds, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, SecretKey};
 use clathrate_lattice::Level;
 use common::*;
 
@@ -27,7 +27,7 @@ fn fresh_values_survive_in_both_encodings_at_every_level_and_rank() {
                 for count in [1usize, 3, 64, params.degree() / 2, params.degree() + 5] {
                     let data = ramp(count);
                     let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), ..EncryptOptions::default() };
-                    let ct = sk.encrypt(&Values::Real(data.clone()), &[count], options, &mut quiet()).expect("encrypt");
+                    let ct = sk.encrypt_array(&data, &[count], options).expect("encrypt");
                     assert_eq!(ct.scale(), params.scale(Level(level)));
                     assert_close(&decrypt(&sk, &ct), &data, 1e-7);
                 }
@@ -54,9 +54,9 @@ fn sums_differences_and_products_match_the_clear_ones() {
         let fused = ev.multiply_rescale(&cx, &cy).expect("fused");
         assert_eq!((fused.level(), fused.scale()), (rescaled.level(), rescaled.scale()));
         assert_close(&decrypt(&sk, &fused), &both(|a, b| a * b), 1e-6);
-        let plain = ev.multiply_plain(&cx, &Values::Real(y.clone())).expect("plain");
+        let plain = ev.multiply_plain(&cx, &y).expect("plain");
         assert_close(&decrypt(&sk, &ev.rescale(&plain).expect("rescale")), &both(|a, b| a * b), 1e-6);
-        assert_close(&decrypt(&sk, &ev.add_plain(&cx, &Values::Real(y.clone())).expect("plain")), &both(|a, b| a + b), 1e-7);
+        assert_close(&decrypt(&sk, &ev.add_plain(&cx, &y).expect("plain")), &both(|a, b| a + b), 1e-7);
         assert_close(&decrypt(&sk, &ev.multiply_scalar(&cx, -3.0).expect("integer")), &both(|a, _| -3.0 * a), 1e-6);
         let fraction = ev.multiply_scalar(&cx, 0.3).expect("fraction");
         assert_close(&decrypt(&sk, &ev.rescale(&fraction).expect("rescale")), &both(|a, _| 0.3 * a), 1e-6);
@@ -103,7 +103,7 @@ fn an_unrescaled_product_meets_a_lower_level_by_its_own_rescale() {
     let product = ev.multiply_plain(&encrypt(&sk, &x), &Values::Real(x.clone())).expect("multiply");
     for level in [Level(0), Level(1), Level(params.max_level().0 - 1)] {
         let options = EncryptOptions { level: Some(level), ..EncryptOptions::default() };
-        let low = sk.encrypt(&Values::Real(x.clone()), &[x.len()], options, &mut quiet()).expect("encrypt");
+        let low = sk.encrypt_array(&x, &[x.len()], options).expect("encrypt");
         for sum in [ev.add(&product, &low), ev.add(&low, &product)] {
             let sum = sum.expect("add");
             assert_eq!((sum.level(), sum.scale()), (level, params.scale(level)));
@@ -148,9 +148,9 @@ fn complex_values_multiply_and_conjugate() {
     use rustfft::num_complex::Complex64;
     let (params, sk, ev) = setup("insecure_rank2", &KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top));
     let z: Vec<Complex64> = (0..params.slot_count()).map(|i| Complex64::from_polar(1.0, i as f64)).collect();
-    let ct = sk.encrypt(&Values::Complex(z.clone()), &[z.len()], EncryptOptions::default(), &mut quiet()).expect("encrypt");
+    let ct = sk.encrypt_array(&z, &[z.len()], EncryptOptions::default()).expect("encrypt");
     let norm = ev.multiply_rescale(&ct, &ev.conjugate(&ct).expect("conjugate")).expect("product");
-    let Values::Complex(values) = sk.decrypt(&norm, &mut quiet()).expect("decrypt") else { panic!("complex stays complex") };
+    let Values::Complex(values) = sk.decrypt(&norm).expect("decrypt") else { panic!("complex stays complex") };
     assert!(values.iter().all(|v| (v - 1.0).norm() < 1e-6));
 }
 
@@ -160,7 +160,7 @@ fn public_key_encrypts_for_the_secret_key_at_every_rank() {
         let (params, sk, _) = setup(name, &KeyNeeds::new());
         let pk = sk.public_key().expect("public key");
         let x = ramp(params.slot_count());
-        let ct = pk.encrypt(&Values::Real(x.clone()), &[x.len()], EncryptOptions::default(), &mut quiet()).expect("encrypt");
+        let ct = pk.encrypt_array(&x, &[x.len()], EncryptOptions::default()).expect("encrypt");
         assert_close(&decrypt(&sk, &ct), &x, 1e-6);
     }
 }
@@ -174,9 +174,9 @@ fn matrix_product_matches_for_every_shape_and_both_encodings() {
                 let w: Vec<f64> = (0..rows * inner).map(|i| ((i * 37 % 101) as f64 - 50.0) / 50.0).collect();
                 let m = ramp(inner * columns);
                 let options = EncryptOptions { encoding: Some(encoding), ..EncryptOptions::default() };
-                let ct = sk.encrypt(&Values::Real(m.clone()), &[inner, columns], options, &mut quiet()).expect("encrypt");
+                let ct = sk.encrypt_array(&m, &[inner, columns], options).expect("encrypt");
                 let weights = ev.prepare_weights(rows, inner, &w, &ct).expect("weights");
-                let product = ev.rescale(&ev.multiply_matrix(&weights, &ct, &mut quiet()).expect("product")).expect("rescale");
+                let product = ev.rescale(&ev.multiply_matrix(&weights, &ct).expect("product")).expect("rescale");
                 assert_eq!(product.shape(), [rows, columns]);
                 assert_eq!(product.scale(), params.scale(Level(product.level().0)));
                 let mut expected = vec![0.0; rows * columns];
@@ -196,7 +196,7 @@ fn matrix_product_matches_for_every_shape_and_both_encodings() {
 #[test]
 fn scalars_and_matrices_of_slots_keep_their_shape() {
     let (_, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(Reach::Top));
-    let scalar = sk.encrypt(&Values::Real(vec![2.5]), &[], EncryptOptions::default(), &mut quiet()).expect("scalar");
+    let scalar = sk.encrypt_array(&vec![2.5], &[], EncryptOptions::default()).expect("scalar");
     let squared = ev.multiply_rescale(&scalar, &scalar).expect("square");
     assert!(squared.shape().is_empty());
     assert_close(&decrypt(&sk, &squared), &[6.25], 1e-6);
@@ -273,14 +273,63 @@ fn dry_runs_on_symbols_give_the_levels_scales_and_needs_of_the_real_run() {
     let expected = KeyNeeds::new().relinearise(Reach::Level(top.0)).rotations([3], Reach::Level(top.0 - 1));
     assert_eq!(needs, expected);
     let sk = SecretKey::generate(&params).expect("secret key");
-    let ev = Evaluator::with_keys(std::sync::Arc::new(sk.evaluation_keys(&needs, &mut quiet()).expect("keys")));
+    let ev = Evaluator::with_keys(std::sync::Arc::new(sk.evaluation_keys(&needs).expect("keys")));
     let ct = encrypt(&sk, &ramp(16));
     let real = circuit(&ev, &ct).expect("real run");
     assert_eq!((real.shape(), real.level(), real.scale()), (dry.shape(), dry.level(), dry.scale()));
     // A symbol is no ciphertext.
-    assert!(matches!(sk.decrypt(&dry, &mut quiet()), Err(CkksError::Symbol { .. })));
+    assert!(matches!(sk.decrypt(&dry), Err(CkksError::Symbol { .. })));
     assert!(matches!(ev.add(&ct, &symbol), Err(CkksError::Symbol { .. })));
     assert!(matches!(ev.multiply(&symbol, &symbol), Err(CkksError::WrongSecret { .. })), "keys belong to data");
     assert!(matches!(recorder.multiply(&ct, &ct), Err(CkksError::NoKeys { .. })), "a recorder has no keys for data");
     assert!(clathrate_ckks::file::Stored::to_file_bytes(&dry).is_err());
+}
+
+/// The decrypted numbers, bit for bit.
+fn numbers(sk: &SecretKey, x: &Ciphertext) -> Vec<u64> {
+    common::decrypt(sk, x).iter().map(|value| value.to_bits()).collect()
+}
+
+#[test]
+fn sums_in_place_and_into_another_array_are_the_sums() {
+    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new());
+    let top = params.max_level();
+    let (x, y) = (encrypt(&sk, &ramp(40)), encrypt(&sk, &ramp(80)[40..]));
+    let low = ev.drop_to_level(&y, Level(top.0 - 2)).expect("lower");
+    let tripled = ev.multiply_scalar(&ev.multiply_plain(&y, &Values::Real(ramp(40))).expect("a product"), 3.0).expect("a multiple");
+    for other in [&y, &low, &tripled] {
+        let (sum, difference) = (ev.add(&x, other), ev.sub(&x, other));
+        let (Ok(sum), Ok(difference)) = (sum, difference) else {
+            let mut same = x.clone();
+            assert!(ev.add_assign(&mut same, other).is_err() && ev.sub_assign(&mut same, other).is_err());
+            assert_eq!(numbers(&sk, &same), numbers(&sk, &x), "unchanged");
+            continue;
+        };
+        let (mut plus, mut minus) = (x.clone(), x.clone());
+        ev.add_assign(&mut plus, other).expect("a sum");
+        ev.sub_assign(&mut minus, other).expect("a difference");
+        assert_eq!((plus.level(), plus.scale(), numbers(&sk, &plus)), (sum.level(), sum.scale(), numbers(&sk, &sum)));
+        assert_eq!(
+            (minus.level(), minus.scale(), numbers(&sk, &minus)),
+            (difference.level(), difference.scale(), numbers(&sk, &difference))
+        );
+        // Outputs of the right size, of another level, of another shape.
+        for mut out in [x.clone(), low.clone(), encrypt(&sk, &ramp(3)), encrypt(&sk, &ramp(params.slot_count() + 1))] {
+            ev.add_into(&mut out, &x, other).expect("a sum");
+            assert_eq!((out.level(), out.shape(), out.layout()), (sum.level(), sum.shape(), sum.layout()));
+            assert_eq!(numbers(&sk, &out), numbers(&sk, &sum));
+        }
+    }
+    let mut out = y.clone();
+    let other = encrypt(&sk, &ramp(7));
+    assert!(ev.add_into(&mut out, &x, &other).is_err(), "shapes");
+    assert_eq!(numbers(&sk, &out), numbers(&sk, &y), "unchanged");
+    // Dry runs take no memory for a sum in place.
+    let recorder = Evaluator::recording(&params);
+    let mut symbol = recorder.symbol(&[8], Encoding::Slots, top, 1.0).expect("a symbol");
+    let (before, other) = (recorder.recorded().peak_array_bytes(), symbol.clone());
+    recorder.add_assign(&mut symbol, &other).expect("a sum");
+    assert_eq!(recorder.recorded().peak_array_bytes(), 2 * before);
+    let estimate = symbol.estimate().expect("bounds");
+    assert_eq!(estimate.magnitude, 2.0);
 }

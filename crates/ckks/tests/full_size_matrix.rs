@@ -30,7 +30,7 @@ fn product_of_2_to_10_by_2_to_10_with_2_to_12_columns_is_right_in_bounded_memory
     let ev = Evaluator::new(&params);
     let weights = ev.prepare_weights(rows, inner, &w, &ct).expect("weights");
     let start = Instant::now();
-    let product = ev.multiply_matrix(&weights, &ct, &mut quiet()).expect("product");
+    let product = ev.multiply_matrix(&weights, &ct).expect("product");
     println!("product {:.1} s", start.elapsed().as_secs_f64());
     let data = ct.bytes() + product.bytes();
     let product = ev.rescale(&product).expect("rescale");

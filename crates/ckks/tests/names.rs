@@ -8,7 +8,7 @@ use clathrate_arith::GaloisElement;
 use clathrate_ckks::keys::{KeyAddress, KeyName, Operation, Reach, SecretName};
 use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, ParamsSpec, SecretKey};
 use clathrate_lattice::{Level, SecretDistribution, SecretRng};
-use common::{params, quiet, secret};
+use common::{params, secret};
 
 fn with_ephemeral(degree: usize, weight: usize, special: Option<usize>) -> Result<Params, CkksError> {
     let spec = ParamsSpec { ephemeral_weight: Some(weight), ephemeral_special: special, degree, ..params("insecure_small").spec().clone() };
@@ -60,7 +60,7 @@ fn definitions_agree_with_the_keys_that_are_made() {
             needs = needs.reduce_to(params.rank() / 2, Reach::Top);
         }
         let required = params.required_keys(&needs).expect("possible");
-        let keys = owner.evaluation_keys(&needs, &mut quiet()).expect("keys");
+        let keys = owner.evaluation_keys(&needs).expect("keys");
         let made: Vec<_> = keys.iter().map(|(address, held)| (address, held.key().level())).collect();
         assert_eq!(made, required.iter().collect::<Vec<_>>(), "{name}: exactly what is required");
         for (address, held) in keys.iter() {
@@ -118,7 +118,7 @@ fn keys_to_the_ephemeral_secret_are_bound_to_the_base_step() {
     let owner = secret(&params, 1);
     let (to, back) = ((SecretName::Main, SecretName::Ephemeral), (SecretName::Ephemeral, SecretName::Main));
     let needs = KeyNeeds::new().change_secret(to.0, to.1, Reach::Top).change_secret(back.0, back.1, Reach::Top);
-    let keys = owner.evaluation_keys(&needs, &mut quiet()).expect("keys");
+    let keys = owner.evaluation_keys(&needs).expect("keys");
     let held = |(from, to)| keys.get(KeyAddress { shape: params.shape(), name: KeyName::ChangeSecret { from, to } }).expect("made");
     let narrow = held(to);
     assert_eq!((narrow.key().level(), narrow.definition().most), (Level(0), Level(0)));
@@ -133,7 +133,7 @@ fn keys_to_the_ephemeral_secret_are_bound_to_the_base_step() {
     // To the ephemeral secret at level 0 and back at level 0: the same message.
     let values: Vec<f64> = (0..8).map(|i| f64::from(i) / 8.0).collect();
     let options = clathrate_ckks::keys::EncryptOptions { level: Some(Level(0)), ..Default::default() };
-    let x = owner.encrypt(&clathrate_ckks::keys::Values::Real(values.clone()), &[8], options, &mut quiet()).expect("ciphertext");
+    let x = owner.encrypt_array(&values, &[8], options).expect("ciphertext");
     let bundle = &x.bundles()[0];
     let sparse = bundle.switch_secret(&params.encapsulation().expect("there").switcher, narrow.key()).expect("encapsulated");
     let error_of = |phase: clathrate_lattice::Poly<clathrate_lattice::Eval>| {
@@ -203,7 +203,7 @@ fn a_rotation_key_of_a_low_level_does_not_hide_keys_that_serve() {
     let owner = secret(&params, 1);
     // The rotation's own key serves level 0 only; keys of powers of two serve all levels.
     let needs = KeyNeeds::new().rotations([3], Reach::Level(0)).power_rotations(Reach::Top);
-    let keys = Arc::new(owner.evaluation_keys(&needs, &mut quiet()).expect("keys"));
+    let keys = Arc::new(owner.evaluation_keys(&needs).expect("keys"));
     let evaluator = Evaluator::with_keys(keys);
     let values: Vec<f64> = (0..params.slot_count()).map(|i| i as f64 / 64.0).collect();
     let x = common::encrypt(&owner, &values);

@@ -69,7 +69,7 @@ fn bit_reversed_slots_compute_entry_by_entry_and_do_not_rotate() {
     assert!((0..5).all(|t| (slots[reversed(t, 3)] - a[t]).norm() < 1e-7));
     let product = decrypt_complex(&sk, &ev.multiply_rescale(&x, &y).expect("product"));
     assert!(product.iter().enumerate().all(|(t, z)| (z - a[t] * b[t]).norm() < 1e-6));
-    let sum = decrypt_complex(&sk, &ev.add_plain(&x, &Values::Complex(b.clone())).expect("sum"));
+    let sum = decrypt_complex(&sk, &ev.add_plain(&x, &b).expect("sum"));
     assert!(sum.iter().enumerate().all(|(t, z)| (z - a[t] - b[t]).norm() < 1e-6));
     let total = decrypt_complex(&sk, &ev.total(&x).expect("sums are of all orders"));
     assert!((total[0] - a.iter().sum::<Complex64>()).norm() < 1e-6);
@@ -98,14 +98,14 @@ fn complex_coefficients_add_scale_and_combine() {
     };
     check(ev.add(&x, &y), &|i| a[i] + b[i]);
     check(ev.sub(&x, &y), &|i| a[i] - b[i]);
-    check(ev.add_plain(&x, &Values::Complex(b.clone())), &|i| a[i] + b[i]);
+    check(ev.add_plain(&x, &b), &|i| a[i] + b[i]);
     check(ev.multiply_scalar(&x, 0.3).and_then(|z| ev.rescale(&z)), &|i| 0.3 * a[i]);
     let weights = noise(6, 8);
-    let product = ev.multiply_matrix(&ev.prepare_weights(2, 3, &weights, &x).expect("weights"), &x, &mut quiet());
+    let product = ev.multiply_matrix(&ev.prepare_weights(2, 3, &weights, &x).expect("weights"), &x);
     let got = decrypt_complex(&sk, &product.expect("product"));
     for (i, z) in got.iter().enumerate() {
         let expected: Complex64 = (0..3).map(|k| weights[i / columns * 3 + k] * a[k * columns + i % columns]).sum();
         assert!((z - expected).norm() < 1e-6);
     }
-    assert_refused!(ev.multiply_plain(&x, &Values::Complex(b.clone())), CkksError::Encoding { .. }, "needs the encoding slots");
+    assert_refused!(ev.multiply_plain(&x, &b), CkksError::Encoding { .. }, "needs the encoding slots");
 }

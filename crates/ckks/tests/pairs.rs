@@ -113,7 +113,7 @@ fn every_pair_of_operands_gives_the_answer_or_its_typed_error() {
                     Ok(()) => {
                         let answer = result.unwrap_or_else(|error| panic!("{name}: {} | {}: {error}", x.name, y.name));
                         let owner = if x.group.1 == 0 { &mine } else { &yours };
-                        let got = complex(&owner.decrypt(&answer, &mut quiet()).expect("decrypt"));
+                        let got = complex(&owner.decrypt(&answer).expect("decrypt"));
                         assert_eq!(got.len(), x.values.len());
                         assert_eq!(answer.is_complex(), x.ciphertext.is_complex() || y.ciphertext.is_complex());
                         for ((a, b), c) in x.values.iter().zip(&y.values).zip(got) {
@@ -189,7 +189,7 @@ fn every_pair_of_scales_and_levels_gives_the_answer_or_an_error() {
             let scale = Some(params.scale(Level(level)) * factor);
             let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(Level(level)), scale, ..EncryptOptions::default() };
             // Level 0 has no room for the largest scales.
-            if let Ok(ct) = sk.encrypt(&Values::Real(values.clone()), &[32], options, &mut quiet()) {
+            if let Ok(ct) = sk.encrypt_array(&values, &[32], options) {
                 let product = ev
                     .multiply_scalar(&ct, 0.3)
                     .map(|product| (format!("0.3 * {factor} at {level}"), product, values.iter().map(|v| 0.3 * v).collect()));

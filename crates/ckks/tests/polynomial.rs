@@ -24,7 +24,7 @@ const WORST: f64 = 6.0;
 const DOUBLE: f64 = 1e-14;
 
 fn polynomial(coefficients: &[f64], basis: PolynomialBasis) -> Polynomial {
-    Polynomial::new(coefficients.to_vec(), basis, UNIT_DOMAIN).expect("polynomial")
+    Polynomial::new(coefficients, basis, UNIT_DOMAIN).expect("polynomial")
 }
 
 /// Coefficients whose magnitudes add up to 1.
@@ -223,7 +223,7 @@ fn matrices_complex_entries_and_padding_come_out_entry_by_entry() {
     let slots = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
     for shape in [vec![], vec![1], vec![3], vec![3, 5], vec![2, params.slot_count() + 3]] {
         let data = noise(shape.iter().product(), 8);
-        let x = sk.encrypt(&Values::Real(data.clone()), &shape, slots, &mut quiet()).expect("encrypt");
+        let x = sk.encrypt_array(&data, &shape, slots).expect("encrypt");
         let y = ev.evaluate_polynomial(&x, &p).expect("polynomial");
         assert_eq!(y.shape(), shape);
         assert_close(&decrypt(&sk, &y), &clear(&p, &data), 1e-6);
@@ -233,8 +233,8 @@ fn matrices_complex_entries_and_padding_come_out_entry_by_entry() {
     let y = ev.rotate(&ev.evaluate_polynomial(&encrypt(&sk, &data), &p).expect("polynomial"), 1).expect("rotation");
     assert_close(&decrypt(&sk, &y), &[p.evaluate_real(-0.5), p.evaluate_real(0.75), 0.0], 1e-6);
     let data: Vec<Complex64> = noise(32, 2).iter().zip(noise(32, 3)).map(|(&re, im)| Complex64::new(re, im) * 0.7).collect();
-    let x = sk.encrypt(&Values::Complex(data.clone()), &[32], slots, &mut quiet()).expect("encrypt");
-    let Values::Complex(got) = sk.decrypt(&ev.evaluate_polynomial(&x, &p).expect("polynomial"), &mut quiet()).expect("decrypt") else {
+    let x = sk.encrypt_array(&data, &[32], slots).expect("encrypt");
+    let Values::Complex(got) = sk.decrypt(&ev.evaluate_polynomial(&x, &p).expect("polynomial")).expect("decrypt") else {
         panic!("complex data came back real")
     };
     let worst = got.iter().zip(&data).map(|(y, &x)| (y - p.evaluate(x)).norm()).fold(0.0, f64::max);
@@ -305,7 +305,7 @@ fn too_few_levels_are_refused_with_the_depth_and_the_remedy() {
 
 #[test]
 fn polynomials_that_are_none_are_refused() {
-    let new = |coefficients: &[f64], domain| Polynomial::new(coefficients.to_vec(), Chebyshev, domain);
+    let new = |coefficients: &[f64], domain| Polynomial::new(coefficients, Chebyshev, domain);
     assert_refused!(new(&[], UNIT_DOMAIN), CkksError::Empty { .. }, "no entries");
     assert_refused!(new(&[1.0, f64::NAN], UNIT_DOMAIN), CkksError::NotFinite { index: 1, .. }, "NaN");
     assert_refused!(new(&vec![1.0; MAX_DEGREE + 2], UNIT_DOMAIN), CkksError::OutOfRange { .. }, "512");

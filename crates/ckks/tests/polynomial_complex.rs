@@ -3,7 +3,7 @@
 mod common;
 
 use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
-use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, Reach};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Polynomial, PolynomialBasis, SecretKey};
 use clathrate_lattice::Level;
 use common::measure::*;
@@ -17,7 +17,7 @@ const BASES: [PolynomialBasis; 2] = [Power, Chebyshev];
 const I: Complex64 = Complex64::new(0.0, 1.0);
 
 fn polynomial(coefficients: &[Complex64], basis: PolynomialBasis) -> Polynomial {
-    Polynomial::new_complex(coefficients.to_vec(), basis, UNIT_DOMAIN).expect("polynomial")
+    Polynomial::new_complex(coefficients, basis, UNIT_DOMAIN).expect("polynomial")
 }
 
 /// Complex coefficients whose magnitudes add up to 1.
@@ -55,7 +55,7 @@ fn every_degree_in_both_bases_takes_no_more_levels_or_products_than_real_coeffic
             let p = polynomial(&coefficients, basis);
             let (_, bound) = check(&sk, &ev, &p, &x, &real(&data));
             assert!(bound < 1e-6, "{basis:?} degree {degree}: a bound of {bound:e} says nothing");
-            let real = Polynomial::new(coefficients.iter().map(|c| c.norm()).collect(), basis, UNIT_DOMAIN).expect("polynomial");
+            let real = Polynomial::new(coefficients.iter().map(|c| c.norm()).collect::<Vec<_>>(), basis, UNIT_DOMAIN).expect("polynomial");
             let top = params.max_level();
             let (plan, real) = (p.plan(&params, top).expect("plan"), real.plan(&params, top).expect("plan"));
             let counts = |plan: &clathrate_ckks::PolynomialPlan| (plan.depth(), plan.products(), plan.relinearisations(), plan.rescales());
@@ -71,7 +71,7 @@ fn the_imaginary_unit_is_i_in_every_slot_at_every_rank_and_length() {
         let (params, sk, ev) = setup(name, &KeyNeeds::new().relinearise(Reach::Top));
         for count in [1, 5, params.slot_count()] {
             let data = noise(count, 3);
-            let x = sk.encrypt(&Values::Real(data.clone()), &[count], slots(), &mut quiet()).expect("encrypt");
+            let x = sk.encrypt_array(&data, &[count], slots()).expect("encrypt");
             // i x, x + i, and (2 - 3 i) x: Gaussian integers take no level.
             for (coefficients, free) in [
                 (vec![0.0.into(), I], true),
@@ -138,7 +138,7 @@ fn domains_complex_inputs_padding_and_dry_runs_work_with_complex_coefficients() 
     assert_eq!(p.plan(&params, params.max_level()).expect("plan").depth(), 5);
     // Complex inputs.
     let data: Vec<Complex64> = noise(32, 2).iter().zip(noise(32, 3)).map(|(&re, im)| Complex64::new(re, im) * 0.6).collect();
-    let x = sk.encrypt(&Values::Complex(data.clone()), &[32], slots(), &mut quiet()).expect("encrypt");
+    let x = sk.encrypt_array(&data, &[32], slots()).expect("encrypt");
     for basis in BASES {
         check(&sk, &ev, &polynomial(&random(6, 7), basis), &x, &data);
     }

@@ -72,7 +72,7 @@ fn insecure_temporary_ranks_are_refused_with_the_remedy() {
 fn steps_by_less_than_half_the_rank_need_the_callers_word() {
     let params = params("insecure_dpad");
     let owner = secret(&params, 1);
-    let make = |needs: &KeyNeeds| owner.evaluation_keys(needs, &mut quiet());
+    let make = |needs: &KeyNeeds| owner.evaluation_keys(needs);
     let step = KeyNeeds::new().reduce_to(3, Reach::Top);
     let error = make(&step).expect_err("not the default");
     assert!(matches!(error, CkksError::RankStep { from: 4, to: 3, .. }) && error.to_string().contains("single_steps"), "{error}");
@@ -98,7 +98,7 @@ fn ciphertexts_above_what_a_rank_is_secure_at_are_not_reduced() {
     assert!(error.to_string().contains(&format!("drop it to level {}", two.max_level())), "{error}");
     assert!(ev.to_rank(&encrypt(two.max_level()), 2).is_ok());
     // A key made "to the top" reaches what is secure, not the top of the root.
-    let keys = owner.evaluation_keys(&KeyNeeds::new().reduce_to(2, Reach::Top), &mut quiet()).expect("keys");
+    let keys = owner.evaluation_keys(&KeyNeeds::new().reduce_to(2, Reach::Top)).expect("keys");
     let held = keys.get(KeyAddress { shape: params.shape(), name: KeyName::ReduceRank(2) }).expect("key");
     assert_eq!((&held.definition().params, held.key().level()), (&two, two.max_level()));
     assert_eq!(keys.reduced_ranks().collect::<Vec<_>>(), [2]);

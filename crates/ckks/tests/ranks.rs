@@ -4,14 +4,10 @@ mod common;
 
 use std::sync::Arc;
 
+use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::keys::Reach;
-use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey};
 use clathrate_lattice::{Level, SecretRng};
-
-fn nothing(_: usize, _: usize) -> bool {
-    true
-}
 
 fn params(name: &str) -> Params {
     Params::preset(name, &common::base_runtime()).expect("preset")
@@ -26,7 +22,7 @@ fn evaluator(key: &SecretKey, needs: &KeyNeeds) -> Evaluator {
 }
 
 fn keys(key: &SecretKey, needs: &KeyNeeds) -> Result<EvaluationKeys, CkksError> {
-    key.evaluation_keys_rng(needs, &mut nothing, &mut SecretRng::from_seed([8; 32]))
+    key.evaluation_keys_rng(needs, &mut SecretRng::from_seed([8; 32]))
 }
 
 fn numbers(count: usize) -> Vec<f64> {
@@ -35,13 +31,12 @@ fn numbers(count: usize) -> Vec<f64> {
 
 fn encrypt(key: &SecretKey, values: &[f64], level: Option<Level>) -> Ciphertext {
     let options = EncryptOptions { encoding: Some(Encoding::Slots), level, ..EncryptOptions::default() };
-    key.encrypt_rng(&Values::Real(values.to_vec()), &[values.len()], options, &mut nothing, &mut SecretRng::from_seed([9; 32]))
-        .expect("encrypt")
+    key.encrypt_array_rng(values, &[values.len()], options, &mut SecretRng::from_seed([9; 32])).expect("encrypt")
 }
 
 /// The largest deviation of a decryption.
 fn deviation(key: &SecretKey, ciphertext: &Ciphertext, expected: &[f64]) -> f64 {
-    let Values::Real(values) = key.decrypt(ciphertext, &mut nothing).expect("decrypt") else { panic!("real numbers went in") };
+    let values = key.decrypt(ciphertext).expect("decrypt").into_real().expect("real numbers went in");
     assert_eq!(values.len(), expected.len());
     values.iter().zip(expected).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
 }

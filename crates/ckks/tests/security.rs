@@ -160,7 +160,7 @@ fn files_of_insecure_parameters_are_marked_and_secure_ones_are_not() {
     for (name, expected) in [("insecure_tiny", true), ("matmul", false)] {
         let params = params(name);
         let sk = secret(&params, 1);
-        let keys = sk.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Level(0)), &mut quiet()).expect("keys");
+        let keys = sk.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Level(0))).expect("keys");
         let ct = encrypt(&sk, &ramp(8));
         assert_eq!(insecure_flag(params.to_file_bytes().expect("file")), expected);
         assert_eq!(insecure_flag(sk.to_file_bytes().expect("file")), expected);
@@ -192,8 +192,8 @@ fn two_encryptions_of_the_same_data_share_nothing() {
     let sk = secret(&params, 4);
     let pk = sk.public_key().expect("public key");
     let data = Values::Real(ramp(32));
-    let by_secret = || sk.encrypt(&data, &[32], EncryptOptions::default(), &mut quiet()).expect("encrypt");
-    let by_public = || pk.encrypt(&data, &[32], EncryptOptions::default(), &mut quiet()).expect("encrypt");
+    let by_secret = || sk.encrypt_array(&data, &[32], EncryptOptions::default()).expect("encrypt");
+    let by_public = || pk.encrypt_array(&data, &[32], EncryptOptions::default()).expect("encrypt");
     for (a, b) in [(by_secret(), by_secret()), (by_public(), by_public()), (by_secret(), by_public())] {
         let (a, b) = (&a.bundles()[0], &b.bundles()[0]);
         assert!(a.seed().is_none() || a.seed() != b.seed());
@@ -221,12 +221,12 @@ fn masks_never_repeat_within_an_array_or_a_key() {
     for name in ["insecure_tiny", "insecure_rank3"] {
         let (params, sk, _) = setup(name, &KeyNeeds::new());
         let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
-        let ct = sk.encrypt(&Values::Real(vec![0.0; 50 * 3]), &[50, 3], options, &mut quiet()).expect("encrypt");
-        let other = sk.encrypt(&Values::Real(vec![0.0; 50 * 3]), &[50, 3], options, &mut quiet()).expect("encrypt");
+        let ct = sk.encrypt_array(&vec![0.0; 50 * 3], &[50, 3], options).expect("encrypt");
+        let other = sk.encrypt_array(&vec![0.0; 50 * 3], &[50, 3], options).expect("encrypt");
         assert_all_differ(&masks(ct.bundles().iter().chain(other.bundles())));
         let needs = KeyNeeds::new().relinearise(Reach::Top);
-        let keys = sk.evaluation_keys(&needs, &mut quiet()).expect("keys");
-        let again = sk.evaluation_keys(&needs, &mut quiet()).expect("keys");
+        let keys = sk.evaluation_keys(&needs).expect("keys");
+        let again = sk.evaluation_keys(&needs).expect("keys");
         let (first, second) = (keys.relinearisation().expect("made"), again.relinearisation().expect("made"));
         assert_eq!(first.entries().len(), first.inputs() * first.digit_count());
         assert!(first.entries().len() > 1, "{name} at rank {}", params.rank());
@@ -239,7 +239,7 @@ fn masks_never_repeat_within_an_array_or_a_key() {
 fn seeds_of_all_keys_in_one_file_differ() {
     let (_, sk, _) = setup("insecure_tiny", &KeyNeeds::new());
     let needs = KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top).rotations([1, 2, 3], Reach::Top);
-    let bytes = sk.evaluation_keys(&needs, &mut quiet()).expect("keys").to_file_bytes().expect("file");
+    let bytes = sk.evaluation_keys(&needs).expect("keys").to_file_bytes().expect("file");
     let reader = FileReader::from_bytes(&bytes).expect("readable");
     let seeds = reader.section("seeds").expect("seeds");
     let distinct: HashSet<&[u8]> = seeds.bytes().chunks_exact(32).collect();
@@ -312,13 +312,13 @@ fn raw_decryptions_give_the_secret_away_and_shared_ones_do_not() {
     let raw = decrypt(&sk, &ct);
     assert_eq!(recovered_secret(&ct, &raw).expect("invertible mask"), sk.secret().all_coefficients());
     // 2^20 against an error of a few units: what is left of the error is 2^-17 per coefficient.
-    let Values::Real(shared) = sk.decrypt_to_share(&ct, 20, &mut quiet()).expect("shared") else { panic!("real data") };
+    let Values::Real(shared) = sk.decrypt_to_share(&ct, 20).expect("shared") else { panic!("real data") };
     assert_close(&shared, &data, (20f64 - 40.0).exp2());
     let guess = recovered_secret(&ct, &shared).expect("invertible mask");
     let ternary = guess.iter().filter(|c| c.abs() <= 1).count();
     assert!(ternary < params.degree() / 4, "{ternary} of {} coefficients look like a secret's", params.degree());
     // The flood hides the error: what is revealed less the message has the flood's size, and no two sharings agree.
-    let Values::Real(again) = sk.decrypt_to_share(&ct, 20, &mut quiet()).expect("shared") else { panic!("real data") };
+    let Values::Real(again) = sk.decrypt_to_share(&ct, 20).expect("shared") else { panic!("real data") };
     assert_ne!(shared, again);
     let mean_square = shared.iter().zip(&raw).map(|(s, r)| ((s - r) * ct.scale()).powi(2)).sum::<f64>() / data.len() as f64;
     let expected = 20f64.exp2().powi(2) / 12.0;
@@ -346,7 +346,7 @@ fn flood_bits_cover_error_coefficients_queries_and_statistical_bits() {
     assert_eq!(bits, 5 + 10 + 4 + 20);
     assert_eq!(ct.flood_bits((-35f64).exp2(), 32, 20).expect("fits"), bits + 1);
     assert_eq!(ct.flood_bits(1e-300, 1, 20).expect("fits"), 10 + 20, "an error is at least one integer");
-    let shared = sk.decrypt_to_share(&ct, bits, &mut quiet()).expect("shared");
+    let shared = sk.decrypt_to_share(&ct, bits).expect("shared");
     let Values::Real(values) = shared else { panic!("real data") };
     // A slot sums 2^9 pairs of coefficients: far below 2^(39 - 1 - 40) * 2^10.
     assert!(values.iter().zip(ramp(16)).all(|(got, x)| (got - x).abs() < 256.0));

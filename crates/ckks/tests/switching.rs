@@ -4,13 +4,13 @@ mod common;
 
 use std::sync::Arc;
 
+use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::keys::Reach;
-use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::{ProfileOrigin, Switching};
 use clathrate_ckks::{CkksError, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
 use clathrate_lattice::{Level, SecretRng};
-use common::{assert_close, decrypt, quiet, ramp};
+use common::{assert_close, decrypt, ramp};
 
 fn spec(rank: usize, levels: usize) -> ParamsSpec {
     let mut steps = vec![vec![30.0, 30.0]];
@@ -45,7 +45,7 @@ fn keys(params: &Params) -> (SecretKey, EvaluationKeys) {
     let mut rng = SecretRng::from_seed([7; 32]);
     let sk = SecretKey::generate_with(params, &mut rng).expect("secret key");
     let needs = KeyNeeds::new().relinearise(Reach::Top).rotations([1, 2], Reach::Top);
-    let keys = sk.evaluation_keys_rng(&needs, &mut quiet(), &mut rng).expect("keys");
+    let keys = sk.evaluation_keys_rng(&needs, &mut rng).expect("keys");
     (sk, keys)
 }
 
@@ -119,7 +119,7 @@ fn prepare_derives_what_use_would_and_no_more() {
         let params = Params::new(spec(rank, 12), &runtime(Switching::Fastest)).expect("params");
         let (sk, keys) = keys(&params);
         let mut seen = Vec::new();
-        let ready = keys.prepare(None, &mut |done, total| {
+        let ready = keys.prepare_with_progress(None, &mut |done, total| {
             seen.push((done, total));
             true
         });
@@ -131,7 +131,7 @@ fn prepare_derives_what_use_would_and_no_more() {
         for level in (1..12).rev() {
             let values = ramp(64);
             let options = EncryptOptions { level: Some(Level(level)), ..EncryptOptions::default() };
-            let ct = sk.encrypt(&Values::Real(values.clone()), &[64], options, &mut quiet()).expect("encrypt");
+            let ct = sk.encrypt_array(&values, &[64], options).expect("encrypt");
             let product = evaluator.rotate(&evaluator.multiply_rescale(&ct, &ct).expect("product"), 1).expect("rotation");
             let expected: Vec<f64> = (0..64).map(|i| values[(i + 1) % 64].powi(2)).collect();
             assert_close(&decrypt(&sk, &product), &expected, 1e-5);
@@ -145,11 +145,11 @@ fn prepare_derives_what_use_would_and_no_more() {
 #[test]
 fn prepare_within_a_budget_stays_within_it() {
     let free = Params::new(spec(1, 12), &runtime(Switching::Fastest)).expect("params");
-    let whole = keys(&free).1.prepare(None, &mut quiet()).expect("prepared");
+    let whole = keys(&free).1.prepare(None).expect("prepared");
     for budget in [0, 1, whole / 3, whole - 1, whole] {
         let params = Params::new(spec(1, 12), &Runtime { key_cache_bytes: Some(budget), ..runtime(Switching::Fastest) }).expect("params");
         let (_, keys) = keys(&params);
-        let got = keys.prepare(None, &mut quiet()).expect("prepared");
+        let got = keys.prepare(None).expect("prepared");
         assert!(got <= budget && (got == whole) == (budget == whole), "{got} of {budget}");
     }
 }

@@ -25,6 +25,29 @@ use crate::secret::{SecretKey, SecretPoly};
 const MASK_DOMAIN: &str = "clathrate mask v1";
 
 /// `m` Module-LWE samples of rank `k` that share one mask: `k + m` polynomials in one allocation.
+///
+/// ```
+/// use clathrate_lattice::arith::primes::largest_primes;
+/// use clathrate_lattice::sampling::ERROR_BOUND;
+/// use clathrate_lattice::{Basis, Bundle, LatticeError, Poly, Ring, SecretDistribution, SecretKey, SecretRng};
+///
+/// let ring = Ring::new(8, &largest_primes(40, 16, 1, &[])?)?;
+/// let (basis, rng) = (Basis::new(0..1), &mut SecretRng::from_os()?);
+/// let message = Poly::from_signed(&ring, &basis, &[1 << 20; 8]);
+///
+/// // Rank 3, one body.
+/// let secret = SecretKey::generate(8, 3, 1, SecretDistribution::UniformTernary, rng)?;
+/// let mut x = Bundle::encrypt_zero(&secret, &ring, &basis, rng)?;
+/// x.add_message(0, &message.clone().into_eval())?;
+/// assert_eq!((x.rank(), x.body_count()), (3, 1));
+///
+/// // The phase is the message and a small error.
+/// let mut error = x.phase(&secret)?.remove(0).into_coeff();
+/// error.sub_assign(&message)?;
+/// let q = ring.moduli()[0].value();
+/// assert!(error.download().iter().all(|&residue| residue.min(q - residue) <= ERROR_BOUND as u64));
+/// # Ok::<(), LatticeError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Bundle<D: Domain> {
     /// The mask, then the bodies.
@@ -286,12 +309,25 @@ impl<D: Domain> Bundle<D> {
     }
 
     /// Integer combinations of bundles of one shape: `out_i = sum_j left[i][j] inputs[j]`, exact. Row combinations commute with the transform, so the
-    /// form does not matter. `progress` hears how many of the `k + m` polynomials' rows are done, and answers whether to go on.
+    /// form does not matter.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without inputs; as [`Bundle::check_same_shape`]; [`LatticeError::Arith`] where the matrix has another number of
     /// columns.
-    pub fn combine(left: &LeftMatrix, inputs: &[&Self], progress: &mut dyn FnMut() -> bool) -> Result<Option<Vec<Self>>, LatticeError> {
+    pub fn combine(left: &LeftMatrix, inputs: &[&Self]) -> Result<Vec<Self>, LatticeError> {
+        Self::combine_with_progress(left, inputs, &mut || true).map(Option::unwrap_or_default)
+    }
+
+    /// As [`Bundle::combine`]; `progress` is called before each of the `(k + m) * primes` rows of residues and answers whether to go on. `None` where it
+    /// stops the work.
+    ///
+    /// # Errors
+    /// As [`Bundle::combine`].
+    pub fn combine_with_progress(
+        left: &LeftMatrix,
+        inputs: &[&Self],
+        progress: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Vec<Self>>, LatticeError> {
         let first = inputs.first().ok_or(LatticeError::EmptyShape { what: "the number of bundles", got: 0 })?;
         inputs.iter().try_for_each(|input| first.check_same_shape(input))?;
         let (ring, basis, count) = (first.ring(), first.basis(), first.polys.len());

@@ -7,6 +7,7 @@
 //! This crate knows nothing of encodings, scales or slots; it reaches the machine only through
 //! [`clathrate_arith::Engine`].
 #![forbid(unsafe_code)]
+#![warn(unnameable_types)]
 
 pub mod basis;
 pub mod bodies;
@@ -52,3 +53,5 @@ pub use sampling::{MaskSeed, SecretDistribution, SecretRng};
 pub use secret::SecretKey;
 pub use switch::{SwitchKey, Switcher};
 pub use temporary_rank::TemporaryRank;
+
+pub use clathrate_arith as arith;

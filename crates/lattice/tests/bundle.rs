@@ -6,6 +6,7 @@
 mod common;
 
 use clathrate_arith::primes::largest_primes;
+use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::bundle::expand_mask;
 use clathrate_lattice::modulus::Division;
@@ -210,6 +211,39 @@ fn linear_operations_act_on_the_phases_as_on_integers() {
         coeff.add_assign(&y.clone().into_coeff()).expect("shape");
         assert_phases(&coeff.into_eval(), &s, |b| each(b, &|x, y| x + y));
     }
+}
+
+#[test]
+fn integer_combinations_of_bundles_are_those_of_their_polynomials_and_stop_where_asked() {
+    const WEIGHTS: [[i64; 3]; 2] = [[1, -2, 3], [0, 5, -(1 << 40)]];
+    let left = LeftMatrix::new(2, 3, WEIGHTS.as_flattened()).expect("a matrix");
+    for (n, k, m) in shapes() {
+        let mut rng = rng(14);
+        let ring = ring(n);
+        let basis = all(&ring);
+        let inputs: Vec<Bundle<Eval>> = (0..3).map(|_| uniform_bundle(&ring, &basis, k, m, &mut rng)).collect();
+        let inputs: Vec<&Bundle<Eval>> = inputs.iter().collect();
+        let sums = Bundle::combine(&left, &inputs).expect("one shape");
+        assert_eq!(sums.len(), 2);
+        for (sum, weights) in sums.iter().zip(WEIGHTS) {
+            let mut expected = inputs[0].clone();
+            expected.mul_integer_assign(weights[0].into());
+            inputs[1..].iter().zip(&weights[1..]).for_each(|(input, &c)| expected.add_multiple(input, c.into()).expect("one shape"));
+            assert!(*sum == expected, "degree {n}, rank {k}, {m} bodies");
+        }
+        let rows = (k + m) * basis.len();
+        for stop in [0, rows - 1, rows] {
+            let mut calls = 0;
+            let mut progress = || {
+                calls += 1;
+                calls <= stop
+            };
+            let combined = Bundle::combine_with_progress(&left, &inputs, &mut progress).expect("one shape");
+            assert_eq!(combined.is_some(), stop == rows, "stopped before row {stop} of {rows}");
+            assert_eq!(calls, rows.min(stop + 1));
+        }
+    }
+    assert!(Bundle::<Eval>::combine(&left, &[]).is_err());
 }
 
 #[test]

@@ -163,7 +163,8 @@ impl PySecretKey {
         let options = Placing { bodies, axis, capacity, order }.apply(py, options)?;
         let Array { values, shape } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
-        let ciphertext = with_progress(py, progress, "encrypt", translate, |tick| self.key.encrypt(&values, &shape, options, tick))?;
+        let ciphertext =
+            with_progress(py, progress, "encrypt", translate, |tick| self.key.encrypt_array_with_progress(&values, &shape, options, tick))?;
         PyCiphertext::new(py, ciphertext, &self.params)
     }
 
@@ -206,7 +207,7 @@ impl PySecretKey {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let data = &ciphertext.get().data;
-        let values = with_progress(py, progress, "decrypt", |error| raise(py, error), |tick| self.key.decrypt(data, tick))?;
+        let values = with_progress(py, progress, "decrypt", |error| raise(py, error), |tick| self.key.decrypt_with_progress(data, tick))?;
         to_numpy(py, values, data.shape())
     }
 
@@ -256,7 +257,7 @@ impl PySecretKey {
         let data = &ciphertext.get().data;
         let bits = u32::try_from(flood_bits.0).map_err(|_| out_of_range(py, "`flood_bits`", flood_bits.0, "use 1 to 62 bits"))?;
         let translate = |error| raise(py, error);
-        let values = with_progress(py, progress, "decrypt", translate, |tick| self.key.decrypt_to_share(data, bits, tick))?;
+        let values = with_progress(py, progress, "decrypt", translate, |tick| self.key.decrypt_to_share_with_progress(data, bits, tick))?;
         to_numpy(py, values, data.shape())
     }
 
@@ -317,7 +318,7 @@ impl PySecretKey {
     ) -> PyResult<PyEvaluationKeys> {
         let needs = &needs.get().needs;
         let translate = |error| raise(py, error);
-        let keys = with_progress(py, progress, "evaluation keys", translate, |tick| self.key.evaluation_keys(needs, tick))?;
+        let keys = with_progress(py, progress, "evaluation keys", translate, |tick| self.key.evaluation_keys_with_progress(needs, tick))?;
         Ok(PyEvaluationKeys { keys: Arc::new(keys), params: self.params.clone_ref(py) })
     }
 
@@ -515,7 +516,8 @@ impl PyPublicKey {
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let Array { values, shape } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
-        let ciphertext = with_progress(py, progress, "encrypt", translate, |tick| self.key.encrypt(&values, &shape, options, tick))?;
+        let ciphertext =
+            with_progress(py, progress, "encrypt", translate, |tick| self.key.encrypt_array_with_progress(&values, &shape, options, tick))?;
         PyCiphertext::new(py, ciphertext, &self.params)
     }
 

@@ -55,7 +55,7 @@ pub fn tune(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, dry_run: bool) 
             if !dry_run {
                 profile::place_to_store()?;
             }
-            let measured = profile::measure(isa, tick)?;
+            let measured = profile::measure_with_progress(isa, tick)?;
             if dry_run { Ok(None) } else { profile::store(&measured).map(Some) }
         },
     )

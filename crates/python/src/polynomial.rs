@@ -69,10 +69,7 @@ fn vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<Complex64>> {
         let message = format!("{what} have shape {:?}: give them along one axis", array.shape);
         return Err(exception(data.py(), "ShapeError", message));
     }
-    Ok(match array.values {
-        Values::Real(values) => values.into_iter().map(Complex64::from).collect(),
-        Values::Complex(values) => values,
-    })
+    Ok(array.values.into_complex())
 }
 
 /// One number.

@@ -78,6 +78,7 @@ const CRATES: [Layers; 3] = [
             "file",
             "shape",
             "error",
+            "progress",
             "key_id",
             "embedding",
             "tune",
@@ -88,6 +89,7 @@ const CRATES: [Layers; 3] = [
             "evaluation",
             "circuits",
             "store",
+            "prelude",
         ],
     },
 ];

@@ -35,7 +35,7 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
             continue;
         }
         let owner = SecretKey::generate(&params)?;
-        let evaluator = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&needs, &mut |_, _| true)?));
+        let evaluator = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&needs)?));
         let values = numbers(params.slot_count());
         let mlwe = encrypt(&owner, &values)?;
         let converted = evaluator.to_rlwe(&mlwe)?;

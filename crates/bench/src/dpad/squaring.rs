@@ -89,8 +89,8 @@ fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, spec: &ParamsSp
     }
     announce(timer, &label, peak);
     let owner = SecretKey::generate(params)?;
-    let evaluation = Arc::new(owner.evaluation_keys(&needs, &mut |_, _| true)?);
-    evaluation.prepare(None, &mut |_, _| true)?;
+    let evaluation = Arc::new(owner.evaluation_keys(&needs)?);
+    evaluation.prepare(None)?;
     let evaluator = Evaluator::with_keys(evaluation.clone());
     let values = numbers(params.slot_count());
     let x = encrypt(&owner, &values)?;

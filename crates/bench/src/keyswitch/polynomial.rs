@@ -43,11 +43,10 @@ pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Fai
 fn under(timer: &Timer<'_>, preset: &str, keys: &str, params: &Params) -> Result<(), Failure> {
     let secret = SecretKey::generate(params)?;
     let needs = KeyNeeds::new().relinearise(Reach::Top);
-    let evaluator = Evaluator::with_keys(Arc::new(secret.evaluation_keys(&needs, &mut |_, _| true)?));
+    let evaluator = Evaluator::with_keys(Arc::new(secret.evaluation_keys(&needs)?));
     let (count, top) = (params.slot_count(), params.max_level());
     let xs: Vec<f64> = numbers(30).take(count).collect();
-    let values = Values::Real(xs.clone());
-    let plaintext = Plaintext::encode(params, &values, &[count], Encoding::Slots, top, params.scale(top))?;
+    let plaintext = Plaintext::encode(params, &xs, &[count], Encoding::Slots, top, params.scale(top))?;
     let ciphertext = secret.encrypt_encoded(&plaintext)?;
     for degree in DEGREES {
         for basis in BASES {
@@ -58,7 +57,7 @@ fn under(timer: &Timer<'_>, preset: &str, keys: &str, params: &Params) -> Result
             let start = Instant::now();
             let result = evaluator.run_polynomial(&ciphertext, &plan)?;
             let first = start.elapsed().as_secs_f64() * 1e3;
-            let error = match secret.decrypt(&result, &mut |_, _| true)? {
+            let error = match secret.decrypt(&result)? {
                 Values::Real(found) => found.iter().zip(&xs).map(|(y, &x)| (y - polynomial.evaluate_real(x)).abs()).fold(0.0, f64::max),
                 Values::Complex(_) => f64::INFINITY,
             };

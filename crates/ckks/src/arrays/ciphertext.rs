@@ -15,6 +15,19 @@ use crate::parameters::Params;
 /// An encrypted array.
 ///
 /// Immutable: operations give new ciphertexts. One without bundles is a symbol of a dry run.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let x = owner.encrypt(&[0.5; 100])?;
+/// assert_eq!((x.shape(), x.encoding(), x.level()), (&[100][..], Encoding::Slots, params.max_level()));
+/// let file = x.to_file_bytes()?;
+/// let again = Ciphertext::from_reader(&FileReader::from_bytes(&file)?, &params)?;
+/// assert_eq!(owner.decrypt(&again)?, owner.decrypt(&x)?);
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Ciphertext {
     pub(crate) params: Params,

@@ -20,12 +20,28 @@ use clathrate_lattice::{Bundle, Eval};
 use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
-use crate::keys::Progress;
+use crate::progress::Progress;
 
 /// Largest scaled weight, in bits: what a product takes as one entry.
 const WEIGHT_LIMIT_BITS: f64 = 51.0;
 
 /// A real matrix scaled to integers and prepared for exact products.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_matmul", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let x = owner.encrypt_array(&[1.0, 2.0, 3.0, 4.0], &[2, 2], EncryptOptions::default())?;
+///
+/// // No key is needed for a product with known weights.
+/// let evaluator = Evaluator::new(&params);
+/// let weights = evaluator.prepare_weights(1, 2, &[0.5, -1.0], &x)?;
+/// let product = evaluator.rescale(&evaluator.multiply_matrix(&weights, &x)?)?;
+/// let numbers = owner.decrypt(&product)?.into_real()?;
+/// assert!((numbers[0] + 2.5).abs() < 1e-4 && (numbers[1] + 3.0).abs() < 1e-4);
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug)]
 pub struct Weights {
     matrix: LeftMatrix,
@@ -128,9 +144,21 @@ impl Evaluator {
     /// and result is bounded.
     ///
     /// # Errors
-    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`], [`CkksError::Cancelled`]; [`CkksError::SharedMask`] where rows share a
-    /// mask.
-    pub fn multiply_matrix(&self, weights: &Weights, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`]; [`CkksError::SharedMask`] where rows share a mask.
+    pub fn multiply_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.multiply_matrix_with_progress(weights, x, &mut |_, _| true)
+    }
+
+    /// As [`Evaluator::multiply_matrix`]; `progress` hears of each product of matrices modulo a prime.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply_matrix`]; [`CkksError::Cancelled`].
+    pub fn multiply_matrix_with_progress(
+        &self,
+        weights: &Weights,
+        x: &Ciphertext,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
         let params = x.params();
         self.params().check_related(params, "the ciphertext")?;
         let left = vec![weights.rows(), weights.inner()];
@@ -171,7 +199,7 @@ impl Evaluator {
         let mut columns: Vec<std::vec::IntoIter<Bundle<Eval>>> = Vec::with_capacity(width);
         for place in 0..width {
             let inputs: Vec<&Bundle<Eval>> = x.bundles().iter().skip(place).step_by(width).collect();
-            let outputs = Bundle::combine(&weights.matrix, &inputs, &mut next)?.ok_or(CkksError::Cancelled)?;
+            let outputs = Bundle::combine_with_progress(&weights.matrix, &inputs, &mut next)?.ok_or(CkksError::Cancelled)?;
             columns.push(outputs.into_iter());
         }
         progress(total, total);

@@ -50,6 +50,24 @@ pub struct ScheduleRow {
 }
 
 /// Ranks by level, highest level first.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_dpad", &Runtime::default())?;
+/// let schedule = RankSchedule::repeated_squaring(&params, Level(3), RankSteps::Halves)?;
+/// assert!(schedule.rank_at(Level(0)) <= schedule.rank_at(Level(3)));
+///
+/// let owner = SecretKey::generate(&params)?;
+/// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&schedule.needs())?);
+/// let mut x = evaluator.drop_to_level(&owner.encrypt(&[0.9])?, Level(3))?;
+/// while x.level() > Level(0) {
+///     x = evaluator.follow(&x, &schedule)?;
+///     x = evaluator.multiply_rescale(&x, &x)?;
+/// }
+/// assert!((owner.decrypt(&x)?.into_real()?[0] - 0.9f64.powi(8)).abs() < 1e-4);
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct RankSchedule {
     params: Params,

@@ -2,12 +2,12 @@
 
 use rustfft::num_complex::Complex64;
 
-use super::values::Values;
+use super::values::{Values, ValuesRef};
 use crate::arrays::{Encoding, Layout};
 use crate::parameters::Params;
 
 /// The coefficients (unscaled) of polynomial `polynomial` of an array with this layout; zero where it holds no entry.
-pub(crate) fn coefficients_of(params: &Params, values: &Values, layout: &Layout, polynomial: usize) -> Vec<f64> {
+pub(crate) fn coefficients_of(params: &Params, values: ValuesRef<'_>, layout: &Layout, polynomial: usize) -> Vec<f64> {
     let entries = layout.entries(polynomial);
     if layout.encoding == Encoding::Slots {
         let mut slots = vec![Complex64::default(); layout.capacity];

@@ -8,7 +8,7 @@ use clathrate_lattice::{Eval, Level, Poly};
 
 use super::chunks::coefficients_of;
 use super::decode::encode_coefficients;
-use super::values::{Values, check_values};
+use super::values::{ValuesRef, check_values};
 use crate::arrays::{Ciphertext, Encoding, Layout, Padding};
 use crate::error::CkksError;
 use crate::parameters::Params;
@@ -16,6 +16,23 @@ use crate::parameters::Params;
 /// An encoded array: what is left to do when it meets a ciphertext is a sum or a product of polynomials.
 ///
 /// Immutable; holds `layout.polynomials()` polynomials at one level and scale, whatever masks they will be put under.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let evaluator = Evaluator::new(&params);
+/// let inputs = [owner.encrypt(&[1.0, 2.0])?, owner.encrypt(&[3.0, 4.0])?];
+///
+/// // Encoded once, multiplied twice.
+/// let half = Plaintext::encode_for(&inputs[0], &[0.5, 0.5], inputs[0].level(), evaluator.factor_scale(&inputs[0])?)?;
+/// for (input, expected) in inputs.iter().zip([0.5, 1.5]) {
+///     let product = evaluator.rescale(&evaluator.multiply_encoded(input, &half)?)?;
+///     assert!((owner.decrypt(&product)?.into_real()?[0] - expected).abs() < 1e-6);
+/// }
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Plaintext {
     params: Params,
@@ -35,15 +52,15 @@ impl Plaintext {
     /// # Errors
     /// [`CkksError::Empty`], [`CkksError::Shape`], [`CkksError::NoRoom`], [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`],
     /// [`CkksError::ScaleOutOfRange`], level errors.
-    pub fn encode(
+    pub fn encode<'v>(
         params: &Params,
-        values: &Values,
+        values: impl Into<ValuesRef<'v>>,
         shape: &[usize],
         encoding: Encoding,
         level: Level,
         scale: f64,
     ) -> Result<Self, CkksError> {
-        let layout = Layout::new(shape, encoding, params.degree())?;
+        let (values, layout) = (values.into(), Layout::new(shape, encoding, params.degree())?);
         let layout = if values.is_complex() { layout.with_complex()? } else { layout };
         Self::encode_as(params, values, shape, layout, level, scale)
     }
@@ -52,7 +69,8 @@ impl Plaintext {
     ///
     /// # Errors
     /// As [`Plaintext::encode`]; [`CkksError::Encoding`] for complex numbers where `x` has real coefficients.
-    pub fn encode_for(x: &Ciphertext, values: &Values, level: Level, scale: f64) -> Result<Self, CkksError> {
+    pub fn encode_for<'v>(x: &Ciphertext, values: impl Into<ValuesRef<'v>>, level: Level, scale: f64) -> Result<Self, CkksError> {
+        let values = values.into();
         // In slots every number is complex; whether the result is said to be follows from the operands.
         let complex = if x.encoding() == Encoding::Slots { values.is_complex() } else { x.is_complex() };
         Self::encode_as(&x.params, values, &x.shape, Layout { complex, ..x.layout }, level, scale)
@@ -62,15 +80,15 @@ impl Plaintext {
     ///
     /// # Errors
     /// As [`Plaintext::encode`]; as [`Layout::check`].
-    pub fn encode_as(
+    pub fn encode_as<'v>(
         params: &Params,
-        values: &Values,
+        values: impl Into<ValuesRef<'v>>,
         shape: &[usize],
         layout: Layout,
         level: Level,
         scale: f64,
     ) -> Result<Self, CkksError> {
-        let layout = layout.with_padding(Padding::Zero);
+        let (values, layout) = (values.into(), layout.with_padding(Padding::Zero));
         layout.check(shape, params.degree())?;
         check_values(values, shape, &layout)?;
         params.check_level(level)?;

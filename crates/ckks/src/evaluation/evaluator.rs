@@ -16,7 +16,7 @@ use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::check_room;
 use crate::encoding::plaintext::Plaintext;
 use crate::error::CkksError;
-use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation, Values};
+use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation, ValuesRef};
 use crate::parameters::Params;
 
 /// Scales closer than this (relatively) are one scale: an integer factor of 40 bits rounds that much.
@@ -29,6 +29,24 @@ fn factor_tolerance(scale: f64) -> f64 {
 }
 
 /// Computes under one parameter set.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let keys = owner.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top))?;
+/// let evaluator = Evaluator::with_keys(keys);
+///
+/// // (x^2 + 1) and its rotation by one place.
+/// let x = owner.encrypt(&[1.0, 2.0, 3.0, 4.0])?;
+/// let y = evaluator.add_plain(&evaluator.multiply_rescale(&x, &x)?, &[1.0; 4])?;
+/// let sum = evaluator.add(&y, &evaluator.rotate(&y, 1)?)?;
+/// assert_eq!(sum.level(), Level(x.level().0 - 1));
+/// let numbers = owner.decrypt(&sum)?.into_real()?;
+/// assert!(numbers.iter().zip([7.0, 15.0, 27.0, 19.0]).all(|(number, expected)| (number - expected).abs() < 1e-5));
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     params: Params,
@@ -106,6 +124,12 @@ pub(crate) fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(),
     Err(CkksError::Encoding { operation, expected, got })
 }
 
+/// Whether the bundles of `out` are as large as those of `x`.
+fn fits(out: &Ciphertext, x: &Ciphertext) -> bool {
+    let same = |out: &Bundle<Eval>, x: &Bundle<Eval>| out.check_same_shape(x).is_ok();
+    !x.is_symbol() && out.bundles.len() == x.bundles.len() && out.bundles.iter().zip(&x.bundles).all(|(out, x)| same(out, x))
+}
+
 type Combine = fn(&Bundle<Eval>, &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError>;
 type CombineInPlace = fn(&mut Bundle<Eval>, &Bundle<Eval>) -> Result<(), LatticeError>;
 
@@ -151,7 +175,8 @@ impl Evaluator {
 
     /// An evaluator with `keys`.
     #[must_use]
-    pub fn with_keys(keys: Arc<EvaluationKeys>) -> Self {
+    pub fn with_keys(keys: impl Into<Arc<EvaluationKeys>>) -> Self {
+        let keys = keys.into();
         Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None }
     }
 
@@ -470,6 +495,63 @@ impl Evaluator {
         Ok(entrywise(joined(difference, &right, Estimate::plus), (x, y), padding))
     }
 
+    /// `x <- x + y`: in `x`'s memory where both have one level and one scale. On an error `x` is as it was.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn add_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
+        self.check_pair(x, y, "addition")?;
+        if x.level == y.level && same_scale(x.scale, y.scale) {
+            return self.combine_in_place(x, y, Bundle::add_assign);
+        }
+        *x = self.add(x, y)?;
+        Ok(())
+    }
+
+    /// `x <- x - y`: in `x`'s memory where both have one level and one scale. On an error `x` is as it was.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn sub_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
+        self.check_pair(x, y, "subtraction")?;
+        if x.level == y.level && same_scale(x.scale, y.scale) {
+            return self.combine_in_place(x, y, Bundle::sub_assign);
+        }
+        *x = self.sub(x, y)?;
+        Ok(())
+    }
+
+    fn combine_in_place(&self, x: &mut Ciphertext, y: &Ciphertext, in_place: CombineInPlace) -> Result<(), CkksError> {
+        self.spend_pass(x)?;
+        x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
+        if let (Some(symbol), Some(other)) = (&mut x.symbol, y.estimate()) {
+            symbol.estimate = symbol.estimate.plus(other);
+        }
+        x.layout.complex |= y.is_complex();
+        x.layout = x.layout.with_padding(x.padding().max(y.padding()));
+        Ok(())
+    }
+
+    /// `out <- x + y`: in `out`'s memory where it is as large as the sum and the operands have one level and one scale. What `out` held before is lost; on an
+    /// error it is as it was.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn add_into(&self, out: &mut Ciphertext, x: &Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
+        self.check_pair(x, y, "addition")?;
+        if !fits(out, x) || x.level != y.level || !same_scale(x.scale, y.scale) {
+            *out = self.add(x, y)?;
+            return Ok(());
+        }
+        let padding = x.padding().max(y.padding());
+        for ((out, x), y) in out.bundles.iter_mut().zip(&x.bundles).zip(&y.bundles) {
+            out.assign_sum(x, y)?;
+        }
+        let bundles = std::mem::take(&mut out.bundles);
+        *out = entrywise(x.with(bundles, x.level, x.scale), (x, y), padding);
+        Ok(())
+    }
+
     /// `-x`.
     ///
     /// # Errors
@@ -486,7 +568,14 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Plaintext::encode`].
-    pub fn encode(&self, values: &Values, shape: &[usize], encoding: Encoding, level: Level, scale: f64) -> Result<Plaintext, CkksError> {
+    pub fn encode<'v>(
+        &self,
+        values: impl Into<ValuesRef<'v>>,
+        shape: &[usize],
+        encoding: Encoding,
+        level: Level,
+        scale: f64,
+    ) -> Result<Plaintext, CkksError> {
         Plaintext::encode(&self.params, values, shape, encoding, level, scale)
     }
 
@@ -494,7 +583,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
-    pub fn add_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
+    pub fn add_plain<'v>(&self, x: &Ciphertext, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         self.spend_encoding(x, x.layout.polynomials())?;
         self.add_encoded(x, &Plaintext::encode_for(x, values, x.level, x.scale)?)
@@ -555,7 +644,7 @@ impl Evaluator {
     /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be multiplied by different numbers;
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the
     /// factor no bits; shape and value errors.
-    pub fn multiply_plain(&self, x: &Ciphertext, values: &Values) -> Result<Ciphertext, CkksError> {
+    pub fn multiply_plain<'v>(&self, x: &Ciphertext, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
         let factor = self.factor_scale_for(x, ELEMENT_WISE)?;

@@ -7,7 +7,7 @@
 //! to_lwe      (n, k) -> (1, k n)         extract every coefficient
 //! ```
 //!
-//! Slots stay in the powers of `X^g`, which are component 0. Coefficients are spread over `g` components, and the [`Layout`](crate::arrays::Layout) says which is
+//! Slots stay in the powers of `X^g`, which are component 0. Coefficients are spread over `g` components, and the [`Layout`] says which is
 //! where. Reducing between the two degree moves is a ring switch: `to_mlwe(4)`, `to_rank(2)`, `to_rlwe()`. Source: [dpad-he, sec. 3.1.1, 4].
 
 use clathrate_lattice::{Bundle, Eval, Poly};

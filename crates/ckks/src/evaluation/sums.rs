@@ -3,7 +3,6 @@
 use super::evaluator::{Evaluator, check_slots, joined};
 use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout, Padding};
 use crate::error::CkksError;
-use crate::keys::Values;
 
 /// How errors call them.
 const TOTAL: &str = "the sum of a row";
@@ -96,6 +95,6 @@ impl Evaluator {
             return Ok(x.clone());
         }
         check_slots(x, CLEARING)?;
-        self.multiply_plain(x, &Values::Real(vec![1.0; x.layout.rows * x.layout.columns]))
+        self.multiply_plain(x, &vec![1.0; x.layout.rows * x.layout.columns])
     }
 }

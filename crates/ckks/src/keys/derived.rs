@@ -6,18 +6,26 @@ use clathrate_lattice::switch::{DerivedKeys, SwitchMethod, SwitchTables};
 use clathrate_lattice::{Level, SwitchKey, Switcher};
 
 use super::evaluation::EvaluationKeys;
-use super::progress::Progress;
 use crate::error::CkksError;
+use crate::progress::Progress;
 
 impl EvaluationKeys {
-    /// Derives now what switches at `levels` (all, if absent) would derive on first use, as far as the budget of derived keys allows; tells the bytes
-    /// that are derived then. `progress` hears about each derivation.
+    /// Derives now the representations of the keys that switches at `levels` (all, if absent) would derive on first use, as far as the budget of derived
+    /// keys allows. Returns the bytes of all derived representations.
     ///
     /// Levels above a key's own are left out. Keys that are used together at different levels of their own may derive more later.
     ///
     /// # Errors
-    /// `LevelOutOfRange`; [`CkksError::Cancelled`], with what was derived so far kept.
-    pub fn prepare(&self, levels: Option<&[Level]>, progress: Progress<'_>) -> Result<usize, CkksError> {
+    /// `LevelOutOfRange`.
+    pub fn prepare(&self, levels: Option<&[Level]>) -> Result<usize, CkksError> {
+        self.prepare_with_progress(levels, &mut |_, _| true)
+    }
+
+    /// As [`EvaluationKeys::prepare`]; `progress` hears of each derivation.
+    ///
+    /// # Errors
+    /// As [`EvaluationKeys::prepare`]; [`CkksError::Cancelled`], with what was derived so far kept.
+    pub fn prepare_with_progress(&self, levels: Option<&[Level]>, progress: Progress<'_>) -> Result<usize, CkksError> {
         levels.unwrap_or_default().iter().try_for_each(|&level| self.params().check_level(level))?;
         let mut work = Vec::new();
         self.derivations(levels, &mut work);

@@ -62,6 +62,22 @@ pub(crate) enum Found<'k> {
 }
 
 /// What an evaluator needs to compute: no secret among it.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let keys = owner.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top).rotations([1, 4], Reach::Top))?;
+/// assert_eq!(keys.rotation_steps(), [1, 4]);
+///
+/// // The owner stores them; whoever computes loads them.
+/// let file = keys.to_file_bytes()?;
+/// let keys = EvaluationKeys::from_reader(&FileReader::from_bytes(&file)?, &params)?;
+/// let turned = Evaluator::with_keys(keys).rotate(&owner.encrypt(&[1.0, 2.0])?, 1)?;
+/// assert!((owner.decrypt(&turned)?.into_real()?[0] - 2.0).abs() < 1e-6);
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct EvaluationKeys {
     params: Params,

@@ -5,25 +5,37 @@ use clathrate_lattice::{SecretRng, SwitchKey};
 use super::evaluation::{EvaluationKeys, HeldKey};
 use super::name::KeyAddress;
 use super::needs::KeyNeeds;
-use super::progress::Progress;
 use super::secret::SecretKey;
 use crate::error::CkksError;
 use crate::parameters::Params;
+use crate::progress::Progress;
 
 impl SecretKey {
     /// Exactly the evaluation keys that `needs` states.
     ///
     /// # Errors
-    /// As [`Params::required_keys`]; [`CkksError::Insecure`] for a key that its secret does not protect; [`CkksError::Cancelled`].
-    pub fn evaluation_keys(&self, needs: &KeyNeeds, progress: Progress<'_>) -> Result<EvaluationKeys, CkksError> {
-        self.evaluation_keys_rng(needs, progress, &mut SecretRng::from_os()?)
+    /// As [`Params::required_keys`]; [`CkksError::Insecure`] for a key that its secret does not protect.
+    pub fn evaluation_keys(&self, needs: &KeyNeeds) -> Result<EvaluationKeys, CkksError> {
+        self.evaluation_keys_with_progress(needs, &mut |_, _| true)
     }
 
-    /// As [`SecretKey::evaluation_keys`] with given randomness.
+    /// As [`SecretKey::evaluation_keys`]; `progress` hears of each key.
+    ///
+    /// # Errors
+    /// As [`SecretKey::evaluation_keys`]; [`CkksError::Cancelled`].
+    pub fn evaluation_keys_with_progress(&self, needs: &KeyNeeds, progress: Progress<'_>) -> Result<EvaluationKeys, CkksError> {
+        self.make_keys(needs, progress, &mut SecretRng::from_os()?)
+    }
+
+    /// As [`SecretKey::evaluation_keys`] with given randomness: tests fix its seed.
     ///
     /// # Errors
     /// As [`SecretKey::evaluation_keys`].
-    pub fn evaluation_keys_rng(&self, needs: &KeyNeeds, progress: Progress<'_>, rng: &mut SecretRng) -> Result<EvaluationKeys, CkksError> {
+    pub fn evaluation_keys_rng(&self, needs: &KeyNeeds, rng: &mut SecretRng) -> Result<EvaluationKeys, CkksError> {
+        self.make_keys(needs, &mut |_, _| true, rng)
+    }
+
+    fn make_keys(&self, needs: &KeyNeeds, progress: Progress<'_>, rng: &mut SecretRng) -> Result<EvaluationKeys, CkksError> {
         let required = self.params.required_keys(needs)?;
         let mut work = Vec::with_capacity(required.len());
         for (address, level) in required.iter() {

@@ -33,6 +33,20 @@ impl Reach {
 /// Operations, each with the highest level at which keys must serve it.
 ///
 /// Needs of several computations merge. [`Params::required_keys`](crate::Params) turns them into keys by name, and the owner makes exactly those.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let stated = KeyNeeds::new().relinearise(Reach::Level(4)).rotations([1], Reach::Level(3));
+///
+/// // A dry run finds the same needs.
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let dry = Evaluator::recording(&params);
+/// let x = dry.symbol(&[8], Encoding::Slots, Level(4), 1.0)?;
+/// dry.rotate(&dry.multiply_rescale(&x, &x)?, 1)?;
+/// assert_eq!(dry.needs(), stated);
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct KeyNeeds {
     #[serde(with = "as_list")]

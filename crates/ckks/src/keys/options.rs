@@ -7,6 +7,17 @@ use crate::arrays::{BodyAxis, Encoding, Layout, Order};
 use crate::error::CkksError;
 
 /// Choices of an encryption; the default is slots for vectors, coefficients for matrices, at the top level, one body in each bundle.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let options = EncryptOptions { encoding: Some(Encoding::Coefficients), level: Some(Level(1)), ..EncryptOptions::default() };
+/// let x = owner.encrypt_array(&[1.0, 2.0, 3.0], &[3], options)?;
+/// assert_eq!((x.encoding(), x.level()), (Encoding::Coefficients, Level(1)));
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct EncryptOptions {
     /// How entries sit in polynomials.

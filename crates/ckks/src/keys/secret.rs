@@ -5,20 +5,20 @@ use zeroize::Zeroizing;
 
 use super::name::SecretName;
 use super::options::EncryptOptions;
-use super::progress::Progress;
 use crate::arrays::Ciphertext;
 use crate::encoding::chunks::{coefficients_of, read_coefficients};
 use crate::encoding::plaintext::Plaintext;
-use crate::encoding::values::{Values, check_values};
+use crate::encoding::values::{Values, ValuesRef, check_values};
 use crate::encoding::{check_guard, deciding_basis, decode_coefficients, encode_coefficients};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::Params;
+use crate::progress::Progress;
 
 fn encrypt_with(
     params: &Params,
     key_id: KeyId,
-    values: &Values,
+    values: ValuesRef<'_>,
     shape: &[usize],
     options: EncryptOptions,
     progress: Progress<'_>,
@@ -60,6 +60,19 @@ fn encrypt_with(
 }
 
 /// The owner's key: encrypts, decrypts, makes the other keys. Never printed, never part of another object.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let vector = owner.encrypt(&[1.0, 2.0, 3.0])?;
+/// let matrix = owner.encrypt_array(&[1.0, 2.0, 3.0, 4.0], &[2, 2], EncryptOptions::default())?;
+/// assert_eq!((vector.shape(), matrix.shape()), (&[3][..], &[2, 2][..]));
+/// let numbers = owner.decrypt(&vector)?.into_real()?;
+/// assert!(numbers.iter().zip([1.0, 2.0, 3.0]).all(|(number, expected)| (number - expected).abs() < 1e-6));
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Clone)]
 pub struct SecretKey {
     pub(super) params: Params,
@@ -124,29 +137,62 @@ impl SecretKey {
         &self.secret
     }
 
-    /// Encrypts an array; masks are seeded, so a fresh ciphertext's file is half its size (at rank 1), and less with several bodies under one mask.
+    /// Encrypts a vector with the default choices of [`EncryptOptions`]: in slots, at the highest level.
     ///
     /// # Errors
-    /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`], [`CkksError::Empty`], [`CkksError::NoRoom`], [`CkksError::OutOfRange`], level and scale
-    /// errors.
-    pub fn encrypt(
+    /// As [`SecretKey::encrypt_array`].
+    pub fn encrypt<'v>(&self, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
+        let values = values.into();
+        self.encrypt_array(values, &[values.len()], EncryptOptions::default())
+    }
+
+    /// Encrypts an array; masks are seeded, so a fresh ciphertext's file is half its size (at rank 1), and less with several bodies under one mask.
+    ///
+    /// Shapes: `values` row-major of `shape`, at most two axes.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`], [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`], [`CkksError::Empty`], [`CkksError::NoRoom`],
+    /// [`CkksError::OutOfRange`], level and scale errors.
+    pub fn encrypt_array<'v>(
         &self,
-        values: &Values,
+        values: impl Into<ValuesRef<'v>>,
+        shape: &[usize],
+        options: EncryptOptions,
+    ) -> Result<Ciphertext, CkksError> {
+        self.encrypt_array_with_progress(values, shape, options, &mut |_, _| true)
+    }
+
+    /// As [`SecretKey::encrypt_array`]; `progress` hears of each bundle.
+    ///
+    /// # Errors
+    /// As [`SecretKey::encrypt_array`]; [`CkksError::Cancelled`].
+    pub fn encrypt_array_with_progress<'v>(
+        &self,
+        values: impl Into<ValuesRef<'v>>,
         shape: &[usize],
         options: EncryptOptions,
         progress: Progress<'_>,
     ) -> Result<Ciphertext, CkksError> {
-        let mut rng = SecretRng::from_os()?;
-        self.encrypt_rng(values, shape, options, progress, &mut rng)
+        self.encrypt_by(values.into(), shape, options, progress, &mut SecretRng::from_os()?)
     }
 
-    /// As [`SecretKey::encrypt`] with given randomness: tests fix its seed.
+    /// As [`SecretKey::encrypt_array`] with given randomness: tests fix its seed.
     ///
     /// # Errors
-    /// As [`SecretKey::encrypt`].
-    pub fn encrypt_rng(
+    /// As [`SecretKey::encrypt_array`].
+    pub fn encrypt_array_rng<'v>(
         &self,
-        values: &Values,
+        values: impl Into<ValuesRef<'v>>,
+        shape: &[usize],
+        options: EncryptOptions,
+        rng: &mut SecretRng,
+    ) -> Result<Ciphertext, CkksError> {
+        self.encrypt_by(values.into(), shape, options, &mut |_, _| true, rng)
+    }
+
+    fn encrypt_by(
+        &self,
+        values: ValuesRef<'_>,
         shape: &[usize],
         options: EncryptOptions,
         progress: Progress<'_>,
@@ -156,7 +202,7 @@ impl SecretKey {
         encrypt_with(&self.params, self.id, values, shape, options, progress, |basis| Ok(Bundle::encrypt_zero(&secret, &ring, basis, rng)?))
     }
 
-    /// Decrypts to the array's numbers, row-major; real unless the array was complex.
+    /// Decrypts to the array's numbers, row-major; real unless the array was complex. [`Values::into_real`] makes a vector of them.
     ///
     /// For the key's owner: approximate decryptions carry information about the secret in their error, so share results
     /// through [`SecretKey::decrypt_to_share`].
@@ -165,7 +211,15 @@ impl SecretKey {
     /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::Overflow`] where the message fills the modulus. That finds
     /// most overflows, not all: a number that wrapped to less than a quarter of the modulus is like any other, every second one if they are
     /// spread evenly.
-    pub fn decrypt(&self, ciphertext: &Ciphertext, progress: Progress<'_>) -> Result<Values, CkksError> {
+    pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Values, CkksError> {
+        self.decrypt_with_progress(ciphertext, &mut |_, _| true)
+    }
+
+    /// As [`SecretKey::decrypt`]; `progress` hears of each bundle.
+    ///
+    /// # Errors
+    /// As [`SecretKey::decrypt`]; [`CkksError::Cancelled`].
+    pub fn decrypt_with_progress(&self, ciphertext: &Ciphertext, progress: Progress<'_>) -> Result<Values, CkksError> {
         self.decrypt_with(ciphertext, progress, &mut |_| Ok(()))
     }
 
@@ -176,7 +230,20 @@ impl SecretKey {
     ///
     /// # Errors
     /// As [`SecretKey::decrypt`]; [`CkksError::OutOfRange`] unless `1 <= flood_bits <= 62` and below the modulus.
-    pub fn decrypt_to_share(&self, ciphertext: &Ciphertext, flood_bits: u32, progress: Progress<'_>) -> Result<Values, CkksError> {
+    pub fn decrypt_to_share(&self, ciphertext: &Ciphertext, flood_bits: u32) -> Result<Values, CkksError> {
+        self.decrypt_to_share_with_progress(ciphertext, flood_bits, &mut |_, _| true)
+    }
+
+    /// As [`SecretKey::decrypt_to_share`]; `progress` hears of each bundle.
+    ///
+    /// # Errors
+    /// As [`SecretKey::decrypt_to_share`]; [`CkksError::Cancelled`].
+    pub fn decrypt_to_share_with_progress(
+        &self,
+        ciphertext: &Ciphertext,
+        flood_bits: u32,
+        progress: Progress<'_>,
+    ) -> Result<Values, CkksError> {
         let room = self.params.log2_q(ciphertext.level);
         if !(1..=62).contains(&flood_bits) || f64::from(flood_bits) + 2.0 > room {
             let remedy = format!("use 1 to {} bits at level {}", (room as u32).saturating_sub(2).min(62), ciphertext.level);
@@ -312,6 +379,18 @@ impl SecretKey {
 }
 
 /// Encrypts for the owner of the secret key; safe to give away.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let anyone = owner.public_key()?;
+/// let z = anyone.encrypt(&[Complex64::new(1.0, -2.0)])?;
+/// let number = owner.decrypt(&z)?.into_complex()[0];
+/// assert!((number - Complex64::new(1.0, -2.0)).norm() < 1e-6);
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct PublicKey {
     pub(crate) params: Params,
@@ -332,13 +411,35 @@ impl PublicKey {
         self.id
     }
 
+    /// Encrypts a vector with the default choices of [`EncryptOptions`]: in slots, at the highest level.
+    ///
+    /// # Errors
+    /// As [`PublicKey::encrypt_array`].
+    pub fn encrypt<'v>(&self, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
+        let values = values.into();
+        self.encrypt_array(values, &[values.len()], EncryptOptions::default())
+    }
+
     /// Encrypts an array, under the main secret.
     ///
     /// # Errors
-    /// As [`SecretKey::encrypt`]; [`CkksError::SecretWithoutKeys`] for several bodies under one mask.
-    pub fn encrypt(
+    /// As [`SecretKey::encrypt_array`]; [`CkksError::SecretWithoutKeys`] for several bodies under one mask.
+    pub fn encrypt_array<'v>(
         &self,
-        values: &Values,
+        values: impl Into<ValuesRef<'v>>,
+        shape: &[usize],
+        options: EncryptOptions,
+    ) -> Result<Ciphertext, CkksError> {
+        self.encrypt_array_with_progress(values, shape, options, &mut |_, _| true)
+    }
+
+    /// As [`PublicKey::encrypt_array`]; `progress` hears of each bundle.
+    ///
+    /// # Errors
+    /// As [`PublicKey::encrypt_array`]; [`CkksError::Cancelled`].
+    pub fn encrypt_array_with_progress<'v>(
+        &self,
+        values: impl Into<ValuesRef<'v>>,
         shape: &[usize],
         options: EncryptOptions,
         progress: Progress<'_>,
@@ -349,6 +450,6 @@ impl PublicKey {
             return Err(CkksError::SecretWithoutKeys { operation, secret, remedy });
         }
         let mut rng = SecretRng::from_os()?;
-        encrypt_with(&self.params, self.id, values, shape, options, progress, |basis| Ok(self.key.encrypt_zero(basis, &mut rng)?))
+        encrypt_with(&self.params, self.id, values.into(), shape, options, progress, |basis| Ok(self.key.encrypt_zero(basis, &mut rng)?))
     }
 }

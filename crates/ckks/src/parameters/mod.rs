@@ -23,8 +23,8 @@ mod segments;
 mod spec;
 mod switching_report;
 
-pub use explain::Explanation;
 pub(crate) use explain::switch_key_bytes;
+pub use explain::{Explanation, MoveExplanation, SecretExplanation, SegmentExplanation, TemporaryExplanation};
 pub use family::{Encapsulation, Temporary};
 pub use presets::{preset, preset_names};
 pub use runtime::{DEFAULT_KEY_EXPANSION, EngineFactory, EngineRequest, Runtime, Switching};
@@ -40,6 +40,15 @@ use switching_report::PlannerSettings;
 pub const SECURITY_BITS: f64 = 128.0;
 
 /// Checked parameters with everything derived from them; cheap to clone.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("n14", &Runtime::default())?;
+/// assert_eq!((params.degree(), params.rank(), params.slot_count()), (16384, 1, 8192));
+/// assert!(params.security_bits() >= 128.0 && params.max_level() >= Level(5));
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Clone)]
 pub struct Params(Arc<Inner>);
 

@@ -101,6 +101,15 @@ impl PartialEq for EngineFactory {
 }
 
 /// How to run; the default is one thread, the fastest kernels, the fastest switching.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let runtime = Runtime { threads: Some(2), key_cache_bytes: Some(1 << 30), ..Runtime::default() };
+/// let params = Params::preset("insecure_small", &runtime)?;
+/// assert_eq!(params.threads(), 2);
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Runtime {
     /// Worker threads; absent for one.

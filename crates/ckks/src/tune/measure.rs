@@ -7,6 +7,7 @@ use clathrate_arith::{BaseConversion, Buffer, CpuEngine, Engine, FactorShape, Is
 use clathrate_lattice::switch::{KernelTimes, MachineProfile};
 
 use crate::error::CkksError;
+use crate::progress::Progress;
 
 /// Degrees that are measured; others are scaled from the nearest.
 const LOG_DEGREES: std::ops::RangeInclusive<u32> = 12..=16;
@@ -34,11 +35,19 @@ fn time(mut work: impl FnMut()) -> f64 {
     times[RUNS / 4]
 }
 
-/// Measures this machine's kernels, one thread; a few seconds. `progress` hears (done, total) and answers whether to go on.
+/// Measures this machine's kernels, one thread; a few seconds.
 ///
 /// # Errors
-/// [`CkksError::Cancelled`]; [`CkksError::Arith`] where this machine lacks `isa`.
-pub fn measure(isa: Isa, progress: &mut dyn FnMut(usize, usize) -> bool) -> Result<MachineProfile, CkksError> {
+/// [`CkksError::Arith`] where this machine lacks `isa`.
+pub fn measure(isa: Isa) -> Result<MachineProfile, CkksError> {
+    measure_with_progress(isa, &mut |_, _| true)
+}
+
+/// As [`measure`]; `progress` hears of each degree and of the reading speed.
+///
+/// # Errors
+/// As [`measure`]; [`CkksError::Cancelled`].
+pub fn measure_with_progress(isa: Isa, progress: Progress<'_>) -> Result<MachineProfile, CkksError> {
     let total = LOG_DEGREES.count() + 1;
     let mut tick = |done| if progress(done, total) { Ok(()) } else { Err(CkksError::Cancelled) };
     let mut kernels = Vec::new();

@@ -16,7 +16,7 @@ use crate::file::FileError;
 
 mod measure;
 
-pub use measure::measure;
+pub use measure::{measure, measure_with_progress};
 
 /// Largest profile that is read, in bytes.
 const TEXT_LIMIT_BYTES: u64 = 1 << 20;

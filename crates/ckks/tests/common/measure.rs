@@ -1,12 +1,9 @@
 //! Errors measured in bits, against predicted variances.
 #![allow(dead_code)]
 
-use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Ciphertext, Params, SecretKey};
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
-
-use super::quiet;
 
 /// `count` numbers in [-1, 1) without visible pattern, from `seed`.
 pub fn noise(count: usize, seed: u64) -> Vec<f64> {
@@ -39,10 +36,7 @@ pub fn complex_deviation(got: &[Complex64], expected: &[Complex64]) -> f64 {
 
 /// Decrypts complex slots.
 pub fn decrypt_complex(sk: &SecretKey, ct: &Ciphertext) -> Vec<Complex64> {
-    match sk.decrypt(ct, &mut quiet()).expect("decrypt") {
-        Values::Complex(values) => values,
-        Values::Real(values) => values.into_iter().map(Complex64::from).collect(),
-    }
+    sk.decrypt(ct).expect("decrypt").into_complex()
 }
 
 /// Asserts that a measured deviation has the predicted bits right of the point, within `slack` bits either way.

@@ -5,9 +5,9 @@ pub mod measure;
 
 use std::sync::{Arc, LazyLock};
 
-use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::parameters::EngineFactory;
-use clathrate_ckks::{Ciphertext, Evaluator, KeyNeeds, Params, Runtime, SecretKey};
+use clathrate_ckks::{Ciphertext, Evaluator, KeyNeeds, Params, Runtime, SecretKey, ValuesRef};
 use clathrate_lattice::SecretRng;
 use clathrate_testkit::test_engine;
 
@@ -28,14 +28,9 @@ pub fn setup(name: &str, needs: &KeyNeeds) -> (Params, SecretKey, Evaluator) {
     let evaluator = if needs.is_empty() {
         Evaluator::new(&params)
     } else {
-        Evaluator::with_keys(Arc::new(sk.evaluation_keys_rng(needs, &mut quiet(), &mut rng).expect("keys")))
+        Evaluator::with_keys(Arc::new(sk.evaluation_keys_rng(needs, &mut rng).expect("keys")))
     };
     (params, sk, evaluator)
-}
-
-/// A progress callback that never stops.
-pub fn quiet() -> impl FnMut(usize, usize) -> bool {
-    |_, _| true
 }
 
 /// `count` values in [-1, 1], no two near ones equal.
@@ -44,14 +39,11 @@ pub fn ramp(count: usize) -> Vec<f64> {
 }
 
 pub fn encrypt(sk: &SecretKey, values: &[f64]) -> Ciphertext {
-    sk.encrypt(&Values::Real(values.to_vec()), &[values.len()], EncryptOptions::default(), &mut quiet()).expect("encrypt")
+    sk.encrypt(values).expect("encrypt")
 }
 
 pub fn decrypt(sk: &SecretKey, ct: &Ciphertext) -> Vec<f64> {
-    match sk.decrypt(ct, &mut quiet()).expect("decrypt") {
-        Values::Real(values) => values,
-        Values::Complex(_) => panic!("real data came back complex"),
-    }
+    sk.decrypt(ct).expect("decrypt").into_real().expect("real data")
 }
 
 pub fn assert_close(got: &[f64], expected: &[f64], tolerance: f64) {
@@ -78,12 +70,12 @@ pub fn secret(params: &Params, seed: u8) -> SecretKey {
 /// An evaluator with keys drawn from a fixed seed.
 pub fn evaluator(sk: &SecretKey, needs: &KeyNeeds) -> Evaluator {
     let mut rng = SecretRng::from_seed([77; 32]);
-    Evaluator::with_keys(Arc::new(sk.evaluation_keys_rng(needs, &mut quiet(), &mut rng).expect("keys")))
+    Evaluator::with_keys(Arc::new(sk.evaluation_keys_rng(needs, &mut rng).expect("keys")))
 }
 
 /// Encrypts with choices and randomness from a fixed seed.
-pub fn encrypt_as(sk: &SecretKey, values: &Values, shape: &[usize], options: EncryptOptions, seed: u8) -> Ciphertext {
-    sk.encrypt_rng(values, shape, options, &mut quiet(), &mut SecretRng::from_seed([seed; 32])).expect("encrypt")
+pub fn encrypt_as<'v>(sk: &SecretKey, values: impl Into<ValuesRef<'v>>, shape: &[usize], options: EncryptOptions, seed: u8) -> Ciphertext {
+    sk.encrypt_array_rng(values, shape, options, &mut SecretRng::from_seed([seed; 32])).expect("encrypt")
 }
 
 /// Asserts the kind of an error and that its message contains every one of the texts.

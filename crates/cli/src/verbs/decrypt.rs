@@ -18,7 +18,7 @@ pub fn run(arguments: &Decrypt, console: &Console, runtime: &Runtime) -> Result<
     let secret = files::load(&arguments.secret, |reader| SecretKey::from_reader(reader, &params))?;
     let ciphertext = files::load(&arguments.input, |reader| Ciphertext::from_reader(reader, &params))?;
     let mut bar = console.progress("decrypt");
-    let values = secret.decrypt(&ciphertext, &mut bar.callback()).map_err(|error| Failure::file(&arguments.input, error))?;
+    let values = secret.decrypt_with_progress(&ciphertext, &mut bar.callback()).map_err(|error| Failure::file(&arguments.input, error))?;
     drop(bar);
     let bytes = npy::write(output, ciphertext.shape(), &values).map_err(|error| Failure::file(output, error))?;
     let dtype = if values.is_complex() { "complex128" } else { "float64" };

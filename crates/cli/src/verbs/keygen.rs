@@ -36,7 +36,7 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
     let public = arguments.public.as_ref().map(|path| secret.public_key().map(|key| (path, key))).transpose()?;
     let mut bar = console.progress("keys");
     let evaluation = match &arguments.evaluation {
-        Some(path) => Some((path, secret.evaluation_keys(&needs, &mut bar.callback())?)),
+        Some(path) => Some((path, secret.evaluation_keys_with_progress(&needs, &mut bar.callback())?)),
         None => None,
     };
     drop(bar);

@@ -29,7 +29,7 @@ pub fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(
     let evaluator = Evaluator::new(&params);
     let prepared = evaluator.prepare_weights(rows, inner, values, &input).map_err(|error| Failure::file(&arguments.weights, error))?;
     let mut bar = console.progress("multiply");
-    let product = evaluator.multiply_matrix(&prepared, &input, &mut bar.callback())?;
+    let product = evaluator.multiply_matrix_with_progress(&prepared, &input, &mut bar.callback())?;
     drop(bar);
     let product = if arguments.no_rescale { product } else { evaluator.rescale(&product)? };
     let bytes = files::save(output, &product)?;

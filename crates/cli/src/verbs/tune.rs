@@ -21,7 +21,7 @@ pub fn run(arguments: &Tune, console: &Console) -> Result<(), Failure> {
         tune::place_to_store()?;
     }
     let mut bar = console.progress("tune");
-    let profile = tune::measure(isa, &mut bar.callback())?;
+    let profile = tune::measure_with_progress(isa, &mut bar.callback())?;
     drop(bar);
     let path = if arguments.dry_run { None } else { Some(tune::store(&profile)?) };
     let last = match &path {

@@ -83,7 +83,7 @@ impl PyCiphertext {
                 Some(scale) => Weights::new(rows, inner, &values, scale)?,
                 None => evaluator.prepare_weights(rows, inner, &values, data)?,
             };
-            evaluator.multiply_matrix(&weights, data, tick)
+            evaluator.multiply_matrix_with_progress(&weights, data, tick)
         })?;
         self.beside(py, product)
     }

@@ -70,6 +70,21 @@ impl PolynomialBasis {
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 
 /// A polynomial on a real interval, with real or complex coefficients.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let cube = Polynomial::new([0.0, 0.0, 0.0, 1.0], PolynomialBasis::Power, (-1.0, 1.0))?;
+/// let sigmoid = Polynomial::fit(|x: f64| 1.0 / (1.0 + (-x).exp()), 7, (-2.0, 2.0))?;
+/// assert!((sigmoid.evaluate_real(1.0) - 0.7310586).abs() < 1e-4);
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top))?);
+/// let y = evaluator.evaluate_polynomial(&owner.encrypt(&[0.5, -0.5])?, &cube)?;
+/// assert!((owner.decrypt(&y)?.into_real()?[0] - 0.125).abs() < 1e-6);
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Polynomial {
     coefficients: Vec<Complex64>,
@@ -87,8 +102,8 @@ impl Polynomial {
     ///
     /// # Errors
     /// [`CkksError::Empty`] without coefficients; [`CkksError::NotFinite`]; [`CkksError::OutOfRange`].
-    pub fn new(coefficients: Vec<f64>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
-        Self::new_complex(coefficients.into_iter().map(Complex64::from).collect(), basis, domain)
+    pub fn new(coefficients: impl AsRef<[f64]>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
+        Self::new_complex(coefficients.as_ref().iter().map(Complex64::from).collect::<Vec<_>>(), basis, domain)
     }
 
     /// A polynomial of complex `coefficients`. Where all imaginary parts are zero, it is the real polynomial.
@@ -97,7 +112,8 @@ impl Polynomial {
     ///
     /// # Errors
     /// As [`Polynomial::new`].
-    pub fn new_complex(coefficients: Vec<Complex64>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
+    pub fn new_complex(coefficients: impl AsRef<[Complex64]>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
+        let coefficients = coefficients.as_ref().to_vec();
         if coefficients.is_empty() {
             return Err(CkksError::Empty { shape: vec![0] });
         }
@@ -149,7 +165,7 @@ impl Polynomial {
             let sum: Complex64 = values.iter().enumerate().map(|(j, v)| v * cosine(i * (2 * j + 1))).sum();
             sum * if i == 0 { 1.0 } else { 2.0 } / count as f64
         };
-        Self::new_complex((0..count).map(coefficient).collect(), PolynomialBasis::Chebyshev, domain)
+        Self::new_complex((0..count).map(coefficient).collect::<Vec<_>>(), PolynomialBasis::Chebyshev, domain)
     }
 
     /// The coefficients, lowest degree first, as given.

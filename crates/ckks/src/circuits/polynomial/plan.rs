@@ -14,6 +14,21 @@ use crate::evaluation::evaluator::same_scale;
 use crate::parameters::Params;
 
 /// The circuit of one polynomial for inputs of one level and scale.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let plan = Polynomial::fit(f64::sin, 7, (-1.0, 1.0))?.plan(&params, params.max_level())?;
+/// assert_eq!((plan.depth(), plan.output_level()), (3, Level(params.max_level().0 - 3)));
+///
+/// // It tells the keys that it needs, and runs on any number of inputs.
+/// let owner = SecretKey::generate(&params)?;
+/// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&plan.needs()?)?);
+/// let y = evaluator.run_polynomial(&owner.encrypt(&[0.5])?, &plan)?;
+/// assert!((owner.decrypt(&y)?.into_real()?[0] - 0.5f64.sin()).abs() < 1e-4);
+/// # Ok::<(), CkksError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct PolynomialPlan {
     pub(super) params: Params,

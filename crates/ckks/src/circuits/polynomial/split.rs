@@ -283,7 +283,7 @@ mod tests {
 
     fn check(coefficients: &[Complex64], basis: PolynomialBasis) -> Split {
         let split = split(coefficients, basis);
-        let whole = Polynomial::new_complex(coefficients.to_vec(), basis, UNIT_DOMAIN).expect("polynomial");
+        let whole = Polynomial::new_complex(coefficients, basis, UNIT_DOMAIN).expect("polynomial");
         for y in [-1.0, -0.77, -0.1, 0.0, 0.3, 0.98, 1.0] {
             let (got, expected) = (value(&split, basis, y), whole.evaluate(y));
             assert!((got - expected).norm() < 1e-9, "{basis:?} degree {}: {got} {expected}", coefficients.len() - 1);

@@ -1,0 +1,23 @@
+//! How long operations report their progress and are cancelled.
+
+/// Hears how far a long operation is: called with (steps done, steps in all), it answers whether to go on.
+///
+/// Functions whose names end in `_with_progress` take one, and return [`CkksError::Cancelled`](crate::CkksError::Cancelled) where the answer is `false`. The
+/// same functions without the suffix report nothing.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let owner = SecretKey::generate(&Params::preset("insecure_small", &Runtime::default())?)?;
+/// let mut calls = Vec::new();
+/// let mut progress = |done, total| {
+///     calls.push((done, total));
+///     true
+/// };
+/// owner.encrypt_array_with_progress(&[1.0, 2.0, 3.0, 4.0], &[2, 2], EncryptOptions::default(), &mut progress)?;
+/// assert_eq!(calls, [(0, 2), (1, 2), (2, 2)]);
+/// let stopped = owner.evaluation_keys_with_progress(&KeyNeeds::new().relinearise(Reach::Top), &mut |_, _| false);
+/// assert!(matches!(stopped, Err(CkksError::Cancelled)));
+/// # Ok::<(), CkksError>(())
+/// ```
+pub type Progress<'a> = &'a mut dyn FnMut(usize, usize) -> bool;
