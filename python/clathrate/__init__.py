@@ -20,6 +20,9 @@ level
     The number of rescales that a ciphertext still allows. It starts at `Params.max_level`; at level 0 the computation ends.
 rank
     The number of polynomials in the mask of a ciphertext. Rank 1 is CKKS over rings (RLWE); higher ranks are over modules (MLWE).
+bodies
+    The polynomials that share a mask, one in most ciphertexts. With several, `SecretKey.encrypt(..., bodies=8)`, an array takes less
+    memory, and an operation on the mask serves all of them.
 
 Examples
 --------
@@ -47,6 +50,7 @@ from ._native import (
     Ciphertext,
     EvaluationKeys,
     Explanation,
+    Layout,
     Needs,
     Params,
     Polynomial,
@@ -94,6 +98,7 @@ __all__ = [
     "FileAccessError",
     "FileFormatError",
     "InternalError",
+    "Layout",
     "LevelError",
     "MissingFileError",
     "MissingKeyError",

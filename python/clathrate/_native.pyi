@@ -14,6 +14,7 @@ __all__ = [
     "Ciphertext",
     "EvaluationKeys",
     "Explanation",
+    "Layout",
     "Needs",
     "Params",
     "Polynomial",
@@ -39,6 +40,8 @@ __version__: str
 
 _Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Encoding: TypeAlias = Literal["slots", "coefficients"]
+_BodyAxis: TypeAlias = Literal["rows", "chunks"]
+_Order: TypeAlias = Literal["natural", "bit-reversed"]
 _Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _Isa: TypeAlias = Literal["scalar", "avx2", "ifma"]
 _Switching: TypeAlias = (
@@ -730,16 +733,25 @@ class Needs:
     to_rlwe : bool, optional
         Whether ciphertexts are converted to rank 1 at a higher degree, from the parameters' own rank and from each of `ranks`. Everything
         else that is needed is needed there too. The default is False.
+    shared_mask : int, optional
+        How many bodies `Ciphertext.share_mask` brings under one mask and `Ciphertext.split_mask` takes apart. None, the default, needs no
+        keys for that.
+    bodies : int, optional
+        How many bodies share a mask in the arrays that `rotations` and `conjugate` are for. None, the default, is arrays with one body in
+        each bundle, as an encryption without `bodies` gives them.
 
     Raises
     ------
     DataError
-        Where levels, steps or ranks are out of range. Whether the parameters have the ranks is checked when keys are made.
+        Where levels, steps, ranks or numbers of bodies are out of range, or `bodies` is given with operations that arrays of several bodies
+        under one mask do not have. Whether the parameters have the ranks is checked when keys are made.
 
     Examples
     --------
     >>> cl.Needs(relinearise=True) | cl.Needs(rotations=[1], level=3)
     Needs(relinearise: top, rotate 1: level 3)
+    >>> cl.Needs(shared_mask=8)
+    Needs(take 8 bodies apart: top, bring 8 bundles under one mask: top)
     """
     def __new__(
         cls,
@@ -752,22 +764,27 @@ class Needs:
         ranks: Sequence[SupportsIndex] = (),
         single_steps: bool = False,
         to_rlwe: bool = False,
+        shared_mask: SupportsIndex | None = None,
+        bodies: SupportsIndex | None = None,
     ) -> Needs: ...
     @property
     def relinearise(self) -> bool:
         """Whether a relinearisation key is needed."""
     @property
     def conjugate(self) -> bool:
-        """Whether a conjugation key is needed."""
+        """Whether a key is needed for the conjugation of arrays with one body in each bundle."""
     @property
     def rotations(self) -> list[int]:
-        """The rotation steps that need a key, ascending."""
+        """The rotation steps of arrays with one body in each bundle that need a key, ascending."""
     @property
     def power_rotations(self) -> bool:
         """Whether keys of rotations by powers of two at the temporary rank are needed."""
     @property
     def ranks(self) -> list[int]:
         """The ranks that are reduced to, highest first."""
+    @property
+    def shared_masks(self) -> list[int]:
+        """How many bodies are brought under one mask or taken apart, ascending."""
     @property
     def to_rlwe(self) -> bool:
         """Whether ciphertexts are converted to rank 1 at a higher degree."""
@@ -779,8 +796,9 @@ class Needs:
         dict
             `{"relinearise": level, "conjugate": level, "rotations": {steps: level}}`, where the level None is the highest of the
             parameters. Keys that are not needed are left out. Where they are needed also `"power_rotations": level`; `"ranks": {rank:
-            level}`; `"routes"`, a list of ranks and conversions with what is needed at each; and `"relatives": {(degree, rank): ...}`, the
-            needs at other degrees and ranks.
+            level}`; `"share_mask": {bodies: level}` and `"split_mask": {bodies: level}`; `"bodies": {bodies: {"rotations": {steps: level},
+            "conjugate": level}}`, for arrays of several bodies under one mask; `"routes"`, a list of ranks and conversions with what is
+            needed at each; and `"relatives": {(degree, rank): ...}`, the needs at other degrees and ranks.
 
         Examples
         --------
@@ -838,6 +856,11 @@ class SecretKey:
         level: SupportsIndex | None = None,
         scale: float | None = None,
         progress: _Progress = None,
+        *,
+        bodies: SupportsIndex | None = None,
+        axis: _BodyAxis | None = None,
+        capacity: SupportsIndex | None = None,
+        order: _Order = "natural",
     ) -> Ciphertext:
         """Encrypts an array; the ciphertext has its shape.
 
@@ -847,8 +870,8 @@ class SecretKey:
             Numbers of any numeric type and memory layout, at most two axes.
         encoding : {"slots", "coefficients"}, optional
             How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
-            rotations. "coefficients" holds n real numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
-            coefficients for real matrices and slots for everything else.
+            rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the
+            default, takes coefficients for real matrices and slots for everything else.
         level : int, optional
             The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
             None, the default, is `params.max_level`.
@@ -856,6 +879,20 @@ class SecretKey:
             The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
         progress : bool or callable, optional
             True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+        bodies : int, optional
+            How many polynomials share a mask, 1 to 4096. The array takes less memory, and operations on the mask serve all of them;
+            products of such arrays with each other are refused. The array is under a secret of its own, "bodies:" and the number. None,
+            the default, is one, under the secret "main".
+        axis : {"rows", "chunks"}, optional
+            Which polynomials share a mask. "rows" are consecutive rows of the array, so that rotations serve several rows. "chunks" are
+            consecutive polynomials of one row, so that `W @ ct` multiplies one mask for the whole row. None, the default, takes chunks
+            where a row needs several polynomials, and rows otherwise.
+        capacity : int, optional
+            The most numbers in one polynomial, a power of two. Slots repeat with this period; coefficients are spread evenly. None, the
+            default, is the length of a row rounded up to a power of two in slots, and all coefficients.
+        order : {"natural", "bit-reversed"}, optional
+            The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
+            default is "natural".
 
         Returns
         -------
@@ -865,11 +902,10 @@ class SecretKey:
         Raises
         ------
         DataError
-            Where numbers are NaN, infinite or too large, there are none, or there are more than two axes.
+            Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies or a
+            capacity out of range, and for another axis or order.
         TypeError
             Where the entries are no numbers.
-        ShapeError
-            For complex numbers in coefficients.
         LevelError
             Where there is no such level.
         ScaleError
@@ -881,6 +917,8 @@ class SecretKey:
         --------
         >>> secret_key.encrypt(np.zeros((3, 4))).encoding
         'coefficients'
+        >>> secret_key.encrypt(np.zeros((3, 4)), bodies=3).layout
+        1024 real numbers in coefficients of degree 1024, 3 rows under one mask
         """
     # float64, or complex128 where the data was complex: which one is not known before, so callers need not check.
     def decrypt(self, ciphertext: Ciphertext, progress: _Progress = None) -> NDArray[Any]:
@@ -1122,8 +1160,8 @@ class PublicKey:
             Numbers of any numeric type and memory layout, at most two axes.
         encoding : {"slots", "coefficients"}, optional
             How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
-            rotations. "coefficients" holds n real numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
-            coefficients for real matrices and slots for everything else.
+            rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the
+            default, takes coefficients for real matrices and slots for everything else.
         level : int, optional
             The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
             None, the default, is `params.max_level`.
@@ -1143,8 +1181,6 @@ class PublicKey:
             Where numbers are NaN, infinite or too large, there are none, or there are more than two axes.
         TypeError
             Where the entries are no numbers.
-        ShapeError
-            For complex numbers in coefficients.
         LevelError
             Where there is no such level.
         ScaleError
@@ -1606,8 +1642,9 @@ class Ciphertext:
     def rotate(self, steps: SupportsIndex) -> Ciphertext:
         """Every row rotated to the left, as `numpy.roll(row, -steps)`.
 
-        A row is rotated within its length rounded up to a power of two; the entries beyond its length are zeros. Where there is no key for
-        these steps, rotations by powers of two that there are keys for are used in turn.
+        A row is rotated within its length rounded up to a power of two; the entries beyond its length are zeros. Entries of the row that
+        come there stay there: the padding is then dirty, and a further rotation is refused until `clear_padding`. Where there is no key
+        for these steps, rotations by powers of two that there are keys for are used in turn.
 
         Parameters
         ----------
@@ -1624,7 +1661,7 @@ class Ciphertext:
         MissingKeyError
             Where no keys are attached, or they have none for this rotation.
         ShapeError
-            Unless the array is encoded in slots, and where rows are longer than `params.slot_count`.
+            Unless the array is encoded in slots in natural order, where rows take several polynomials, and where the padding is dirty.
         DataError
             For steps beyond 62 bits.
 
@@ -1654,7 +1691,7 @@ class Ciphertext:
         MissingKeyError
             Where no keys are attached, or they have none for one of the rotations.
         ShapeError
-            Unless the array is encoded in slots, and where rows are longer than `params.slot_count`.
+            Unless the array is encoded in slots in natural order, where rows take several polynomials, and where the padding is dirty.
         DataError
             For steps beyond 62 bits.
 
@@ -1722,8 +1759,9 @@ class Ciphertext:
     def to_rlwe(self) -> Ciphertext:
         """The same numbers at rank 1 and the degree of equal dimension: degree times rank.
 
-        It needs the keys of `Needs(to_rlwe=True)`. Numbers, level and scale stay. The result has the parameters `params.rlwe()`; where the
-        rank is not a power of two, the odd factor of the rank stays.
+        It needs the keys of `Needs(to_rlwe=True)`; for several bodies under one mask, `trace(..., bodies=...)` finds the keys. Numbers,
+        level and scale stay. The result has the parameters `params.rlwe()`; where the rank is not a power of two, the odd factor of the
+        rank stays.
 
         Returns
         -------
@@ -1735,7 +1773,7 @@ class Ciphertext:
         MissingKeyError
             Where no keys are attached, or they have none for this conversion.
         ShapeError
-            Unless the array is encoded in slots, where rows are longer than `params.slot_count`, and for odd ranks above 1.
+            Where rows in slots are longer than `params.slot_count`, and for odd ranks above 1.
 
         Examples
         --------
@@ -1745,10 +1783,123 @@ class Ciphertext:
         >>> (x.degree, x.rank), (x.to_rlwe().degree, x.to_rlwe().rank)
         ((256, 4), (1024, 1))
         """
+    def to_lwe(self) -> Ciphertext:
+        """Every number as an LWE sample: the array in bundles of degree 1.
+
+        It rearranges the coefficients of the polynomials, so it needs no key. The rank of the result is degree times rank. Of real numbers
+        in natural order, number j of a row is bundle j of the row; a complex number is two samples. `Ciphertext.layout` says which is
+        where.
+
+        Returns
+        -------
+        Ciphertext
+            The same numbers at degree 1.
+
+        Raises
+        ------
+        ShapeError
+            Unless the array is encoded in coefficients.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([1.0, 2.0, 3.0], "coefficients").to_lwe()
+        >>> x.degree, x.rank, x.layout.bundles
+        (1, 1024, 3)
+        >>> secret_key.decrypt(x).round(4)
+        array([1., 2., 3.])
+        """
+    def share_mask(self, bodies: SupportsIndex, axis: _BodyAxis | None = None) -> Ciphertext:
+        """The same numbers with several bodies under each mask.
+
+        The array takes less memory, because the bodies of a bundle share the mask, and an operation on the mask serves all of them. It
+        needs the keys of `Needs(shared_mask=bodies)`. The result is under the secret "bodies:" and the number, which `SecretKey.decrypt`
+        knows too.
+
+        Parameters
+        ----------
+        bodies : int
+            The number of bodies under one mask, 1 to 4096. Where rows or chunks are no multiple of it, the last bodies are zero.
+        axis : {"rows", "chunks"}, optional
+            Which bodies share a mask. "rows" are consecutive rows, so that rotations and products along a row serve several rows. "chunks"
+            are consecutive chunks of one row, so that `W @ ct` multiplies one mask for the whole row. None, the default, takes chunks where
+            a row has several, and rows otherwise.
+
+        Returns
+        -------
+        Ciphertext
+            The same numbers, with `bodies` bodies in each bundle.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they have none for this number of bodies.
+        WrongSecretError
+            Where the array has several bodies under one mask already.
+        DataError
+            For a number of bodies out of range, or another axis.
+
+        Examples
+        --------
+        >>> keys = secret_key.evaluation_keys(cl.Needs(shared_mask=2))
+        >>> x = secret_key.encrypt(np.eye(4), "slots").with_keys(keys)
+        >>> y = x.share_mask(2)
+        >>> y.secret, round(x.nbytes / y.nbytes, 2)
+        ('bodies:2', 1.33)
+        """
+    def split_mask(self) -> Ciphertext:
+        """The same numbers with one body in each bundle, under the main secret: the reverse of `share_mask`.
+
+        It needs the keys of `Needs(shared_mask=ct.bodies)`.
+
+        Returns
+        -------
+        Ciphertext
+            The same numbers, with one body in each bundle.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they have none for this number of bodies.
+        ShapeError
+            Where the array has one body in each bundle under the main secret already.
+
+        Examples
+        --------
+        >>> keys = secret_key.evaluation_keys(cl.Needs(shared_mask=2))
+        >>> x = secret_key.encrypt(np.eye(4), "slots", bodies=2).with_keys(keys)
+        >>> x.split_mask().secret
+        'main'
+        """
+    def clear_padding(self) -> Ciphertext:
+        """The same numbers with zeros in the slots that hold no number.
+
+        A rotation moves entries of a row into the slots beyond its length, and further rotations of such a row are refused. Clearing is a
+        product with ones and zeros: `rescale()` it as other products. Where the padding is zero already, the ciphertext comes back as it
+        is.
+
+        Returns
+        -------
+        Ciphertext
+            The same numbers; not rescaled.
+
+        Raises
+        ------
+        ShapeError
+            Unless the array is encoded in slots.
+        LevelError
+            At level 0, where the product cannot be rescaled.
+
+        Examples
+        --------
+        >>> x = ct.rotate(1)
+        >>> x.layout.padding, x.clear_padding().rescale().layout.padding
+        ('dirty', 'zero')
+        """
     def to_mlwe(self, rank: SupportsIndex) -> Ciphertext:
         """The same numbers at a higher rank and the degree of equal dimension: the reverse of `to_rlwe`.
 
-        It rearranges the coefficients of the polynomials, so it needs no key.
+        It rearranges the coefficients of the polynomials, so it needs no key. Numbers in coefficients are spread over several bundles, as
+        `Ciphertext.layout` says.
 
         Parameters
         ----------
@@ -1763,7 +1914,7 @@ class Ciphertext:
         Raises
         ------
         ShapeError
-            Unless the array is encoded in slots and its rows fit the slots of the lower degree, and for other ranks.
+            Where rows in slots do not fit the slots of the lower degree, and for other ranks.
 
         Examples
         --------
@@ -1830,6 +1981,18 @@ class Ciphertext:
     @property
     def is_complex(self) -> bool:
         """Whether the entries are complex numbers, so that decryption gives a complex array."""
+    @property
+    def layout(self) -> Layout:
+        """Which number sits in which bundle, body and slot or coefficient."""
+    @property
+    def bodies(self) -> int:
+        """The number of bodies under one mask, 1 for most arrays."""
+    @property
+    def secret(self) -> str:
+        """The name of the secret that the numbers are under: "main", or "bodies:8" where eight bodies share a mask.
+
+        The owner's `SecretKey` knows all of them.
+        """
     @property
     def nbytes(self) -> int:
         """The size in memory in bytes."""
@@ -1945,6 +2108,117 @@ class Ciphertext:
     def __copy__(self) -> Ciphertext: ...
     def __deepcopy__(self, memo: Any) -> Ciphertext: ...
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]: ...
+
+@final
+class Layout:
+    """Which number of an encrypted array sits where; `Ciphertext.layout` gives it.
+
+    A row of the array, the last axis, is cut into *chunks* of `capacity` numbers, and each chunk fills a polynomial. A bundle is a mask and
+    `bodies` polynomials under it. The bodies of a mask are consecutive chunks of one row or consecutive rows, as `axis` says. After a move
+    of coefficients to a lower degree, the polynomial of a chunk is split into `components` polynomials, each in a bundle of its own.
+
+    Examples
+    --------
+    >>> secret_key.encrypt(np.zeros((4, 8)), "slots", bodies=2).layout
+    8 real numbers in slots of degree 1024, 2 rows under one mask
+    """
+    @property
+    def rows(self) -> int:
+        """The number of rows: the product of all axes but the last, 1 for arrays of at most one axis."""
+    @property
+    def columns(self) -> int:
+        """The length of a row: the last axis, 1 for one number."""
+    @property
+    def encoding(self) -> _Encoding:
+        """The encoding, "slots" or "coefficients"."""
+    @property
+    def is_complex(self) -> bool:
+        """Whether the numbers are complex. Among coefficients a complex number takes two."""
+    @property
+    def degree(self) -> int:
+        """The ring degree of the bundles."""
+    @property
+    def capacity(self) -> int:
+        """The most numbers of a chunk, a power of two."""
+    @property
+    def chunks(self) -> int:
+        """The number of chunks of a row."""
+    @property
+    def stride(self) -> int:
+        """The distance of neighbouring numbers in their polynomial, in coefficients; 1 in slots."""
+    @property
+    def components(self) -> int:
+        """The number of polynomials that the polynomial of a chunk is split into. It is 1 but after a move to a lower degree."""
+    @property
+    def bodies(self) -> int:
+        """The number of bodies under one mask."""
+    @property
+    def axis(self) -> _BodyAxis:
+        """The axis that runs over the bodies of a mask: "rows", or "chunks" of one row. With one body it is "chunks"."""
+    @property
+    def order(self) -> _Order:
+        """The order of the numbers of a chunk, "natural" or "bit-reversed"."""
+    @property
+    def padding(self) -> Literal["zero", "dirty"]:
+        """What the places without a number hold: "zero" up to noise, or "dirty", any numbers.
+
+        Rotations leave dirty padding and refuse it; `Ciphertext.clear_padding` clears it.
+        """
+    @property
+    def bundles(self) -> int:
+        """The number of bundles."""
+    def place(self, row: SupportsIndex, column: SupportsIndex) -> tuple[int, int, int]:
+        """Where a number is; of a complex number among coefficients, the real part.
+
+        Parameters
+        ----------
+        row : int
+            The row, from 0.
+        column : int
+            The column, from 0.
+
+        Returns
+        -------
+        tuple of int
+            The bundle, the body, and the slot or the coefficient.
+
+        Raises
+        ------
+        DataError
+            Where the array has no such row or column.
+
+        Examples
+        --------
+        >>> secret_key.encrypt(np.zeros((4, 8)), "slots", bodies=2).layout.place(3, 5)
+        (1, 1, 5)
+        """
+    def imaginary_place(self, row: SupportsIndex, column: SupportsIndex) -> tuple[int, int, int] | None:
+        """Where the imaginary part of a number is, where it is a coefficient of its own.
+
+        Parameters
+        ----------
+        row : int
+            The row, from 0.
+        column : int
+            The column, from 0.
+
+        Returns
+        -------
+        tuple of int or None
+            The bundle, the body and the coefficient. None in slots and in arrays of real numbers.
+
+        Raises
+        ------
+        DataError
+            Where the array has no such row or column.
+
+        Examples
+        --------
+        >>> secret_key.encrypt([1 + 2j, 3j], "coefficients").layout.imaginary_place(0, 1)
+        (0, 0, 513)
+        """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 @final
 class Polynomial:
@@ -2376,6 +2650,11 @@ class Recorder:
         scale: float | None = None,
         is_complex: bool = False,
         bound: float | None = None,
+        *,
+        bodies: SupportsIndex | None = None,
+        axis: _BodyAxis | None = None,
+        capacity: SupportsIndex | None = None,
+        order: _Order = "natural",
     ) -> Ciphertext:
         """A symbol: the ciphertext that `SecretKey.encrypt` would give for these arguments, without data.
 
@@ -2393,6 +2672,14 @@ class Recorder:
             Whether the array has complex entries. The default is False.
         bound : float, optional
             The largest magnitude of the numbers. None, the default, leaves it open; then no errors are bounded.
+        bodies : int, optional
+            As `SecretKey.encrypt` takes it.
+        axis : {"rows", "chunks"}, optional
+            As `SecretKey.encrypt` takes it.
+        capacity : int, optional
+            As `SecretKey.encrypt` takes it.
+        order : {"natural", "bit-reversed"}, optional
+            As `SecretKey.encrypt` takes it.
 
         Returns
         -------
@@ -2402,9 +2689,8 @@ class Recorder:
         Raises
         ------
         DataError
-            Where the shape has no entries or more than two axes, or the bound is not positive.
-        ShapeError
-            For complex numbers in coefficients.
+            Where the shape has no entries or more than two axes, or the bound is not positive; for bodies, an axis, a capacity or an order that
+            `SecretKey.encrypt` refuses.
         LevelError
             Where there is no such level.
         ScaleError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from ._native import Ciphertext, Needs, Params, Recorder
 
 if TYPE_CHECKING:
-    from ._native import _Encoding
+    from ._native import _BodyAxis, _Encoding, _Order
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,10 @@ def trace(
     scale: float | None = None,
     is_complex: bool = False,
     bound: float | None = None,
+    bodies: SupportsIndex | None = None,
+    axis: _BodyAxis | None = None,
+    capacity: SupportsIndex | None = None,
+    order: _Order = "natural",
 ) -> Trace:
     """Runs a function without keys and data, and tells the evaluation keys, levels and scales that it needs, and what it costs.
 
@@ -153,6 +157,14 @@ def trace(
         Whether the arrays have complex entries. The default is False.
     bound : float, optional
         The largest magnitude of the numbers in the arrays. None, the default, leaves it open; then no errors are bounded.
+    bodies : int, optional
+        As `SecretKey.encrypt` takes it.
+    axis : {"rows", "chunks"}, optional
+        As `SecretKey.encrypt` takes it.
+    capacity : int, optional
+        As `SecretKey.encrypt` takes it.
+    order : {"natural", "bit-reversed"}, optional
+        As `SecretKey.encrypt` takes it.
 
     Returns
     -------
@@ -171,7 +183,13 @@ def trace(
     Needs(relinearise: level 5, rotate 1: level 4)
     """
     recorder = Recorder(params)
-    inputs = tuple(recorder.symbol(shape, encoding, level, scale, is_complex, bound) for shape in shapes)
+
+    def symbol(shape: Sequence[SupportsIndex]) -> Ciphertext:
+        return recorder.symbol(
+            shape, encoding, level, scale, is_complex, bound, bodies=bodies, axis=axis, capacity=capacity, order=order
+        )
+
+    inputs = tuple(symbol(shape) for shape in shapes)
     result = function(*inputs)
     recording = recorder.recording()
     stages = tuple(StageCost(name, *figures) for name, figures in recording.stages)

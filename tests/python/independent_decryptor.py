@@ -2,8 +2,9 @@
 
     independent_decryptor.py CIPHERTEXT SECRET_KEY PARAMETERS OUTPUT
 
-PARAMETERS is a JSON file: the degree (`degree`), the primes of each step (`steps`), the root of unity of each prime (`roots`, pairs).
-OUTPUT becomes a .npy file of the numbers. It is written for reading: integers of any size, transforms and BLAKE3 from their definitions.
+SECRET_KEY and PARAMETERS are those of the parameter set, whatever degree and rank the ciphertext has. PARAMETERS is a JSON file: `degree`,
+`rank`, the primes of each step (`steps`), and the weight of the secret or null (`secret_weight`). OUTPUT becomes a .npy file of the
+numbers. The program is written for reading: integers of any size; transforms, BLAKE3 and ChaCha20 from their definitions.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ WORD = 2**64
 
 INITIAL = (0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19)
 PERMUTATION = (2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8)
-CHUNK_START, CHUNK_END, PARENT, ROOT, KEYED = 1, 2, 4, 8, 16
+CHUNK_START, CHUNK_END, PARENT, ROOT, KEYED, DERIVE_CONTEXT, DERIVE_MATERIAL = 1, 2, 4, 8, 16, 32, 64
 # Columns, then diagonals of the state.
 MIXED = ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15), (0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14))
 
@@ -69,10 +70,10 @@ class Node:
             counter += 1
 
 
-def blake3(message: bytes, key: bytes | None = None) -> Iterator[bytes]:
-    """The output of BLAKE3, plain or keyed, 64 bytes at a time."""
+def blake3(message: bytes, key: bytes | None = None, mode: int | None = None) -> Iterator[bytes]:
+    """The output of BLAKE3, 64 bytes at a time: plain, keyed, or in another mode."""
     start = INITIAL if key is None else struct.unpack("<8I", key)
-    base = 0 if key is None else KEYED
+    base = mode if mode is not None else 0 if key is None else KEYED
 
     def words(block: bytes) -> tuple[int, ...]:
         return struct.unpack("<16I", block.ljust(64, b"\0"))
@@ -101,6 +102,38 @@ def blake3(message: bytes, key: bytes | None = None) -> Iterator[bytes]:
 def digest(message: bytes, key: bytes | None = None) -> bytes:
     """The first 32 bytes of the output."""
     return next(blake3(message, key))[:32]
+
+
+def derived_key(context: bytes, material: bytes) -> bytes:
+    """The first 32 bytes of the key derivation mode."""
+    context_key = next(blake3(context, mode=DERIVE_CONTEXT))[:32]
+    return next(blake3(material, context_key, DERIVE_MATERIAL))[:32]
+
+
+# --- ChaCha20 (RFC 8439, section 2.3)
+
+
+def chacha20_block(key: bytes, counter: int, nonce: bytes) -> bytes:
+    """64 bytes of the keystream."""
+    mask = 0xFFFFFFFF
+    initial = [*struct.unpack("<4I", b"expand 32-byte k"), *struct.unpack("<8I", key), counter, *struct.unpack("<3I", nonce)]
+    state = initial.copy()
+    for _ in range(10):
+        # The same columns and diagonals as above.
+        for a, b, c, d in MIXED:
+            for x, y, z, left in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+                state[x] = (state[x] + state[y]) & mask
+                mixed = state[z] ^ state[x]
+                state[z] = (mixed << left | mixed >> (32 - left)) & mask
+    return struct.pack("<16I", *((x + y) & mask for x, y in zip(state, initial, strict=True)))
+
+
+def secret_stream(key: bytes) -> Iterator[int]:
+    """The bytes that secrets are drawn from: each refill takes 4096 bytes of keystream, of which the first 32 are the next key."""
+    while True:
+        keystream = b"".join(chacha20_block(key, counter, bytes(12)) for counter in range(64))
+        key = keystream[:32]
+        yield from keystream[32:]
 
 
 # --- Container
@@ -200,7 +233,145 @@ def mask_row(seed: bytes, polynomial: int, prime_index: int, q: int, n: int) -> 
     raise AssertionError("the output has no end")
 
 
+# --- Secrets
+
+
+def reversed_bits(index: int, size: int) -> int:
+    """`index` with the log2(size) bits reversed."""
+    return int(format(index, f"0{size.bit_length() - 1}b")[::-1], 2) if size > 1 else 0
+
+
+def rearranged(secret: list[list[int]], degree: int, rank: int) -> list[list[int]]:
+    """The same secret at another degree and rank."""
+    n = len(secret[0])
+    if degree <= n:
+        gap = n // degree
+        parts = [polynomial[reversed_bits(p, gap) :: gap] for polynomial in secret for p in range(gap)]
+        return parts[:rank]
+    gap = degree // n
+    joined = []
+    for first in range(0, rank * gap, gap):
+        polynomial = [0] * degree
+        for p in range(gap):
+            polynomial[reversed_bits(p, gap) :: gap] = secret[first + p]
+        joined.append(polynomial)
+    return joined
+
+
+def drawn(key: bytes, count: int, weight: int | None) -> list[int]:
+    """`count` coefficients of a secret: uniform, or of a fixed weight."""
+    stream = secret_stream(key)
+    if weight is None:
+        accepted = (byte for byte in stream if byte != 255)
+        return [next(accepted) % 3 - 1 for _ in range(count)]
+    while True:
+        words = [int.from_bytes(bytes(next(stream) for _ in range(8)), "little") for _ in range(count)]
+        tagged = sorted(2 * (word // 4) + (t < weight) for t, word in enumerate(words))
+        if len({word // 4 for word in tagged}) == count:
+            return [0 if word % 2 == 0 else 1 if word & 2 == 0 else -1 for word in tagged]
+
+
+def body_secret(seed: bytes, body: int, bodies: int, parameters: dict[str, Any]) -> list[list[int]]:
+    """The secret of one of several bodies, at the degree and rank of the parameter set."""
+    n, k = parameters["degree"], parameters["rank"]
+    key = derived_key(b"clathrate named secret v1", seed + f"body {body} of {bodies} at {n}x{k}".encode("ascii"))
+    coefficients = drawn(key, n * k, parameters["secret_weight"])
+    return [coefficients[i : i + n] for i in range(0, n * k, n)]
+
+
+def secrets_of(name: str, secret: Container, parameters: dict[str, Any], degree: int, rank: int) -> list[list[list[int]]]:
+    """The secret of each body under the secret `name`: the coefficients of its `rank` polynomials."""
+    stored = secret.sections["secret"]
+    main = struct.unpack(f"<{len(stored)}b", stored)
+    assert set(main) <= {-1, 0, 1}
+    n, seed = parameters["degree"], secret.sections["seed"]
+    assert (len(main), len(seed)) == (n * parameters["rank"], 32)
+    kind, _, rest = name.partition(":")
+    if kind == "main":
+        found = [[list(main[i : i + n]) for i in range(0, len(main), n)]]
+    elif kind == "bodies":
+        found = [body_secret(seed, body, int(rest), parameters) for body in range(int(rest))]
+    else:
+        assert kind == "body"
+        index, _, count = rest.partition("/")
+        found = [body_secret(seed, int(index), int(count), parameters)]
+    return [rearranged(one, degree, rank) for one in found]
+
+
+# --- Layouts
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which number is where."""
+
+    rows: int
+    columns: int
+    encoding: str
+    degree: int
+    capacity: int
+    chunks: int
+    complex: bool = False
+    components: int = 1
+    bodies: int = 1
+    axis: str = "chunks"
+    order: str = "natural"
+    padding: str = "zero"
+
+    def __post_init__(self) -> None:
+        assert self.encoding in ("slots", "coefficients")
+        assert self.axis in ("chunks", "rows")
+        assert self.order in ("natural", "bit-reversed")
+        assert self.padding in ("zero", "dirty")
+        assert self.chunks == -(-self.columns // self.capacity)
+
+    def numbers_in(self, chunk: int) -> int:
+        return min(self.capacity, self.columns - chunk * self.capacity)
+
+    def bundles(self) -> list[tuple[int, int, int]]:
+        """Line, group and component of each bundle, in their order."""
+        lines = self.rows if self.axis == "chunks" else -(-self.rows // self.bodies)
+        groups = self.chunks if self.axis == "rows" else -(-self.chunks // self.bodies)
+        found = []
+        for line in range(lines):
+            for group in range(groups):
+                stored = self.components
+                if self.order == "natural" and not self.complex:
+                    first = group if self.axis == "rows" else group * self.bodies
+                    stored = min(stored, self.numbers_in(first))
+                found += [(line, group, component) for component in range(stored)]
+        return found
+
+    def row_and_chunk(self, line: int, group: int, body: int) -> tuple[int, int] | None:
+        """What a body holds, where the array has it."""
+        row, chunk = (line, group * self.bodies + body) if self.axis == "chunks" else (line * self.bodies + body, group)
+        return (row, chunk) if row < self.rows and chunk < self.chunks else None
+
+    def read(self, whole: list[float], chunk: int) -> np.ndarray:
+        """The numbers of a chunk, from the coefficients of its polynomial of degree W."""
+        indices = [t if self.order == "natural" else reversed_bits(t, self.capacity) for t in range(self.numbers_in(chunk))]
+        if self.encoding == "slots":
+            return slots_of(whole, self.capacity)[indices]
+        room = len(whole) // 2 if self.complex else len(whole)
+        stride, coefficients = room // self.capacity, np.array(whole)
+        real = coefficients[[stride * p for p in indices]]
+        return real + 1j * coefficients[[stride * p + room for p in indices]] if self.complex else real
+
+
+def slots_of(coefficients: list[float], capacity: int) -> np.ndarray:
+    """The slots of a polynomial, which repeat with the period `capacity`."""
+    gap = len(coefficients) // (2 * capacity)
+    exponents = np.array([pow(5, j, 4 * capacity) for j in range(capacity)])
+    powers = np.outer(exponents, np.arange(2 * capacity)) % (4 * capacity)
+    return np.exp(1j * np.pi * powers / (2 * capacity)) @ np.array(coefficients[::gap])
+
+
 # --- Ciphertexts
+
+
+def root_of_unity(q: int, degree: int) -> int:
+    """psi of the prime q."""
+    return next(psi for psi in (pow(g, (q - 1) // (2 * degree), q) for g in range(2, q)) if pow(psi, degree, q) == q - 1)
 
 
 @dataclass(frozen=True)
@@ -212,10 +383,9 @@ class Modulus:
     roots: list[int]
 
     @classmethod
-    def at_level(cls, parameters: dict[str, Any], level: int) -> Modulus:
-        roots = dict(parameters["roots"])
+    def at_level(cls, parameters: dict[str, Any], level: int, degree: int) -> Modulus:
         primes = [q for step in parameters["steps"][: level + 1] for q in step]
-        return cls(parameters["degree"], primes, [roots[q] for q in primes])
+        return cls(degree, primes, [root_of_unity(q, degree) for q in primes])
 
     def polynomials(self, section: bytes) -> list[list[tuple[int, ...]]]:
         """The polynomials of a section, each a row of values for each prime."""
@@ -234,15 +404,6 @@ class Modulus:
         return value - product if value > product // 2 else value
 
 
-def secret_polynomials(secret: Container, modulus: Modulus) -> list[list[list[int]]]:
-    """The values of each secret polynomial, a row for each prime."""
-    stored = secret.sections["secret"]
-    coefficients = struct.unpack(f"<{len(stored)}b", stored)
-    assert set(coefficients) <= {-1, 0, 1}
-    parts = [list(coefficients[i : i + modulus.degree]) for i in range(0, len(coefficients), modulus.degree)]
-    return [[values_of(part, q, psi) for q, psi in zip(modulus.primes, modulus.roots, strict=True)] for part in parts]
-
-
 def masks_of(ciphertext: Container, modulus: Modulus, bundles: int, rank: int) -> list[list[list[Any]]]:
     """The mask of each bundle: `rank` polynomials, a row of values for each prime."""
     if not ciphertext.metadata["seeded"]:
@@ -256,51 +417,58 @@ def masks_of(ciphertext: Container, modulus: Modulus, bundles: int, rank: int) -
     return [[[mask_row(seed, i, p, q, modulus.degree) for p, q in primes] for i in range(rank)] for seed in seeds]
 
 
-def decrypted_coefficients(ciphertext: Container, secret: Container, modulus: Modulus) -> list[list[float]]:
-    """The coefficients of each bundle's message, divided by the scale."""
-    secrets = secret_polynomials(secret, modulus)
-    bodies = modulus.polynomials(ciphertext.sections["bodies"])
-    masks = masks_of(ciphertext, modulus, len(bodies), len(secrets))
-    messages = []
-    for body, mask in zip(bodies, masks, strict=True):
+def decrypted_coefficients(ciphertext: Container, secrets: list[list[list[int]]], modulus: Modulus) -> list[list[list[float]]]:
+    """The coefficients of each message, bundle by bundle and body by body, divided by the scale. `secrets` has one secret for each body."""
+    primes = list(zip(modulus.primes, modulus.roots, strict=True))
+    secret_values = [[[values_of(polynomial, q, psi) for q, psi in primes] for polynomial in secret] for secret in secrets]
+    stored = modulus.polynomials(ciphertext.sections["bodies"])
+    bundles = [stored[i : i + len(secrets)] for i in range(0, len(stored), len(secrets))]
+    masks = masks_of(ciphertext, modulus, len(bundles), len(secrets[0]))
+
+    def message(body: list[tuple[int, ...]], mask: list[list[Any]], secret: list[list[list[int]]]) -> list[float]:
         rows = []
-        for p, (q, psi) in enumerate(zip(modulus.primes, modulus.roots, strict=True)):
+        for p, (q, psi) in enumerate(primes):
             phase = list(body[p])
-            for a, s in zip(mask, secrets, strict=True):
+            for a, s in zip(mask, secret, strict=True):
                 phase = [(b + x * y) % q for b, x, y in zip(phase, a[p], s[p], strict=True)]
             rows.append(coefficients_of(phase, q, psi))
         whole = [modulus.from_residues(list(column)) for column in zip(*rows, strict=True)]
-        messages.append([value / ciphertext.metadata["scale"] for value in whole])
-    return messages
+        return [value / ciphertext.metadata["scale"] for value in whole]
 
-
-def numbers(coefficients: list[float], capacity: int, encoding: str) -> np.ndarray:
-    """The `capacity` numbers that a message holds."""
-    if encoding == "coefficients":
-        return np.array(coefficients[:capacity])
-    assert encoding == "slots"
-    gap = len(coefficients) // (2 * capacity)
-    exponents = np.array([pow(5, j, 4 * capacity) for j in range(capacity)])
-    powers = np.outer(exponents, np.arange(2 * capacity)) % (4 * capacity)
-    return np.exp(1j * np.pi * powers / (2 * capacity)) @ np.array(coefficients[::gap])
+    return [
+        [message(body, mask, secret) for body, secret in zip(bodies, secret_values, strict=True)]
+        for bodies, mask in zip(bundles, masks, strict=True)
+    ]
 
 
 def decrypt(ciphertext: Container, secret: Container, parameters: dict[str, Any]) -> np.ndarray:
     """The array that `ciphertext` holds."""
     metadata = ciphertext.metadata
     assert (ciphertext.kind, secret.kind) == (5, 2)
-    assert ciphertext.parameter_digest == secret.parameter_digest
     assert metadata["key_id"] == secret.metadata["key_id"]
-    modulus = Modulus.at_level(parameters, metadata["level"])
-    shape = tuple(metadata["shape"])
-    columns = shape[-1] if shape else 1
-    most = modulus.degree if metadata["encoding"] == "coefficients" else min(modulus.degree // 2, 1 << (columns - 1).bit_length())
-    parts = -(-columns // most)
-    messages = decrypted_coefficients(ciphertext, secret, modulus)
-    found = [numbers(message, most, metadata["encoding"]) for message in messages]
-    rows = [np.concatenate(found[i : i + parts])[:columns] for i in range(0, len(found), parts)]
+    degree, rank = parameters["degree"], parameters["rank"]
+    if "relative" in metadata:
+        degree, rank = (int(number) for number in metadata["relative"].split("x"))
+    else:
+        assert ciphertext.parameter_digest == secret.parameter_digest
+    layout, shape = Layout(**metadata["layout"]), tuple(metadata["shape"])
+    assert (layout.degree, layout.columns) == (degree, shape[-1] if shape else 1)
+    secrets = secrets_of(metadata["secret"], secret, parameters, degree, rank)
+    assert len(secrets) == layout.bodies
+    messages = decrypted_coefficients(ciphertext, secrets, Modulus.at_level(parameters, metadata["level"], degree))
+    # The polynomial of degree W of each row and chunk, put together from its components.
+    wholes = {(row, chunk): [0.0] * (degree * layout.components) for row in range(layout.rows) for chunk in range(layout.chunks)}
+    for (line, group, component), bodies in zip(layout.bundles(), messages, strict=True):
+        for body, coefficients in enumerate(bodies):
+            held = layout.row_and_chunk(line, group, body)
+            if held is not None:
+                wholes[held][component :: layout.components] = coefficients
+            else:
+                # A body that holds no number holds zero, up to noise.
+                assert max(map(abs, coefficients)) < 2**16 / metadata["scale"]
+    rows = [np.concatenate([layout.read(wholes[row, chunk], chunk) for chunk in range(layout.chunks)]) for row in range(layout.rows)]
     array = np.array(rows).reshape(shape)
-    return array if metadata["complex"] else array.real
+    return array if layout.complex else array.real
 
 
 def main() -> None:

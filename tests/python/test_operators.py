@@ -87,10 +87,12 @@ def test_complex_operands_make_complex_results(small, data):
         assert small.error(result, expected) < TOLERANCE
 
 
-def test_complex_operands_need_slots(small, data):
+def test_complex_operands_need_slots_or_complex_coefficients(small, data):
     cx = small.encrypt(data[0], encoding="coefficients")
     with pytest.raises(cl.ShapeError, match='needs the encoding "slots"'):
         cx + 1j
+    pairs = small.encrypt(data[0] + 0j, encoding="coefficients")
+    assert small.error(pairs + 1j, data[0] + 1j) < 1e-7
     with pytest.raises(cl.ShapeError, match='needs the encoding "slots"'):
         cx * 1j
 

@@ -175,9 +175,11 @@ def test_ranks_that_are_not_there_are_refused(family):
             ct.to_rank(rank)
         with pytest.raises(cl.ParamsError, match=reason):
             family.params.at_rank(rank)
-    for rank in (3, 0, 1, 256):
+    for rank in (3, 0, 1, 2048):
         with pytest.raises(cl.ShapeError, match="power of two"):
             ct.to_mlwe(rank)
+    with pytest.raises(cl.ShapeError, match="do not fit the 2 slots of degree 4"):
+        ct.to_mlwe(256)
     with pytest.raises(cl.ParamsError, match="power of two"):
         family.params.relative(degree=100)
     with pytest.raises(cl.ParamsError, match="degrees up to 1024"):
@@ -224,9 +226,15 @@ def test_operands_of_different_shapes_are_told_how_to_meet(family):
     assert family.error(ct + ct.to_rlwe().to_mlwe(4), 2 * family.numbers) < 1e-7
 
 
+def test_coefficients_are_converted_as_slots_are(family, rng):
+    data = rng.uniform(-1, 1, (8, 300))
+    ct = family.key.encrypt(data, level=4).with_keys(family.keys)
+    for converted in (ct.to_rlwe(), ct.to_mlwe(8), ct.to_rlwe().to_mlwe(4), ct.to_lwe()):
+        assert converted.encoding == "coefficients"
+        assert np.max(np.abs(family.key.decrypt(converted) - data)) < 1e-6
+
+
 def test_conversions_refuse_what_does_not_fit(family):
-    with pytest.raises(cl.ShapeError, match="slots"):
-        family.key.encrypt(np.ones((8, 16))).with_keys(family.keys).to_rlwe()
     long = family.key.relative(family.params.rlwe()).encrypt(np.ones(300))
     with pytest.raises(cl.ShapeError, match="300 entries"):
         long.to_mlwe(4)

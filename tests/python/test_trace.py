@@ -187,11 +187,12 @@ def test_traces_and_ciphertexts_raise_the_same_errors(circuit, error):
 
 def test_traces_of_coefficients_refuse_slot_operations():
     params = cl.Params.preset("insecure_tiny")
-    for circuit in (lambda x: x * x, lambda x: x.rotate(1), lambda x: x.conj(), lambda x: x * np.ones((2, 3)), lambda x: x + 1j):
+    for circuit in (lambda x: x * x, lambda x: x.rotate(1), lambda x: x.conj(), lambda x: x * np.ones((2, 3)), lambda x: x * 1j):
         with pytest.raises(cl.ShapeError, match='needs the encoding "slots"'):
             cl.trace(circuit, (2, 3), params=params)
     with pytest.raises(cl.ShapeError, match='needs the encoding "slots"'):
-        cl.trace(lambda x: x, (2, 3), params=params, encoding="coefficients", is_complex=True)
+        cl.trace(lambda x: x + 1j, (2, 3), params=params)
+    assert cl.trace(lambda x: x + 1j, (2, 3), params=params, encoding="coefficients", is_complex=True).result.is_complex
     with pytest.raises(cl.ShapeError, match="split the array"):
         cl.trace(lambda x: x.rotate(1), (33,), params=params)
 

@@ -51,6 +51,14 @@ def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) 
     assert_type(ct.to_rank(2).to_rlwe().to_mlwe(4).rank, int)
     assert_type(cl.Needs(relinearise=True, power_rotations=True, ranks=[2, 1], to_rlwe=True).ranks, list[int])
     assert_type(key.relative(params), cl.SecretKey)
+    shared = key.encrypt(data, "slots", bodies=8, axis="rows", capacity=64, order="bit-reversed")
+    assert_type(shared.split_mask().share_mask(4, axis="chunks").clear_padding(), cl.Ciphertext)
+    assert_type(shared.layout, cl.Layout)
+    assert_type(shared.layout.place(0, 1), tuple[int, int, int])
+    assert_type((shared.bodies, shared.secret), tuple[int, str])
+    assert_type((cl.Needs(shared_mask=8) | cl.Needs(rotations=[1], bodies=8)).shared_masks, list[int])
+    assert_type(ct.to_lwe().layout.imaginary_place(0, 1), tuple[int, int, int] | None)
+    cl.trace(lambda x: x.rotate(1), (8, 8), params=params, encoding="slots", bodies=8)
     try:
         ct.rotate(5)
     except cl.MissingKeyError as error:
@@ -59,6 +67,8 @@ def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) 
 
 def refused(ct: cl.Ciphertext, key: cl.SecretKey) -> None:
     key.encrypt([1.0], encoding="bits")  # type: ignore[arg-type]
+    key.encrypt([1.0], bodies=2, axis="columns")  # type: ignore[arg-type]
+    key.encrypt([1.0], "slots", 1, 2.0**30, False, 2)  # type: ignore[call-arg]
     ct**3  # type: ignore[operator]
     ct / ct  # type: ignore[operator]
     ct @ ct  # type: ignore[operator]

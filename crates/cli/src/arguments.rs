@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clathrate_ckks::Encoding;
+use clathrate_ckks::arrays::layout::MOST_BODIES;
 
 use crate::failure::EXIT_CODES;
 
@@ -114,7 +115,7 @@ pub struct ParamsSource {
 
 /// Arguments of `keygen`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate", "power_rotations", "ranks", "to_rlwe"]).multiple(true))]
+#[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate", "power_rotations", "ranks", "to_rlwe", "shared_mask"]).multiple(true))]
 pub struct Keygen {
     /// Parameters.
     #[command(flatten)]
@@ -149,6 +150,9 @@ pub struct Keygen {
     /// With keys for the conversion to rank 1 and the higher degree, from each rank, and the same keys there
     #[arg(long, requires = "evaluation")]
     pub to_rlwe: bool,
+    /// With keys that bring N bundles under one mask and take them apart again
+    #[arg(long, value_name = "N", value_parser = body_count(), requires = "evaluation")]
+    pub shared_mask: Option<u16>,
     /// Highest level the evaluation keys serve [default: the top]
     #[arg(long, value_name = "L", requires = "evaluation")]
     pub level: Option<usize>,
@@ -158,6 +162,11 @@ pub struct Keygen {
     /// Replace a secret key: what it encrypted is lost
     #[arg(long)]
     pub force: bool,
+}
+
+/// Reads a number of bodies under one mask.
+fn body_count() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(1..=MOST_BODIES as i64)
 }
 
 /// How entries sit in polynomials.
@@ -199,6 +208,9 @@ pub struct Encrypt {
     /// The level to encrypt at [default: the top]
     #[arg(long, value_name = "L")]
     pub level: Option<usize>,
+    /// Put N polynomials under one mask, with a secret key: chunks of a row where it needs several, else rows [default: 1, under the main secret]
+    #[arg(long, value_name = "N", value_parser = body_count())]
+    pub bodies: Option<u16>,
 }
 
 /// Arguments of `matmul`.

@@ -8,9 +8,9 @@ use std::any::Any;
 use std::io;
 use std::path::Path;
 
-use clathrate_ckks::CkksError;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::FileError;
+use clathrate_ckks::{CkksError, Encoding};
 use clathrate_lattice::LatticeError;
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
@@ -54,6 +54,11 @@ pub fn raise(py: Python<'_>, error: CkksError) -> PyErr {
     exception(py, class_name(&error), python_message(&error).unwrap_or_else(|| error.to_string()))
 }
 
+/// Whether an argument `encoding` may have this value.
+fn is_encoding(name: &str) -> bool {
+    [Encoding::Slots, Encoding::Coefficients].iter().any(|encoding| encoding.name() == name)
+}
+
 /// The message of an error whose remedy is a Python call: the core's own words name types and functions of Rust.
 fn python_message(error: &CkksError) -> Option<String> {
     Some(match error {
@@ -81,7 +86,12 @@ fn python_message(error: &CkksError) -> Option<String> {
              with `cl.Needs(..., ranks=[...])` or `cl.Needs(..., to_rlwe=True)`",
             shape.degree, shape.rank
         ),
-        CkksError::Encoding { operation, expected, got } => format!(
+        CkksError::DifferentSecrets { operation, left, right } => format!(
+            "{operation}: the operands are under the secrets \"{left}\" and \"{right}\": bring both to one with `ct.share_mask(...)` or \
+             `ct.split_mask()`"
+        ),
+        // Others, such as "slots in natural order", are no values of `encoding`: the core's words tell them.
+        CkksError::Encoding { operation, expected, got } if [expected, got].into_iter().all(|name| is_encoding(name)) => format!(
             "{operation} needs the encoding \"{expected}\", and \"{got}\" was given: encrypt the array with `encoding=\"{expected}\"`"
         ),
         CkksError::Lattice(LatticeError::KeyLevelTooLow { key_level, level }) => format!(
@@ -138,6 +148,14 @@ pub fn raise_for_array(py: Python<'_>, error: CkksError, shape: &[usize]) -> PyE
     };
     let text = if value.is_nan() { "nan".to_owned() } else { format!("{value}") };
     exception(py, "DataError", format!("the data has {text} at index {position}: only finite numbers can be encrypted"))
+}
+
+/// As [`raise`]; where a key is missing that has no error of its own, the message says that `needs`, Python code, makes it.
+pub fn raise_for_key(py: Python<'_>, error: CkksError, needs: &str) -> PyErr {
+    let CkksError::NoKey { operation, shape, available } = &error else { return raise(py, error) };
+    let message =
+        format!("to {operation} at degree and rank {shape} needs a key, and the attached keys have: {available}; make keys with `{needs}`");
+    exception(py, class_name(&error), message)
 }
 
 /// The exception for a panic: a bug of ours, told as an error and not as an abort.

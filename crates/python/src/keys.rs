@@ -13,6 +13,7 @@ use crate::buffers::{BufferAndRebuild, reduce, to_array};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{check_scale, out_of_range, raise, raise_for_array};
 use crate::evaluation_keys::PyEvaluationKeys;
+use crate::layout::Placing;
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
@@ -94,8 +95,8 @@ impl PySecretKey {
     ///     Numbers of any numeric type and memory layout, at most two axes.
     /// encoding : {"slots", "coefficients"}, optional
     ///     How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
-    ///     rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
-    ///     coefficients for real matrices and slots for everything else.
+    ///     rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the
+    ///     default, takes coefficients for real matrices and slots for everything else.
     /// level : int, optional
     ///     The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
     ///     None, the default, is `params.max_level`.
@@ -103,6 +104,20 @@ impl PySecretKey {
     ///     The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
     /// progress : bool or callable, optional
     ///     True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+    /// bodies : int, optional
+    ///     How many polynomials share a mask, 1 to 4096. The array takes less memory, and operations on the mask serve all of them;
+    ///     products of such arrays with each other are refused. The array is under a secret of its own, "bodies:" and the number. None,
+    ///     the default, is one, under the secret "main".
+    /// axis : {"rows", "chunks"}, optional
+    ///     Which polynomials share a mask. "rows" are consecutive rows of the array, so that rotations serve several rows. "chunks" are
+    ///     consecutive polynomials of one row, so that `W @ ct` multiplies one mask for the whole row. None, the default, takes chunks
+    ///     where a row needs several polynomials, and rows otherwise.
+    /// capacity : int, optional
+    ///     The most numbers in one polynomial, a power of two. Slots repeat with this period; coefficients are spread evenly. None, the
+    ///     default, is the length of a row rounded up to a power of two in slots, and all coefficients.
+    /// order : {"natural", "bit-reversed"}, optional
+    ///     The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
+    ///     default is "natural".
     ///
     /// Returns
     /// -------
@@ -112,7 +127,8 @@ impl PySecretKey {
     /// Raises
     /// ------
     /// DataError
-    ///     Where numbers are NaN, infinite or too large, there are none, or there are more than two axes.
+    ///     Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies or a
+    ///     capacity out of range, and for another axis or order.
     /// TypeError
     ///     Where the entries are no numbers.
     /// LevelError
@@ -126,7 +142,10 @@ impl PySecretKey {
     /// --------
     /// >>> secret_key.encrypt(np.zeros((3, 4))).encoding
     /// 'coefficients'
-    #[pyo3(signature = (array, encoding=None, level=None, scale=None, progress=None))]
+    /// >>> secret_key.encrypt(np.zeros((3, 4)), bodies=3).layout
+    /// 1024 real numbers in coefficients of degree 1024, 3 rows under one mask
+    #[pyo3(signature = (array, encoding=None, level=None, scale=None, progress=None, *, bodies=None, axis=None, capacity=None, order="natural"))]
+    #[allow(clippy::too_many_arguments)] // as many as keywords
     fn encrypt(
         &self,
         py: Python<'_>,
@@ -135,8 +154,13 @@ impl PySecretKey {
         level: Option<Whole>,
         scale: Option<Real>,
         progress: Option<&Bound<'_, PyAny>>,
+        bodies: Option<Whole>,
+        axis: Option<&str>,
+        capacity: Option<Whole>,
+        order: &str,
     ) -> PyResult<PyCiphertext> {
         let options = options(py, self.params.get(), encoding, level, scale)?;
+        let options = Placing { bodies, axis, capacity, order }.apply(py, options)?;
         let Array { values, shape } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
         let ciphertext =
@@ -447,8 +471,8 @@ impl PyPublicKey {
     ///     Numbers of any numeric type and memory layout, at most two axes.
     /// encoding : {"slots", "coefficients"}, optional
     ///     How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
-    ///     rotations. "coefficients" holds n real numbers, for sums, products with plain numbers and `W @ ct`. None, the default, takes
-    ///     coefficients for real matrices and slots for everything else.
+    ///     rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the
+    ///     default, takes coefficients for real matrices and slots for everything else.
     /// level : int, optional
     ///     The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
     ///     None, the default, is `params.max_level`.
@@ -468,8 +492,6 @@ impl PyPublicKey {
     ///     Where numbers are NaN, infinite or too large, there are none, or there are more than two axes.
     /// TypeError
     ///     Where the entries are no numbers.
-    /// ShapeError
-    ///     For complex numbers in coefficients.
     /// LevelError
     ///     Where there is no such level.
     /// ScaleError

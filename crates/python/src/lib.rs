@@ -20,6 +20,7 @@ mod evaluation_keys;
 mod explanation;
 mod files;
 mod keys;
+mod layout;
 mod libraries;
 mod machine;
 mod needs;
@@ -47,6 +48,8 @@ mod _native {
     use crate::files::{from_bytes, inspect, load};
     #[pymodule_export]
     use crate::keys::{PyPublicKey, PySecretKey};
+    #[pymodule_export]
+    use crate::layout::PyLayout;
     #[pymodule_export]
     use crate::machine::{doctor, tune};
     #[pymodule_export]

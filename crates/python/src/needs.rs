@@ -1,13 +1,14 @@
 //! What keys a computation needs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use clathrate_ckks::KeyNeeds;
 use clathrate_ckks::keys::{Operation, Reach};
+use clathrate_ckks::{KeyNeeds, SecretName};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::errors::{exception, out_of_range};
+use crate::layout::body_count;
 use crate::numbers::{Whole, Wholes};
 
 /// The evaluation keys that a computation needs.
@@ -39,16 +40,25 @@ use crate::numbers::{Whole, Wholes};
 /// to_rlwe : bool, optional
 ///     Whether ciphertexts are converted to rank 1 at a higher degree, from the parameters' own rank and from each of `ranks`. Everything
 ///     else that is needed is needed there too. The default is False.
+/// shared_mask : int, optional
+///     How many bodies `Ciphertext.share_mask` brings under one mask and `Ciphertext.split_mask` takes apart. None, the default, needs no
+///     keys for that.
+/// bodies : int, optional
+///     How many bodies share a mask in the arrays that `rotations` and `conjugate` are for. None, the default, is arrays with one body in
+///     each bundle, as an encryption without `bodies` gives them.
 ///
 /// Raises
 /// ------
 /// DataError
-///     Where levels, steps or ranks are out of range. Whether the parameters have the ranks is checked when keys are made.
+///     Where levels, steps, ranks or numbers of bodies are out of range, or `bodies` is given with operations that arrays of several bodies
+///     under one mask do not have. Whether the parameters have the ranks is checked when keys are made.
 ///
 /// Examples
 /// --------
 /// >>> cl.Needs(relinearise=True) | cl.Needs(rotations=[1], level=3)
 /// Needs(relinearise: top, rotate 1: level 3)
+/// >>> cl.Needs(shared_mask=8)
+/// Needs(take 8 bodies apart: top, bring 8 bundles under one mask: top)
 #[pyclass(frozen, module = "clathrate", name = "Needs")]
 pub struct PyNeeds {
     pub needs: KeyNeeds,
@@ -69,6 +79,42 @@ fn collect_ranks(needs: &KeyNeeds, ranks: &mut BTreeSet<usize>) {
     needs.relatives().for_each(|(_, needs)| collect_ranks(needs, ranks));
 }
 
+/// How many bodies are brought under one mask, each with the level.
+fn brought_together(needs: &KeyNeeds) -> BTreeMap<usize, Reach> {
+    let count = |(operation, reach)| if let Operation::FormatSwitch(count) = operation { Some((count, reach)) } else { None };
+    needs.operations().filter_map(count).collect()
+}
+
+/// How many bodies are taken apart, each with the level: where each of them changes to the main secret at one level.
+fn taken_apart(needs: &KeyNeeds) -> BTreeMap<usize, Reach> {
+    let out = |count, index| needs.reach_of(Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main));
+    let first = |(operation, reach)| match operation {
+        Operation::ChangeSecret(SecretName::Body { count, index: 0 }, SecretName::Main) => Some((count, reach)),
+        _ => None,
+    };
+    needs.operations().filter_map(first).filter(|&(count, reach)| (1..count).all(|index| out(count, index) == Some(reach))).collect()
+}
+
+/// The rotations and the conjugation of arrays of several bodies under one mask, by the number of bodies.
+fn report_of_bodies<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<BTreeMap<usize, Bound<'py, PyDict>>> {
+    let mut reports = BTreeMap::<usize, Bound<'py, PyDict>>::new();
+    for (operation, reach) in needs.operations() {
+        match operation {
+            Operation::RotateBodies { bodies, steps } => {
+                let report = reports.entry(bodies).or_insert_with(|| PyDict::new(py));
+                let rotations = report.get_item("rotations")?.unwrap_or_else(|| PyDict::new(py).into_any());
+                rotations.set_item(steps, level(reach))?;
+                report.set_item("rotations", rotations)?;
+            }
+            Operation::ConjugateBodies(bodies) => {
+                reports.entry(bodies).or_insert_with(|| PyDict::new(py)).set_item("conjugate", level(reach))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(reports)
+}
+
 /// The figures of `Needs.to_dict`.
 fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>> {
     let report = PyDict::new(py);
@@ -84,6 +130,14 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
         let ranks = PyDict::new(py);
         needs.reductions().try_for_each(|(rank, reach)| ranks.set_item(rank, level(reach)))?;
         report.set_item("ranks", ranks)?;
+    }
+    let masks = [("share_mask", brought_together(needs)), ("split_mask", taken_apart(needs))];
+    for (name, counts) in masks.into_iter().filter(|(_, counts)| !counts.is_empty()) {
+        report.set_item(name, counts.into_iter().map(|(count, reach)| (count, level(reach))).collect::<BTreeMap<_, _>>())?;
+    }
+    let bodies = report_of_bodies(py, needs)?;
+    if !bodies.is_empty() {
+        report.set_item("bodies", bodies)?;
     }
     if needs.relatives().next().is_some() {
         let relatives = PyDict::new(py);
@@ -112,7 +166,14 @@ fn describe(needs: &KeyNeeds) -> String {
         Reach::Top => "top".to_owned(),
     };
     let mut parts: Vec<String> = Vec::new();
-    parts.extend(needs.operations().map(|(operation, level)| format!("{operation}: {}", reach(level))));
+    let apart = taken_apart(needs);
+    parts.extend(needs.operations().filter_map(|(operation, level)| match operation {
+        // The changes of secret of all bodies are one operation here.
+        Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main) if apart.contains_key(&count) => {
+            (index == 0).then(|| format!("take {count} bodies apart: {}", reach(level)))
+        }
+        _ => Some(format!("{operation}: {}", reach(level))),
+    }));
     parts.extend(needs.relatives().map(|(shape, needs)| format!("at {shape} ({})", describe(needs))));
     for route in needs.descents() {
         let rlwe = if route.to_rlwe { " and at rank 1 of the higher degree" } else { "" };
@@ -121,11 +182,25 @@ fn describe(needs: &KeyNeeds) -> String {
     if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") }
 }
 
+/// Refuses a number of bodies with operations that arrays of several bodies under one mask do not have, or without any.
+fn check_bodies(py: Python<'_>, bodies: usize, products: bool, moves: bool) -> PyResult<()> {
+    let reason = if products {
+        "several bodies under one mask have no products of ciphertexts and no `power_rotations`: ask for these without `bodies`, and take \
+         the bodies apart with `ct.split_mask()` first"
+            .to_owned()
+    } else if moves {
+        return Ok(());
+    } else {
+        format!("it says which arrays `rotations` and `conjugate` are for: ask for one of these, or for `shared_mask={bodies}`")
+    };
+    Err(exception(py, "DataError", format!("`bodies` is {bodies}: {reason}")))
+}
+
 #[pymethods]
 impl PyNeeds {
     #[new]
-    #[pyo3(signature = (relinearise=false, rotations=Wholes::default(), conjugate=false, level=None, *, power_rotations=false, ranks=Wholes::default(), single_steps=false, to_rlwe=false),
-           text_signature = "(relinearise=False, rotations=(), conjugate=False, level=None, *, power_rotations=False, ranks=(), single_steps=False, to_rlwe=False)")]
+    #[pyo3(signature = (relinearise=false, rotations=Wholes::default(), conjugate=false, level=None, *, power_rotations=false, ranks=Wholes::default(), single_steps=false, to_rlwe=false, shared_mask=None, bodies=None),
+           text_signature = "(relinearise=False, rotations=(), conjugate=False, level=None, *, power_rotations=False, ranks=(), single_steps=False, to_rlwe=False, shared_mask=None, bodies=None)")]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn new(
         py: Python<'_>,
@@ -137,18 +212,33 @@ impl PyNeeds {
         ranks: Wholes,
         single_steps: bool,
         to_rlwe: bool,
+        shared_mask: Option<Whole>,
+        bodies: Option<Whole>,
     ) -> PyResult<Self> {
         let reach = match level.map(|level| level.0) {
             None => Reach::Top,
             Some(level) => Reach::Level(usize::try_from(level).map_err(|_| out_of_range(py, "`level`", level, "use 0 or more, or None"))?),
         };
         let rotations: Vec<i64> = rotations.0.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
-        let mut needs = KeyNeeds::new().rotations(rotations, reach);
+        let bodies = bodies.map(|bodies| body_count(py, "`bodies`", bodies)).transpose()?;
+        if let Some(bodies) = bodies {
+            check_bodies(py, bodies, relinearise || power_rotations, conjugate || !rotations.is_empty())?;
+        }
+        let mut needs = match bodies {
+            None => KeyNeeds::new().rotations(rotations, reach),
+            Some(bodies) => KeyNeeds::new().rotations_of_bodies(bodies, rotations, reach),
+        };
+        if let Some(bodies) = shared_mask {
+            needs = needs.shared_mask(body_count(py, "`shared_mask`", bodies)?, reach);
+        }
         if relinearise {
             needs = needs.relinearise(reach);
         }
         if conjugate {
-            needs = needs.conjugate(reach);
+            needs = match bodies {
+                None => needs.conjugate(reach),
+                Some(bodies) => needs.conjugation_of_bodies(bodies, reach),
+            };
         }
         if power_rotations {
             needs = needs.power_rotations(reach);
@@ -174,13 +264,13 @@ impl PyNeeds {
         self.needs.reach_of(Operation::Multiply).is_some()
     }
 
-    /// Whether a conjugation key is needed.
+    /// Whether a key is needed for the conjugation of arrays with one body in each bundle.
     #[getter]
     fn conjugate(&self) -> bool {
         self.needs.reach_of(Operation::Conjugate).is_some()
     }
 
-    /// The rotation steps that need a key, ascending.
+    /// The rotation steps of arrays with one body in each bundle that need a key, ascending.
     #[getter]
     fn rotations(&self) -> Vec<i64> {
         self.needs.rotation_steps().map(|(step, _)| step).collect()
@@ -200,6 +290,13 @@ impl PyNeeds {
         ranks.into_iter().rev().collect()
     }
 
+    /// How many bodies are brought under one mask or taken apart, ascending.
+    #[getter]
+    fn shared_masks(&self) -> Vec<usize> {
+        let (together, apart) = (brought_together(&self.needs), taken_apart(&self.needs));
+        together.into_keys().chain(apart.into_keys()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// Whether ciphertexts are converted to rank 1 at a higher degree.
     #[getter]
     fn to_rlwe(&self) -> bool {
@@ -213,8 +310,9 @@ impl PyNeeds {
     /// dict
     ///     `{"relinearise": level, "conjugate": level, "rotations": {steps: level}}`, where the level None is the highest of the
     ///     parameters. Keys that are not needed are left out. Where they are needed also `"power_rotations": level`; `"ranks": {rank:
-    ///     level}`; `"routes"`, a list of ranks and conversions with what is needed at each; and `"relatives": {(degree, rank): ...}`, the
-    ///     needs at other degrees and ranks.
+    ///     level}`; `"share_mask": {bodies: level}` and `"split_mask": {bodies: level}`; `"bodies": {bodies: {"rotations": {steps: level},
+    ///     "conjugate": level}}`, for arrays of several bodies under one mask; `"routes"`, a list of ranks and conversions with what is
+    ///     needed at each; and `"relatives": {(degree, rank): ...}`, the needs at other degrees and ranks.
     ///
     /// Examples
     /// --------

@@ -4,12 +4,13 @@
 
 use clathrate_ckks::evaluation::recording::Recording;
 use clathrate_ckks::keys::Cost;
-use clathrate_ckks::{Ciphertext, Encoding, Evaluator};
+use clathrate_ckks::{Ciphertext, Evaluator};
 use pyo3::prelude::*;
 
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{out_of_range, raise};
 use crate::keys::options;
+use crate::layout::Placing;
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole, Wholes};
 use crate::params::PyParams;
@@ -50,6 +51,14 @@ impl PyRecorder {
     ///     Whether the array has complex entries. The default is False.
     /// bound : float, optional
     ///     The largest magnitude of the numbers. None, the default, leaves it open; then no errors are bounded.
+    /// bodies : int, optional
+    ///     As `SecretKey.encrypt` takes it.
+    /// axis : {"rows", "chunks"}, optional
+    ///     As `SecretKey.encrypt` takes it.
+    /// capacity : int, optional
+    ///     As `SecretKey.encrypt` takes it.
+    /// order : {"natural", "bit-reversed"}, optional
+    ///     As `SecretKey.encrypt` takes it.
     ///
     /// Returns
     /// -------
@@ -59,14 +68,13 @@ impl PyRecorder {
     /// Raises
     /// ------
     /// DataError
-    ///     Where the shape has no entries or more than two axes, or the bound is not positive.
-    /// ShapeError
-    ///     For complex numbers in coefficients.
+    ///     Where the shape has no entries or more than two axes, or the bound is not positive; for bodies, an axis, a capacity or an order that
+    ///     `SecretKey.encrypt` refuses.
     /// LevelError
     ///     Where there is no such level.
     /// ScaleError
     ///     Where the scale is not positive, or leaves the level no room.
-    #[pyo3(signature = (shape, encoding=None, level=None, scale=None, is_complex=false, bound=None))]
+    #[pyo3(signature = (shape, encoding=None, level=None, scale=None, is_complex=false, bound=None, *, bodies=None, axis=None, capacity=None, order="natural"))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn symbol(
         &self,
@@ -77,16 +85,21 @@ impl PyRecorder {
         scale: Option<Real>,
         is_complex: bool,
         bound: Option<Real>,
+        bodies: Option<Whole>,
+        axis: Option<&str>,
+        capacity: Option<Whole>,
+        order: &str,
     ) -> PyResult<PyCiphertext> {
         let params = &self.params.get().params;
-        let axis = |axis: &Whole| usize::try_from(axis.0).map_err(|_| out_of_range(py, "an axis", axis.0, "use 1 or more"));
-        let shape = shape.0.iter().map(axis).collect::<PyResult<Vec<_>>>()?;
+        let length = |axis: &Whole| usize::try_from(axis.0).map_err(|_| out_of_range(py, "an axis", axis.0, "use 1 or more"));
+        let shape = shape.0.iter().map(length).collect::<PyResult<Vec<_>>>()?;
         let options = options(py, self.params.get(), encoding, level, scale)?;
-        let dense = shape.len() == 2 && !is_complex;
-        let encoding = options.encoding.unwrap_or(if dense { Encoding::Coefficients } else { Encoding::Slots });
+        let options = Placing { bodies, axis, capacity, order }.apply(py, options)?;
         let level = options.level.unwrap_or(params.max_level());
         let scale = options.scale.unwrap_or(params.scale(level));
-        let symbol = Ciphertext::symbol(params, &shape, encoding, is_complex, level, scale)
+        let layout = options.layout(&shape, is_complex, params.degree());
+        let symbol = layout
+            .and_then(|layout| Ciphertext::symbol_with(params, &shape, layout, options.secret(), level, scale))
             .and_then(|symbol| self.evaluator.take_symbol(symbol, Real::given(bound)))
             .map_err(|error| raise(py, error))?;
         Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), self.evaluator.clone()))

@@ -35,8 +35,12 @@ pub fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> Result<
     warn_insecure(console, &params);
     let key = files::load(&arguments.key, |reader| read_key(reader, &params))?;
     let array = npy::read(&arguments.input).map_err(|error| Failure::array(&arguments.input, error))?;
-    let options =
-        EncryptOptions { encoding: arguments.encoding.map(Into::into), level: arguments.level.map(Level), ..EncryptOptions::default() };
+    let options = EncryptOptions {
+        encoding: arguments.encoding.map(Into::into),
+        level: arguments.level.map(Level),
+        bodies: arguments.bodies.map(Into::into),
+        ..EncryptOptions::default()
+    };
     let mut bar = console.progress("encrypt");
     let ciphertext = match &key {
         Key::Secret(key) => key.encrypt_array_with_progress(&array.values, &array.shape, options, &mut bar.callback()),

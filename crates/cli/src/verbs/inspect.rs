@@ -1,8 +1,10 @@
 //! `clathrate inspect`: what a file says about itself, and whether each part of it is intact. Needs no parameters and no key.
 
 use clathrate_arith::text::counted;
+use clathrate_ckks::Layout;
 use clathrate_ckks::file::container::FORMAT_VERSION;
 use clathrate_ckks::file::{FileError, FileKind, ParameterId};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::params::hex;
@@ -25,6 +27,18 @@ const fn kind_name(kind: FileKind) -> &'static str {
     }
 }
 
+/// The layout and the secret of an array, in words; nothing for other files.
+fn of_array(metadata: &Value) -> Vec<String> {
+    let layout = metadata.get("layout").and_then(|layout| Layout::deserialize(layout).ok());
+    let secret = metadata.get("secret").and_then(Value::as_str);
+    let line = |name: &str, text: String| format!("  {name:<10} {text}");
+    layout
+        .map(|layout| line("layout", layout.to_string()))
+        .into_iter()
+        .chain(secret.map(|secret| line("secret", secret.to_owned())))
+        .collect()
+}
+
 /// Runs the verb: the whole report first, then the error if a section is damaged.
 pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
     let path = &arguments.file;
@@ -37,6 +51,8 @@ pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
         format!("  parameters {parameters}{}", if label.insecure { "  ** insecure: for tests only **" } else { "" }),
         format!("  metadata   {}", reader.metadata_text()),
     ];
+    let metadata: Value = serde_json::from_str(reader.metadata_text()).unwrap_or(Value::Null);
+    lines.extend(of_array(&metadata));
     let mut sections = Vec::new();
     let mut damage: Option<FileError> = None;
     for section in reader.sections() {
@@ -48,7 +64,6 @@ pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
     }
     let intact = damage.is_none();
     lines.push(format!("  checksums  {}", if intact { "header and all sections intact" } else { "a section is damaged" }));
-    let metadata: Value = serde_json::from_str(reader.metadata_text()).unwrap_or(Value::Null);
     let document = json!({
         "file": path,
         "kind": kind_name(label.kind),

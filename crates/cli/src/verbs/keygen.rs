@@ -98,6 +98,9 @@ fn needs(arguments: &Keygen, params: &Params) -> Result<KeyNeeds, Failure> {
     if arguments.power_rotations {
         needs = needs.power_rotations(reach);
     }
+    if let Some(bodies) = arguments.shared_mask {
+        needs = needs.shared_mask(bodies.into(), reach);
+    }
     if arguments.single_steps {
         needs = needs.single_steps();
     }

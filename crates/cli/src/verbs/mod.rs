@@ -37,8 +37,17 @@ fn describe(ciphertext: &Ciphertext) -> String {
         ciphertext.encoding().name(),
         ciphertext.level(),
         ciphertext.scale().log2(),
-        counted(ciphertext.bundles().len(), "polynomial bundle")
+        bundles(ciphertext)
     )
+}
+
+/// How many bundles a ciphertext has, and how many bodies share a mask where they are several.
+fn bundles(ciphertext: &Ciphertext) -> String {
+    let bundles = counted(ciphertext.bundles().len(), "polynomial bundle");
+    match ciphertext.layout().bodies {
+        1 => bundles,
+        bodies => format!("{bundles} of {bodies} bodies"),
+    }
 }
 
 /// A ciphertext written to a file, for programs.
@@ -52,6 +61,8 @@ fn document(ciphertext: &Ciphertext, path: &Path, bytes: u64) -> Value {
         "level": ciphertext.level().0,
         "log2_scale": ciphertext.scale().log2(),
         "bundles": ciphertext.bundles().len(),
+        "secret": ciphertext.secret().to_string(),
+        "layout": ciphertext.layout(),
         "key_id": ciphertext.key_id().to_string(),
         "insecure": ciphertext.params().is_insecure(),
     })

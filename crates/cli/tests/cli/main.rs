@@ -1,6 +1,7 @@
 //! The command as its users run it: processes, files and exit codes.
 
 mod arrays;
+mod bodies;
 mod flow;
 mod interrupted;
 #[cfg(unix)]

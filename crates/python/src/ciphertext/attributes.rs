@@ -1,12 +1,13 @@
 //! What a ciphertext tells about itself.
 
-use clathrate_ckks::Encoding;
+use clathrate_ckks::SecretName;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::object::{Keys, PyCiphertext};
 use crate::errors::{out_of_range, raise};
+use crate::layout::PyLayout;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
 use crate::text::hex;
@@ -59,16 +60,19 @@ impl PyCiphertext {
     /// The encoding, "slots" or "coefficients".
     #[getter]
     fn encoding(&self) -> &'static str {
-        match self.data.encoding() {
-            Encoding::Slots => "slots",
-            Encoding::Coefficients => "coefficients",
-        }
+        self.data.encoding().name()
     }
 
     /// Whether the entries are complex numbers, so that decryption gives a complex array.
     #[getter]
     fn is_complex(&self) -> bool {
         self.data.is_complex()
+    }
+
+    /// Which number sits in which bundle, body and slot or coefficient.
+    #[getter]
+    fn layout(&self) -> PyLayout {
+        PyLayout::new(*self.data.layout())
     }
 
     /// The size in memory in bytes.
@@ -177,12 +181,16 @@ impl PyCiphertext {
 
     fn __repr__(&self) -> String {
         format!(
-            "Ciphertext(shape={}, encoding=\"{}\", level={}, scale=2**{:.2}{}, params=\"{}\"{}{})",
+            "Ciphertext(shape={}, encoding=\"{}\", level={}, scale=2**{:.2}{}{}, params=\"{}\"{}{})",
             python_shape(self.data.shape()),
             self.encoding(),
             self.level(),
             self.scale().log2(),
             if self.is_complex() { ", complex" } else { "" },
+            match self.data.secret() {
+                SecretName::Main => String::new(),
+                secret => format!(", secret=\"{secret}\""),
+            },
             self.data.params().spec().name,
             match self.data.params().spec().relative {
                 Some(shape) => format!(", degree={}, rank={}", shape.degree, shape.rank),
@@ -201,7 +209,8 @@ impl PyCiphertext {
     }
 }
 
-fn python_shape(shape: &[usize]) -> String {
+/// A shape as Python writes it.
+pub(super) fn python_shape(shape: &[usize]) -> String {
     match shape {
         [one] => format!("({one},)"),
         _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),

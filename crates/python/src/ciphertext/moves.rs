@@ -2,10 +2,12 @@
 
 use pyo3::prelude::*;
 
+use super::attributes::python_shape;
 use super::object::PyCiphertext;
+use crate::errors::raise_for_key;
 use crate::numbers::{Whole, Wholes};
 use crate::params::size;
-use crate::run::detached;
+use crate::run::detached_with;
 
 #[pymethods]
 impl PyCiphertext {
@@ -39,8 +41,9 @@ impl PyCiphertext {
 
     /// Every row rotated to the left, as `numpy.roll(row, -steps)`.
     ///
-    /// A row is rotated within its length rounded up to a power of two; the entries beyond its length are zeros. Where there is no key for
-    /// these steps, rotations by powers of two that there are keys for are used in turn.
+    /// A row is rotated within its length rounded up to a power of two; the entries beyond its length are zeros. Entries of the row that
+    /// come there stay there: the padding is then dirty, and a further rotation is refused until `clear_padding`. Where there is no key
+    /// for these steps, rotations by powers of two that there are keys for are used in turn.
     ///
     /// Parameters
     /// ----------
@@ -57,7 +60,7 @@ impl PyCiphertext {
     /// MissingKeyError
     ///     Where no keys are attached, or they have none for this rotation.
     /// ShapeError
-    ///     Unless the array is encoded in slots, and where rows are longer than `params.slot_count`.
+    ///     Unless the array is encoded in slots in natural order, where rows take several polynomials, and where the padding is dirty.
     /// DataError
     ///     For steps beyond 62 bits.
     ///
@@ -68,7 +71,8 @@ impl PyCiphertext {
     /// array([2., 3., 4., 1.])
     fn rotate(&self, py: Python<'_>, steps: Whole) -> PyResult<Self> {
         let steps = steps.steps(py)?;
-        self.map(py, |evaluator, x| evaluator.rotate(x, steps))
+        let needs = self.needs_under_secret(&format!("rotations=[{steps}]"));
+        self.map_needing(py, &needs, |evaluator, x| evaluator.rotate(x, steps))
     }
 
     /// Several rotations of one ciphertext, faster than one by one.
@@ -90,7 +94,7 @@ impl PyCiphertext {
     /// MissingKeyError
     ///     Where no keys are attached, or they have none for one of the rotations.
     /// ShapeError
-    ///     Unless the array is encoded in slots, and where rows are longer than `params.slot_count`.
+    ///     Unless the array is encoded in slots in natural order, where rows take several polynomials, and where the padding is dirty.
     /// DataError
     ///     For steps beyond 62 bits.
     ///
@@ -102,7 +106,8 @@ impl PyCiphertext {
     fn rotate_many(&self, py: Python<'_>, steps: Wholes) -> PyResult<Vec<Self>> {
         let steps: Vec<i64> = steps.0.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
         let (evaluator, data) = (self.evaluator(), &*self.data);
-        let rotated = detached(py, || evaluator.rotate_many(data, &steps))?;
+        let needs = self.needs_under_secret(&format!("rotations={steps:?}"));
+        let rotated = detached_with(py, |error| raise_for_key(py, error, &needs), || evaluator.rotate_many(data, &steps))?;
         rotated.into_iter().map(|data| self.beside(py, data)).collect()
     }
 
@@ -126,7 +131,8 @@ impl PyCiphertext {
     /// >>> bool(np.allclose(secret_key.decrypt(z.conj()), [1 - 2j, 3 + 4j]))
     /// True
     fn conj(&self, py: Python<'_>) -> PyResult<Self> {
-        self.map(py, |evaluator, x| evaluator.conjugate(x))
+        let needs = self.needs_under_secret("conjugate=True");
+        self.map_needing(py, &needs, |evaluator, x| evaluator.conjugate(x))
     }
 
     /// The same numbers at another rank of the same degree.
@@ -168,8 +174,9 @@ impl PyCiphertext {
 
     /// The same numbers at rank 1 and the degree of equal dimension: degree times rank.
     ///
-    /// It needs the keys of `Needs(to_rlwe=True)`. Numbers, level and scale stay. The result has the parameters `params.rlwe()`; where the
-    /// rank is not a power of two, the odd factor of the rank stays.
+    /// It needs the keys of `Needs(to_rlwe=True)`; for several bodies under one mask, `trace(..., bodies=...)` finds the keys. Numbers,
+    /// level and scale stay. The result has the parameters `params.rlwe()`; where the rank is not a power of two, the odd factor of the
+    /// rank stays.
     ///
     /// Returns
     /// -------
@@ -181,7 +188,7 @@ impl PyCiphertext {
     /// MissingKeyError
     ///     Where no keys are attached, or they have none for this conversion.
     /// ShapeError
-    ///     Unless the array is encoded in slots, where rows are longer than `params.slot_count`, and for odd ranks above 1.
+    ///     Where rows in slots are longer than `params.slot_count`, and for odd ranks above 1.
     ///
     /// Examples
     /// --------
@@ -191,12 +198,16 @@ impl PyCiphertext {
     /// >>> (x.degree, x.rank), (x.to_rlwe().degree, x.to_rlwe().rank)
     /// ((256, 4), (1024, 1))
     fn to_rlwe(&self, py: Python<'_>) -> PyResult<Self> {
-        self.map(py, |evaluator, x| evaluator.to_rlwe(x))
+        // Under the main secret the missing keys have errors of their own, which name `to_rlwe=True`.
+        let (shape, bodies) = (python_shape(self.data.shape()), self.data.layout().bodies);
+        let needs = format!("cl.trace(lambda x: x.to_rlwe(), {shape}, params=params, bodies={bodies}).needs");
+        self.map_needing(py, &needs, |evaluator, x| evaluator.to_rlwe(x))
     }
 
     /// The same numbers at a higher rank and the degree of equal dimension: the reverse of `to_rlwe`.
     ///
-    /// It rearranges the coefficients of the polynomials, so it needs no key.
+    /// It rearranges the coefficients of the polynomials, so it needs no key. Numbers in coefficients are spread over several bundles, as
+    /// `Ciphertext.layout` says.
     ///
     /// Parameters
     /// ----------
@@ -211,7 +222,7 @@ impl PyCiphertext {
     /// Raises
     /// ------
     /// ShapeError
-    ///     Unless the array is encoded in slots and its rows fit the slots of the lower degree, and for other ranks.
+    ///     Where rows in slots do not fit the slots of the lower degree, and for other ranks.
     ///
     /// Examples
     /// --------
@@ -222,5 +233,32 @@ impl PyCiphertext {
     fn to_mlwe(&self, py: Python<'_>, rank: Whole) -> PyResult<Self> {
         let rank = size(py, "rank", rank)?;
         self.map(py, |evaluator, x| evaluator.to_mlwe(x, rank))
+    }
+
+    /// Every number as an LWE sample: the array in bundles of degree 1.
+    ///
+    /// It rearranges the coefficients of the polynomials, so it needs no key. The rank of the result is degree times rank. Of real numbers
+    /// in natural order, number j of a row is bundle j of the row; a complex number is two samples. `Ciphertext.layout` says which is
+    /// where.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The same numbers at degree 1.
+    ///
+    /// Raises
+    /// ------
+    /// ShapeError
+    ///     Unless the array is encoded in coefficients.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([1.0, 2.0, 3.0], "coefficients").to_lwe()
+    /// >>> x.degree, x.rank, x.layout.bundles
+    /// (1, 1024, 3)
+    /// >>> secret_key.decrypt(x).round(4)
+    /// array([1., 2., 3.])
+    fn to_lwe(&self, py: Python<'_>) -> PyResult<Self> {
+        self.map(py, |evaluator, x| evaluator.to_lwe(x))
     }
 }

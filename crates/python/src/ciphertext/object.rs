@@ -9,7 +9,7 @@ use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Ciphertext, CkksError, Evaluator};
 use pyo3::prelude::*;
 
-use crate::errors::{raise, raise_for_array};
+use crate::errors::{raise, raise_for_array, raise_for_key};
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::params::PyParams;
 use crate::run::{detached, detached_with};
@@ -107,6 +107,21 @@ impl PyCiphertext {
     ) -> PyResult<Self> {
         let (evaluator, data) = (self.evaluator(), &*self.data);
         let result = detached(py, || work(&evaluator, data))?;
+        self.beside(py, result)
+    }
+
+    /// Runs a computation on this ciphertext alone. Where a key is missing, the error says that `needs`, Python code, makes it.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(super) fn map_needing(
+        &self,
+        py: Python<'_>,
+        needs: &str,
+        work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
+    ) -> PyResult<Self> {
+        let (evaluator, data) = (self.evaluator(), &*self.data);
+        let result = detached_with(py, |error| raise_for_key(py, error, needs), || work(&evaluator, data))?;
         self.beside(py, result)
     }
 
