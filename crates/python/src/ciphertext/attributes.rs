@@ -9,8 +9,8 @@ use super::object::{Keys, PyCiphertext};
 use crate::errors::{out_of_range, raise};
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
+use crate::stage::PyStage;
 use crate::text::hex;
-use crate::trace::PyStage;
 
 #[pymethods]
 impl PyCiphertext {
