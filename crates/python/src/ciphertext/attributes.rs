@@ -10,8 +10,8 @@ use crate::errors::{out_of_range, raise};
 use crate::layout::PyLayout;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
+use crate::stage::PyStage;
 use crate::text::hex;
-use crate::trace::PyStage;
 
 #[pymethods]
 impl PyCiphertext {
