@@ -2689,8 +2689,8 @@ class Recorder:
         Raises
         ------
         DataError
-            Where the shape has no entries or more than two axes, or the bound is not positive; for bodies, an axis, a capacity or an order that
-            `SecretKey.encrypt` refuses.
+            Where the shape has no entries or more than two axes, or the bound is not positive; for bodies, an axis, a
+            capacity or an order that `SecretKey.encrypt` refuses.
         LevelError
             Where there is no such level.
         ScaleError
