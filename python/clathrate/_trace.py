@@ -185,9 +185,7 @@ def trace(
     recorder = Recorder(params)
 
     def symbol(shape: Sequence[SupportsIndex]) -> Ciphertext:
-        return recorder.symbol(
-            shape, encoding, level, scale, is_complex, bound, bodies=bodies, axis=axis, capacity=capacity, order=order
-        )
+        return recorder.symbol(shape, encoding, level, scale, is_complex, bound, bodies=bodies, axis=axis, capacity=capacity, order=order)
 
     inputs = tuple(symbol(shape) for shape in shapes)
     result = function(*inputs)
