@@ -85,7 +85,7 @@ def test_other_encodings_name_the_one_that_is_needed(small, ct):
     with pytest.raises(cl.ShapeError, match=r'needs the encoding "coefficients", and "slots" was given: .* `encoding="coefficients"`'):
         dense + ct
     # What no value of `encoding` gives is told in words.
-    with pytest.raises(cl.ShapeError, match="a rotation needs the encoding slots in natural order") as caught:
+    with pytest.raises(cl.ShapeError, match="slots in natural order, and these are in bit-reversed order") as caught:
         small.encrypt([1.0, 2.0], order="bit-reversed").rotate(1)
     assert "encoding=" not in str(caught.value)
 

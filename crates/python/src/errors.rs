@@ -10,7 +10,7 @@ use std::path::Path;
 
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::FileError;
-use clathrate_ckks::{CkksError, Encoding};
+use clathrate_ckks::CkksError;
 use clathrate_lattice::LatticeError;
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
@@ -54,11 +54,6 @@ pub fn raise(py: Python<'_>, error: CkksError) -> PyErr {
     exception(py, class_name(&error), python_message(&error).unwrap_or_else(|| error.to_string()))
 }
 
-/// Whether an argument `encoding` may have this value.
-fn is_encoding(name: &str) -> bool {
-    [Encoding::Slots, Encoding::Coefficients].iter().any(|encoding| encoding.name() == name)
-}
-
 /// The message of an error whose remedy is a Python call: the core's own words name types and functions of Rust.
 fn python_message(error: &CkksError) -> Option<String> {
     Some(match error {
@@ -90,8 +85,7 @@ fn python_message(error: &CkksError) -> Option<String> {
             "{operation}: the operands are under the secrets \"{left}\" and \"{right}\": bring both to one with `ct.share_mask(...)` or \
              `ct.split_mask()`"
         ),
-        // Others, such as "slots in natural order", are no values of `encoding`: the core's words tell them.
-        CkksError::Encoding { operation, expected, got } if [expected, got].into_iter().all(|name| is_encoding(name)) => format!(
+        CkksError::Encoding { operation, expected, got } => format!(
             "{operation} needs the encoding \"{expected}\", and \"{got}\" was given: encrypt the array with `encoding=\"{expected}\"`"
         ),
         CkksError::Lattice(LatticeError::KeyLevelTooLow { key_level, level }) => format!(
