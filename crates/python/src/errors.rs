@@ -8,9 +8,9 @@ use std::any::Any;
 use std::io;
 use std::path::Path;
 
+use clathrate_ckks::CkksError;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::FileError;
-use clathrate_ckks::CkksError;
 use clathrate_lattice::LatticeError;
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
