@@ -68,7 +68,7 @@ from ._native import (
     preset_names,
     tune,
 )
-from ._trace import Trace, trace
+from ._trace import StageCost, Trace, trace
 from .errors import (
     CancelledError,
     ClathrateError,
@@ -115,6 +115,7 @@ __all__ = [
     "SecretKey",
     "SecurityError",
     "ShapeError",
+    "StageCost",
     "SwitchingReport",
     "Trace",
     "WrongParamsError",

@@ -22,8 +22,10 @@ __all__ = [
     "PolynomialPlan",
     "PublicKey",
     "Recorder",
+    "Recording",
     "Runtime",
     "SecretKey",
+    "Stage",
     "SwitchingReport",
     "__version__",
     "doctor",
@@ -45,6 +47,9 @@ _Isa: TypeAlias = Literal["scalar", "avx2", "ifma"]
 _Switching: TypeAlias = (
     Literal["fastest", "as_made"] | tuple[Literal["hybrid"], SupportsIndex] | tuple[Literal["klss"], SupportsIndex, SupportsIndex]
 )
+
+# Seconds, transforms, Hadamard products, multiply-adds, bytes of keys.
+_Figures: TypeAlias = tuple[float, int, int, int, int]
 
 class _Segment(TypedDict):
     name: str
@@ -1298,6 +1303,19 @@ class EvaluationKeys:
     def shapes(self) -> list[tuple[int, int]]:
         """The degree and rank of all ciphertexts that there are keys for, those of `params` first."""
     @property
+    def names(self) -> list[tuple[str, tuple[int, int], int]]:
+        """The stored keys: for each its name, the degree and rank of the ciphertexts that it serves, and the highest level that it serves.
+
+        The names are those of the keys' files. "relinearise" is the key of products; "automorphism 5" that of the rotation which maps X to
+        X**5, and of the conjugation where the number is twice the degree less 1; "reduce-rank 2" reduces the rank to 2. Names with "cross",
+        "direct", "temporary" and "rank-down" are keys of the temporary rank.
+
+        Examples
+        --------
+        >>> keys.names[0]
+        ('relinearise', (1024, 1), 5)
+        """
+    @property
     def nbytes(self) -> int:
         """The size of the stored keys in memory in bytes, without what is derived from them."""
     @property
@@ -1979,6 +1997,43 @@ class Ciphertext:
     def nbytes(self) -> int:
         """The size in memory in bytes."""
     @property
+    def error_bound(self) -> float | None:
+        """A bound on the root mean square error of an entry, in units of the numbers, or None.
+
+        Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
+        where the numbers may leave the domain of a polynomial.
+        """
+    @property
+    def magnitude_bound(self) -> float | None:
+        """A bound on the magnitude of the numbers, or None.
+
+        Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
+        where the numbers may leave the domain of a polynomial.
+        """
+    def stage(self, name: str) -> Stage:
+        """Names a stage of a computation: what is computed within `with ct.stage(name):` is a line of its own in the costs of `trace`.
+
+        A stage within another has the names of both, with a slash between them. On ciphertexts with data it does nothing.
+
+        Parameters
+        ----------
+        name : str
+            The name of the stage.
+
+        Returns
+        -------
+        context manager
+            It opens and closes the stage.
+
+        Examples
+        --------
+        >>> def squared(x):
+        ...     with x.stage("square"):
+        ...         return x.multiply(x)
+        >>> [stage.name for stage in cl.trace(squared, (100,), params=params).stages]
+        ['square']
+        """
+    @property
     def params(self) -> Params:
         """The parameters."""
     @property
@@ -2594,6 +2649,7 @@ class Recorder:
         level: SupportsIndex | None = None,
         scale: float | None = None,
         is_complex: bool = False,
+        bound: float | None = None,
         *,
         bodies: SupportsIndex | None = None,
         axis: _BodyAxis | None = None,
@@ -2614,6 +2670,8 @@ class Recorder:
             As `SecretKey.encrypt` takes it.
         is_complex : bool, optional
             Whether the array has complex entries. The default is False.
+        bound : float, optional
+            The largest magnitude of the numbers. None, the default, leaves it open; then no errors are bounded.
         bodies : int, optional
             As `SecretKey.encrypt` takes it.
         axis : {"rows", "chunks"}, optional
@@ -2631,8 +2689,8 @@ class Recorder:
         Raises
         ------
         DataError
-            Where the shape has no entries or more than two axes; for bodies, an axis, a capacity or an order that `SecretKey.encrypt`
-            refuses.
+            Where the shape has no entries or more than two axes, or the bound is not positive; for bodies, an axis, a capacity or an order that
+            `SecretKey.encrypt` refuses.
         LevelError
             Where there is no such level.
         ScaleError
@@ -2646,3 +2704,38 @@ class Recorder:
         Needs
             Each key with the highest level that it was needed at.
         """
+    def recording(self) -> Recording:
+        """What all computations on the symbols cost so far.
+
+        Returns
+        -------
+        Recording
+            The costs by stage and the memory of arrays; it does not change any more.
+        """
+
+@final
+class Recording:
+    """What a dry run cost, as `Recorder` wrote it down; `clathrate.Trace` has its figures."""
+    @property
+    def total(self) -> _Figures:
+        """The cost of everything: seconds, transforms, Hadamard products, multiply-adds, and bytes of keys."""
+    @property
+    def stages(self) -> list[tuple[str, _Figures]]:
+        """The cost of each stage with the stage's name, in the order in which stages were entered first."""
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes that the arrays take at once."""
+    def explain(self) -> str:
+        """The costs as a table.
+
+        Returns
+        -------
+        str
+            One line per stage.
+        """
+
+@final
+class Stage:
+    """A stage of a dry run: `with` opens and closes it. `Ciphertext.stage` makes it."""
+    def __enter__(self) -> None: ...
+    def __exit__(self, kind: object, value: object, traceback: object, /) -> None: ...

@@ -1,13 +1,13 @@
-"""What a computation needs, found by a dry run: no keys, no data, no time.
+"""What a computation needs and costs, found by a dry run: no keys, no data, no time.
 
 The function runs on symbols: ciphertexts with a shape, an encoding, a level and a scale, and no data. They go through the same code
-as ciphertexts, and write down which evaluation keys each step would use, and at what level.
+as ciphertexts, and write down which evaluation keys each step would use, at what level, and what the step would cost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from ._native import Ciphertext, Needs, Params, Recorder
@@ -17,8 +17,43 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class StageCost:
+    """What one stage of a computation costs, as `trace` predicts it.
+
+    Attributes
+    ----------
+    name : str
+        The name that `Ciphertext.stage` gave; a stage inside another has the names of both, with a slash between them. What belongs to no
+        stage is called "operations".
+    seconds : float
+        The predicted time with one thread, by the machine model of the parameters: the times that `tune` stored, or else a built-in model.
+    transforms : int
+        The number of transforms (NTT) of a polynomial modulo one prime, forward and inverse.
+    hadamard_products : int
+        The number of products of two polynomials modulo one prime, entry by entry.
+    multiply_adds : int
+        The number of floating-point multiply-adds of products with plain matrices.
+    key_bytes : int
+        The bytes of evaluation keys that are read, each time they are read.
+
+    Examples
+    --------
+    >>> (stage,) = cl.trace(lambda x: x.rotate(1), (100,), params=params).stages
+    >>> stage.name, stage.transforms > 0, stage.multiply_adds
+    ('operations', True, 0)
+    """
+
+    name: str
+    seconds: float
+    transforms: int
+    hadamard_products: int
+    multiply_adds: int
+    key_bytes: int
+
+
+@dataclass(frozen=True)
 class Trace:
-    """What a computation needs and gives, found by a dry run; `trace` makes it.
+    """What a computation needs, costs and gives, found by a dry run; `trace` makes it.
 
     Attributes
     ----------
@@ -27,18 +62,58 @@ class Trace:
     inputs : tuple of Ciphertext
         The symbols that the function was called with.
     result : object
-        What the function returned: symbols with `shape`, `encoding`, `level` and `scale`.
+        What the function returned: symbols with `shape`, `encoding`, `level`, `scale` and, where `trace` was given a bound, `error_bound`.
+    stages : tuple of StageCost
+        The costs of the stages that `Ciphertext.stage` names, in the order in which they were entered first.
+    seconds : float
+        The predicted time of everything with one thread.
+    transforms : int
+        The number of transforms in all, as `StageCost` counts them.
+    hadamard_products : int
+        The number of products of polynomials in all.
+    multiply_adds : int
+        The number of multiply-adds in all.
+    key_bytes : int
+        The bytes of evaluation keys that are read in all.
+    peak_bytes : int
+        The most bytes that the encrypted arrays take at once, the inputs included. Keys are not among them, nor is the memory that single
+        operations take while they run.
 
     Examples
     --------
-    >>> found = cl.trace(lambda x: (x * x).rescale(), (100,), params=params)
+    >>> found = cl.trace(lambda x: (x * x).rescale(), (100,), params=params, bound=1.0)
     >>> found.result.level
     4
+    >>> found.seconds > 0, found.result.error_bound < 1e-6
+    (True, True)
     """
 
     needs: Needs
     inputs: tuple[Ciphertext, ...]
     result: Any
+    stages: tuple[StageCost, ...]
+    seconds: float
+    transforms: int
+    hadamard_products: int
+    multiply_adds: int
+    key_bytes: int
+    peak_bytes: int
+    _table: str = field(repr=False)
+
+    def explain(self) -> str:
+        """The costs as text: a table with one line per stage, and the memory that the arrays take.
+
+        Returns
+        -------
+        str
+            The table.
+
+        Examples
+        --------
+        >>> print(cl.trace(lambda x: x + 1, (100,), params=params).explain())  # doctest: +ELLIPSIS
+          stage ...
+        """
+        return self._table
 
 
 def trace(
@@ -49,15 +124,20 @@ def trace(
     level: SupportsIndex | None = None,
     scale: float | None = None,
     is_complex: bool = False,
+    bound: float | None = None,
     bodies: SupportsIndex | None = None,
     axis: _BodyAxis | None = None,
     capacity: SupportsIndex | None = None,
     order: _Order = "natural",
 ) -> Trace:
-    """Runs a function without keys and data, and tells the evaluation keys, levels and scales that it needs.
+    """Runs a function without keys and data, and tells the evaluation keys, levels and scales that it needs, and what it costs.
 
     The function is called with *symbols*: ciphertexts that have a shape, an encoding, a level and a scale, and no data. They go through the
     same code as ciphertexts, and raise the same errors.
+
+    With a `bound` on the numbers, symbols carry bounds on numbers and errors through the computation: `Ciphertext.magnitude_bound` and
+    `Ciphertext.error_bound`. The inputs are then taken as fresh encryptions with a public key, whose errors are larger than those of
+    encryptions with the secret key.
 
     Parameters
     ----------
@@ -75,6 +155,8 @@ def trace(
         As `SecretKey.encrypt` takes it.
     is_complex : bool, optional
         Whether the arrays have complex entries. The default is False.
+    bound : float, optional
+        The largest magnitude of the numbers in the arrays. None, the default, leaves it open; then no errors are bounded.
     bodies : int, optional
         As `SecretKey.encrypt` takes it.
     axis : {"rows", "chunks"}, optional
@@ -87,12 +169,13 @@ def trace(
     Returns
     -------
     Trace
-        The needs, the symbols, and what the function returned.
+        The needs, the costs, the symbols, and what the function returned.
 
     Raises
     ------
     ClathrateError
-        What the function would raise on ciphertexts. Decrypting and storing a symbol is a `DataError`.
+        What the function would raise on ciphertexts. Decrypting and storing a symbol is a `DataError`, and so is a bound that is not
+        positive.
 
     Examples
     --------
@@ -102,8 +185,12 @@ def trace(
     recorder = Recorder(params)
 
     def symbol(shape: Sequence[SupportsIndex]) -> Ciphertext:
-        return recorder.symbol(shape, encoding, level, scale, is_complex, bodies=bodies, axis=axis, capacity=capacity, order=order)
+        return recorder.symbol(
+            shape, encoding, level, scale, is_complex, bound, bodies=bodies, axis=axis, capacity=capacity, order=order
+        )
 
     inputs = tuple(symbol(shape) for shape in shapes)
     result = function(*inputs)
-    return Trace(recorder.needs(), inputs, result)
+    recording = recorder.recording()
+    stages = tuple(StageCost(name, *figures) for name, figures in recording.stages)
+    return Trace(recorder.needs(), inputs, result, stages, *recording.total, recording.peak_bytes, recording.explain())

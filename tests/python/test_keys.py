@@ -79,6 +79,23 @@ def test_evaluation_keys_are_exactly_what_was_needed(small):
     assert small.key.evaluation_keys(cl.Needs()).nbytes == 0
 
 
+def test_names_of_keys_have_shapes_and_levels(small):
+    degree, top = small.params.degree, small.params.max_level
+    needs = cl.Needs(relinearise=True, level=2) | cl.Needs(rotations=[1], conjugate=True)
+    keys = small.key.evaluation_keys(needs)
+    # A rotation by 1 maps X to X**5, the conjugation to X**(2 degree - 1).
+    expected = {("relinearise", (degree, 1), 2), ("automorphism 5", (degree, 1), top), (f"automorphism {2 * degree - 1}", (degree, 1), top)}
+    assert set(keys.names) == expected
+    assert len(keys.names) == 3
+    assert cl.from_bytes(keys.to_bytes(), small.params).names == keys.names
+    assert small.key.evaluation_keys(cl.Needs()).names == []
+    deep = cl.Params.preset("insecure_dpad")
+    names = cl.SecretKey.generate(deep).evaluation_keys(cl.Needs(relinearise=True, ranks=[1])).names
+    assert {shape for _, shape, _ in names} == {(deep.degree, deep.rank), (deep.degree, 1)}
+    assert ("rank-down", (deep.degree, deep.rank)) in [(name, shape) for name, shape, _ in names]
+    assert any(name == "reduce-rank 1" for name, _, _ in names)
+
+
 def test_needs_merge_to_the_highest_level():
     needs = cl.Needs(relinearise=True, rotations=[1, 2], level=2) | cl.Needs(rotations=[2, 3]) | cl.Needs(relinearise=True, level=4)
     assert needs.to_dict() == {"relinearise": 4, "rotations": {1: 2, 2: None, 3: None}}

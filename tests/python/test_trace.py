@@ -212,3 +212,148 @@ def test_traces_take_what_encrypt_takes():
             cl.trace(lambda x: x, (8,), params=params, level=level)
     with pytest.raises(cl.ScaleError):
         cl.trace(lambda x: x, (8,), params=params, scale=2.0**500)
+
+
+def staged(x, weights):
+    with x.stage("matrix"):
+        y = (weights @ x).rescale()
+    with y.stage("square"):
+        y = y.multiply(y)
+        with y.stage("turn"):
+            y = y + y.rotate(1)
+    return y - 0.5
+
+
+def test_traces_cost_what_their_stages_cost():
+    params = cl.Params.preset("insecure_small")
+    trace = cl.trace(lambda x: staged(x, W), (3, 8), params=params, encoding="slots")
+    assert [stage.name for stage in trace.stages] == ["matrix", "square", "square/turn", "operations"]
+    matrix, square, turn, rest = trace.stages
+    for figure in ("transforms", "hadamard_products", "multiply_adds", "key_bytes"):
+        figures = [getattr(stage, figure) for stage in trace.stages]
+        assert all(isinstance(value, int) and value >= 0 for value in figures)
+        assert sum(figures) == getattr(trace, figure) > 0
+    assert sum(stage.seconds for stage in trace.stages) == pytest.approx(trace.seconds)
+    assert all(stage.seconds > 0 for stage in trace.stages)
+    # One or more floating-point products modulo each prime, of 2 x 3 weights with the coefficients of two polynomials.
+    primes = sum(len(step) for step in params.primes["steps"])
+    products, rest_of_it = divmod(matrix.multiply_adds, 2 * 3 * 2 * params.degree)
+    assert rest_of_it == 0
+    assert products >= primes
+    assert (matrix.key_bytes, square.multiply_adds, rest.key_bytes, rest.transforms) == (0, 0, 0, 0)
+    # A rescale transforms each prime of each polynomial of the two rows once.
+    assert matrix.transforms == 2 * 2 * primes
+    assert square.key_bytes > 0
+    assert turn.key_bytes > 0
+
+
+def test_costs_grow_with_the_array_and_do_not_depend_on_the_run():
+    params = cl.Params.preset("insecure_rank2")
+    needed = [cl.trace(lambda x: (x.rotate(1) * x).rescale(), (rows, 8), params=params, encoding="slots") for rows in (1, 3, 3)]
+    one, three, again = needed
+    for figure in ("transforms", "hadamard_products", "key_bytes", "peak_bytes"):
+        assert getattr(three, figure) == getattr(again, figure) > 2 * getattr(one, figure) > 0
+    assert three.transforms == 3 * one.transforms
+    assert three.seconds == again.seconds == pytest.approx(3 * one.seconds)
+    assert three.multiply_adds == 0
+
+
+def test_costs_of_nothing_are_none():
+    trace = cl.trace(lambda x: x, (8,), params=cl.Params.preset("insecure_tiny"))
+    assert (trace.stages, trace.seconds, trace.transforms, trace.hadamard_products) == ((), 0.0, 0, 0)
+    assert (trace.multiply_adds, trace.key_bytes) == (0, 0)
+    assert trace.peak_bytes > 0
+    assert "all" in trace.explain()
+
+
+def test_peak_memory_is_what_ciphertexts_take(rng):
+    params = cl.Params.preset("insecure_tiny")
+    key = cl.SecretKey.generate(params)
+    x = key.encrypt(rng.normal(size=(3, 8)), encoding="slots")
+    assert cl.trace(lambda x: x, (3, 8), params=params, encoding="slots").peak_bytes == x.nbytes
+    # The operand, and the result beside it.
+    twice = cl.trace(lambda x: x + x, (3, 8), params=params, encoding="slots")
+    assert twice.peak_bytes == x.nbytes + (x + x).nbytes
+    large = cl.trace(lambda x: np.ones((40, 3)) @ x, (3, 8), params=params, encoding="slots")
+    assert large.peak_bytes == x.nbytes + (np.ones((40, 3)) @ x).nbytes
+
+
+@pytest.mark.parametrize("preset", ["insecure_small", "insecure_rank2", "insecure_deep"])
+def test_errors_stay_below_their_bounds(rng, preset):
+    params = cl.Params.preset(preset)
+    shape = (3, params.slot_count)
+    trace = cl.trace(lambda x: staged(x, W), shape, params=params, encoding="slots", bound=1.0)
+    key = cl.SecretKey.generate(params)
+    data = rng.uniform(-1, 1, shape)
+    x = key.public_key().encrypt(data, encoding="slots").with_keys(key.evaluation_keys(trace.needs))
+    y = W @ data
+    clear = y * y + np.roll(y * y, -1, axis=1) - 0.5
+    result = staged(x, W)
+    error = np.sqrt(np.mean((key.decrypt(result) - clear) ** 2))
+    bound = trace.result.error_bound
+    assert bound / 256 < error <= bound
+    assert np.max(np.abs(clear)) <= trace.result.magnitude_bound < 100
+    # The inputs carry bounds as well, and larger numbers have larger ones.
+    assert trace.inputs[0].magnitude_bound == 1.0
+    assert 0 < trace.inputs[0].error_bound < bound
+    larger = cl.trace(lambda x: staged(x, W), shape, params=params, encoding="slots", bound=10.0).result
+    assert larger.error_bound > bound
+    assert larger.magnitude_bound > trace.result.magnitude_bound
+    # Data carries none.
+    assert (result.error_bound, result.magnitude_bound) == (None, None)
+
+
+def test_errors_without_a_bound_on_the_numbers_are_unknown_and_beyond_a_domain_infinite():
+    params = cl.Params.preset("insecure_deep")
+    polynomial = cl.Polynomial([0.0, 1.0, 0.5])
+    unknown = cl.trace(lambda x, y: polynomial(x) + y, (8,), (8,), params=params)
+    assert (unknown.result.error_bound, unknown.result.magnitude_bound) == (None, None)
+    assert unknown.seconds > 0
+    within = cl.trace(polynomial, (8,), params=params, bound=1.0).result
+    beyond = cl.trace(polynomial, (8,), params=params, bound=2.0).result
+    assert 0 < within.error_bound < 1e-6
+    assert (beyond.error_bound, beyond.magnitude_bound) == (np.inf, np.inf)
+    # Unbounded numbers times zero are zero.
+    for zero in (0, np.zeros(8)):
+        nothing = cl.trace(lambda x, zero=zero: polynomial(x) * zero, (8,), params=params, bound=2.0).result
+        assert nothing.magnitude_bound == 0.0
+        assert not np.isnan(nothing.error_bound)
+    turned = cl.trace(lambda x: (x * 1j).rescale(), (8,), params=params, bound=1.0, is_complex=True, level=2, scale=2.0**35).result
+    assert 0 < turned.error_bound < 1e-3
+
+
+@pytest.mark.parametrize("bound", [0, -1.0, np.inf, np.nan])
+def test_bounds_that_are_none_are_refused(bound):
+    with pytest.raises(cl.DataError, match="the bound on the numbers"):
+        cl.trace(lambda x: x, (8,), params=cl.Params.preset("insecure_tiny"), bound=bound)
+
+
+def test_costs_as_text_have_a_line_for_each_stage():
+    trace = cl.trace(lambda x: staged(x, W), (3, 8), params=cl.Params.preset("insecure_small"), encoding="slots")
+    head, *lines = trace.explain().splitlines()
+    assert head.split() == ["stage", "milliseconds", "transforms", "Hadamard", "products", "multiply-adds", "MiB", "of", "keys"]
+    assert [line.split()[0] for line in lines[:5]] == ["matrix", "square", "square/turn", "operations", "all"]
+    _, milliseconds, *counts, mib = lines[4].split()
+    assert [int(count) for count in counts] == [trace.transforms, trace.hadamard_products, trace.multiply_adds]
+    assert float(milliseconds) == pytest.approx(trace.seconds * 1e3, abs=1e-3)
+    assert float(mib) == pytest.approx(trace.key_bytes / 2**20, abs=0.01)
+    assert f"{trace.peak_bytes / 2**20:.2f} MiB at once" in lines[5]
+
+
+def test_stages_on_ciphertexts_change_nothing_and_close_where_a_stage_fails(rng):
+    params = cl.Params.preset("insecure_tiny")
+    key = cl.SecretKey.generate(params)
+    x = key.encrypt(rng.normal(size=8))
+    with x.stage("sum") as nothing:
+        y = x + x
+    assert nothing is None
+    assert np.allclose(key.decrypt(y), 2 * key.decrypt(x), atol=1e-6)
+
+    def failing(x):
+        with pytest.raises(ZeroDivisionError), x.stage("failing"):
+            x / 0
+        return x + 1
+
+    assert [stage.name for stage in cl.trace(failing, (8,), params=params).stages] == ["operations"]
+    with pytest.raises(TypeError):
+        x.stage(3)

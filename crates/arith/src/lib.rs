@@ -38,6 +38,6 @@ pub use extension::DigitExtension;
 pub use factors::{FactorLayout, FactorShape, Factors};
 pub use kernels::Isa;
 pub use kernels::components::Twist;
-pub use meter::{Counts, Meter, Pass};
+pub use meter::{Counts, Meter, Pass, ProductCounts};
 pub use modulus::Modulus;
 pub use ntt::NttTable;

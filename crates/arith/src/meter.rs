@@ -20,7 +20,20 @@ pub enum Pass {
     Division,
 }
 
-/// Passes over rows, by kind.
+/// How many unit operations exact products of matrices take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProductCounts {
+    /// Products of a matrix with rows of residues modulo one prime.
+    pub products: usize,
+    /// Multiply-adds of the floating-point products.
+    pub multiply_adds: usize,
+    /// Digits that weights and residues are cut into, each converted to a double.
+    pub digits: usize,
+    /// Results of floating-point products that are read: added to integer sums, or reduced modulo the prime; integer sums that are reduced.
+    pub sums: usize,
+}
+
+/// Passes over rows, by kind, and what matrix products take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Forward transforms.
@@ -33,6 +46,8 @@ pub struct Counts {
     pub conversion: usize,
     /// Hadamard products by the inverse of what a division divides by.
     pub division: usize,
+    /// Unit operations of exact matrix products, which go by words and not by rows.
+    pub product: ProductCounts,
 }
 
 impl Counts {
@@ -47,12 +62,24 @@ impl Counts {
 #[derive(Debug, Default)]
 pub struct Meter {
     passes: [AtomicUsize; 5],
+    products: AtomicUsize,
+    multiply_adds: AtomicUsize,
+    digits: AtomicUsize,
+    sums: AtomicUsize,
 }
 
 impl Meter {
     /// Adds `rows` passes of one kind.
     pub fn add(&self, pass: Pass, rows: usize) {
         self.passes[pass as usize].fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// Adds unit operations of exact matrix products.
+    pub fn add_product(&self, counts: ProductCounts) {
+        self.products.fetch_add(counts.products, Ordering::Relaxed);
+        self.multiply_adds.fetch_add(counts.multiply_adds, Ordering::Relaxed);
+        self.digits.fetch_add(counts.digits, Ordering::Relaxed);
+        self.sums.fetch_add(counts.sums, Ordering::Relaxed);
     }
 
     /// The counts since the last call, which starts them anew.
@@ -64,6 +91,12 @@ impl Meter {
             hadamard: take(Pass::Hadamard),
             conversion: take(Pass::Conversion),
             division: take(Pass::Division),
+            product: ProductCounts {
+                products: self.products.swap(0, Ordering::Relaxed),
+                multiply_adds: self.multiply_adds.swap(0, Ordering::Relaxed),
+                digits: self.digits.swap(0, Ordering::Relaxed),
+                sums: self.sums.swap(0, Ordering::Relaxed),
+            },
         }
     }
 }

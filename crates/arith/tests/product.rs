@@ -1,7 +1,11 @@
 //! Exact modular products over floating point, against integers, at every edge of their bounds.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use clathrate_arith::primes::largest_primes;
 use clathrate_arith::product::{LeftMatrix, MAX_WEIGHT, SplitPlan, multiply_f64, multiply_mod};
-use clathrate_arith::{ArithError, Modulus};
+use clathrate_arith::{ArithError, Buffer, CpuEngine, Engine, Isa, Meter, Modulus, ProductCounts};
 use num_bigint::BigInt;
 
 const MODULI: [u64; 9] =
@@ -259,4 +263,63 @@ fn plain_product_multiplies_and_checks_shapes() {
     assert_eq!(multiply_f64(2, 0, 2, &[], &[]), Ok(vec![0.0; 4]));
     assert!(matches!(multiply_f64(2, 3, 2, &[0.0; 5], &[0.0; 6]), Err(ArithError::Shape { expected: 6, got: 5, .. })));
     assert!(matches!(multiply_f64(2, 3, 2, &[0.0; 6], &[0.0; 7]), Err(ArithError::Shape { expected: 6, got: 7, .. })));
+}
+
+/// What an engine of `threads` threads counts while it multiplies rows modulo each of `moduli`, and what the plans say.
+fn counted(moduli: &[u64], degree: usize, left: &LeftMatrix, threads: usize) -> Vec<(ProductCounts, ProductCounts)> {
+    let meter = Arc::new(Meter::default());
+    let pool = CpuEngine::thread_pool(threads).expect("threads");
+    let engine = CpuEngine::new(degree, moduli, Isa::Scalar).expect("engine").with_threads(pool).with_meter(meter.clone());
+    let mut words = Stream(3);
+    let mut count = |index: usize, q: u64| {
+        let mut row = || {
+            let mut row = engine.zeroed(1);
+            engine.upload(row.view_mut(), &(0..degree).map(|_| words.below(q)).collect::<Vec<_>>());
+            row
+        };
+        let right: Vec<Buffer> = (0..left.inner()).map(|_| row()).collect();
+        let mut out: Vec<Buffer> = (0..left.rows()).map(|_| engine.scratch(1)).collect();
+        let views: Vec<_> = right.iter().map(Buffer::view).collect();
+        let mut targets: Vec<_> = out.iter_mut().map(Buffer::view_mut).collect();
+        meter.take();
+        engine.combine(&mut targets, left, &views, &[index]).expect("fits");
+        (meter.take().product, left.counts(&engine.moduli()[index], degree))
+    };
+    moduli.iter().enumerate().map(|(index, &q)| count(index, q)).collect()
+}
+
+#[test]
+fn counts_of_a_plan_are_those_of_the_loops() {
+    let degree = 16;
+    // 97 is small enough that weights are reduced modulo it first.
+    let mut moduli = vec![97];
+    for bits in [24, 30, 45, 58, 60] {
+        moduli.extend(largest_primes(bits, 2 * degree as u64, 1, &[]).expect("a prime"));
+    }
+    let mut weights = Stream(4);
+    let mut plans = BTreeSet::new();
+    // Single entries, single rows and columns; one range of the inner dimension, one and a bit, two, two and a bit; more rows than one block has.
+    for (rows, inner) in [(1, 1), (1, 9), (9, 1), (5, 7), (2, 1023), (2, 1024), (2, 1025), (1, 2048), (3, 2500), (1025, 3)] {
+        for bound in WEIGHT_BOUNDS {
+            let entries: Vec<i64> = (0..rows * inner).map(|i| if i == 0 { bound as i64 } else { weights.weight(bound) }).collect();
+            let left = LeftMatrix::new(rows, inner, &entries).expect("valid");
+            for (place, (observed, stated)) in counted(&moduli, degree, &left, 1).into_iter().enumerate() {
+                let plan = left.plan(&Modulus::new(moduli[place]).expect("odd"));
+                assert_eq!(observed, stated, "{rows} x {inner}, weights to {bound}: {}", plan.explain());
+                assert_eq!(observed.multiply_adds, rows * inner * degree * plan.gemm_count());
+                plans.insert((plan.left().count, plan.exact_block() < inner.min(1024)));
+            }
+        }
+    }
+    // Whole and cut weights, each with sums of one block and of several.
+    assert!([(1, false), (1, true), (2, false), (2, true)].iter().all(|kind| plans.contains(kind)), "{plans:?}");
+}
+
+#[test]
+fn counts_on_several_threads_repeat_conversions_alone() {
+    let moduli = largest_primes(45, 128, 1, &[]).expect("a prime");
+    let left = LeftMatrix::new(40, 3, &[1 << 40; 120]).expect("valid");
+    let (observed, stated) = counted(&moduli, 64, &left, 3)[0];
+    assert!(observed.digits >= stated.digits, "{observed:?} {stated:?}");
+    assert_eq!(ProductCounts { digits: stated.digits, ..observed }, stated);
 }

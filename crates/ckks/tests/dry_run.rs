@@ -181,9 +181,7 @@ fn polynomials_and_matrix_products_carry_bounds_and_footprints() {
         let plan = p.plan(&params, params.max_level()).expect("a plan");
         plan.nodes().iter().map(|node| node.products() as f64).sum()
     };
-    assert!(
-        switches > 0.0 && recorded.cost().hadamard_products >= switches * params.tensor_cost(Level(1)).expect("a cost").hadamard_products
-    );
+    assert!(switches > 0.0 && recorded.cost().hadamard_products >= switches * params.tensor_cost(Level(1)).hadamard_products);
 
     let owner = secret(&params, 3);
     let evaluator = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&recorder.needs()).expect("keys")));
@@ -207,4 +205,85 @@ fn polynomials_and_matrix_products_carry_bounds_and_footprints() {
     let wide = recorder.symbol(&[8], Encoding::Slots, params.max_level(), 2.0).expect("a symbol");
     let unbounded = recorder.evaluate_polynomial(&wide, &p).expect("a polynomial").estimate().expect("estimated");
     assert_eq!((unbounded.magnitude, unbounded.error), (f64::INFINITY, f64::INFINITY));
+}
+
+#[test]
+fn symbols_taken_into_a_dry_run_count_and_carry_bounds_where_these_are_given() {
+    let params = params("insecure_small");
+    let (count, top) = (params.slot_count(), params.max_level());
+    let scale = params.scale(top);
+    let symbol = |complex: bool, scale: f64| Ciphertext::symbol(&params, &[count], Encoding::Slots, complex, top, scale).expect("a symbol");
+    let recorder = Evaluator::recording(&params);
+    // With the level's own scale, this is what the evaluator makes itself.
+    let taken = recorder.take_symbol(symbol(false, scale), Some(2.0)).expect("taken");
+    assert_eq!(taken.estimate(), recorder.symbol(&[count], Encoding::Slots, top, 2.0).expect("a symbol").estimate());
+    let open = recorder.take_symbol(symbol(true, scale), None).expect("taken");
+    assert!(open.estimate().is_none() && open.is_complex());
+    assert_eq!(recorder.recorded().peak_array_bytes(), 2 * open.predicted_bytes(), "the second of three was dropped before the third");
+    // A number without a bound leaves no sum, difference or product with one, whichever is on the left.
+    for (x, y) in [(&taken, &open), (&open, &taken)] {
+        let results = [recorder.add(x, y), recorder.sub(x, y), recorder.multiply(x, y), recorder.multiply_rescale(x, y)];
+        assert!(results.iter().all(|z| z.as_ref().expect("computed").estimate().is_none()));
+    }
+    // At a scale of its own the same encryption error is a larger or smaller error of the numbers.
+    let finer = recorder.take_symbol(symbol(false, 4.0 * scale), Some(2.0)).expect("taken").estimate().expect("bounds");
+    assert!((taken.estimate().expect("bounds").error / finer.error - 4.0).abs() < 1e-9);
+
+    let data = common::encrypt(&secret(&params, 1), &[1.0]);
+    assert!(matches!(recorder.take_symbol(data, Some(1.0)), Err(CkksError::Conversion { .. })));
+    assert!(matches!(Evaluator::new(&params).take_symbol(symbol(false, scale), None), Err(CkksError::Symbol { .. })));
+    let other = common::params("insecure_tiny");
+    assert!(matches!(Evaluator::recording(&other).take_symbol(symbol(false, scale), None), Err(CkksError::WrongParams { .. })));
+}
+
+#[test]
+fn stages_opened_by_hand_are_those_of_functions() {
+    let params = params("insecure_small");
+    let run = |by_hand: bool| {
+        let recorder = Evaluator::recording(&params);
+        let x = recorder.symbol(&[8], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+        if by_hand {
+            recorder.enter_stage("outer");
+            recorder.enter_stage("inner");
+            recorder.negate(&x).expect("a negation");
+            recorder.leave_stage();
+            recorder.leave_stage();
+            // Nothing is open any more.
+            recorder.leave_stage();
+        } else {
+            recorder.stage("outer", || recorder.stage("inner", || recorder.negate(&x))).expect("a negation");
+        }
+        recorder.negate(&x).expect("a negation");
+        recorder.recorded()
+    };
+    let (by_hand, by_function) = (run(true), run(false));
+    assert_eq!(by_hand.stages(), by_function.stages());
+    assert_eq!(by_hand.to_string(), by_function.to_string());
+    let names: Vec<&str> = by_hand.stages().iter().map(|stage| stage.name.as_str()).collect();
+    assert_eq!(names, ["outer/inner", "operations"]);
+    Evaluator::new(&params).enter_stage("on data nothing happens");
+    assert!(Evaluator::new(&params).recorded().stages().is_empty());
+}
+
+#[test]
+fn errors_of_polynomials_of_products_that_are_not_rescaled_stay_near_their_bound() {
+    let params = params("insecure_deep");
+    let count = params.slot_count();
+    let p = Polynomial::new(vec![0.1, 0.8, -0.3, 0.25], PolynomialBasis::Power, UNIT_DOMAIN).expect("a polynomial");
+    let run = |ev: &Evaluator, x: &Ciphertext| {
+        ev.evaluate_polynomial(&ev.multiply_scalar(x, 0.75).expect("a product"), &p).expect("a polynomial")
+    };
+    let recorder = Evaluator::recording(&params);
+    let symbol = recorder.symbol(&[count], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+    let planned = run(&recorder, &symbol);
+    let owner = secret(&params, 5);
+    let evaluator = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&recorder.needs()).expect("keys")));
+    let x = ramp(count);
+    let options = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+    let ct = owner.public_key().expect("a key").encrypt_array(&Values::Real(x.clone()), &[count], options).expect("a ciphertext");
+    let y = run(&evaluator, &ct);
+    assert_eq!((y.level(), y.scale()), (planned.level(), planned.scale()));
+    let errors: Vec<f64> = common::decrypt(&owner, &y).iter().zip(&x).map(|(y, &x)| y - p.evaluate_real(0.75 * x)).collect();
+    let (measured, bound) = (rms(&errors), planned.estimate().expect("estimated").error);
+    assert!(measured <= bound && measured >= bound / 256.0, "{measured:e} against {bound:e}");
 }

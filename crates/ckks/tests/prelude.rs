@@ -55,7 +55,7 @@ fn parameters_and_runtime_mention_types_with_names() {
         Params::segments => fn(&Params) -> &[Segment];
         Params::scale_warnings => fn(&Params) -> &[ScaleWarning];
         Params::parameter_id => fn(&Params) -> ParameterId;
-        Params::machine_profile => fn(&Params) -> Checked<&MachineProfile>;
+        Params::machine_profile => fn(&Params) -> &MachineProfile;
         Params::noise_model => fn(&Params) -> NoiseModel;
         Params::explain => fn(&Params) -> Explanation;
         Params::switching_report => fn(&Params, Option<Level>) -> Checked<SwitchingReport>;

@@ -194,3 +194,17 @@ fn profile_that_is_no_regular_file_is_broken_and_says_so() {
     let stored = stored_at(&path, Isa::Scalar);
     assert!(stored.state() == "broken" && stored.to_string().contains("no regular file"), "{stored}");
 }
+
+#[test]
+fn profile_without_times_of_matrix_products_is_refused_with_the_remedy() {
+    let mut table: toml::Table = toml::from_str(&toml::to_string(&sample(Isa::Scalar)).expect("text")).expect("a table");
+    table.remove("matrix").expect("times of matrix products");
+    let why = reason(&toml::to_string(&table).expect("text"));
+    assert_eq!(why, "an earlier version measured it, without matrix products");
+    // One of the times alone is missing: that is no earlier version.
+    let text = changed("digit = 0.39\n", "");
+    assert!(reason(&text).contains("missing field `digit`"), "{}", reason(&text));
+    for bad in ["0.0", "-1.0", "nan", "inf"] {
+        assert!(reason(&changed("digit = 0.39", &format!("digit = {bad}"))).contains("a digit of a matrix product is"));
+    }
+}

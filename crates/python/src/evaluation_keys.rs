@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clathrate_ckks::EvaluationKeys;
 use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::keys::{HeldKey, KeyAddress};
 use pyo3::prelude::*;
 
 use crate::buffers::{BufferAndRebuild, reduce, to_array};
@@ -83,6 +84,24 @@ impl PyEvaluationKeys {
     #[getter]
     fn shapes(&self) -> Vec<(usize, usize)> {
         self.keys.shapes().into_iter().map(|shape| (shape.degree, shape.rank)).collect()
+    }
+
+    /// The stored keys: for each its name, the degree and rank of the ciphertexts that it serves, and the highest level that it serves.
+    ///
+    /// The names are those of the keys' files. "relinearise" is the key of products; "automorphism 5" that of the rotation which maps X to
+    /// X**5, and of the conjugation where the number is twice the degree less 1; "reduce-rank 2" reduces the rank to 2. Names with "cross",
+    /// "direct", "temporary" and "rank-down" are keys of the temporary rank.
+    ///
+    /// Examples
+    /// --------
+    /// >>> keys.names[0]
+    /// ('relinearise', (1024, 1), 5)
+    #[getter]
+    fn names(&self) -> Vec<(String, (usize, usize), usize)> {
+        let entry = |(address, held): (KeyAddress, &HeldKey)| {
+            (address.name.to_string(), (address.shape.degree, address.shape.rank), held.key().level().0)
+        };
+        self.keys.iter().map(entry).collect()
     }
 
     /// The size of the stored keys in memory in bytes, without what is derived from them.

@@ -31,6 +31,7 @@ mod polynomial;
 mod primes;
 mod run;
 mod runtime;
+mod stage;
 mod switching_report;
 mod text;
 mod trace;
@@ -61,9 +62,11 @@ mod _native {
     #[pymodule_export]
     use crate::runtime::PyRuntime;
     #[pymodule_export]
+    use crate::stage::PyStage;
+    #[pymodule_export]
     use crate::switching_report::PySwitchingReport;
     #[pymodule_export]
-    use crate::trace::PyRecorder;
+    use crate::trace::{PyRecorder, PyRecording};
 
     use super::*;
 

@@ -1,7 +1,9 @@
-//! Dry runs: symbols of ciphertexts whose operators write down what keys they would use.
+//! Dry runs: symbols of ciphertexts whose operators write down what keys they would use and what they would cost.
 //!
 //! A symbol is a `Ciphertext` without data. It goes through the same evaluator, so shapes, levels, scales and errors are the real ones.
 
+use clathrate_ckks::evaluation::recording::Recording;
+use clathrate_ckks::keys::Cost;
 use clathrate_ckks::{Ciphertext, Evaluator};
 use pyo3::prelude::*;
 
@@ -47,6 +49,8 @@ impl PyRecorder {
     ///     As `SecretKey.encrypt` takes it.
     /// is_complex : bool, optional
     ///     Whether the array has complex entries. The default is False.
+    /// bound : float, optional
+    ///     The largest magnitude of the numbers. None, the default, leaves it open; then no errors are bounded.
     /// bodies : int, optional
     ///     As `SecretKey.encrypt` takes it.
     /// axis : {"rows", "chunks"}, optional
@@ -64,13 +68,13 @@ impl PyRecorder {
     /// Raises
     /// ------
     /// DataError
-    ///     Where the shape has no entries or more than two axes; for bodies, an axis, a capacity or an order that `SecretKey.encrypt`
-    ///     refuses.
+    ///     Where the shape has no entries or more than two axes, or the bound is not positive; for bodies, an axis, a capacity or an order that
+    ///     `SecretKey.encrypt` refuses.
     /// LevelError
     ///     Where there is no such level.
     /// ScaleError
     ///     Where the scale is not positive, or leaves the level no room.
-    #[pyo3(signature = (shape, encoding=None, level=None, scale=None, is_complex=false, *, bodies=None, axis=None, capacity=None, order="natural"))]
+    #[pyo3(signature = (shape, encoding=None, level=None, scale=None, is_complex=false, bound=None, *, bodies=None, axis=None, capacity=None, order="natural"))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn symbol(
         &self,
@@ -80,6 +84,7 @@ impl PyRecorder {
         level: Option<Whole>,
         scale: Option<Real>,
         is_complex: bool,
+        bound: Option<Real>,
         bodies: Option<Whole>,
         axis: Option<&str>,
         capacity: Option<Whole>,
@@ -93,8 +98,10 @@ impl PyRecorder {
         let level = options.level.unwrap_or(params.max_level());
         let scale = options.scale.unwrap_or(params.scale(level));
         let layout = options.layout(&shape, is_complex, params.degree());
-        let symbol = layout.and_then(|layout| Ciphertext::symbol_with(params, &shape, layout, options.secret(), level, scale));
-        let symbol = symbol.map_err(|error| raise(py, error))?;
+        let symbol = layout
+            .and_then(|layout| Ciphertext::symbol_with(params, &shape, layout, options.secret(), level, scale))
+            .and_then(|symbol| self.evaluator.take_symbol(symbol, Real::given(bound)))
+            .map_err(|error| raise(py, error))?;
         Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), self.evaluator.clone()))
     }
 
@@ -106,5 +113,61 @@ impl PyRecorder {
     ///     Each key with the highest level that it was needed at.
     fn needs(&self) -> PyNeeds {
         PyNeeds { needs: self.evaluator.needs() }
+    }
+
+    /// What all computations on the symbols cost so far.
+    ///
+    /// Returns
+    /// -------
+    /// Recording
+    ///     The costs by stage and the memory of arrays; it does not change any more.
+    fn recording(&self) -> PyRecording {
+        PyRecording { recording: self.evaluator.recorded() }
+    }
+}
+
+/// What a dry run cost, as `Recorder` wrote it down; `clathrate.Trace` has its figures.
+#[pyclass(frozen, module = "clathrate._native", name = "Recording")]
+pub struct PyRecording {
+    recording: Recording,
+}
+
+/// Seconds, transforms, Hadamard products, multiply-adds and bytes of keys.
+type Figures = (f64, u64, u64, u64, u64);
+
+fn figures(cost: Cost) -> Figures {
+    // Counts are whole numbers; what exceeds the integers' range is taken as its end.
+    let whole = |count: f64| count.round() as u64;
+    (cost.nanoseconds * 1e-9, whole(cost.transforms), whole(cost.hadamard_products), whole(cost.multiply_adds), whole(cost.key_bytes))
+}
+
+#[pymethods]
+impl PyRecording {
+    /// The cost of everything: seconds, transforms, Hadamard products, multiply-adds, and bytes of keys.
+    #[getter]
+    fn total(&self) -> Figures {
+        figures(self.recording.cost())
+    }
+
+    /// The cost of each stage with the stage's name, in the order in which stages were entered first.
+    #[getter]
+    fn stages(&self) -> Vec<(String, Figures)> {
+        self.recording.stages().iter().map(|stage| (stage.name.clone(), figures(stage.cost))).collect()
+    }
+
+    /// The most bytes that the arrays take at once.
+    #[getter]
+    fn peak_bytes(&self) -> usize {
+        self.recording.peak_array_bytes()
+    }
+
+    /// The costs as a table.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     One line per stage.
+    fn explain(&self) -> String {
+        self.recording.to_string()
     }
 }

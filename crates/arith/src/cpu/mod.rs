@@ -23,7 +23,7 @@ use crate::limbs::serve_division;
 use crate::meter::{Meter, Pass};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
-use crate::product::{LeftMatrix, multiply_mod};
+use crate::product::{LeftMatrix, multiply_metered};
 use crate::text::counted;
 
 mod components;
@@ -406,7 +406,8 @@ impl Engine for CpuEngine {
         for row in 0..rows {
             let mut out: Vec<&mut [u64]> = targets.iter_mut().filter_map(Iterator::next).collect();
             let right: Vec<&[u64]> = right.iter().map(|x| x.row(row)).collect();
-            multiply_mod(&mut out, left, &right, &self.moduli[moduli[row % moduli.len()]], self.thread_count())?;
+            let modulus = &self.moduli[moduli[row % moduli.len()]];
+            multiply_metered(&mut out, left, &right, modulus, self.thread_count(), self.meter.as_deref())?;
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ mod split;
 use std::sync::Mutex;
 
 use crate::error::ArithError;
+use crate::meter::{Meter, ProductCounts};
 use crate::modulus::Modulus;
 use loops::Width;
 use split::MAX_INNER_BLOCK;
@@ -81,8 +82,14 @@ impl LeftMatrix {
         SplitPlan::choose(self.inner, self.max_abs, modulus.bits())
     }
 
+    /// Unit operations of one product with rows of `columns` residues modulo `modulus`, on one thread.
+    #[must_use]
+    pub fn counts(&self, modulus: &Modulus, columns: usize) -> ProductCounts {
+        self.plan(modulus).counts(self.rows, columns)
+    }
+
     /// The slices of the weights, lowest first, each rows x inner.
-    fn slices(&self, plan: &SplitPlan, modulus: &Modulus, width: Width) -> Vec<Vec<f64>> {
+    fn slices(&self, plan: &SplitPlan, modulus: &Modulus, width: Width, meter: Option<&Meter>) -> Vec<Vec<f64>> {
         let word = |&entry: &f64| {
             let word = entry as i64;
             if plan.reduce_left { modulus.centre(modulus.reduce_i64(word)) } else { word }
@@ -92,6 +99,7 @@ impl LeftMatrix {
             .map(|index| {
                 let mut slice = vec![0.0; words.len()];
                 loops::digit_of_words(width, &mut slice, &words, plan.left, index);
+                report(meter, ProductCounts { digits: words.len(), ..ProductCounts::default() });
                 slice
             })
             .collect()
@@ -122,6 +130,18 @@ pub fn multiply_mod(
     modulus: &Modulus,
     threads: usize,
 ) -> Result<(), ArithError> {
+    multiply_metered(out, left, right, modulus, threads, None)
+}
+
+/// As [`multiply_mod`], reporting its unit operations to `meter`.
+pub(crate) fn multiply_metered(
+    out: &mut [&mut [u64]],
+    left: &LeftMatrix,
+    right: &[&[u64]],
+    modulus: &Modulus,
+    threads: usize,
+    meter: Option<&Meter>,
+) -> Result<(), ArithError> {
     same("rows of the right matrix", left.inner, right.len())?;
     same("rows of the product", left.rows, out.len())?;
     let columns = right[0].len();
@@ -129,11 +149,12 @@ pub fn multiply_mod(
     right.iter().try_for_each(|row| same("length of a row of the right matrix", columns, row.len()))?;
     out.iter().try_for_each(|row| same("length of a row of the product", columns, row.len()))?;
 
+    report(meter, ProductCounts { products: 1, ..ProductCounts::default() });
     let width = Width::detect();
     let plan = left.plan(modulus);
-    let sliced = if plan.left.count > 1 || plan.reduce_left { left.slices(&plan, modulus, width) } else { Vec::new() };
+    let sliced = if plan.left.count > 1 || plan.reduce_left { left.slices(&plan, modulus, width, meter) } else { Vec::new() };
     let weights: Vec<&[f64]> = if sliced.is_empty() { vec![&left.entries] } else { sliced.iter().map(Vec::as_slice).collect() };
-    let job = Job { plan, weights, inner: left.inner, right, modulus, width };
+    let job = Job { plan, weights, inner: left.inner, right, modulus, width, meter };
 
     let threads = threads.max(1);
     let tiles = tiles(out, columns, STACKED_COLUMNS / plan.right.count, threads);
@@ -262,6 +283,7 @@ struct Job<'a> {
     right: &'a [&'a [u64]],
     modulus: &'a Modulus,
     width: Width,
+    meter: Option<&'a Meter>,
 }
 
 /// One worker's memory: at most `8 (c + 32) (1024 + 2 * 1024)` bytes with `c` = [`STACKED_COLUMNS`] (rounding to whole vectors adds up to 32), under 8 MiB.
@@ -312,6 +334,7 @@ impl Job<'_> {
                 let value = row.iter().copied().max().unwrap_or(0);
                 return Err(ArithError::TooLarge { what: "a residue of the right matrix", value, limit: q - 1 });
             }
+            report(self.meter, ProductCounts { digits: digits.len(), ..ProductCounts::default() });
         }
         Ok(())
     }
@@ -331,8 +354,10 @@ impl Job<'_> {
             let part = self.plan.exact_block.min(inner - first);
             let right = View { entries: &digits[first * stacked..], stride: stacked };
             gemm_rows(products, View { entries: &left.entries[first..], ..left }, right, rows, part, stacked);
+            report(self.meter, ProductCounts { multiply_adds: rows * part * stacked, ..ProductCounts::default() });
             if !whole {
                 loops::add_products(self.width, sums, products);
+                report(self.meter, ProductCounts { sums: products.len(), ..ProductCounts::default() });
             }
         }
         for (row, out) in out.iter_mut().enumerate() {
@@ -341,7 +366,15 @@ impl Job<'_> {
             } else {
                 loops::reduce_sums(self.width, out, carry, &sums[row * stacked..][..stacked], columns, self.plan.right, self.modulus);
             }
+            report(self.meter, ProductCounts { sums: stacked, ..ProductCounts::default() });
         }
+    }
+}
+
+/// Tells `meter` of operations that have been executed.
+fn report(meter: Option<&Meter>, counts: ProductCounts) {
+    if let Some(meter) = meter {
+        meter.add_product(counts);
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Sits below [`super`]; knows nothing of matrices in memory.
 
+use crate::meter::ProductCounts;
 use crate::text::counted;
 
 /// Magnitudes up to here are exact in `f64`, and so is every sum that never leaves them.
@@ -100,13 +101,11 @@ impl SplitPlan {
         let residue_bound = (1u64 << (modulus_bits - 1)) - 1;
         let max_abs_w = max_abs_w.clamp(1, super::MAX_WEIGHT);
         let left_bound = max_abs_w.min(residue_bound);
-        let candidates = (1..=8).flat_map(|left_count| (1..=8).map(move |right_count| (left_count, right_count)));
+        let cuts = |bound: u64| (1..=8).map(|count| Slices::balanced(bound, count)).collect::<Vec<_>>();
+        let (lefts, rights) = (cuts(left_bound), cuts(residue_bound));
+        let candidates = lefts.iter().flat_map(|&left| rights.iter().map(move |&right| (left, right)));
         candidates
-            .filter_map(|(left_count, right_count)| {
-                let left = Slices::balanced(left_bound, left_count);
-                let right = Slices::balanced(residue_bound, right_count);
-                Self::within_bounds(left, right, inner, modulus_bits, max_abs_w > residue_bound)
-            })
+            .filter_map(|(left, right)| Self::within_bounds(left, right, inner, modulus_bits, max_abs_w > residue_bound))
             .min_by_key(|plan| (plan.cost(), plan.left.count))
             // Eight digits of a 61-bit residue and eight of a weight are 2^8 and 2^6 at most: always within bounds.
             .expect("eight slices of each always fit")
@@ -119,6 +118,29 @@ impl SplitPlan {
         let quotient = (range * u128::from(left.max_digit) * right.mass()) / (1u128 << (modulus_bits - 1)) + (1u128 << left.bits) + 2;
         let fits = exact_block >= 1 && right.max_digit < EXACT_LIMIT && range * digits < 1 << 62 && quotient <= QUOTIENT_LIMIT;
         fits.then_some(Self { left, right, reduce_left, exact_block, inner, modulus_bits })
+    }
+
+    /// Unit operations of the product of `rows` rows of weights with rows of `columns` residues, on one thread. More threads may convert the same residues
+    /// several times.
+    #[must_use]
+    pub fn counts(&self, rows: usize, columns: usize) -> ProductCounts {
+        let (left, sums) = (self.left.count, rows * columns * self.right.count);
+        let weights = if left > 1 || self.reduce_left { rows * self.inner * left } else { 0 };
+        // Residues of a longer inner dimension are converted again for each slice of the weights.
+        let conversions = if self.inner <= MAX_INNER_BLOCK { 1 } else { left };
+        // A range that takes several blocks is read once for each of them and once more from the integer sums.
+        let reads = |range: usize| match range.div_ceil(self.exact_block) {
+            1 => 1,
+            blocks => blocks + 1,
+        };
+        let (ranges, last) = (self.inner / MAX_INNER_BLOCK, self.inner % MAX_INNER_BLOCK);
+        let reads = ranges * reads(MAX_INNER_BLOCK) + if last > 0 { reads(last) } else { 0 };
+        ProductCounts {
+            products: 1,
+            multiply_adds: left * self.inner * sums,
+            digits: weights + conversions * self.inner * columns * self.right.count,
+            sums: left * reads * sums,
+        }
     }
 
     fn cost(&self) -> u128 {

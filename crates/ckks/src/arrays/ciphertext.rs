@@ -45,7 +45,8 @@ pub struct Ciphertext {
 /// What a dry run knows of an array beside its shape, level and scale.
 #[derive(Debug, Clone)]
 pub(crate) struct Symbol {
-    pub(crate) estimate: Estimate,
+    /// Absent where no bound on the numbers is known.
+    pub(crate) estimate: Option<Estimate>,
     pub(crate) footprint: Footprint,
 }
 
@@ -156,16 +157,29 @@ impl Ciphertext {
         &self.bundles
     }
 
-    /// Bounds on the numbers and on their error, of a symbol that a recording evaluator made or computed.
+    /// Bounds on the numbers and on their error, of a symbol computed from symbols that a recording evaluator made with bounds.
     #[must_use]
     pub fn estimate(&self) -> Option<Estimate> {
-        self.symbol.as_ref().map(|symbol| symbol.estimate)
+        self.symbol.as_ref().and_then(|symbol| symbol.estimate)
     }
 
     /// The same symbol with other bounds, `f` of those it has.
     pub(crate) fn estimated(mut self, f: impl FnOnce(Estimate) -> Estimate) -> Self {
         if let Some(symbol) = &mut self.symbol {
-            symbol.estimate = f(symbol.estimate);
+            symbol.estimate = symbol.estimate.map(f);
+        }
+        self
+    }
+
+    /// The same symbol without bounds.
+    pub(crate) fn unbounded(self) -> Self {
+        self.bounded_by(None)
+    }
+
+    /// The same symbol with these bounds.
+    pub(crate) fn bounded_by(mut self, estimate: Option<Estimate>) -> Self {
+        if let Some(symbol) = &mut self.symbol {
+            symbol.estimate = estimate;
         }
         self
     }

@@ -16,6 +16,11 @@ pub struct Estimate {
     pub error: f64,
 }
 
+/// `x y` of magnitudes, of which one may be infinite: an unbounded number times zero is zero.
+fn product(x: f64, y: f64) -> f64 {
+    if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
+}
+
 impl Estimate {
     /// Of `x + y` and `x - y`.
     #[must_use]
@@ -26,14 +31,14 @@ impl Estimate {
     /// Of `x y`.
     #[must_use]
     pub fn multiply(self, other: Self) -> Self {
-        let error = self.magnitude * other.error + other.magnitude * self.error + self.error * other.error;
-        Self { magnitude: self.magnitude * other.magnitude, error }
+        let error = product(self.magnitude, other.error) + product(other.magnitude, self.error) + product(self.error, other.error);
+        Self { magnitude: product(self.magnitude, other.magnitude), error }
     }
 
     /// Of `c x`.
     #[must_use]
     pub fn scale(self, factor: f64) -> Self {
-        Self { magnitude: self.magnitude * factor.abs(), error: self.error * factor.abs() }
+        Self { magnitude: product(self.magnitude, factor.abs()), error: product(self.error, factor.abs()) }
     }
 
     /// With a further error.

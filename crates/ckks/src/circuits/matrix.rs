@@ -12,9 +12,9 @@
 //! as they are.
 //! Source: [pcmm-mambo, sec. 1.1 (LZ), sec. 7.1, App. C].
 
-use clathrate_arith::Modulus;
 use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::text::counted;
+use clathrate_arith::{Modulus, ProductCounts};
 use clathrate_lattice::{Bundle, Eval};
 
 use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout};
@@ -117,7 +117,13 @@ impl Weights {
     /// Bounds on the numbers and errors of a product with numbers and errors of these bounds. Weights are rounded to integers at their scale.
     fn estimate(&self, x: Estimate) -> Estimate {
         let rounding = self.inner() as f64 * 0.5 / self.scale;
-        Estimate { magnitude: self.row_sum * x.magnitude, error: (self.row_sum + rounding) * x.error + rounding * x.magnitude }
+        x.multiply(Estimate { magnitude: self.row_sum, error: rounding })
+    }
+
+    /// Unit operations of one product with polynomials of degree `degree` modulo `modulus`, on one thread.
+    #[must_use]
+    pub fn counts(&self, modulus: &Modulus, degree: usize) -> ProductCounts {
+        self.matrix.counts(modulus, degree)
     }
 
     /// Floating-point products that one product modulo `modulus` takes.
@@ -185,11 +191,14 @@ impl Evaluator {
             let shape = vec![weights.rows(), layout.columns];
             x.with_all((params, shape), Layout { rows: weights.rows(), ..layout }, bundles, (x.level(), scale))
         };
+        // Each polynomial of a row's bundles, at one place for all rows, is a column of a product of its own.
+        let width = layout.bundles_per_line();
+        let polys = width * x.polys_per_bundle();
         if x.is_symbol() {
+            self.spend_once(x, || Ok(params.combination_cost(&weights.matrix, x.level(), polys)))?;
             return Ok(finish(Vec::new()).estimated(|own| weights.estimate(own)));
         }
-        let width = layout.bundles_per_line();
-        let total = width * x.polys_per_bundle() * params.chain().basis(x.level()).len();
+        let total = polys * params.chain().basis(x.level()).len();
         let mut done = 0;
         let mut next = || {
             done += 1;

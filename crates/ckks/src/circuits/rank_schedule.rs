@@ -239,7 +239,7 @@ fn level_cost(params: &Params, level: Level, work: LevelWork) -> Result<f64, Ckk
         return Ok(0.0);
     }
     let relinearisation = params.operation_cost(Operation::Multiply, level)?.nanoseconds;
-    Ok(work.relinearisations as f64 * relinearisation + work.products as f64 * params.tensor_cost(level)?.nanoseconds)
+    Ok(work.relinearisations as f64 * relinearisation + work.products as f64 * params.tensor_cost(level).nanoseconds)
 }
 
 /// Predicted nanoseconds of reducing `count` values; infinite where it is not allowed.

@@ -18,6 +18,9 @@ const SUM_OF_PRODUCTS: &str = "a sum of products";
 const LINEAR_COMBINATION: &str = "a linear combination";
 const CONSTANT: &str = "a sum with a constant";
 
+/// The bounds of an empty sum.
+const ZERO: Estimate = Estimate { magnitude: 0.0, error: 0.0 };
+
 /// Bits of the largest factor of a linear combination: an integer of `i128`.
 const FACTOR_BITS: f64 = 126.0;
 
@@ -63,7 +66,7 @@ impl Evaluator {
         first.params.check_scale(scale, first.level)?;
         let (params, level) = (&first.params, first.level);
         let (mut padding, mut complex) = (Padding::Zero, false);
-        let mut estimate = Estimate { magnitude: 0.0, error: 0.0 };
+        let mut estimate = Some(ZERO);
         let mut parts = Vec::with_capacity(terms.len());
         let mut passes = 0;
         for (index, &(x, factor)) in terms.iter().enumerate() {
@@ -84,23 +87,21 @@ impl Evaluator {
             let (re, im) = integers(exact);
             (padding, complex) = (padding.max(x.padding()), complex || x.is_complex() || im != 0);
             passes += usize::from(re != 0) + usize::from(im != 0);
-            if let Some(own) = x.estimate() {
-                let rounding = rounded_off(exact) * x.scale / scale;
-                estimate = estimate.plus(own.scale(factor.norm()));
-                estimate.error += rounding * (own.magnitude + own.error);
-            }
+            let rounding = rounded_off(exact) * x.scale / scale;
+            let multiple = |own: Estimate| own.scale(factor.norm()).with_error(own.scale(rounding).magnitude + own.scale(rounding).error);
+            estimate = estimate.zip(x.estimate()).map(|(sum, own)| sum.plus(multiple(own)));
             parts.push((x, re, im));
         }
         let any_imaginary = parts.iter().any(|&(.., im)| im != 0);
         self.spend(first, || {
             let rows = first.polys_per_bundle() * params.chain().basis(level).len();
-            let mut cost = params.passes_cost(passes * rows)?;
-            cost += params.rows_cost(usize::from(any_imaginary) * rows)?;
+            let mut cost = params.passes_cost(passes * rows);
+            cost += params.rows_cost(usize::from(any_imaginary) * rows);
             Ok(cost)
         })?;
         let unit = (any_imaginary && !first.is_symbol()).then(|| params.imaginary_unit(level)).transpose()?;
         let bundles = (0..first.bundles.len()).map(|index| combine(params, level, first, &parts, (index, unit.as_ref())));
-        let mut sum = first.with(bundles.collect::<Result<_, _>>()?, level, scale).estimated(|_| estimate);
+        let mut sum = first.with(bundles.collect::<Result<_, _>>()?, level, scale).bounded_by(estimate);
         sum.layout.complex = complex;
         Ok(sum.padded(padding))
     }
@@ -119,7 +120,7 @@ impl Evaluator {
         let (params, level, scale) = (&first.params, first.level, first.scale * right.scale);
         params.check_scale(scale, level)?;
         let (mut padding, mut complex) = (Padding::Zero, false);
-        let mut estimate = Estimate { magnitude: 0.0, error: 0.0 };
+        let mut estimate = Some(ZERO);
         let mut join = |x: &Ciphertext, own: f64| -> Result<(), CkksError> {
             self.check_pair(first, x, SUM_OF_PRODUCTS)?;
             if x.level != level {
@@ -139,26 +140,25 @@ impl Evaluator {
             join(left, left.scale * right.scale)?;
             join(right, left.scale * right.scale)?;
             padding = padding.max(left.padding().min(right.padding()));
-            if let (Some(x), Some(y)) = (left.estimate(), right.estimate()) {
-                estimate = estimate.plus(x.multiply(y).scale(if twice { 2.0 } else { 1.0 }));
-            }
+            let own = left.estimate().zip(right.estimate()).map(|(x, y)| x.multiply(y).scale(if twice { 2.0 } else { 1.0 }));
+            estimate = estimate.zip(own).map(|(sum, own)| sum.plus(own));
         }
         if let Some(plus) = plus {
             join(plus, plus.scale)?;
             padding = padding.max(plus.padding());
-            estimate = plus.estimate().map_or(estimate, |own| estimate.plus(own));
+            estimate = estimate.zip(plus.estimate()).map(|(sum, own)| sum.plus(own));
         }
         let (below, rescaled) = self.rescaled(first, level, scale)?;
         let keys = self.keys_for(params, first, SUM_OF_PRODUCTS, Operation::Multiply, level)?;
         let doubled = products.iter().filter(|product| product.twice).count();
         self.spend(first, || {
-            let mut cost = params.tensor_cost(level)?.times(products.len() as f64);
-            cost += params.passes_cost(doubled * first.polys_per_bundle() * params.chain().basis(level).len())?;
+            let mut cost = params.tensor_cost(level).times(products.len() as f64);
+            cost += params.passes_cost(doubled * first.polys_per_bundle() * params.chain().basis(level).len());
             Ok(cost)
         })?;
         let sum = |keys: &Found<'_>| (0..first.bundles.len()).map(|index| relinearised(keys, products, plus, index)).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), sum)?;
-        let mut sum = first.with(bundles, below, rescaled).estimated(|_| estimate);
+        let mut sum = first.with(bundles, below, rescaled).bounded_by(estimate);
         sum.layout.complex = complex;
         self.switched(params, sum.padded(padding), Operation::Multiply, level, params.step_product(level))
     }
@@ -230,10 +230,7 @@ impl Evaluator {
         let result = whole(Vec::new());
         // The last part of a row has the padding.
         let part = self.repeated(x.layout.bundles(), || run(&x.part(x.layout.chunks - 1)))?;
-        Ok(match part.estimate() {
-            Some(estimate) => result.estimated(|_| estimate),
-            None => result,
-        })
+        Ok(result.bounded_by(part.estimate()))
     }
 }
 

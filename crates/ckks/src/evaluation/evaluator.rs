@@ -90,11 +90,11 @@ enum Keys {
     Recorded(Arc<Mutex<Recording>>),
 }
 
-/// `x` with `f` of the bounds of both operands.
+/// `x` with `f` of the bounds of both operands; without bounds where one operand has none.
 pub(crate) fn joined(x: Ciphertext, y: &Ciphertext, f: impl FnOnce(Estimate, Estimate) -> Estimate) -> Ciphertext {
     match y.estimate() {
         Some(other) => x.estimated(|own| f(own, other)),
-        None => x,
+        None => x.unbounded(),
     }
 }
 
@@ -223,18 +223,31 @@ impl Evaluator {
     /// As [`Ciphertext::symbol`]; [`CkksError::Symbol`] for an evaluator that does not record; [`CkksError::OutOfRange`] for a bound that is no
     /// positive number.
     pub fn symbol(&self, shape: &[usize], encoding: Encoding, level: Level, bound: f64) -> Result<Ciphertext, CkksError> {
+        self.params.check_level(level)?;
+        let symbol = Ciphertext::symbol(&self.params, shape, encoding, false, level, self.params.scale(level))?;
+        self.take_symbol(symbol, Some(bound))
+    }
+
+    /// Takes a symbol that was made elsewhere into this dry run, as a fresh public-key encryption. From then on the memory of its array counts, and so does that of
+    /// every array computed from it. Where `bound` is the largest magnitude of its numbers, all of them carry bounds on numbers and errors.
+    ///
+    /// # Errors
+    /// As [`Evaluator::symbol`]; [`CkksError::WrongParams`]; [`CkksError::Conversion`] for a ciphertext with data.
+    pub fn take_symbol(&self, mut symbol: Ciphertext, bound: Option<f64>) -> Result<Ciphertext, CkksError> {
         let Keys::Recorded(recording) = &self.keys else { return Err(CkksError::Symbol { operation: "a computation on data" }) };
-        if !(bound.is_finite() && bound > 0.0) {
+        self.check(&symbol)?;
+        if !symbol.is_symbol() {
+            let reason = "the ciphertext has data: give a symbol of it, with its shape, encoding, level and scale".to_owned();
+            return Err(CkksError::Conversion { operation: "a dry run", reason });
+        }
+        if let Some(bound) = bound.filter(|bound| !(bound.is_finite() && *bound > 0.0)) {
             let remedy = "give the largest magnitude of the numbers, above 0".to_owned();
             return Err(CkksError::OutOfRange { what: "the bound on the numbers", value: bound.to_string(), remedy });
         }
-        let params = &self.params;
-        params.check_level(level)?;
-        let mut symbol = Ciphertext::symbol(params, shape, encoding, false, level, params.scale(level))?;
-        let error = entry_error(&symbol, params.noise_model().fresh_public());
+        let error = entry_error(&symbol, symbol.params.noise_model().fresh_public());
         let meter = recording.lock().unwrap_or_else(PoisonError::into_inner).meter().clone();
         let footprint = Footprint::new(&meter, symbol.predicted_bytes());
-        symbol.symbol = Some(Symbol { estimate: Estimate { magnitude: bound, error }, footprint });
+        symbol.symbol = Some(Symbol { estimate: bound.map(|magnitude| Estimate { magnitude, error }), footprint });
         Ok(symbol)
     }
 
@@ -248,14 +261,24 @@ impl Evaluator {
         {
             return Err(CkksError::Cancelled);
         }
+        self.enter_stage(name);
+        let result = run();
+        self.leave_stage();
+        result
+    }
+
+    /// Opens a stage of a dry run, for callers that cannot run the stage as one function; [`Evaluator::leave_stage`] closes it. On data nothing happens.
+    pub fn enter_stage(&self, name: &str) {
         if let Keys::Recorded(recording) = &self.keys {
             recording.lock().unwrap_or_else(PoisonError::into_inner).enter(name);
         }
-        let result = run();
+    }
+
+    /// Closes the stage of a dry run that was opened last, if there is one.
+    pub fn leave_stage(&self) {
         if let Keys::Recorded(recording) = &self.keys {
             recording.lock().unwrap_or_else(PoisonError::into_inner).leave();
         }
-        result
     }
 
     /// The same evaluator, telling `watch` the name of each stage before it runs; the answer `false` cancels.
@@ -275,11 +298,15 @@ impl Evaluator {
 
     /// Books what an operation on the bundles of a symbol costs, each of them.
     pub(crate) fn spend(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
+        self.spend_once(x, || Ok(cost()?.times(x.layout.bundles() as f64)))
+    }
+
+    /// Books what an operation on a symbol costs as a whole.
+    pub(crate) fn spend_once(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
         if let Keys::Recorded(recording) = &self.keys
             && x.is_symbol()
-            && x.params.switcher().is_ok()
         {
-            let cost = cost()?.times(x.layout.bundles() as f64);
+            let cost = cost()?;
             recording.lock().unwrap_or_else(PoisonError::into_inner).spend(cost);
         }
         Ok(())
@@ -287,12 +314,12 @@ impl Evaluator {
 
     /// As [`Evaluator::spend`], of a sum, or a product with a number, of every polynomial.
     pub(crate) fn spend_pass(&self, x: &Ciphertext) -> Result<(), CkksError> {
-        self.spend(x, || x.params.passes_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))
+        self.spend(x, || Ok(x.params.passes_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len())))
     }
 
     /// As [`Evaluator::spend`], of the encoding of `polynomials` polynomials as operands for `x`, whatever bundles they belong to.
     pub(crate) fn spend_encoding(&self, x: &Ciphertext, polynomials: usize) -> Result<(), CkksError> {
-        self.spend(x, || Ok(x.params.transforms_cost(x.level, x.params.degree())?.times(polynomials as f64 / x.layout.bundles() as f64)))
+        self.spend(x, || Ok(x.params.transforms_cost(x.level, x.params.degree()).times(polynomials as f64 / x.layout.bundles() as f64)))
     }
 
     pub(crate) fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
@@ -436,7 +463,7 @@ impl Evaluator {
         }
         let division = x.params.chain().rescale_division(above)?;
         let upper = x.params.chain().basis(above);
-        self.spend(x, || x.params.rescale_cost(above, x.polys_per_bundle()))?;
+        self.spend(x, || Ok(x.params.rescale_cost(above, x.polys_per_bundle())))?;
         let lowered = x.try_map(level, scale, |bundle| {
             let mut bundle = bundle.restrict(&upper)?;
             bundle.mul_integer_assign(factor as i128);
@@ -524,8 +551,8 @@ impl Evaluator {
     fn combine_in_place(&self, x: &mut Ciphertext, y: &Ciphertext, in_place: CombineInPlace) -> Result<(), CkksError> {
         self.spend_pass(x)?;
         x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
-        if let (Some(symbol), Some(other)) = (&mut x.symbol, y.estimate()) {
-            symbol.estimate = symbol.estimate.plus(other);
+        if let Some(symbol) = &mut x.symbol {
+            symbol.estimate = symbol.estimate.zip(y.estimate()).map(|(own, other)| own.plus(other));
         }
         x.layout.complex |= y.is_complex();
         x.layout = x.layout.with_padding(x.padding().max(y.padding()));
@@ -668,7 +695,7 @@ impl Evaluator {
         product.layout.complex |= plaintext.is_complex();
         product.scale = scale;
         product.bundles.iter_mut().zip(factors).try_for_each(|(bundle, factor)| bundle.mul_poly_assign(factor))?;
-        self.spend(&product, || x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))?;
+        self.spend(&product, || Ok(x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len())))?;
         // The plaintext's coefficients are rounded to integers at its scale.
         let rounding = (x.params.degree() as f64 / 12.0).sqrt() / plaintext.scale();
         let product = product.estimated(|own| own.multiply(Estimate { magnitude: plaintext.largest(), error: rounding }));
@@ -694,7 +721,7 @@ impl Evaluator {
         product.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(integer));
         self.spend_pass(&product)?;
         let rounding = if whole { 0.0 } else { 0.5 / factor_scale };
-        Ok(product.estimated(|own| Estimate { error: own.scale(factor).error + own.magnitude * rounding, ..own.scale(factor) }))
+        Ok(product.estimated(|own| own.multiply(Estimate { magnitude: factor.abs(), error: rounding })))
     }
 
     fn multiply_operands<'c>(
@@ -727,7 +754,7 @@ impl Evaluator {
         level: Level,
         divisor: f64,
     ) -> Result<Ciphertext, CkksError> {
-        if x.symbol.is_none() {
+        if x.estimate().is_none() {
             return Ok(x);
         }
         let reach = match &self.keys {
@@ -751,7 +778,7 @@ impl Evaluator {
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise(&a.tensor(b)?)).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
-        self.spend(&x, || x.params.tensor_cost(x.level))?;
+        self.spend(&x, || Ok(x.params.tensor_cost(x.level)))?;
         self.switched(&x.params, self.finish_product(&x, &y, bundles, x.level, scale), Operation::Multiply, x.level, 1.0)
     }
 
@@ -766,7 +793,7 @@ impl Evaluator {
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
         let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise_rescale(&a.tensor(b)?)).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
-        self.spend(&x, || x.params.tensor_cost(x.level))?;
+        self.spend(&x, || Ok(x.params.tensor_cost(x.level)))?;
         let product = self.finish_product(&x, &y, bundles, level, rescaled);
         self.switched(&x.params, product, Operation::Multiply, x.level, x.params.step_product(x.level))
     }
@@ -800,7 +827,7 @@ impl Evaluator {
         self.check(x)?;
         let (level, scale) = self.rescaled(x, x.level, x.scale)?;
         let division = x.params.chain().rescale_division(x.level)?;
-        self.spend(x, || x.params.rescale_cost(x.level, x.polys_per_bundle()))?;
+        self.spend(x, || Ok(x.params.rescale_cost(x.level, x.polys_per_bundle())))?;
         let rescaled = x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))?;
         let error = entry_error(&rescaled, rescaled.params.noise_model().rounding());
         Ok(rescaled.estimated(|own| own.with_error(error)))

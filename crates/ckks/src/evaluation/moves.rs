@@ -95,8 +95,8 @@ impl Evaluator {
             self.spend(&moved, || {
                 let odd: usize = members.iter().map(|members| odd_nodes(members)).sum();
                 let rows = odd * moved.polys_per_bundle() * target.chain().basis(x.level).len();
-                let mut cost = target.rows_cost(rows)?;
-                cost += target.transforms_cost(x.level, target.degree())?.times(stages as f64);
+                let mut cost = target.rows_cost(rows);
+                cost += target.transforms_cost(x.level, target.degree()).times(stages as f64);
                 Ok(cost.times(1.0 / layout.bundles() as f64))
             })?;
             return operations.into_iter().try_fold(moved, |y, operation| self.switched(&target, y, operation, x.level, 1.0));
@@ -158,9 +158,9 @@ impl Evaluator {
         let ring = target.chain().ring();
         if before.encoding == Encoding::Coefficients {
             self.spend(x, || {
-                let mut cost = x.params.transforms_cost(x.level, from.degree)?.times(x.polys_per_bundle() as f64);
+                let mut cost = x.params.transforms_cost(x.level, from.degree).times(x.polys_per_bundle() as f64);
                 let (polys, per_bundle) = (target.rank() + after.bodies, after.bundles() as f64 / before.bundles() as f64);
-                cost += x.params.transforms_cost(x.level, target.degree())?.times(polys as f64 * per_bundle);
+                cost += x.params.transforms_cost(x.level, target.degree()).times(polys as f64 * per_bundle);
                 Ok(cost)
             })?;
         }

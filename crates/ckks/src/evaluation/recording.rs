@@ -1,6 +1,7 @@
 //! What a dry run writes down: operations that need keys, how often each key is used, cost by stage, memory.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use clathrate_lattice::Level;
@@ -150,5 +151,30 @@ impl Recording {
     #[must_use]
     pub fn peak_array_bytes(&self) -> usize {
         self.meter.peak()
+    }
+}
+
+/// Bytes per mebibyte.
+const MIB: f64 = 1_048_576.0;
+
+/// One line of the table.
+fn line(f: &mut fmt::Formatter<'_>, name: &str, cost: &Cost, width: usize) -> fmt::Result {
+    let Cost { nanoseconds, transforms, hadamard_products, multiply_adds, key_bytes } = *cost;
+    let (milliseconds, key_mib) = (nanoseconds / 1e6, key_bytes / MIB);
+    writeln!(f, "  {name:width$}  {milliseconds:>12.3}  {transforms:>10}  {hadamard_products:>17}  {multiply_adds:>13}  {key_mib:>12.2}")
+}
+
+impl fmt::Display for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.stages.iter().map(|stage| stage.name.chars().count()).fold("stage".len(), usize::max);
+        writeln!(
+            f,
+            "  {:width$}  {:>12}  {:>10}  {:>17}  {:>13}  {:>12}",
+            "stage", "milliseconds", "transforms", "Hadamard products", "multiply-adds", "MiB of keys"
+        )?;
+        self.stages.iter().try_for_each(|stage| line(f, &stage.name, &stage.cost, width))?;
+        line(f, "all", &self.cost(), width)?;
+        writeln!(f, "  arrays take at most {:.2} MiB at once", self.peak_array_bytes() as f64 / MIB)?;
+        f.write_str("  predicted for one thread; keys are counted each time they are read")
     }
 }

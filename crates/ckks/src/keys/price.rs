@@ -2,6 +2,7 @@
 
 use std::ops::AddAssign;
 
+use clathrate_arith::product::LeftMatrix;
 use clathrate_lattice::Level;
 use clathrate_lattice::switch::SwitchCounts;
 
@@ -19,6 +20,8 @@ pub struct Cost {
     pub transforms: f64,
     /// Products of two polynomials modulo one prime, entry by entry.
     pub hadamard_products: f64,
+    /// Floating-point multiply-adds of products with plaintext matrices.
+    pub multiply_adds: f64,
     /// Bytes of switching keys that are read.
     pub key_bytes: f64,
 }
@@ -28,6 +31,7 @@ impl AddAssign for Cost {
         self.nanoseconds += other.nanoseconds;
         self.transforms += other.transforms;
         self.hadamard_products += other.hadamard_products;
+        self.multiply_adds += other.multiply_adds;
         self.key_bytes += other.key_bytes;
     }
 }
@@ -40,6 +44,7 @@ impl Cost {
             nanoseconds: self.nanoseconds * count,
             transforms: self.transforms * count,
             hadamard_products: self.hadamard_products * count,
+            multiply_adds: self.multiply_adds * count,
             key_bytes: self.key_bytes * count,
         }
     }
@@ -87,10 +92,11 @@ impl KeyDefinition {
 
     fn cost_of(&self, counts: &SwitchCounts) -> Result<Cost, CkksError> {
         Ok(Cost {
-            nanoseconds: self.params.machine_profile()?.nanoseconds(self.chain()?.ring().degree(), counts),
+            nanoseconds: self.params.machine_profile().nanoseconds(self.chain()?.ring().degree(), counts),
             transforms: counts.transforms.iter().sum(),
             hadamard_products: counts.products,
             key_bytes: counts.key_bytes,
+            ..Cost::default()
         })
     }
 
@@ -160,41 +166,59 @@ impl Params {
     }
 
     /// The cost of a product of two ciphertexts at `level` before its relinearisation: `(k + 1)^2` products of polynomials. [dpad-he, Table 1]
-    ///
-    /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch.
-    pub fn tensor_cost(&self, level: Level) -> Result<Cost, CkksError> {
+    #[must_use]
+    pub fn tensor_cost(&self, level: Level) -> Cost {
         self.rows_cost((self.rank() + 1).pow(2) * self.chain().basis(level).len())
     }
 
     /// The cost of `rows` products of two polynomials modulo one prime.
-    pub(crate) fn rows_cost(&self, rows: usize) -> Result<Cost, CkksError> {
-        Ok(Cost { hadamard_products: rows as f64, ..self.passes_cost(rows)? })
+    pub(crate) fn rows_cost(&self, rows: usize) -> Cost {
+        Cost { hadamard_products: rows as f64, ..self.passes_cost(rows) }
     }
 
     /// The cost of `rows` sums of two polynomials modulo one prime, or products with a number: they read and write as much as products of polynomials, but are none.
-    pub(crate) fn passes_cost(&self, rows: usize) -> Result<Cost, CkksError> {
-        let nanoseconds = rows as f64 * self.machine_profile()?.at(self.degree()).product;
-        Ok(Cost { nanoseconds, ..Cost::default() })
+    pub(crate) fn passes_cost(&self, rows: usize) -> Cost {
+        let nanoseconds = rows as f64 * self.machine_profile().at(self.degree()).product;
+        Cost { nanoseconds, ..Cost::default() }
     }
 
     /// The cost of the transforms of one polynomial of degree `degree` at `level`, from or to Eval form.
-    pub(crate) fn transforms_cost(&self, level: Level, degree: usize) -> Result<Cost, CkksError> {
-        let (chain, times) = (self.chain(), self.machine_profile()?.at(degree));
+    pub(crate) fn transforms_cost(&self, level: Level, degree: usize) -> Cost {
+        let (chain, times) = (self.chain(), self.machine_profile().at(degree));
         let primes = chain.basis(level).len();
         let nanoseconds = (0..primes).map(|index| times.transform[chain.ring().engine().transform_class(index)]).sum();
-        Ok(Cost { nanoseconds, transforms: primes as f64, ..Cost::default() })
+        Cost { nanoseconds, transforms: primes as f64, ..Cost::default() }
+    }
+
+    /// The cost of integer combinations of arrays at `level` by the rows of `matrix`: the product of `matrix` with the residues of `polys` polynomials of each
+    /// input, modulo each prime. Each row of the matrix is one output.
+    #[must_use]
+    pub fn combination_cost(&self, matrix: &LeftMatrix, level: Level, polys: usize) -> Cost {
+        let (degree, basis, profile) = (self.degree(), self.chain().basis(level), self.machine_profile());
+        let moduli = self.chain().ring().moduli();
+        let mut cost = Cost::default();
+        for &index in basis.indices() {
+            let counts = matrix.counts(&moduli[index], degree);
+            let (nanoseconds, multiply_adds) = (profile.product_nanoseconds(&counts), counts.multiply_adds as f64);
+            cost += Cost { nanoseconds, multiply_adds, ..Cost::default() };
+        }
+        let poly_bytes = (8 * degree * basis.len()) as f64;
+        let (read, written) = (matrix.inner() as f64 * poly_bytes, matrix.rows() as f64 * poly_bytes);
+        let polys = polys as f64;
+        cost = cost.times(polys);
+        cost.nanoseconds += profile.memory_nanoseconds(read * polys, written * polys);
+        cost
     }
 
     /// The cost of a rescale from `level` of a bundle of `polys` polynomials: an inverse transform for each prime of the step, a conversion, and a forward
     /// transform for each prime that is left.
-    pub(crate) fn rescale_cost(&self, level: Level, polys: usize) -> Result<Cost, CkksError> {
-        let (chain, times) = (self.chain(), self.machine_profile()?.at(self.degree()));
+    pub(crate) fn rescale_cost(&self, level: Level, polys: usize) -> Cost {
+        let (chain, times) = (self.chain(), self.machine_profile().at(self.degree()));
         let (step, primes) = (chain.step(level).len(), chain.basis(level).len());
         let class = |index: usize| times.transform[chain.ring().engine().transform_class(index)];
         let transforms: f64 = (0..primes).map(class).sum();
         let conversions = ((step + 1) * (primes - step)) as f64 * times.convert;
         let polys = polys as f64;
-        Ok(Cost { nanoseconds: polys * (transforms + conversions), transforms: polys * primes as f64, ..Cost::default() })
+        Cost { nanoseconds: polys * (transforms + conversions), transforms: polys * primes as f64, ..Cost::default() }
     }
 }

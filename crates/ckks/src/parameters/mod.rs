@@ -394,11 +394,9 @@ impl Params {
     }
 
     /// The machine model that plans and predictions use.
-    ///
-    /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch.
-    pub fn machine_profile(&self) -> Result<&MachineProfile, CkksError> {
-        Ok(&self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?.profile)
+    #[must_use]
+    pub fn machine_profile(&self) -> &MachineProfile {
+        &self.0.family.planning().profile
     }
 
     fn planning(&self) -> Option<&PlannerSettings> {

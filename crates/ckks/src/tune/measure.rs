@@ -1,10 +1,11 @@
-//! Measuring the kernels that switching is made of, as a switch uses them.
+//! Measuring the kernels that switching is made of, as a switch uses them, and exact matrix products.
 
 use std::time::Instant;
 
 use clathrate_arith::primes::largest_primes;
+use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::{BaseConversion, Buffer, CpuEngine, Engine, FactorShape, Isa, Rounding};
-use clathrate_lattice::switch::{KernelTimes, MachineProfile};
+use clathrate_lattice::switch::{KernelTimes, MachineProfile, MatrixTimes};
 
 use crate::error::CkksError;
 use crate::progress::Progress;
@@ -43,23 +44,25 @@ pub fn measure(isa: Isa) -> Result<MachineProfile, CkksError> {
     measure_with_progress(isa, &mut |_, _| true)
 }
 
-/// As [`measure`]; `progress` hears of each degree and of the reading speed.
+/// As [`measure`]; `progress` hears of each degree, of the reading speed and of matrix products.
 ///
 /// # Errors
 /// As [`measure`]; [`CkksError::Cancelled`].
 pub fn measure_with_progress(isa: Isa, progress: Progress<'_>) -> Result<MachineProfile, CkksError> {
-    let total = LOG_DEGREES.count() + 1;
+    let total = LOG_DEGREES.count() + 2;
     let mut tick = |done| if progress(done, total) { Ok(()) } else { Err(CkksError::Cancelled) };
     let mut kernels = Vec::new();
     for (done, log_degree) in LOG_DEGREES.enumerate() {
         tick(done)?;
         kernels.push(measure_degree(isa, 1 << log_degree)?);
     }
+    tick(total - 2)?;
+    let matrix = measure_matrix(isa)?;
     tick(total - 1)?;
     let read_ns_per_byte = measure_reading(isa)?;
     progress(total, total);
     let source = format!("measured with {} kernels", isa.name());
-    Ok(MachineProfile { source, isa: Some(isa.name().to_owned()), kernels, read_ns_per_byte, cache_bytes: 16e6 })
+    Ok(MachineProfile { source, isa: Some(isa.name().to_owned()), kernels, matrix, read_ns_per_byte, cache_bytes: 16e6 })
 }
 
 fn filled(engine: &CpuEngine, moduli: &[usize]) -> Buffer {
@@ -119,4 +122,83 @@ fn measure_reading(isa: Isa) -> Result<f64, CkksError> {
     let mut out = engine.zeroed(columns);
     let xs = vec![x.view(); terms];
     Ok(time(|| engine.factor_products(out.view_mut(), &xs, &factors, &[0], &rows, &rows)) / factors.bytes() as f64)
+}
+
+/// Products that are measured: rows and columns of the matrix, and binary logarithm of the polynomials' degree. Each is dominated by one unit operation: the
+/// start, digits, sums, multiply-adds.
+const MATRICES: [(usize, usize, u32); 4] = [(1, 1, 8), (1, 64, 12), (64, 1, 12), (64, 64, 12)];
+
+/// Primes of the polynomials in these products: 64 polynomials then exceed the second-level cache, as the rows of an encrypted matrix do.
+const MATRIX_PRIMES: usize = 3;
+
+/// Bits of the entries of these matrices: with 45-bit primes, weights and residues are cut into several digits each, as in products with real matrices.
+const WEIGHT_BITS: u32 = 40;
+
+/// A time that a measurement cannot tell from zero, in nanoseconds.
+const LEAST_NANOSECONDS: f64 = 1e-6;
+
+/// Times of the unit operations of exact matrix products, from products of matrices that each stress another one.
+fn measure_matrix(isa: Isa) -> Result<MatrixTimes, CkksError> {
+    let moduli: Vec<usize> = (0..MATRIX_PRIMES).collect();
+    let mut equations = Vec::new();
+    for (rows, inner, log_degree) in MATRICES {
+        let degree = 1 << log_degree;
+        let engine = CpuEngine::new(degree, &largest_primes(45, 2 * degree as u64, MATRIX_PRIMES, &[])?, isa)?;
+        // Odd multipliers spread the entries over all residues modulo 2^40.
+        let weight = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - WEIGHT_BITS);
+        let weights: Vec<i64> = (1..=rows * inner).map(|i| weight(i) as i64 - (1 << (WEIGHT_BITS - 1))).collect();
+        let left = LeftMatrix::new(rows, inner, &weights)?;
+        let right: Vec<Buffer> = (0..inner).map(|_| filled(&engine, &moduli)).collect();
+        let right: Vec<_> = right.iter().map(Buffer::view).collect();
+        let mut out: Vec<Buffer> = (0..rows).map(|_| engine.zeroed(MATRIX_PRIMES)).collect();
+        let mut targets: Vec<_> = out.iter_mut().map(Buffer::view_mut).collect();
+        // The first product tells whether the operands fit; the others are timed.
+        engine.combine(&mut targets, &left, &right, &moduli)?;
+        let nanoseconds = time(|| drop(engine.combine(&mut targets, &left, &right, &moduli)));
+        // All primes have one width, so all have the same counts.
+        let counts = left.counts(&engine.moduli()[0], degree);
+        let counts = [counts.products, counts.digits, counts.sums, counts.multiply_adds].map(|count| count as f64);
+        equations.push((counts, nanoseconds / MATRIX_PRIMES as f64));
+    }
+    let [start, digit, sum, multiply_add] = solve(&equations);
+    Ok(MatrixTimes { start, multiply_add, digit, sum })
+}
+
+/// Iterations of [`solve`]; the equations share so little that a few would do.
+const ITERATIONS: usize = 60;
+
+/// Unit times `x` with `sum_j counts_j x_j = nanoseconds` for each equation, by Gauss-Seidel iteration, which can keep each time positive whatever the noise of the
+/// measurements. It converges because equation `i` has many more of unit `i` than the other equations have.
+fn solve(equations: &[([f64; 4], f64)]) -> [f64; 4] {
+    let mut times = [0.0; 4];
+    for _ in 0..ITERATIONS {
+        for (unit, (counts, nanoseconds)) in equations.iter().enumerate() {
+            let others: f64 = (0..4).filter(|&other| other != unit).map(|other| counts[other] * times[other]).sum();
+            times[unit] = ((nanoseconds - others) / counts[unit]).max(LEAST_NANOSECONDS);
+        }
+    }
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unit_times_come_back_from_the_times_of_products() {
+        let modulus = clathrate_arith::Modulus::new((1 << 45) - 55).expect("odd");
+        let truth = [8_000.0, 0.4, 0.3, 0.02];
+        let equations = MATRICES.map(|(rows, inner, log_degree)| {
+            let left = LeftMatrix::new(rows, inner, &vec![-(1 << (WEIGHT_BITS - 1)); rows * inner]).expect("valid");
+            let counts = left.counts(&modulus, 1 << log_degree);
+            let counts = [counts.products, counts.digits, counts.sums, counts.multiply_adds].map(|count| count as f64);
+            (counts, counts.iter().zip(truth).map(|(count, time)| count * time).sum::<f64>())
+        });
+        for (solved, time) in solve(&equations).into_iter().zip(truth) {
+            assert!((solved / time - 1.0).abs() < 1e-6, "{solved} for {time}");
+        }
+        // A measurement that was disturbed gives times that a profile may hold.
+        let disturbed = equations.map(|(counts, _)| (counts, 1.0));
+        assert!(solve(&disturbed).iter().all(|&time| time > 0.0 && time.is_finite()));
+    }
 }

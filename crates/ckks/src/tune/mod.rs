@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clathrate_arith::Isa;
-use clathrate_lattice::switch::MachineProfile;
+use clathrate_lattice::switch::{MachineProfile, MatrixTimes};
 
 use crate::error::CkksError;
 use crate::file::FileError;
@@ -175,6 +175,7 @@ pub fn stored_at(path: &Path, isa: Isa) -> StoredProfile {
     };
     let profile: MachineProfile = match toml::from_str(&text) {
         Ok(profile) => profile,
+        Err(_) if lacks_matrix_times(&text) => return broken("an earlier version measured it, without matrix products".to_owned()),
         // The first line says what; the others draw the place.
         Err(error) => return broken(error.message().lines().next().unwrap_or_default().to_owned()),
     };
@@ -186,6 +187,11 @@ pub fn stored_at(path: &Path, isa: Isa) -> StoredProfile {
         Some(name) => StoredProfile::Foreign { path, isa: name.clone(), in_use: isa },
         None => broken("it does not say which kernels were measured".to_owned()),
     }
+}
+
+/// Whether `text` is a profile from before matrix products were measured.
+fn lacks_matrix_times(text: &str) -> bool {
+    toml::from_str::<toml::Table>(text).is_ok_and(|table| table.contains_key("kernels") && !table.contains_key("matrix"))
 }
 
 /// The stored profile where there is one for the kernels of `isa`, or else the built-in one.
@@ -224,6 +230,10 @@ fn check(profile: &MachineProfile) -> Result<(), String> {
         times.transform.into_iter().try_for_each(|time| positive(format!("a transform at degree {degree}"), time))?;
         positive(format!("a conversion at degree {degree}"), times.convert)?;
         positive(format!("a product at degree {degree}"), times.product)?;
+    }
+    let MatrixTimes { start, multiply_add, digit, sum } = profile.matrix;
+    for (what, time) in [("the start", start), ("a multiply-add", multiply_add), ("a digit", digit), ("a sum", sum)] {
+        positive(format!("{what} of a matrix product"), time)?;
     }
     positive("read_ns_per_byte".to_owned(), profile.read_ns_per_byte)?;
     // Without a cache every key comes from memory: 0 is a machine.

@@ -42,6 +42,14 @@ fn table(profile: &MachineProfile) -> String {
         let (convert, product) = (times.convert / 1e3, times.product / 1e3);
         format!("{:>8}  {small:>18.2}  {middle:>10.2}  {any:>7.1}  {convert:>7.2}  {product:>7.2}", times.degree)
     }));
+    let matrix = profile.matrix;
+    lines.push(format!(
+        "matrix products: {:.1} multiply-adds per nanosecond, {:.2} ns per digit, {:.2} ns per sum, {:.1} us to start",
+        1.0 / matrix.multiply_add,
+        matrix.digit,
+        matrix.sum,
+        matrix.start / 1e3
+    ));
     lines.push(format!("keys from memory: {:.1} GB/s", 1.0 / profile.read_ns_per_byte));
     lines.join("\n")
 }

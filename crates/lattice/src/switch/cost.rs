@@ -1,7 +1,8 @@
-//! What a switch costs on a machine, from its counts: transforms, conversions, products, bytes of key.
+//! What a switch costs on a machine, from its counts: transforms, conversions, products, bytes of key. Exact matrix products are priced by the same profile.
 
 use std::ops::AddAssign;
 
+use clathrate_arith::ProductCounts;
 use serde::{Deserialize, Serialize};
 
 use super::representation::{KeyRepresentation, packed_bytes};
@@ -29,10 +30,26 @@ pub struct MachineProfile {
     pub isa: Option<String>,
     /// Per degree, in ascending order.
     pub kernels: Vec<KernelTimes>,
-    /// Nanoseconds per byte of key that comes from memory.
+    /// Exact matrix products, at any degree.
+    pub matrix: MatrixTimes,
+    /// Nanoseconds per byte of key, or of an array, that comes from memory.
     pub read_ns_per_byte: f64,
-    /// Keys up to this size stay in the cache.
+    /// Keys and arrays up to this size stay in the cache.
     pub cache_bytes: f64,
+}
+
+/// Times of the unit operations of exact matrix products, in nanoseconds; see [`ProductCounts`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatrixTimes {
+    /// What one product modulo one prime takes beside its operations: to choose how numbers are cut into digits, and to start.
+    pub start: f64,
+    /// One multiply-add of the floating-point products.
+    pub multiply_add: f64,
+    /// One digit of a weight or a residue, from its conversion to its place in the product's operand.
+    pub digit: f64,
+    /// One result of a floating-point product, from the product's end to the residue that the result is added to.
+    pub sum: f64,
 }
 
 /// Times at one degree, in nanoseconds per row of that degree.
@@ -99,6 +116,7 @@ impl MachineProfile {
             source: "built in".to_owned(),
             isa: None,
             kernels: vec![at(12, 2_100.0), at(13, 4_600.0), at(14, 10_500.0), at(15, 24_000.0), at(16, 56_000.0)],
+            matrix: MatrixTimes { start: 8_000.0, multiply_add: 0.022, digit: 0.39, sum: 0.23 },
             read_ns_per_byte: 0.038,
             cache_bytes: 16e6,
         }
@@ -119,6 +137,23 @@ impl MachineProfile {
             convert: near.convert * linear,
             product: near.product * linear,
         }
+    }
+
+    /// Nanoseconds of exact matrix products with these counts, on residues in the cache.
+    #[must_use]
+    pub fn product_nanoseconds(&self, counts: &ProductCounts) -> f64 {
+        let times = &self.matrix;
+        counts.products as f64 * times.start
+            + counts.multiply_adds as f64 * times.multiply_add
+            + counts.digits as f64 * times.digit
+            + counts.sums as f64 * times.sum
+    }
+
+    /// Nanoseconds that the memory adds to an operation which reads and writes arrays of these sizes once. It adds nothing to arrays that fit the cache. What is
+    /// written to memory is fetched first, so it counts twice.
+    #[must_use]
+    pub fn memory_nanoseconds(&self, read_bytes: f64, written_bytes: f64) -> f64 {
+        if read_bytes + written_bytes > self.cache_bytes { (read_bytes + 2.0 * written_bytes) * self.read_ns_per_byte } else { 0.0 }
     }
 
     /// Nanoseconds of a switch with these counts at `degree`.

@@ -42,7 +42,7 @@ pub mod switcher;
 pub mod tables;
 
 pub use cache::DerivedKeyCache;
-pub use cost::{KernelTimes, MachineProfile, SwitchCounts};
+pub use cost::{KernelTimes, MachineProfile, MatrixTimes, SwitchCounts};
 pub use derived::DerivedKeys;
 pub use extended::Extended;
 pub use extended_linear::ExtendedBodies;

@@ -10,6 +10,7 @@ use crate::errors::{out_of_range, raise};
 use crate::layout::PyLayout;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
+use crate::stage::PyStage;
 use crate::text::hex;
 
 #[pymethods]
@@ -78,6 +79,50 @@ impl PyCiphertext {
     #[getter]
     fn nbytes(&self) -> usize {
         self.data.bytes()
+    }
+
+    /// A bound on the root mean square error of an entry, in units of the numbers, or None.
+    ///
+    /// Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
+    /// where the numbers may leave the domain of a polynomial.
+    #[getter]
+    fn error_bound(&self) -> Option<f64> {
+        self.data.estimate().map(|estimate| estimate.error)
+    }
+
+    /// A bound on the magnitude of the numbers, or None.
+    ///
+    /// Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
+    /// where the numbers may leave the domain of a polynomial.
+    #[getter]
+    fn magnitude_bound(&self) -> Option<f64> {
+        self.data.estimate().map(|estimate| estimate.magnitude)
+    }
+
+    /// Names a stage of a computation: what is computed within `with ct.stage(name):` is a line of its own in the costs of `trace`.
+    ///
+    /// A stage within another has the names of both, with a slash between them. On ciphertexts with data it does nothing.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     The name of the stage.
+    ///
+    /// Returns
+    /// -------
+    /// context manager
+    ///     It opens and closes the stage.
+    ///
+    /// Examples
+    /// --------
+    /// >>> def squared(x):
+    /// ...     with x.stage("square"):
+    /// ...         return x.multiply(x)
+    /// >>> [stage.name for stage in cl.trace(squared, (100,), params=params).stages]
+    /// ['square']
+    #[pyo3(signature = (name))]
+    fn stage(&self, name: String) -> PyStage {
+        PyStage { name, evaluator: self.evaluator() }
     }
 
     /// The parameters.

@@ -1,0 +1,23 @@
+//! Named stages of a dry run.
+
+use clathrate_ckks::Evaluator;
+use pyo3::prelude::*;
+
+/// A stage of a dry run: `with` opens and closes it. `Ciphertext.stage` makes it.
+#[pyclass(frozen, module = "clathrate._native", name = "Stage")]
+pub struct PyStage {
+    pub name: String,
+    pub evaluator: Evaluator,
+}
+
+#[pymethods]
+impl PyStage {
+    fn __enter__(&self) {
+        self.evaluator.enter_stage(&self.name);
+    }
+
+    fn __exit__(&self, kind: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>, traceback: &Bound<'_, PyAny>) {
+        let _ = (kind, value, traceback);
+        self.evaluator.leave_stage();
+    }
+}
