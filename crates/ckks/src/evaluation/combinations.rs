@@ -6,7 +6,8 @@ use clathrate_lattice::multiply::Tensor;
 use clathrate_lattice::{Bundle, Eval, Level, Poly};
 use rustfft::num_complex::Complex64;
 
-use super::evaluator::{Evaluator, check_slots, same_scale};
+use super::evaluator::{Evaluator, check_slots};
+use super::levels::same_scale;
 use crate::arrays::{Ciphertext, Estimate, Padding};
 use crate::encoding::check_room;
 use crate::error::CkksError;

@@ -1,10 +1,13 @@
 //! Operations on ciphertexts: arithmetic, sums of products, rotations, sums of rows, moves between ranks and degrees, masks for several bodies.
 
 mod apply;
+mod arithmetic;
 pub mod combinations;
 pub mod evaluator;
+pub(crate) mod levels;
 pub mod masks;
 pub mod moves;
+mod products;
 pub mod recording;
 pub mod rotations;
 pub mod sums;

@@ -12,7 +12,7 @@ use super::node::{Node, Product, Scaling, Value};
 use super::powers::{chain_for, depth_of, operands};
 use super::split::{Part, split};
 use super::{Polynomial, PolynomialBasis, UNIT_DOMAIN, ZERO, bound_on_interval};
-use crate::evaluation::evaluator::same_scale;
+use crate::evaluation::levels::same_scale;
 use crate::parameters::Params;
 
 /// Coefficients below this share of the largest are rounding errors of whoever computed them, and are dropped.

@@ -12,7 +12,7 @@ use super::ZERO;
 use super::node::{Node, Scaling};
 use super::plan::PolynomialPlan;
 use crate::error::CkksError;
-use crate::evaluation::evaluator::same_scale;
+use crate::evaluation::levels::same_scale;
 
 /// Largest scaled coefficient, in bits: it must be exact in an `i128`.
 const INTEGER_BITS: f64 = 120.0;

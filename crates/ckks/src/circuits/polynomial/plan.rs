@@ -10,7 +10,7 @@ use super::build::{Builder, significant};
 use super::node::{Node, Value};
 use crate::circuits::rank_schedule::{LevelWork, RankSchedule, RankSteps};
 use crate::error::CkksError;
-use crate::evaluation::evaluator::same_scale;
+use crate::evaluation::levels::same_scale;
 use crate::parameters::Params;
 
 /// The circuit of one polynomial for inputs of one level and scale.

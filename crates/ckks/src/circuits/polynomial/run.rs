@@ -9,7 +9,8 @@ use crate::arrays::{Ciphertext, Estimate, Layout};
 use crate::encoding::encode_coefficients;
 use crate::error::CkksError;
 use crate::evaluation::combinations::ProductTerm;
-use crate::evaluation::evaluator::{Evaluator, check_slots, entry_error, same_scale};
+use crate::evaluation::evaluator::{Evaluator, check_slots, entry_error};
+use crate::evaluation::levels::same_scale;
 
 /// How errors call it.
 const POLYNOMIAL: &str = "a polynomial";

@@ -1,0 +1,291 @@
+//! Sums, and products with numbers and plaintexts.
+
+use std::borrow::Cow;
+
+use clathrate_lattice::{Bundle, Eval, LatticeError, Level, Poly};
+
+use super::evaluator::{Evaluator, check_slots, entry_error, entrywise, joined};
+use super::levels::same_scale;
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
+use crate::encoding::check_room;
+use crate::encoding::plaintext::Plaintext;
+use crate::error::CkksError;
+use crate::keys::ValuesRef;
+
+/// How errors call a product with a plaintext.
+const ELEMENT_WISE: &str = "an element-wise product";
+
+type Combine = fn(&Bundle<Eval>, &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError>;
+
+type CombineInPlace = fn(&mut Bundle<Eval>, &Bundle<Eval>) -> Result<(), LatticeError>;
+
+/// `x` with every bundle combined with `y`'s: in place where `x` is owned, else in one pass into new bundles, as a clone would be a second one.
+fn combined(x: Cow<'_, Ciphertext>, y: &Ciphertext, combine: Combine, in_place: CombineInPlace) -> Result<Ciphertext, CkksError> {
+    match x {
+        Cow::Owned(mut x) => {
+            x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
+            Ok(x)
+        }
+        Cow::Borrowed(x) => {
+            let bundles = x.bundles.iter().zip(&y.bundles).map(|(x, y)| combine(x, y)).collect::<Result<_, _>>()?;
+            Ok(x.with(bundles, x.level, x.scale))
+        }
+    }
+}
+
+/// Whether the bundles of `out` are as large as those of `x`.
+fn fits(out: &Ciphertext, x: &Ciphertext) -> bool {
+    let same = |out: &Bundle<Eval>, x: &Bundle<Eval>| out.check_same_shape(x).is_ok();
+    !x.is_symbol() && out.bundles.len() == x.bundles.len() && out.bundles.iter().zip(&x.bundles).all(|(out, x)| same(out, x))
+}
+
+/// The polynomial that each bundle is multiplied by: one for all of its bodies, because they share the mask.
+///
+/// # Errors
+/// [`CkksError::SharedMask`] where bodies of one bundle have different factors.
+fn common_factors<'m>(layout: &Layout, messages: &'m [Poly<Eval>]) -> Result<Vec<&'m Poly<Eval>>, CkksError> {
+    let of_bundle = |bundle: usize| {
+        let mut factors = (0..layout.bodies).filter_map(|body| messages.get(layout.polynomial_at(bundle, body)?));
+        let first = factors.next()?;
+        factors.all(|factor| factor == first).then_some(first)
+    };
+    let factors: Option<Vec<_>> = (0..layout.bundles()).map(of_bundle).collect();
+    factors.ok_or(CkksError::SharedMask {
+        operation: ELEMENT_WISE,
+        bodies: layout.bodies,
+        reason: "the factors differ from body to body",
+        remedy: "multiply all rows or chunks of one mask by the same numbers, or take the bodies apart with split_mask",
+    })
+}
+
+impl Evaluator {
+    /// `x + y`.
+    ///
+    /// Padding is zero where that of both is.
+    ///
+    /// # Errors
+    /// Shape, encoding, layout, secret and scale errors.
+    pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check_pair(x, y, "addition")?;
+        let padding = x.padding().max(y.padding());
+        let (left, right) = self.align(x, y)?;
+        let sum = combined(left, &right, Bundle::sum, Bundle::add_assign)?;
+        self.spend_pass(&sum)?;
+        Ok(entrywise(joined(sum, &right, Estimate::plus), (x, y), padding))
+    }
+
+    /// `x - y`.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check_pair(x, y, "subtraction")?;
+        let padding = x.padding().max(y.padding());
+        let (left, right) = self.align(x, y)?;
+        let difference = combined(left, &right, Bundle::difference, Bundle::sub_assign)?;
+        self.spend_pass(&difference)?;
+        Ok(entrywise(joined(difference, &right, Estimate::plus), (x, y), padding))
+    }
+
+    /// `x <- x + y`: in `x`'s memory where both have one level and one scale. On an error `x` is as it was.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn add_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
+        self.check_pair(x, y, "addition")?;
+        if x.level == y.level && same_scale(x.scale, y.scale) {
+            return self.combine_in_place(x, y, Bundle::add_assign);
+        }
+        *x = self.add(x, y)?;
+        Ok(())
+    }
+
+    /// `x <- x - y`: in `x`'s memory where both have one level and one scale. On an error `x` is as it was.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn sub_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
+        self.check_pair(x, y, "subtraction")?;
+        if x.level == y.level && same_scale(x.scale, y.scale) {
+            return self.combine_in_place(x, y, Bundle::sub_assign);
+        }
+        *x = self.sub(x, y)?;
+        Ok(())
+    }
+
+    fn combine_in_place(&self, x: &mut Ciphertext, y: &Ciphertext, in_place: CombineInPlace) -> Result<(), CkksError> {
+        self.spend_pass(x)?;
+        x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
+        if let Some(symbol) = &mut x.symbol {
+            symbol.estimate = symbol.estimate.zip(y.estimate()).map(|(own, other)| own.plus(other));
+        }
+        x.layout.complex |= y.is_complex();
+        x.layout = x.layout.with_padding(x.padding().max(y.padding()));
+        Ok(())
+    }
+
+    /// `out <- x + y`: in `out`'s memory where it is as large as the sum and the operands have one level and one scale. What `out` held before is lost; on an
+    /// error it is as it was.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn add_into(&self, out: &mut Ciphertext, x: &Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
+        self.check_pair(x, y, "addition")?;
+        if !fits(out, x) || x.level != y.level || !same_scale(x.scale, y.scale) {
+            *out = self.add(x, y)?;
+            return Ok(());
+        }
+        let padding = x.padding().max(y.padding());
+        for ((out, x), y) in out.bundles.iter_mut().zip(&x.bundles).zip(&y.bundles) {
+            out.assign_sum(x, y)?;
+        }
+        let bundles = std::mem::take(&mut out.bundles);
+        *out = entrywise(x.with(bundles, x.level, x.scale), (x, y), padding);
+        Ok(())
+    }
+
+    /// `-x`.
+    ///
+    /// # Errors
+    /// [`CkksError::WrongParams`].
+    pub fn negate(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        let mut x = x.clone();
+        x.bundles.iter_mut().for_each(Bundle::negate_assign);
+        self.spend_pass(&x)?;
+        Ok(x)
+    }
+
+    /// Encodes an array, once for many operations; see [`Plaintext::encode`].
+    ///
+    /// # Errors
+    /// As [`Plaintext::encode`].
+    pub fn encode<'v>(
+        &self,
+        values: impl Into<ValuesRef<'v>>,
+        shape: &[usize],
+        encoding: Encoding,
+        level: Level,
+        scale: f64,
+    ) -> Result<Plaintext, CkksError> {
+        Plaintext::encode(self.params(), values, shape, encoding, level, scale)
+    }
+
+    /// `x + values`, an array of `x`'s shape. Nothing is added to the padding.
+    ///
+    /// # Errors
+    /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
+    pub fn add_plain<'v>(&self, x: &Ciphertext, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        self.spend_encoding(x, x.layout.polynomials())?;
+        self.add_encoded(x, &Plaintext::encode_for(x, values, x.level, x.scale)?)
+    }
+
+    /// `x + plaintext`, where the two have one scale. Nothing is added to the padding.
+    ///
+    /// # Errors
+    /// [`CkksError::ScaleMismatch`]; [`CkksError::OutOfRange`] for a plaintext of a lower level; shape and encoding errors.
+    pub fn add_encoded(&self, x: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        let messages = plaintext.operand(x, "a sum with a plaintext")?;
+        if !same_scale(x.scale, plaintext.scale()) {
+            return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plaintext.scale().log2() });
+        }
+        let mut sum = x.clone();
+        sum.layout.complex |= plaintext.is_complex();
+        for (index, bundle) in sum.bundles.iter_mut().enumerate() {
+            for body in 0..x.layout.bodies {
+                let message = x.layout.polynomial_at(index, body).and_then(|polynomial| messages.get(polynomial));
+                message.map_or(Ok(()), |message| bundle.add_message(body, message))?;
+            }
+        }
+        self.spend_pass(&sum)?;
+        let rounding = entry_error(&sum, 1.0 / 12.0);
+        Ok(sum.estimated(|own| own.plus(Estimate { magnitude: plaintext.largest(), error: rounding })))
+    }
+
+    /// The scale at which to encode a factor for `x`, so that the product, rescaled, has the canonical scale of the level below.
+    ///
+    /// # Errors
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where that scale is below the square root of the step: the factor
+    /// itself would be rounded away, at scale 1 all of a fraction.
+    pub fn factor_scale(&self, x: &Ciphertext) -> Result<f64, CkksError> {
+        self.factor_scale_for(x, "a product with a plaintext")
+    }
+
+    pub(crate) fn factor_scale_for(&self, x: &Ciphertext, operation: &'static str) -> Result<f64, CkksError> {
+        let below = x.level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation, needed: 1, level: 0 })?;
+        let step = x.params.step_product(x.level);
+        let scale = x.params.scale(Level(below)) * step / x.scale;
+        if scale >= step.sqrt() {
+            return Ok(scale);
+        }
+        let remedy = format!("at scale 2^{:.1} the ciphertext leaves the factor too few bits; rescale it first", x.scale.log2());
+        Err(CkksError::OutOfRange { what: "the scale left for the factor", value: format!("2^{:.1}", scale.log2()), remedy })
+    }
+
+    fn product_scale(&self, x: &Ciphertext, factor: f64) -> Result<f64, CkksError> {
+        let scale = x.scale * factor;
+        x.params.check_scale(scale, x.level)?;
+        Ok(scale)
+    }
+
+    /// `x * values`, element by element; not yet rescaled. The padding is multiplied by zero.
+    ///
+    /// # Errors
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be multiplied by different numbers;
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the
+    /// factor no bits; shape and value errors.
+    pub fn multiply_plain<'v>(&self, x: &Ciphertext, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_slots(x, ELEMENT_WISE)?;
+        let factor = self.factor_scale_for(x, ELEMENT_WISE)?;
+        self.spend_encoding(x, x.layout.polynomials())?;
+        self.multiply_encoded(x, &Plaintext::encode_for(x, values, x.level, factor)?)
+    }
+
+    /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`] leads to canonical scales. The padding is multiplied by
+    /// zero.
+    ///
+    /// # Errors
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be multiplied by different numbers; [`CkksError::ScaleOutOfRange`] where the modulus has no room for the product;
+    /// [`CkksError::OutOfRange`] for a plaintext of a lower level; shape errors.
+    pub fn multiply_encoded(&self, x: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_slots(x, ELEMENT_WISE)?;
+        let messages = plaintext.operand(x, ELEMENT_WISE)?;
+        let scale = self.product_scale(x, plaintext.scale())?;
+        let factors = common_factors(&x.layout, &messages)?;
+        let mut product = x.clone();
+        product.layout.complex |= plaintext.is_complex();
+        product.scale = scale;
+        product.bundles.iter_mut().zip(factors).try_for_each(|(bundle, factor)| bundle.mul_poly_assign(factor))?;
+        self.spend(&product, || Ok(x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len())))?;
+        // The plaintext's coefficients are rounded to integers at its scale.
+        let rounding = (x.params.degree() as f64 / 12.0).sqrt() / plaintext.scale();
+        let product = product.estimated(|own| own.multiply(Estimate { magnitude: plaintext.largest(), error: rounding }));
+        Ok(product.padded(Padding::Zero))
+    }
+
+    /// `x * factor` for a real number; not yet rescaled. An integer costs no level: the result keeps `x`'s scale.
+    ///
+    /// # Errors
+    /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; [`CkksError::LevelTooLow`] for a fraction at level 0.
+    pub fn multiply_scalar(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        if !factor.is_finite() {
+            return Err(CkksError::NotFinite { index: 0, value: factor });
+        }
+        let whole = factor.fract() == 0.0;
+        let factor_scale = if whole { 1.0 } else { self.factor_scale_for(x, "a product with a fraction")? };
+        let scale = if whole { x.scale } else { self.product_scale(x, factor_scale)? };
+        check_room(&x.params, factor.abs(), scale, x.level)?;
+        let integer = (factor * factor_scale).round() as i128;
+        let mut product = x.clone();
+        product.scale = scale;
+        product.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(integer));
+        self.spend_pass(&product)?;
+        let rounding = if whole { 0.0 } else { 0.5 / factor_scale };
+        Ok(product.estimated(|own| own.multiply(Estimate { magnitude: factor.abs(), error: rounding })))
+    }
+}

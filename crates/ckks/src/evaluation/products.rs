@@ -1,0 +1,75 @@
+//! Products of ciphertexts.
+
+use std::borrow::Cow;
+
+use clathrate_lattice::{Bundle, Eval, Level};
+
+use super::evaluator::{Evaluator, check_slots, entrywise, joined};
+use crate::arrays::{Ciphertext, Estimate};
+use crate::error::CkksError;
+use crate::keys::{Found, Operation};
+
+/// How errors call a product of ciphertexts.
+const PRODUCT: &str = "a product of ciphertexts";
+
+impl Evaluator {
+    fn multiply_operands<'c>(
+        &self,
+        x: &'c Ciphertext,
+        y: &'c Ciphertext,
+    ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>, f64), CkksError> {
+        self.check_pair(x, y, PRODUCT)?;
+        check_slots(x, PRODUCT)?;
+        x.check_main(PRODUCT)?;
+        let level = x.level.min(y.level);
+        let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
+        let scale = x.scale * y.scale;
+        x.params.check_scale(scale, level)?;
+        Ok((x, y, scale))
+    }
+
+    fn finish_product(&self, x: &Ciphertext, y: &Ciphertext, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Ciphertext {
+        let product = joined(x.with(bundles, level, scale), y, Estimate::multiply);
+        // A product is zero where one of the factors is.
+        entrywise(product, (x, y), x.padding().min(y.padding()))
+    }
+
+    /// `x * y`, element by element, relinearised, not yet rescaled.
+    ///
+    /// # Errors
+    /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; [`CkksError::SecretWithoutKeys`] for several bodies under one mask; shape, encoding,
+    /// layout, level, scale and secret errors.
+    pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        x.check_main(PRODUCT)?;
+        let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
+        let (x, y, scale) = self.multiply_operands(x, y)?;
+        let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise(&a.tensor(b)?)).collect();
+        let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
+        self.spend(&x, || Ok(x.params.tensor_cost(x.level)))?;
+        self.switched(&x.params, self.finish_product(&x, &y, bundles, x.level, scale), Operation::Multiply, x.level, 1.0)
+    }
+
+    /// `x * y`, relinearised and rescaled by one division: faster and less noisy than the two in turn.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].
+    pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        x.check_main(PRODUCT)?;
+        let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
+        let (x, y, scale) = self.multiply_operands(x, y)?;
+        let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
+        let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise_rescale(&a.tensor(b)?)).collect();
+        let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
+        self.spend(&x, || Ok(x.params.tensor_cost(x.level)))?;
+        let product = self.finish_product(&x, &y, bundles, level, rescaled);
+        self.switched(&x.params, product, Operation::Multiply, x.level, x.params.step_product(x.level))
+    }
+
+    /// `x * x`, relinearised, not yet rescaled.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply`].
+    pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.multiply(x, x)
+    }
+}
