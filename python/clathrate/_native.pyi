@@ -1846,6 +1846,57 @@ class Ciphertext:
         >>> y.secret, round(x.nbytes / y.nbytes, 2)
         ('bodies:2', 1.33)
         """
+    def sum_rows(self) -> Ciphertext:
+        """The sum of every row, as `x.sum(axis=-1, keepdims=True)` of NumPy.
+
+        Rotations by powers of two are added, so there are as many switches as the logarithm of the row's length. `trace` finds the keys.
+
+        Returns
+        -------
+        Ciphertext
+            An array of one column.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they have none for one of the rotations.
+        ShapeError
+            Unless the array is encoded in slots; where the padding is dirty; where parts of a row are under one mask.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], encoding="slots")
+        >>> needs = cl.trace(lambda x: x.sum_rows(), (2, 3), params=params, encoding="slots").needs
+        >>> x = x.with_keys(secret_key.evaluation_keys(needs))
+        >>> secret_key.decrypt(x.sum_rows()).round(4).tolist()
+        [[6.0], [15.0]]
+        """
+    def repeat_column(self, columns: SupportsIndex) -> Ciphertext:
+        """An array of one column with its column repeated, as `numpy.broadcast_to(x, (..., columns))`. It needs no keys.
+
+        Parameters
+        ----------
+        columns : int
+            The length of the rows.
+
+        Returns
+        -------
+        Ciphertext
+            The repeated numbers; padding is dirty.
+
+        Raises
+        ------
+        ShapeError
+            Unless the array is encoded in slots and has one column.
+        DataError
+            For less than 1 column.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([[1.0], [2.0]], encoding="slots")
+        >>> secret_key.decrypt(x.repeat_column(3)).round(4).tolist()
+        [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
+        """
     def split_mask(self) -> Ciphertext:
         """The same numbers with one body in each bundle, under the main secret: the reverse of `share_mask`.
 

@@ -361,3 +361,30 @@ def test_public_keys_encrypt_for_shared_masks(owner, rng):
 def test_repr_tells_other_secrets_than_the_main_one(owner):
     assert 'secret="bodies:2"' in repr(owner.encrypt([1.0], bodies=2))
     assert "secret" not in repr(owner.encrypt([1.0]))
+
+
+@pytest.mark.parametrize("bodies", [None, 1, 2])
+@pytest.mark.parametrize("columns", [1, 5, 8, 700])
+def test_rows_are_summed_and_columns_repeated(bodies, columns):
+    params = cl.Params.preset("insecure_small")
+    key = cl.SecretKey.generate(params)
+    data = np.random.default_rng(3).normal(size=(3, columns))
+    many = {"encoding": "slots", "bodies": bodies, "axis": "rows"}
+    trace = cl.trace(lambda x: x.sum_rows().repeat_column(6), data.shape, params=params, **many)
+    ct = key.encrypt(data, **many).with_keys(key.evaluation_keys(trace.needs))
+    total = ct.sum_rows()
+    assert total.shape == (3, 1)
+    np.testing.assert_allclose(key.decrypt(total), data.sum(axis=-1, keepdims=True), atol=1e-4)
+    repeated = total.repeat_column(6)
+    assert repeated.layout.padding == "dirty"
+    np.testing.assert_allclose(key.decrypt(repeated), np.broadcast_to(data.sum(axis=-1, keepdims=True), (3, 6)), atol=1e-4)
+    with pytest.raises(cl.ShapeError, match="clear_padding"):
+        repeated.sum_rows()
+    for wrong, remedy in ((0, "1 or more"), (-1, "1 or more"), (10**400, "fewer than 2")):
+        with pytest.raises(cl.DataError, match=remedy):
+            total.repeat_column(wrong)
+    if columns > 1:
+        with pytest.raises(cl.MissingKeyError, match=r"rotations=\[1"):
+            key.encrypt(data, **many).sum_rows()
+        with pytest.raises(cl.ShapeError, match="one column"):
+            ct.repeat_column(6)

@@ -4,6 +4,7 @@ use clathrate_ckks::SecretName;
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
+use crate::errors::out_of_range;
 use crate::layout::{body_axis, body_count};
 use crate::numbers::Whole;
 
@@ -104,6 +105,66 @@ impl PyCiphertext {
     /// ('dirty', 'zero')
     fn clear_padding(&self, py: Python<'_>) -> PyResult<Self> {
         self.map(py, |evaluator, x| evaluator.clear_padding(x))
+    }
+
+    /// The sum of every row, as `x.sum(axis=-1, keepdims=True)` of NumPy.
+    ///
+    /// Rotations by powers of two are added, so there are as many switches as the logarithm of the row's length. `trace` finds the keys.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     An array of one column.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Where no keys are attached, or they have none for one of the rotations.
+    /// ShapeError
+    ///     Unless the array is encoded in slots; where the padding is dirty; where parts of a row are under one mask.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], encoding="slots")
+    /// >>> needs = cl.trace(lambda x: x.sum_rows(), (2, 3), params=params, encoding="slots").needs
+    /// >>> x = x.with_keys(secret_key.evaluation_keys(needs))
+    /// >>> secret_key.decrypt(x.sum_rows()).round(4).tolist()
+    /// [[6.0], [15.0]]
+    fn sum_rows(&self, py: Python<'_>) -> PyResult<Self> {
+        let capacity = self.data.layout().capacity;
+        let steps: Vec<usize> = std::iter::successors(Some(1), |step| Some(2 * step)).take_while(|&step| step < capacity).collect();
+        let needs = self.needs_under_secret(&format!("rotations={steps:?}"));
+        self.map_needing(py, &needs, |evaluator, x| evaluator.total(x))
+    }
+
+    /// An array of one column with its column repeated, as `numpy.broadcast_to(x, (..., columns))`. It needs no keys.
+    ///
+    /// Parameters
+    /// ----------
+    /// columns : int
+    ///     The length of the rows.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The repeated numbers; padding is dirty.
+    ///
+    /// Raises
+    /// ------
+    /// ShapeError
+    ///     Unless the array is encoded in slots and has one column.
+    /// DataError
+    ///     For less than 1 column.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([[1.0], [2.0]], encoding="slots")
+    /// >>> secret_key.decrypt(x.repeat_column(3)).round(4).tolist()
+    /// [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
+    fn repeat_column(&self, py: Python<'_>, columns: Whole) -> PyResult<Self> {
+        let count = usize::try_from(columns.0).ok().filter(|&count| count > 0);
+        let columns = count.ok_or_else(|| out_of_range(py, "`columns`", columns.0, "use 1 or more"))?;
+        self.map(py, |evaluator, x| evaluator.broadcast(x, columns))
     }
 
     /// The name of the secret that the numbers are under: "main", or "bodies:8" where eight bodies share a mask.
