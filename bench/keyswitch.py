@@ -15,7 +15,7 @@ import papers
 from command_line import tables_and_plots
 from tables import RESULTS, Row, grid, machine_line, number, parse_rows
 
-HYBRID, DECOMPOSED = "hybrid", "decomposed"
+HYBRID, KLSS = "hybrid", "klss"
 KLSS_PRESETS = {15: "klss_n15", 16: "klss_n16"}
 LEVEL_PRESET = "level_aware"
 SPLIT = ("ntt", "inner_product", "conversion")
@@ -23,7 +23,7 @@ NONE = "-"
 
 # Fields that rows of each work must have in `extra`.
 CHAIN = ("preset", "primes")
-CHOICE = (*CHAIN, "special_primes", "engine", "digit", "key_bytes")
+CHOICE = (*CHAIN, "special_primes", "method", "digit", "key_bytes")
 NEEDED = {
     "switch": CHOICE,
     "switch_planned": CHOICE,
@@ -37,7 +37,7 @@ NEEDED = {
 # A planned choice may differ from run to run: there is one per level.
 ONE_PER_LEVEL = ("switch_planned", "switch_unlimited")
 # What tells rows of other works apart.
-IDENTITY = ("preset", "primes", "engine", "digit", "key_digit", "degree", "basis", "keys")
+IDENTITY = ("preset", "primes", "method", "digit", "key_digit", "degree", "basis", "keys")
 
 # The goals: one switch at N = 2^16, l~ = 48, r = 4; the plan against the best fixed choice; the papers' programs against ours.
 GOAL_MS = 30.0
@@ -62,7 +62,7 @@ class Results:
                 continue
             extra = row.get("extra") or {}
             needed = NEEDED.get(row["work"], ())
-            needed = (*needed, "key_digit", "auxiliary_primes") if extra.get("engine") == DECOMPOSED else needed
+            needed = (*needed, "key_digit", "auxiliary_primes") if extra.get("method") == KLSS else needed
             missing = [field for field in needed if field not in extra]
             if missing:
                 raise ValueError(f"row {row['work']} at {row['params']} lacks {', '.join(missing)} in extra")
@@ -109,8 +109,8 @@ def choice(row: Row | None) -> str:
     if row is None:
         return NONE
     extra = row["extra"]
-    tail = f" r~={extra['key_digit']}" if extra["engine"] == DECOMPOSED else ""
-    return f"{extra['engine']} r={extra['digit']}{tail}"
+    tail = f" r~={extra['key_digit']}" if extra["method"] == KLSS else ""
+    return f"{extra['method']} r={extra['digit']}{tail}"
 
 
 def with_choice(row: Row | None) -> str:
@@ -139,49 +139,49 @@ def klss_switch(results: Results, log_degree: int) -> list[str]:
     preset, rows = KLSS_PRESETS[log_degree], papers.klss_rows(log_degree)
     key_digits = sorted({key_digit for row in rows for key_digit in row["key_digit"]})
     heads = ["l~", "(l, r)", "hybrid", *(f"r~={key_digit}" for key_digit in key_digits)]
-    heads += ["best", "hybrid / decomposed", "paper's", "paper / best", "fast-ksw (similar machine) / best"]
+    heads += ["best", "hybrid / klss", "paper's", "paper / best", "fast-ksw (similar machine) / best"]
     body = []
     for row in rows:
         at = {"preset": preset, "primes": row["primes"], "digit": row["digit"]}
-        hybrid, decomposed = results.fastest("switch", engine=HYBRID, **at), results.fastest("switch", engine=DECOMPOSED, **at)
+        hybrid, klss = results.fastest("switch", method=HYBRID, **at), results.fastest("switch", method=KLSS, **at)
         best = results.fastest("switch", **at)
         if best is None:
             continue
-        swept = [results.fastest("switch", engine=DECOMPOSED, key_digit=key_digit, **at) for key_digit in key_digits]
+        swept = [results.fastest("switch", method=KLSS, key_digit=key_digit, **at) for key_digit in key_digits]
         here = papers.measured_switch(log_degree, row["all_primes"], row["digit"])
         cells = [str(row["all_primes"]), f"({row['primes']}, {row['digit']})", text(ms(hybrid)), *(text(ms(cell)) for cell in swept)]
-        cells += [with_choice(best), quotient(ms(hybrid), ms(decomposed)), f"{row['speedup']:.1f}x"]
-        cells += [quotient(papers.best_key_digit(row)[1] * 1e3, ms(best)), quotient(here and here["fast_ksw_decomposed_ms"], ms(best))]
+        cells += [with_choice(best), quotient(ms(hybrid), ms(klss)), f"{row['speedup']:.1f}x"]
+        cells += [quotient(papers.best_key_digit(row)[1] * 1e3, ms(best)), quotient(here and here["fast_ksw_klss_ms"], ms(best))]
         body.append(cells)
     return grid(heads, body) if body else []
 
 
 def klss_operations(results: Results) -> list[str]:
-    """The layout of klss Table 5: switch, product, automorphism under both engines."""
+    """The layout of klss Table 5: switch, product, automorphism under both methods."""
     table = papers.load("klss")["operations"]
     preset, works = KLSS_PRESETS[table["log_degree"]], ("switch", "multiply", "automorphism")
-    heads = ["l~", "r", *(f"{work}, {engine}" for engine in (HYBRID, DECOMPOSED) for work in works)]
+    heads = ["l~", "r", *(f"{work}, {method}" for method in (HYBRID, KLSS) for work in works)]
     heads += [f"{work}: paper / ours" for work in works]
     body = []
     for row in table["rows"]:
         at = {"preset": preset, "primes": table["all_primes"] - row["digit"], "digit": row["digit"]}
-        cells = {(engine, work): ms(results.fastest(work, engine=engine, **at)) for engine in (HYBRID, DECOMPOSED) for work in works}
+        cells = {(method, work): ms(results.fastest(work, method=method, **at)) for method in (HYBRID, KLSS) for work in works}
         if not any(cells.values()):
             continue
         factors = []
         for work in works:
-            ours = min((cells[engine, work] for engine in (HYBRID, DECOMPOSED) if cells[engine, work]), default=None)
+            ours = min((cells[method, work] for method in (HYBRID, KLSS) if cells[method, work]), default=None)
             factors.append(quotient(min(row[who][work] for who in ("previous_s", "ours_s")) * 1e3, ours))
         body.append([str(table["all_primes"]), str(row["digit"]), *(text(cell) for cell in cells.values()), *factors])
     return grid(heads, body) if body else []
 
 
 def split_rows(results: Results, log_degree: int = 16, all_primes: int = 48) -> list[Row]:
-    """The fastest switch of each engine and digit length with a split, hybrid first: what Figure 2 shows."""
+    """The fastest switch of each method and digit length with a split, hybrid first: what Figure 2 shows."""
     found = []
-    for engine in (HYBRID, DECOMPOSED):
+    for method in (HYBRID, KLSS):
         for digit in sorted({row["digit"] for row in papers.klss_rows(log_degree)}):
-            row = results.fastest("switch", preset=KLSS_PRESETS[log_degree], engine=engine, digit=digit, primes=all_primes - digit)
+            row = results.fastest("switch", preset=KLSS_PRESETS[log_degree], method=method, digit=digit, primes=all_primes - digit)
             if row is not None and all(part in (row["extra"].get("split_ms") or {}) for part in SPLIT):
                 found.append(row)
     return found
@@ -206,7 +206,7 @@ def level_switch(results: Results) -> list[str]:
     body = []
     for row in table["rows"]:
         at = {"preset": LEVEL_PRESET, "primes": row["primes"]}
-        fixed = [results.fastest("switch", engine=HYBRID, digit=digit, **at) for digit in table["digit"]]
+        fixed = [results.fastest("switch", method=HYBRID, digit=digit, **at) for digit in table["digit"]]
         planned, best = results.fastest("switch_planned", **at), results.fastest("switch", **at)
         if planned is None and best is None:
             continue
@@ -286,11 +286,11 @@ def paper_best(preset: str, primes: int) -> tuple[str, float | None, float | Non
         return NONE, None, None
     key_digit, seconds = papers.best_key_digit(row)
     here = papers.measured_switch(log_degree, row["all_primes"], row["digit"])
-    return f"r={row['digit']} r~={key_digit}", seconds * 1e3, here and here["fast_ksw_decomposed_ms"]
+    return f"r={row['digit']} r~={key_digit}", seconds * 1e3, here and here["fast_ksw_klss_ms"]
 
 
 def best_per_level(results: Results, preset: str) -> list[str]:
-    """The fastest engine and digits at each level against the paper's best, and the bytes of key that a switch reads."""
+    """The fastest method and digits at each level against the paper's best, and the bytes of key that a switch reads."""
     heads = [
         "l",
         "best",

@@ -12,29 +12,29 @@ import matplotlib
 matplotlib.use("Agg")
 
 import papers
-from keyswitch import DECOMPOSED, HYBRID, KLSS_PRESETS, LEVEL_PRESET, SPLIT, Results, choice, split_rows
+from keyswitch import KLSS, HYBRID, KLSS_PRESETS, LEVEL_PRESET, SPLIT, Results, choice, split_rows
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-STYLES = {HYBRID: "s--", DECOMPOSED: "o-"}
+STYLES = {HYBRID: "s--", KLSS: "o-"}
 LABELS = {"ntt": "NTT", "inner_product": "inner product", "conversion": "conversion"}
 
 
 def over_primes(axes: Axes, results: Results, log_degree: int) -> bool:
-    """Time over the number of all primes, a line per engine and digit length: klss Figure 1."""
+    """Time over the number of all primes, a line per method and digit length: klss Figure 1."""
     rows = papers.klss_rows(log_degree)
     drawn = False
     for digit in sorted({row["digit"] for row in rows}):
-        for engine, style in STYLES.items():
+        for method, style in STYLES.items():
             points = []
             for row in (row for row in rows if row["digit"] == digit):
-                at = {"preset": KLSS_PRESETS[log_degree], "primes": row["primes"], "digit": digit, "engine": engine}
+                at = {"preset": KLSS_PRESETS[log_degree], "primes": row["primes"], "digit": digit, "method": method}
                 ours = results.fastest("switch", **at)
                 points += [(row["all_primes"], ours["median_ms"])] if ours is not None else []
             if points:
-                axes.plot(*zip(*points, strict=True), style, markersize=4, color=f"C{digit - 1}", label=f"{engine}, r = {digit}")
+                axes.plot(*zip(*points, strict=True), style, markersize=4, color=f"C{digit - 1}", label=f"{method}, r = {digit}")
                 drawn = True
     axes.set(title=f"N = $2^{{{log_degree}}}$", xlabel="primes of QP", ylabel="milliseconds per switch", ylim=(0, None))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -43,7 +43,7 @@ def over_primes(axes: Axes, results: Results, log_degree: int) -> bool:
 
 def over_levels(axes: Axes, results: Results) -> bool:
     """Time over the level, a line per digit length and one for the plan: level-aware Figure 1."""
-    lines = [(f"r = {digit}", "switch", {"engine": HYBRID, "digit": digit}) for digit in papers.load("level_aware")["switch"]["digit"]]
+    lines = [(f"r = {digit}", "switch", {"method": HYBRID, "digit": digit}) for digit in papers.load("level_aware")["switch"]["digit"]]
     drawn = False
     for label, work, wanted in [*lines, ("planned", "switch_planned", {})]:
         rows = results.all(work, preset=LEVEL_PRESET, **wanted)
@@ -57,7 +57,7 @@ def over_levels(axes: Axes, results: Results) -> bool:
 
 
 def split_bars(axes: Axes, results: Results) -> bool:
-    """What a switch spends its time on, a stacked bar per engine and digit length: klss Figure 2."""
+    """What a switch spends its time on, a stacked bar per method and digit length: klss Figure 2."""
     rows = split_rows(results)
     names, bottoms = [choice(row).replace(" ", "\n") for row in rows], [0.0] * len(rows)
     for part in SPLIT:

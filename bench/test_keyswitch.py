@@ -58,35 +58,35 @@ class Tables(unittest.TestCase):
     def test_klss_switch_shows_the_sweep_the_best_and_the_papers_factor(self) -> None:
         row = cells(klss_switch(self.results, 15), "16 | (15, 1)")
         assert (row["hybrid"], row["r~=1"], row["r~=2"], row["r~=3"]) == ("20.0", "10.0", "-", "8.00")
-        assert row["best"] == "8.00 (decomposed r=1 r~=3)"
-        assert (row["hybrid / decomposed"], row["paper's"]) == ("2.50x", "1.7x")
+        assert row["best"] == "8.00 (klss r=1 r~=3)"
+        assert (row["hybrid / klss"], row["paper's"]) == ("2.50x", "1.7x")
         # 84 ms is the smallest of the paper's row; its program was not run here at l~ = 16.
         assert (row["paper / best"], row["fast-ksw (similar machine) / best"]) == ("10.50x", "-")
         row = cells(klss_switch(self.results, 16), "48 | (44, 4)")
         assert (row["paper / best"], row["fast-ksw (similar machine) / best"]) == ("22.00x", "10.60x")
 
-    def test_operations_compare_the_better_engine_with_the_better_of_the_paper(self) -> None:
+    def test_operations_compare_the_better_method_with_the_better_of_the_paper(self) -> None:
         row = cells(klss_operations(self.results), "48 | 4")
-        assert (row["switch, hybrid"], row["multiply, hybrid"], row["automorphism, decomposed"]) == ("50.0", "60.0", "27.5")
+        assert (row["switch, hybrid"], row["multiply, hybrid"], row["automorphism, klss"]) == ("50.0", "60.0", "27.5")
         assert (row["switch: paper / ours"], row["multiply: paper / ours"]) == ("22.48x", "24.30x")
 
     def test_split_gives_shares_and_the_inner_products_part_of_the_stream(self) -> None:
         table = klss_split(self.results)
         assert len(table) == 2 + 4
-        row = cells(table, "decomposed r=4 r~=7")
+        row = cells(table, "klss r=4 r~=7")
         # 0.4 GB in 12.5 ms are 32 of 40 GB/s.
         assert (row["NTT share"], row["inner product: of stream"]) == ("20%", "80%")
 
-    def test_levels_compare_the_plan_with_the_best_fixed_choice_of_any_engine(self) -> None:
+    def test_levels_compare_the_plan_with_the_best_fixed_choice_of_any_method(self) -> None:
         row = cells(level_switch(self.results), "39")
-        assert (row["r=1"], row["r=2"], row["planned"], row["plan"]) == ("80.0", "-", "70.0", "decomposed r=1 r~=4")
+        assert (row["r=1"], row["r=2"], row["planned"], row["plan"]) == ("80.0", "-", "70.0", "klss r=1 r~=4")
         assert (row["planned / best fixed"], row["paper / planned"]) == ("1.00x", "13.73x")
         row = cells(level_switch(self.results), "36")
         assert (row["planned / best fixed"], row["level-aware-ksw (similar machine) / planned"]) == ("1.25x", "8.58x")
 
     def test_plan_is_compared_with_the_rival_of_its_own_row_where_there_is_one(self) -> None:
         planned = next(row for row in self.rows if row["work"] == "switch_planned" and row["extra"]["primes"] == 36)
-        planned["extra"]["best_fixed"] = {"engine": "hybrid", "digit": 4, "median_ms": 48.0}
+        planned["extra"]["best_fixed"] = {"method": "hybrid", "digit": 4, "median_ms": 48.0}
         results = Results(self.rows)
         assert cells(level_switch(results), "36")["planned / best fixed"] == "1.04x"
         assert cells(best_per_level(results, "level_aware"), "36")["planned / best fixed"] == "1.04x"
@@ -113,7 +113,7 @@ class Tables(unittest.TestCase):
 
     def test_best_per_level_names_both_choices_and_the_memory_read(self) -> None:
         row = cells(best_per_level(self.results, "klss_n16"), "44")
-        assert (row["best"], row["paper's best"]) == ("decomposed r=4 r~=7", "r=4 r~=7")
+        assert (row["best"], row["paper's best"]) == ("klss r=4 r~=7", "r=4 r~=7")
         # 0.4 GB in 25 ms are 16 of 40 GB/s.
         assert (row["paper's ms"], row["GB/s"], row["of stream"]) == ("550", "16.0", "40%")
         row = cells(best_per_level(self.results, "level_aware"), "36")
@@ -147,8 +147,8 @@ class Rows(unittest.TestCase):
 
     def test_row_without_a_field_is_refused_by_its_name(self) -> None:
         _, rows = fixture()
-        decomposed = next(row for row in rows if row.get("extra", {}).get("engine") == "decomposed")
-        del decomposed["extra"]["key_digit"]
+        klss = next(row for row in rows if row.get("extra", {}).get("method") == "klss")
+        del klss["extra"]["key_digit"]
         with pytest.raises(ValueError, match="key_digit"):
             Results(rows)
 

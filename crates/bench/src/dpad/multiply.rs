@@ -254,6 +254,6 @@ fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Re
 /// What a plan chose.
 fn choice(plan: &clathrate_lattice::switch::SwitchTables) -> serde_json::Value {
     let choice = plan.method();
-    let engine = if choice.key_digit.is_some() { "decomposed" } else { "hybrid" };
-    json!({ "engine": engine, "special": choice.special, "coalesced": choice.coalesced, "key_digit": choice.key_digit })
+    let method = if choice.key_digit.is_some() { "klss" } else { "hybrid" };
+    json!({ "method": method, "special": choice.special, "coalesced": choice.coalesced, "key_digit": choice.key_digit })
 }

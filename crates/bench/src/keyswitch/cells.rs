@@ -43,7 +43,7 @@ pub fn level_primes(preset: &str) -> &'static [usize] {
     }
 }
 
-/// Choices that may be the best with `free` primes to be special: all hybrid ones, a few decomposed ones, and the neighbours of what plans
+/// Choices that may be the best with `free` primes to be special: all hybrid ones, a few KLSS ones, and the neighbours of what plans
 /// chose.
 pub fn candidates(free: usize, planned: &[SwitchMethod]) -> Vec<SwitchMethod> {
     let mut choices: Vec<SwitchMethod> = DIGITS.into_iter().map(SwitchMethod::hybrid).collect();

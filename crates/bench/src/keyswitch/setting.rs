@@ -180,11 +180,11 @@ impl<'a> Setting<'a> {
 
     /// What a row calls its parameters.
     pub fn label(&self, primes: usize, choice: SwitchMethod) -> String {
-        let (engine, tail) = match choice.key_digit {
+        let (method, tail) = match choice.key_digit {
             None => ("hybrid", String::new()),
-            Some(length) => ("decomposed", format!(" r~={length}")),
+            Some(length) => ("klss", format!(" r~={length}")),
         };
-        format!("{} l={primes} {engine} r={}{tail}", self.preset, choice.special)
+        format!("{} l={primes} {method} r={}{tail}", self.preset, choice.special)
     }
 
     /// What `switcher` planned for this key.
@@ -193,10 +193,10 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// Engine and digit lengths.
+/// Method and digit lengths.
 pub fn choice_extra(choice: SwitchMethod) -> Extra {
     let mut extra = Extra::new();
-    extra.insert("engine".to_owned(), json!(if choice.key_digit.is_some() { "decomposed" } else { "hybrid" }));
+    extra.insert("method".to_owned(), json!(if choice.key_digit.is_some() { "klss" } else { "hybrid" }));
     extra.insert("digit".to_owned(), json!(choice.special));
     if let Some(length) = choice.key_digit {
         extra.insert("key_digit".to_owned(), json!(length));

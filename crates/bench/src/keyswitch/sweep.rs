@@ -48,8 +48,8 @@ impl<'a> Sweep<'a> {
         for &all in sizes {
             let reach = self.setting.level(all - 1)?;
             for digit in 1..=longest {
-                let decomposed = KEY_DIGITS.into_iter().map(|length| SwitchMethod::klss(digit, length));
-                for choice in [SwitchMethod::hybrid(digit)].into_iter().chain(decomposed) {
+                let klss = KEY_DIGITS.into_iter().map(|length| SwitchMethod::klss(digit, length));
+                for choice in [SwitchMethod::hybrid(digit)].into_iter().chain(klss) {
                     self.cell(all - digit, choice, reach, all == self.setting.all_primes())?;
                     self.switcher.derived_keys().clear();
                 }
