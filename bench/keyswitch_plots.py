@@ -12,7 +12,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import papers
-from keyswitch import KLSS, HYBRID, KLSS_PRESETS, LEVEL_PRESET, SPLIT, Results, choice, split_rows
+from keyswitch import HYBRID, KLSS, KLSS_PRESETS, LEVEL_PRESET, SPLIT, Results, choice, split_rows
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
