@@ -5,7 +5,7 @@
 
 use std::io::{Seek, Write};
 
-use clathrate_lattice::{Basis, Bundle, Eval, Level, MaskSeed, Poly, PolyRef, SwitchKey};
+use clathrate_lattice::{Basis, Bodies, Bundle, Degree, Eval, Level, MaskSeed, Poly, PolyRef, Rank, SwitchKey};
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::ciphertext::check_bodies;
@@ -185,7 +185,13 @@ impl SecretKey {
             return Err(inconsistent(&format!("the secret does not have the parameters' weight, {expected}")));
         }
         let distribution = params.distribution_of(params.rank());
-        let secret = clathrate_lattice::SecretKey::from_coefficients(params.degree(), params.rank(), 1, distribution, coefficients)?;
+        let secret = clathrate_lattice::SecretKey::from_coefficients(
+            Degree(params.degree()),
+            Rank(params.rank()),
+            Bodies(1),
+            distribution,
+            coefficients,
+        )?;
         let mut seed = zeroize::Zeroizing::new([0; 32]);
         seed.copy_from_slice(reader.section_of_length("seed", 32)?.bytes());
         Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), secret, seed))
@@ -224,7 +230,7 @@ impl PublicKey {
         expect(reader, FileKind::PublicKey, params)?;
         let metadata: PublicKeyMetadata = reader.metadata()?;
         let basis = params.chain().basis(params.max_level());
-        let zeroes = read_bundles(reader, params, &basis, (params.rank(), 1), true)?;
+        let zeroes = read_bundles(reader, params, &basis, (params.rank(), Bodies(1)), true)?;
         let key = clathrate_lattice::PublicKey::from_zeroes(zeroes)?;
         Ok(Self { params: params.clone(), id: KeyId(unhex(&metadata.key_id)?), key })
     }
@@ -251,7 +257,7 @@ fn read_bundles(
     reader: &FileReader<'_>,
     params: &Params,
     basis: &Basis,
-    (count, bodies): (usize, usize),
+    (count, Bodies(bodies)): (usize, Bodies),
     seeded: bool,
 ) -> Result<Vec<Bundle<Eval>>, CkksError> {
     let total = count.checked_mul(bodies).ok_or_else(|| inconsistent("the number of bodies overflows"))?;
@@ -327,7 +333,8 @@ impl Ciphertext {
         let secret = SecretName::parse(&metadata.secret).filter(|name| name.to_string() == metadata.secret);
         let secret = secret.ok_or_else(|| inconsistent("there is no secret of that name"))?;
         check_secret(params, secret, &layout, level)?;
-        let bundles = read_bundles(reader, params, &params.chain().basis(level), (layout.bundles(), layout.bodies), metadata.seeded)?;
+        let bundles =
+            read_bundles(reader, params, &params.chain().basis(level), (layout.bundles(), Bodies(layout.bodies)), metadata.seeded)?;
         Ok(Self {
             params: params.clone(),
             key_id: KeyId(unhex(&metadata.key_id)?),
@@ -426,7 +433,7 @@ fn read_key(
     let count = (inputs * gadget.digit_count(chain, level)).checked_mul(bodies).ok_or_else(|| inconsistent("the shape overflows"))?;
     let mut polys = read_polys(reader, &key_section(index), params, &chain.key_basis(level), count)?.into_iter();
     let entries = (0..count / bodies).map(|_| polys.by_ref().take(bodies).collect()).collect();
-    Ok(SwitchKey::from_bodies(chain, gadget, level, inputs, definition.rank(), seed, entries)?)
+    Ok(SwitchKey::from_bodies(chain, gadget, level, inputs, Rank(definition.rank()), seed, entries)?)
 }
 
 impl EvaluationKeys {

@@ -20,6 +20,7 @@ use crate::polys::{Polys, PolysMut, PolysRef};
 use crate::ring::Ring;
 use crate::sampling::{MaskSeed, MaskXof, SecretRng};
 use crate::secret::{SecretKey, SecretPoly};
+use crate::shape::{Bodies, Rank};
 
 /// Domain-separation string of ciphertext masks.
 const MASK_DOMAIN: &str = "clathrate mask v1";
@@ -29,14 +30,14 @@ const MASK_DOMAIN: &str = "clathrate mask v1";
 /// ```
 /// use clathrate_lattice::arith::primes::largest_primes;
 /// use clathrate_lattice::sampling::ERROR_BOUND;
-/// use clathrate_lattice::{Basis, Bundle, LatticeError, Poly, Ring, SecretDistribution, SecretKey, SecretRng};
+/// use clathrate_lattice::{Basis, Bodies, Bundle, Degree, LatticeError, Poly, Rank, Ring, SecretDistribution, SecretKey, SecretRng};
 ///
 /// let ring = Ring::new(8, &largest_primes(40, 16, 1, &[])?)?;
 /// let (basis, rng) = (Basis::new(0..1), &mut SecretRng::from_os()?);
 /// let message = Poly::from_signed(&ring, &basis, &[1 << 20; 8]);
 ///
 /// // Rank 3, one body.
-/// let secret = SecretKey::generate(8, 3, 1, SecretDistribution::UniformTernary, rng)?;
+/// let secret = SecretKey::generate(Degree(8), Rank(3), Bodies(1), SecretDistribution::UniformTernary, rng)?;
 /// let mut x = Bundle::encrypt_zero(&secret, &ring, &basis, rng)?;
 /// x.add_message(0, &message.clone().into_eval())?;
 /// assert_eq!((x.rank(), x.body_count()), (3, 1));
@@ -74,7 +75,7 @@ impl<D: Domain> Bundle<D> {
         B: IntoIterator<Item: AsPoly<D>>,
     {
         let (mask, bodies): (Vec<_>, Vec<_>) = (mask.into_iter().collect(), bodies.into_iter().collect());
-        check_shape(mask.len(), mask.len() + bodies.len())?;
+        check_shape(Rank(mask.len()), mask.len() + bodies.len())?;
         let polys = Polys::copied(mask.iter().map(AsPoly::poly).chain(bodies.iter().map(AsPoly::poly)))?;
         Ok(Self { polys, rank: mask.len(), seed: None })
     }
@@ -84,7 +85,7 @@ impl<D: Domain> Bundle<D> {
     /// # Errors
     /// [`LatticeError::EmptyShape`] without mask or body.
     pub fn from_polys(polys: Polys<D>, rank: usize) -> Result<Self, LatticeError> {
-        check_shape(rank, polys.len())?;
+        check_shape(Rank(rank), polys.len())?;
         Ok(Self { polys, rank, seed: None })
     }
 
@@ -92,8 +93,8 @@ impl<D: Domain> Bundle<D> {
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] for rank 0 or no bodies, or an empty basis.
-    pub fn zero(ring: &Ring, basis: &Basis, rank: usize, bodies: usize) -> Result<Self, LatticeError> {
-        check_shape(rank, rank + bodies)?;
+    pub fn zero(ring: &Ring, basis: &Basis, Rank(rank): Rank, Bodies(bodies): Bodies) -> Result<Self, LatticeError> {
+        check_shape(Rank(rank), rank + bodies)?;
         basis.check(ring)?;
         Self::from_polys(Polys::zero(ring, basis, rank + bodies), rank)
     }
@@ -357,7 +358,7 @@ impl<D: Domain> Bundle<D> {
 }
 
 /// Refuses bundles without mask or body.
-fn check_shape(rank: usize, polys: usize) -> Result<(), LatticeError> {
+fn check_shape(Rank(rank): Rank, polys: usize) -> Result<(), LatticeError> {
     for (what, got) in [("the rank", rank), ("the number of bodies", polys - rank)] {
         if got == 0 {
             return Err(LatticeError::EmptyShape { what, got });
@@ -387,7 +388,7 @@ impl Bundle<Eval> {
         let bodies: Vec<PolyRef<'_, Eval>> = bodies.iter().map(AsPoly::poly).collect();
         let first = bodies.first().ok_or(LatticeError::EmptyShape { what: "the number of bodies", got: 0 })?;
         let (ring, basis) = (first.ring(), first.basis());
-        Self::seeded(&seed, ring, basis, rank, bodies.len(), |_, targets| {
+        Self::seeded(&seed, ring, basis, Rank(rank), Bodies(bodies.len()), |_, targets| {
             targets.into_iter().zip(&bodies).try_for_each(|(mut target, body)| target.assign(*body))
         })
     }
@@ -397,11 +398,11 @@ impl Bundle<Eval> {
         seed: &MaskSeed,
         ring: &Ring,
         basis: &Basis,
-        rank: usize,
-        bodies: usize,
+        Rank(rank): Rank,
+        Bodies(bodies): Bodies,
         fill: impl FnOnce(PolysRef<'_, Eval>, PolysMut<'_, Eval>) -> Result<(), LatticeError>,
     ) -> Result<Self, LatticeError> {
-        check_shape(rank, rank + bodies)?;
+        check_shape(Rank(rank), rank + bodies)?;
         let mut polys = Polys::scratch(ring, basis, rank + bodies);
         let (mut mask, bodies) = polys.view_mut().split_at(rank);
         expand_into(seed, mask.reborrow());
@@ -420,7 +421,7 @@ impl Bundle<Eval> {
         secret.check_degree(ring)?;
         basis.check(ring)?;
         let seed = rng.mask_seed();
-        Self::seeded(&seed, ring, basis, secret.rank(), secret.bodies(), |mask, bodies| {
+        Self::seeded(&seed, ring, basis, Rank(secret.rank()), Bodies(secret.bodies()), |mask, bodies| {
             for (body, mut target) in bodies.into_iter().enumerate() {
                 let error = SecretPoly::new(gaussian_poly(ring, basis, rng).into_eval());
                 target.assign_difference(error.get(), mask_times_secret(mask, secret, basis, body)?.get())?;

@@ -21,10 +21,11 @@ use crate::bundle::Bundle;
 use crate::error::LatticeError;
 use crate::multiply::check_automorphism;
 use crate::poly::Eval;
+use crate::shape::{Bodies, Rank};
 use crate::switch::{Digits, Extended, SwitchKey, SwitchTables, Switcher};
 
 /// Refuses keys whose result has another rank or number of bodies than the bundle that is switched.
-fn check_shape(key: &SwitchKey, rank: usize, bodies: usize) -> Result<(), LatticeError> {
+fn check_shape(key: &SwitchKey, Rank(rank): Rank, Bodies(bodies): Bodies) -> Result<(), LatticeError> {
     if key.rank() != rank {
         return Err(LatticeError::RankMismatch { left: rank, right: key.rank() });
     }
@@ -49,7 +50,7 @@ impl Bundle<Eval> {
         key: &SwitchKey,
     ) -> Result<Extended, LatticeError> {
         check_automorphism(phi, self.ring())?;
-        check_shape(key, self.rank(), self.body_count())?;
+        check_shape(key, Rank(self.rank()), Bodies(self.body_count()))?;
         let mut sum = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), key)?;
         sum.add_lifted_bodies(self.bodies())?;
         sum.automorphism(phi)
@@ -75,7 +76,7 @@ impl Extended {
         key: &SwitchKey,
     ) -> Result<Self, LatticeError> {
         check_automorphism(phi, self.frame().ring())?;
-        check_shape(key, self.rank(), self.body_count())?;
+        check_shape(key, Rank(self.rank()), Bodies(self.body_count()))?;
         if self.frame().extended() != tables.extended() {
             return Err(LatticeError::BasisMismatch { left: self.frame().extended().len(), right: tables.extended().len() });
         }

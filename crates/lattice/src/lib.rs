@@ -33,6 +33,7 @@ pub mod sample_batch;
 pub mod sampling;
 pub mod secret;
 pub mod security;
+pub mod shape;
 pub mod subring;
 pub mod switch;
 pub mod temporary_rank;
@@ -51,6 +52,7 @@ pub use ring::Ring;
 pub use sample_batch::SampleBatch;
 pub use sampling::{MaskSeed, SecretDistribution, SecretRng};
 pub use secret::SecretKey;
+pub use shape::{Bodies, Degree, Rank};
 pub use switch::{SwitchKey, Switcher};
 pub use temporary_rank::TemporaryRank;
 

@@ -9,6 +9,7 @@
 //! of sums are sums of bounds. [dpad-he, sec. A.1]
 
 use crate::sampling::{ERROR_BOUND, ERROR_STANDARD_DEVIATION};
+use crate::shape::{Degree, Rank};
 
 /// What a formula needs to know of a shape and its secret.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -206,8 +207,8 @@ impl NoiseModel {
 /// Source: [dpad-he, sec. 3.4]; differs: the paper leaves out `sigma`, `2 d (k^ - k)` and `sqrt(3 n)`. The rank-down's products are of the order
 /// of what is gained: with `k^ = 2 k` there is no gain unless `d (k - 1) > mu (k + 1)`, and at rank 1 never.
 #[must_use]
-pub fn canonical_gain(degree: usize, ranks: (usize, usize), digits: usize, wide_digits: usize) -> f64 {
-    let ((rank, high), degree) = (ranks, degree as f64);
+pub fn canonical_gain(Degree(degree): Degree, ranks: (Rank, Rank), digits: usize, wide_digits: usize) -> f64 {
+    let ((Rank(rank), Rank(high)), degree) = (ranks, degree as f64);
     let products = (digits as f64 - wide_digits as f64) * (rank * (rank + 1)) as f64 - 2.0 * (digits * (high - rank)) as f64;
     4.0 / 3f64.sqrt() * ERROR_STANDARD_DEVIATION * degree * products
         - (3.0 * degree).sqrt()

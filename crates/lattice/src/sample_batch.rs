@@ -8,6 +8,7 @@ use crate::error::LatticeError;
 use crate::poly::{Basis, Coeff};
 use crate::polys::{Polys, PolysMut, PolysRef};
 use crate::ring::Ring;
+use crate::shape::Rank;
 
 /// LWE samples of one dimension over one basis. Bytes: `8 (k + 1)` per prime and sample.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,12 +18,12 @@ pub struct SampleBatch {
 }
 
 impl SampleBatch {
-    /// `count` samples of zeroes.
+    /// `count` samples of zeroes; their dimension is the rank.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`] unless the ring's degree is 1; [`LatticeError::EmptyShape`] for dimension 0, no samples or no primes;
     /// [`LatticeError::BasisMismatch`]; [`LatticeError::SecretTooLarge`] where no machine has as many words.
-    pub fn zero(ring: &Ring, basis: &Basis, count: usize, dimension: usize) -> Result<Self, LatticeError> {
+    pub fn zero(ring: &Ring, basis: &Basis, count: usize, Rank(dimension): Rank) -> Result<Self, LatticeError> {
         check_degree(ring)?;
         basis.check(ring)?;
         for (what, got) in [("the number of samples", count), ("the dimension", dimension)] {
@@ -45,7 +46,7 @@ impl SampleBatch {
     pub fn from_bundles<'a>(bundles: impl IntoIterator<Item = &'a Bundle<Coeff>>) -> Result<Self, LatticeError> {
         let bundles: Vec<&Bundle<Coeff>> = bundles.into_iter().collect();
         let first = bundles.first().ok_or(LatticeError::EmptyShape { what: "the number of samples", got: 0 })?;
-        let mut samples = Self::zero(first.ring(), first.basis(), bundles.len(), first.rank())?;
+        let mut samples = Self::zero(first.ring(), first.basis(), bundles.len(), Rank(first.rank()))?;
         bundles.iter().enumerate().try_for_each(|(index, bundle)| samples.set(index, bundle))?;
         Ok(samples)
     }

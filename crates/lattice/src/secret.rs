@@ -8,6 +8,7 @@ use crate::error::LatticeError;
 use crate::poly::{Basis, Eval, Poly};
 use crate::ring::Ring;
 use crate::sampling::{SecretDistribution, SecretRng};
+use crate::shape::{Bodies, Degree, Rank};
 use clathrate_arith::Automorphism;
 
 /// An Eval polynomial of secret content: overwritten when dropped, never printed.
@@ -66,9 +67,9 @@ impl SecretKey {
     /// [`LatticeError::EmptyShape`] for rank or bodies 0; [`LatticeError::Sampling`] where `h` exceeds the dimension;
     /// [`LatticeError::SecretTooLarge`].
     pub fn generate(
-        degree: usize,
-        rank: usize,
-        bodies: usize,
+        Degree(degree): Degree,
+        Rank(rank): Rank,
+        Bodies(bodies): Bodies,
         distribution: SecretDistribution,
         rng: &mut SecretRng,
     ) -> Result<Self, LatticeError> {
@@ -77,7 +78,7 @@ impl SecretKey {
                 return Err(LatticeError::EmptyShape { what, got });
             }
         }
-        let total = shape_product(degree, rank, bodies)?;
+        let total = shape_product(Degree(degree), Rank(rank), Bodies(bodies))?;
         let mut coefficients = Zeroizing::new(vec![0; total]);
         for body in coefficients.chunks_exact_mut(degree * rank) {
             rng.secret(distribution, body)?;
@@ -90,13 +91,13 @@ impl SecretKey {
     /// # Errors
     /// [`LatticeError::EmptyShape`] where their number does not fit the shape; [`LatticeError::SecretTooLarge`].
     pub fn from_coefficients(
-        degree: usize,
-        rank: usize,
-        bodies: usize,
+        Degree(degree): Degree,
+        Rank(rank): Rank,
+        Bodies(bodies): Bodies,
         distribution: SecretDistribution,
         coefficients: Zeroizing<Vec<i64>>,
     ) -> Result<Self, LatticeError> {
-        if coefficients.is_empty() || coefficients.len() != shape_product(degree, rank, bodies)? {
+        if coefficients.is_empty() || coefficients.len() != shape_product(Degree(degree), Rank(rank), Bodies(bodies))? {
             return Err(LatticeError::EmptyShape { what: "the number of secret coefficients that fit the shape", got: coefficients.len() });
         }
         Ok(Self { degree, rank, bodies, distribution, coefficients })
@@ -224,7 +225,8 @@ impl SecretKey {
             // Of parts that differ, the expected weight, so that the variance of the whole is right.
             _ => SecretDistribution::FixedWeight(self.expected_weight() + extra.expected_weight()),
         };
-        Self::from_coefficients(self.degree(), self.rank() + extra.rank(), self.bodies(), distribution, coefficients)
+        let rank = Rank(self.rank() + extra.rank());
+        Self::from_coefficients(Degree(self.degree()), rank, Bodies(self.bodies()), distribution, coefficients)
     }
 
     /// The secret of the polynomials from `rank` on.
@@ -249,7 +251,8 @@ impl SecretKey {
             }
             (whole, _) => whole,
         };
-        Self::from_coefficients(self.degree(), self.rank() - rank, self.bodies(), distribution, coefficients)
+        let rank = Rank(self.rank() - rank);
+        Self::from_coefficients(Degree(self.degree()), rank, Bodies(self.bodies()), distribution, coefficients)
     }
 
     /// Expected weight of one body's secret, to the nearest integer.
@@ -271,7 +274,7 @@ impl SecretKey {
 }
 
 /// `degree * rank * bodies`, where that is a number of words that a machine can have.
-fn shape_product(degree: usize, rank: usize, bodies: usize) -> Result<usize, LatticeError> {
+fn shape_product(Degree(degree): Degree, Rank(rank): Rank, Bodies(bodies): Bodies) -> Result<usize, LatticeError> {
     let total = degree.checked_mul(rank).and_then(|part| part.checked_mul(bodies)).filter(|&total| total <= isize::MAX as usize / 8);
     total.ok_or(LatticeError::SecretTooLarge { degree, rank, bodies })
 }

@@ -9,7 +9,7 @@ use clathrate_arith::aligned::Pool;
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{Automorphism, CpuEngine, GaloisElement, Isa};
 use clathrate_lattice::bundle::expand_mask;
-use clathrate_lattice::{Basis, Bundle, Coeff, Eval, LatticeError, MaskSeed, Poly, Ring, SampleBatch};
+use clathrate_lattice::{Basis, Bodies, Bundle, Coeff, Degree, Eval, LatticeError, MaskSeed, Poly, Rank, Ring, SampleBatch};
 use common::{new_ring, rng};
 
 const DEGREE: usize = 64;
@@ -40,7 +40,7 @@ fn bundles_are_one_buffer_and_their_operations_take_one_or_none() {
     let basis = Basis::new([0, 1, 2]);
     for (rank, bodies) in [(1, 1), (3, 1), (2, 4)] {
         let bytes = (rank + bodies) * basis.len() * DEGREE * 8;
-        let (zero, buffers) = taken(&pool, || Bundle::<Eval>::zero(&ring, &basis, rank, bodies).expect("bundle"));
+        let (zero, buffers) = taken(&pool, || Bundle::<Eval>::zero(&ring, &basis, Rank(rank), Bodies(bodies)).expect("bundle"));
         assert_eq!((buffers, zero.bytes()), ((1, bytes), bytes));
         let (mut x, y) = (uniform(&ring, &basis, rank, bodies, 1), uniform(&ring, &basis, rank, bodies, 2));
         assert_eq!(taken(&pool, || x.clone()).1, (1, bytes));
@@ -62,7 +62,7 @@ fn bundles_are_one_buffer_and_their_operations_take_one_or_none() {
             result.expect("one shape");
             assert_eq!(buffers, (0, 0));
         }
-        let mut sum = Bundle::zero(&ring, &basis, rank, bodies).expect("bundle");
+        let mut sum = Bundle::zero(&ring, &basis, Rank(rank), Bodies(bodies)).expect("bundle");
         let (result, buffers) = taken(&pool, || sum.assign_sum(&x, &y));
         result.expect("one shape");
         assert_eq!(buffers, (0, 0));
@@ -115,12 +115,12 @@ fn samples_take_eight_bytes_per_prime_and_entry_in_one_buffer() {
     let ring = Ring::with_engine(Arc::new(engine));
     for primes in [1, 2] {
         let basis = Basis::new(0..primes);
-        let one = SampleBatch::zero(&ring, &basis, 1, 2048).expect("samples");
+        let one = SampleBatch::zero(&ring, &basis, 1, Rank(2048)).expect("samples");
         assert_eq!(one.bytes(), 8 * 2049 * primes);
         assert!(size_of::<SampleBatch>() <= 128, "a handle beside the words: {} bytes", size_of::<SampleBatch>());
     }
     // As many as there are coefficients in a large ring, of a smaller dimension to keep the test small.
-    let (many, buffers) = taken(&pool, || SampleBatch::zero(&ring, &Basis::new([0]), 1 << 16, 63).expect("samples"));
+    let (many, buffers) = taken(&pool, || SampleBatch::zero(&ring, &Basis::new([0]), 1 << 16, Rank(63)).expect("samples"));
     let bytes = (8 * 64) << 16;
     assert_eq!((buffers, many.bytes(), many.len()), ((1, bytes), bytes, 1 << 16));
 }
@@ -159,29 +159,29 @@ fn samples_hold_bundles_of_degree_one_and_add_like_them() {
 fn samples_of_other_shapes_are_refused() {
     let ring = lwe_ring(2);
     let basis = Basis::new([0, 1]);
-    let mut samples = SampleBatch::zero(&ring, &basis, 3, 4).expect("samples");
+    let mut samples = SampleBatch::zero(&ring, &basis, 3, Rank(4)).expect("samples");
     let large = new_ring(DEGREE, &largest_primes(40, 2 * DEGREE as u64, 3, &[]).expect("primes"));
     let degree = LatticeError::RingMismatch { left: DEGREE, right: 1 };
-    assert_eq!(SampleBatch::zero(&large, &basis, 3, 4).expect_err("degree"), degree);
+    assert_eq!(SampleBatch::zero(&large, &basis, 3, Rank(4)).expect_err("degree"), degree);
     let wide = uniform(&large, &basis, 2, 1, 1).into_coeff();
     assert_eq!(SampleBatch::from_bundle(wide.clone()).expect_err("degree"), degree);
     assert_eq!(SampleBatch::from_bundles([&wide]).expect_err("degree"), degree);
     for (count, dimension, what) in [(0, 4, "the number of samples"), (3, 0, "the dimension")] {
-        let empty = SampleBatch::zero(&ring, &basis, count, dimension).expect_err("empty");
+        let empty = SampleBatch::zero(&ring, &basis, count, Rank(dimension)).expect_err("empty");
         assert_eq!(empty, LatticeError::EmptyShape { what, got: 0 });
     }
-    assert!(matches!(SampleBatch::zero(&ring, &basis, usize::MAX / 2, 4), Err(LatticeError::SecretTooLarge { .. })));
-    assert!(matches!(SampleBatch::zero(&ring, &Basis::new([0, 2]), 3, 4), Err(LatticeError::BasisMismatch { .. })));
+    assert!(matches!(SampleBatch::zero(&ring, &basis, usize::MAX / 2, Rank(4)), Err(LatticeError::SecretTooLarge { .. })));
+    assert!(matches!(SampleBatch::zero(&ring, &Basis::new([0, 2]), 3, Rank(4)), Err(LatticeError::BasisMismatch { .. })));
     assert_eq!(samples.bundle(3).expect_err("three"), LatticeError::BodyOutOfRange { body: 3, bodies: 3 });
     assert_eq!(samples.sample(3).expect_err("three"), LatticeError::BodyOutOfRange { body: 3, bodies: 3 });
     let rank = LatticeError::RankMismatch { left: 4, right: 5 };
     assert_eq!(samples.set(0, &lwe(&ring, &basis, 5, 1)).expect_err("dimension"), rank);
-    assert_eq!(samples.add_assign(&SampleBatch::zero(&ring, &basis, 3, 5).expect("samples")).expect_err("dimension"), rank);
-    let two = Bundle::<Coeff>::zero(&ring, &basis, 4, 2).expect("bundle");
+    assert_eq!(samples.add_assign(&SampleBatch::zero(&ring, &basis, 3, Rank(5)).expect("samples")).expect_err("dimension"), rank);
+    let two = Bundle::<Coeff>::zero(&ring, &basis, Rank(4), Bodies(2)).expect("bundle");
     assert_eq!(samples.set(0, &two).expect_err("bodies"), LatticeError::BodiesMismatch { left: 1, right: 2 });
     assert_eq!(SampleBatch::from_bundle(two).expect_err("bodies"), LatticeError::BodiesMismatch { left: 1, right: 2 });
     assert!(matches!(samples.set(0, &lwe(&ring, &Basis::new([0]), 4, 1)), Err(LatticeError::BasisMismatch { .. })));
-    let fewer = SampleBatch::zero(&ring, &basis, 2, 4).expect("samples");
+    let fewer = SampleBatch::zero(&ring, &basis, 2, Rank(4)).expect("samples");
     assert_eq!(samples.sub_assign(&fewer).expect_err("count"), LatticeError::BodiesMismatch { left: 3 * 5, right: 2 * 5 });
 }
 
@@ -190,8 +190,14 @@ fn phases_over_some_primes_are_those_of_the_restricted_bundle() {
     let ring = new_ring(DEGREE, &largest_primes(40, 2 * DEGREE as u64, 4, &[]).expect("primes"));
     let rng = &mut rng(5);
     for (rank, bodies) in [(1, 1), (3, 2)] {
-        let s = clathrate_lattice::SecretKey::generate(DEGREE, rank, bodies, clathrate_lattice::SecretDistribution::UniformTernary, rng)
-            .expect("secret");
+        let s = clathrate_lattice::SecretKey::generate(
+            Degree(DEGREE),
+            Rank(rank),
+            Bodies(bodies),
+            clathrate_lattice::SecretDistribution::UniformTernary,
+            rng,
+        )
+        .expect("secret");
         let x = Bundle::encrypt_zero(&s, &ring, &Basis::new([0, 1, 2, 3]), rng).expect("zero");
         for basis in [Basis::new([0]), Basis::new([3, 1]), Basis::new([0, 1, 2, 3])] {
             let restricted: Vec<Poly<Eval>> = x.restrict(&basis).expect("subset").phase(&s).expect("fits");

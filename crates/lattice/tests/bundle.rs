@@ -12,7 +12,8 @@ use clathrate_lattice::bundle::expand_mask;
 use clathrate_lattice::modulus::Division;
 use clathrate_lattice::sampling::ERROR_BOUND;
 use clathrate_lattice::{
-    Basis, Bundle, Chain, Coeff, Eval, LatticeError, Level, Poly, PolyRef, PublicKey, Ring, SecretDistribution, SecretKey, SecretRng,
+    Basis, Bodies, Bundle, Chain, Coeff, Degree, Eval, LatticeError, Level, Poly, PolyRef, PublicKey, Rank, Ring, SecretDistribution,
+    SecretKey, SecretRng,
 };
 use clathrate_testkit::oracle;
 use common::{integers, moduli, rng};
@@ -33,7 +34,7 @@ fn all(ring: &Ring) -> Basis {
 }
 
 fn secret(degree: usize, rank: usize, bodies: usize, rng: &mut SecretRng) -> SecretKey {
-    SecretKey::generate(degree, rank, bodies, SecretDistribution::UniformTernary, rng).expect("secret")
+    SecretKey::generate(Degree(degree), Rank(rank), Bodies(bodies), SecretDistribution::UniformTernary, rng).expect("secret")
 }
 
 /// A uniform polynomial: nothing that a test does may depend on smallness.

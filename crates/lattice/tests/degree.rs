@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use clathrate_arith::primes::{largest_primes, primitive_root};
 use clathrate_arith::{CpuEngine, Isa, Modulus};
 use clathrate_lattice::bundle::expand_mask;
-use clathrate_lattice::{Basis, Bundle, Coeff, Eval, LatticeError, Poly, PolyRef, Ring, SecretDistribution, SecretKey, SecretRng};
+use clathrate_lattice::{
+    Basis, Bodies, Bundle, Coeff, Degree, Eval, LatticeError, Poly, PolyRef, Rank, Ring, SecretDistribution, SecretKey, SecretRng,
+};
 use common::rng;
 
 /// Primes on both sides of every kernel's largest width, for every degree up to 2^13.
@@ -43,7 +45,7 @@ fn uniform_bundle(ring: &Ring, rank: usize, bodies: usize, rng: &mut SecretRng) 
 }
 
 fn secret(degree: usize, rank: usize, bodies: usize, rng: &mut SecretRng) -> SecretKey {
-    SecretKey::generate(degree, rank, bodies, SecretDistribution::UniformTernary, rng).expect("secret")
+    SecretKey::generate(Degree(degree), Rank(rank), Bodies(bodies), SecretDistribution::UniformTernary, rng).expect("secret")
 }
 
 fn times<'a, 'b>(x: impl Into<PolyRef<'a, Eval>>, y: impl Into<PolyRef<'b, Eval>>) -> Poly<Eval> {

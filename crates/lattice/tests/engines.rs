@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{CpuEngine, Isa};
-use clathrate_lattice::{Basis, Bundle, Eval, LatticeError, Poly, Ring};
+use clathrate_lattice::{Basis, Bodies, Bundle, Eval, LatticeError, Poly, Rank, Ring};
 use clathrate_testkit::RemoteEngine;
 use clathrate_testkit::remote::ENGINE_VARIABLE;
 
@@ -31,7 +31,7 @@ fn operands_in_the_memory_of_two_engines_are_refused() {
     let remote = || Ring::with_engine(Arc::new(RemoteEngine::new(cpu())));
     let basis = Basis::new([0, 2]);
     let refused = LatticeError::RingMismatch { left: DEGREE, right: DEGREE };
-    let bundle = |ring: &Ring| Bundle::<Eval>::zero(ring, &basis, 1, 1).expect("bundle");
+    let bundle = |ring: &Ring| Bundle::<Eval>::zero(ring, &basis, Rank(1), Bodies(1)).expect("bundle");
     assert_eq!(bundle(&host).add_assign(&bundle(&remote())).expect_err("two kinds"), refused);
     assert_eq!(bundle(&remote()).mul_poly_assign(&Poly::zero(&host, &basis)).expect_err("two kinds"), refused);
     assert!(bundle(&host) != bundle(&remote()));

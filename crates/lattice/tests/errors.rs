@@ -9,8 +9,8 @@ use clathrate_lattice::modulus::Division;
 use clathrate_lattice::sampling::SamplingError;
 use clathrate_lattice::switch::SecretMatrix;
 use clathrate_lattice::{
-    Basis, Bundle, Chain, Coeff, Eval, Gadget, LatticeError, Level, Poly, PolyRef, PublicKey, Ring, SecretDistribution, SecretKey,
-    SwitchKey, Switcher,
+    Basis, Bodies, Bundle, Chain, Coeff, Degree, Eval, Gadget, LatticeError, Level, Poly, PolyRef, PublicKey, Rank, Ring,
+    SecretDistribution, SecretKey, SwitchKey, Switcher,
 };
 use common::{Shape, chain, new_ring, primes, rng, secret};
 use zeroize::Zeroizing;
@@ -114,7 +114,7 @@ fn levels_beyond_the_chain_are_refused_by_everything_that_takes_one() {
         assert_eq!(error(SwitchKey::change_of_secret(&chain, gadget, level, &s, &s, &mut rng)), out);
         assert_eq!(error(SwitchKey::relinearisation(&chain, gadget, level, &s, &mut rng)), out);
         assert_eq!(error(SwitchKey::automorphism(&chain, gadget, level, &s, &phi, &mut rng)), out);
-        assert_eq!(error(SwitchKey::from_bodies(&chain, gadget, level, 1, 1, rng.mask_seed(), vec![])), out);
+        assert_eq!(error(SwitchKey::from_bodies(&chain, gadget, level, 1, Rank(1), rng.mask_seed(), vec![])), out);
     }
     assert_eq!(error(chain.rescale_division(Level(0))), LatticeError::NoLevelLeft);
     let key = SwitchKey::change_of_secret(&chain, switcher.gadget(), Level(0), &s, &s, &mut rng).expect("key");
@@ -125,7 +125,7 @@ fn levels_beyond_the_chain_are_refused_by_everything_that_takes_one() {
 #[test]
 fn secrets_of_impossible_shape_are_refused() {
     let uniform = SecretDistribution::UniformTernary;
-    let generate = |n, k, m, d| error(SecretKey::generate(n, k, m, d, &mut rng(1)));
+    let generate = |n, k, m, d| error(SecretKey::generate(Degree(n), Rank(k), Bodies(m), d, &mut rng(1)));
     assert_eq!(generate(0, 1, 1, uniform), empty("the degree"));
     assert_eq!(generate(8, 0, 1, uniform), empty("the rank"));
     assert_eq!(generate(8, 1, 0, uniform), empty("the number of bodies"));
@@ -134,10 +134,10 @@ fn secrets_of_impossible_shape_are_refused() {
     for (degree, rank, bodies) in [(usize::MAX, 2, 1), (1 << 40, 1 << 40, 1), (1, usize::MAX, 1), (2, 1 << 31, 1 << 31)] {
         let large = LatticeError::SecretTooLarge { degree, rank, bodies };
         assert_eq!(generate(degree, rank, bodies, uniform), large);
-        let stored = SecretKey::from_coefficients(degree, rank, bodies, uniform, Zeroizing::new(vec![0; 4]));
+        let stored = SecretKey::from_coefficients(Degree(degree), Rank(rank), Bodies(bodies), uniform, Zeroizing::new(vec![0; 4]));
         assert_eq!(error(stored), large);
     }
-    let stored = |count| SecretKey::from_coefficients(8, 2, 1, uniform, Zeroizing::new(vec![0; count]));
+    let stored = |count| SecretKey::from_coefficients(Degree(8), Rank(2), Bodies(1), uniform, Zeroizing::new(vec![0; count]));
     for got in [0, 15, 17] {
         assert_eq!(error(stored(got)), LatticeError::EmptyShape { what: "the number of secret coefficients that fit the shape", got });
     }
@@ -148,7 +148,7 @@ fn secrets_of_impossible_shape_are_refused() {
 
 #[test]
 fn truncated_secrets_of_fixed_weight_expect_their_share_of_it() {
-    let s = SecretKey::generate(64, 4, 2, SecretDistribution::FixedWeight(100), &mut rng(1)).expect("secret");
+    let s = SecretKey::generate(Degree(64), Rank(4), Bodies(2), SecretDistribution::FixedWeight(100), &mut rng(1)).expect("secret");
     for rank in 1..=4 {
         let part = s.truncate_rank(rank).expect("shorter");
         assert_eq!(part.distribution(), SecretDistribution::FixedWeight(25 * rank));
@@ -244,7 +244,7 @@ fn degree_moves_between_rings_that_do_not_fit_are_refused_with_their_numbers() {
     let (moduli, _) = primes(&Shape { degree: 64, ..SHAPE });
     let ring = |degree| new_ring(degree, &moduli);
     let foreign = new_ring(8, &moduli[1..]);
-    let s = |n, k| SecretKey::generate(n, k, 1, SecretDistribution::UniformTernary, &mut rng(1)).expect("secret");
+    let s = |n, k| SecretKey::generate(Degree(n), Rank(k), Bodies(1), SecretDistribution::UniformTernary, &mut rng(1)).expect("secret");
     let bundle = |n, k| Bundle::encrypt_zero(&s(n, k), &ring(n), &Basis::new([0, 2]), &mut rng(2)).expect("zero").into_coeff();
     let change = |degree, rank, target, what| LatticeError::DegreeChange { degree, rank, target, what };
     let ct = bundle(16, 3);
@@ -365,7 +365,9 @@ fn every_pair_of_operands_combines_exactly_when_nothing_differs() {
                 assert_eq!(tensor(&x.bundle).add_assign(&tensor(&y.bundle)).err(), whole, "{say}");
             }
             // A secret fits by its shape alone: it belongs to no moduli.
-            let s = SecretKey::generate(y.degree, y.shape.0, y.shape.1, SecretDistribution::UniformTernary, &mut rng(3)).expect("secret");
+            let s =
+                SecretKey::generate(Degree(y.degree), Rank(y.shape.0), Bodies(y.shape.1), SecretDistribution::UniformTernary, &mut rng(3))
+                    .expect("secret");
             let fits = (x.degree, x.shape.0, x.shape.1) == (y.degree, y.shape.0, y.shape.1);
             let expected = LatticeError::SecretShape {
                 secret_rank: y.shape.0,
@@ -477,7 +479,7 @@ fn keys_of_parts_that_do_not_fit_are_refused() {
     let s = secret(&chain, 2, 2, &mut rng);
     let key = SwitchKey::change_of_secret(&chain, switcher.gadget(), Level(2), &s, &s, &mut rng).expect("key");
     let parts = |k: &SwitchKey| -> Vec<Vec<Poly<Eval>>> { k.entries().iter().map(|entry| entry.bodies().to_vec()).collect() };
-    let from = |inputs, rank, bodies| SwitchKey::from_bodies(&chain, switcher.gadget(), Level(2), inputs, rank, key.seed(), bodies);
+    let from = |inputs, rank, bodies| SwitchKey::from_bodies(&chain, switcher.gadget(), Level(2), inputs, Rank(rank), key.seed(), bodies);
     let again = from(2, 2, parts(&key)).expect("its own parts");
     assert_eq!(again.entries(), key.entries());
     assert_eq!((again.inputs(), again.digit_count(), again.rank(), again.body_count()), (2, key.digit_count(), 2, 2));

@@ -7,7 +7,7 @@ mod common;
 use clathrate_arith::ArithError;
 use clathrate_lattice::noise::bound;
 use clathrate_lattice::switch::{Extended, SwitchMethod};
-use clathrate_lattice::{Bundle, Eval, LatticeError, PackedCombination, PackedPlaintexts, Poly};
+use clathrate_lattice::{Bodies, Bundle, Eval, LatticeError, PackedCombination, PackedPlaintexts, Poly, Rank};
 use common::linear::{Kind, Setting, kinds};
 use common::{integers, variance};
 use num_bigint::BigInt;
@@ -197,7 +197,7 @@ fn sums_and_negations_commute_with_the_mod_down_up_to_a_unit() {
         // What is added to its negation is zero, and zero is neutral.
         negated.add_assign(&sums[0]).expect("sum");
         assert!(eval(&negated).polys().flat_map(integers).all(|x| x.is_zero()));
-        let mut neutral = Extended::zero(setting.tables.frame(), setting.kind.rank, setting.kind.bodies).expect("zero");
+        let mut neutral = Extended::zero(setting.tables.frame(), Rank(setting.kind.rank), Bodies(setting.kind.bodies)).expect("zero");
         neutral.add_assign(&sums[0]).expect("sum");
         assert_eq!(eval(&neutral), eval(&sums[0]));
         down(&sum)
@@ -260,7 +260,7 @@ fn linear_combination_equals_its_products_one_by_one_bit_for_bit() {
         let plaintexts: Vec<Poly<Eval>> = inputs.iter().map(|_| setting.plaintext(30).0).collect();
         let terms: Vec<(&Extended, &Poly<Eval>)> = inputs.iter().zip(&plaintexts).collect();
         let combined = Extended::linear_combination(&terms).expect("sum");
-        let mut one_by_one = Extended::zero(setting.tables.frame(), setting.kind.rank, setting.kind.bodies).expect("zero");
+        let mut one_by_one = Extended::zero(setting.tables.frame(), Rank(setting.kind.rank), Bodies(setting.kind.bodies)).expect("zero");
         let mut by_definition: Option<Bundle<Eval>> = None;
         for (x, p) in terms {
             one_by_one.add_product_assign(x, p).expect("product");
@@ -427,5 +427,5 @@ fn operands_that_do_not_fit_are_errors_with_numbers() {
     let key = setting.rotation_key(&phi);
     assert!(matches!(other_frame.rotate(&phi, &setting.switcher, &setting.tables, &key), Err(LatticeError::BasisMismatch { .. })));
     assert!(matches!(high.rotate(&phi, &setting.switcher, &setting.tables, &key), Err(LatticeError::RankMismatch { left: 2, right: 1 })));
-    assert!(matches!(Extended::zero(&frame, 0, 1), Err(LatticeError::EmptyShape { .. })));
+    assert!(matches!(Extended::zero(&frame, Rank(0), Bodies(1)), Err(LatticeError::EmptyShape { .. })));
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clathrate_arith::primes::{largest_primes, primes_near};
 use clathrate_arith::{CpuEngine, Isa};
 use clathrate_lattice::switch::{Extended, SwitchMethod, SwitchTables};
-use clathrate_lattice::{Bundle, Chain, Coeff, Eval, Gadget, LatticeError, Level, Poly, SecretRng, SwitchKey, Switcher};
+use clathrate_lattice::{Bundle, Chain, Coeff, Eval, Gadget, LatticeError, Level, Poly, Rank, SecretRng, SwitchKey, Switcher};
 use clathrate_testkit::oracle;
 use common::*;
 use num_bigint::BigInt;
@@ -348,7 +348,7 @@ fn extreme_inputs_and_keys_fill_the_smallest_auxiliary_modulus_without_overflow(
             words.fill(oracle::residue(&extreme, &ring.moduli()[row]));
         });
         let bodies = vec![vec![body.into_eval()]; STEPS];
-        let key = SwitchKey::from_bodies(&chain, &gadget, top, 1, 1, rng(71).mask_seed(), bodies).expect("key");
+        let key = SwitchKey::from_bodies(&chain, &gadget, top, 1, Rank(1), rng(71).mask_seed(), bodies).expect("key");
         // And digits of the input that are all (D - 1) / 2, or all its negative: u = +-(D - 1) / 2 * Q / (P D) modulo each.
         for sign in [1, -1] {
             let u = Poly::<Coeff>::upload(&ring, plan.basis(), |row, words| {

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use clathrate_lattice::noise::{NoiseModel, bound};
 use clathrate_lattice::switch::Extended;
 use clathrate_lattice::{
-    Basis, Bundle, Chain, Eval, Gadget, Level, Poly, PublicKey, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
+    Basis, Bodies, Bundle, Chain, Degree, Eval, Gadget, Level, Poly, PublicKey, Rank, SecretDistribution, SecretKey, SecretRng, SwitchKey,
+    Switcher,
 };
 use common::{Shape, chain, encrypt, integers, message, rng};
 use num_traits::ToPrimitive;
@@ -68,7 +69,7 @@ fn distributions() -> [SecretDistribution; 3] {
 }
 
 fn secret(rank: usize, bodies: usize, distribution: SecretDistribution, rng: &mut SecretRng) -> SecretKey {
-    SecretKey::generate(DEGREE, rank, bodies, distribution, rng).expect("secret")
+    SecretKey::generate(Degree(DEGREE), Rank(rank), Bodies(bodies), distribution, rng).expect("secret")
 }
 
 /// Fresh draws of one body each that make `SAMPLES` errors.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use clathrate_arith::Automorphism;
 use clathrate_lattice::temporary_rank::TemporaryRank;
 use clathrate_lattice::{
-    Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
+    Bodies, Bundle, Chain, Degree, Eval, Gadget, LatticeError, Level, Poly, Rank, SecretDistribution, SecretKey, SecretRng, SwitchKey,
+    Switcher,
 };
 use common::temporary_rank::{Primes, Secrets, Sides, rotations};
 use common::*;
@@ -24,7 +25,7 @@ fn error<T>(result: Result<T, LatticeError>) -> LatticeError {
 
 /// One secret of rank 6 for all worlds of one degree: the same prefix at every rank, so that what is accepted has to be right.
 fn secret_of(degree: usize, rank: usize) -> SecretKey {
-    let all = SecretKey::generate(degree, 6, 1, SecretDistribution::UniformTernary, &mut rng(1)).expect("secret");
+    let all = SecretKey::generate(Degree(degree), Rank(6), Bodies(1), SecretDistribution::UniformTernary, &mut rng(1)).expect("secret");
     all.truncate_rank(rank).expect("part")
 }
 
@@ -331,7 +332,7 @@ fn secrets_join_and_part_by_rank_without_a_coefficient_lost() {
     let sparse = SecretDistribution::FixedWeight;
     for distribution in [SecretDistribution::UniformTernary, sparse(7), sparse(11), sparse(30)] {
         for (rank, bodies) in [(2, 1), (3, 1), (5, 2), (4, 3)] {
-            let whole = SecretKey::generate(DEGREE, rank, bodies, distribution, rng).expect("secret");
+            let whole = SecretKey::generate(Degree(DEGREE), Rank(rank), Bodies(bodies), distribution, rng).expect("secret");
             for at in 1..rank {
                 let (low, high) = (whole.truncate_rank(at).expect("low"), whole.beyond_rank(at).expect("high"));
                 assert_eq!((low.rank(), high.rank(), high.bodies()), (at, rank - at, bodies));
@@ -344,7 +345,7 @@ fn secrets_join_and_part_by_rank_without_a_coefficient_lost() {
             for at in [rank, rank + 1, usize::MAX] {
                 assert_eq!(error(whole.beyond_rank(at)), LatticeError::NothingBeyondRank { rank, at });
             }
-            let other = SecretKey::generate(DEGREE, rank, bodies + 1, distribution, rng).expect("secret");
+            let other = SecretKey::generate(Degree(DEGREE), Rank(rank), Bodies(bodies + 1), distribution, rng).expect("secret");
             assert_eq!(error(whole.join_rank(&other)), LatticeError::BodiesMismatch { left: bodies, right: bodies + 1 });
         }
     }
@@ -352,7 +353,7 @@ fn secrets_join_and_part_by_rank_without_a_coefficient_lost() {
     assert_eq!(error(one.join_rank(&small)), LatticeError::RingMismatch { left: DEGREE, right: DEGREE / 2 });
     assert_eq!(error(small.join_rank(&one)), LatticeError::RingMismatch { left: DEGREE / 2, right: DEGREE });
     // Of two distributions: the expected square is the two parts' mean.
-    let mixed = one.join_rank(&SecretKey::generate(DEGREE, 2, 1, sparse(6), rng).expect("secret")).expect("fits");
+    let mixed = one.join_rank(&SecretKey::generate(Degree(DEGREE), Rank(2), Bodies(1), sparse(6), rng).expect("secret")).expect("fits");
     let mean = (one.coefficient_variance() + 6.0 / (2 * DEGREE) as f64) / 2.0;
     assert!((mixed.coefficient_variance() - mean).abs() < 0.5 / (4 * DEGREE) as f64 + 1e-12, "{} and {mean}", mixed.coefficient_variance());
 }

@@ -7,7 +7,7 @@ mod common;
 
 use clathrate_arith::Automorphism;
 use clathrate_lattice::noise::{NoiseModel, bound, canonical_gain};
-use clathrate_lattice::{Level, Poly, SwitchKey};
+use clathrate_lattice::{Degree, Level, Poly, Rank, SwitchKey};
 use common::canonical::{canonical_norm, canonical_norm_by_definition};
 use common::temporary_rank::*;
 use common::{rng, variance};
@@ -89,7 +89,7 @@ fn canonical_bounds_are_the_lemmas_of_the_paper() {
         let pairs = r * (r + 1) / 2;
         let plain = model.canonical_switch(pairs, &digits, 60.0);
         let gain = plain - model.canonical_crossing(pairs, (&wide, 280.0), high - r, (&digits, 60.0));
-        assert!((canonical_gain(n as usize, (r, high), d, mu) - gain).abs() < 1e-9 * plain);
+        assert!((canonical_gain(Degree(n as usize), (Rank(r), Rank(high)), d, mu) - gain).abs() < 1e-9 * plain);
     }
 }
 
@@ -183,7 +183,8 @@ fn relinearisations_have_the_predicted_noise_under_the_lemmas_and_the_crossing_l
                 assert!(crossing.canonical <= plain.canonical, "{what}: {} over {}", crossing.canonical, plain.canonical);
             }
             if (level.0 + 1) % (temporary + 1) == 0 {
-                let (closed, printed) = (canonical_gain(DEGREE, (rank, high), d, mu), printed_gain((rank, high), d, mu));
+                let (closed, printed) =
+                    (canonical_gain(Degree(DEGREE), (Rank(rank), Rank(high)), d, mu), printed_gain((rank, high), d, mu));
                 assert!((gain - closed).abs() < 1e-3 * lemmas.0, "{what}: {gain} and {closed}");
                 gains.push((closed > 0.0, printed > 0.0));
                 // What is printed and is none, is none.

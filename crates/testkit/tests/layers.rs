@@ -43,6 +43,7 @@ const CRATES: [Layers; 3] = [
     Layers {
         name: "lattice",
         order: &[
+            "shape",
             "sampling",
             "error",
             "ring",

@@ -2,7 +2,7 @@
 
 use clathrate_ckks::Runtime;
 use clathrate_lattice::switch::SwitchCounts;
-use clathrate_lattice::{Bundle, Eval, LatticeError, Poly, PolyRef, SecretKey, SwitchKey, Switcher, TemporaryRank};
+use clathrate_lattice::{Bodies, Bundle, Degree, Eval, LatticeError, Poly, PolyRef, Rank, SecretKey, SwitchKey, Switcher, TemporaryRank};
 use serde_json::json;
 
 use super::sets::Set;
@@ -168,7 +168,7 @@ fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
         direct.push(SwitchKey::relinearisation(chain, gadget, level, &setting.secret, &mut rng)?);
     }
     for _ in 0..parts {
-        let from = SecretKey::generate(setting.secret.degree(), length, 1, setting.secret.distribution(), &mut rng)?;
+        let from = SecretKey::generate(Degree(setting.secret.degree()), Rank(length), Bodies(1), setting.secret.distribution(), &mut rng)?;
         direct.push(SwitchKey::change_of_secret(chain, gadget, level, &from, &setting.secret, &mut rng)?);
         froms.push(from);
     }

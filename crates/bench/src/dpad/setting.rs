@@ -7,7 +7,9 @@ use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, Switching};
 use clathrate_ckks::{Params, ParamsSpec, Runtime};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::switch::{MachineProfile, Planner, SwitchMethod, SwitchPolicy};
-use clathrate_lattice::{Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher, TemporaryRank};
+use clathrate_lattice::{
+    Bodies, Bundle, Chain, Degree, Eval, Gadget, LatticeError, Level, Poly, Rank, SecretKey, SecretRng, SwitchKey, Switcher, TemporaryRank,
+};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -166,7 +168,7 @@ impl<'a> Setting<'a> {
     pub fn new(timer: &'a Timer<'a>, name: &'static str, spec: &ParamsSpec, runtime: &Runtime) -> Result<Self, Failure> {
         let params = [Keys::AsMade.params(spec, runtime)?, Keys::Planned.params(spec, runtime)?];
         let direct = [relineariser(&params[0])?, relineariser(&params[1])?];
-        let secret = SecretKey::generate(spec.degree, spec.rank, 1, spec.distribution(), &mut entropy()?)?;
+        let secret = SecretKey::generate(Degree(spec.degree), Rank(spec.rank), Bodies(1), spec.distribution(), &mut entropy()?)?;
         Ok(Self { timer, name, secret, params, direct })
     }
 
@@ -210,7 +212,7 @@ impl<'a> Setting<'a> {
     pub fn temporary_secret(&self, rank: usize) -> Result<SecretKey, Failure> {
         let further = rank - self.rank();
         let distribution = self.params[0].spec().distribution();
-        let extra = SecretKey::generate(self.secret.degree(), further, 1, distribution, &mut entropy()?)?;
+        let extra = SecretKey::generate(Degree(self.secret.degree()), Rank(further), Bodies(1), distribution, &mut entropy()?)?;
         Ok(self.secret.join_rank(&extra)?)
     }
 

@@ -7,7 +7,8 @@ use clathrate_arith::text::counted;
 use clathrate_ckks::{CkksError, Params, Runtime};
 use clathrate_lattice::switch::{MethodMap, Planner, SwitchMethod, SwitchPolicy, SwitchTables};
 use clathrate_lattice::{
-    Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
+    Basis, Bodies, Bundle, Chain, Degree, Eval, Gadget, LatticeError, Level, Poly, Rank, SecretDistribution, SecretKey, SecretRng,
+    SwitchKey, Switcher,
 };
 use serde_json::json;
 
@@ -71,7 +72,7 @@ impl<'a> Setting<'a> {
             return Ok(None);
         }
         let mut rng = SecretRng::from_os().map_err(LatticeError::from)?;
-        let secret = SecretKey::generate(chain.ring().degree(), 1, 1, SecretDistribution::UniformTernary, &mut rng)?;
+        let secret = SecretKey::generate(Degree(chain.ring().degree()), Rank(1), Bodies(1), SecretDistribution::UniformTernary, &mut rng)?;
         let key = SwitchKey::relinearisation(chain, &gadget, chain.max_level(), &secret, &mut rng)?;
         Ok(Some(Self { timer, preset, params, gadget, secret, key }))
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use clathrate_lattice::multiply::Tensor;
-use clathrate_lattice::{Bundle, Eval, Level, Poly};
+use clathrate_lattice::{Bodies, Bundle, Eval, Level, Poly, Rank};
 use rustfft::num_complex::Complex64;
 
 use super::evaluator::{Evaluator, check_slots};
@@ -244,7 +244,7 @@ fn combine(
     (index, unit): (usize, Option<&Poly<Eval>>),
 ) -> Result<Bundle<Eval>, CkksError> {
     let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
-    let zero = || Bundle::zero(ring, &basis, params.rank(), first.layout.bodies);
+    let zero = || Bundle::zero(ring, &basis, Rank(params.rank()), Bodies(first.layout.bodies));
     let mut sum = zero()?;
     let mut imaginary = None;
     for &(x, re, im) in parts {

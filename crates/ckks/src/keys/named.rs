@@ -1,6 +1,6 @@
 //! The owner's secrets by name: the main one, and all others drawn from the key's seed.
 
-use clathrate_lattice::{SecretDistribution, SecretRng};
+use clathrate_lattice::{Bodies, Degree, Rank, SecretDistribution, SecretRng};
 use zeroize::Zeroizing;
 
 use super::name::SecretName;
@@ -51,7 +51,7 @@ impl SecretKey {
             hasher.update(self.seed.as_ref());
             hasher.update(format!("{label} at {shape}").as_bytes());
             let mut rng = SecretRng::from_seed(*hasher.finalize().as_bytes());
-            clathrate_lattice::SecretKey::generate(shape.degree, rank, 1, distribution, &mut rng)
+            clathrate_lattice::SecretKey::generate(Degree(shape.degree), Rank(rank), Bodies(1), distribution, &mut rng)
         };
         let bodies = |count: usize, wanted: std::ops::Range<usize>| {
             let (root, number) = (self.params.root()?, wanted.len());
@@ -61,7 +61,13 @@ impl SecretKey {
                 let body = draw(&format!("body {index} of {count}"), shape, shape.rank, distribution)?;
                 coefficients.extend_from_slice(body.all_coefficients());
             }
-            let all = clathrate_lattice::SecretKey::from_coefficients(shape.degree, shape.rank, number, distribution, coefficients)?;
+            let all = clathrate_lattice::SecretKey::from_coefficients(
+                Degree(shape.degree),
+                Rank(shape.rank),
+                Bodies(number),
+                distribution,
+                coefficients,
+            )?;
             reshaped(&all, shape, self.params.shape())
         };
         Ok(match name {

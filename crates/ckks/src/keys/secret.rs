@@ -1,6 +1,6 @@
 //! The secret key, which decrypts, and the public key, which encrypts for its owner.
 
-use clathrate_lattice::{Basis, Bundle, Coeff, Eval, Poly, SecretRng};
+use clathrate_lattice::{Basis, Bodies, Bundle, Coeff, Degree, Eval, Poly, Rank, SecretRng};
 use zeroize::Zeroizing;
 
 use super::name::SecretName;
@@ -102,7 +102,13 @@ impl SecretKey {
     /// # Errors
     /// As [`SecretKey::generate`].
     pub fn generate_with(params: &Params, rng: &mut SecretRng) -> Result<Self, CkksError> {
-        let secret = clathrate_lattice::SecretKey::generate(params.degree(), params.rank(), 1, params.distribution_of(params.rank()), rng)?;
+        let secret = clathrate_lattice::SecretKey::generate(
+            Degree(params.degree()),
+            Rank(params.rank()),
+            Bodies(1),
+            params.distribution_of(params.rank()),
+            rng,
+        )?;
         let mut id = [0; 16];
         rng.fill_bytes(&mut id);
         let mut seed = Zeroizing::new([0; 32]);

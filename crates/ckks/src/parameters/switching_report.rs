@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
-use clathrate_lattice::{Gadget, Level, Switcher};
+use clathrate_lattice::{Gadget, Level, Rank, Switcher};
 use serde::Serialize;
 
 use super::{Params, Switching};
@@ -131,10 +131,10 @@ impl Params {
         let (rank, quadratic) = (self.rank(), self.rank() * (self.rank() + 1) / 2);
         // Where products go through the temporary rank, what is left to switch directly is rotations.
         let inputs = if self.crossing().is_some() { rank } else { quadratic };
-        let mut plan = self.plan_of((self.switcher()?, self.gadget()?), rank, inputs, reach)?;
+        let mut plan = self.plan_of((self.switcher()?, self.gadget()?), Rank(rank), inputs, reach)?;
         if let Some(temporary) = self.temporary() {
             let inputs = if rank > 1 { quadratic } else { temporary.rank };
-            plan.temporary = Some(Box::new(self.plan_of((&temporary.switcher, &temporary.gadget), temporary.rank, inputs, reach)?));
+            plan.temporary = Some(Box::new(self.plan_of((&temporary.switcher, &temporary.gadget), Rank(temporary.rank), inputs, reach)?));
         }
         Ok(plan)
     }
@@ -143,7 +143,7 @@ impl Params {
     fn plan_of(
         &self,
         (switcher, gadget): (&Switcher, &Gadget),
-        rank: usize,
+        Rank(rank): Rank,
         inputs: usize,
         reach: Level,
     ) -> Result<SwitchingReport, CkksError> {

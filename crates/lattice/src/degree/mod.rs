@@ -39,6 +39,7 @@ use crate::poly::{Domain, Poly, PolyMut, PolyRef};
 use crate::polys::{Polys, PolysMut, PolysRef};
 use crate::ring::Ring;
 use crate::secret::SecretKey;
+use crate::shape::{Bodies, Degree, Rank};
 
 /// What a form must be able to do beside what engines do in either form.
 pub trait DegreeMove: Domain {
@@ -73,7 +74,7 @@ fn split<D: Domain>(out: PolysMut<'_, D>, x: PolysRef<'_, D>, twist: Twist) {
 }
 
 /// Checks that `target` divides `degree` into a power-of-two gap and returns the gap.
-fn gap_of(degree: usize, target: usize, rank: usize, what: &'static str) -> Result<usize, LatticeError> {
+fn gap_of(Degree(degree): Degree, Degree(target): Degree, Rank(rank): Rank, what: &'static str) -> Result<usize, LatticeError> {
     if target == 0 || !degree.is_multiple_of(target) || !(degree / target).is_power_of_two() {
         return Err(LatticeError::DegreeChange { degree, rank, target, what });
     }
@@ -81,9 +82,9 @@ fn gap_of(degree: usize, target: usize, rank: usize, what: &'static str) -> Resu
 }
 
 /// The gap between `degree` and a larger `target`; it must divide the rank.
-fn gap_up(degree: usize, target: usize, rank: usize) -> Result<usize, LatticeError> {
-    let refused = LatticeError::DegreeChange { degree, rank, target, what: "rank" };
-    gap_of(target, degree, rank, "rank").ok().filter(|&gap| rank.is_multiple_of(gap)).ok_or(refused)
+fn gap_up(degree: Degree, target: Degree, rank: Rank) -> Result<usize, LatticeError> {
+    let refused = LatticeError::DegreeChange { degree: degree.0, rank: rank.0, target: target.0, what: "rank" };
+    gap_of(target, degree, rank, "rank").ok().filter(|&gap| rank.0.is_multiple_of(gap)).ok_or(refused)
 }
 
 /// Refuses rings with other moduli: a degree move keeps every residue.
@@ -110,7 +111,7 @@ impl<D: DegreeMove> PolyRef<'_, D> {
     /// # Errors
     /// [`LatticeError::DegreeChange`] where the degrees do not fit; [`LatticeError::RingMismatch`] where the moduli differ.
     pub fn iota(&self, large: &Ring) -> Result<Poly<D>, LatticeError> {
-        gap_of(large.degree(), self.ring().degree(), 1, "degree").map_err(|_| self.degree_change(large))?;
+        gap_of(Degree(large.degree()), Degree(self.ring().degree()), Rank(1), "degree").map_err(|_| self.degree_change(large))?;
         check_moduli(self.ring(), large)?;
         let mut out = Polys::scratch(large, self.basis(), 1);
         repeat(out.view_mut(), (*self).into());
@@ -169,7 +170,7 @@ impl<D: DegreeMove> PolyRef<'_, D> {
 
     fn check_split(&self, small: &Ring) -> Result<usize, LatticeError> {
         check_moduli(self.ring(), small)?;
-        gap_of(self.ring().degree(), small.degree(), 1, "degree")
+        gap_of(Degree(self.ring().degree()), Degree(small.degree()), Rank(1), "degree")
     }
 }
 
@@ -243,7 +244,7 @@ impl<D: DegreeMove> Poly<D> {
         let first = components.first().ok_or(LatticeError::EmptyShape { what: "the number of components", got: 0 })?;
         check_moduli(first.ring(), large)?;
         let (small, rank, target) = (first.ring().degree(), components.len(), large.degree());
-        if gap_up(small, target, rank)? != rank {
+        if gap_up(Degree(small), Degree(target), Rank(rank))? != rank {
             return Err(LatticeError::DegreeChange { degree: small, rank, target, what: "rank" });
         }
         components.iter().try_for_each(|component| first.check_same_basis(*component))?;
@@ -311,7 +312,7 @@ impl<D: DegreeMove> Bundle<D> {
     ///
     /// Source: [dpad-he, sec. 4.1.1]; differs: see the module.
     pub fn embed(&self, large: &Ring) -> Result<Self, LatticeError> {
-        let gap = gap_up(self.ring().degree(), large.degree(), self.rank())?;
+        let gap = gap_up(Degree(self.ring().degree()), Degree(large.degree()), Rank(self.rank()))?;
         check_moduli(self.ring(), large)?;
         if gap == 1 {
             return Ok(self.clone());
@@ -326,7 +327,7 @@ impl<D: DegreeMove> Bundle<D> {
 
     fn check_extract(&self, small: &Ring) -> Result<usize, LatticeError> {
         check_moduli(self.ring(), small)?;
-        gap_of(self.ring().degree(), small.degree(), self.rank(), "degree")
+        gap_of(Degree(self.ring().degree()), Degree(small.degree()), Rank(self.rank()), "degree")
     }
 }
 
@@ -336,14 +337,14 @@ impl SecretKey {
     /// # Errors
     /// [`LatticeError::DegreeChange`] where the degrees do not fit.
     pub fn split_degree(&self, degree: usize) -> Result<Self, LatticeError> {
-        let gap = gap_of(self.degree(), degree, self.rank(), "degree")?;
+        let gap = gap_of(Degree(self.degree()), Degree(degree), Rank(self.rank()), "degree")?;
         let mut coefficients = zeroize::Zeroizing::new(Vec::with_capacity(self.all_coefficients().len()));
         for poly in self.all_coefficients().chunks_exact(self.degree()) {
             for place in 0..gap {
                 coefficients.extend(poly[power_of(gap, place)..].iter().step_by(gap));
             }
         }
-        Self::from_coefficients(degree, self.rank() * gap, self.bodies(), self.distribution(), coefficients)
+        Self::from_coefficients(Degree(degree), Rank(self.rank() * gap), Bodies(self.bodies()), self.distribution(), coefficients)
     }
 
     /// The inverse of [`SecretKey::split_degree`].
@@ -351,7 +352,7 @@ impl SecretKey {
     /// # Errors
     /// [`LatticeError::DegreeChange`] where the gap does not divide the rank.
     pub fn combine_degree(&self, degree: usize) -> Result<Self, LatticeError> {
-        let gap = gap_up(self.degree(), degree, self.rank())?;
+        let gap = gap_up(Degree(self.degree()), Degree(degree), Rank(self.rank()))?;
         let mut coefficients = zeroize::Zeroizing::new(vec![0; self.all_coefficients().len()]);
         for (large, small) in coefficients.chunks_exact_mut(degree).zip(self.all_coefficients().chunks_exact(degree)) {
             for (place, part) in small.chunks_exact(self.degree()).enumerate() {
@@ -360,6 +361,6 @@ impl SecretKey {
                 }
             }
         }
-        Self::from_coefficients(degree, self.rank() / gap, self.bodies(), self.distribution(), coefficients)
+        Self::from_coefficients(Degree(degree), Rank(self.rank() / gap), Bodies(self.bodies()), self.distribution(), coefficients)
     }
 }

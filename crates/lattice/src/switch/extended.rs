@@ -12,6 +12,7 @@ use crate::error::LatticeError;
 use crate::poly::{Basis, Coeff, Eval, PolyRef};
 use crate::polys::{Polys, PolysRef};
 use crate::ring::Ring;
+use crate::shape::{Bodies, Rank};
 
 /// `P` times a switched bundle, to be added up with others before one mod-down.
 #[derive(Debug, Clone)]
@@ -58,10 +59,10 @@ impl Extended {
         }
         let ((rank, bodies), (other_rank, other_bodies)) = (self.shape(), other.shape());
         if rank != other_rank {
-            return Err(LatticeError::RankMismatch { left: rank, right: other_rank });
+            return Err(LatticeError::RankMismatch { left: rank.0, right: other_rank.0 });
         }
         if bodies != other_bodies {
-            return Err(LatticeError::BodiesMismatch { left: bodies, right: other_bodies });
+            return Err(LatticeError::BodiesMismatch { left: bodies.0, right: other_bodies.0 });
         }
         add(&mut self.coeff, other.coeff.as_ref(), Bundle::add_assign)?;
         let frame = &self.frame;
@@ -107,7 +108,7 @@ impl Extended {
     }
 
     fn check_count(&self, terms: usize) -> Result<(), LatticeError> {
-        let (rank, bodies) = self.shape();
+        let (Rank(rank), Bodies(bodies)) = self.shape();
         if terms == rank + bodies { Ok(()) } else { Err(LatticeError::BodiesMismatch { left: rank + bodies, right: terms }) }
     }
 
@@ -148,7 +149,7 @@ impl Extended {
     /// # Errors
     /// [`LatticeError::NothingBeyondRank`] where there are none, or nothing would be left.
     pub fn take_mask(&mut self, rank: usize) -> Result<Polys<Coeff>, LatticeError> {
-        let (high, _) = self.shape();
+        let (Rank(high), _) = self.shape();
         if rank == 0 || rank >= high {
             return Err(LatticeError::NothingBeyondRank { rank: high, at: rank });
         }
@@ -178,9 +179,11 @@ impl Extended {
     }
 
     /// Rank and bodies.
-    pub(super) fn shape(&self) -> (usize, usize) {
+    pub(super) fn shape(&self) -> (Rank, Bodies) {
         let coeff = self.coeff.as_ref().map(|coeff| (coeff.rank(), coeff.body_count()));
-        coeff.or_else(|| self.eval.as_ref().map(|eval| (eval.rank(), eval.body_count()))).unwrap_or((0, 0))
+        let shape = coeff.or_else(|| self.eval.as_ref().map(|eval| (eval.rank(), eval.body_count())));
+        let (rank, bodies) = shape.unwrap_or((0, 0));
+        (Rank(rank), Bodies(bodies))
     }
 
     /// The sum over the extended modulus in Eval form, whatever its parts.

@@ -22,6 +22,7 @@ use crate::linear_combination::{PackedCombination, combine_packed};
 use crate::packed_plaintext::PackedPlaintexts;
 use crate::poly::{Basis, Coeff, Domain, Eval, Poly};
 use crate::polys::{Polys, PolysMut, PolysRef};
+use crate::shape::{Bodies, Rank};
 
 /// The bodies of an [`Extended`] whose mask was taken away, to be added to the switched mask.
 #[derive(Debug, Clone)]
@@ -66,7 +67,7 @@ impl Extended {
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] for rank 0 or no bodies.
-    pub fn zero(frame: &Arc<Frame>, rank: usize, bodies: usize) -> Result<Self, LatticeError> {
+    pub fn zero(frame: &Arc<Frame>, rank: Rank, bodies: Bodies) -> Result<Self, LatticeError> {
         let bundle = Bundle::zero(frame.ring(), frame.basis(), rank, bodies)?;
         Ok(Self { frame: frame.clone(), coeff: None, eval: Some(bundle) })
     }
@@ -76,7 +77,7 @@ impl Extended {
     /// # Errors
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the bundle is not over the level's basis.
     pub fn lift_of(bundle: &Bundle<Eval>, frame: &Arc<Frame>) -> Result<Self, LatticeError> {
-        let mut lifted = Self::zero(frame, bundle.rank(), bundle.body_count())?;
+        let mut lifted = Self::zero(frame, Rank(bundle.rank()), Bodies(bundle.body_count()))?;
         lifted.add_lifted_polys(bundle.view())?;
         Ok(lifted)
     }
@@ -98,13 +99,13 @@ impl Extended {
     /// The rank `k`.
     #[must_use]
     pub fn rank(&self) -> usize {
-        self.shape().0
+        self.shape().0.0
     }
 
     /// The number of bodies `m`.
     #[must_use]
     pub fn body_count(&self) -> usize {
-        self.shape().1
+        self.shape().1.0
     }
 
     /// `self <- -self`.
@@ -307,7 +308,7 @@ impl Frame {
 
 /// The given bodies over `basis`, under a mask of `rank` zeroes.
 fn with_zero_mask<D: Domain>(frame: &Frame, basis: &Basis, rank: usize, bodies: &Polys<D>) -> Result<Bundle<D>, LatticeError> {
-    let mut bundle = Bundle::zero(frame.ring(), basis, rank, bodies.len())?;
+    let mut bundle = Bundle::zero(frame.ring(), basis, Rank(rank), Bodies(bodies.len()))?;
     bundle.bodies_mut().assign(bodies.view())?;
     Ok(bundle)
 }

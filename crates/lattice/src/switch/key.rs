@@ -20,6 +20,7 @@ use crate::polys::Polys;
 use crate::ring::Ring;
 use crate::sampling::{MaskSeed, SecretRng};
 use crate::secret::{SecretKey, SecretPoly};
+use crate::shape::{Bodies, Rank};
 
 /// Domain-separation string of the seeds of a key's entries.
 const ENTRY_DOMAIN: &str = "clathrate switch key entry v1";
@@ -72,7 +73,7 @@ impl SwitchKey {
             for digit in 0..gadget.digit_count(chain, level) {
                 let constants = gadget.entry_constants(chain, &basis, digit);
                 let entry_seed = seed.derive(ENTRY_DOMAIN, entries.len() as u64);
-                entries.push(Bundle::seeded(&entry_seed, ring, &basis, target.rank(), target.bodies(), |mask, bodies| {
+                entries.push(Bundle::seeded(&entry_seed, ring, &basis, Rank(target.rank()), Bodies(target.bodies()), |mask, bodies| {
                     let xs: Vec<PolyRef<'_, Eval>> = mask.iter().collect();
                     for ((secret, entry), mut body) in secrets.iter().zip(row).zip(bodies) {
                         let ys: Vec<&Poly<Eval>> = secret.iter().map(SecretPoly::get).collect();
@@ -100,7 +101,7 @@ impl SwitchKey {
         gadget: &Gadget,
         level: Level,
         inputs: usize,
-        rank: usize,
+        Rank(rank): Rank,
         seed: MaskSeed,
         bodies: Vec<Vec<Poly<Eval>>>,
     ) -> Result<Self, LatticeError> {

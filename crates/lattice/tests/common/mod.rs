@@ -10,7 +10,9 @@ use std::sync::Arc;
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{CpuEngine, Isa, Meter, Modulus};
 use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy};
-use clathrate_lattice::{Bundle, Chain, Eval, Gadget, Level, Poly, PolyRef, Ring, SecretDistribution, SecretKey, SecretRng, Switcher};
+use clathrate_lattice::{
+    Bodies, Bundle, Chain, Degree, Eval, Gadget, Level, Poly, PolyRef, Rank, Ring, SecretDistribution, SecretKey, SecretRng, Switcher,
+};
 use clathrate_testkit::{oracle, test_engine};
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -67,7 +69,7 @@ pub fn rng(seed: u8) -> SecretRng {
 }
 
 pub fn secret(chain: &Chain, rank: usize, bodies: usize, rng: &mut SecretRng) -> SecretKey {
-    SecretKey::generate(chain.ring().degree(), rank, bodies, SecretDistribution::UniformTernary, rng).expect("secret")
+    SecretKey::generate(Degree(chain.ring().degree()), Rank(rank), Bodies(bodies), SecretDistribution::UniformTernary, rng).expect("secret")
 }
 
 /// A message polynomial of values below `2^bits`, and its integers.
