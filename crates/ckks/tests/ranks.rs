@@ -48,7 +48,7 @@ fn squares(values: &[f64]) -> Vec<f64> {
 #[test]
 fn products_go_through_the_temporary_rank_at_every_level() {
     let params = params("insecure_dpad");
-    let temporary = params.crossing().expect("temporary rank");
+    let temporary = params.temporary_for_products().expect("temporary rank");
     assert_eq!((params.rank(), temporary.rank), (4, 5));
     let owner = key(&params);
     let evaluator = evaluator(&owner, &KeyNeeds::new().relinearise(Reach::Top));

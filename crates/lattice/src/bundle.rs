@@ -359,7 +359,7 @@ impl<D: Domain> Bundle<D> {
 
 /// Refuses bundles without mask or body.
 fn check_shape(Rank(rank): Rank, polys: usize) -> Result<(), LatticeError> {
-    for (what, got) in [("the rank", rank), ("the number of bodies", polys - rank)] {
+    for (what, got) in [("the rank", rank), ("the number of bodies", polys.saturating_sub(rank))] {
         if got == 0 {
             return Err(LatticeError::EmptyShape { what, got });
         }

@@ -104,7 +104,7 @@ impl NoiseModel {
     /// What a cross-relinearisation adds, both stages with one mod-down: the first one's products over `P^`, the rounding of the `high` polynomials
     /// that come down, the second one's products over `P`, the rounding of the result. Source: [dpad-he, sec. 3.4]; differs: variances, not maxima.
     #[must_use]
-    pub fn crossing(&self, inputs: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+    pub fn cross_relinearisation(&self, inputs: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
         let high_rounding = (high * self.degree) as f64 * self.secret_variance / 12.0;
         self.products_over(inputs, wide.0, wide.1) + high_rounding + self.coalesced_switch(high, base.0, base.1)
     }
@@ -113,7 +113,7 @@ impl NoiseModel {
     /// `k^ = k + high`, then the second stage as a switch over `P`. The first rotation has `k` inputs that are not zero, the others `k^`. Source: [dpad-he,
     /// Algorithm 2]
     #[must_use]
-    pub fn crossing_rotation(&self, count: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+    pub fn rank_hoisted_rotation(&self, count: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
         let Some(further) = count.checked_sub(1) else { return 0.0 };
         let at_high = Self { rank: self.rank + high, ..*self };
         let products = self.products_over(self.rank + further * at_high.rank, wide.0, wide.1);
@@ -143,14 +143,26 @@ impl NoiseModel {
     /// As [`NoiseModel::switch_limit`], of a cross-relinearisation with one mod-down: the first stage's products, the rounding of what comes down, and the
     /// second stage as a switch.
     #[must_use]
-    pub fn crossing_limit(&self, inputs: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+    pub fn cross_relinearisation_limit(
+        &self,
+        inputs: usize,
+        wide: (&[(f64, usize)], f64),
+        high: usize,
+        base: (&[(f64, usize)], f64),
+    ) -> f64 {
         let high_rounding = (high * self.degree) as f64 / 2.0;
         self.products_limit(inputs, wide.0, wide.1) + high_rounding + self.switch_limit(high, base.0, base.1)
     }
 
-    /// As [`NoiseModel::switch_limit`], of [`NoiseModel::crossing_rotation`].
+    /// As [`NoiseModel::switch_limit`], of [`NoiseModel::rank_hoisted_rotation`].
     #[must_use]
-    pub fn crossing_rotation_limit(&self, count: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+    pub fn rank_hoisted_rotation_limit(
+        &self,
+        count: usize,
+        wide: (&[(f64, usize)], f64),
+        high: usize,
+        base: (&[(f64, usize)], f64),
+    ) -> f64 {
         let at_high = Self { rank: self.rank + high, ..*self };
         count as f64 * at_high.switch_limit(at_high.rank, wide.0, wide.1) + self.switch_limit(high, base.0, base.1)
     }
@@ -191,13 +203,19 @@ impl NoiseModel {
     /// It counts the roundings of two mod-downs. Ours round `k^ - k` polynomials once and the `k + 1` others once: by the same rules `sqrt(3 n)` and
     /// `16 k n sqrt(E[s^2] / 12)` less. Source: [dpad-he, Lemma 3.2].
     #[must_use]
-    pub fn canonical_crossing(&self, inputs: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+    pub fn canonical_cross_relinearisation(
+        &self,
+        inputs: usize,
+        wide: (&[(f64, usize)], f64),
+        high: usize,
+        base: (&[(f64, usize)], f64),
+    ) -> f64 {
         let at_high = Self { rank: self.rank + high, ..*self };
         at_high.canonical_switch(inputs, wide.0, wide.1) + self.canonical_switch(high, base.0, base.1)
     }
 }
 
-/// By how much [`NoiseModel::canonical_crossing`] is below [`NoiseModel::canonical_switch`] for a relinearisation of ternary secrets at rank `k`, where digits
+/// By how much [`NoiseModel::canonical_cross_relinearisation`] is below [`NoiseModel::canonical_switch`] for a relinearisation of ternary secrets at rank `k`, where digits
 /// are as large as the special moduli that divide them away:
 ///
 /// ```text

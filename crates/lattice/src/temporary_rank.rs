@@ -58,10 +58,10 @@ impl TemporaryRank<'_> {
 }
 
 impl Tensor {
-    fn cross_extended(&self, crossing: TemporaryRank<'_>, up: &SwitchKey) -> Result<Extended, LatticeError> {
-        crossing.check(up, self.rank())?;
-        let product = crossing.wide.product(&self.quadratic().iter().collect::<Vec<_>>(), up)?;
-        let mut sum = crossing.land(product, self.rank())?;
+    fn cross_extended(&self, temporary: TemporaryRank<'_>, up: &SwitchKey) -> Result<Extended, LatticeError> {
+        temporary.check(up, self.rank())?;
+        let product = temporary.wide.product(&self.quadratic().iter().collect::<Vec<_>>(), up)?;
+        let mut sum = temporary.land(product, self.rank())?;
         sum.add_lifted_polys(self.terms())?;
         Ok(sum)
     }
@@ -70,16 +70,16 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Switcher::product`]; [`LatticeError::RankDownKey`] where the two keys do not belong together.
-    pub fn cross_relinearise(&self, crossing: TemporaryRank<'_>, up: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
-        crossing.wide.mod_down(&self.cross_extended(crossing, up)?)
+    pub fn cross_relinearise(&self, temporary: TemporaryRank<'_>, up: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+        temporary.wide.mod_down(&self.cross_extended(temporary, up)?)
     }
 
     /// As [`Tensor::cross_relinearise`], and a rescale, with one division by `P^ q_l`.
     ///
     /// # Errors
     /// As [`Tensor::cross_relinearise`]; [`LatticeError::NoLevelLeft`] at level 0.
-    pub fn cross_relinearise_rescale(&self, crossing: TemporaryRank<'_>, up: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
-        crossing.wide.mod_down_rescale(&self.cross_extended(crossing, up)?)
+    pub fn cross_relinearise_rescale(&self, temporary: TemporaryRank<'_>, up: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
+        temporary.wide.mod_down_rescale(&self.cross_extended(temporary, up)?)
     }
 }
 
@@ -107,24 +107,24 @@ impl Bundle<Eval> {
     ///
     /// # Errors
     /// As [`Bundle::rotate`]; [`LatticeError::RankDownKey`] where keys do not belong together.
-    pub fn rotate_rank_hoisted(&self, steps: &[(&Automorphism, &SwitchKey)], crossing: TemporaryRank<'_>) -> Result<Self, LatticeError> {
+    pub fn rotate_rank_hoisted(&self, steps: &[(&Automorphism, &SwitchKey)], temporary: TemporaryRank<'_>) -> Result<Self, LatticeError> {
         let Some((&(phi, key), before)) = steps.split_last() else { return Ok(self.clone()) };
         let rank = self.rank();
         for &(phi, key) in steps {
             check_automorphism(phi, self.ring())?;
-            crossing.check(key, rank)?;
+            temporary.check(key, rank)?;
             if key.inputs() != key.rank() {
                 return Err(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: key.rank() });
             }
         }
         let mut bundle = self.rank_up(key.rank())?;
         for &(phi, key) in before {
-            bundle = bundle.rotate(phi, crossing.wide, key)?;
+            bundle = bundle.rotate(phi, temporary.wide, key)?;
         }
-        let mut product = crossing.wide.product(&bundle.mask().iter().collect::<Vec<_>>(), key)?;
+        let mut product = temporary.wide.product(&bundle.mask().iter().collect::<Vec<_>>(), key)?;
         let high = product.take_mask(rank)?.view().automorphism(phi);
-        let mut rotated = bundle.finish(crossing.wide.mod_down(&product)?)?.automorphism(phi);
-        rotated.add_assign(&crossing.base.mod_down(&crossing.descend(high.view())?)?)?;
+        let mut rotated = bundle.finish(temporary.wide.mod_down(&product)?)?.automorphism(phi);
+        rotated.add_assign(&temporary.base.mod_down(&temporary.descend(high.view())?)?)?;
         Ok(rotated)
     }
 }

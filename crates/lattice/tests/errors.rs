@@ -9,7 +9,7 @@ use clathrate_lattice::modulus::Division;
 use clathrate_lattice::sampling::SamplingError;
 use clathrate_lattice::switch::SecretMatrix;
 use clathrate_lattice::{
-    Basis, Bodies, Bundle, Chain, Coeff, Degree, Eval, Gadget, LatticeError, Level, Poly, PolyRef, PublicKey, Rank, Ring,
+    Basis, Bodies, Bundle, Chain, Coeff, Degree, Eval, Gadget, LatticeError, Level, Poly, PolyRef, Polys, PublicKey, Rank, Ring,
     SecretDistribution, SecretKey, SwitchKey, Switcher,
 };
 use common::{Shape, chain, new_ring, primes, rng, secret};
@@ -163,6 +163,9 @@ fn empty_and_mixed_bundles_are_refused() {
     assert_eq!(error(Bundle::<Eval>::new(Vec::<Poly<Eval>>::new(), vec![poly(1)])), empty("the rank"));
     assert_eq!(error(Bundle::<Eval>::new(vec![poly(1)], Vec::<Poly<Eval>>::new())), empty("the number of bodies"));
     assert_eq!(error(Bundle::from_seed(rng(1).mask_seed(), 0, vec![poly(1)])), empty("the rank"));
+    let two = Polys::<Eval>::zero(chain.ring(), &chain.basis(Level(1)), 2);
+    assert_eq!(error(Bundle::from_polys(two.clone(), 2)), empty("the number of bodies"));
+    assert_eq!(error(Bundle::from_polys(two, 3)), empty("the number of bodies"), "a rank above the number of polynomials");
     assert_eq!(error(Bundle::from_seed(rng(1).mask_seed(), 1, Vec::<Poly<Eval>>::new())), empty("the number of bodies"));
     let bases = LatticeError::BasisMismatch { left: 3, right: 4 };
     assert_eq!(error(Bundle::new(vec![poly(1), poly(2)], vec![poly(1)])), bases);

@@ -122,11 +122,11 @@ fn relinearise_both_ways(set: Set) {
         let (to, from) = ((&up_digits[..], wide.log2_special()), (&down_digits[..], base.log2_special()));
         let pair = secrets.pair(&sides, level, rng);
         let relinearised = pair[0].tensor(&pair[1]).expect("tensor").cross_relinearise(sides.crossing(down), up).expect("relinearised");
-        let predicted = model.crossing(pairs, to, beyond, from);
-        let lemma = model.canonical_crossing(pairs, to, beyond, from);
+        let predicted = model.cross_relinearisation(pairs, to, beyond, from);
+        let lemma = model.canonical_cross_relinearisation(pairs, to, beyond, from);
         let what = format!("crossing, degree {}, ranks {rank}, {high}, level {level}, {} digits", set.degree, wide.digit_count());
         let found = errors(&relinearised, &secrets, &secrets.product(&pair));
-        (check(&what, &found, predicted, model.crossing_limit(pairs, to, beyond, from), lemma), lemma, predicted)
+        (check(&what, &found, predicted, model.cross_relinearisation_limit(pairs, to, beyond, from), lemma), lemma, predicted)
     };
     let (up, down) = (secrets.up(&sides, own, rng), secrets.down(&sides, own, rng));
     let common = own.min(plain_reach);
@@ -203,7 +203,7 @@ fn rotations_at_rank_3_of_table_3_are_the_plain_ones_in_turn_with_the_predicted_
     let rotated = ct.rotate_rank_hoisted(&turns, sides.crossing(&down_key)).expect("rotated");
     let at_high = NoiseModel { rank: set.high, ..model };
     let lemma = 2.0 * at_high.canonical_switch(set.high, up.0, up.1) + model.canonical_switch(beyond, down.0, down.1);
-    let (predicted, limit) = (model.crossing_rotation(2, up, beyond, down), model.crossing_rotation_limit(2, up, beyond, down));
+    let (predicted, limit) = (model.rank_hoisted_rotation(2, up, beyond, down), model.rank_hoisted_rotation_limit(2, up, beyond, down));
     let crossing = check("rotation by a crossing", &errors(&rotated, &secrets, &expected), predicted, limit, lemma);
     let plain = automorphisms.iter().fold(ct, |ct, phi| {
         let key = SwitchKey::automorphism(&sides.chain, sides.base.gadget(), level, &secrets.low, phi, rng).expect("key");

@@ -83,12 +83,12 @@ fn canonical_bounds_are_the_lemmas_of_the_paper() {
             + 8.0 * d as f64 * sigma * (hf - rf) * n / root3 * small
             + 2.0 * (3.0 * n).sqrt()
             + 8.0 * root2 * (hf + rf) * n / 3.0;
-        close(model.canonical_crossing(r * (r + 1) / 2, (&wide, 280.0), high - r, (&digits, 60.0)), crossing);
+        close(model.canonical_cross_relinearisation(r * (r + 1) / 2, (&wide, 280.0), high - r, (&digits, 60.0)), crossing);
         // The gain is their difference where digits are as large as the special moduli.
         let (digits, wide) = (vec![(60.0, 1); d], vec![(280.0, 1); mu]);
         let pairs = r * (r + 1) / 2;
         let plain = model.canonical_switch(pairs, &digits, 60.0);
-        let gain = plain - model.canonical_crossing(pairs, (&wide, 280.0), high - r, (&digits, 60.0));
+        let gain = plain - model.canonical_cross_relinearisation(pairs, (&wide, 280.0), high - r, (&digits, 60.0));
         assert!((canonical_gain(Degree(n as usize), (Rank(r), Rank(high)), d, mu) - gain).abs() < 1e-9 * plain);
     }
 }
@@ -104,12 +104,12 @@ fn noise_over_special_moduli_of_any_size_is_a_number_and_depends_on_the_quotient
             model.coalesced_switch(3, side.0, side.1),
             model.switch(3, &[bits, bits - 3.0], side.1),
             model.switch_limit(3, side.0, side.1),
-            model.crossing(3, side, 1, side),
-            model.crossing_limit(3, side, 1, side),
-            model.crossing_rotation(2, side, 1, side),
-            model.crossing_rotation_limit(2, side, 1, side),
+            model.cross_relinearisation(3, side, 1, side),
+            model.cross_relinearisation_limit(3, side, 1, side),
+            model.rank_hoisted_rotation(2, side, 1, side),
+            model.rank_hoisted_rotation_limit(2, side, 1, side),
             model.canonical_switch(3, side.0, side.1),
-            model.canonical_crossing(3, side, 1, side),
+            model.canonical_cross_relinearisation(3, side, 1, side),
         ]
     };
     let small = figures(30.0);
@@ -118,7 +118,7 @@ fn noise_over_special_moduli_of_any_size_is_a_number_and_depends_on_the_quotient
             assert!((found / expected - 1.0).abs() < 1e-9, "{bits} bits: {found} and {expected}");
         }
     }
-    assert_eq!(model.crossing_rotation(0, (&[(30.0, 1)], 31.0), 1, (&[(30.0, 1)], 31.0)), 0.0);
+    assert_eq!(model.rank_hoisted_rotation(0, (&[(30.0, 1)], 31.0), 1, (&[(30.0, 1)], 31.0)), 0.0);
 }
 
 /// The difference as the paper prints it, in units of `n`: without the rank-down's products.
@@ -151,11 +151,12 @@ fn relinearisations_have_the_predicted_noise_under_the_lemmas_and_the_crossing_l
             let model = model.expect("rounds");
             let (pairs, beyond) = (rank * (rank + 1) / 2, high - rank);
             let what = format!("rank {rank}, {high}, level {level}, special primes of {bits} bits");
-            let (limit, plain_limit) = (model.crossing_limit(pairs, up, beyond, down), model.switch_limit(pairs, down.0, down.1));
-            crossing.check(&format!("crossing, {what}"), model.crossing(pairs, up, beyond, down), limit);
+            let (limit, plain_limit) =
+                (model.cross_relinearisation_limit(pairs, up, beyond, down), model.switch_limit(pairs, down.0, down.1));
+            crossing.check(&format!("crossing, {what}"), model.cross_relinearisation(pairs, up, beyond, down), limit);
             plain.check(&format!("plain, {what}"), model.switch(pairs, &base.log2_digits(), down.1), plain_limit);
             // Lemmas 3.1 and 3.2.
-            let lemmas = (model.canonical_switch(pairs, down.0, down.1), model.canonical_crossing(pairs, up, beyond, down));
+            let lemmas = (model.canonical_switch(pairs, down.0, down.1), model.canonical_cross_relinearisation(pairs, up, beyond, down));
             assert!(plain.canonical <= lemmas.0, "{what}: {} over {}", plain.canonical, lemmas.0);
             assert!(crossing.canonical <= lemmas.1, "{what}: {} over {}", crossing.canonical, lemmas.1);
             // Sums of bounds are above the bound of a sum by the root of the number of terms; no more is given away.
@@ -172,7 +173,7 @@ fn relinearisations_have_the_predicted_noise_under_the_lemmas_and_the_crossing_l
             println!("{what}: of the lemmas {ratios:.3?}, crossing over plain {:.3}", (crossing.variance() / plain.variance()).sqrt());
             if bits > 36 {
                 // Two roundings of masks of other ranks are left.
-                let predicted = (model.crossing(pairs, up, beyond, down), model.switch(pairs, &base.log2_digits(), down.1));
+                let predicted = (model.cross_relinearisation(pairs, up, beyond, down), model.switch(pairs, &base.log2_digits(), down.1));
                 assert!(predicted.0 > predicted.1 && crossing.variance() > plain.variance(), "{what}: {predicted:?}");
                 continue;
             }
@@ -243,8 +244,8 @@ fn rotations_have_the_predicted_noise_and_the_crossing_less_than_plain_ones_in_t
         let model = model.expect("rounds");
         let (turns, beyond) = (steps.len(), high - rank);
         let (what, less) = (format!("rank {rank}, {high}, steps {steps:?}, special primes of {bits} bits"), less && bits == 36);
-        let predicted = model.crossing_rotation(turns, up, beyond, down);
-        crossing.check(&format!("crossing, {what}"), predicted, model.crossing_rotation_limit(turns, up, beyond, down));
+        let predicted = model.rank_hoisted_rotation(turns, up, beyond, down);
+        crossing.check(&format!("crossing, {what}"), predicted, model.rank_hoisted_rotation_limit(turns, up, beyond, down));
         let in_turn = turns as f64 * model.switch(rank, &base.log2_digits(), down.1);
         plain.check(&format!("plain, {what}"), in_turn, turns as f64 * model.switch_limit(rank, down.0, down.1));
         println!("{what}: crossing over plain {:.3}", (crossing.variance() / plain.variance()).sqrt());

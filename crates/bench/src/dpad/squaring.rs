@@ -134,7 +134,7 @@ fn needs(params: &Params) -> Result<(KeyNeeds, Vec<KeyBytes>), Failure> {
     for own in &all {
         let (rank, top, gadget) = (own.rank(), own.max_level(), own.gadget()?);
         let mut here = KeyNeeds::new().relinearise(Reach::Level(top.0));
-        match own.crossing() {
+        match own.temporary_for_products() {
             Some(temporary) => {
                 bytes.push(key_bytes(temporary.chain(), &temporary.gadget, top, rank * (rank + 1) / 2, temporary.rank + 1));
                 bytes.push(key_bytes(own.chain(), gadget, top, temporary.rank - rank, rank + 1));

@@ -155,8 +155,8 @@ impl Params {
             let Some(first) = up.first() else { return Ok(0.0) };
             let wide = (&first.0[..], first.1);
             let all = match operation {
-                Operation::Multiply => model.crossing(first.2, wide, high, base),
-                _ => model.crossing_rotation(up.len(), wide, high, base),
+                Operation::Multiply => model.cross_relinearisation(first.2, wide, high, base),
+                _ => model.rank_hoisted_rotation(up.len(), wide, high, base),
             };
             return Ok(all - model.rounding());
         }

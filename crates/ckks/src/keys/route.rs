@@ -178,7 +178,7 @@ impl Params {
     fn product_route(&self, level: Level, known: &dyn Fn(KeyName) -> bool) -> Option<Route> {
         let at = |name: KeyName| KeyAddress { shape: self.shape(), name };
         let single = |name: KeyName| known(name).then(|| Route::InTurn(vec![at(name)]));
-        if self.crossing().is_none() {
+        if self.temporary_for_products().is_none() {
             return single(KeyName::Relinearise);
         }
         let direct = || single(KeyName::DirectRelinearise);

@@ -307,7 +307,7 @@ impl Params {
             digits: temporary.gadget.digit_count(wide, top),
             security_bits: temporary.security_bits,
             base_security_bits: self.base_estimate().bits(),
-            cross_relinearisation_key_mib: self.crossing().map(|_| up(rank * (rank + 1) / 2)),
+            cross_relinearisation_key_mib: self.temporary_for_products().map(|_| up(rank * (rank + 1) / 2)),
             direct_key_mib: self
                 .direct(Level(0))
                 .and(temporary.direct_level)

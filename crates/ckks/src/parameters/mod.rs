@@ -183,7 +183,7 @@ impl Params {
     /// The temporary rank, where products of ciphertexts go through it: at rank 1 a product has one input, and the way back would be as long as
     /// the direct one; there it serves rotations alone.
     #[must_use]
-    pub fn crossing(&self) -> Option<&Temporary> {
+    pub fn temporary_for_products(&self) -> Option<&Temporary> {
         self.0.temporary.as_ref().filter(|_| self.rank() > 1)
     }
 
@@ -191,7 +191,7 @@ impl Params {
     /// are to be used as the paper makes them ([`Switching::AsMade`], [`Switching::Fixed`]).
     #[must_use]
     pub fn direct(&self, level: Level) -> Option<&Temporary> {
-        self.crossing()
+        self.temporary_for_products()
             .filter(|temporary| self.runtime().switching == Switching::Fastest && temporary.direct_level.is_some_and(|most| level <= most))
     }
 

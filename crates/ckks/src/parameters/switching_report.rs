@@ -130,7 +130,7 @@ impl Params {
         self.check_level(reach)?;
         let (rank, quadratic) = (self.rank(), self.rank() * (self.rank() + 1) / 2);
         // Where products go through the temporary rank, what is left to switch directly is rotations.
-        let inputs = if self.crossing().is_some() { rank } else { quadratic };
+        let inputs = if self.temporary_for_products().is_some() { rank } else { quadratic };
         let mut plan = self.plan_of((self.switcher()?, self.gadget()?), Rank(rank), inputs, reach)?;
         if let Some(temporary) = self.temporary() {
             let inputs = if rank > 1 { quadratic } else { temporary.rank };
