@@ -430,44 +430,6 @@ impl Bundle<Eval> {
         })
     }
 
-    /// The phase of each body: `b_i + <a, s_i>`.
-    ///
-    /// # Errors
-    /// [`LatticeError::SecretShape`] where the secret does not fit.
-    pub fn phase(&self, secret: &SecretKey) -> Result<Vec<Poly<Eval>>, LatticeError> {
-        self.phase_over(secret, self.basis())
-    }
-
-    /// The phases modulo the primes of `basis` alone, without a copy of the bundle over them.
-    ///
-    /// # Errors
-    /// [`LatticeError::SecretShape`] where the secret does not fit; [`LatticeError::BasisMismatch`] where a prime of `basis` is missing here.
-    pub fn phase_over(&self, secret: &SecretKey, basis: &Basis) -> Result<Vec<Poly<Eval>>, LatticeError> {
-        if secret.rank() != self.rank() || secret.bodies() != self.body_count() || secret.degree() != self.ring().degree() {
-            return Err(self.secret_shape_error(secret));
-        }
-        self.bodies()
-            .iter()
-            .enumerate()
-            .map(|(body, poly)| {
-                let mut phase = poly.restrict(basis)?;
-                phase.add_assign(mask_times_secret(self.mask(), secret, basis, body)?.get())?;
-                Ok(phase)
-            })
-            .collect()
-    }
-
-    fn secret_shape_error(&self, secret: &SecretKey) -> LatticeError {
-        LatticeError::SecretShape {
-            secret_rank: secret.rank(),
-            secret_bodies: secret.bodies(),
-            secret_degree: secret.degree(),
-            rank: self.rank(),
-            bodies: self.body_count(),
-            degree: self.ring().degree(),
-        }
-    }
-
     /// Adds `message` to body `body`.
     ///
     /// # Errors

@@ -12,11 +12,11 @@ use clathrate_lattice::bundle::expand_mask;
 use clathrate_lattice::modulus::Division;
 use clathrate_lattice::sampling::ERROR_BOUND;
 use clathrate_lattice::{
-    Basis, Bodies, Bundle, Chain, Coeff, Degree, Eval, LatticeError, Level, Poly, PolyRef, PublicKey, Rank, Ring, SecretDistribution,
-    SecretKey, SecretRng,
+    Basis, Bodies, Bundle, Chain, Coeff, Degree, Eval, LatticeError, Level, Poly, PolyRef, Polys, PublicKey, Rank, Ring,
+    SecretDistribution, SecretKey, SecretRng,
 };
 use clathrate_testkit::oracle;
-use common::{integers, moduli, rng};
+use common::{Shape, chain, integers, moduli, rng};
 use num_bigint::BigInt;
 use num_traits::Zero;
 
@@ -493,5 +493,36 @@ fn monomials_shift_polynomials_negacyclically() {
         monomial[power % 8] = BigInt::from(if power < 8 { 1 } else { -1 });
         let expected = centred(oracle::negacyclic_product(&integers(&x), &monomial), &modulus(&x));
         assert_eq!(integers(&x.clone().into_coeff().mul_monomial(power).into_eval()), expected);
+    }
+}
+
+#[test]
+fn phases_by_a_transformed_secret_are_the_phases_modulo_any_primes_of_both() {
+    let chain = chain(&Shape { degree: 32, bits: 40, steps: 4, special_bits: 41, special: 1 });
+    let ring = chain.ring();
+    for (rank, bodies) in [(1, 1), (2, 1), (1, 3), (3, 2)] {
+        let s = secret(32, rank, bodies, &mut rng(5));
+        let bundle = Bundle::encrypt_zero(&s, ring, &chain.basis(Level(2)), &mut rng(6)).expect("zero");
+        let expected = bundle.phase(&s).expect("phases");
+        for (of_secret, of_result) in [(2, 2), (3, 2), (1, 1), (3, 1), (2, 0)] {
+            let prepared = s.to_eval(ring, &chain.basis(Level(of_secret))).expect("a transform");
+            let basis = chain.basis(Level(of_result));
+            let mut out = Polys::zero(ring, &basis, bodies);
+            bundle.phases_into(&prepared, &mut out).expect("phases");
+            for (got, whole) in out.iter().zip(&expected) {
+                assert!(
+                    got.to_poly() == whole.restrict(&basis).expect("lower"),
+                    "rank {rank}, {bodies} bodies, {of_secret} to {of_result}"
+                );
+            }
+        }
+        let prepared = s.to_eval(ring, &chain.basis(Level(1))).expect("a transform");
+        let mut out = Polys::zero(ring, &chain.basis(Level(2)), bodies);
+        assert!(matches!(bundle.phases_into(&prepared, &mut out), Err(LatticeError::BasisMismatch { .. })), "the secret lacks a prime");
+        let mut out = Polys::zero(ring, &chain.basis(Level(1)), bodies + 1);
+        assert!(matches!(bundle.phases_into(&prepared, &mut out), Err(LatticeError::BodiesMismatch { .. })));
+        let other = secret(32, rank + 1, bodies, &mut rng(5)).to_eval(ring, &chain.basis(Level(2))).expect("a transform");
+        let mut out = Polys::zero(ring, &chain.basis(Level(1)), bodies);
+        assert!(matches!(bundle.phases_into(&other, &mut out), Err(LatticeError::SecretShape { .. })));
     }
 }

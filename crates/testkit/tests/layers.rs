@@ -56,6 +56,7 @@ const CRATES: [Layers; 3] = [
             "chain",
             "gadget",
             "public_key",
+            "phase",
             "modulus",
             "rank",
             "degree",

@@ -1,0 +1,101 @@
+//! Phases: `b_i + <a, s_i>`, what a bundle holds under its secret. Decryption decodes them.
+
+use clathrate_arith::Rows;
+
+use crate::basis::Basis;
+use crate::bundle::Bundle;
+use crate::error::LatticeError;
+use crate::poly::{Eval, Poly};
+use crate::polys::Polys;
+use crate::ring::Ring;
+use crate::secret::{SecretKey, SecretPoly};
+
+/// A secret in Eval form modulo the primes of a basis, so that many decryptions transform it once. It is as good as the secret itself, and is overwritten when
+/// it is dropped.
+#[derive(Debug)]
+pub struct EvalSecret {
+    ring: Ring,
+    basis: Basis,
+    /// The polynomials of each body.
+    bodies: Vec<Vec<SecretPoly>>,
+    rank: usize,
+}
+
+impl SecretKey {
+    /// This secret in Eval form modulo the primes of `basis`.
+    ///
+    /// # Errors
+    /// [`LatticeError::RingMismatch`] where the ring has another degree than the secret.
+    pub fn to_eval(&self, ring: &Ring, basis: &Basis) -> Result<EvalSecret, LatticeError> {
+        self.check_degree(ring)?;
+        let bodies = (0..self.bodies()).map(|body| self.eval(ring, basis, body)).collect();
+        Ok(EvalSecret { ring: ring.clone(), basis: basis.clone(), bodies, rank: self.rank() })
+    }
+}
+
+impl Bundle<Eval> {
+    /// The phase of each body: `b_i + <a, s_i>`.
+    ///
+    /// # Errors
+    /// [`LatticeError::SecretShape`] where the secret does not fit.
+    pub fn phase(&self, secret: &SecretKey) -> Result<Vec<Poly<Eval>>, LatticeError> {
+        self.phase_over(secret, self.basis())
+    }
+
+    /// The phases modulo the primes of `basis` alone, without a copy of the bundle over them.
+    ///
+    /// # Errors
+    /// [`LatticeError::SecretShape`] where the secret does not fit; [`LatticeError::BasisMismatch`] where a prime of `basis` is missing here.
+    pub fn phase_over(&self, secret: &SecretKey, basis: &Basis) -> Result<Vec<Poly<Eval>>, LatticeError> {
+        let mut phases = Polys::zero(self.ring(), basis, self.body_count());
+        self.phases_into(&secret.to_eval(self.ring(), basis)?, &mut phases)?;
+        Ok(phases.to_vec())
+    }
+
+    /// The phases modulo the primes of `out`, one polynomial for each body, written to `out`. The bundle and the secret may both have further primes.
+    ///
+    /// # Errors
+    /// [`LatticeError::SecretShape`] where the secret does not fit; [`LatticeError::BodiesMismatch`] where `out` has another number of polynomials than there
+    /// are bodies; [`LatticeError::BasisMismatch`] where a prime of `out` is missing; [`LatticeError::RingMismatch`].
+    pub fn phases_into(&self, secret: &EvalSecret, out: &mut Polys<Eval>) -> Result<(), LatticeError> {
+        if (secret.rank, secret.bodies.len(), secret.ring.degree()) != (self.rank(), self.body_count(), self.ring().degree()) {
+            return Err(LatticeError::SecretShape {
+                secret_rank: secret.rank,
+                secret_bodies: secret.bodies.len(),
+                secret_degree: secret.ring.degree(),
+                rank: self.rank(),
+                bodies: self.body_count(),
+                degree: self.ring().degree(),
+            });
+        }
+        if out.len() != self.body_count() {
+            return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: out.len() });
+        }
+        for ring in [&secret.ring, out.ring()] {
+            if !ring.same_as(self.ring()) {
+                return Err(LatticeError::RingMismatch { left: self.ring().degree(), right: ring.degree() });
+            }
+        }
+        let missing = |basis: &Basis| LatticeError::BasisMismatch { left: out.basis().len(), right: basis.len() };
+        let rows_of = |basis: &Basis| basis.rows_of(out.basis().indices()).ok_or_else(|| missing(basis));
+        // Left factors have the primes of the result, right factors may have more: the secret is on the left unless it has more.
+        let secret_is_left = secret.basis == *out.basis();
+        if !secret_is_left && self.basis() != out.basis() {
+            return self.restrict(out.basis())?.phases_into(secret, out);
+        }
+        let rows = rows_of(if secret_is_left { self.basis() } else { &secret.basis })?;
+        let mut terms: Vec<Vec<(Rows<'_>, Rows<'_>)>> = Vec::with_capacity(secret.bodies.len());
+        for body in &secret.bodies {
+            let pairs = self.mask().iter().zip(body).map(|(a, s)| (a.rows(), s.get().rows()));
+            terms.push(pairs.map(|(a, s)| if secret_is_left { (s, a) } else { (a, s) }).collect());
+        }
+        let view = out.view_mut();
+        let (ring, indices) = (view.ring(), view.basis().indices());
+        ring.engine().dot_products(view.into_rows(), &terms, &rows, indices);
+        if self.basis() == out.basis() {
+            return out.view_mut().add_assign(self.bodies());
+        }
+        let bodies = self.bodies().restrict(out.basis())?;
+        out.view_mut().add_assign(bodies.view())
+    }
+}
