@@ -57,7 +57,7 @@ pub struct KeyNeeds {
     /// The needs at other shapes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     relatives: BTreeMap<ModuleShape, KeyNeeds>,
-    /// Sequences of shapes that only parameters tell.
+    /// Needs along sequences of rank reductions, whose shapes follow from the parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     descents: Vec<Descent>,
 }
@@ -245,7 +245,7 @@ impl KeyNeeds {
         self.relatives.iter().map(|(&shape, needs)| (shape, needs))
     }
 
-    /// Sequences of shapes that only parameters tell.
+    /// Needs along sequences of rank reductions, whose shapes follow from the parameters.
     #[must_use]
     pub fn descents(&self) -> &[Descent] {
         &self.descents
