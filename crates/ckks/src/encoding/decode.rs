@@ -50,7 +50,7 @@ pub fn encode_coefficients(params: &Params, coefficients: &[f64], scale: f64, le
     Ok(poly.into_eval())
 }
 
-/// Bits of the modulus that messages leave free, for the sign; one more bit is a guard that shows overflows.
+/// Bits of the modulus that messages leave free: one for the sign, and one guard bit that shows overflows.
 const SIGN_BITS: f64 = 1.0;
 const GUARD_BITS: f64 = 1.0;
 
