@@ -175,7 +175,7 @@ impl Params {
     }
 
     /// The route of a product. Where keys of the ordinary rank are secure over the widened chain, a direct key costs less than the route through the temporary
-    /// rank. With a fixed method or unchanged keys ([`super::super::Switching`]), products still use the temporary rank if its keys exist, as in the paper.
+    /// rank. With a fixed method or unchanged keys ([`crate::Switching`]), products still use the temporary rank if its keys exist, as in the paper.
     fn product_route(&self, level: Level, known: &dyn Fn(KeyName) -> bool) -> Option<Route> {
         let at = |name: KeyName| KeyAddress { shape: self.shape(), name };
         let single = |name: KeyName| known(name).then(|| Route::InTurn(vec![at(name)]));
