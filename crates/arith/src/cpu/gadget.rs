@@ -2,8 +2,8 @@
 //!
 //! For a few rows at a time, all digits of a group of terms are extended and brought through the head of their transforms, which
 //! writes each word once. Then, block by block of the factors' order, the tails of all terms run in the first-level cache, and
-//! what they leave in the second is multiplied by the factors at once: a transformed row is never written back to far
-//! memory.
+//! their results are multiplied by the factors while they are still in the second-level cache, so that a transformed row is never
+//! written back to memory.
 
 use super::digits::{PreparedTerms, Term};
 use super::{CpuEngine, factors, rows_of_all};
