@@ -7,7 +7,7 @@
 //! ```
 //!
 //! so a target residue is `sum_i y_i [D/q_i]_p + z [-D]_p`: a row of a matrix with one column more than there are sources.
-//! The constants `c_i` are the caller's: a gadget's inverse factors cost nothing here.
+//! The caller chooses the constants `c_i`, so that a product with a gadget's inverse factors costs nothing extra.
 //! Source: [klss, sec. 2.2, Eqs. (3), (4)]; differs: the representative is centred, in `[-D/2, D/2]`.
 
 use std::any::Any;
@@ -40,12 +40,12 @@ pub struct BaseConversion {
     pub(crate) inverse_moduli: Vec<f64>,
     /// Per target: `[D/q_i]_p` for each source, then `[-D]_p` when centred.
     pub(crate) weights: Vec<Vec<u64>>,
-    /// The integer that the sources stand for, in limbs, and per target what they meet there; `None` where the sources are too wide
+    /// How to write the integer that the sources represent in limbs, and for each target the factors of the limbs; `None` where the sources are too wide
     /// or too many.
     pub(crate) limbs: Option<(LimbForm, Vec<LimbWeights>)>,
     /// Bits that bound every `y_i` and `z`.
     pub(crate) y_bits: u32,
-    /// What the engine that made the conversion keeps of it in its own memory.
+    /// Tables that the engine which made the conversion keeps in its own memory.
     engine_tables: Option<EngineTables>,
 }
 
@@ -122,7 +122,7 @@ impl BaseConversion {
         })
     }
 
-    /// The same conversion with tables of an engine's own beside the host's.
+    /// The same conversion with additional tables in an engine's memory.
     #[must_use]
     pub fn with_engine_tables(self, tables: EngineTables) -> Self {
         Self { engine_tables: Some(tables), ..self }

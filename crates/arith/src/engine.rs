@@ -36,7 +36,7 @@ pub enum Form {
     Eval,
 }
 
-/// A polynomial to be decomposed, in both forms where both are there.
+/// A polynomial to be decomposed, in Coeff form, and in Eval form too if the caller has it.
 #[derive(Debug, Clone, Copy)]
 pub struct GadgetInput<'a> {
     /// Coeff form.
@@ -61,7 +61,7 @@ impl<'a> Dividend<'a> {
     }
 }
 
-/// A polynomial to be divided: the sum of the parts that are there.
+/// A polynomial to be divided: the sum of its parts, of which one may be missing.
 #[derive(Debug, Clone, Copy)]
 pub struct DivisionInput<'a> {
     /// The residues modulo the divisors, in Coeff form: the sources of the remainder's conversion, from row 0 on.
@@ -72,7 +72,7 @@ pub struct DivisionInput<'a> {
     pub eval: Option<Dividend<'a>>,
 }
 
-/// Fills row `index` with residues: what [`Engine::upload_rows`] calls for every row, in any order, on any thread.
+/// Fills row `index` with residues. [`Engine::upload_rows`] calls this function for every row, in any order, on any thread.
 pub type FillRow<'f> = &'f (dyn Fn(usize, &mut [u64]) + Sync);
 
 /// Two factors of one term of a sum.
@@ -100,7 +100,7 @@ pub trait Engine: Send + Sync + Debug {
     /// What runs, in words: kernels per modulus class and threads.
     fn describe(&self) -> String;
 
-    /// The kind of memory that its buffers are in. Engines of one kind read each other's buffers.
+    /// The kind of memory that the engine's buffers are in. Engines of one kind read each other's buffers.
     fn memory_kind(&self) -> &'static str;
 
     /// An engine of the same kind and for the same moduli at another degree, so that each of the two reads the other's buffers. Nobody counts its
@@ -227,8 +227,8 @@ pub trait Engine: Send + Sync + Debug {
     /// factors'. Row `i` of everything meets row `rows[i]` of the factors.
     fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]);
 
-    /// As [`Engine::factor_products`] with the digits of `inputs` for `xs`, digit by digit (`t = digit * inputs + input`): extended, transformed and multiplied row
-    /// by row, so that they never exist as a whole. Bit for bit what [`Engine::convert`], [`Engine::forward_ntt`] and
+    /// As [`Engine::factor_products`] with the digits of `inputs` for `xs`, digit by digit (`t = digit * inputs + input`): extended, transformed and
+    /// multiplied row by row, so that they never exist as a whole. Bit for bit what [`Engine::convert`], [`Engine::forward_ntt`] and
     /// [`Engine::factor_products`] give.
     ///
     /// The polynomials of `out` and the digits have one row per entry of `moduli`.
@@ -265,8 +265,8 @@ pub trait Engine: Send + Sync + Debug {
     /// Base conversion in Coeff form: the conversion's sources are the rows of `x` from 0 on, its target `t` goes to row `out_rows[t]` of `out`.
     fn convert(&self, conversion: &BaseConversion, x: Rows<'_>, out: RowsMut<'_>, out_rows: &[usize]);
 
-    /// The end of a division by a modulus, for several polynomials that meet each modulus together: with `remainder` the conversion of an
-    /// input's divisors,
+    /// The last step of a division by a modulus, for several polynomials, which are processed together for each modulus. With `remainder` the conversion of an
+    /// input's divisors, it computes
     ///
     /// ```text
     /// Eval form    (NTT(remainder - coeff) - eval) * w        Coeff form    (remainder - coeff) * w

@@ -1,4 +1,4 @@
-//! One digit of a gadget decomposition: which rows it is, and how it reaches all others.
+//! One digit of a gadget decomposition: its own rows, and the conversion that extends it to all other rows.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use crate::conversion::BaseConversion;
 /// A digit `[x c] mod D` extended from its own consecutive rows to a basis of `rows` rows.
 #[derive(Debug, Clone)]
 pub struct DigitExtension {
-    /// Where its rows begin in the polynomial that is decomposed.
+    /// The first of the digit's rows in the polynomial that is decomposed.
     source: usize,
-    /// Its own rows in the extended basis; none where it is extended to foreign moduli only.
+    /// The digit's own rows in the extended basis; empty if the basis has none of the digit's moduli.
     own: Range<usize>,
     constants: Vec<u64>,
     conversion: BaseConversion,

@@ -21,7 +21,7 @@ use crate::text::counted;
 /// Coefficients per block: what the last pass of a transform holds in the first-level cache.
 pub const BLOCK: usize = 4096;
 
-/// How many products a set of factors serves.
+/// The shape of a set of factors: groups, terms and columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FactorShape {
     /// Sets of columns.
@@ -49,7 +49,7 @@ struct Row {
     offset: usize,
 }
 
-/// Where packed factors lie within their memory: all about them but the words.
+/// Where packed factors lie within their memory; everything about the factors except their words.
 #[derive(Debug, Clone)]
 pub struct FactorLayout {
     shape: FactorShape,

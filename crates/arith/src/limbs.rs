@@ -1,7 +1,7 @@
-//! A digit as an integer in limbs, between its residues and the many moduli it is extended to.
+//! A digit written as an integer in limbs: computed once from its residues, then reduced modulo the many moduli that the digit is extended to.
 //!
-//! `r` residues give `x = sum_i y_i D/q_i - z D` ([`crate::conversion`]), which each of dozens of target moduli would sum anew, over `r + 1`
-//! columns. As an integer, `x + H >= 0` in `m` limbs of 48 bits needs `m` columns only, the first at weight 1:
+//! `r` residues give `x = sum_i y_i D/q_i - z D` ([`crate::conversion`]). Without limbs, each of dozens of target moduli computes this sum of `r + 1` terms
+//! anew. With the integer `x + H >= 0` in `m` limbs of 48 bits, a target sums `m` terms only, the first with weight 1:
 //!
 //! ```text
 //! x mod p = u_0 + sum_l u_l [2^48l]_p + [-H]_p,      x + H = sum_l u_l 2^48l
@@ -14,7 +14,7 @@ use crate::modulus::{Modulus, Multiplier};
 /// Bits of all limbs but the highest.
 pub const LIMB_BITS: u32 = 48;
 
-/// Bytes of such a limb.
+/// Bytes of a limb that is not the highest.
 pub const LIMB_BYTES: usize = 6;
 
 /// Most bits of the highest limb: a product's operand below 2^52.
@@ -29,13 +29,14 @@ pub const MAX_SOURCES: usize = 64;
 /// Bits of the sources.
 pub const SOURCE_BITS: u32 = 52;
 
-/// A centred integer may be beyond `D/2` by what a floating-point sum is wrong: the offset leaves `D` over this power of two.
+/// The floating-point quotient may be off by one near the boundary, so a centred value can exceed `D/2` slightly; the offset reserves `D` over this power of
+/// two.
 const SLACK_BITS: u32 = 32;
 
-/// Targets per source from which on a division's remainders are worth being made limbs.
+/// Least number of targets per source for which converting a division's remainders to limbs pays.
 const DIVISION_TARGETS: usize = 3;
 
-/// Words of quotients likewise: fewer stay in the caches, where their steps one by one are as fast.
+/// Least number of words of quotients for which limbs pay: fewer words stay in the caches, where separate steps are as fast.
 const DIVISION_WORDS: usize = 1 << 19;
 
 /// Whether a division of `polys` polynomials of `degree` from `sources` moduli to `targets` reads its remainders in limbs, where the kernels can.
@@ -44,12 +45,12 @@ pub fn serve_division(sources: usize, targets: usize, polys: usize, degree: usiz
     targets >= DIVISION_TARGETS * sources && polys * targets * degree >= DIVISION_WORDS
 }
 
-/// How residues of some moduli become limbs.
+/// The constants by which residues of some moduli are converted to limbs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimbForm {
     /// Per source: the limbs of `D/q_i`.
     pub sources: Vec<Vec<u64>>,
-    /// The limbs of `D`, where a multiple `z` of it is taken away.
+    /// The limbs of `D` if the conversion is centred, which subtracts `z D`.
     pub modulus: Option<Vec<u64>>,
     /// The limbs of `H`.
     pub offset: Vec<u64>,
@@ -155,7 +156,7 @@ impl LimbForm {
         if self.count() == 1 { self.top_bits } else { LIMB_BITS }
     }
 
-    /// How a modulus takes limbs back to a residue.
+    /// The weights by which a modulus reduces limbs to a residue.
     #[must_use]
     pub fn weights(&self, modulus: &Modulus) -> LimbWeights {
         let powers: Vec<u64> = (0..self.count() as u64).map(|l| modulus.pow(modulus.reduce(2), l * u64::from(LIMB_BITS))).collect();
@@ -165,7 +166,7 @@ impl LimbForm {
     }
 }
 
-/// The residues of one modulus that limbs meet.
+/// The residues modulo one modulus by which limbs are multiplied, and the constant to add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimbWeights {
     /// `[2^48l]` for all limbs but the lowest.

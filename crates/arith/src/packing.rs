@@ -16,7 +16,7 @@ pub const OVERREAD: usize = 64;
 /// A strided run of packed vectors: vector `i`, slot `s` is the `bits` bytes from `i * stride + s * bits` on.
 #[derive(Debug, Clone, Copy)]
 pub struct Run<'a> {
-    /// From the first vector on, with at least [`OVERREAD`] bytes after the last.
+    /// The bytes from the first vector on, with at least [`OVERREAD`] bytes after the last vector.
     pub bytes: &'a [u8],
     /// Bits per residue.
     pub bits: u32,
@@ -35,7 +35,7 @@ impl Run<'_> {
 /// A run to be written.
 #[derive(Debug)]
 pub struct RunMut<'a> {
-    /// From the first vector on; what follows the last vector belongs to others.
+    /// The bytes from the first vector on; bytes after the last vector belong to other runs.
     pub bytes: &'a mut [u8],
     /// Bits per residue.
     pub bits: u32,

@@ -1,4 +1,4 @@
-//! What can go wrong in CKKS; each error names the numbers and the remedy.
+//! Errors of the CKKS layer; each states the numbers and the remedy.
 
 use clathrate_arith::ArithError;
 use clathrate_arith::text::counted;
@@ -55,7 +55,7 @@ pub enum CkksError {
         /// What to change.
         remedy: String,
     },
-    /// Something of a temporary rank without one.
+    /// An operation that needs a temporary rank, which the parameters do not have.
     #[error("{operation} needs a temporary rank: set `temporary_rank` and `temporary` in the parameters")]
     NoTemporaryRank {
         /// What was asked for.
@@ -64,7 +64,7 @@ pub enum CkksError {
     /// An ephemeral secret that the parameters do not have.
     #[error("these parameters have no ephemeral secret: set `ephemeral_weight`, e.g. to 32, in the specification")]
     NoEphemeralSecret,
-    /// A direct key where no level is secure.
+    /// A direct key at a shape at which no level is secure over the widened chain.
     #[error("at degree and rank {shape} no level is secure over the widened chain: products go through the temporary rank")]
     NoDirectKey {
         /// Degree and rank.
@@ -84,7 +84,7 @@ pub enum CkksError {
         /// The name.
         name: String,
     },
-    /// A key of an operation without an error of its own.
+    /// A missing key of an operation that has no specific error.
     #[error("to {operation} at degree and rank {shape} needs a key; the key set has: {available}")]
     NoKey {
         /// What was asked for.
@@ -122,7 +122,7 @@ pub enum CkksError {
         /// Those there are.
         available: String,
     },
-    /// A level above what another shape is secure at.
+    /// A level above the highest that is secure at another shape.
     #[error(
         "{operation} to degree and rank {shape} is secure up to level {most}, the ciphertext is at level {level}: drop it to level {most} or below first"
     )]
@@ -220,7 +220,7 @@ pub enum CkksError {
         /// What would fit.
         remedy: String,
     },
-    /// Slots in another order than the operation moves them.
+    /// Slots in bit-reversed order, for an operation that moves slots in natural order.
     #[error("{operation} moves slots in natural order, and these are in bit-reversed order: encrypt the array in natural order")]
     BitReversed {
         /// The operation.
@@ -366,7 +366,7 @@ pub enum CkksError {
         /// What to do.
         remedy: &'static str,
     },
-    /// Numbers that are in other places than those of the other operand.
+    /// Operands whose layouts differ.
     #[error("{operation}: the operands are laid out differently ({left}; {right}): {remedy}")]
     DifferentLayouts {
         /// The operation.
@@ -378,7 +378,7 @@ pub enum CkksError {
         /// What to do.
         remedy: &'static str,
     },
-    /// Padding that would come into the result.
+    /// Dirty padding that would enter the result.
     #[error(
         "{operation}: rows of {columns} entries in {places} places have padding that is not zero and would come into the result: clear it with clear_padding first"
     )]

@@ -1,8 +1,8 @@
 //! How long operations report their progress and are cancelled.
 
-/// Hears how far a long operation is: called with (steps done, steps in all), it answers whether to go on.
+/// The progress callback of a long operation: called with (steps done, steps in all), it returns whether to continue.
 ///
-/// Functions whose names end in `_with_progress` take one, and return [`CkksError::Cancelled`](crate::CkksError::Cancelled) where the answer is `false`. The
+/// Functions whose names end in `_with_progress` take a callback and return [`CkksError::Cancelled`](crate::CkksError::Cancelled) if it returns `false`. The
 /// same functions without the suffix report nothing.
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! File forms of parameters, keys and ciphertexts.
 //!
-//! Metadata says shape, level and scale; sections hold words. A mask that is still what its seed says is stored as the seed. What a
-//! file may make us allocate follows from the parameters and from bytes that are there, never from a number in the file alone.
+//! Metadata holds shape, level and scale; sections hold words. A mask that has not changed since it was expanded from its seed is stored as the seed.
+//! The memory that reading allocates is bounded by the parameters and by the bytes present in the file, never by a number in the file alone.
 
 use std::io::{Seek, Write};
 
@@ -29,7 +29,7 @@ fn expect(reader: &FileReader<'_>, kind: FileKind, params: &Params) -> Result<()
     expect_mark(reader, params)
 }
 
-/// Refuses a file whose mark of insecurity is not what its parameters say: programs that read labels alone rely on it.
+/// Refuses a file whose insecurity mark disagrees with its parameters, because programs that read only labels rely on the mark.
 fn expect_mark(reader: &FileReader<'_>, params: &Params) -> Result<(), CkksError> {
     if reader.label().insecure == params.is_insecure() {
         return Ok(());
@@ -236,7 +236,7 @@ impl PublicKey {
     }
 }
 
-/// Writes bundles as `seeds` or `masks`, one for each bundle, then `bodies`, all of one bundle after another.
+/// Writes bundles as a section `seeds` or `masks`, with one seed or mask for each bundle, then a section `bodies`, bundle by bundle.
 fn write_bundles<W: Write + Seek>(writer: &mut FileWriter<W>, bundles: &[Bundle<Eval>]) -> Result<(), FileError> {
     let Some(first) = bundles.first() else { return writer.add_section("bodies", &[]) };
     let words = first.basis().len() * first.ring().degree();
@@ -247,7 +247,7 @@ fn write_bundles<W: Write + Seek>(writer: &mut FileWriter<W>, bundles: &[Bundle<
     write_polys(writer, "bodies", words, &bundles.iter().flat_map(Bundle::bodies).collect::<Vec<_>>())
 }
 
-/// The seeds, where every mask still has one.
+/// The seeds of all masks; `None` if a mask has no seed any more.
 fn seeds_of(bundles: &[Bundle<Eval>]) -> Option<Vec<MaskSeed>> {
     bundles.iter().map(Bundle::seed).collect()
 }
@@ -277,7 +277,7 @@ fn read_bundles(
 #[serde(deny_unknown_fields)]
 pub struct CiphertextMetadata {
     key_id: String,
-    /// As [`SecretName`] is written.
+    /// Name of the secret, as [`SecretName`]'s `Display` writes it.
     secret: String,
     shape: Vec<usize>,
     layout: Layout,
@@ -349,7 +349,7 @@ impl Ciphertext {
     }
 }
 
-/// Refuses ciphertexts under a secret that arrays of this layout and level are not under.
+/// Refuses ciphertexts under a secret that does not fit their layout or level.
 fn check_secret(params: &Params, secret: SecretName, layout: &Layout, level: Level) -> Result<(), CkksError> {
     params.check_secret(secret)?;
     check_bodies(layout, secret)?;
@@ -372,7 +372,7 @@ pub struct EvaluationKeysMetadata {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyMetadata {
-    /// As [`KeyName`] is written.
+    /// Name of the key, as [`KeyName`]'s `Display` writes it.
     name: String,
     /// Degree and rank of the ciphertexts that it switches.
     shape: ModuleShape,
@@ -411,7 +411,7 @@ impl Stored for EvaluationKeys {
     }
 }
 
-/// The switching key of section `index`, checked against what its name says that it is.
+/// The switching key of section `index`, checked against the definition of its name.
 fn read_key(
     reader: &FileReader<'_>,
     params: &Params,
@@ -420,7 +420,7 @@ fn read_key(
     index: usize,
     seed: MaskSeed,
 ) -> Result<SwitchKey, CkksError> {
-    // What a key may serve is a matter of security, not of who made it.
+    // A key above the highest secure level is refused even if its owner made it.
     if level > definition.most {
         let name = definition.name;
         return Err(inconsistent(&format!(

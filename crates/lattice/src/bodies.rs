@@ -1,4 +1,4 @@
-//! Moves of the bodies: taking a shared-mask bundle apart.
+//! Moves of the bodies: splitting a shared-mask bundle into bundles of one body.
 //!
 //! Joining bundles with different masks under one mask needs a key and is a switch (the format switch).
 

@@ -2,10 +2,9 @@
 //!
 //! The ring's moduli, in order: ciphertext primes in steps, special primes, temporary primes, auxiliary primes.
 //!
-//! A level `l` keeps steps `0..=l`. A step is one or more primes (two 29-bit primes make a 58-bit base), and is what a
-//! rescale divides by. Special primes are those that only switching uses; a plan may
-//! lend it unused steps as well. Temporary primes become special ones in a widened chain, for keys of a higher rank [dpad-he, sec. 3.2]. Auxiliary
-//! primes belong to no modulus of the scheme: an engine may compute integers modulo them.
+//! A level `l` keeps steps `0..=l`. A step is one or more primes (two 29-bit primes make a 58-bit base); a rescale divides by one step. Special primes are
+//! used by switching alone; a method may also use the primes of steps above the level as special primes. Temporary primes become special primes in a widened
+//! chain, for keys of a higher rank [dpad-he, sec. 3.2]. Auxiliary primes belong to no modulus of the scheme: the KLSS method computes sums modulo them.
 
 use std::fmt;
 use std::ops::Range;
@@ -43,7 +42,7 @@ impl Chain {
         Self::with_auxiliary(ring, step_lengths, 0)
     }
 
-    /// As [`Chain::new`], the last `auxiliary` moduli of the ring being neither ciphertext nor special primes.
+    /// As [`Chain::new`], but the last `auxiliary` moduli of the ring are neither ciphertext nor special primes.
     ///
     /// # Errors
     /// As [`Chain::new`].
@@ -51,7 +50,7 @@ impl Chain {
         Self::with_temporary(ring, step_lengths, 0, auxiliary)
     }
 
-    /// As [`Chain::with_auxiliary`], the `temporary` moduli before the auxiliary ones being special in [`Chain::widened`] chains only.
+    /// As [`Chain::with_auxiliary`], but the `temporary` moduli before the auxiliary ones are special primes in [`Chain::widened`] chains only.
     ///
     /// # Errors
     /// As [`Chain::new`].

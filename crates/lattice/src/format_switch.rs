@@ -1,4 +1,4 @@
-//! Format switches: from bundles with masks of their own to one bundle whose bodies share a mask, and back.
+//! Format switches: from several bundles, each with its own mask, to one bundle whose bodies share a mask, and back.
 //!
 //! ```text
 //! (a_b; b_b) under s_b, b in 0..m    ->    (a'; b'_0 .. b'_{m-1}) under s'_0 .. s'_{m-1}
@@ -23,7 +23,7 @@ use crate::secret::SecretKey;
 use crate::switch::{Digits, SecretMatrix, SwitchKey, Switcher};
 
 impl SwitchKey {
-    /// A key that brings bundles under the secrets `from`, in this order, to one bundle under `to`, which has as many bodies as all of them together.
+    /// A key that switches bundles under the secrets `from`, in this order, to one bundle under `to`, which has as many bodies as the secrets `from` together.
     ///
     /// # Errors
     /// As [`SwitchKey::generate`]; [`LatticeError::EmptyShape`] without secrets.
@@ -42,9 +42,9 @@ impl SwitchKey {
 }
 
 impl Bundle<Eval> {
-    /// One bundle with the bodies of all `bundles` under one mask; `key` is [`SwitchKey::format_switch`]'s for their secrets in this order.
+    /// One bundle with the bodies of all `bundles` under one mask; `key` was made by [`SwitchKey::format_switch`] for their secrets in this order.
     ///
-    /// The noise is that of a switch of all masks' polynomials.
+    /// The added noise is the noise of one switch whose inputs are the polynomials of all masks.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without bundles; [`LatticeError::BodiesMismatch`] where the key's result has other bodies; as [`Switcher::switch`].
@@ -67,7 +67,8 @@ impl Bundle<Eval> {
         Ok(switched)
     }
 
-    /// The same in several rounds, one key each: a round switches groups of as many neighbours as its key takes. The last round leaves one bundle.
+    /// As [`Bundle::format_switch`], in several rounds with one key each. A round switches groups of neighbouring bundles, as many as its key takes; the last
+    /// round leaves one bundle.
     ///
     /// # Errors
     /// As [`Bundle::format_switch`]; [`LatticeError::KeyInputs`] where the bundles of a round do not make whole groups;
@@ -89,7 +90,7 @@ impl Bundle<Eval> {
         Ok(first)
     }
 
-    /// Each body as a bundle of its own, under the secret that its key leads to: `keys[b]` is [`SwitchKey::change_of_secret`]'s from the secret of body `b`.
+    /// One bundle for each body, under the secret that its key switches to: `keys[b]` was made by [`SwitchKey::change_of_secret`] from the secret of body `b`.
     ///
     /// The mask is decomposed once. Cost, for each body: one product of the digits with its key and one mod-down.
     ///

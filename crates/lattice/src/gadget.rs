@@ -9,7 +9,7 @@
 //! ```
 //!
 //! because `Q / (P D_j)` vanishes modulo every other digit, whatever primes were dropped in between.
-//! Source: [level-aware, sec. 3.2]; differs: base digits of any length, so that a key may be made coarser from the start.
+//! Source: [level-aware, sec. 3.2]; differs: base digits may have any length, so that a key can be generated with fewer, longer digits.
 
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
@@ -25,7 +25,8 @@ pub struct Gadget {
 }
 
 impl Gadget {
-    /// Digits of consecutive primes, each as long as `max_bits` allows and at least one prime. Bounded by bits, not by counts: a chain mixes 60- and 40-bit primes.
+    /// Digits of consecutive primes, each as long as `max_bits` allows and at least one prime. The bound is in bits and not a number of primes, because a chain
+    /// may mix 60- and 40-bit primes.
     #[must_use]
     pub fn by_bits(chain: &Chain, max_bits: f64) -> Self {
         let bits_of = |index: usize| (chain.ring().moduli()[index].value() as f64).log2();
@@ -44,10 +45,10 @@ impl Gadget {
         Self { digits: digits.into_iter().map(Basis::new).collect() }
     }
 
-    /// Digits that the special modulus can divide away: at most as many bits as it, plus `slack_bits`.
+    /// Digits that the special modulus can divide away: each has at most as many bits as the special modulus, plus `slack_bits`.
     ///
     /// # Errors
-    /// [`LatticeError::NoSpecialPrimes`]; [`LatticeError::DigitTooLarge`] where one prime alone is larger.
+    /// [`LatticeError::NoSpecialPrimes`]; [`LatticeError::DigitTooLarge`] where a single prime is larger.
     pub fn for_special_modulus(chain: &Chain, slack_bits: f64) -> Result<Self, LatticeError> {
         let special = chain.special_basis();
         if special.is_empty() {
@@ -73,7 +74,7 @@ impl Gadget {
         Ok(())
     }
 
-    /// Refuses chains whose ciphertext primes are not the digits'.
+    /// Refuses chains whose ciphertext primes are not the primes of the digits.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`].
@@ -109,7 +110,7 @@ impl Gadget {
     /// `(Q / (P D_digit))^-1` modulo prime `index` of the digit, `P` the product of `special`.
     #[must_use]
     pub fn inverse_constant(&self, chain: &Chain, index: usize, digit: usize, special: &Basis) -> u64 {
-        // Distinct primes: the cofactor is a unit, so the fallback never shows.
+        // The primes are distinct, so the cofactor is a unit and has an inverse; the fallback value is never used.
         chain.ring().moduli()[index].inverse(self.cofactor(chain, index, digit, special.indices())).unwrap_or(0)
     }
 

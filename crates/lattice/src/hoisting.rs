@@ -1,4 +1,4 @@
-//! Rotations that leave the mod-down to their caller: the baby and giant steps of a linear transform with double hoisting.
+//! Rotations whose results are not yet divided by `P`: the baby and giant steps of a linear transform with double hoisting.
 //!
 //! ```text
 //! sum_g phi_g( sum_b d_{g,b} phi_b(x) )
@@ -36,8 +36,8 @@ fn check_shape(key: &SwitchKey, Rank(rank): Rank, Bodies(bodies): Bodies) -> Res
 }
 
 impl Bundle<Eval> {
-    /// `P phi(messages)` over `P Q_l`, under the same secret, from this bundle's digits: [`Bundle::rotate_hoisted`] before its mod-down. `key` is
-    /// [`SwitchKey::automorphism`]'s.
+    /// `P phi(messages)` over `P Q_l`, under the same secret, from this bundle's digits: [`Bundle::rotate_hoisted`] before its mod-down. `key` was made by
+    /// [`SwitchKey::automorphism`].
     ///
     /// # Errors
     /// As [`Switcher::inner_product`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the key is of another shape;
@@ -58,15 +58,15 @@ impl Bundle<Eval> {
 }
 
 impl Extended {
-    /// `phi` of the messages, under the same secret and still over `P Q_l`. `tables` are the ones that this sum was made with, `key` is
-    /// [`SwitchKey::automorphism`]'s.
+    /// `phi` of the messages, under the same secret and still over `P Q_l`. `tables` are the tables that this sum was computed with; `key` was made by
+    /// [`SwitchKey::automorphism`].
     ///
-    /// The mask is divided by `P`, which rounds it, and switched; the bodies are not divided. The noise of the switch over `P Q_l` is that of one whole switch
-    /// times `P`, without the rounding of the bodies.
+    /// The mask is divided by `P`, which rounds it, and switched; the bodies are not divided. The added noise is `P` times the noise of a whole switch, without
+    /// the rounding of the bodies.
     ///
     /// # Errors
-    /// As [`Switcher::product_coeff_by`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the key is of another shape;
-    /// [`LatticeError::RingMismatch`] for an automorphism of another degree; [`LatticeError::BasisMismatch`] where `tables` are of another level or special
+    /// As [`Switcher::product_coeff_by`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the key has another shape;
+    /// [`LatticeError::RingMismatch`] for an automorphism of another degree; [`LatticeError::BasisMismatch`] where `tables` have another level or special
     /// modulus than this sum.
     pub fn rotate(
         self,

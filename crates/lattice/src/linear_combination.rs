@@ -4,9 +4,9 @@
 //! sum_t p_t x_t        for bundles x_t of one rank and number of bodies and plaintexts p_t in Eval form
 //! ```
 //!
-//! The products of all terms are accumulated without reductions in between, prime by prime, so that no product exists as a whole. Plaintexts are
-//! polynomials ([`Bundle::linear_combination`]), or they are packed, and then of the bundles' ring or of a subring
-//! ([`Bundle::packed_combinations`]). All ways give the same residues bit for bit.
+//! The products of all terms are accumulated without reductions in between, prime by prime, so that no single product is stored. Plaintexts are
+//! either polynomials of the bundles' ring ([`Bundle::linear_combination`]) or packed polynomials of the bundles' ring or of a subring
+//! ([`Bundle::packed_combinations`]). All give the same residues bit for bit.
 
 use clathrate_arith::{ArithError, Factor2, PlaintextSum, Rows, RowsMut};
 
@@ -44,7 +44,7 @@ impl Bundle<Eval> {
         }
         let own: Vec<Poly<Eval>>;
         let mut plaintexts: Vec<&Poly<Eval>> = terms.iter().map(|&(_, plaintext)| plaintext).collect();
-        // Plaintexts over the same primes are read where they are; of others the bundles' primes are copied.
+        // If all plaintexts are over the same primes, they are read in place; otherwise their rows modulo the bundles' primes are copied.
         if plaintexts.iter().any(|plaintext| plaintext.basis() != plaintexts[0].basis()) {
             own = plaintexts.iter().map(|plaintext| plaintext.restrict(basis)).collect::<Result<_, _>>()?;
             plaintexts = own.iter().collect();
@@ -72,7 +72,7 @@ impl Bundle<Eval> {
         combine_packed(first.basis(), bundles, combinations)
     }
 
-    /// `self * p` for a packed plaintext: the only one of `plaintext`.
+    /// `self * p` for the one packed plaintext `p` in `plaintext`.
     ///
     /// # Errors
     /// As [`Bundle::packed_combinations`].
@@ -81,8 +81,8 @@ impl Bundle<Eval> {
     }
 }
 
-/// Linear combinations over `basis` of bundles of one rank and number of bodies, at least one. A bundle is over `basis` or over its first primes; then it
-/// is zero modulo the others.
+/// Linear combinations over `basis` of one or more bundles of the same rank and number of bodies. A bundle over only the first primes of `basis` counts as
+/// zero modulo the other primes.
 pub(crate) fn combine_packed(
     basis: &Basis,
     bundles: &[&Bundle<Eval>],

@@ -1,7 +1,7 @@
 //! Moves of the modulus: exact rounding division (rescale, mod-down) and dropping primes.
 //!
-//! Dividing by a product `D` of primes of the basis is one idea with two names: by the last step it is a rescale, by the
-//! special primes it ends a switch, by both at once it is a fused end of a multiplication.
+//! A rescale divides by the primes of the last step, the mod-down of a switch divides by the special primes, and a relinearisation with a rescale
+//! divides by both at once. All are the same operation: division by a product `D` of primes of the basis.
 //!
 //! ```text
 //! round(x / D) = (x - [x]_D) / D mod Q',     [x]_D centred in [-D/2, D/2]
@@ -23,11 +23,11 @@ pub struct Division {
     divisors: Basis,
     kept: Basis,
     conversion: BaseConversion,
-    /// `-1 / D` modulo each kept prime: the remainder's buffer takes the result, so it is `(remainder - x) * (-1/D)`.
+    /// `-1 / D` modulo each kept prime. The quotient is computed as `(remainder - x) * (-1/D)`, so that it overwrites the remainder's buffer.
     negative_inverse: Vec<u64>,
 }
 
-/// Polynomials to be divided: the sums of the parts that are there, as many polynomials in each.
+/// Polynomials to be divided, each the sum of a part in Coeff form and a part in Eval form; one of the parts may be missing.
 #[derive(Debug, Clone, Copy)]
 enum Parts<'a> {
     Coeff(PolysRef<'a, Coeff>),
@@ -119,7 +119,7 @@ impl Division {
         engine.copy_rows(x.view_mut(), &rows, sums.view(), &(0..rows.len()).collect::<Vec<_>>());
     }
 
-    /// The quotients of several polynomials, which meet each prime together; in Eval form where `transform`. Refuses parts that lack a prime.
+    /// The quotients of several polynomials, which the engine divides together, prime by prime; in Eval form if `transform`. Refuses parts that lack a prime.
     fn quotients(&self, parts: Parts<'_>, transform: bool) -> Result<Buffer, LatticeError> {
         let coeff_rows = parts.coeff().map(|x| self.kept_rows(x)).transpose()?.unwrap_or_default();
         let eval_rows = parts.eval().map(|x| self.kept_rows(x)).transpose()?.unwrap_or_default();
@@ -158,7 +158,7 @@ impl Division {
         Ok(Poly::from_buffer(&self.ring, &self.kept, self.quotients(Parts::Coeff(x.into().into()), false)?))
     }
 
-    /// As [`Division::divide_coeff`], all polynomials together.
+    /// As [`Division::divide_coeff`], for several polynomials together.
     ///
     /// # Errors
     /// As [`Division::divide_coeff`].
@@ -175,7 +175,7 @@ impl Division {
     }
 
     /// `round((x + y) / D)` in Eval form for every polynomial, from a part in Coeff and a part in Eval form; `y` is zero modulo the divisors it
-    /// lacks. Cost, each: one inverse transform per divisor that `y` has, one forward transform per kept prime.
+    /// lacks. Cost for each polynomial: one inverse transform per divisor that `y` has, one forward transform per kept prime.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes, or `y` a kept one; [`LatticeError::RingMismatch`];

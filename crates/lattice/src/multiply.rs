@@ -1,6 +1,6 @@
-//! What the switch is for: products of bundles, rotations, changes of secret.
+//! Operations that need a switch: products of bundles, rotations, changes of secret.
 //!
-//! Each is a few lines around one call of the switch, at every rank.
+//! Each operation is a few lines around one call of the switch, at every rank.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// The terms that meet `s_i s_j`, `i <= j` in lexicographic order.
+    /// The terms that are multiplied by `s_i s_j` in the phase, `i <= j` in lexicographic order.
     #[must_use]
     pub fn quadratic(&self) -> PolysRef<'_, Eval> {
         self.polys.view().range(self.rank + 1..self.polys.len())
@@ -43,7 +43,7 @@ impl Tensor {
         self.polys.view_mut().add_assign(other.polys.view())
     }
 
-    /// `self <- self + bundle`: a term that needs no relinearisation joins a sum of products.
+    /// `self <- self + bundle`: adds a bundle, which needs no relinearisation, to a sum of products.
     ///
     /// # Errors
     /// [`LatticeError::RankMismatch`], [`LatticeError::ManyBodies`], [`LatticeError::BasisMismatch`] where it does not fit.
@@ -57,7 +57,7 @@ impl Tensor {
         self.polys.view_mut().split_at(self.rank + 1).0.add_assign(bundle.view())
     }
 
-    /// The terms that need no switch: those that meet `s_i`, then the body.
+    /// The terms that need no switch: the terms that are multiplied by `s_i` in the phase, then the body.
     pub(crate) fn terms(&self) -> PolysRef<'_, Eval> {
         self.polys.view().range(0..self.rank + 1)
     }
@@ -68,7 +68,7 @@ impl Tensor {
         self.rank
     }
 
-    /// Refuses keys whose result is of another shape than the terms it joins.
+    /// Refuses keys whose result has another shape than the terms that it is added to.
     fn check_key(&self, key: &SwitchKey) -> Result<(), LatticeError> {
         if key.rank() != self.rank {
             return Err(LatticeError::RankMismatch { left: self.rank, right: key.rank() });
@@ -87,7 +87,7 @@ impl Tensor {
         Ok(sum)
     }
 
-    /// Relinearises: the bundle with the same phase.
+    /// Relinearises the product: returns the bundle with the same phase.
     ///
     /// # Errors
     /// As [`Switcher::inner_product`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the key's result is of
@@ -99,7 +99,7 @@ impl Tensor {
         Ok(switched)
     }
 
-    /// Relinearises and rescales with one division by `P q_l`: fewer transforms and one rounding less than the two in turn.
+    /// Relinearises and rescales with one division by `P q_l`, which takes fewer transforms and one rounding less than two divisions.
     ///
     /// # Errors
     /// As [`Tensor::relinearise`]; [`LatticeError::NoLevelLeft`] at level 0.
@@ -141,7 +141,7 @@ impl Bundle<Eval> {
         self.tensor(other)?.relinearise(switcher, key)
     }
 
-    /// Decomposes every mask polynomial by `plan`: shared by all rotations of one bundle.
+    /// Decomposes every mask polynomial by `plan`; all rotations of one bundle can share the digits.
     ///
     /// # Errors
     /// As [`Switcher::decompose_by`].
@@ -149,7 +149,7 @@ impl Bundle<Eval> {
         self.mask().iter().map(|poly| switcher.decompose_by(plan, poly)).collect()
     }
 
-    /// Adds this bundle's bodies to the switch of its mask: the end of every linear switch.
+    /// Adds this bundle's bodies to its switched mask: the last step of every linear switch.
     pub(crate) fn finish(&self, mut switched: Self) -> Result<Self, LatticeError> {
         if switched.body_count() != self.body_count() {
             return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: switched.body_count() });
@@ -166,7 +166,7 @@ impl Bundle<Eval> {
         self.finish(switcher.switch(&self.mask().iter().collect::<Vec<_>>(), key)?)
     }
 
-    /// `phi` of the messages, under the same secret; `key` is [`SwitchKey::automorphism`]'s.
+    /// `phi` of the messages, under the same secret; `key` was made by [`SwitchKey::automorphism`].
     ///
     /// # Errors
     /// As [`Bundle::switch_secret`]; [`LatticeError::RingMismatch`] for an automorphism of another degree.
@@ -175,7 +175,7 @@ impl Bundle<Eval> {
         Ok(self.switch_secret(switcher, key)?.automorphism(phi))
     }
 
-    /// As [`Bundle::rotate`], with this bundle's digits decomposed once for many rotations.
+    /// As [`Bundle::rotate`], from this bundle's digits, which are computed once for many rotations ([`Bundle::decompose_mask`]).
     ///
     /// # Errors
     /// As [`Bundle::switch_secret`]; [`LatticeError::RingMismatch`] for an automorphism of another degree.
@@ -194,7 +194,7 @@ impl Bundle<Eval> {
 }
 
 impl SwitchKey {
-    /// A relinearisation key: from `s_i s_j` to `s`.
+    /// A relinearisation key: switches from `s_i s_j` to `s`.
     ///
     /// # Errors
     /// As [`SwitchKey::generate`]; [`LatticeError::ManyBodies`].
@@ -210,8 +210,8 @@ impl SwitchKey {
         Self::generate(chain, gadget, level, &matrix, secret, rng)
     }
 
-    /// A key for `phi`: from `s` to `phi^-1(s)`, so that the switch comes first and the automorphism permutes its few results, not
-    /// its many digits. Source: [klss, sec. 4.3], [dpad-he, sec. 3.1]; differs: they permute first; the message is the same.
+    /// A key for `phi`: switches from `s` to `phi^-1(s)`, so that the switch comes first and the automorphism permutes its few results instead of its many
+    /// digits. Source: [klss, sec. 4.3], [dpad-he, sec. 3.1]; differs: the papers permute first; the message is the same.
     ///
     /// # Errors
     /// As [`SwitchKey::generate`].
@@ -228,7 +228,7 @@ impl SwitchKey {
         Self::change_of_secret(chain, gadget, level, secret, &secret.automorphism(&inverse), rng)
     }
 
-    /// A key from one secret to another, of any rank: change of key, rank-down.
+    /// A key that switches from one secret to another, of any rank: a change of key or a rank-down.
     ///
     /// # Errors
     /// As [`SwitchKey::generate`].
@@ -265,7 +265,7 @@ pub(crate) fn inverse_automorphism(phi: &Automorphism) -> Result<Automorphism, L
 /// [`LatticeError::Arith`] where `g` is no element of the degree.
 pub fn inverse_element(element: GaloisElement, degree: usize) -> Result<GaloisElement, LatticeError> {
     let (mask, element) = (2 * degree - 1, element.value());
-    // Newton: each step doubles the bits that are right; g g = 1 mod 8 starts with three.
+    // Newton's iteration doubles the number of correct bits in each step; it starts with three, because g g = 1 mod 8 for odd g.
     let mut inverse = element;
     for _ in 0..usize::BITS.ilog2() {
         inverse = inverse.wrapping_mul(2usize.wrapping_sub(element.wrapping_mul(inverse)));

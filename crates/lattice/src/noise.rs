@@ -4,14 +4,14 @@
 //! *variance* of one coefficient of the phase error, in units of the plaintext's integers. [`bound`] turns a variance into a bound
 //! that holds for all coefficients with a stated probability. Tests measure every operation against these.
 //!
-//! The `canonical_` figures are bounds of another kind, from the literature: of the canonical embedding norm, the largest `|e(zeta)|` over the roots `zeta` of
-//! `X^n + 1`. There `e(zeta)` has `n` times a coefficient's variance; six deviations bound one such value, four times four a product of two, and bounds
-//! of sums are sums of bounds. [dpad-he, sec. A.1]
+//! The `canonical_` figures are heuristic bounds from the literature on the canonical embedding norm, the largest `|e(zeta)|` over the roots `zeta` of
+//! `X^n + 1`. The variance of `e(zeta)` is `n` times a coefficient's variance. The rules are: 6 standard deviations bound one value, 16 times the product of
+//! two standard deviations bounds a product of two values, and the bound of a sum is the sum of the bounds. [dpad-he, sec. A.1]
 
 use crate::sampling::{ERROR_BOUND, ERROR_STANDARD_DEVIATION};
 use crate::shape::{Degree, Rank};
 
-/// What a formula needs to know of a shape and its secret.
+/// The properties of a shape and its secret that noise formulas depend on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseModel {
     /// Ring degree `n`.
@@ -48,7 +48,7 @@ impl NoiseModel {
         (1.0 + self.secret_norm()) / 12.0
     }
 
-    /// A rescale by `D`: `v / D^2` plus the rounding.
+    /// A rescale by `D`: `v / D^2` plus [the rounding](NoiseModel::rounding).
     #[must_use]
     pub fn rescale(&self, variance: f64, log2_divisor: f64) -> f64 {
         variance * (-2.0 * log2_divisor).exp2() + self.rounding()
@@ -68,50 +68,51 @@ impl NoiseModel {
         self.degree as f64 * (variance_x * square_y + variance_y * square_x + variance_x * variance_y)
     }
 
-    /// What a switch of `inputs` polynomials adds before its mod-down, over the extended modulus:
+    /// The noise of the products of a switch of `inputs` polynomials, over the extended modulus, before the mod-down:
     /// `sigma^2 R n sum_j D_j^2 / 12` for digits of the given sizes.
     #[must_use]
     pub fn switch_products(&self, inputs: usize, log2_digits: &[f64]) -> f64 {
         self.coalesced_products(inputs, &single(log2_digits))
     }
 
-    /// The same for digits that meet a sum of several components of the key each, `(log2 D_j, len_j)`: `sigma^2 R n sum_j len_j D_j^2 / 12`.
-    /// A sum of components has the sum of their errors. Source: [level-aware, sec. 4.3, Noise Analysis]; differs: variances, not maxima.
+    /// The same for merged digits `(log2 D_j, len_j)`, each multiplied with the sum of `len_j` key components: `sigma^2 R n sum_j len_j D_j^2 / 12`,
+    /// because the errors of the components add up. Source: [level-aware, sec. 4.3, Noise Analysis]; differs: variances, not maxima.
     #[must_use]
     pub fn coalesced_products(&self, inputs: usize, digits: &[(f64, usize)]) -> f64 {
         self.products_over(inputs, digits, 0.0)
     }
 
-    /// The same over `P^2`, divided digit by digit: squares of digits of 512 bits and more are no doubles.
+    /// The same divided by `P^2`. Each digit is divided before it is squared, because the square of a digit of 512 or more bits overflows a double.
     #[must_use]
     pub fn products_over(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
         let digits: f64 = digits.iter().map(|&(bits, components)| components as f64 * (2.0 * (bits - log2_special)).exp2()).sum();
         ERROR_STANDARD_DEVIATION.powi(2) * (inputs * self.degree) as f64 * digits / 12.0
     }
 
-    /// What a whole switch adds: its products over `P^2`, plus the rounding of the mod-down.
+    /// The noise that a whole switch adds: the noise of its products, divided by `P^2`, plus the rounding of the mod-down.
     #[must_use]
     pub fn switch(&self, inputs: usize, log2_digits: &[f64], log2_special: f64) -> f64 {
         self.coalesced_switch(inputs, &single(log2_digits), log2_special)
     }
 
-    /// What a whole switch adds with digits as in [`NoiseModel::coalesced_products`].
+    /// The noise that a whole switch adds with merged digits, given as in [`NoiseModel::coalesced_products`].
     #[must_use]
     pub fn coalesced_switch(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
         self.products_over(inputs, digits, log2_special) + self.rounding()
     }
 
-    /// What a cross-relinearisation adds, both stages with one mod-down: the first one's products over `P^`, the rounding of the `high` polynomials
-    /// that come down, the second one's products over `P`, the rounding of the result. Source: [dpad-he, sec. 3.4]; differs: variances, not maxima.
+    /// The noise that a cross-relinearisation with one mod-down adds: the products of the first stage divided by `P^`, the rounding of the `high` polynomials
+    /// that the rank-down switches, the products of the rank-down divided by `P`, and the rounding of the result. Source: [dpad-he, sec. 3.4]; differs:
+    /// variances, not maxima.
     #[must_use]
     pub fn cross_relinearisation(&self, inputs: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
         let high_rounding = (high * self.degree) as f64 * self.secret_variance / 12.0;
         self.products_over(inputs, wide.0, wide.1) + high_rounding + self.coalesced_switch(high, base.0, base.1)
     }
 
-    /// What `count` rotations at a temporary rank and the way back add: for each one the products of a switch over `P^` and the rounding at rank
-    /// `k^ = k + high`, then the second stage as a switch over `P`. The first rotation has `k` inputs that are not zero, the others `k^`. Source: [dpad-he,
-    /// Algorithm 2]
+    /// The noise that `count` rotations at a temporary rank and the rank-down add: for each rotation, the products of a switch divided by `P^` and the
+    /// rounding at rank `k^ = k + high`; then a switch with special modulus `P`. The first rotation has `k` inputs that are not zero, the others have `k^`.
+    /// Source: [dpad-he, Algorithm 2]
     #[must_use]
     pub fn rank_hoisted_rotation(&self, count: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
         let Some(further) = count.checked_sub(1) else { return 0.0 };
@@ -120,13 +121,14 @@ impl NoiseModel {
         products + count as f64 * at_high.rounding() + self.coalesced_switch(high, base.0, base.1)
     }
 
-    /// What no coefficient of a switch's error exceeds, whatever the randomness, for ternary secrets:
+    /// A worst-case bound of every coefficient of a switch's error, for ternary secrets and whatever the random choices:
     ///
     /// ```text
     /// (1 + k n) / 2  +  R n ||e|| sum_j len_j D_j / (2 P)
     /// ```
     ///
-    /// the roundings of body and mask, and digits of at most `D_j / 2` times `len_j` errors of at most `||e||`, [`ERROR_BOUND`].
+    /// The first term bounds the roundings of body and mask. The second bounds the products of digits, at most `D_j / 2`, with sums of `len_j` errors, each at
+    /// most `||e||`, which is [`ERROR_BOUND`].
     /// Source: [level-aware, sec. 4.3, Noise Analysis]; differs: any rank and number of inputs, each digit with its own size, no slack of 1
     /// (the division rounds to the nearest).
     #[must_use]
@@ -140,8 +142,8 @@ impl NoiseModel {
         (inputs * self.degree) as f64 * ERROR_BOUND as f64 * digits / 2.0
     }
 
-    /// As [`NoiseModel::switch_limit`], of a cross-relinearisation with one mod-down: the first stage's products, the rounding of what comes down, and the
-    /// second stage as a switch.
+    /// As [`NoiseModel::switch_limit`], for a cross-relinearisation with one mod-down: the products of the first stage, the rounding of the polynomials that
+    /// the rank-down switches, and the rank-down as a whole switch.
     #[must_use]
     pub fn cross_relinearisation_limit(
         &self,
@@ -154,7 +156,7 @@ impl NoiseModel {
         self.products_limit(inputs, wide.0, wide.1) + high_rounding + self.switch_limit(high, base.0, base.1)
     }
 
-    /// As [`NoiseModel::switch_limit`], of [`NoiseModel::rank_hoisted_rotation`].
+    /// As [`NoiseModel::switch_limit`], for the rotations of [`NoiseModel::rank_hoisted_rotation`].
     #[must_use]
     pub fn rank_hoisted_rotation_limit(
         &self,
@@ -173,10 +175,10 @@ impl NoiseModel {
     /// 8 d sigma R n max_j D_j / (sqrt(3) P)  +  sqrt(3 n)  +  16 k n sqrt(E[s^2] / 12)
     /// ```
     ///
-    /// `16 sigma n D / sqrt(12)` for each of `d R` products of a digit and an error, `6 sqrt(n / 12)` for the body's rounding, and a product for each mask
-    /// polynomial's; the last term is `8 sqrt(2) k n / 3` for ternary secrets, whose variance is 2/3. A digit that meets a sum of `len` components meets
-    /// `sqrt(len)` times the error. Source: [dpad-he, Lemma 3.1]; the lemma as derived: its proof prints the bound of a product as
-    /// `16 sigma_1 sigma_2 n^2` and the body's rounding as `sqrt(3) n`, and goes on with `n` and `sqrt(3 n)`.
+    /// The terms are `16 sigma n D / sqrt(12)` for each of the `d R` products of a digit and an error, `6 sqrt(n / 12)` for the rounding of the body, and one
+    /// product of a rounding and a secret for each mask polynomial. The last term is `8 sqrt(2) k n / 3` for ternary secrets, whose variance is 2/3. For a
+    /// digit merged from `len` base digits, the error is `sqrt(len)` times as large. Source: [dpad-he, Lemma 3.1]; we follow the lemma's derivation: its proof
+    /// prints the bound of a product as `16 sigma_1 sigma_2 n^2` and the body's rounding as `sqrt(3) n`, but continues with `n` and `sqrt(3 n)`.
     #[must_use]
     pub fn canonical_switch(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
         self.canonical_products(inputs, digits, log2_special) + self.canonical_rounding()
@@ -200,8 +202,8 @@ impl NoiseModel {
     /// 8 mu sigma R n max_j D^_j / (sqrt(3) P^)  +  8 d sigma (k^ - k) n max_j D_j / (sqrt(3) P)  +  2 sqrt(3 n)  +  16 (k^ + k) n sqrt(E[s^2] / 12)
     /// ```
     ///
-    /// It counts the roundings of two mod-downs. Ours round `k^ - k` polynomials once and the `k + 1` others once: by the same rules `sqrt(3 n)` and
-    /// `16 k n sqrt(E[s^2] / 12)` less. Source: [dpad-he, Lemma 3.2].
+    /// This bound counts the roundings of two mod-downs. Our cross-relinearisation rounds the `k^ - k` additional polynomials once and the other `k + 1` once,
+    /// so its bound by the same rules would be smaller by `sqrt(3 n)` and `16 k n sqrt(E[s^2] / 12)`. Source: [dpad-he, Lemma 3.2].
     #[must_use]
     pub fn canonical_cross_relinearisation(
         &self,
@@ -222,8 +224,8 @@ impl NoiseModel {
 /// (4 / sqrt(3)) sigma n ((d - mu) k (k + 1) - 2 d (k^ - k))  -  sqrt(3 n)  -  8 sqrt(2) k^ n / 3
 /// ```
 ///
-/// Source: [dpad-he, sec. 3.4]; differs: the paper leaves out `sigma`, `2 d (k^ - k)` and `sqrt(3 n)`. The rank-down's products are of the order
-/// of what is gained: with `k^ = 2 k` there is no gain unless `d (k - 1) > mu (k + 1)`, and at rank 1 never.
+/// Source: [dpad-he, sec. 3.4]; differs: the paper leaves out `sigma`, `2 d (k^ - k)` and `sqrt(3 n)`. The noise of the rank-down's products is of the same
+/// order as the gain: with `k^ = 2 k` there is a gain only if `d (k - 1) > mu (k + 1)`, hence never at rank 1.
 #[must_use]
 pub fn canonical_gain(Degree(degree): Degree, ranks: (Rank, Rank), digits: usize, wide_digits: usize) -> f64 {
     let ((Rank(rank), Rank(high)), degree) = (ranks, degree as f64);
@@ -233,7 +235,7 @@ pub fn canonical_gain(Degree(degree): Degree, ranks: (Rank, Rank), digits: usize
         - 8.0 * 2f64.sqrt() / 3.0 * high as f64 * degree
 }
 
-/// Digits that meet one component each.
+/// Unmerged digits: each is multiplied with one key component.
 fn single(log2_digits: &[f64]) -> Vec<(f64, usize)> {
     log2_digits.iter().map(|&bits| (bits, 1)).collect()
 }

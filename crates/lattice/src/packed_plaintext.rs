@@ -1,7 +1,7 @@
 //! Plaintext polynomials packed to the width of their primes.
 //!
-//! A linear transform reads its plaintexts once per use, from memory. Packed to the width of its prime, a residue takes 36 bits in place of 64 where the
-//! prime has 36 bits. The products of [`crate::linear_combination`] and [`crate::switch::Extended`] read packed plaintexts in place.
+//! A linear transform reads its plaintexts from memory once per use, so their size bounds its speed. Packed, a residue modulo a 36-bit prime takes 36 bits
+//! instead of 64. The products of [`crate::linear_combination`] and [`crate::switch::Extended`] read packed plaintexts in place.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::error::LatticeError;
 use crate::poly::{Basis, Eval, Poly};
 use crate::ring::Ring;
 
-/// Plaintext polynomials in Eval form, packed to the width of their primes: the plaintexts of one linear combination, in its order.
+/// Plaintext polynomials in Eval form, packed to the width of their primes: the plaintexts of one linear combination, in the order of its terms.
 ///
 /// They belong to the ring of the bundles that they multiply or to a subring of it ([`Ring::subring`]), over the primes of those bundles and any others:
 /// plaintexts over the primes of a high level, or over the extended modulus `P Q_l`, serve lower levels too.
@@ -57,19 +57,19 @@ impl PackedPlaintexts {
         self.factors.shape().terms
     }
 
-    /// Whether there are none: never, as [`PackedPlaintexts::pack`] refuses that.
+    /// Whether there are no plaintexts: always false, because [`PackedPlaintexts::pack`] refuses an empty list.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The ring of the plaintexts, whose degree is that of their subring.
+    /// The ring of the plaintexts: the bundles' ring or its subring.
     #[must_use]
     pub fn ring(&self) -> &Ring {
         &self.ring
     }
 
-    /// Their primes.
+    /// The primes of the plaintexts.
     #[must_use]
     pub fn basis(&self) -> &Basis {
         &self.basis
@@ -81,7 +81,7 @@ impl PackedPlaintexts {
         self.factors.bytes()
     }
 
-    /// The plaintexts as the engine reads them.
+    /// The plaintexts as packed factors, the layout that the engine reads.
     pub(crate) fn factors(&self) -> &Factors {
         &self.factors
     }

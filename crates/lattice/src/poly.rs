@@ -1,6 +1,6 @@
 //! Polynomials over a residue basis, typed by domain: [`Poly`] owns its residues, [`PolyRef`] and [`PolyMut`] borrow them.
 //!
-//! Several polynomials in one allocation are [`crate::polys`]'s.
+//! [`crate::polys`] has the types for several polynomials in one allocation.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -22,9 +22,9 @@ pub struct Eval;
 
 /// The two forms of a polynomial.
 pub trait Domain: Debug + Clone + Copy + PartialEq + Send + Sync + 'static {
-    /// Name in messages.
+    /// Name of the form in messages.
     const NAME: &'static str;
-    /// What engines call it.
+    /// The engines' name of the form.
     const FORM: Form;
 }
 impl Domain for Coeff {
@@ -69,7 +69,7 @@ impl<'a, D: Domain> From<&'a Poly<D>> for PolyRef<'a, D> {
     }
 }
 
-/// What a polynomial can be borrowed from: an owned one, a borrowed one, references to either.
+/// Types that a polynomial can be borrowed from: [`Poly`], [`PolyRef`] and references to either.
 pub trait AsPoly<D: Domain> {
     /// The polynomial, borrowed.
     fn poly(&self) -> PolyRef<'_, D>;
@@ -154,7 +154,7 @@ impl<'a, D: Domain> PolyRef<'a, D> {
         self.ring.engine().download(self.rows.slice(row..row + 1))
     }
 
-    /// A polynomial of its own with these residues.
+    /// An owned polynomial with the same residues.
     #[must_use]
     pub fn to_poly(&self) -> Poly<D> {
         let mut data = self.ring.engine().scratch(self.basis.len());
@@ -335,7 +335,8 @@ impl<D: Domain> Poly<D> {
         Self { ring: ring.clone(), basis: basis.clone(), data, domain: PhantomData }
     }
 
-    /// A polynomial of residues from the host: `fill` writes the row of each place in the basis. The caller vouches that residues are reduced.
+    /// A polynomial of residues from the host: `fill` writes the row of each modulus, given by its place in the basis. The caller vouches that residues are
+    /// reduced.
     #[must_use]
     pub fn upload(ring: &Ring, basis: &Basis, fill: impl Fn(usize, &mut [u64]) + Sync) -> Self {
         let mut data = ring.engine().scratch(basis.len());

@@ -1,6 +1,6 @@
-//! Several polynomials over one basis in one allocation, one after another: what bundles and tensors are made of.
+//! Several polynomials over one basis, one after another in one allocation. Bundles and tensors consist of them.
 //!
-//! [`Polys`] owns them, [`PolysRef`] and [`PolysMut`] borrow some of them. An operation on all of them is one call of the engine.
+//! [`Polys`] owns the polynomials, [`PolysRef`] and [`PolysMut`] borrow some of them. An operation on all of them is one call of the engine.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -21,7 +21,7 @@ pub struct Polys<D: Domain> {
     domain: PhantomData<D>,
 }
 
-/// Some of them, borrowed.
+/// Some polynomials of a [`Polys`], borrowed.
 #[derive(Debug, Clone, Copy)]
 pub struct PolysRef<'a, D: Domain> {
     ring: &'a Ring,
@@ -30,7 +30,7 @@ pub struct PolysRef<'a, D: Domain> {
     domain: PhantomData<D>,
 }
 
-/// Some of them, borrowed to be changed.
+/// Some polynomials of a [`Polys`], borrowed to be changed.
 #[derive(Debug)]
 pub struct PolysMut<'a, D: Domain> {
     ring: &'a Ring,

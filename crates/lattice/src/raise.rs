@@ -1,4 +1,4 @@
-//! Raising the modulus: every coefficient modulo a small modulus, as an integer, modulo a large one.
+//! Raising the modulus: every coefficient, given modulo a small modulus, is read as a centred integer and reduced modulo a large modulus.
 //!
 //! ```text
 //! x mod q0  ->  [x] mod Q,    [x] = x mod q0 in [-q0/2, q0/2]
@@ -83,7 +83,7 @@ impl Raise {
     pub fn raise_coeffs(&self, x: PolysRef<'_, Coeff>) -> Result<Polys<Coeff>, LatticeError> {
         self.check(x)?;
         let mut out = Polys::scratch(&self.ring, &self.to, x.len());
-        // The conversion gives a prime that both moduli have its own residues, so it writes all rows.
+        // For a prime of both moduli, the conversion returns the input's residues, so it can write all rows.
         let rows: Vec<usize> = (0..self.to.len()).collect();
         for (x, out) in x.iter().zip(out.view_mut()) {
             self.ring.engine().convert(&self.conversion, x.rows(), out.into_rows(), &rows);
@@ -118,10 +118,11 @@ impl Bundle<Eval> {
         Self::from_polys(raise.raise_all(self.view())?, self.rank())
     }
 
-    /// As [`Bundle::raise`], to the extended modulus `P Q_l` of `frame`; `raise` leads to its extended basis. The mod-down divides the lifted phase by `P`.
+    /// As [`Bundle::raise`], to the extended modulus `P Q_l` of `frame`, which must be the large modulus of `raise`. The mod-down divides the lifted phase by
+    /// `P`.
     ///
     /// # Errors
-    /// As [`Raise::raise_coeff`]; [`LatticeError::BasisMismatch`] where `raise` leads elsewhere.
+    /// As [`Raise::raise_coeff`]; [`LatticeError::BasisMismatch`] where `raise` has another large modulus.
     pub fn raise_extended(&self, raise: &Raise, frame: &Arc<Frame>) -> Result<Extended, LatticeError> {
         Extended::from_bundle(self.raise(raise)?, frame)
     }

@@ -1,7 +1,7 @@
 //! Moves of the rank: appending zero masks.
 //!
-//! A bundle of rank `k` under `s` is one of rank `k' > k` under any secret that begins with `s`. Going back down needs a
-//! key and is a switch.
+//! With zero polynomials appended to its mask, a bundle of rank `k` under `s` is a bundle of rank `k' > k` under any secret that begins with `s`.
+//! Lowering the rank needs a key and is a switch.
 
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
@@ -12,7 +12,7 @@ impl<D: Domain> Bundle<D> {
     /// The same samples at rank `rank`, the new mask polynomials zero: valid under every secret that extends the old one.
     ///
     /// # Errors
-    /// [`LatticeError::RankUp`] where `rank` is below the present one.
+    /// [`LatticeError::RankUp`] where `rank` is below the bundle's rank.
     pub fn rank_up(&self, rank: usize) -> Result<Self, LatticeError> {
         if rank < self.rank() {
             return Err(LatticeError::RankUp { from: self.rank(), to: rank });

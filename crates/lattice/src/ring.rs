@@ -15,7 +15,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring on this machine's cores with the fastest kernels there are.
+    /// A ring that computes on this machine's processor with its fastest kernels.
     ///
     /// # Errors
     /// [`LatticeError::Arith`] where the degree or a modulus is unusable.

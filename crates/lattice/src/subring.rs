@@ -5,8 +5,8 @@
 //! so its plaintext needs `2 p` words for each prime in place of `N`, and an encoding of `p` slots in place of `N / 2`.
 //!
 //! [`Ring::subring`] makes the ring in which such plaintexts are encoded and transformed, [`crate::PackedPlaintexts`] holds them, and the products of
-//! [`crate::linear_combination`] and [`crate::switch::Extended`] read them at their own degree. [`crate::PolyRef::iota`] expands one as a whole.
-//! The diagonals of the discrete Fourier transform's factors have such periods.
+//! [`crate::linear_combination`] and [`crate::switch::Extended`] read them at their own degree. [`crate::PolyRef::iota`] expands such a polynomial to degree
+//! `N`. The diagonals of the discrete Fourier transform's factors have such periods.
 
 use crate::error::LatticeError;
 use crate::ring::Ring;

@@ -1,16 +1,16 @@
-//! TemporaryRank a temporary rank: fewer digits there, one rank-down back. [dpad-he, sec. 3.2, 3.5]
+//! Switching through a temporary rank: a product at a higher rank with fewer digits, then one rank-down. [dpad-he, sec. 3.2, 3.5]
 //!
-//! A larger special modulus `P^` makes fewer digits, and needs a larger dimension to be as secure: keys under `s || s'`, of rank `k^ > k`.
-//! What is switched there comes back by a switch of its `k^ - k` further mask polynomials from `s'` to `s`, over the ordinary modulus.
+//! Keys over a larger special modulus `P^` have fewer digits, but need a larger dimension to be as secure. They are therefore under `s || s'`, of rank
+//! `k^ > k`. The result is brought back to rank `k` by switching its `k^ - k` additional mask polynomials from `s'` to `s`, over the ordinary modulus.
 //!
 //! ```text
 //! cross-relinearise   R = k (k + 1) / 2 inputs s_i s_j,  mu digits over P^ Q_l  ->  s || s'
 //! rank-down           R = k^ - k        inputs s'_i,     d digits over P Q_l    ->  s
 //! ```
 //!
-//! Both are the one switch, of a widened chain and of the ordinary one, with all that it has: coalesced keys, either engine, plans. Source: [dpad-he,
-//! Algorithms 1, 2]; differs: the two products of a relinearisation meet before one mod-down, which the paper does once per stage: `(k + 1)(l + p)`
-//! transforms fewer, `p` the primes of `P`, and one rounding less.
+//! Both stages are ordinary switches ([`crate::switch`]), the first on a widened chain and the second on the ordinary chain, so merged digits, both methods and
+//! planners work for them. Source: [dpad-he, Algorithms 1, 2]; differs: the two products of a relinearisation share one mod-down, while the paper divides once
+//! per stage. This saves `(k + 1)(l + p)` transforms, where `P` has `p` primes, and one rounding.
 
 use clathrate_arith::Automorphism;
 
@@ -25,14 +25,14 @@ use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
 use crate::switch::{Extended, SecretMatrix, SwitchKey, Switcher};
 
-/// The way back from a temporary rank: who switches on either side, and the key between.
+/// A temporary rank: the switchers of both chains, and the key that leads back to the ordinary rank.
 #[derive(Debug, Clone, Copy)]
 pub struct TemporaryRank<'a> {
-    /// Of the widened chain: switches to the temporary rank.
+    /// The switcher of the widened chain, for keys of the temporary rank.
     pub wide: &'a Switcher,
-    /// Of the ordinary chain.
+    /// The switcher of the ordinary chain, for the rank-down.
     pub base: &'a Switcher,
-    /// From `s'` to `s`: [`SwitchKey::rank_down`].
+    /// The rank-down key from `s'` to `s`; see [`SwitchKey::rank_down`].
     pub down: &'a SwitchKey,
 }
 
@@ -45,12 +45,12 @@ impl TemporaryRank<'_> {
         Err(LatticeError::RankDownKey { high: key.rank().max(rank), low: rank, inputs: self.down.inputs(), rank: self.down.rank() })
     }
 
-    /// The rank-down of polynomials in Coeff form, before its mod-down.
+    /// The rank-down of the mask polynomials beyond the ordinary rank, given in Coeff form; not yet divided by the special modulus.
     fn descend(&self, high: PolysRef<'_, Coeff>) -> Result<Extended, LatticeError> {
         self.base.product_coeff(&high.iter().collect::<Vec<_>>(), self.down)
     }
 
-    /// `product` over the temporary rank, brought to `rank` before its mod-down.
+    /// Brings `product`, which is at the temporary rank, down to `rank`; the result is not yet divided by the special modulus.
     fn land(&self, mut product: Extended, rank: usize) -> Result<Extended, LatticeError> {
         let high = product.take_mask(rank)?;
         product.join(self.descend(high.view())?)
@@ -66,7 +66,7 @@ impl Tensor {
         Ok(sum)
     }
 
-    /// Relinearises through a temporary rank: the bundle of this rank with the same phase. [dpad-he, Algorithm 1]
+    /// Relinearises through a temporary rank to a bundle of the original rank with the same phase. [dpad-he, Algorithm 1]
     ///
     /// # Errors
     /// As [`Switcher::product`]; [`LatticeError::RankDownKey`] where the two keys do not belong together.
@@ -74,7 +74,7 @@ impl Tensor {
         temporary.wide.mod_down(&self.cross_extended(temporary, up)?)
     }
 
-    /// As [`Tensor::cross_relinearise`], and a rescale, with one division by `P^ q_l`.
+    /// As [`Tensor::cross_relinearise`], followed by a rescale; both divide together, by `P^ q_l`.
     ///
     /// # Errors
     /// As [`Tensor::cross_relinearise`]; [`LatticeError::NoLevelLeft`] at level 0.
@@ -84,10 +84,10 @@ impl Tensor {
 }
 
 impl Bundle<Eval> {
-    /// The same messages at rank `rank`, under the nested secret that its key switches to. Source: [dpad-he, sec. 3.1.1, RankReduce]
+    /// The same messages at the lower rank `rank`, under the first `rank` polynomials of the secret. Source: [dpad-he, sec. 3.1.1, RankReduce]
     ///
     /// # Errors
-    /// As [`Switcher::switch`]; [`LatticeError::RankDownKey`] where the key is not one from this rank to `rank`.
+    /// As [`Switcher::switch`]; [`LatticeError::RankDownKey`] where the key does not lead from this rank to `rank`.
     pub fn reduce_rank(&self, rank: usize, switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
         if key.rank() != rank || rank >= self.rank() || key.inputs() != self.rank() - rank {
             return Err(LatticeError::RankDownKey { high: self.rank().max(rank), low: rank, inputs: key.inputs(), rank: key.rank() });
@@ -102,8 +102,9 @@ impl Bundle<Eval> {
         Ok(reduced)
     }
 
-    /// `phi_m(.. phi_1(messages))`, each automorphism at the temporary rank under its key of few digits, and one rank-down at the end. Source:
-    /// [dpad-he, Algorithm 2]; differs: the last switch leaves what the rank-down decomposes in Coeff form, as in a relinearisation.
+    /// `phi_m(.. phi_1(messages))`: each automorphism is switched at the temporary rank, with a key of few digits, and one rank-down follows at the end.
+    /// Source: [dpad-he, Algorithm 2]; differs: the mask polynomials that the rank-down decomposes stay in Coeff form after the last switch, as in a
+    /// relinearisation.
     ///
     /// # Errors
     /// As [`Bundle::rotate`]; [`LatticeError::RankDownKey`] where keys do not belong together.
@@ -130,11 +131,11 @@ impl Bundle<Eval> {
 }
 
 impl SwitchKey {
-    /// A cross-relinearisation key: from `s_i s_j` to `temporary`, a secret that begins with `secret`; over the widened chain. [dpad-he, sec. 3.2]
+    /// A cross-relinearisation key, over the widened chain: it switches `s_i s_j` to the secret `temporary`, which begins with `secret`. [dpad-he, sec. 3.2]
     ///
     /// # Errors
-    /// As [`SwitchKey::generate`]; [`LatticeError::NothingBeyondRank`] where `temporary` does not have a higher rank, [`LatticeError::NotNested`] where it does
-    /// not begin with `secret`: its first polynomials are what stays.
+    /// As [`SwitchKey::generate`]; [`LatticeError::NothingBeyondRank`] where `temporary` does not have a higher rank; [`LatticeError::NotNested`] where
+    /// `temporary` does not begin with `secret`, because the rank-down keeps its first polynomials.
     pub fn cross_relinearisation(
         wide: &Chain,
         gadget: &Gadget,
@@ -156,11 +157,11 @@ impl SwitchKey {
         Self::generate(wide, gadget, level, &matrix, temporary, rng)
     }
 
-    /// A key that takes the polynomials of `secret` from rank `rank` on to its first `rank` ones: rank-down from a temporary rank, or a reduction of the
-    /// rank. [dpad-he, sec. 3.1.1, 3.2]
+    /// A key that switches from the polynomials of `secret` beyond the first `rank` to its first `rank` polynomials, for a rank-down from a temporary rank or
+    /// a reduction of the rank. [dpad-he, sec. 3.1.1, 3.2]
     ///
     /// # Errors
-    /// As [`SwitchKey::generate`]; [`LatticeError::NothingBeyondRank`] where `secret` has none beyond `rank`.
+    /// As [`SwitchKey::generate`]; [`LatticeError::NothingBeyondRank`] where `secret` has no polynomials beyond `rank`.
     pub fn rank_down(
         chain: &Chain,
         gadget: &Gadget,

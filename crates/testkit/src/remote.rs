@@ -1,4 +1,4 @@
-//! An engine whose memory the host cannot address: what a graphics card or another machine is, without either.
+//! An engine whose memory the host cannot address: it stands for a graphics card or another machine in tests.
 //!
 //! A buffer is a number in a private map; the map holds scrambled words, so that whoever reads them as residues reads garbage. Every operation fetches
 //! its operands, computes with a [`CpuEngine`] and stores the result. Code that passes its tests on this engine reaches residues through the engine's
@@ -19,10 +19,10 @@ use clathrate_arith::{
     EngineTables, Factor2, FactorShape, Factors, FillRow, Form, GadgetInput, Memory, Modulus, PlaintextSum, Rounding, Rows, RowsMut, Twist,
 };
 
-/// What every stored word is combined with.
+/// The constant that every stored word is scrambled with.
 const KEY: u64 = 0x5a17_c3d2_90fe_6b4d;
 
-/// What buffers with unspecified contents hold: no residue, as all moduli are below 2^61.
+/// The content of buffers with unspecified contents: not a residue, because all moduli are below 2^61.
 const STALE: u64 = u64::MAX;
 
 fn scramble(word: u64) -> u64 {
@@ -41,7 +41,7 @@ struct Space {
 }
 
 impl Space {
-    /// A panic elsewhere leaves whole buffers behind, old or new.
+    /// Takes the lock even if a thread panicked while it held the lock: each buffer is then complete, old or new.
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Vec<u64>>> {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! Terms of a fused pass before it begins: the left sides of their base conversions, computed once for all rows.
+//! Prepares the terms of a fused pass: computes the left sides of their base conversions once for all rows.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ const PIECE: usize = 512;
 pub(super) struct Term<'a> {
     pub(super) conversion: &'a BaseConversion,
     pub(super) residues: Rows<'a>,
-    /// Whether transforms in two parts read it in limbs.
+    /// Whether two-part transforms read the term in limbs.
     pub(super) limbs: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct PreparedTerms {
 }
 
 struct PreparedTerm {
-    /// Where its limbs are, for transforms in two parts.
+    /// Where the term's limbs are, for two-part transforms.
     limbs: Option<Range<usize>>,
     /// One row per column, for all others.
     columns: Option<Buffer>,

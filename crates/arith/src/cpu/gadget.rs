@@ -2,8 +2,8 @@
 //!
 //! For a few rows at a time, all digits of a group of terms are extended and brought through the head of their transforms, which
 //! writes each word once. Then, block by block of the factors' order, the tails of all terms run in the first-level cache, and
-//! what they leave in the second is multiplied by the factors at once: a transformed row is never written back to far
-//! memory.
+//! their results are multiplied by the factors while they are still in the second-level cache, so that a transformed row is never
+//! written back to memory.
 
 use super::digits::{PreparedTerms, Term};
 use super::{CpuEngine, factors, rows_of_all};
@@ -20,7 +20,7 @@ use crate::packing::Run;
 /// Most rows extended side by side from one reading of a digit.
 const ROWS: usize = 2;
 
-/// Most rows of all terms that wait, which bounds a thread's memory, where one row of each is not more already.
+/// Cap on buffered rows, summed over all terms. It bounds a thread's scratch memory; at least one row per term is always buffered.
 const WAITING: usize = 48;
 
 /// Words of limbs of all terms from which on, where digits have this many limbs, what is read again for each group of rows outweighs the rows
@@ -42,7 +42,7 @@ const FAR_WORDS: usize = 1 << 19;
 /// Vectors of a sixteenth row whose limbs stay in the second-level cache while the next row reads them again.
 const TILE: usize = 32;
 
-/// What a task works on: the inputs of the call and the digits prepared from them.
+/// The data of one task: the inputs of the call and the digits prepared from them.
 struct Task<'a> {
     engine: &'a CpuEngine,
     inputs: &'a [GadgetInput<'a>],
@@ -54,14 +54,14 @@ struct Task<'a> {
     moduli: &'a [usize],
 }
 
-/// How far a row of a digit is when the heads are done.
+/// The state of a row of a digit after the heads of the transforms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In Eval form, where the head would be.
+    /// The row is in Eval form already.
     Done,
-    /// Its tails remain.
+    /// The head is done, the tails remain.
     Head,
-    /// It is the input's own row in Eval form, and not yet scaled.
+    /// The row is the input's own row in Eval form and not yet scaled.
     Values,
 }
 

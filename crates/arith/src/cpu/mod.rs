@@ -1,7 +1,7 @@
 //! The CPU engine: kernels per modulus, rows spread over an explicit thread pool.
 //!
-//! [`convert`] holds base conversions, [`factors`] what it does with packed factors, [`digits`] a switch's digits as they wait for it, [`gadget`] its one fused pass,
-//! [`divide`] the end of a division, [`components`] moves of the degree, [`plaintext`] sums of products with packed plaintexts.
+//! [`convert`] holds base conversions, [`factors`] operations on packed factors, [`digits`] the prepared digits of a switch, [`gadget`] the fused pass of a
+//! switch, [`divide`] the last step of a division, [`components`] moves of the degree, [`plaintext`] sums of products with packed plaintexts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -46,7 +46,7 @@ const SHORT_ROWS: usize = 4096;
 /// Words of a sum that is written elsewhere: a block is copied and added to while it is in the first-level cache.
 const COPY_BLOCK: usize = 1024;
 
-/// Bits below which a prime has the fastest transform, and the next faster one.
+/// Primes below the first bound have the fastest transform, primes below the second bound the next fastest.
 const CLASS_BITS: [f64; 2] = [45.9, 50.0];
 
 /// The rows of polynomials that lie one after another, `rows` rows each: `[row][polynomial]`.
@@ -80,7 +80,7 @@ pub struct CpuEngine {
     memory: Arc<Pool>,
     /// `None` runs on the calling thread alone.
     threads: Option<Arc<rayon::ThreadPool>>,
-    /// Who counts the passes over rows; `None` for nobody.
+    /// The meter that counts passes over rows, if any.
     meter: Option<Arc<Meter>>,
 }
 
@@ -285,7 +285,7 @@ impl Engine for CpuEngine {
     fn copy(&self, out: RowsMut<'_>, x: Rows<'_>) {
         assert!(out.rows() == x.rows() && out.degree() == x.degree(), "as many rows");
         let x = x.host();
-        // No modulus is asked for: one place stands for all of them.
+        // Copying needs no modulus, so one place stands for all of them.
         self.each_span(out, &[0], |_, out, span| out.copy_from_slice(&x[span]));
     }
 

@@ -103,7 +103,7 @@ pub trait RowKernel: Send + Sync + Debug {
     /// `x[brv(i)] <- sum_t x[t] psi^{(2i + 1) t}`.
     fn forward(&self, x: &mut [u64]);
 
-    /// The same transform in two parts, where the kernel has one.
+    /// The same transform in two parts; `None` if the kernel has no such transform.
     fn split(&self) -> Option<&dyn SplitTransform> {
         None
     }
@@ -126,10 +126,10 @@ pub trait RowKernel: Send + Sync + Debug {
     /// `x <- x * w` for a constant. Range: `x` any value below 2^61 (not only reduced), output in `[0, q)`.
     fn mul_constant_assign(&self, x: &mut [u64], w: Multiplier);
 
-    /// `x <- (x - y) * w`: how a division by a modulus ends.
+    /// `x <- (x - y) * w`: the last step of a division by a modulus.
     fn sub_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier);
 
-    /// `out <- (x - y) * w`, or `x * w` without `y`; past the caches where it is `far`, as far as the kernel can.
+    /// `out <- (x - y) * w`, or `x * w` without `y`. If it is `far`, writes bypass the caches where the kernel can.
     fn quotient(&self, out: &mut [u64], x: &[u64], y: Option<&[u64]>, w: Multiplier, far: bool) {
         let _ = far;
         out.copy_from_slice(x);
@@ -139,7 +139,7 @@ pub trait RowKernel: Send + Sync + Debug {
         }
     }
 
-    /// `x <- x + y * w`: how a term that needs no switch joins one that does.
+    /// `x <- x + y * w`: adds a term that needs no switch to the result of a switch before its mod-down.
     fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier);
 
     /// `out <- sum_j xs[j] * ys[j]`, or `out + ...` when `accumulate`. Lazy inside, reduced at the end.
@@ -172,7 +172,7 @@ pub trait RowKernel: Send + Sync + Debug {
     /// `out[i] <- acc[i]` rounded to the nearest integer, ties to even. Range: `0 <= acc < 2^31`.
     fn round_fraction(&self, out: &mut [u64], acc: &[f64]);
 
-    /// `x <- value mod q` for values held as signed words: how samples and plaintexts enter a row.
+    /// `x <- value mod q` for signed words, such as samples and coefficients of plaintexts.
     fn reduce_signed(&self, x: &mut [u64], values: &[i64]);
 
     /// `out <- sum_p X^(+-brv(p)) parts[p](X^g)` in Eval form, for `g = parts.len()` in 2, 4, 8; see [`components`].
@@ -206,7 +206,7 @@ pub fn build(isa: Isa, modulus: Modulus, degree: usize) -> Result<Box<dyn RowKer
     {
         return Ok(Box::new(row));
     }
-    // Elsewhere every choice ends here.
+    // On other processors every choice gives the scalar kernel.
     let _ = isa;
     Ok(Box::new(scalar::ScalarRow::new(modulus, degree)?))
 }

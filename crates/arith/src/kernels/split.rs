@@ -23,8 +23,8 @@ pub const VECTOR: usize = 8;
 /// Rows per half.
 pub const HALF: usize = RADIX / 2;
 
-/// Words between the sixteen rows that a head writes. A power of two between them, they would share one set of the first-level
-/// cache, which has fewer places.
+/// Words from one of the sixteen rows that a head writes to the next. With a power of two, all rows would map to one set of the first-level cache, which has
+/// fewer than sixteen ways.
 #[must_use]
 pub fn head_stride(degree: usize) -> usize {
     degree / RADIX + if degree >= PADDED_DEGREE { VECTOR } else { 0 }
@@ -39,7 +39,7 @@ pub fn head_words(degree: usize) -> usize {
     RADIX * head_stride(degree)
 }
 
-/// Where a head leaves the words from `start` on; `start` is a multiple of a sixteenth of the degree.
+/// The index at which a head writes the words from `start` on; `start` is a multiple of a sixteenth of the degree.
 #[must_use]
 pub fn head_place(degree: usize, start: usize) -> usize {
     start * RADIX / degree * head_stride(degree)
@@ -60,7 +60,7 @@ pub fn digit_words(form: &LimbForm, degree: usize) -> usize {
 /// Bytes that will be read soon, in runs some bytes apart, as packed factors of some of their terms are.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ahead<'a> {
-    /// From the first run on.
+    /// The bytes, from the first run on.
     pub bytes: &'a [u8],
     /// Bytes per run.
     pub run: usize,
@@ -98,7 +98,7 @@ pub trait SplitTransform: Send + Sync + Debug {
     fn write_digit(&self, digit: &mut [u64], form: &LimbForm, row: usize, i: usize, columns: &[&[u64]]);
 
     /// The head of a digit's extension to this modulus, for the vectors in `vectors` of each of the sixteen rows: its residues, less those
-    /// of the row `less`, if any, then [`SplitTransform::head`]. Where it is `far`, what is written stays out of the caches, as far as it can.
+    /// of the row `less`, if any, then [`SplitTransform::head`]. If it is `far`, writes bypass the caches where the kernel can.
     fn digit_head(
         &self,
         out: &mut [u64],
@@ -116,7 +116,7 @@ pub trait SplitTransform: Send + Sync + Debug {
     /// What remains of the transform for the words of `out`, the first of which is word `start` of the row; both are multiples of a
     /// sixteenth of the degree. `x` is what the head wrote. The result is that of [`super::RowKernel::forward`].
     ///
-    /// Meanwhile what is `ahead` comes near: arithmetic leaves the memory idle. So do the block's factors, unless they are `near`: another
-    /// tail of the same block was just before.
+    /// Prefetches `ahead` while computing, because the transform leaves memory bandwidth unused. The block's factors are prefetched too, unless they are
+    /// `near`, that is, in the cache because another tail of the same block was computed just before.
     fn tail(&self, out: &mut [u64], x: &[u64], start: usize, near: bool, ahead: [Ahead<'_>; 2]);
 }

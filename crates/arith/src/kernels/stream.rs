@@ -1,6 +1,6 @@
 //! The sum of a run of words, read with the widest loads there are: how fast memory can be read at all, for benchmarks to compare with.
 //!
-//! Eight independent sums per pass, so that additions never wait for each other: what remains is the memory's pace.
+//! Each pass computes eight independent sums, so that additions never wait for each other and the memory alone limits the speed.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;

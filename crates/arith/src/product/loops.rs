@@ -1,4 +1,4 @@
-//! The passes around the floating-point products: residues to digits, sums to residues.
+//! The passes before and after the floating-point products: from residues to digits, and from sums to residues.
 //!
 //! Plain Rust that the compiler vectorises, compiled once per instruction set; every version gives the same bits, because every step is either integer or
 //! decided by the bounds of [`super::split::SplitPlan`]. Sits below [`super`].

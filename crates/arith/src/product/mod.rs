@@ -169,7 +169,7 @@ pub(crate) fn multiply_metered(
         Ok(())
     };
     std::thread::scope(|scope| {
-        // A thread that the system refuses is one worker less: the others empty the queue.
+        // If the system refuses a thread, the remaining workers empty the queue.
         let others: Vec<_> = (1..workers).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
         let own = work();
         others.into_iter().fold(own, |result, other| match other.join() {
@@ -274,7 +274,7 @@ fn tiles<'a>(out: &'a mut [&mut [u64]], columns: usize, widest: usize, threads: 
     tiles
 }
 
-/// What all tiles share.
+/// The data that all tiles share.
 struct Job<'a> {
     plan: SplitPlan,
     /// Slices of the weights, lowest first.

@@ -1,4 +1,4 @@
-//! How an exact product is cut into floating-point ones: bounds, costs, and the proof that nothing is rounded.
+//! How an exact product is cut into floating-point products: bounds, costs, and the proof that nothing is rounded.
 //!
 //! Sits below [`super`]; knows nothing of matrices in memory.
 
@@ -72,8 +72,8 @@ impl Slices {
 ///    returns it. So the order of the additions, fused operations, vector widths and numbers of threads change no bit.
 /// 3. *Sums over blocks* of one range are `i64` of magnitude at most `K D_w D_u < 2^62`: no overflow.
 /// 4. *Reduction.* For slice `i`, `T = 2^c R + sum_j 2^(b j) v_j`, `R` in `[0, q)` being what the slices above have given (Horner's rule) or
-///    what the earlier ranges have (then without the factor), is formed twice: modulo `2^64` in wrapping integers, and approximately in `f64`. Let `S` be the sum of
-///    the magnitudes of the terms; the plan guarantees `S/q <= 2^46`. The floating-point sum has at most `s + 3` roundings per term (`s` slices of U,
+///    what the earlier ranges have (then without the factor), is formed twice: modulo `2^64` in wrapping integers, and approximately in `f64`. Let `S` be the
+///    sum of the magnitudes of the terms; the plan guarantees `S/q <= 2^46`. The floating-point sum has at most `s + 3` roundings per term (`s` slices of U,
 ///    `s <= 8`), the product with the rounded `1/q` two more: the quotient is off by at most `(s + 6) 2^-53 S/q <= 14/128 < 1/2`, its rounding to an integer
 ///    `z` by another `1/2`. So `|T - z q| < q < 2^61`, its value modulo `2^64` determines it, and adding `q` when it is negative ends in `[0, q)`.
 ///
@@ -148,7 +148,7 @@ impl SplitPlan {
         self.gemm_count() as u128 * (self.inner as u128 + BLOCK_OVERHEAD * blocks)
     }
 
-    /// Floating-point products of the full size that the exact one costs.
+    /// The number of floating-point products of the full size that the exact product takes.
     #[must_use]
     pub fn gemm_count(&self) -> usize {
         self.left.count * self.right.count

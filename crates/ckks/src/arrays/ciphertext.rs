@@ -14,7 +14,7 @@ use crate::parameters::Params;
 
 /// An encrypted array.
 ///
-/// Immutable: operations give new ciphertexts. One without bundles is a symbol of a dry run.
+/// Immutable: operations return new ciphertexts. A ciphertext without bundles is a symbol of a dry run.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -38,11 +38,11 @@ pub struct Ciphertext {
     pub(crate) level: Level,
     pub(crate) scale: f64,
     pub(crate) bundles: Vec<Bundle<Eval>>,
-    /// Of a symbol: bounds on the numbers and on their error, and the memory that the array would take.
+    /// For a symbol: bounds on the numbers and on their error, and the memory that the array would take.
     pub(crate) symbol: Option<Symbol>,
 }
 
-/// What a dry run knows of an array beside its shape, level and scale.
+/// The properties of an array that a dry run tracks beside its shape, level and scale.
 #[derive(Debug, Clone)]
 pub(crate) struct Symbol {
     /// Absent where no bound on the numbers is known.
@@ -109,13 +109,13 @@ impl Ciphertext {
         &self.params
     }
 
-    /// Whose secret it is under.
+    /// The public name of the key whose secret encrypts the array.
     #[must_use]
     pub fn key_id(&self) -> KeyId {
         self.key_id
     }
 
-    /// Which of the owner's secrets it is under.
+    /// Which of the owner's secrets encrypts the array.
     #[must_use]
     pub fn secret(&self) -> SecretName {
         self.secret
@@ -127,7 +127,7 @@ impl Ciphertext {
         &self.shape
     }
 
-    /// How entries sit in polynomials.
+    /// How numbers are encoded in polynomials.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.layout.encoding
@@ -163,7 +163,7 @@ impl Ciphertext {
         self.symbol.as_ref().and_then(|symbol| symbol.estimate)
     }
 
-    /// The same symbol with other bounds, `f` of those it has.
+    /// The same symbol with the bounds that `f` computes from its bounds.
     pub(crate) fn estimated(mut self, f: impl FnOnce(Estimate) -> Estimate) -> Self {
         if let Some(symbol) = &mut self.symbol {
             symbol.estimate = symbol.estimate.map(f);
@@ -189,25 +189,25 @@ impl Ciphertext {
         Self { scale, ..self }
     }
 
-    /// Polynomials in each bundle: those of the mask and one for each body.
+    /// Number of polynomials in each bundle: those of the mask and one for each body.
     #[must_use]
     pub fn polys_per_bundle(&self) -> usize {
         self.params.rank() + self.layout.bodies
     }
 
-    /// Bytes that the array takes, or, of a symbol, would take.
+    /// Bytes that the array takes, or for a symbol, would take.
     #[must_use]
     pub fn predicted_bytes(&self) -> usize {
         self.layout.bundles() * self.polys_per_bundle() * self.params.chain().basis(self.level).len() * self.params.degree() * 8
     }
 
-    /// Which number sits where.
+    /// Where each number is stored.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// What the slots or coefficients without an entry hold.
+    /// The state of the padding: the slots or coefficients without an entry.
     #[must_use]
     pub fn padding(&self) -> Padding {
         self.layout.padding
@@ -239,7 +239,7 @@ impl Ciphertext {
         self.moved_as(&self.params, layout, bundles)
     }
 
-    /// Another array under the same secret: of other parameters, another shape and layout. A symbol keeps its bounds and gets the memory of the new layout.
+    /// Another array under the same secret, with other parameters, shape and layout. A symbol keeps its bounds and gets the memory of the new layout.
     pub(crate) fn with_all(
         &self,
         (params, shape): (&Params, Vec<usize>),
@@ -253,7 +253,7 @@ impl Ciphertext {
         other
     }
 
-    /// The same numbers laid out in another way. A symbol's memory is that of the new layout.
+    /// The same numbers with another layout. A symbol gets the memory of the new layout.
     pub(crate) fn laid_out(self, layout: Layout) -> Self {
         let before = self.predicted_bytes();
         let mut other = Self { layout, ..self };
@@ -264,13 +264,13 @@ impl Ciphertext {
         other
     }
 
-    /// The same array with its padding in this state, where it has any.
+    /// The same array with its padding, if any, marked as in this state.
     pub(crate) fn padded(self, padding: Padding) -> Self {
         let layout = self.layout.with_padding(padding);
         self.laid_out(layout)
     }
 
-    /// Bundle `index` of an array with one body in each, as an array of its own: the part of a row that it holds.
+    /// The part of a row that bundle `index` holds, as a separate array, for arrays with one body in each bundle.
     pub(crate) fn part(&self, index: usize) -> Self {
         let columns = self.layout.entries(index).len();
         let layout = Layout { rows: 1, columns, chunks: 1, ..self.layout }.with_padding(self.padding());
@@ -302,7 +302,7 @@ impl Ciphertext {
         Err(CkksError::SecretWithoutKeys { operation, secret: self.secret.to_string(), remedy })
     }
 
-    /// Refuses arrays whose padding would come into the result.
+    /// Refuses arrays whose dirty padding would enter the result.
     ///
     /// # Errors
     /// [`CkksError::DirtyPadding`].

@@ -1,5 +1,5 @@
-//! The layout of an encrypted array: which number sits in which bundle, which body, and which coefficient or slot. [`places`](super::places) computes it entry by
-//! entry.
+//! The layout of an encrypted array: which number is in which bundle, which body, and which coefficient or slot. [`places`](super::places) computes the place
+//! of each entry.
 //!
 //! A row of the array is cut into *chunks* of `capacity` numbers. One polynomial holds a chunk; a bundle has one such polynomial in each of its bodies.
 //!
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! with `p(t) = t` or the reversal of its bits, and `W` the degree of the polynomial that the chunk was encoded in. After a move to a lower degree
-//! `n = W / components` that polynomial is split: bundle `i` of the chunk holds the coefficients of `X^i, X^(i + components), ..`, which is component `brv(i)` of
-//! [`clathrate_lattice::degree`]. At `n = 1` every coefficient is an LWE sample.
+//! `n = W / components` that polynomial is split: bundle `i` of the chunk holds the coefficients of `X^i, X^(i + components), ..`, which is component `brv(i)`
+//! of [`clathrate_lattice::degree`]. At `n = 1` every coefficient is an LWE sample.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
 
-/// Most bodies under one mask: secrets and keys grow with them.
+/// Most bodies under one mask, a limit because secrets and keys grow with their number.
 pub const MOST_BODIES: usize = 4096;
 
 /// Largest `W`: the largest degree of a polynomial.
@@ -28,13 +28,13 @@ const LARGEST_DEGREE: usize = 1 << 17;
 /// Bound on counts of entries and of bodies, so that products of counts and degrees do not overflow.
 const MOST_ENTRIES_BITS: u32 = 48;
 
-/// How the numbers of a row sit in a polynomial.
+/// How the numbers of a row are encoded in a polynomial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encoding {
     /// In the slots of the canonical embedding: products are element-wise; n/2 complex numbers per polynomial.
     Slots,
-    /// In the coefficients: n real numbers or n/2 complex ones; for sums, scalar products and plaintext matrix products.
+    /// In the coefficients: n real or n/2 complex numbers per polynomial; for sums, products with numbers and products with plaintext matrices.
     Coefficients,
 }
 
@@ -53,7 +53,8 @@ impl Encoding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BodyAxis {
-    /// Consecutive chunks of one row are bodies, so a mask serves a whole row and combinations of rows keep the mask shared. With one body the only choice.
+    /// Consecutive chunks of one row are bodies, so that one mask serves a whole row and combinations of rows keep the mask shared. The only choice for one
+    /// body.
     #[default]
     Chunks,
     /// Consecutive rows are bodies: operations within a row serve several rows at once. Rows of one bundle cannot be combined with each other.
@@ -71,18 +72,18 @@ pub enum Order {
     BitReversed,
 }
 
-/// What the places without an entry hold. Bodies without any entry hold zero always.
+/// The content of the padding, the places without an entry. Bodies without any entry always hold zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Padding {
     /// Zero, up to noise.
     #[default]
     Zero,
-    /// Any numbers: sums over all slots would count them.
+    /// Unspecified numbers, which sums over all slots would include.
     Dirty,
 }
 
-/// Where the entries of an array are. Plain data; [`Layout::check`] says whether the fields fit each other.
+/// Where the entries of an array are. Plain data; [`Layout::check`] refuses fields that do not fit each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
@@ -92,7 +93,7 @@ pub struct Layout {
     pub columns: usize,
     /// Slots or coefficients.
     pub encoding: Encoding,
-    /// Whether numbers are complex. In coefficients a complex number takes two; in slots it makes no difference to where numbers are.
+    /// Whether numbers are complex. A complex number takes two coefficients; in slots it takes one slot, like a real number.
     #[serde(default, skip_serializing_if = "is_default")]
     pub complex: bool,
     /// The ring degree `n` of the bundles.
@@ -107,7 +108,7 @@ pub struct Layout {
     /// Bodies under one mask.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub bodies: usize,
-    /// Which axis runs over them.
+    /// Which axis runs over the bodies.
     #[serde(default, skip_serializing_if = "is_default")]
     pub axis: BodyAxis,
     /// The order of a chunk's numbers.
@@ -132,7 +133,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Layout {
-    /// Real numbers in as many bundles of one body as they need, in natural order: `n` coefficients each, or as many slots as the row rounded up to a power of two.
+    /// The layout of real numbers in natural order, with one body in each bundle. A chunk has `n` numbers in coefficients; in slots, as many as the row's
+    /// length rounded up to a power of two, at most `n / 2`.
     ///
     /// # Errors
     /// [`CkksError::Empty`] where an axis is 0; [`CkksError::OutOfRange`] for more than two axes or overflowing sizes; [`CkksError::NoRoom`] for slots at
@@ -213,13 +215,13 @@ impl Layout {
         Self { order, ..self }
     }
 
-    /// The same places with padding in this state; where there is no padding it counts as zero.
+    /// The same places with padding in this state; if there is no padding, its state is zero.
     #[must_use]
     pub fn with_padding(self, padding: Padding) -> Self {
         Self { padding: if self.has_padding() { padding } else { Padding::Zero }, ..self }
     }
 
-    /// Another array of the same kind: encoding, numbers, degree, bodies and order as here, capacity and chunks as `shape` needs.
+    /// The layout of an array of shape `shape` with the same encoding, kind of numbers, degree, bodies and order; capacity and chunks follow from `shape`.
     ///
     /// # Errors
     /// As [`Layout::new`].
@@ -246,7 +248,7 @@ impl Layout {
         if self.encoding == Encoding::Slots { 1 } else { self.most_capacity() / self.capacity }
     }
 
-    /// Whether some slot or coefficient of a body that holds entries holds none.
+    /// Whether there is padding: a slot or coefficient without an entry in a body that holds entries.
     #[must_use]
     pub fn has_padding(&self) -> bool {
         self.columns < self.chunks * self.capacity || self.stride() > 1
@@ -268,7 +270,7 @@ impl Layout {
             };
         }
         let layout = Self { degree, components: self.components * gap / self.stride().min(gap), ..self };
-        // LWE samples of real numbers are the same bundles whatever polynomials they were split from: chunks of one number each.
+        // LWE samples of real numbers are the same bundles whichever polynomials they were split from, so they become chunks of one number each.
         let samples = layout.is_of_samples() && layout.stride() == 1;
         Ok(if samples { Self { components: 1, capacity: 1, chunks: self.columns, ..layout }.with_padding(self.padding) } else { layout })
     }
@@ -284,7 +286,7 @@ impl Layout {
         Self { degree, components: layout.components / layout.components.min(gap), ..layout }
     }
 
-    /// LWE samples of real numbers, taken as the coefficients of polynomials of degree `gap`; other layouts as they are.
+    /// Regards LWE samples of real numbers as the coefficients of polynomials of degree `gap`; other layouts are unchanged.
     #[must_use]
     pub fn as_samples_of(self, gap: usize) -> Self {
         if self.is_of_samples() && self.components == 1 {

@@ -1,4 +1,4 @@
-//! Memory of the arrays of a dry run: what is alive, and the most that ever was.
+//! Memory of the arrays of a dry run: the bytes that are alive now, and the most that were alive at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,7 @@
 //! Places: which bundle, body and slot or coefficient an entry of an array has, by its [`Layout`].
 //!
-//! The polynomials that hold entries are counted by rows, chunks and components. How they are put under masks is a second step, so that two layouts which
-//! differ in that alone have the same polynomials.
+//! The polynomials that hold entries are numbered by rows, chunks and components. Assigning polynomials to masks is a second step, so that two layouts which
+//! differ only in the masks have the same polynomials.
 
 use super::layout::{BodyAxis, Encoding, Layout, Order};
 use crate::error::CkksError;

@@ -18,7 +18,7 @@ pub enum SecretName {
     Ephemeral,
     /// The secrets of `m` bodies under one mask, independent of each other and of all others. [pcmm-mambo, sec. 3]
     Bodies(usize),
-    /// One of them alone.
+    /// The secret of one of the bodies alone.
     Body {
         /// How many bodies share the mask.
         count: usize,
@@ -40,7 +40,7 @@ impl fmt::Display for SecretName {
 }
 
 impl SecretName {
-    /// The secret written as `text` by its `Display`; `None` where no secret is.
+    /// Parses `text`, which the name's `Display` wrote; `None` if `text` names no secret.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {

@@ -6,10 +6,10 @@
 //! A Toep(s) + B ~ M  mod Q    =>    (W A) Toep(s) + (W B) ~ W M  mod Q
 //! ```
 //!
-//! so the product is two integer matrix products modulo each prime, done exactly by floating-point GEMM. Rows wider than a
-//! polynomial take several ciphertexts; the rank only adds mask matrices, and bodies under one mask only body matrices: where a mask serves a whole row, there
-//! is one mask matrix in place of one for each chunk. A row combination commutes with every linear encoding and with the transform, so it works on Eval rows
-//! as they are.
+//! so the product is two integer matrix products modulo each prime, computed exactly by floating-point GEMM. Rows wider than a polynomial take several
+//! ciphertexts. A higher rank only adds mask matrices, and several bodies under one mask only add body matrices: if one mask serves a whole row, there is one
+//! mask matrix instead of one for each chunk. A combination of rows commutes with every linear encoding and with the transform, so the residues stay in Eval
+//! form.
 //! Source: [pcmm-mambo, sec. 1.1 (LZ), sec. 7.1, App. C].
 
 use clathrate_arith::product::LeftMatrix;
@@ -22,7 +22,7 @@ use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
 use crate::progress::Progress;
 
-/// Largest scaled weight, in bits: what a product takes as one entry.
+/// Bits of the largest scaled weight that an exact product accepts as an entry.
 const WEIGHT_LIMIT_BITS: f64 = 51.0;
 
 /// A real matrix scaled to integers and prepared for exact products.
@@ -46,7 +46,7 @@ const WEIGHT_LIMIT_BITS: f64 = 51.0;
 pub struct Weights {
     matrix: LeftMatrix,
     scale: f64,
-    /// Largest sum of magnitudes along a row: how much the product can grow.
+    /// Largest sum of magnitudes along a row, which bounds the growth of the product.
     row_sum: f64,
 }
 
@@ -114,7 +114,8 @@ impl Weights {
         self.row_sum
     }
 
-    /// Bounds on the numbers and errors of a product with numbers and errors of these bounds. Weights are rounded to integers at their scale.
+    /// Bounds on the numbers and errors of the product, from the bounds `x` on the factor's. The rounding of weights to integers at their scale counts as an
+    /// error.
     fn estimate(&self, x: Estimate) -> Estimate {
         let rounding = self.inner() as f64 * 0.5 / self.scale;
         x.multiply(Estimate { magnitude: self.row_sum, error: rounding })
@@ -126,7 +127,7 @@ impl Weights {
         self.matrix.counts(modulus, degree)
     }
 
-    /// Floating-point products that one product modulo `modulus` takes.
+    /// The number of floating-point products that one product modulo `modulus` takes.
     #[must_use]
     pub fn gemm_count(&self, modulus: &Modulus) -> usize {
         self.matrix.plan(modulus).gemm_count()
@@ -146,8 +147,8 @@ impl Evaluator {
     /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled.
     ///
     /// Shapes: `weights` rows x inner, result rows x columns, at `x`'s level with scale `x.scale * weights.scale`.
-    /// Cost: `(k + m) * primes` exact modular products of `rows x inner` by `inner x degree` for each of the `chunks / m` bundles of a row; memory beyond operands
-    /// and result is bounded.
+    /// Cost: `(k + m) * primes` exact modular products of `rows x inner` by `inner x degree` for each of the `chunks / m` bundles of a row; memory beyond
+    /// operands and result is bounded.
     ///
     /// # Errors
     /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`]; [`CkksError::SharedMask`] where rows share a mask.
@@ -155,7 +156,7 @@ impl Evaluator {
         self.multiply_matrix_with_progress(weights, x, &mut |_, _| true)
     }
 
-    /// As [`Evaluator::multiply_matrix`]; `progress` hears of each product of matrices modulo a prime.
+    /// As [`Evaluator::multiply_matrix`]; `progress` is called for each product of matrices modulo a prime.
     ///
     /// # Errors
     /// As [`Evaluator::multiply_matrix`]; [`CkksError::Cancelled`].
@@ -191,7 +192,7 @@ impl Evaluator {
             let shape = vec![weights.rows(), layout.columns];
             x.with_all((params, shape), Layout { rows: weights.rows(), ..layout }, bundles, (x.level(), scale))
         };
-        // Each polynomial of a row's bundles, at one place for all rows, is a column of a product of its own.
+        // One matrix product for each polynomial of a row's bundles: its rows are the polynomials at the same place of all rows.
         let width = layout.bundles_per_line();
         let polys = width * x.polys_per_bundle();
         if x.is_symbol() {
@@ -204,7 +205,7 @@ impl Evaluator {
             done += 1;
             progress(done - 1, total)
         };
-        // columns[j] are the bundles at place j of their rows, row by row.
+        // columns[j] holds the bundle at place j of each row, row by row.
         let mut columns: Vec<std::vec::IntoIter<Bundle<Eval>>> = Vec::with_capacity(width);
         for place in 0..width {
             let inputs: Vec<&Bundle<Eval>> = x.bundles().iter().skip(place).step_by(width).collect();

@@ -1,7 +1,8 @@
-//! Which rank to be at, at each level: lower where the modulus allows it and the rest of the circuit pays for the reduction.
+//! The rank of each level: a lower rank where the modulus is small enough and the time that the rest of the circuit saves exceeds the time of the reduction.
 //!
-//! A dynamic program over levels from the highest down: being at a rank costs its products there, going down costs a switch of every value that is
-//! needed below. Source: [dpad-he, sec. 5, RQ4]; differs: the paper reduces as soon as it is secure; here a reduction must pay for itself.
+//! A dynamic program over levels from the highest down. The cost of a rank at a level is that of the level's products; the cost of a reduction is a switch of
+//! every value that is used at lower levels. Source: [dpad-he, sec. 5, RQ4]; differs: the paper reduces as soon as it is secure; here a reduction must save
+//! time.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,25 +17,25 @@ use crate::keys::{KeyNeeds, Operation, Reach};
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
-/// What a circuit does at one level.
+/// The operations of a circuit at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct LevelWork {
     /// Relinearisations of sums of products.
     pub relinearisations: usize,
     /// Products of two ciphertexts.
     pub products: usize,
-    /// Values made above this level that are used at it or below: what a reduction here takes.
+    /// Values computed above this level and used at this level or below, which a reduction at this level must switch.
     pub carried: usize,
 }
 
-/// By how much ranks go down.
+/// By how much one reduction may lower the rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RankSteps {
     /// To half the rank (rounded up) or less: the default.
     #[default]
     Halves,
-    /// By one, too: many keys `k -> k - 1` are a possible weakness. [dpad-he, footnote 4]
+    /// By any amount, including one: many keys `k -> k - 1` are a possible weakness. [dpad-he, footnote 4]
     Single,
 }
 
@@ -43,7 +44,7 @@ pub enum RankSteps {
 pub struct ScheduleRow {
     /// The level.
     pub level: usize,
-    /// The rank there.
+    /// The rank at this level.
     pub rank: usize,
     /// Predicted milliseconds of its work, reductions to this level's rank included; one thread.
     pub milliseconds: f64,
@@ -71,18 +72,18 @@ pub struct ScheduleRow {
 #[derive(Debug, Clone)]
 pub struct RankSchedule {
     params: Params,
-    /// Of the ranks it comes to: made once.
+    /// The parameters at the schedule's ranks, made once.
     relatives: Vec<Params>,
     steps: RankSteps,
     rows: Vec<ScheduleRow>,
-    /// What the same work is predicted to take at the parameters' own rank throughout.
+    /// Predicted milliseconds of the same work without a reduction of the rank.
     unreduced_milliseconds: f64,
 }
 
 /// Costs of one rank.
 struct Rank {
     params: Params,
-    /// Of the work of each level, by level; infinite where the rank is not secure.
+    /// Cost of the work at each level; infinite where the rank is not secure.
     work: Vec<f64>,
 }
 
@@ -96,7 +97,7 @@ impl RankSchedule {
         params.check_level(top)?;
         let mut ranks = Vec::new();
         for rank in (1..=params.rank()).rev() {
-            // Ranks without a secure level are none of ours.
+            // Ranks without a secure level are left out.
             if let Ok(params) = params.at_rank(rank) {
                 let cost = |(level, work): (usize, &LevelWork)| level_cost(&params, Level(level), *work);
                 let work = work.iter().enumerate().map(cost).collect::<Result<Vec<f64>, _>>()?;
@@ -104,7 +105,7 @@ impl RankSchedule {
             }
         }
         let unreduced_milliseconds = ranks.first().map_or(0.0, |own| own.work.iter().sum::<f64>()) / 1e6;
-        // best[i]: the least cost of all levels from the top down to the present one, being at ranks[i]; from where.
+        // best[i]: the least cost of all levels from the top down to the current level, which is at ranks[i], and the rank of the level above.
         let start = |i: usize| if i == 0 { 0.0 } else { f64::INFINITY };
         let mut best: Vec<f64> = (0..ranks.len()).map(start).collect();
         let mut choices: Vec<Vec<usize>> = Vec::with_capacity(work.len());
@@ -148,13 +149,13 @@ impl RankSchedule {
         Self::plan(params, &work, steps)
     }
 
-    /// The parameters it was made for.
+    /// The parameters that the schedule was made for.
     #[must_use]
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// The parameters at the ranks it comes to, highest first.
+    /// The parameters at the schedule's ranks, highest first.
     #[must_use]
     pub fn relatives(&self) -> &[Params] {
         &self.relatives
@@ -166,13 +167,13 @@ impl RankSchedule {
         &self.rows
     }
 
-    /// The rank at `level`: that of the parameters above the schedule's levels.
+    /// The rank at `level`; above the schedule's levels, the rank of the parameters.
     #[must_use]
     pub fn rank_at(&self, level: Level) -> usize {
         self.rows.iter().find(|row| row.level == level.0).map_or(self.params.rank(), |row| row.rank)
     }
 
-    /// Predicted milliseconds of all its work.
+    /// Predicted milliseconds of all work in the schedule.
     #[must_use]
     pub fn milliseconds(&self) -> f64 {
         self.rows.iter().map(|row| row.milliseconds).sum()
@@ -184,7 +185,7 @@ impl RankSchedule {
         self.unreduced_milliseconds
     }
 
-    /// The keys of its reductions, and relinearisation keys at every rank it comes to, each up to the highest level it is used at.
+    /// The keys of the schedule's reductions, and relinearisation keys at each of its ranks, each up to the highest level at which the key is used.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
         let degree = self.params.degree();
@@ -194,7 +195,7 @@ impl RankSchedule {
             *most = (*most).max(row.level);
         }
         let mut needs: Option<(usize, KeyNeeds)> = None;
-        // From the lowest rank up: each has the keys of the reduction to the one before.
+        // From the lowest rank up: each rank has the key of the reduction to the rank before.
         for (&rank, &level) in &reach {
             let mut own = KeyNeeds::new().relinearise(Reach::Level(level));
             if self.steps == RankSteps::Single {
@@ -221,7 +222,7 @@ impl RankSchedule {
 }
 
 impl Evaluator {
-    /// `x` at the rank that `schedule` has for its level, where that is lower than its own.
+    /// `x`, reduced to the rank that `schedule` has for the level of `x` if that rank is lower.
     ///
     /// # Errors
     /// As [`Evaluator::to_rank`].
@@ -242,7 +243,7 @@ fn level_cost(params: &Params, level: Level, work: LevelWork) -> Result<f64, Ckk
     Ok(work.relinearisations as f64 * relinearisation + work.products as f64 * params.tensor_cost(level).nanoseconds)
 }
 
-/// Predicted nanoseconds of reducing `count` values; infinite where it is not allowed.
+/// Predicted nanoseconds of reducing `count` values; infinite if the reduction is not allowed.
 fn reduction_cost(from: &Params, to: &Params, level: Level, count: usize, steps: RankSteps) -> Result<f64, CkksError> {
     let (high, low) = (from.rank(), to.rank());
     if high == low {

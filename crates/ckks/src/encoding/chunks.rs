@@ -1,4 +1,4 @@
-//! Between the numbers of an array and the coefficients of its polynomials, by the array's layout.
+//! Converts between the numbers of an array and the coefficients of its polynomials, by the array's layout.
 
 use rustfft::num_complex::Complex64;
 
@@ -6,7 +6,7 @@ use super::values::{Values, ValuesRef};
 use crate::arrays::{Encoding, Layout};
 use crate::parameters::Params;
 
-/// The coefficients (unscaled) of polynomial `polynomial` of an array with this layout; zero where it holds no entry.
+/// The unscaled coefficients of polynomial `polynomial` of an array with this layout; places without an entry are zero.
 pub(crate) fn coefficients_of(params: &Params, values: ValuesRef<'_>, layout: &Layout, polynomial: usize) -> Vec<f64> {
     let entries = layout.entries(polynomial);
     if layout.encoding == Encoding::Slots {

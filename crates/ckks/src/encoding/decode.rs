@@ -1,8 +1,8 @@
-//! Between real coefficients and residues: rounding in, Chinese remainders out.
+//! Converts between real coefficients and residues: encoding rounds to integers, decoding composes residues by the Chinese remainder theorem.
 //!
-//! A message is small against the modulus, so a few primes decide it: coefficients are composed in 128-bit integers from the
-//! shortest prefix of at least 100 bits and checked against one prime more. Where the check fails, all primes are composed in big
-//! integers. A message beyond the prefix passes the check of all its coefficients by chance only: with probability 2^-30 per coefficient.
+//! A message is small compared to the modulus, so a few primes determine it. Coefficients are composed in 128-bit integers from the shortest
+//! prefix of primes that has at least 100 bits, and checked against one more prime. If the check fails, all primes are composed in big
+//! integers. A coefficient that is too large for the prefix passes the check only by chance, with probability 2^-30.
 
 use clathrate_arith::Modulus;
 use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly};
@@ -12,7 +12,7 @@ use num_traits::{One, ToPrimitive, Zero};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
-/// A prefix of this many bits composes in `i128` with room for a sign.
+/// Bits of the prefix: its integers fit an `i128` with a sign.
 const PREFIX_BITS: f64 = 100.0;
 const PREFIX_LIMIT_BITS: f64 = 125.0;
 
@@ -50,14 +50,14 @@ pub fn encode_coefficients(params: &Params, coefficients: &[f64], scale: f64, le
     Ok(poly.into_eval())
 }
 
-/// Bits of the modulus that messages leave free: a sign, and one that shows where a message has outgrown the rest.
+/// Bits of the modulus that messages leave free: one for the sign, and one guard bit that shows overflows.
 const SIGN_BITS: f64 = 1.0;
 const GUARD_BITS: f64 = 1.0;
 
-/// What a decrypted coefficient may exceed the encodable range by, in bits: room for noise.
+/// How far a decrypted coefficient may exceed the encodable range because of noise, in bits.
 const NOISE_SLACK_BITS: f64 = 0.1;
 
-/// Refuses a magnitude above a quarter of the modulus of `level`: above a half it would wrap around, and the half between is the guard.
+/// Refuses a magnitude above a quarter of the modulus of `level`. A magnitude above half the modulus would wrap around; the range between is a guard.
 ///
 /// # Errors
 /// [`CkksError::ValueTooLarge`].
@@ -72,14 +72,14 @@ pub fn check_room(params: &Params, largest: f64, scale: f64, level: Level) -> Re
 
 /// Refuses decrypted coefficients (already divided by `scale`) that reach into the guard, above a quarter of the modulus.
 ///
-/// Numbers that outgrew the modulus and are spread evenly modulo it land here every second time: enough to find most overflows, no proof
-/// that there was none.
+/// Of numbers that overflowed and are spread evenly modulo the modulus, every second one is in the guard. This finds most overflows but does not prove that
+/// there was none.
 ///
 /// # Errors
 /// [`CkksError::Overflow`].
 pub fn check_guard(params: &Params, coefficients: &[f64], scale: f64, level: Level) -> Result<(), CkksError> {
     let limit = params.log2_q(level) - SIGN_BITS - GUARD_BITS;
-    // Beyond double precision a coefficient is infinite, and so is its logarithm.
+    // A coefficient that is too large for a double is infinite, and so is its logarithm.
     let largest = coefficients.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
     if largest.log2() + scale.log2() <= limit + NOISE_SLACK_BITS {
         return Ok(());
@@ -87,7 +87,7 @@ pub fn check_guard(params: &Params, coefficients: &[f64], scale: f64, level: Lev
     Err(CkksError::Overflow { log2_scale: scale.log2(), level: level.0, log2_limit: limit - scale.log2() })
 }
 
-/// The primes of a level that decide a decryption: a prefix, and whether it is shorter than the level's basis.
+/// The primes of a level that decryption reads first: a prefix of the basis, and whether the prefix is shorter than the basis.
 #[must_use]
 pub fn deciding_basis(params: &Params, level: Level) -> (Basis, bool) {
     let basis = params.chain().basis(level);
@@ -96,7 +96,7 @@ pub fn deciding_basis(params: &Params, level: Level) -> (Basis, bool) {
     (Basis::new(basis.indices()[..length].iter().copied()), length < basis.len())
 }
 
-/// Length of the composing prefix, and whether a check prime follows it.
+/// Length of the prefix that coefficients are composed from, and whether a check prime follows.
 fn prefix_length(basis: &Basis, moduli: &[Modulus]) -> (usize, bool) {
     let mut bits = 0.0;
     for (length, &index) in basis.indices().iter().enumerate() {
@@ -109,7 +109,7 @@ fn prefix_length(basis: &Basis, moduli: &[Modulus]) -> (usize, bool) {
     (basis.len(), false)
 }
 
-/// Centred coefficients divided by `scale`; `None` where the given primes do not decide them and there are more.
+/// Centred coefficients divided by `scale`; `None` if the given primes do not determine the coefficients and the level has more primes.
 #[must_use]
 pub fn decode_coefficients(poly: &Poly<Coeff>, scale: f64, complete: bool) -> Option<Vec<f64>> {
     let (basis, moduli) = (poly.basis(), poly.ring().moduli());

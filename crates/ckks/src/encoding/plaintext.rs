@@ -1,6 +1,6 @@
 //! Plaintexts: arrays encoded once, for any number of sums, products and encryptions.
 //!
-//! Sits between the keys, whose encoding it uses, and the evaluator, whose operands it makes.
+//! Keys encrypt plaintexts, and the evaluator takes them as operands.
 
 use std::borrow::Cow;
 
@@ -13,9 +13,9 @@ use crate::arrays::{Ciphertext, Encoding, Layout, Padding};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
-/// An encoded array: what is left to do when it meets a ciphertext is a sum or a product of polynomials.
+/// An encoded array. An operation with a ciphertext is then only a sum or a product of polynomials.
 ///
-/// Immutable; holds `layout.polynomials()` polynomials at one level and scale, whatever masks they will be put under.
+/// Immutable. It holds `layout.polynomials()` polynomials at one level and scale, independent of the masks that they may be encrypted under.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -65,18 +65,18 @@ impl Plaintext {
         Self::encode_as(params, values, shape, layout, level, scale)
     }
 
-    /// Encodes an array of `x`'s shape as an operand for `x`: with every number where `x` has it.
+    /// Encodes an array of `x`'s shape as an operand for `x`, with the layout of `x`.
     ///
     /// # Errors
     /// As [`Plaintext::encode`]; [`CkksError::Encoding`] for complex numbers where `x` has real coefficients.
     pub fn encode_for<'v>(x: &Ciphertext, values: impl Into<ValuesRef<'v>>, level: Level, scale: f64) -> Result<Self, CkksError> {
         let values = values.into();
-        // In slots every number is complex; whether the result is said to be follows from the operands.
+        // Slots can hold any complex number, so the values decide whether the plaintext counts as complex.
         let complex = if x.encoding() == Encoding::Slots { values.is_complex() } else { x.is_complex() };
         Self::encode_as(&x.params, values, &x.shape, Layout { complex, ..x.layout }, level, scale)
     }
 
-    /// Encodes an array with a layout of its own.
+    /// Encodes an array with a given layout.
     ///
     /// # Errors
     /// As [`Plaintext::encode`]; as [`Layout::check`].
@@ -110,7 +110,7 @@ impl Plaintext {
         &self.shape
     }
 
-    /// How entries sit in polynomials.
+    /// How numbers are encoded in polynomials.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.layout.encoding
@@ -122,7 +122,7 @@ impl Plaintext {
         self.layout.complex
     }
 
-    /// Which number sits where.
+    /// Where each number is stored.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -152,7 +152,7 @@ impl Plaintext {
         &self.messages
     }
 
-    /// The messages as an operand for `x`: those of its shape and layout, modulo the primes of its level.
+    /// The encoded polynomials as an operand for `x`, modulo the primes of its level; refuses another shape or layout.
     ///
     /// # Errors
     /// [`CkksError::WrongParams`], [`CkksError::Encoding`], [`CkksError::Shape`], [`CkksError::DifferentLayouts`]; [`CkksError::OutOfRange`] for a level

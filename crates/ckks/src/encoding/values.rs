@@ -6,7 +6,7 @@ use rustfft::num_complex::Complex64;
 use crate::arrays::{Encoding, Layout};
 use crate::error::CkksError;
 
-/// The numbers of an array, row-major: what decryption returns.
+/// The numbers of an array, row-major, as decryption returns them.
 ///
 /// ```
 /// use clathrate_ckks::{CkksError, Complex64, Values};
@@ -25,9 +25,9 @@ pub enum Values {
     Complex(Vec<Complex64>),
 }
 
-/// Borrowed numbers of an array, row-major: what encryption and encoding take.
+/// Borrowed numbers of an array, row-major, as encryption and encoding take them.
 ///
-/// Made from a slice, an array or a vector of `f64` or [`Complex64`], or from [`Values`], by a reference to them.
+/// Converts from a reference to a slice, an array or a vector of `f64` or [`Complex64`], or to [`Values`].
 ///
 /// ```
 /// use clathrate_ckks::ValuesRef;
@@ -108,7 +108,7 @@ impl ValuesRef<'_> {
         matches!(self, Self::Complex(_))
     }
 
-    /// Number `index` as a complex one.
+    /// Number `index` as a complex number.
     pub(crate) fn get(self, index: usize) -> Complex64 {
         match self {
             Self::Real(values) => values[index].into(),
@@ -171,7 +171,7 @@ impl Values {
         }
     }
 
-    /// Real or complex numbers as a vector of complex ones.
+    /// Real or complex numbers as a vector of complex numbers.
     #[must_use]
     pub fn into_complex(self) -> Vec<Complex64> {
         match self {
@@ -202,7 +202,7 @@ impl Values {
     }
 }
 
-/// Refuses numbers that do not fit the array: another count, complex ones where coefficients are real, or infinite ones.
+/// Refuses numbers that do not fit the array: a wrong count, complex numbers for real coefficients, numbers that are not finite.
 ///
 /// # Errors
 /// [`CkksError::Shape`], [`CkksError::Encoding`], [`CkksError::NotFinite`].

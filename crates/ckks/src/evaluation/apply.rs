@@ -1,4 +1,4 @@
-//! Applying the keys of one operation to bundles.
+//! Applies the keys of one operation to bundles.
 
 use clathrate_lattice::multiply::Tensor;
 use clathrate_lattice::{Bundle, Eval};
@@ -7,7 +7,7 @@ use crate::error::CkksError;
 use crate::keys::{Found, HeldKey, KeyName};
 
 impl HeldKey {
-    /// The switch of a bundle's mask by this key, and the automorphism that follows.
+    /// Switches a bundle's mask by this key and applies the automorphism that follows.
     fn apply(&self, bundle: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
         let switcher = self.switcher()?;
         Ok(match (self.definition().name, self.automorphism()) {
@@ -34,7 +34,7 @@ impl Found<'_> {
         }
     }
 
-    /// A product, relinearised and not rescaled.
+    /// Relinearises a product without a rescale.
     pub(crate) fn relinearise(&self, tensor: &Tensor) -> Result<Bundle<Eval>, CkksError> {
         match self {
             Self::TemporaryRank(keys, way_back) => Ok(tensor.cross_relinearise(*way_back, first(keys)?.key())?),
@@ -46,7 +46,7 @@ impl Found<'_> {
         }
     }
 
-    /// A product, relinearised and rescaled by one division.
+    /// Relinearises and rescales a product with one division.
     pub(crate) fn relinearise_rescale(&self, tensor: &Tensor) -> Result<Bundle<Eval>, CkksError> {
         match self {
             Self::TemporaryRank(keys, way_back) => Ok(tensor.cross_relinearise_rescale(*way_back, first(keys)?.key())?),

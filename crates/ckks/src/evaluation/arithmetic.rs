@@ -12,14 +12,14 @@ use crate::encoding::plaintext::Plaintext;
 use crate::error::CkksError;
 use crate::keys::ValuesRef;
 
-/// How errors call a product with a plaintext.
+/// The name of a product with a plaintext in errors.
 const ELEMENT_WISE: &str = "an element-wise product";
 
 type Combine = fn(&Bundle<Eval>, &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError>;
 
 type CombineInPlace = fn(&mut Bundle<Eval>, &Bundle<Eval>) -> Result<(), LatticeError>;
 
-/// `x` with every bundle combined with `y`'s: in place where `x` is owned, else in one pass into new bundles, as a clone would be a second one.
+/// Combines every bundle of `x` with the bundle of `y`: in place if `x` is owned, otherwise in one pass into new bundles, which saves the pass of a clone.
 fn combined(x: Cow<'_, Ciphertext>, y: &Ciphertext, combine: Combine, in_place: CombineInPlace) -> Result<Ciphertext, CkksError> {
     match x {
         Cow::Owned(mut x) => {
@@ -61,7 +61,7 @@ fn common_factors<'m>(layout: &Layout, messages: &'m [Poly<Eval>]) -> Result<Vec
 impl Evaluator {
     /// `x + y`.
     ///
-    /// Padding is zero where that of both is.
+    /// The padding of the sum is zero if the padding of both operands is.
     ///
     /// # Errors
     /// Shape, encoding, layout, secret and scale errors.
@@ -87,7 +87,7 @@ impl Evaluator {
         Ok(entrywise(joined(difference, &right, Estimate::plus), (x, y), padding))
     }
 
-    /// `x <- x + y`: in `x`'s memory where both have one level and one scale. On an error `x` is as it was.
+    /// `x <- x + y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is unchanged.
     ///
     /// # Errors
     /// As [`Evaluator::add`].
@@ -100,7 +100,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `x <- x - y`: in `x`'s memory where both have one level and one scale. On an error `x` is as it was.
+    /// `x <- x - y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is unchanged.
     ///
     /// # Errors
     /// As [`Evaluator::add`].
@@ -124,8 +124,8 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `out <- x + y`: in `out`'s memory where it is as large as the sum and the operands have one level and one scale. What `out` held before is lost; on an
-    /// error it is as it was.
+    /// `out <- x + y`, in `out`'s memory if `out` is as large as the sum and both operands have the same level and scale. The old content of `out` is lost; on
+    /// an error `out` is unchanged.
     ///
     /// # Errors
     /// As [`Evaluator::add`].
@@ -181,7 +181,7 @@ impl Evaluator {
         self.add_encoded(x, &Plaintext::encode_for(x, values, x.level, x.scale)?)
     }
 
-    /// `x + plaintext`, where the two have one scale. Nothing is added to the padding.
+    /// `x + plaintext` for operands of the same scale. Nothing is added to the padding.
     ///
     /// # Errors
     /// [`CkksError::ScaleMismatch`]; [`CkksError::OutOfRange`] for a plaintext of a lower level; shape and encoding errors.
@@ -207,8 +207,8 @@ impl Evaluator {
     /// The scale at which to encode a factor for `x`, so that the product, rescaled, has the canonical scale of the level below.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where that scale is below the square root of the step: the factor
-    /// itself would be rounded away, at scale 1 all of a fraction.
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where that scale is below the square root of the step, because rounding would destroy
+    /// the factor: at scale 1, for example, every fraction is lost.
     pub fn factor_scale(&self, x: &Ciphertext) -> Result<f64, CkksError> {
         self.factor_scale_for(x, "a product with a plaintext")
     }
@@ -244,12 +244,12 @@ impl Evaluator {
         self.multiply_encoded(x, &Plaintext::encode_for(x, values, x.level, factor)?)
     }
 
-    /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`] leads to canonical scales. The padding is multiplied by
-    /// zero.
+    /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`] leads to canonical scales. The padding is multiplied
+    /// by zero.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be multiplied by different numbers; [`CkksError::ScaleOutOfRange`] where the modulus has no room for the product;
-    /// [`CkksError::OutOfRange`] for a plaintext of a lower level; shape errors.
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be multiplied by different numbers;
+    /// [`CkksError::ScaleOutOfRange`] where the modulus has no room for the product; [`CkksError::OutOfRange`] for a plaintext of a lower level; shape errors.
     pub fn multiply_encoded(&self, x: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;

@@ -14,7 +14,7 @@ use crate::error::CkksError;
 use crate::keys::{Found, Operation};
 use crate::parameters::Params;
 
-/// How errors call them.
+/// The operation's name in errors.
 const SUM_OF_PRODUCTS: &str = "a sum of products";
 const LINEAR_COMBINATION: &str = "a linear combination";
 const CONSTANT: &str = "a sum with a constant";
@@ -22,7 +22,7 @@ const CONSTANT: &str = "a sum with a constant";
 /// The bounds of an empty sum.
 const ZERO: Estimate = Estimate { magnitude: 0.0, error: 0.0 };
 
-/// Bits of the largest factor of a linear combination: an integer of `i128`.
+/// Bits of the largest factor of a linear combination, which must fit an `i128`.
 const FACTOR_BITS: f64 = 126.0;
 
 /// One product of a sum: `left right`, or twice that.
@@ -32,7 +32,7 @@ pub struct ProductTerm<'c> {
     pub left: &'c Ciphertext,
     /// The right factor.
     pub right: &'c Ciphertext,
-    /// Whether it counts twice.
+    /// Whether the product counts twice.
     pub twice: bool,
 }
 
@@ -41,7 +41,7 @@ fn integers(c: Complex64) -> (i128, i128) {
     (c.re.round_ties_even() as i128, c.im.round_ties_even() as i128)
 }
 
-/// What rounding both parts changed.
+/// The change that rounding both parts makes.
 fn rounded_off(c: Complex64) -> f64 {
     (c - Complex64::new(c.re.round_ties_even(), c.im.round_ties_even())).norm()
 }
@@ -56,7 +56,8 @@ fn constant(params: &Params, level: Level, integer: i128) -> Poly<Eval> {
 impl Evaluator {
     /// `sum of factor x` at the scale `scale`; factors are rounded to integers at `scale / x.scale()`. Nothing is relinearised or rescaled.
     ///
-    /// All operands have one shape and one level. Cost: a pass for each real or imaginary part that is not 0, and one product with `X^{n/2}` for all imaginary parts.
+    /// All operands have one shape and one level. Cost: a pass for each real or imaginary part that is not 0, and one product with `X^{n/2}` for all imaginary
+    /// parts.
     ///
     /// # Errors
     /// [`CkksError::NoTerms`] without a term; [`CkksError::Encoding`] unless slots; [`CkksError::LevelTooLow`] for operands of different levels;
@@ -213,8 +214,8 @@ impl Evaluator {
         x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?)).map(Cow::Owned)
     }
 
-    /// `run` of every bundle of `x`, each as an array of its own. A dry run does one and books it as often as there are bundles, so what `run` holds at
-    /// once is counted for one bundle. `whole` makes the result's array of the results' bundles, and has the results' bounds.
+    /// Calls `run` on every bundle of `x`, each as a separate array. A dry run calls `run` once and records its cost as often as there are bundles, so its
+    /// memory counts for one bundle. `whole` makes the resulting array from the bundles of the results; it carries the bounds on the results.
     ///
     /// # Errors
     /// As `run`.
@@ -229,7 +230,7 @@ impl Evaluator {
             return Ok(whole(results.collect::<Result<Vec<_>, CkksError>>()?.into_iter().flatten().collect()));
         }
         let result = whole(Vec::new());
-        // The last part of a row has the padding.
+        // The last chunk of a row is used, because it has the padding.
         let part = self.repeated(x.layout.bundles(), || run(&x.part(x.layout.chunks - 1)))?;
         Ok(result.bounded_by(part.estimate()))
     }

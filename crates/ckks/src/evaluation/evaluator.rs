@@ -1,4 +1,4 @@
-//! The evaluator: where it finds keys, and what it writes down on a dry run. Its operations are in the other files of this room.
+//! The evaluator: where it finds keys, and what it records on a dry run. Its operations are in the other files of this folder.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,11 +35,11 @@ use crate::parameters::Params;
 pub struct Evaluator {
     params: Params,
     keys: Keys,
-    /// Who hears the names of stages.
+    /// The callback that is told the names of stages.
     watch: Option<Watch>,
 }
 
-/// Called with the name of a stage; answers whether to go on.
+/// A callback with the name of a stage; it returns whether to continue.
 #[derive(Clone)]
 struct Watch(Arc<dyn Fn(&str) -> bool + Send + Sync>);
 
@@ -57,24 +57,24 @@ impl std::fmt::Debug for Watch {
     }
 }
 
-/// From the variance of a coefficient to the root mean square of an entry's error: a slot is the sum of `n` coefficients times roots of unity.
+/// The root mean square of an entry's error, from the variance of a coefficient: a slot is the sum of `n` coefficients times roots of unity.
 pub(crate) fn entry_error(x: &Ciphertext, variance: f64) -> f64 {
     let terms = if x.encoding() == Encoding::Slots { x.params.degree() as f64 } else { 1.0 };
     (variance * terms).sqrt() / x.scale
 }
 
-/// Where an evaluator looks for keys.
+/// Where an evaluator finds keys.
 #[derive(Debug, Clone)]
 enum Keys {
-    /// It has none.
+    /// The evaluator has no keys.
     None,
-    /// In a set made by the owner.
+    /// Keys are in a set made by the owner.
     Held(Arc<EvaluationKeys>),
-    /// Nowhere: it runs on symbols and writes down what it would need.
+    /// The evaluator needs no keys, because it runs on symbols and records which keys it would use.
     Recorded(Arc<Mutex<Recording>>),
 }
 
-/// `x` with `f` of the bounds of both operands; without bounds where one operand has none.
+/// `x` with bounds that `f` computes from the bounds of both operands; without bounds if one operand has none.
 pub(crate) fn joined(x: Ciphertext, y: &Ciphertext, f: impl FnOnce(Estimate, Estimate) -> Estimate) -> Ciphertext {
     match y.estimate() {
         Some(other) => x.estimated(|own| f(own, other)),
@@ -82,13 +82,13 @@ pub(crate) fn joined(x: Ciphertext, y: &Ciphertext, f: impl FnOnce(Estimate, Est
     }
 }
 
-/// `z`, made of `x` and `y` entry by entry: complex where one of them is, with this padding.
+/// Marks `z`, computed from `x` and `y` entry by entry, as complex if one of them is, and sets its padding.
 pub(super) fn entrywise(mut z: Ciphertext, (x, y): (&Ciphertext, &Ciphertext), padding: Padding) -> Ciphertext {
     z.layout.complex = x.is_complex() || y.is_complex();
     z.padded(padding)
 }
 
-/// Refuses coefficient encoding, whose ring product is no product of the entries.
+/// Refuses coefficient encoding, because the product of two polynomials is then not the product of the entries.
 pub(crate) fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     if x.encoding() == Encoding::Slots {
         return Ok(());
@@ -98,7 +98,7 @@ pub(crate) fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(),
 }
 
 impl Evaluator {
-    /// An evaluator without keys: everything but products of ciphertexts and rotations.
+    /// An evaluator without keys, for all operations that need none; products of ciphertexts and rotations need keys.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self { params: params.clone(), keys: Keys::None, watch: None }
@@ -111,28 +111,28 @@ impl Evaluator {
         Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None }
     }
 
-    /// An evaluator for dry runs on symbols ([`Ciphertext::symbol`]): the same rules for shapes, levels and scales, no data, no keys;
-    /// [`Evaluator::needs`] tells what keys the computation would use. Clones share what they write down.
+    /// An evaluator for dry runs on symbols ([`Ciphertext::symbol`]): it applies the same rules for shapes, levels and scales, without data and keys.
+    /// [`Evaluator::needs`] returns the keys that the computation would use. Clones share their recording.
     #[must_use]
     pub fn recording(params: &Params) -> Self {
         Self { params: params.clone(), keys: Keys::Recorded(Arc::default()), watch: None }
     }
 
-    /// As [`Evaluator::recording`], for a computation whose keys will be made for `needs`: the bounds on errors are those of such keys. A key for lower levels
-    /// has fewer primes that can be special. Without this, keys are taken to serve all levels.
+    /// As [`Evaluator::recording`], for a computation whose keys will be made for `needs`. Bounds on errors depend on the keys, because a key for lower levels
+    /// has fewer primes that can serve as special primes. [`Evaluator::recording`] assumes keys that serve all levels.
     #[must_use]
     pub fn recording_for(params: &Params, needs: KeyNeeds) -> Self {
         let recording = Arc::new(Mutex::new(Recording::made_for(needs)));
         Self { params: params.clone(), keys: Keys::Recorded(recording), watch: None }
     }
 
-    /// The operations of a recording evaluator's computations that need keys, each at the highest level it is used at; nothing for any other.
+    /// The recorded operations that need keys, each with the highest level at which it is used; empty for evaluators that do not record.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
         self.recorded().needs().clone()
     }
 
-    /// What a recording evaluator has written down; nothing for any other.
+    /// The recording of a recording evaluator; empty for other evaluators.
     #[must_use]
     pub fn recorded(&self) -> Recording {
         match &self.keys {
@@ -147,7 +147,7 @@ impl Evaluator {
         &self.params
     }
 
-    /// A symbol of a fresh public-key encryption for this dry run: its numbers are at most `bound`, and what is computed from it carries bounds on numbers and
+    /// A symbol of a fresh public-key encryption for this dry run, whose numbers are at most `bound`. All symbols computed from it carry bounds on numbers and
     /// errors ([`Ciphertext::estimate`]).
     ///
     /// # Errors
@@ -159,8 +159,8 @@ impl Evaluator {
         self.take_symbol(symbol, Some(bound))
     }
 
-    /// Takes a symbol that was made elsewhere into this dry run, as a fresh public-key encryption. From then on the memory of its array counts, and so does that of
-    /// every array computed from it. Where `bound` is the largest magnitude of its numbers, all of them carry bounds on numbers and errors.
+    /// Adds a symbol that was made elsewhere to this dry run, as a fresh public-key encryption. From then on the dry run counts the memory of this array and of
+    /// every array computed from it. If `bound` is given, as the largest magnitude of its numbers, all these arrays carry bounds on numbers and errors.
     ///
     /// # Errors
     /// As [`Evaluator::symbol`]; [`CkksError::WrongParams`]; [`CkksError::Conversion`] for a ciphertext with data.
@@ -182,7 +182,7 @@ impl Evaluator {
         Ok(symbol)
     }
 
-    /// Runs a named stage of a circuit. A dry run books its cost under the name; on data, whoever watches the evaluator hears the name first.
+    /// Runs a named stage of a circuit. A dry run records the cost under the name; on data, the evaluator's watcher is told the name first.
     ///
     /// # Errors
     /// As `run`; [`CkksError::Cancelled`] where the watcher says so.
@@ -212,13 +212,13 @@ impl Evaluator {
         }
     }
 
-    /// The same evaluator, telling `watch` the name of each stage before it runs; the answer `false` cancels.
+    /// The same evaluator, which calls `watch` with the name of each stage before the stage runs; if `watch` returns `false`, the computation is cancelled.
     #[must_use]
     pub fn watched(self, watch: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         Self { watch: Some(Watch(Arc::new(watch))), ..self }
     }
 
-    /// What `run` on symbols writes down counts `count` times.
+    /// Runs `run` and counts everything that it records on a dry run `count` times.
     pub(crate) fn repeated<T>(&self, count: usize, run: impl FnOnce() -> Result<T, CkksError>) -> Result<T, CkksError> {
         let Keys::Recorded(recording) = &self.keys else { return run() };
         let before = recording.lock().unwrap_or_else(PoisonError::into_inner).repeat(count);
@@ -227,12 +227,12 @@ impl Evaluator {
         result
     }
 
-    /// Books what an operation on the bundles of a symbol costs, each of them.
+    /// Records the cost of an operation on each bundle of a symbol.
     pub(crate) fn spend(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
         self.spend_once(x, || Ok(cost()?.times(x.layout.bundles() as f64)))
     }
 
-    /// Books what an operation on a symbol costs as a whole.
+    /// Records the cost of an operation on a symbol as a whole.
     pub(crate) fn spend_once(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
         if let Keys::Recorded(recording) = &self.keys
             && x.is_symbol()
@@ -243,12 +243,12 @@ impl Evaluator {
         Ok(())
     }
 
-    /// As [`Evaluator::spend`], of a sum, or a product with a number, of every polynomial.
+    /// As [`Evaluator::spend`], for a sum of every polynomial, or its product with a number.
     pub(crate) fn spend_pass(&self, x: &Ciphertext) -> Result<(), CkksError> {
         self.spend(x, || Ok(x.params.passes_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len())))
     }
 
-    /// As [`Evaluator::spend`], of the encoding of `polynomials` polynomials as operands for `x`, whatever bundles they belong to.
+    /// Records the cost of encoding `polynomials` polynomials as operands for `x`.
     pub(crate) fn spend_encoding(&self, x: &Ciphertext, polynomials: usize) -> Result<(), CkksError> {
         self.spend(x, || Ok(x.params.transforms_cost(x.level, x.params.degree()).times(polynomials as f64 / x.layout.bundles() as f64)))
     }
@@ -257,7 +257,7 @@ impl Evaluator {
         self.params.check_related(&x.params, "the ciphertext")
     }
 
-    /// The keys of `operation` on `x` at `level`, which counts as of the shape of `params`; `None` on a dry run, which writes it down.
+    /// The keys of `operation` on `x` at `level` and at the shape of `params`; `None` on a dry run, which records the operation.
     pub(crate) fn keys_for(
         &self,
         params: &Params,
@@ -281,7 +281,7 @@ impl Evaluator {
         self.keys_switching(params, x, (what, x.layout.bundles()), operation, (level, period))
     }
 
-    /// As [`Evaluator::keys_at`], where an operation's keys do not switch each bundle of `x` once, but so many bundles in all.
+    /// As [`Evaluator::keys_at`], for an operation that does not switch each bundle of `x` once but switches a given number of bundles in all.
     pub(crate) fn keys_switching(
         &self,
         params: &Params,
@@ -298,7 +298,7 @@ impl Evaluator {
             }
             Keys::Recorded(recording) if x.is_symbol() => {
                 params.switcher()?;
-                // A panic elsewhere cannot leave half an entry.
+                // A thread that panicked while it held the lock cannot have left an incomplete entry.
                 let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
                 recording.write(&self.params, params, operation, level, switches)?;
                 Ok(None)
@@ -337,7 +337,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `x`, the result of the switches of `operation` at `level` under `params` and of a division by `divisor`, with the error that these add.
+    /// Adds to `x` the error of the switches of `operation` at `level` under `params`, followed by a division by `divisor`.
     pub(crate) fn switched(
         &self,
         params: &Params,

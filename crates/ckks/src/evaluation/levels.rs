@@ -1,8 +1,8 @@
-//! Levels and scales: rescaling, lower levels, operands that meet.
+//! Levels and scales: rescaling, lower levels, and bringing operands to a common level and scale.
 //!
-//! Scales are exact per level: a fresh ciphertext, and a rescaled product of two of one level, have the canonical scale of their
-//! level to the bit. Operands of different levels meet at the lower one; a product not yet rescaled and a fresh operand meet by an
-//! integer factor. What is left is a scale the caller chose, and an error that says so.
+//! Scales are exact: a fresh ciphertext, and a rescaled product of two ciphertexts of one level, have exactly the canonical scale of their level.
+//! Operands of different levels are brought to the lower level; a product that is not yet rescaled and a fresh operand are brought together by an
+//! integer factor. Operands whose scales cannot be brought together, because the caller chose one of them, give an error.
 
 use std::borrow::Cow;
 
@@ -12,22 +12,22 @@ use super::evaluator::{Evaluator, entry_error};
 use crate::arrays::Ciphertext;
 use crate::error::CkksError;
 
-/// Scales closer than this (relatively) are one scale: an integer factor of 40 bits rounds that much.
+/// Scales whose relative difference is below this count as equal, because an integer factor of 40 bits is rounded by as much.
 const SCALE_TOLERANCE: f64 = 1e-11;
 
-/// What an integer factor may round a scale by: a message of magnitude 1 then moves by no more than one unit of its integers, which is
-/// below the noise of any encryption.
+/// How much the rounding of an integer factor may change a scale, relatively: a message of magnitude 1 then changes by at most one unit of its integers,
+/// which is below the noise of any encryption.
 fn factor_tolerance(scale: f64) -> f64 {
     SCALE_TOLERANCE.max(1.0 / scale)
 }
 
-/// Whether two scales are one.
+/// Whether two scales count as equal.
 pub(crate) fn same_scale(x: f64, y: f64) -> bool {
     (x / y - 1.0).abs() < SCALE_TOLERANCE
 }
 
 impl Evaluator {
-    /// Brings both to one level and one scale; what is there already is not copied.
+    /// Brings both operands to the same level and scale; an operand that has them already is not copied.
     pub(super) fn align<'c>(&self, x: &'c Ciphertext, y: &'c Ciphertext) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>), CkksError> {
         let (x, y) = match x.level.cmp(&y.level) {
             std::cmp::Ordering::Equal => (Cow::Borrowed(x), Cow::Borrowed(y)),
@@ -57,10 +57,10 @@ impl Evaluator {
         })
     }
 
-    /// Drops primes to `level`, and brings the scale to `scale` where one rescale on the way can do that exactly enough. A product
-    /// not yet rescaled is divided by its own step first.
+    /// Drops primes down to `level` and changes the scale to `scale`, if a factor and one rescale can do that with little enough rounding. A product that is
+    /// not yet rescaled is rescaled first.
     ///
-    /// A scale that the lower modulus cannot hold is refused: the message would wrap around unnoticed.
+    /// A scale that the lower modulus cannot hold is refused, because the message would wrap around unnoticed.
     pub(super) fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
         let restrict = |scale: f64| {
             x.params.check_scale(scale, level)?;
@@ -70,7 +70,7 @@ impl Evaluator {
         if same_scale(x.scale, scale) {
             return restrict(scale);
         }
-        // Also here: the canonical scale of a level need not fit a base step that is shorter than it.
+        // This check is needed here too, because the canonical scale of level 0 need not fit a short base step.
         x.params.check_scale(scale, level)?;
         let above = Level(level.0 + 1);
         let factor = (scale * x.params.step_product(above) / x.scale).round();
@@ -94,7 +94,7 @@ impl Evaluator {
         Ok(lowered.estimated(|own| own.with_error(error)))
     }
 
-    /// The same array at a lower level, with that level's canonical scale where `x` has its own level's.
+    /// The same array at a lower level. If `x` has the canonical scale of its level, the result has the canonical scale of the lower level.
     ///
     /// # Errors
     /// [`CkksError::LevelUp`]; [`CkksError::ScaleOutOfRange`] where the scale does not fit the modulus there.
@@ -106,7 +106,7 @@ impl Evaluator {
         self.at_level(x, level).map(Cow::into_owned)
     }
 
-    /// `x` at a level not above its own, with that level's canonical scale where it has its own level's.
+    /// As [`Evaluator::drop_to_level`]; an `x` that is at `level` already is borrowed.
     pub(crate) fn at_level<'c>(&self, x: &'c Ciphertext, level: Level) -> Result<Cow<'c, Ciphertext>, CkksError> {
         if level == x.level {
             return Ok(Cow::Borrowed(x));
@@ -115,7 +115,7 @@ impl Evaluator {
         self.lower(x, level, target).map(Cow::Owned)
     }
 
-    /// Level and scale after a rescale from `level`; refused where nothing would be left of the message.
+    /// Level and scale after a rescale from `level`; refused if the rescale would destroy the message.
     pub(crate) fn rescaled(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<(Level, f64), CkksError> {
         let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: "rescaling", needed: 1, level: 0 })?);
         let rescaled = scale / x.params.step_product(level);
@@ -128,10 +128,10 @@ impl Evaluator {
         Ok((below, if same_scale(rescaled, canonical) { canonical } else { rescaled }))
     }
 
-    /// Divides by the last modulus step: one level and one step of scale less.
+    /// Divides by the last modulus step: the level falls by one, and the scale is divided by the step.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`] where nothing would be left of the message.
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`] where the rescale would destroy the message.
     pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let (level, scale) = self.rescaled(x, x.level, x.scale)?;

@@ -1,4 +1,4 @@
-//! Between secrets: bundles brought under one mask and taken apart again, and changes of the secret.
+//! Moves between secrets: bringing bundles under one mask, splitting them again, and changing the secret.
 //!
 //! ```text
 //! share_mask       (a_b; b_b) under s, b in 0..m      ->    (a'; b'_0 .. b'_{m-1}) under s'_0 .. s'_{m-1}
@@ -17,14 +17,14 @@ use crate::arrays::{BodyAxis, Ciphertext, SecretName};
 use crate::error::CkksError;
 use crate::keys::{Found, HeldKey, KeyName, Operation};
 
-/// How errors call them.
+/// The operation's name in errors.
 const SHARE: &str = "bringing bundles under one mask";
 const SPLIT: &str = "taking bodies apart";
 const CHANGE: &str = "a change of the secret";
 
 impl Evaluator {
-    /// The same array with `bodies` bodies under each mask: chunks of a row where it has several, else rows. Where their number is no multiple of `bodies`, the
-    /// last bodies are zero.
+    /// The same array with `bodies` bodies under each mask. The bodies are chunks of a row if a row has several, otherwise rows. If their number is not a
+    /// multiple of `bodies`, the last bodies are zero.
     ///
     /// # Errors
     /// [`CkksError::NoKey`] without the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask); [`CkksError::SecretWithoutKeys`] unless under the main
@@ -76,7 +76,7 @@ impl Evaluator {
         };
         let layout = x.layout.with_bodies(1, None)?;
         let out = |index| Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main);
-        // The last bundles may have bodies without entries, which are left where they are.
+        // The last bundles may have bodies without entries, which are left out.
         let held_in = |body: usize| (0..x.layout.bundles()).filter(|&index| x.layout.polynomial_at(index, body).is_some()).count();
         let find = |index| self.keys_switching(&x.params, x, (SPLIT, held_in(index)), out(index), (x.level, x.params.slot_count()));
         let found = (0..count).map(find).collect::<Result<Vec<_>, _>>()?;
@@ -112,8 +112,8 @@ impl Evaluator {
     /// The same array under another secret with as many bodies.
     ///
     /// # Errors
-    /// [`CkksError::NoKey`]; [`CkksError::OutOfRange`] for a secret of another number of bodies; [`CkksError::Conversion`] to or from the secret of the temporary
-    /// rank, which arrays are not under; as [`Params::key_definition`](crate::Params::key_definition); level errors.
+    /// [`CkksError::NoKey`]; [`CkksError::OutOfRange`] for a secret of another number of bodies; [`CkksError::Conversion`] to or from the secret of the
+    /// temporary rank, which arrays are not under; as [`Params::key_definition`](crate::Params::key_definition); level errors.
     pub fn change_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_bodies(&x.layout, to)?;

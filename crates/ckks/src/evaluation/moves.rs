@@ -1,4 +1,4 @@
-//! Ciphertexts between the shapes of one family: other ranks, other degrees at equal dimension.
+//! Moves of ciphertexts between the shapes of one family: other ranks, and other degrees at equal dimension.
 //!
 //! ```text
 //! to_rank     (n, k) -> (n, k')          down: a switch by a reduction key; up: zeros
@@ -7,8 +7,9 @@
 //! to_lwe      (n, k) -> (1, k n)         extract every coefficient
 //! ```
 //!
-//! Slots stay in the powers of `X^g`, which are component 0. Coefficients are spread over `g` components, and the [`Layout`] says which is
-//! where. Reducing between the two degree moves is a ring switch: `to_mlwe(4)`, `to_rank(2)`, `to_rlwe()`. Source: [dpad-he, sec. 3.1.1, 4].
+//! Slot-encoded messages stay in the powers of `X^g`, which are component 0. Coefficients are spread over `g` components, and the [`Layout`] records which
+//! coefficient is where. A rank reduction between the two degree moves makes a ring switch: `to_mlwe(4)`, `to_rank(2)`, `to_rlwe()`.
+//! Source: [dpad-he, sec. 3.1.1, 4].
 
 use clathrate_lattice::{Bundle, Eval, Poly};
 
@@ -20,7 +21,7 @@ use crate::keys::{Found, Operation};
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
-/// How errors call them.
+/// The operation's name in errors.
 const REDUCTION: &str = "a reduction of the rank";
 const HIGHER_RANK: &str = "a move to a higher rank";
 const TO_RLWE: &str = "a conversion to a higher degree";
@@ -28,11 +29,11 @@ const TO_MLWE: &str = "a conversion to a lower degree";
 const TO_LWE: &str = "a conversion to LWE samples";
 
 impl Evaluator {
-    /// The same array at rank `rank`: lower, by reduction keys, or higher, by zeros, up to the rank of the parameters.
+    /// The same array at rank `rank`: a lower rank by reduction keys, or a higher rank, up to that of the parameters, by appending zeros to the mask.
     ///
     /// # Errors
     /// [`CkksError::NoReductionKey`]; [`CkksError::LevelTooHigh`] where the lower rank is not secure at this level;
-    /// [`CkksError::SecretWithoutKeys`] for a reduction under another than the main secret; parameter and secret errors.
+    /// [`CkksError::SecretWithoutKeys`] for a reduction under a secret other than the main one; parameter and secret errors.
     pub fn to_rank(&self, x: &Ciphertext, rank: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if rank == x.params.rank() {
@@ -59,7 +60,7 @@ impl Evaluator {
 
     /// The same array at rank 1 and the degree that has the same dimension; where the rank is not a power of two, its odd part remains.
     ///
-    /// Components of coefficients are put together again. Coefficients that were never split apart move apart: they are the powers of `X^g` then.
+    /// Components of coefficients are joined again. Coefficients that were never split become the coefficients of the powers of `X^g`.
     /// Cost: one automorphism for each pair of components, and one for each further doubling of the degree.
     ///
     /// # Errors
@@ -84,7 +85,7 @@ impl Evaluator {
         let members = members_of(&x.layout, &layout, gap);
         let switches = |stage: usize| members.iter().map(|members| switches_of_stage(members, stage)).sum::<usize>();
         let stages = members.first().map_or(0, |members| members.len().trailing_zeros() as usize);
-        // A bundle at the higher degree fills all slots: no rotation there is another one's period.
+        // A bundle at the higher degree fills all slots, so no two of the rotations there are equal modulo a period.
         let find = |(stage, &operation): (usize, &Operation)| {
             self.keys_switching(&target, x, (TO_RLWE, switches(stage)), operation, (x.level, target.slot_count()))
         };
@@ -109,10 +110,10 @@ impl Evaluator {
         Ok(x.moved_as(&target, layout, bundles))
     }
 
-    /// The same array at rank `rank` and the degree that has the same dimension. No key: it is a rearrangement.
+    /// The same array at rank `rank` and the degree that has the same dimension. This rearranges coefficients and needs no key.
     ///
-    /// Slots stay in one bundle, and noise of the other coefficients is left behind. Coefficients that are neighbours come into different bundles, as the
-    /// result's layout says.
+    /// Slots stay in one bundle; the noise of the other coefficients is dropped. Neighbouring coefficients go to different bundles, as the result's layout
+    /// records.
     ///
     /// # Errors
     /// [`CkksError::Conversion`] where `rank` is not this rank times a power of two, or rows do not fit the slots there.
@@ -130,9 +131,9 @@ impl Evaluator {
         self.to_lower_degree(x, gap, TO_MLWE)
     }
 
-    /// Every number of the array as an LWE sample of dimension `k n`: bundles of degree 1, of which number `t` of a row is bundle `t` of the row. No key.
+    /// Every number of the array as an LWE sample of dimension `k n`: a bundle of degree 1. Number `t` of a row is bundle `t` of the row. No key is needed.
     ///
-    /// Complex numbers are two samples each, as the result's layout says.
+    /// A complex number becomes two samples, as the result's layout records.
     ///
     /// # Errors
     /// [`CkksError::Encoding`] unless coefficients.
@@ -168,13 +169,13 @@ impl Evaluator {
             let bundles = x.bundles.iter().map(|bundle| bundle.extract(ring)).collect::<Result<_, _>>()?;
             return Ok(x.moved_as(&target, after, bundles));
         }
-        // LWE samples are counted as the components that they are.
+        // LWE samples count as components.
         let split = Layout { components: before.components * gap / before.stride().min(gap), degree: target.degree(), ..before };
         let inner = split.components / before.components;
         let mut bundles = Vec::with_capacity(after.bundles());
         for line in 0..split.lines() {
             for group in 0..split.groups() {
-                // In Coeff form a component is a choice of coefficients; the transforms that follow are of the lower degree.
+                // In Coeff form a component is a selection of coefficients; the transforms that follow have the lower degree.
                 let mut sources = Vec::new();
                 for component in 0..split.stored_components(group) {
                     let (outer, place) = (component % before.components, component / before.components);
@@ -192,11 +193,11 @@ impl Evaluator {
     }
 }
 
-/// The bundles of `from` that each bundle of `to`, `gap` times its degree, is packed from: a power of two of them, in the order of their components; `None`
-/// for components that are not stored.
+/// For each bundle of `to`, whose degree is `gap` times as large, the bundles of `from` that it is packed from: a power of two of them, in the order of their
+/// components; `None` for components that are not stored.
 fn members_of(from: &Layout, to: &Layout, gap: usize) -> Vec<Vec<Option<usize>>> {
     let split = from.as_samples_of(gap);
-    // Component i of the result is made of those that are i modulo the number of components that remain.
+    // Component i of the result is packed from the components that are i modulo the number of remaining components.
     let group = split.components.min(gap);
     let mut all = Vec::with_capacity(to.bundles());
     for line in 0..to.lines() {
@@ -215,7 +216,7 @@ fn members_of(from: &Layout, to: &Layout, gap: usize) -> Vec<Vec<Option<usize>>>
 fn odd_nodes(members: &[Option<usize>]) -> usize {
     let stages = members.len().trailing_zeros();
     let right = |depth: u32| {
-        // A node of this depth has the members that are equal modulo 2^depth; right children are the upper half of the residues.
+        // A node at this depth has the members whose indices are equal modulo 2^depth; right children have the upper half of the residues.
         let nodes = 1 << depth;
         (nodes / 2..nodes).filter(|node| members.iter().skip(*node).step_by(nodes).any(Option::is_some)).count()
     };
@@ -225,7 +226,7 @@ fn odd_nodes(members: &[Option<usize>]) -> usize {
 /// How many automorphisms of stage `stage` the packing of these members takes: one for each node of the tree with a member below it, and one in the trace that
 /// follows.
 fn switches_of_stage(members: &[Option<usize>], stage: usize) -> usize {
-    // A node of the stage joins 2^(stage + 1) members, every so many-th of all.
+    // A node of this stage joins 2^(stage + 1) members, whose indices are equal modulo the number of nodes.
     let nodes = members.len() >> (stage + 1);
     if nodes == 0 {
         return 1;
@@ -239,8 +240,8 @@ fn switches_of_stage(members: &[Option<usize>], stage: usize) -> usize {
 /// pack(c_0 .. c_(2^l - 1)) = e + X^(g / 2^l) o + phi_l(e - X^(g / 2^l) o),    e = pack(c_0, c_2, ..), o = pack(c_1, c_3, ..)
 /// ```
 ///
-/// with `phi_l` of [`trace_operations`]: it doubles what is in its place and takes away the rest of the coefficients. Missing components are zero; a tree of one
-/// component is the trace.
+/// with `phi_l` of [`trace_operations`]: each stage doubles the coefficients that `phi_l` fixes and cancels those that it negates. Missing components are zero;
+/// a tree of one component is the trace.
 struct Packing<'k> {
     target: &'k Params,
     /// The keys of the stages.
@@ -268,7 +269,7 @@ impl<'k> Packing<'k> {
         Ok(Self { target, keys, monomials, inverse })
     }
 
-    /// The message whose components, a power of two of them, are `members`.
+    /// Packs the message whose components are `members`; their number is a power of two.
     fn pack(&self, members: &[Option<&Bundle<Eval>>]) -> Result<Bundle<Eval>, CkksError> {
         let stages = members.len().trailing_zeros() as usize;
         let mut sum = self.tree(members)?.ok_or(CkksError::Symbol { operation: TO_RLWE })?;
@@ -315,7 +316,7 @@ impl<'k> Packing<'k> {
     }
 }
 
-/// Refuses secrets that do not keep their meaning at other shapes: all but the main one and those of bodies.
+/// Refuses secrets that are not defined at other shapes: all but the main secret and the secrets of bodies.
 fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     match x.secret {
         SecretName::Main | SecretName::Bodies(_) | SecretName::Body { .. } => Ok(()),
@@ -323,7 +324,7 @@ fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError
     }
 }
 
-/// Refuses slots that the lower of two degrees does not have.
+/// Refuses rows with more slots than the lower of the two degrees has.
 fn check_convertible(x: &Ciphertext, degree: usize, operation: &'static str) -> Result<(), CkksError> {
     let layout = &x.layout;
     if layout.encoding == Encoding::Coefficients || (layout.chunks == 1 && layout.capacity <= degree / 2) {

@@ -9,7 +9,7 @@ use crate::arrays::{Ciphertext, Estimate};
 use crate::error::CkksError;
 use crate::keys::{Found, Operation};
 
-/// How errors call a product of ciphertexts.
+/// The name of a product of ciphertexts in errors.
 const PRODUCT: &str = "a product of ciphertexts";
 
 impl Evaluator {
@@ -49,7 +49,7 @@ impl Evaluator {
         self.switched(&x.params, self.finish_product(&x, &y, bundles, x.level, scale), Operation::Multiply, x.level, 1.0)
     }
 
-    /// `x * y`, relinearised and rescaled by one division: faster and less noisy than the two in turn.
+    /// `x * y`, relinearised and rescaled by one division, which is faster and less noisy than two divisions.
     ///
     /// # Errors
     /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].

@@ -1,4 +1,4 @@
-//! What a dry run writes down: operations that need keys, how often each key is used, cost by stage, memory.
+//! The recording of a dry run: operations that need keys, how often each key is used, cost by stage, memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,16 +11,16 @@ use crate::error::CkksError;
 use crate::keys::{Cost, KeyAddress, KeyNeeds, KeyRequirements, Operation, Reach};
 use crate::parameters::Params;
 
-/// What one stage of a circuit costs.
+/// The cost of one stage of a circuit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageCost {
-    /// Its name; a stage inside another has both names, with a slash between.
+    /// The stage's name; a stage inside another has both names, with a slash between.
     pub name: String,
     /// Unit operations and predicted time, one thread.
     pub cost: Cost,
 }
 
-/// What a dry run met.
+/// Everything that a dry run records.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
     needs: KeyNeeds,
@@ -30,9 +30,9 @@ pub struct Recording {
     /// Names of the stages that are open.
     open: Vec<String>,
     meter: Arc<MemoryMeter>,
-    /// How often everything that is written down counts: what runs bundle by bundle runs once on symbols.
+    /// How often each recorded operation counts: a circuit that runs bundle by bundle on data runs once on symbols.
     repeats: Repeats,
-    /// The needs that keys are made for, where they are known.
+    /// The needs that keys are made for, if they are known.
     made_for: Option<KeyNeeds>,
 }
 
@@ -50,18 +50,18 @@ impl Default for Repeats {
 const NO_STAGE: &str = "operations";
 
 impl Recording {
-    /// Of a computation whose keys are made for `needs`.
+    /// The recording of a computation whose keys are made for `needs`.
     pub(crate) fn made_for(needs: KeyNeeds) -> Self {
         Self { made_for: Some(needs), ..Self::default() }
     }
 
-    /// The highest level that the keys of `operation` at the shape of `params` serve; the highest there is where it is not known.
+    /// The highest level that the keys of `operation` at the shape of `params` serve; the highest level of the parameters if that is not known.
     pub(crate) fn reach(&self, root: &Params, params: &Params, operation: Operation) -> Level {
         let reach = self.made_for.as_ref().and_then(|needs| needs.reach_at(root.shape(), params.shape(), operation));
         reach.unwrap_or(Reach::Top).level(params.max_level())
     }
 
-    /// Counts everything from now on `count` times as often; gives back what to set it to afterwards.
+    /// Counts everything from now on `count` times as often; returns the previous value, for [`Recording::end_repeat`].
     pub(crate) fn repeat(&mut self, count: usize) -> usize {
         let before = self.repeats.0;
         self.repeats.0 = before * count;
@@ -73,7 +73,7 @@ impl Recording {
         self.repeats.0 = before;
     }
 
-    /// Writes down `operation` on `bundles` bundles at the shape of `params`; `root` is the shape that the needs are stated for.
+    /// Records `operation` on `bundles` bundles at the shape of `params`; `root` has the shape that the needs are stated for.
     pub(crate) fn write(
         &mut self,
         root: &Params,
@@ -114,7 +114,7 @@ impl Recording {
         &self.meter
     }
 
-    /// The operations, each at the highest level it is used at.
+    /// The operations, each with the highest level at which it is used.
     #[must_use]
     pub fn needs(&self) -> &KeyNeeds {
         &self.needs
@@ -139,7 +139,7 @@ impl Recording {
         &self.stages
     }
 
-    /// Cost of the whole.
+    /// Cost of the whole computation.
     #[must_use]
     pub fn cost(&self) -> Cost {
         let mut sum = Cost::default();
@@ -147,7 +147,7 @@ impl Recording {
         sum
     }
 
-    /// The most bytes that arrays took at once; keys and the scratch memory of single operations are not among them.
+    /// The most bytes that arrays took at once, without keys and the scratch memory of single operations.
     #[must_use]
     pub fn peak_array_bytes(&self) -> usize {
         self.meter.peak()

@@ -8,7 +8,7 @@ use crate::arrays::{Ciphertext, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::keys::{Found, HeldKey, KeyName, Operation};
 
-/// How errors call them.
+/// The operation's name in errors.
 const ROTATION: &str = "a rotation";
 const CONJUGATION: &str = "conjugation";
 
@@ -25,14 +25,14 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Every row rotated left by `steps`, within its slots: the row's length rounded up to a power of two.
+    /// Every row rotated left by `steps`, within its slots, whose number is the row's length rounded up to a power of two.
     ///
-    /// The padding takes part: zeros come into the row, and the entries that leave the row are in the padding afterwards, which is then dirty. A row with
-    /// dirty padding is refused, because any numbers would come into it; rotate once by the sum of the steps, or clear the padding first.
+    /// The padding is rotated too: zeros move into the row, and entries move out of the row into the padding, which is then dirty. A row with dirty padding is
+    /// refused, because unspecified numbers would move into the row; rotate once by the sum of the steps, or clear the padding first.
     ///
     /// # Errors
-    /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots, [`CkksError::BitReversed`] in that order; [`CkksError::Shape`] for rows of several
-    /// bundles; [`CkksError::DirtyPadding`].
+    /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots; [`CkksError::BitReversed`] for slots in bit-reversed order;
+    /// [`CkksError::Shape`] for rows of several bundles; [`CkksError::DirtyPadding`].
     pub fn rotate(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
         self.rotate_many(x, &[steps])?.pop().ok_or(CkksError::NoKeys { operation: ROTATION })
     }
@@ -52,7 +52,7 @@ impl Evaluator {
         Ok(rotated.map(|(rotated, steps)| if turns(steps) { rotated.padded(Padding::Dirty) } else { rotated }).collect())
     }
 
-    /// Rotations of the `capacity` slots of every polynomial, whatever the padding holds; the layouts are `x`'s.
+    /// Rotations of the `capacity` slots of every polynomial, whatever the padding holds; the results have the layout of `x`.
     pub(super) fn rotate_slots(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
         // Slots repeat with the period of the row's capacity: a multiple of it is no rotation and needs no key.
         let period = x.layout.capacity;
@@ -70,7 +70,7 @@ impl Evaluator {
         }
         let found: Vec<Found<'_>> = found.into_iter().flatten().collect();
         let switcher = x.params.switcher()?;
-        // Rotations by a key of their own share the decomposition.
+        // Rotations that take one switch share the decomposition.
         let own: Vec<&SwitchKey> = found.iter().filter_map(own_key).map(HeldKey::key).collect();
         let shared = if own.len() < 2 { None } else { Some(switcher.tables_for_keys(x.level, &own)?) };
         let mut rotated: Vec<Vec<Bundle<Eval>>> = found.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
@@ -87,7 +87,7 @@ impl Evaluator {
         Ok(rotated.into_iter().map(|bundles| x.with(bundles, x.level, x.scale)).collect())
     }
 
-    /// The symbols of several rotations: each costs a switch, and those that take one share their decomposition.
+    /// The symbols of several rotations; rotations that take one switch share their decomposition.
     fn rotated_symbols(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
         let (period, slots) = (x.layout.capacity as i64, x.params.slot_count() as i64);
         let moving: Vec<i64> = steps.iter().copied().filter(|steps| steps.rem_euclid(period) != 0).collect();
@@ -112,7 +112,7 @@ impl Evaluator {
         steps.iter().map(rotated).collect()
     }
 
-    /// An operation under `x`'s secret, where there is one.
+    /// `operation`, or an error if the secret of `x` has no such operation.
     ///
     /// # Errors
     /// [`CkksError::SecretWithoutKeys`].

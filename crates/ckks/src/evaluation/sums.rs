@@ -1,10 +1,10 @@
-//! Sums over the slots of a row, and what they ask of the padding.
+//! Sums over the slots of a row, which require zero padding, and the clearing of padding.
 
 use super::evaluator::{Evaluator, check_slots, joined};
 use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout, Padding};
 use crate::error::CkksError;
 
-/// How errors call them.
+/// The operation's name in errors.
 const TOTAL: &str = "the sum of a row";
 const BROADCAST: &str = "a repetition of one number";
 const CLEARING: &str = "clearing the padding";
@@ -12,7 +12,7 @@ const CLEARING: &str = "clearing the padding";
 impl Evaluator {
     /// The sum of every row: an array of one column.
     ///
-    /// Chunks are added first, then the slots, by rotations by half the capacity, a quarter, .., 1. The padding takes part, so it must be zero.
+    /// Chunks are added first, then the slots, by rotations by half the capacity, a quarter, .., 1. The padding is added too, so it must be zero.
     ///
     /// # Errors
     /// [`CkksError::DirtyPadding`]; [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where
@@ -36,7 +36,7 @@ impl Evaluator {
             line[1..].iter().try_for_each(|bundle| sum.add_assign(bundle))?;
             bundles.push(sum);
         }
-        // One chunk is left of each row.
+        // Each row is now a single chunk.
         let one = Layout { columns: x.layout.columns.min(x.layout.capacity), chunks: 1, ..x.layout };
         let mut sum = x.with_layout(one, bundles).estimated(|own| own.scale(chunks as f64));
         (1..chunks).try_for_each(|_| self.spend_pass(&sum))?;
@@ -52,12 +52,12 @@ impl Evaluator {
         let mut shape = x.shape.clone();
         shape.pop();
         shape.push(1);
-        // Every slot holds the sum now: slots that repeat with the period 1.
+        // Every slot now holds the sum, so the slots repeat with period 1.
         let layout = x.layout.of_shape(&shape)?;
         Ok(Ciphertext { shape, ..sum.laid_out(layout) })
     }
 
-    /// An array of one column with that column repeated: `columns` equal numbers in a row. The padding holds the number, too: it is dirty.
+    /// Repeats the column of an array of one column: each row has `columns` equal numbers. The padding holds the number too, so it is dirty.
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless there is one column; [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where the row would need several chunks
@@ -85,7 +85,8 @@ impl Evaluator {
         Ok(Ciphertext { shape, ..x.with_layout(layout, bundles) })
     }
 
-    /// The same array with zero in the padding: a product with ones and zeros, not yet rescaled. Where the padding is zero already, the array as it is.
+    /// The same array with zero padding, computed as a product with ones and zeros that is not yet rescaled. An array whose padding is zero is returned
+    /// unchanged.
     ///
     /// # Errors
     /// As [`Evaluator::multiply_plain`]; [`CkksError::Encoding`] unless slots.

@@ -1,7 +1,7 @@
-//! What each key is: the one place that a new kind of key is added to.
+//! The definition of each switching key. To add a kind of key, add its definition here and its name in [`super::name`].
 //!
-//! From the definition follow everything else: how the owner makes the key, how many polynomials it switches and to what rank, its bytes, its
-//! entry in a file, the levels it may serve, the switcher that uses it, its price and its noise.
+//! Everything else follows from the definition: how the owner makes the key, how many polynomials the key switches and to what rank, its bytes, its
+//! entry in a file, the levels that it may serve, the switcher that uses it, its predicted cost and its noise.
 
 use std::ops::Range;
 
@@ -20,9 +20,9 @@ use crate::parameters::Params;
 pub struct SecretView {
     /// The secret.
     pub secret: SecretName,
-    /// Which of its polynomials.
+    /// Which of the secret's polynomials.
     pub polys: Range<usize>,
-    /// The automorphism applied to them.
+    /// The automorphism applied to these polynomials.
     pub galois: Option<GaloisElement>,
 }
 
@@ -40,18 +40,18 @@ pub enum Contribution {
 /// The moduli that a key is made over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyModulus {
-    /// The chain with its special primes.
+    /// The ordinary chain with its special primes.
     Base,
     /// The chain with the temporary primes among the special ones.
     Widened,
-    /// The base step and some special primes alone: a chain of its own, because the ephemeral secret is secure there and no further.
+    /// A chain of the base step and some special primes alone, because the ephemeral secret is not secure over a larger modulus.
     Encapsulation,
 }
 
-/// What one key is.
+/// The definition of one switching key.
 #[derive(Debug, Clone)]
 pub struct KeyDefinition {
-    /// Its name.
+    /// The key's name.
     pub name: KeyName,
     /// The matrix `T`.
     pub contribution: Contribution,
@@ -61,7 +61,7 @@ pub struct KeyDefinition {
     pub automorphism: Option<GaloisElement>,
     /// The parameters whose chain and switcher the key uses.
     pub params: Params,
-    /// Which of their moduli.
+    /// Which of the parameters' moduli the key is made over.
     pub modulus: KeyModulus,
     /// The highest level that the key may serve.
     pub most: Level,
@@ -88,11 +88,12 @@ impl SecretView {
 }
 
 impl Params {
-    /// What the key called `name` is for ciphertexts of this shape.
+    /// The definition of the key called `name` for ciphertexts of this shape.
     ///
     /// # Errors
     /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`] where a secret that the
-    /// key needs does not exist; [`CkksError::RankStep`] for a reduction that leads nowhere; [`CkksError::OutOfRange`] for numbers of bodies.
+    /// key needs does not exist; [`CkksError::RankStep`] for a reduction to a rank that is not lower; [`CkksError::OutOfRange`] for a number of bodies that is
+    /// not allowed.
     pub fn key_definition(&self, name: KeyName) -> Result<KeyDefinition, CkksError> {
         use KeyName as Name;
         use SecretName::{Main, Temporary};
@@ -277,7 +278,7 @@ impl KeyDefinition {
         })
     }
 
-    /// The secret that `T` is of.
+    /// The secret whose polynomials are the entries of `T`.
     #[must_use]
     pub fn source(&self) -> &SecretView {
         match &self.contribution {
@@ -285,7 +286,7 @@ impl KeyDefinition {
         }
     }
 
-    /// The secret that the result is under, from the secret named there.
+    /// The secret that the result is under, from `secret`, the secret named in `target`.
     pub(super) fn target_secret(&self, secret: &SecretKey) -> Result<SecretKey, CkksError> {
         self.target.of(secret)
     }
@@ -310,7 +311,7 @@ impl KeyDefinition {
         })
     }
 
-    /// Refuses a key for levels up to `level` that its secret does not protect as well as the parameters promise.
+    /// Refuses a key for levels up to `level` whose secret has fewer bits of security than the parameters promise.
     ///
     /// # Errors
     /// [`CkksError::LevelTooHigh`] above the highest level that the key may serve; [`CkksError::Insecure`].
@@ -320,7 +321,7 @@ impl KeyDefinition {
             return Err(CkksError::LevelTooHigh { operation, shape, level: level.0, most: self.most.0 });
         }
         let bits = self.security_bits(level)?;
-        // Bodies share a mask: the argument that hides them loses a bit for each doubling of their number.
+        // Bodies share a mask: the security argument loses one bit for each doubling of the number of bodies.
         let charged = bits - (self.bodies() as f64).log2();
         if charged >= self.params.wanted_bits() || self.params.spec().insecure {
             return Ok(());

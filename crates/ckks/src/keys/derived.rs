@@ -1,4 +1,4 @@
-//! Derived keys: what switching makes of evaluation keys, ahead of its first use or on it, and gives up again.
+//! Derived keys: the representations of evaluation keys that switching methods need, derived ahead of or on first use, and dropped again.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::error::CkksError;
 use crate::progress::Progress;
 
 impl EvaluationKeys {
-    /// Derives now the representations of the keys that switches at `levels` (all, if absent) would derive on first use, as far as the budget of derived
+    /// Derives the representations of the keys that switches at `levels` (all levels if absent) would derive on first use, as far as the budget for derived
     /// keys allows. Returns the bytes of all derived representations.
     ///
-    /// Levels above a key's own are left out. Keys that are used together at different levels of their own may derive more later.
+    /// Levels above the highest level of a key are skipped. Keys with different highest levels that are used together may derive more representations later.
     ///
     /// # Errors
     /// `LevelOutOfRange`.
@@ -21,10 +21,10 @@ impl EvaluationKeys {
         self.prepare_with_progress(levels, &mut |_, _| true)
     }
 
-    /// As [`EvaluationKeys::prepare`]; `progress` hears of each derivation.
+    /// As [`EvaluationKeys::prepare`]; `progress` is called for each derivation.
     ///
     /// # Errors
-    /// As [`EvaluationKeys::prepare`]; [`CkksError::Cancelled`], with what was derived so far kept.
+    /// As [`EvaluationKeys::prepare`]; [`CkksError::Cancelled`], after which the keys derived so far are kept.
     pub fn prepare_with_progress(&self, levels: Option<&[Level]>, progress: Progress<'_>) -> Result<usize, CkksError> {
         levels.unwrap_or_default().iter().try_for_each(|&level| self.params().check_level(level))?;
         let mut work = Vec::new();
@@ -39,7 +39,7 @@ impl EvaluationKeys {
         Ok(self.derived_bytes())
     }
 
-    /// What is to be derived: one derivation serves all levels of one choice.
+    /// The derivations to be done: one derivation serves all levels that use the same method.
     fn derivations<'k>(&'k self, levels: Option<&[Level]>, work: &mut Vec<(&'k Switcher, &'k SwitchKey, Arc<SwitchTables>)>) {
         for (_, held) in self.iter() {
             let (Ok(switcher), key) = (held.switcher(), held.key()) else { continue };
@@ -62,7 +62,7 @@ impl EvaluationKeys {
         self.iter().map(|(_, held)| held.key().derived().bytes()).sum()
     }
 
-    /// Drops what is derived; it is derived again when needed.
+    /// Drops all derived representations; they are derived again when needed.
     pub fn drop_derived(&self) {
         self.iter().map(|(_, held)| held.key()).for_each(|key| DerivedKeys::clear(key.derived()));
     }

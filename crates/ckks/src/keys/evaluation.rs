@@ -1,4 +1,4 @@
-//! What an evaluator holds: switching keys by name, at every shape there are keys for.
+//! The key set that an evaluator holds: switching keys by name and shape.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::key_id::KeyId;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
-/// A switching key and what it is.
+/// A switching key and its definition.
 #[derive(Debug, Clone)]
 pub struct HeldKey {
     definition: KeyDefinition,
@@ -27,7 +27,7 @@ impl HeldKey {
         Self { definition, key, automorphism }
     }
 
-    /// What it is.
+    /// The key's definition.
     #[must_use]
     pub fn definition(&self) -> &KeyDefinition {
         &self.definition
@@ -44,7 +44,7 @@ impl HeldKey {
         self.automorphism.as_ref()
     }
 
-    /// The switcher that uses it.
+    /// The switcher that uses the key.
     pub(crate) fn switcher(&self) -> Result<&Switcher, CkksError> {
         self.definition.switcher()
     }
@@ -57,11 +57,11 @@ pub(crate) enum Found<'k> {
     Nothing,
     /// One switch after another.
     InTurn(Vec<&'k HeldKey>),
-    /// Switches at the temporary rank, then the way back.
+    /// Switches at the temporary rank, then the rank-down.
     TemporaryRank(Vec<&'k HeldKey>, TemporaryRank<'k>),
 }
 
-/// What an evaluator needs to compute: no secret among it.
+/// The public keys that an evaluator needs to compute: switching keys, no secrets.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -98,7 +98,7 @@ impl EvaluationKeys {
         Self { params: params.clone(), id, keys: BTreeMap::new() }
     }
 
-    /// Adds a key; tells whether there was none of its name.
+    /// Adds a key; returns whether the set had no key at this address.
     pub(crate) fn insert(&mut self, address: KeyAddress, key: HeldKey) -> bool {
         self.keys.insert(address, key).is_none()
     }
@@ -109,7 +109,7 @@ impl EvaluationKeys {
         &self.params
     }
 
-    /// Which secret they belong to.
+    /// The public name of the secret that the keys belong to.
     #[must_use]
     pub fn id(&self) -> KeyId {
         self.id
@@ -139,7 +139,7 @@ impl EvaluationKeys {
     /// The keys at `shape`.
     ///
     /// # Errors
-    /// [`CkksError::NoRelativeKeys`], naming the shapes there are keys for.
+    /// [`CkksError::NoRelativeKeys`], which names the shapes that the set has keys for.
     pub fn relative(&self, shape: ModuleShape) -> Result<KeysOfShape<'_>, CkksError> {
         if shape == self.params.shape() || self.names_at(shape).next().is_some() {
             return Ok(KeysOfShape { all: self, shape });
@@ -148,7 +148,7 @@ impl EvaluationKeys {
         Err(CkksError::NoRelativeKeys { shape, available: shapes.join(", ") })
     }
 
-    /// The shapes there are keys for, their own first.
+    /// The shapes that the set has keys for; the shape of the set's own parameters comes first.
     #[must_use]
     pub fn shapes(&self) -> Vec<ModuleShape> {
         let mut shapes = vec![self.params.shape()];
@@ -160,7 +160,7 @@ impl EvaluationKeys {
         shapes
     }
 
-    /// The keys of `operation` at the shape of `params` and at `level`; slots repeat with the period `period`.
+    /// The keys of `operation` at the shape of `params` and at `level`, for slots that repeat with the period `period`.
     ///
     /// # Errors
     /// The error that names what is missing: no key, or keys of lower levels only.
@@ -182,7 +182,7 @@ impl EvaluationKeys {
         })
     }
 
-    /// Why `operation` finds no keys: there are some of lower levels, or none.
+    /// The error that says why the keys of `operation` are missing: the set has them for lower levels only, or not at all.
     fn missing(&self, params: &Params, operation: Operation, level: Level, period: usize) -> CkksError {
         let shape = params.shape();
         if let Err(error) = self.relative(shape) {
@@ -204,7 +204,7 @@ impl EvaluationKeys {
         KeysOfShape { all: self, shape: self.params.shape() }
     }
 
-    /// The relinearisation key of these parameters: up to the temporary rank, where products go through it.
+    /// The relinearisation key of these parameters; the cross-relinearisation key if products go through the temporary rank.
     ///
     /// # Errors
     /// [`CkksError::NoRelinearisationKey`].
@@ -212,13 +212,13 @@ impl EvaluationKeys {
         self.own().relinearisation()
     }
 
-    /// The rotation steps there are keys for, in `[0, slots)`; rotations that are composed of others not among them.
+    /// The rotation steps that have their own keys, in `[0, slots)`; rotations that can only be composed of others are not listed.
     #[must_use]
     pub fn rotation_steps(&self) -> Vec<i64> {
         self.params.rotation_steps(self.own().names())
     }
 
-    /// The ranks there are reduction keys for, from the rank of these parameters.
+    /// The ranks to which the set has reduction keys from the rank of these parameters.
     pub fn reduced_ranks(&self) -> impl DoubleEndedIterator<Item = usize> {
         self.own().reduced_ranks().into_iter()
     }
@@ -243,7 +243,7 @@ impl<'k> KeysOfShape<'k> {
         self.all.keys.get(&KeyAddress { shape: self.shape, name }).map(HeldKey::key)
     }
 
-    /// The relinearisation key: up to the temporary rank, where products go through it.
+    /// The relinearisation key; the cross-relinearisation key if products go through the temporary rank.
     ///
     /// # Errors
     /// [`CkksError::NoRelinearisationKey`].
@@ -252,19 +252,19 @@ impl<'k> KeysOfShape<'k> {
         names.into_iter().find_map(|name| self.get(name)).ok_or(CkksError::NoRelinearisationKey)
     }
 
-    /// The key of a rotation by `steps`, if there is one of its own.
+    /// The key of a rotation by exactly `steps`, if the set has one.
     #[must_use]
     pub fn rotation(self, steps: i64) -> Option<&'k SwitchKey> {
         self.get(KeyName::Automorphism(GaloisElement::rotation(steps, self.shape.degree)))
     }
 
-    /// The conjugation key, if there is one.
+    /// The conjugation key, if the set has one.
     #[must_use]
     pub fn conjugation(self) -> Option<&'k SwitchKey> {
         self.get(KeyName::Automorphism(GaloisElement::conjugation(self.shape.degree)))
     }
 
-    /// The ranks there are reduction keys for, ascending.
+    /// The ranks to which the set has reduction keys, ascending.
     #[must_use]
     pub fn reduced_ranks(self) -> Vec<usize> {
         self.names().filter_map(|name| if let KeyName::ReduceRank(rank) = name { Some(rank) } else { None }).collect()

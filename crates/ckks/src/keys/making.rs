@@ -1,4 +1,4 @@
-//! How the owner makes evaluation keys: required and refused first, then one after another by their definitions.
+//! How the owner makes evaluation keys: first the required keys are listed and insecure ones refused, then each key is made by its definition.
 
 use clathrate_lattice::{SecretRng, SwitchKey};
 
@@ -19,7 +19,7 @@ impl SecretKey {
         self.evaluation_keys_with_progress(needs, &mut |_, _| true)
     }
 
-    /// As [`SecretKey::evaluation_keys`]; `progress` hears of each key.
+    /// As [`SecretKey::evaluation_keys`]; `progress` is called for each key.
     ///
     /// # Errors
     /// As [`SecretKey::evaluation_keys`]; [`CkksError::Cancelled`].

@@ -1,7 +1,8 @@
-//! Keys: the owner's secret key, public keys, the switching keys of an evaluator, and how it is known which are made.
+//! Keys: the owner's secret key, public keys, the switching keys of an evaluator, and the rules that decide which keys an owner makes.
 //!
-//! Lowest first: [`name`] names secrets and keys, [`definition`] says what each key is, [`route`] which keys an operation uses, [`needs`] states the
-//! operations of a computation, [`requirements`] turns them into keys by name; `secret` is the owner, `evaluation` a set of keys, `making` makes it.
+//! The modules, lowest first: [`name`] names secrets and keys; [`definition`] defines each key; [`route`] decides which keys an operation uses; [`needs`] lists
+//! the operations of a computation; [`requirements`] turns these operations into keys by name; `secret` holds the owner's key; `evaluation` is a key set;
+//! `making` makes a key set.
 
 pub mod definition;
 pub mod derived;

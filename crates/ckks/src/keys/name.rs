@@ -1,7 +1,7 @@
 //! Names of secrets and of switching keys.
 //!
-//! A name is plain data. What it stands for is defined in one place, [`definition`](super::definition): the matrix `T`, the secret switched to, the moduli.
-//! Requirements, key sets, files, prices and error messages all speak of keys by these names.
+//! A name is plain data. Its meaning is defined in one place, [`definition`](super::definition): the matrix `T`, the secret switched to, the moduli.
+//! Requirements, key sets, files, cost predictions and error messages all identify keys by these names.
 
 use std::fmt;
 
@@ -18,15 +18,15 @@ pub enum KeyName {
     Relinearise,
     /// From products `s_i s_j` to the secret of the temporary rank, over the widened chain. [dpad-he, sec. 3.2]
     CrossRelinearise,
-    /// From products `s_i s_j` to `s` over the widened chain, for the levels at which the rank itself is secure there.
+    /// From products `s_i s_j` to `s` over the widened chain, for the levels at which keys of the ordinary rank are secure over that chain.
     DirectRelinearise,
-    /// From the further polynomials of the temporary secret to `s`. [dpad-he, sec. 3.2]
+    /// From the additional polynomials of the temporary secret to `s`. [dpad-he, sec. 3.2]
     RankDown,
-    /// For the automorphism `X -> X^g`: from `s` to the secret that the automorphism takes to `s`.
+    /// For the automorphism `X -> X^g`: from `s` to the secret that the automorphism maps to `s`.
     Automorphism(GaloisElement),
-    /// The same at the temporary rank. [dpad-he, sec. 3.5]
+    /// As [`KeyName::Automorphism`], at the temporary rank. [dpad-he, sec. 3.5]
     TemporaryAutomorphism(GaloisElement),
-    /// From the last polynomials of `s` to its first ones: a reduction to this rank. [dpad-he, sec. 3.1.1]
+    /// From the last polynomials of `s` to its first polynomials, for a reduction to this rank. [dpad-he, sec. 3.1.1]
     ReduceRank(usize),
     /// From one secret to another.
     ChangeSecret {
@@ -35,7 +35,7 @@ pub enum KeyName {
         /// The secret switched to.
         to: SecretName,
     },
-    /// For the automorphism `X -> X^g` of bundles of several bodies under one mask: from each body's secret `s_b` to the one that the automorphism takes to
+    /// For the automorphism `X -> X^g` of bundles of several bodies under one mask: from each body's secret `s_b` to the secret that the automorphism maps to
     /// `s_b`. [pcmm-mambo, sec. 6.1]
     BodiesAutomorphism {
         /// How many bodies share the mask.
@@ -52,7 +52,7 @@ pub enum KeyName {
 pub struct KeyAddress {
     /// Degree and rank of the ciphertexts that are switched.
     pub shape: ModuleShape,
-    /// Which key.
+    /// The key's name.
     pub name: KeyName,
 }
 
@@ -80,10 +80,10 @@ impl fmt::Display for KeyAddress {
 }
 
 impl KeyName {
-    /// The key written as `text` by its `Display`, of ciphertexts of degree `degree`.
+    /// Parses `text`, which [`KeyName`]'s `Display` wrote, for ciphertexts of degree `degree`.
     ///
     /// # Errors
-    /// [`CkksError::UnknownKey`] where no key is written so; [`CkksError::Arith`] for an automorphism that the degree does not have.
+    /// [`CkksError::UnknownKey`] where `text` is no key's name; [`CkksError::Arith`] for an automorphism that the degree does not have.
     pub fn parse(text: &str, degree: usize) -> Result<Self, CkksError> {
         let unknown = || CkksError::UnknownKey { name: text.chars().take(80).collect() };
         let words: Vec<&str> = text.split(' ').collect();

@@ -14,7 +14,7 @@ const NAMED_SECRET_DOMAIN: &str = "clathrate named secret v1";
 
 /// A secret of shape `from`, split, combined or cut to the shape `to` of the same family.
 fn reshaped(secret: &clathrate_lattice::SecretKey, from: ModuleShape, to: ModuleShape) -> Result<clathrate_lattice::SecretKey, CkksError> {
-    // Components are in an order in which cutting and moving commute: cut where the degree is the smaller one.
+    // In the order of components that degree moves use, cutting the rank and moving the degree commute, so the secret is cut at the smaller degree.
     Ok(if to.degree <= from.degree {
         secret.split_degree(to.degree)?.truncate_rank(to.rank)?
     } else {
@@ -37,9 +37,9 @@ impl SecretKey {
         Ok(Self { params: params.clone(), id: self.id, secret, seed: self.seed.clone() })
     }
 
-    /// The secret called `name` at this shape. Secrets other than the main one are drawn from this key's seed, each with randomness of its own, so
-    /// that keys made at different times fit together. The secrets of bodies are drawn at the root's shape and split, combined or cut as the main one is,
-    /// so that moves of the degree and higher ranks need no key under them either.
+    /// The secret called `name` at this shape. All secrets but the main one are drawn from this key's seed, each with a separate domain, so that keys made
+    /// at different times fit together. The secrets of bodies are drawn at the root's shape and then split, combined or cut like the main secret, so that
+    /// moves of the degree and to higher ranks need no key for these secrets either.
     ///
     /// # Errors
     /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`] where the parameters have no such secret; [`CkksError::OutOfRange`] for bodies that

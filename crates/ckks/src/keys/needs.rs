@@ -9,7 +9,7 @@ use super::name::SecretName;
 use super::route::Operation;
 use crate::shape::ModuleShape;
 
-/// The level that keys must reach.
+/// The highest level that keys must serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
@@ -20,7 +20,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// The level, at most `max`.
+    /// The highest level as a [`Level`], at most `max`.
     #[must_use]
     pub fn level(self, max: Level) -> Level {
         match self {
@@ -54,15 +54,15 @@ pub struct KeyNeeds {
     /// Whether ranks may be reduced by less than half.
     #[serde(default)]
     single_steps: bool,
-    /// What is needed at other shapes.
+    /// The needs at other shapes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     relatives: BTreeMap<ModuleShape, KeyNeeds>,
-    /// Sequences of shapes that only parameters tell.
+    /// Needs along sequences of rank reductions, whose shapes follow from the parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     descents: Vec<Descent>,
 }
 
-/// The same needs at every shape that lies on a way down the ranks.
+/// The same needs at every shape that a sequence of rank reductions passes through.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Descent {
     /// Ranks to reduce to, one after the other.
@@ -71,11 +71,11 @@ pub struct Descent {
     pub to_rlwe: bool,
     /// Levels that the reductions and conversions serve.
     pub reach: Reach,
-    /// What is needed at each shape.
+    /// The needs at each shape.
     pub needs: KeyNeeds,
 }
 
-/// Operations have data, which a JSON object's keys cannot: a list of pairs.
+/// Stores the map as a list of pairs, because operations carry data and the keys of a JSON object are strings.
 mod as_list {
     use super::{BTreeMap, Deserialize, Operation, Reach};
     use serde::{Deserializer, Serializer};
@@ -90,13 +90,13 @@ mod as_list {
 }
 
 impl KeyNeeds {
-    /// Nothing yet.
+    /// No needs yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One operation more.
+    /// Adds one operation.
     #[must_use]
     pub fn operation(mut self, operation: Operation, reach: Reach) -> Self {
         let slot = self.operations.entry(operation).or_insert(reach);
@@ -128,7 +128,7 @@ impl KeyNeeds {
         self.operation(Operation::RotateByPowers, reach)
     }
 
-    /// A reduction of the rank to `rank`, at most half of the present one unless [`KeyNeeds::single_steps`] is said.
+    /// A reduction of the rank to `rank`, at most half of the present rank unless [`KeyNeeds::single_steps`] is set.
     #[must_use]
     pub fn reduce_to(self, rank: usize, reach: Reach) -> Self {
         self.operation(Operation::ReduceRank(rank), reach)
@@ -160,14 +160,15 @@ impl KeyNeeds {
         self.operation(Operation::ConjugateBodies(bodies), reach)
     }
 
-    /// The caller's word that ranks may go down by less than half: chains of keys `k -> k - 1 -> k - 2` are a possible weakness. [dpad-he, footnote 4]
+    /// Allows reductions of the rank by less than half. Such reductions must be requested explicitly, because chains of keys `k -> k - 1 -> k - 2` are a
+    /// possible weakness. [dpad-he, footnote 4]
     #[must_use]
     pub fn single_steps(mut self) -> Self {
         self.single_steps = true;
         self
     }
 
-    /// What is needed at another shape of the same secret.
+    /// Adds needs at another shape of the same secret.
     #[must_use]
     pub fn relative(mut self, shape: ModuleShape, needs: &Self) -> Self {
         let merged = self.relatives.remove(&shape).unwrap_or_default().merge(needs);
@@ -175,7 +176,7 @@ impl KeyNeeds {
         self
     }
 
-    /// These needs, and the same at every shape that `ranks` and, where `to_rlwe` is said, a conversion to the higher degree lead to.
+    /// These needs, and the same needs at every shape that reductions to `ranks` and, if `to_rlwe` is set, conversions to the higher degree lead to.
     ///
     /// Needs stated so before are not followed again.
     #[must_use]
@@ -188,7 +189,7 @@ impl KeyNeeds {
         self
     }
 
-    /// The needs of both.
+    /// The union of both needs.
     #[must_use]
     pub fn merge(mut self, other: &Self) -> Self {
         self = other.operations.iter().fold(self, |needs, (&operation, &reach)| needs.operation(operation, reach));
@@ -213,7 +214,7 @@ impl KeyNeeds {
         self.operations.get(&operation).copied()
     }
 
-    /// The highest level of an operation at shape `at`, of needs that are stated for shape `own`, wherever it is stated.
+    /// The highest level of an operation at shape `at`, for needs of shape `own`; needs at other shapes are searched too.
     #[must_use]
     pub fn reach_at(&self, own: ModuleShape, at: ModuleShape, operation: Operation) -> Option<Reach> {
         let here = self.reach_of(operation).filter(|_| own == at);
@@ -244,7 +245,7 @@ impl KeyNeeds {
         self.relatives.iter().map(|(&shape, needs)| (shape, needs))
     }
 
-    /// Sequences of shapes that only parameters tell.
+    /// Needs along sequences of rank reductions, whose shapes follow from the parameters.
     #[must_use]
     pub fn descents(&self) -> &[Descent] {
         &self.descents

@@ -1,4 +1,4 @@
-//! Choices of an encryption.
+//! Options of an encryption.
 
 use clathrate_lattice::Level;
 
@@ -6,7 +6,7 @@ use super::name::SecretName;
 use crate::arrays::{BodyAxis, Encoding, Layout, Order};
 use crate::error::CkksError;
 
-/// Choices of an encryption; the default is slots for vectors, coefficients for matrices, at the top level, one body in each bundle.
+/// Options of an encryption. The default encodes vectors in slots and matrices in coefficients, at the top level, with one body in each bundle.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -20,7 +20,7 @@ use crate::error::CkksError;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct EncryptOptions {
-    /// How entries sit in polynomials.
+    /// How numbers are encoded in polynomials; absent for slots for vectors and coefficients for matrices.
     pub encoding: Option<Encoding>,
     /// The level; absent for the top.
     pub level: Option<Level>,
@@ -28,7 +28,7 @@ pub struct EncryptOptions {
     pub scale: Option<f64>,
     /// Bodies under one mask, which makes the secret [`SecretName::Bodies`]; absent for one body under the main secret.
     pub bodies: Option<usize>,
-    /// Which axis runs over the bodies; absent for the chunks of a row where it has several, else for rows.
+    /// Which axis runs over the bodies; absent for the chunks of a row if a row has several chunks, otherwise for rows.
     pub axis: Option<BodyAxis>,
     /// Numbers per polynomial, a power of two; absent for as many as a row needs (slots) or a polynomial has room for (coefficients).
     pub capacity: Option<usize>,

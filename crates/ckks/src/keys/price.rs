@@ -1,4 +1,4 @@
-//! What an operation that switches costs, and what noise it adds, by the keys that its route takes.
+//! Predicted cost and added noise of operations that switch, computed from the keys on their route.
 
 use std::ops::AddAssign;
 
@@ -50,11 +50,11 @@ impl Cost {
     }
 }
 
-/// What one switch by a key adds to a phase: digits as the noise formulas take them, bits of the special modulus, inputs.
+/// The arguments of the noise formulas for one switch by a key: its digits, bits of the special modulus, and inputs.
 type Digits = (Vec<(f64, usize)>, f64, usize);
 
 impl KeyDefinition {
-    /// Unit operations of one switch at `level` by a key for all levels that it may serve.
+    /// Unit operations of one switch at `level` by a key that is made for all levels that it may serve.
     ///
     /// # Errors
     /// As [`Params::key_definition`]; level errors.
@@ -72,7 +72,7 @@ impl KeyDefinition {
         self.cost_of(&self.switch_counts(level)?)
     }
 
-    /// The cost of the decomposition in it, which further switches of the same ciphertext share.
+    /// The cost of the decomposition within one switch, which further switches of the same ciphertext share.
     ///
     /// # Errors
     /// As [`KeyDefinition::switch_counts`].
@@ -81,7 +81,7 @@ impl KeyDefinition {
         self.cost_of(&switcher.decomposition_counts(&*switcher.tables_for(level, self.most)?, self.inputs()))
     }
 
-    /// What a switch by this key saves where its product is divided together with one by `other`.
+    /// The cost that is saved if the product by this key shares one mod-down with the product by `other`.
     ///
     /// # Errors
     /// As [`KeyDefinition::switch_counts`].
@@ -107,7 +107,7 @@ impl KeyDefinition {
 }
 
 impl Params {
-    /// The keys of `operation` at `level`, by the route that a complete key set gives.
+    /// The definitions of the keys of `operation` at `level`, on the route that a complete key set gives.
     fn definitions(&self, operation: Operation, level: Level) -> Result<(Route, Vec<KeyDefinition>), CkksError> {
         self.check_level(level)?;
         let missing = || self.missing_key(operation, std::iter::empty());
@@ -120,21 +120,21 @@ impl Params {
     /// The cost of the switches of `operation` at `level`, for one bundle.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; level errors; the error of a missing key where they cannot have the operation's.
+    /// `NoSpecialPrimes` where these parameters cannot switch; level errors; the error of a missing key where the parameters do not allow the operation's keys.
     pub fn operation_cost(&self, operation: Operation, level: Level) -> Result<Cost, CkksError> {
         let (route, definitions) = self.definitions(operation, level)?;
         let mut sum = Cost::default();
         for definition in &definitions {
             sum += definition.switch_cost(level)?;
         }
-        // The sums of both stages of a relinearisation meet before one division. [dpad-he, Algorithm 1 divides twice]
+        // The sums of both stages of a relinearisation share one mod-down. [dpad-he, Algorithm 1 divides twice]
         if let (Route::TemporaryRank { .. }, Operation::Multiply, [up, down]) = (route, operation, &definitions[..]) {
             sum += down.shared_division(up, level)?.times(-1.0);
         }
         Ok(sum)
     }
 
-    /// The variance that the switches of `operation` at `level` add to a coefficient, without the rounding that ends them.
+    /// The variance that the switches of `operation` at `level` add to a coefficient, without the rounding of the last mod-down.
     ///
     /// # Errors
     /// As [`Params::operation_cost`].
@@ -142,7 +142,7 @@ impl Params {
         self.operation_variance_by(operation, level, self.max_level())
     }
 
-    /// As [`Params::operation_variance`], by keys made for levels up to `reach`: they have fewer primes that can be special.
+    /// As [`Params::operation_variance`], with keys made for levels up to `reach`: such keys have fewer primes that can serve as special primes.
     ///
     /// # Errors
     /// As [`Params::operation_cost`].
@@ -160,7 +160,7 @@ impl Params {
             };
             return Ok(all - model.rounding());
         }
-        // Each switch but the last ends with a rounding of its own.
+        // Each switch but the last ends with a rounding, which is counted here.
         let roundings = digits.len().saturating_sub(1) as f64 * model.rounding();
         Ok(digits.iter().map(|(digits, special, inputs)| model.products_over(*inputs, digits, *special)).sum::<f64>() + roundings)
     }
@@ -176,7 +176,8 @@ impl Params {
         Cost { hadamard_products: rows as f64, ..self.passes_cost(rows) }
     }
 
-    /// The cost of `rows` sums of two polynomials modulo one prime, or products with a number: they read and write as much as products of polynomials, but are none.
+    /// The cost of `rows` sums of two polynomials modulo one prime, or of products with a number. They take the time of products of polynomials, because they
+    /// read and write as much, but they do not count as products.
     pub(crate) fn passes_cost(&self, rows: usize) -> Cost {
         let nanoseconds = rows as f64 * self.machine_profile().at(self.degree()).product;
         Cost { nanoseconds, ..Cost::default() }

@@ -1,4 +1,4 @@
-//! From operations to keys: which keys the owner makes, by name, each with the highest level it must serve.
+//! From operations to keys: the names of the keys that the owner makes, each with the highest level that the key must serve.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct KeyRequirements {
 }
 
 impl KeyRequirements {
-    /// Requires `address` up to `level`.
+    /// Requires the key at `address` for levels up to `level`.
     pub fn require(&mut self, address: KeyAddress, level: Level) {
         let slot = self.levels.entry(address).or_insert(level);
         *slot = (*slot).max(level);
@@ -53,13 +53,14 @@ impl KeyRequirements {
 }
 
 impl Params {
-    /// What a conversion to the higher degree needs: rotations there, and from degree 1 the conjugation.
+    /// The needs of a conversion to the higher degree: rotations at that degree, and for conversions from degree 1 also the conjugation.
     #[must_use]
     pub fn rlwe_needs(&self, reach: Reach) -> KeyNeeds {
         self.rlwe_needs_under(SecretName::Main, reach)
     }
 
-    /// As [`Params::rlwe_needs`], for arrays under `secret`: the main secret or that of several bodies; nothing for others, which do not convert.
+    /// As [`Params::rlwe_needs`], for arrays under `secret`, which is the main secret or the secret of several bodies. Arrays under other secrets cannot be
+    /// converted and need nothing.
     #[must_use]
     pub fn rlwe_needs_under(&self, secret: SecretName, reach: Reach) -> KeyNeeds {
         let target = self.rlwe_shape();
@@ -71,11 +72,11 @@ impl Params {
         KeyNeeds::new().relative(target, &needs)
     }
 
-    /// The keys that the operations in `needs` use, where `needs` is of this shape.
+    /// The keys that the operations in `needs` use; `needs` is stated for this shape.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::RankStep`] unless ranks go down, and by half unless single steps are allowed;
-    /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`]; [`CkksError::InvalidParams`] for shapes that cannot be reached.
+    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::RankStep`] unless ranks go down, and by at least half unless single steps are
+    /// allowed; [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`]; [`CkksError::InvalidParams`] for shapes that cannot be reached.
     pub fn required_keys(&self, needs: &KeyNeeds) -> Result<KeyRequirements, CkksError> {
         let mut shapes = BTreeMap::new();
         self.collect(needs, &mut shapes)?;
@@ -88,7 +89,7 @@ impl Params {
         Ok(required)
     }
 
-    /// What is needed at each shape: statements of one shape from several places put together, descents followed.
+    /// Collects the needs at each shape: merges needs of one shape from several places and follows sequences of rank reductions.
     fn collect(&self, needs: &KeyNeeds, shapes: &mut BTreeMap<ModuleShape, (Self, KeyNeeds)>) -> Result<(), CkksError> {
         let entry = shapes.entry(self.shape()).or_insert_with(|| (self.clone(), KeyNeeds::new()));
         let own = needs.operations().fold(KeyNeeds::new(), |own, (operation, reach)| own.operation(operation, reach));
@@ -125,7 +126,7 @@ impl Params {
         Ok(())
     }
 
-    /// `needs`, where they can be met at `at`.
+    /// Returns `needs` if the shape `at` can have their keys.
     fn possible_at<'n>(&self, at: &Self, needs: &'n KeyNeeds) -> Result<&'n KeyNeeds, CkksError> {
         if needs.reach_of(Operation::RotateByPowers).is_some() && at.temporary().is_none() && self.temporary().is_some() {
             let reason = format!(
@@ -149,7 +150,7 @@ impl Params {
             most = Level(0);
         }
         let top = reach.level(most);
-        // Products alone go different ways at different levels.
+        // Only products use different keys at different levels.
         let first = if operation == Operation::Multiply { 0 } else { top.0 };
         for level in (first..=top.0).map(Level) {
             let route = self.full_route(operation, level).ok_or_else(|| self.impossible(operation))?;

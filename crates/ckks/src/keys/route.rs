@@ -1,8 +1,8 @@
-//! Which keys an operation uses at a level: one function, for making keys, for storing, pricing and bounding them, and for computing.
+//! Which keys an operation uses at a level. One function decides this for making and storing keys, for predicting cost and noise, and for computing.
 //!
-//! An operation may have several ways to go. A product switches directly, or, in a module of higher rank, through the temporary rank [dpad-he,
-//! Algorithm 1]; a rotation takes its own key, or rotations by powers of two at the temporary rank [dpad-he, Algorithm 2], or several rotations in
-//! turn; a reduction of the rank may take several steps. [`Params::route`] picks the way by which keys there are.
+//! An operation may have several routes. A product switches directly or, at rank 2 and above, through the temporary rank [dpad-he, Algorithm 1]; a
+//! rotation uses its own key, or rotations by powers of two at the temporary rank [dpad-he, Algorithm 2], or several rotations in turn; a reduction of the
+//! rank may take several steps. [`Params::route`] chooses a route by the keys that exist.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub enum Operation {
     Multiply,
     /// Complex conjugation of the slots.
     Conjugate,
-    /// A rotation of the slots by so many places, left when positive.
+    /// A rotation of the slots by this many places, left when positive.
     Rotate(i64),
     /// Any rotation, from keys of rotations by powers of two at the temporary rank.
     RotateByPowers,
@@ -31,15 +31,15 @@ pub enum Operation {
     ReduceRank(usize),
     /// A change from one secret to another.
     ChangeSecret(SecretName, SecretName),
-    /// Bringing so many bundles under one mask.
+    /// Bringing this many bundles under one mask.
     FormatSwitch(usize),
-    /// Complex conjugation of the slots of so many bodies under one mask.
+    /// Complex conjugation of the slots of this many bodies under one mask.
     ConjugateBodies(usize),
     /// A rotation of the slots of bodies under one mask.
     RotateBodies {
         /// How many bodies share the mask.
         bodies: usize,
-        /// By so many places, left when positive.
+        /// The number of places, left when positive.
         steps: i64,
     },
 }
@@ -73,17 +73,17 @@ pub enum Route {
     Nothing,
     /// One switch after another; most operations have one.
     InTurn(Vec<KeyAddress>),
-    /// Switches at the temporary rank, then the way back.
+    /// Switches at the temporary rank, then the rank-down.
     TemporaryRank {
-        /// To and at the temporary rank.
+        /// The keys to and at the temporary rank.
         up: Vec<KeyAddress>,
-        /// Back to the rank.
+        /// The rank-down key.
         down: KeyAddress,
     },
 }
 
 impl Route {
-    /// All its keys.
+    /// All keys of the route.
     pub fn keys(&self) -> impl Iterator<Item = KeyAddress> {
         let (keys, down) = match self {
             Self::Nothing => (&[][..], None),
@@ -125,9 +125,10 @@ fn non_adjacent_form(mut step: i64) -> Vec<i64> {
     terms
 }
 
-/// The automorphisms of a move from `degree = n` to `target = N`, for arrays under `secret`: the one of stage `l = 1, 2, ..` fixes `X^(N / (2^(l-1) n))` and negates
-/// `X^(N / (2^l n))`, so all together fix the powers of `X^(N/n)` and nothing less. They are the rotations by `n/2, n, 2n, ..`; at `n = 1` the first stage negates
-/// `X^(N/2)`, which no rotation of slots does, and is the conjugation. `None` where the secret has no such keys. [dpad-he, Algorithm 5]
+/// The automorphisms of a move from `degree = n` to `target = N`, for arrays under `secret`. The automorphism of stage `l = 1, 2, ..` fixes
+/// `X^(N / (2^(l-1) n))` and negates `X^(N / (2^l n))`, so the powers of `X^(N/n)` are exactly the powers that all of them fix. The automorphisms are the
+/// rotations by `n/2, n, 2n, ..`. At `n = 1` the first stage negates `X^(N/2)`; no rotation of slots does that, so this stage is the conjugation. `None` where
+/// the secret has no such keys. [dpad-he, Algorithm 5]
 pub(crate) fn trace_operations(secret: SecretName, degree: usize, target: usize) -> Option<Vec<Operation>> {
     let stages = (target / degree).ilog2();
     let stage = |l: u32| match (degree << l) / 4 {
@@ -138,9 +139,9 @@ pub(crate) fn trace_operations(secret: SecretName, degree: usize, target: usize)
 }
 
 impl Params {
-    /// The keys that `operation` uses at `level`, of those that `has` says there are; `None` where they do not suffice.
+    /// The keys that `operation` uses at `level`, among the keys for which `has` is true; `None` where these do not suffice.
     ///
-    /// Slots repeat with the period `period`, a power of two: rotations by equal steps modulo it are one.
+    /// Slots repeat with the period `period`, a power of two, so rotations by steps that are equal modulo `period` are the same.
     pub(crate) fn route(
         &self,
         operation: Operation,
@@ -173,8 +174,8 @@ impl Params {
         }
     }
 
-    /// Where the rank itself is secure over the widened chain a direct key costs less than the way through the temporary rank. An evaluator that is to
-    /// use keys as the paper makes them goes through the temporary rank even there, if it can.
+    /// The route of a product. Where keys of the ordinary rank are secure over the widened chain, a direct key costs less than the route through the temporary
+    /// rank. With a fixed method or unchanged keys ([`crate::Switching`]), products still use the temporary rank if its keys exist, as in the paper.
     fn product_route(&self, level: Level, known: &dyn Fn(KeyName) -> bool) -> Option<Route> {
         let at = |name: KeyName| KeyAddress { shape: self.shape(), name };
         let single = |name: KeyName| known(name).then(|| Route::InTurn(vec![at(name)]));
@@ -210,7 +211,7 @@ impl Params {
         if let Some(steps) = std::iter::once(steps).chain(equal).find(|&steps| known(own(steps))) {
             return Some(Route::InTurn(vec![at(own(steps))]));
         }
-        // The two residues next to zero: the one of fewer terms first.
+        // The two representatives nearest to zero; the one with fewer terms is tried first.
         let mut sums = [non_adjacent_form(residue), non_adjacent_form(residue - period)];
         sums.sort_by_key(Vec::len);
         let by = |name: &dyn Fn(i64) -> KeyName| {
@@ -226,7 +227,7 @@ impl Params {
         by(&own).map(Route::InTurn)
     }
 
-    /// In one step, or by whatever ranks there are keys to, the highest first.
+    /// The route of a reduction to `rank`: one step if there is a key, otherwise steps through intermediate ranks, trying the highest rank first.
     fn reduction_route(&self, rank: usize, level: Level, has: &dyn Fn(KeyAddress, Level) -> bool) -> Option<Vec<KeyAddress>> {
         let step = |to: usize| KeyAddress { shape: self.shape(), name: KeyName::ReduceRank(to) };
         if rank == self.rank() {
@@ -245,7 +246,7 @@ impl Params {
         })
     }
 
-    /// The keys that `operation` uses at `level` where the owner has made every key that these parameters allow.
+    /// The keys that `operation` uses at `level` if the owner has made every key that these parameters allow.
     pub(crate) fn full_route(&self, operation: Operation, level: Level) -> Option<Route> {
         let possible = |address: KeyAddress, level: Level| {
             let params = if address.shape == self.shape() { Ok(self.clone()) } else { self.relative(address.shape) };
@@ -270,7 +271,7 @@ impl Params {
         elements
     }
 
-    /// What is missing for `operation`, as an error that names the keys there are.
+    /// The error for a missing key of `operation`, which names the keys that exist.
     pub(crate) fn missing_key(&self, operation: Operation, held: impl Iterator<Item = KeyName>) -> CkksError {
         match operation {
             Operation::Multiply => CkksError::NoRelinearisationKey,
@@ -302,7 +303,7 @@ impl Params {
         steps
     }
 
-    /// The same, those beyond half the slots as negative steps.
+    /// As [`Params::rotation_steps`], with steps beyond half the slots as negative numbers.
     fn signed_steps(&self, names: impl Iterator<Item = KeyName>) -> Vec<i64> {
         let slots = self.slot_count() as i64;
         self.rotation_steps(names).into_iter().map(|step| if step > slots / 2 { step - slots } else { step }).collect()
@@ -314,7 +315,7 @@ fn list(items: impl IntoIterator<Item: ToString>) -> String {
     if items.is_empty() { "none".to_owned() } else { items.join(", ") }
 }
 
-/// Refuses reductions of the rank by less than half unless they are said to be few: chains of keys `k -> k - 1 -> k - 2` are a possible weakness.
+/// Refuses reductions of the rank by less than half unless `single_steps` allows them: chains of keys `k -> k - 1 -> k - 2` are a possible weakness.
 /// [dpad-he, footnote 4]
 pub(crate) fn check_reduction(from: ModuleShape, to: usize, single_steps: bool) -> Result<(), CkksError> {
     if to <= from.rank.div_ceil(2) || single_steps {

@@ -78,7 +78,7 @@ pub struct SecretKey {
     pub(super) params: Params,
     pub(super) id: KeyId,
     pub(super) secret: clathrate_lattice::SecretKey,
-    /// What all other secrets of the parameters are drawn from: the same owner makes the same ones at any time.
+    /// The seed of all other secrets of the parameters, so that the same owner draws the same secrets at any time.
     pub(super) seed: Zeroizing<[u8; 32]>,
 }
 
@@ -120,7 +120,7 @@ impl SecretKey {
         Self { params: params.clone(), id, secret, seed }
     }
 
-    /// What the other secrets are drawn from: for storage by the key's owner.
+    /// The seed of the other secrets, for storage by the key's owner.
     pub(crate) fn seed(&self) -> &Zeroizing<[u8; 32]> {
         &self.seed
     }
@@ -131,7 +131,7 @@ impl SecretKey {
         &self.params
     }
 
-    /// Its public name.
+    /// The public name of this secret.
     #[must_use]
     pub fn id(&self) -> KeyId {
         self.id
@@ -168,7 +168,7 @@ impl SecretKey {
         self.encrypt_array_with_progress(values, shape, options, &mut |_, _| true)
     }
 
-    /// As [`SecretKey::encrypt_array`]; `progress` hears of each bundle.
+    /// As [`SecretKey::encrypt_array`]; `progress` is called for each bundle.
     ///
     /// # Errors
     /// As [`SecretKey::encrypt_array`]; [`CkksError::Cancelled`].
@@ -214,14 +214,14 @@ impl SecretKey {
     /// through [`SecretKey::decrypt_to_share`].
     ///
     /// # Errors
-    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::Overflow`] where the message fills the modulus. That finds
-    /// most overflows, not all: a number that wrapped to less than a quarter of the modulus is like any other, every second one if they are
-    /// spread evenly.
+    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::Overflow`] where the message fills the modulus. This check finds
+    /// most overflows but not all: a number that wrapped around to less than a quarter of the modulus looks valid, which is every second number if they
+    /// are spread evenly.
     pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Values, CkksError> {
         self.decrypt_with_progress(ciphertext, &mut |_, _| true)
     }
 
-    /// As [`SecretKey::decrypt`]; `progress` hears of each bundle.
+    /// As [`SecretKey::decrypt`]; `progress` is called for each bundle.
     ///
     /// # Errors
     /// As [`SecretKey::decrypt`]; [`CkksError::Cancelled`].
@@ -231,8 +231,9 @@ impl SecretKey {
 
     /// Decrypts with flooding noise: uniform in `[-2^(bits-1), 2^(bits-1))` on every coefficient of the phase, in units of the scaled integers.
     ///
-    /// Chosen `lambda` bits above a bound on the circuit's error, what is revealed is within `2^-lambda` of independent of that
-    /// error, per query: the caller bounds the error and counts the queries. The numbers lose `flood_bits` of the scale's bits.
+    /// If `flood_bits` is `lambda` bits above a bound on the circuit's error, the revealed numbers are within statistical distance `2^-lambda` of numbers that
+    /// do not depend on the error, per coefficient and query. The caller bounds the error and counts the queries ([`Ciphertext::flood_bits`] computes the
+    /// number). The numbers lose `flood_bits` of the scale's bits.
     ///
     /// # Errors
     /// As [`SecretKey::decrypt`]; [`CkksError::OutOfRange`] unless `1 <= flood_bits <= 62` and below the modulus.
@@ -240,7 +241,7 @@ impl SecretKey {
         self.decrypt_to_share_with_progress(ciphertext, flood_bits, &mut |_, _| true)
     }
 
-    /// As [`SecretKey::decrypt_to_share`]; `progress` hears of each bundle.
+    /// As [`SecretKey::decrypt_to_share`]; `progress` is called for each bundle.
     ///
     /// # Errors
     /// As [`SecretKey::decrypt_to_share`]; [`CkksError::Cancelled`].
@@ -291,7 +292,7 @@ impl SecretKey {
                         phase.and_then(|phase| decode_coefficients(phase, ciphertext.scale, true)).unwrap_or_default()
                     }
                 };
-                // On the flooded phase, where there is a flood: the answer tells nothing that the numbers would not.
+                // The check reads the flooded phase if there is flooding noise, so that its outcome reveals no more than the numbers do.
                 check_guard(&self.params, &coefficients, ciphertext.scale, ciphertext.level)?;
                 read_coefficients(&self.params, &coefficients, layout, polynomial, &mut numbers);
             }
@@ -330,7 +331,7 @@ struct Phases<'p> {
 }
 
 impl Phases<'_> {
-    /// Modulo the primes of `basis`, flooded.
+    /// The phases modulo the primes of `basis`, with flooding noise if there is any.
     fn over(&mut self, basis: &Basis) -> Result<Vec<Poly<Coeff>>, CkksError> {
         let phases = self.bundle.phase_over(self.secret, basis)?.into_iter();
         phases
@@ -344,7 +345,7 @@ impl Phases<'_> {
 }
 
 impl SecretKey {
-    /// Encrypts an encoded array, at its level and scale; under the main secret, or that of as many bodies as its layout has.
+    /// Encrypts an encoded array, at its level and scale, under the main secret or under the secret of as many bodies as its layout has.
     ///
     /// # Errors
     /// [`CkksError::WrongParams`]; [`CkksError::Lattice`] where entropy fails.
@@ -411,7 +412,7 @@ impl PublicKey {
         &self.params
     }
 
-    /// Which secret it encrypts for.
+    /// The public name of the secret that this key encrypts for.
     #[must_use]
     pub fn id(&self) -> KeyId {
         self.id
@@ -439,7 +440,7 @@ impl PublicKey {
         self.encrypt_array_with_progress(values, shape, options, &mut |_, _| true)
     }
 
-    /// As [`PublicKey::encrypt_array`]; `progress` hears of each bundle.
+    /// As [`PublicKey::encrypt_array`]; `progress` is called for each bundle.
     ///
     /// # Errors
     /// As [`PublicKey::encrypt_array`]; [`CkksError::Cancelled`].

@@ -20,7 +20,7 @@ impl Ciphertext {
     /// errors with statistical distance at most `2^-statistical_bits` in all.
     ///
     /// Units: `error_bound` is in units of the decrypted numbers: the caller's bound on how far this ciphertext's numbers may be from the exact
-    /// ones. What is shared is then right to about `2^(flood_bits - 1) / scale`.
+    /// numbers. The shared numbers are then correct to about `2^(flood_bits - 1) / scale`.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for a bound that is not positive, no queries, or a budget that needs more than 62 bits or more than the
@@ -35,7 +35,7 @@ impl Ciphertext {
             return Err(CkksError::OutOfRange { what: "queries", value: "0".to_owned(), remedy });
         }
         let coefficients = (self.bundles().len() * self.layout().bodies * self.params().degree()) as f64;
-        // An error below one integer is one integer: rounding alone makes that.
+        // The error counts as at least one integer, because rounding alone causes that much.
         let error = (error_bound * self.scale()).max(1.0);
         let bits = (error.log2() + coefficients.log2() + (queries as f64).log2() + f64::from(statistical_bits)).ceil();
         let room = (self.params().log2_q(self.level()) - 1.0).floor().min(FLOOD_LIMIT_BITS);

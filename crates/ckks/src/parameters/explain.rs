@@ -1,4 +1,4 @@
-//! What a parameter set means, in numbers a user can act on.
+//! Figures of a parameter set for users: security, sizes, precision.
 
 use clathrate_arith::text::counted;
 use std::fmt;
@@ -27,7 +27,7 @@ pub struct Explanation {
     pub dimension: usize,
     /// Complex slots.
     pub slot_count: usize,
-    /// Highest level: rescales there are.
+    /// Highest level: the number of rescales.
     pub max_level: usize,
     /// Bits of each ciphertext prime, by step.
     pub step_bits: Vec<Vec<f64>>,
@@ -59,7 +59,7 @@ pub struct Explanation {
     pub relinearisation_key_mib: f64,
     /// MiB of a rotation key in memory.
     pub rotation_key_mib: f64,
-    /// Bits right of the point that hold after encryption, for coefficient-encoded values: `-log2` of the error's standard deviation.
+    /// Correct bits after the binary point of a fresh encryption of coefficient-encoded values: `-log2` of the error's standard deviation.
     pub fresh_coefficient_bits: f64,
     /// The same for the real part of a slot.
     pub fresh_slot_bits: f64,
@@ -67,7 +67,7 @@ pub struct Explanation {
     pub product_slot_bits: Option<f64>,
     /// Complex messages that a ciphertext holds: `n / 2` at every rank.
     pub messages: usize,
-    /// A ciphertext's size in those of rank 1 and equal dimension: `(1 + 1 / k) / 2`. [dpad-he, sec. 4]
+    /// A ciphertext's size relative to a ciphertext of rank 1 and equal dimension: `(1 + 1 / k) / 2`. [dpad-he, sec. 4]
     pub size_of_rlwe: f64,
     /// Every secret of these parameters, and how secure it is over exactly the moduli that its keys use.
     pub secrets: Vec<SecretExplanation>,
@@ -75,7 +75,7 @@ pub struct Explanation {
     pub temporary: Option<TemporaryExplanation>,
     /// Shapes that reductions of the rank and conversions lead to.
     pub moves: Vec<MoveExplanation>,
-    /// What computes.
+    /// Name of the engine that computes.
     pub engine: String,
 }
 
@@ -90,7 +90,7 @@ pub struct SecretExplanation {
     pub distribution: String,
     /// Bits of the largest modulus that a key to this secret has.
     pub log2_qp: f64,
-    /// Estimated bits of security there.
+    /// Estimated bits of security over that modulus.
     pub security_bits: f64,
 }
 
@@ -105,8 +105,8 @@ pub struct SegmentExplanation {
     pub highest: usize,
     /// Binary logarithm of its nominal scale.
     pub log2_scale: f64,
-    /// Binary logarithm of the scale that a product of two ciphertexts has after the rescale that leaves the segment; none at the bottom of the chain,
-    /// and where there is no such product.
+    /// Binary logarithm of the scale that a product of two ciphertexts has after the rescale that leaves the segment; `None` for the lowest segment, and where
+    /// there is no such product.
     pub log2_leaving: Option<f64>,
 }
 
@@ -127,11 +127,11 @@ pub struct TemporaryExplanation {
     pub digits: usize,
     /// Estimated bits of security of keys there, `lambda^`.
     pub security_bits: f64,
-    /// The same at the rank itself, `lambda`.
+    /// Estimated bits of security of keys at the ordinary rank, `lambda`.
     pub base_security_bits: f64,
-    /// MiB of the key of products, up to the temporary rank; none where products do not go there.
+    /// MiB of the cross-relinearisation key; `None` if products do not go through the temporary rank.
     pub cross_relinearisation_key_mib: Option<f64>,
-    /// MiB of the key that switches products directly, over the modulus of the temporary rank, at levels that leave it room; none where none do.
+    /// MiB of the key that relinearises directly over the modulus of the temporary rank, at levels where that is secure; `None` if there are no such levels.
     pub direct_key_mib: Option<f64>,
     /// The highest of those levels.
     pub direct_level: Option<usize>,
@@ -141,16 +141,16 @@ pub struct TemporaryExplanation {
     pub power_rotation_key_mib: f64,
 }
 
-/// Where a move leads.
+/// The shape that a move leads to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MoveExplanation {
-    /// Ring degree there.
+    /// Ring degree of the result.
     pub degree: usize,
-    /// Rank there.
+    /// Rank of the result.
     pub rank: usize,
     /// Which move: "reduction" of the rank or "conversion" of the degree.
     pub by: &'static str,
-    /// The highest level that is secure there; none where no level is.
+    /// The highest level that is secure at that shape; `None` if no level is.
     pub max_level: Option<usize>,
 }
 
@@ -167,7 +167,7 @@ impl Params {
             self.gadget().map_or(0.0, |gadget| switch_key_bytes(chain, gadget, (inputs, self.rank() + 1), top) as f64 / MIB)
         };
         let temporary = self.explain_temporary();
-        // Where products go through the temporary rank, their keys are of that rank.
+        // If products go through the temporary rank, their key has that rank.
         let relinearisation = match temporary
             .as_ref()
             .and_then(|t| Some(t.cross_relinearisation_key_mib? + t.rank_down_key_mib + t.direct_key_mib.unwrap_or(0.0)))
@@ -220,7 +220,7 @@ impl Params {
         }
     }
 
-    /// What the security table says of keys of the rank itself.
+    /// The security table's estimate for keys of the ordinary rank.
     fn base_estimate(&self) -> Estimate {
         estimate(self.degree() * self.rank(), self.log2_qp(), self.0.family.least_weight(self.shape()))
     }
@@ -331,7 +331,7 @@ impl Params {
             moves.push(describe(ModuleShape { degree: shape.degree, rank }, "reduction"));
         }
         let dimension = self.root_shape().dimension();
-        // Up to the degree that this rank can become, and down to what the smallest degree allows that a user would want: the root's.
+        // From the largest degree that this rank can be converted to, down to the root's degree.
         let mut degree = self.rlwe_shape().degree;
         while degree >= self.root_shape().degree.min(shape.degree) {
             let rank = shape.dimension() / degree;
@@ -344,7 +344,7 @@ impl Params {
     }
 }
 
-/// Bits of security rounded down, so that 127.97 does not read as 128; 0 is no figure, but a key that the security table does not cover.
+/// Bits of security rounded down, so that 127.97 does not read as 128. The value 0 stands for a key that the security table does not cover.
 fn bits_in_words(bits: f64) -> String {
     if bits > 0.0 { format!("{:.1} bits", (bits * 10.0).floor() / 10.0) } else { "no estimate".to_owned() }
 }
@@ -388,7 +388,7 @@ impl fmt::Display for SegmentExplanation {
     }
 }
 
-/// Bits of a prime: tenths only where it is no whole number of bits.
+/// Bits of a prime, with tenths only if the size is not a whole number of bits.
 fn size(bits: f64) -> String {
     if (bits - bits.round()).abs() < 0.05 { format!("{bits:.0}") } else { format!("{bits:.1}") }
 }

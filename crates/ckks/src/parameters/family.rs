@@ -1,7 +1,7 @@
 //! Parameter sets of one secret: a root, and its relatives of other degrees and ranks over the same moduli.
 //!
-//! All share primes, levels and canonical scales; each has its shape, its highest level and its switchers. A relative's secret is the root's,
-//! split, combined or cut ([`SecretKey::relative`](crate::SecretKey)).
+//! All members share primes and canonical scales; each has its own shape, highest level and switchers. A relative's secret is the root's
+//! secret, split, combined or cut ([`SecretKey::relative`](crate::SecretKey)).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -31,12 +31,12 @@ pub struct Temporary {
     pub rank: usize,
     /// The gadget of keys there: `mu` digits.
     pub gadget: Arc<Gadget>,
-    /// Switches there, over the widened chain.
+    /// The switcher at the temporary rank, over the widened chain.
     pub switcher: Switcher,
     /// Estimated bits of security of keys there.
     pub security_bits: f64,
-    /// The highest level at which keys of the rank itself are secure over the widened chain: from there down products take its few digits and no
-    /// way back.
+    /// The highest level at which keys of the ordinary rank are secure over the widened chain. From this level down, products use a direct key with the few
+    /// digits of the widened chain and need no rank-down.
     pub direct_level: Option<Level>,
 }
 
@@ -48,12 +48,12 @@ impl Temporary {
     }
 }
 
-/// The ephemeral sparse secret of encapsulation: its keys have a chain of their own, because over a longer modulus a sparse secret is not secure.
+/// The ephemeral sparse secret of encapsulation. Its keys have a shorter chain, because a sparse secret is not secure over a longer modulus.
 #[derive(Debug)]
 pub struct Encapsulation {
     /// Non-zero coefficients of the secret.
     pub weight: usize,
-    /// Switches to it, over the base step and a few special primes.
+    /// The switcher for keys to the ephemeral secret, over the base step and a few special primes.
     pub switcher: Switcher,
     /// Bits of that modulus.
     pub log2_qp: f64,
@@ -61,7 +61,7 @@ pub struct Encapsulation {
     pub security_bits: f64,
 }
 
-/// What the members of a family share.
+/// The data that the members of a family share.
 pub(super) struct Family {
     spec: ParamsSpec,
     primes: Primes,
@@ -77,7 +77,7 @@ pub(super) struct Family {
     scales: Vec<f64>,
     /// Segments on which repeated products of ciphertexts collapse.
     scale_warnings: Vec<ScaleWarning>,
-    /// Of the root.
+    /// Estimated bits of security of the root.
     security_bits: f64,
     digest: [u8; 32],
     chains: Mutex<BTreeMap<usize, Arc<Chain>>>,
@@ -186,12 +186,12 @@ impl Family {
         &self.planning
     }
 
-    /// How a secret of `shape` is distributed: a part of the root's has that part of a fixed weight, on average.
+    /// How a secret of `shape` is distributed. A part of a root secret of fixed weight has, on average, the same part of the weight.
     pub(super) fn distribution(&self, shape: ModuleShape) -> SecretDistribution {
         part_of(self.spec.distribution(), shape.dimension(), self.root_shape().dimension())
     }
 
-    /// As [`Family::distribution`], with the least weight that a part cut out of a secret of fixed weight has: six deviations below the mean.
+    /// As [`Family::distribution`], with the least weight to expect of a part cut out of a secret of fixed weight: six standard deviations below the mean.
     pub(super) fn least_weight(&self, shape: ModuleShape) -> SecretDistribution {
         let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
         match self.spec.distribution() {
@@ -203,7 +203,7 @@ impl Family {
         }
     }
 
-    /// The member of `shape`, made where no one holds it.
+    /// The member of `shape`; it is made unless it is still held somewhere.
     pub(super) fn member(self: &Arc<Self>, shape: ModuleShape) -> Result<Params, CkksError> {
         let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(inner) = members.get(&shape).and_then(Weak::upgrade) {
@@ -240,7 +240,7 @@ impl Family {
         Ok(())
     }
 
-    /// The chain at `degree`: all moduli of the family.
+    /// The chain at `degree`, with all moduli of the family.
     fn chain(&self, degree: usize) -> Result<Arc<Chain>, CkksError> {
         let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(chain) = chains.get(&degree) {
@@ -278,7 +278,7 @@ impl Family {
         Ok((0..=most.0).rev().find(secure).map(Level))
     }
 
-    /// The highest level at which keys of `shape` have the family's security; relatives of sets without any keep the ratio of modulus to dimension.
+    /// The highest level at which keys of `shape` have the family's security; relatives of an insecure set keep its ratio of modulus to dimension.
     pub(super) fn highest_level(&self, chain: &Chain, shape: ModuleShape) -> Result<Level, CkksError> {
         if shape.dimension() == self.root_shape().dimension() {
             return Ok(chain.max_level());
@@ -304,7 +304,7 @@ impl Family {
     fn build(self: &Arc<Self>, shape: ModuleShape) -> Result<Inner, CkksError> {
         self.check_shape(shape)?;
         let chain = self.chain(shape.degree)?;
-        // Below the least degree of a specification there are samples, down to LWE at degree 1, and no switching keys.
+        // Shapes below the least degree of a specification, down to LWE at degree 1, have ciphertexts but no switching keys.
         let gadget = if shape.degree < LEAST_DEGREE { None } else { self.gadget(&chain)? };
         let max_level = self.highest_level(&chain, shape)?;
         let log2_qp = chain.key_basis(max_level).log2(chain.ring());
@@ -358,7 +358,8 @@ impl Family {
         })
     }
 
-    /// The ephemeral secret of `shape`; relatives of a smaller dimension have none, because what is sparse enough for the root's may not be secure there.
+    /// The ephemeral secret of `shape`. Relatives of a smaller dimension have none, because a weight that is secure at the root's dimension may not be secure
+    /// at theirs.
     fn encapsulation(&self, chain: &Arc<Chain>, shape: ModuleShape) -> Result<Option<Encapsulation>, CkksError> {
         let Some(weight) = self.spec.ephemeral_weight.filter(|_| shape.dimension() == self.root_shape().dimension()) else {
             return Ok(None);
@@ -372,13 +373,13 @@ impl Family {
         Ok(Some(Encapsulation { weight, switcher, log2_qp, security_bits }))
     }
 
-    /// The temporary rank of `shape`: the specification's for the root; for a relative the least one that is secure with as many temporary
-    /// primes as possible, at most twice the rank.
+    /// The temporary rank of `shape`: for the root, the specification's; for a relative, the least rank, at most twice its own, that is secure with as many
+    /// temporary primes as possible.
     fn temporary(&self, chain: &Chain, shape: ModuleShape, level: Level) -> Result<Option<Temporary>, CkksError> {
         let Some(rank) = self.spec.temporary_rank else { return Ok(None) };
         let bits = |rank: usize, primes: usize| -> Result<f64, CkksError> {
             let log2_qp = chain.widened(primes)?.key_basis(level).log2(chain.ring());
-            // The further polynomials have their weight exactly; what they extend may have less than its share.
+            // The additional polynomials have their weight exactly; the secret that they extend may have less than its average share.
             let distribution = match (temporary_distribution(&self.spec, shape, rank), self.distribution(shape), self.least_weight(shape)) {
                 (SecretDistribution::FixedWeight(all), SecretDistribution::FixedWeight(own), SecretDistribution::FixedWeight(least)) => {
                     SecretDistribution::FixedWeight((all + least).saturating_sub(own).max(1))
@@ -405,11 +406,11 @@ impl Family {
         Ok(Some(Temporary { rank, gadget, switcher, security_bits: bits(rank, primes)?, direct_level }))
     }
 
-    /// The switcher that the runtime asks for.
+    /// The switcher with the policy that the runtime asks for.
     fn switcher(&self, chain: &Arc<Chain>, gadget: &Arc<Gadget>, inputs: usize, columns: usize) -> Result<Switcher, CkksError> {
         let base = chain.special_basis().len() == self.spec.special.len();
         let policy = match self.runtime.switching {
-            // A caller's fixed choice is of the ordinary special primes.
+            // A fixed method of the caller refers to the ordinary special primes.
             Switching::Fixed(choice) if base => SwitchPolicy::Fixed(choice),
             Switching::AsMade | Switching::Fixed(_) => SwitchPolicy::Fixed(SwitchMethod::as_made(chain)),
             Switching::Fastest => SwitchPolicy::Planned(Planner::new(self.planning.profile.clone(), columns, self.planning.expansion)),
@@ -438,7 +439,7 @@ fn ephemeral_special(spec: &ParamsSpec, special: &[usize]) -> std::ops::Range<us
     first..first + count
 }
 
-/// How a secret of temporary rank is distributed: the further polynomials are uniform ternary, or of the same density.
+/// How a secret of the temporary rank is distributed: the additional polynomials are uniform ternary or have the same density as the secret.
 fn temporary_distribution(spec: &ParamsSpec, shape: ModuleShape, rank: usize) -> SecretDistribution {
     part_of(spec.distribution(), shape.degree * rank, spec.shape().dimension())
 }
@@ -457,7 +458,7 @@ fn planning(isa: Isa, runtime: &Runtime) -> Result<PlannerSettings, CkksError> {
     })
 }
 
-/// Refuses a choice that fits no level; one that fits some is refused where it does not, when it is used.
+/// Refuses a fixed method that is impossible at every level. A method that is possible at some levels is refused at the others, when they are used.
 fn check_choice(switcher: &Switcher, choice: SwitchMethod) -> Result<(), CkksError> {
     let chain = switcher.chain();
     let least = primes::LEAST_PRIMES;
@@ -473,7 +474,7 @@ fn check_choice(switcher: &Switcher, choice: SwitchMethod) -> Result<(), CkksErr
         }
         _ => {}
     }
-    // The lowest level has most primes free; its plan is made for the highest level that has enough.
+    // The lowest level has the most free primes, so the method is tried there.
     switcher.tables_of_method(choice, Level(0), chain.max_level())?;
     Ok(())
 }
@@ -506,7 +507,7 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
     Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy: nearest + &remedy })
 }
 
-/// Where the security table does not cover a key (`bits` is 0), the nearest one that it covers, as the start of a remedy; else nothing.
+/// If the security table does not cover a key (`bits` is 0), a sentence that names the nearest covered key; otherwise an empty text.
 fn nearest_in_words(bits: f64, dimension: usize, distribution: SecretDistribution) -> String {
     if bits > 0.0 {
         String::new()

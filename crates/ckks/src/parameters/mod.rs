@@ -36,7 +36,7 @@ pub use switching_report::{ProfileOrigin, RefusedLevel, SwitchingReport, Switchi
 use family::Family;
 use switching_report::PlannerSettings;
 
-/// Least bits of security without an explicit mark in the specification.
+/// Least bits of security of a specification without `insecure` or `below_128`.
 pub const SECURITY_BITS: f64 = 128.0;
 
 /// Checked parameters with everything derived from them; cheap to clone.
@@ -108,7 +108,7 @@ impl Params {
         Self::new(preset(name)?, runtime)
     }
 
-    /// The specification they were made from.
+    /// The specification that the parameters were made from.
     #[must_use]
     pub fn spec(&self) -> &ParamsSpec {
         &self.0.spec
@@ -180,26 +180,26 @@ impl Params {
         self.0.encapsulation.as_ref()
     }
 
-    /// The temporary rank, where products of ciphertexts go through it: at rank 1 a product has one input, and the way back would be as long as
-    /// the direct one; there it serves rotations alone.
+    /// The temporary rank, if products of ciphertexts go through it; `None` at rank 1, where a product has a single input, so that the rank-down would cost as
+    /// much as a direct relinearisation. At rank 1 the temporary rank serves rotations alone.
     #[must_use]
     pub fn temporary_for_products(&self) -> Option<&Temporary> {
         self.0.temporary.as_ref().filter(|_| self.rank() > 1)
     }
 
-    /// Whether products at `level` take a key of the rank itself over the widened chain: with a temporary rank, where that is secure, unless keys
-    /// are to be used as the paper makes them ([`Switching::AsMade`], [`Switching::Fixed`]).
+    /// Whether products at `level` use a direct key of the ordinary rank over the widened chain: there is a temporary rank, the direct key is secure, and the
+    /// runtime does not fix the method ([`Switching::AsMade`], [`Switching::Fixed`]).
     #[must_use]
     pub fn direct(&self, level: Level) -> Option<&Temporary> {
         self.temporary_for_products()
             .filter(|temporary| self.runtime().switching == Switching::Fastest && temporary.direct_level.is_some_and(|most| level <= most))
     }
 
-    /// Parameters of another shape with the same moduli, scales and secret: what conversions and rank reductions lead to. Where the dimension is
-    /// smaller, the levels end where keys are as secure as these parameters ask for.
+    /// Parameters of another shape with the same moduli, scales and secret; conversions and rank reductions lead to them. At a smaller dimension, the highest
+    /// level is the highest at which keys have the security that these parameters ask for.
     ///
     /// # Errors
-    /// [`CkksError::InvalidParams`] where the shape cannot be reached, or no level is secure there.
+    /// [`CkksError::InvalidParams`] where no move leads to the shape, or no level is secure there.
     pub fn relative(&self, shape: ModuleShape) -> Result<Self, CkksError> {
         if shape == self.shape() {
             return Ok(self.clone());
@@ -218,12 +218,12 @@ impl Params {
     /// The parameters that this is a relative of, or these themselves.
     ///
     /// # Errors
-    /// None: they were made before.
+    /// None: the root parameters exist already.
     pub fn root(&self) -> Result<Self, CkksError> {
         self.relative(self.root_shape())
     }
 
-    /// The shape of rank 1, or of the least rank there is, at equal dimension.
+    /// The shape of equal dimension and rank 1, or of the least possible rank.
     #[must_use]
     pub fn rlwe_shape(&self) -> ModuleShape {
         let gap = 1 << self.rank().trailing_zeros();
@@ -236,7 +236,7 @@ impl Params {
         self.0.family.root_shape()
     }
 
-    /// Whether both are of one family: one root.
+    /// Whether both belong to one family, that is, have the same root.
     #[must_use]
     pub fn is_related(&self, other: &Self) -> bool {
         self.0.family.digest() == other.0.family.digest()
@@ -258,7 +258,7 @@ impl Params {
         self.0.family.distribution(ModuleShape { degree: self.degree(), rank })
     }
 
-    /// As [`Params::distribution_of`], with the least weight that such a part of a secret of fixed weight has.
+    /// As [`Params::distribution_of`], with the least weight to expect of such a part of a secret of fixed weight.
     pub(crate) fn least_distribution(&self, rank: usize) -> SecretDistribution {
         self.0.family.least_weight(ModuleShape { degree: self.degree(), rank })
     }
@@ -303,14 +303,14 @@ impl Params {
         Ok(())
     }
 
-    /// The canonical scale of a level. A fresh ciphertext there has it. A product of two such, rescaled, has the next level's, `s_{l-1} = s_l^2 / q_l`,
-    /// where both levels are in one segment and the step matches the segment's scale.
+    /// The canonical scale of a level, which fresh ciphertexts at that level have. The rescaled product of two such ciphertexts has the canonical scale of the
+    /// level below, `s_{l-1} = s_l^2 / q_l`, if both levels are in one segment and the step matches the segment's scale.
     #[must_use]
     pub fn scale(&self, level: Level) -> f64 {
         self.0.family.scale(level)
     }
 
-    /// The segments of the chain, the lowest first; one where the specification names none. A relative of fewer levels has the same ones.
+    /// The segments of the chain, the lowest first; a single segment if the specification names none. A relative with fewer levels has the same segments.
     #[must_use]
     pub fn segments(&self) -> &[Segment] {
         self.0.family.segments().all()
@@ -322,8 +322,8 @@ impl Params {
         self.0.family.segments().at(level.0)
     }
 
-    /// The scale that the rescaled product of two ciphertexts of canonical scale has below `level`; none at level 0, and where the product does not fit
-    /// or is below the noise.
+    /// The scale of the rescaled product of two ciphertexts of canonical scale at `level`; `None` at level 0, and where the product does not fit the modulus or
+    /// is below the noise.
     #[must_use]
     pub fn product_scale(&self, level: Level) -> Option<f64> {
         let below = Level(level.0.checked_sub(1)?);
@@ -357,13 +357,13 @@ impl Params {
         self.0.chain.key_basis(self.max_level()).log2(self.0.chain.ring())
     }
 
-    /// Estimated bits of security: the least of all keys, those of the temporary rank included.
+    /// Estimated bits of security: the minimum over all keys, including the keys of the temporary rank.
     #[must_use]
     pub fn security_bits(&self) -> f64 {
         self.0.security_bits
     }
 
-    /// Whether the estimate is below 128 bits: such parameters mark every file made from them.
+    /// Whether the estimate is below 128 bits; every file made under such parameters is marked.
     #[must_use]
     pub fn is_insecure(&self) -> bool {
         self.0.security_bits < SECURITY_BITS
@@ -387,7 +387,7 @@ impl Params {
         self.0.family.threads()
     }
 
-    /// How they run, as it was asked for.
+    /// The runtime that the caller asked for.
     #[must_use]
     pub fn runtime(&self) -> &Runtime {
         self.0.family.runtime()
@@ -429,7 +429,7 @@ impl Params {
     /// The variance that a reduction from rank `from` to the rank of these parameters adds at `level`, by a key made for levels up to `reach`.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; those of the tables for a level above `reach`.
+    /// `NoSpecialPrimes` where these parameters cannot switch; level errors for a level above `reach`.
     pub fn reduction_variance(&self, from: usize, level: Level, reach: Level) -> Result<f64, CkksError> {
         let plan = self.switcher()?.tables_for(level, reach)?;
         Ok(self.noise_model().coalesced_switch(from.saturating_sub(self.rank()), &plan.noise_digits(), plan.log2_special()))

@@ -1,8 +1,8 @@
 //! From sizes to primes.
 //!
-//! A fresh ciphertext at level `l` has the canonical scale `s_l`; the product of two, rescaled, has `s_l^2 / q_l`, and that is what
-//! `s_{l-1}` is. The recursion doubles every deviation, so each scaling step is the nearest one to `s_l^2 / 2^log2_scale`:
-//! deviations stay below the spacing of primes. Every ciphertext of a level then has that level's scale exactly.
+//! A fresh ciphertext at level `l` has the canonical scale `s_l`. The rescaled product of two such ciphertexts has the scale `s_l^2 / q_l`, so this is the
+//! canonical scale `s_{l-1}`. The recursion doubles every deviation from the nominal scale, so each scaling step is chosen nearest to `s_l^2 / 2^log2_scale`,
+//! which keeps deviations below the spacing of primes. Fresh ciphertexts and rescaled products of one level then have exactly the same scale.
 
 use clathrate_arith::primes::{is_prime, largest_primes, primes_near};
 
@@ -15,7 +15,7 @@ use crate::error::CkksError;
 pub(super) struct Primes {
     /// Steps from level 0 up, then special primes, then temporary ones.
     pub moduli: Vec<u64>,
-    /// How many of them are temporary.
+    /// How many of the moduli are temporary primes.
     pub temporary: usize,
     /// Primes per step.
     pub step_lengths: Vec<usize>,
@@ -24,16 +24,16 @@ pub(super) struct Primes {
 /// The search for primes congruent to 1 modulo `step`, each found once.
 struct Search {
     step: u64,
-    /// The degree at which transforms need this `step`: for messages.
+    /// The degree whose transforms need this `step`; used in messages.
     degree: usize,
     used: Vec<u64>,
 }
 
-/// Candidates for one prime of a pair: each gives a product, and one of them is near.
+/// Number of candidates for one prime of a pair: among so many, one has a partner whose product is near the wanted one.
 const PAIR_CANDIDATES: usize = 256;
 
-/// How far the primes of a pair may be from their own sizes, in bits, for the sake of their product. Primes of 28 bits are 2^-8 apart at degree 2^16, and 16 of
-/// them are some 0.1 bits.
+/// How far the primes of a pair may be from their nominal sizes, in bits, so that their product is near the wanted one. At degree 2^16, neighbouring 28-bit
+/// primes differ by a factor of about 1 + 2^-8, and 16 neighbours span about 0.1 bits.
 const PAIR_SLACK_BITS: f64 = 0.5;
 
 /// A product this near to the wanted one (relatively) ends the search, so that pairs stay near their sizes where primes are dense.
@@ -60,10 +60,10 @@ impl Search {
         Err(self.missing(bits))
     }
 
-    /// The primes nearest to `target`, nearest first, no further than half or twice the target; none for targets that no modulus is near. The nearest
-    /// prime to 2^60 may lie above it and is no modulus.
+    /// The primes between half and twice the `target`, nearest first; none if no modulus is near the target. Primes above 2^60 are left out, because they
+    /// cannot be moduli.
     fn near(&self, target: f64) -> impl Iterator<Item = u64> {
-        // Numbers above 2^60 are no moduli: from a larger target the search would walk through all of them.
+        // Numbers above 2^60 cannot be moduli; with a larger target, the search would walk through all of them first.
         let target = target.min(60f64.exp2());
         let near = (target >= 2.0).then(|| primes_near(target, self.step, &self.used));
         let close = move |&prime: &u64| (0.5 * target..=2.0 * target).contains(&(prime as f64));
@@ -76,8 +76,8 @@ impl Search {
         Ok(prime)
     }
 
-    /// Primes of the given sizes whose product is near `wanted`: the last one is the nearest to what the others leave, and the last two are chosen
-    /// together.
+    /// Primes of the given sizes whose product is near `wanted`: the last prime is the nearest to the quotient that the others leave, and the last two primes
+    /// are chosen together.
     fn product_near(&mut self, wanted: f64, sizes: &[f64]) -> Result<Vec<u64>, CkksError> {
         let Some((&last, others)) = sizes.split_last() else { return Ok(Vec::new()) };
         let Some((&first, others)) = others.split_last() else { return Ok(vec![self.nearest(wanted)?]) };
@@ -108,7 +108,7 @@ impl Search {
     }
 }
 
-/// The order of the roots of unity that every prime has: transforms at every degree that moves lead to.
+/// The order of the roots of unity that every prime must have, for transforms at every degree that moves lead to.
 fn root_order(spec: &ParamsSpec) -> u64 {
     2 * spec.largest_degree() as u64
 }
@@ -116,7 +116,7 @@ fn root_order(spec: &ParamsSpec) -> u64 {
 /// Chooses primes congruent to 1 mod twice the largest degree that the rank can be moved to, distinct and reproducible.
 pub(super) fn choose(spec: &ParamsSpec, segments: &Segments) -> Result<Primes, CkksError> {
     let mut search = Search { step: root_order(spec), degree: spec.largest_degree(), used: Vec::new() };
-    // Special primes first: they want to be large, the scaling primes near their target.
+    // Special primes are chosen first, because they should be as large as possible, while scaling primes should be near their target.
     let special = spec.special.iter().chain(&spec.temporary).map(|&bits| search.largest(bits)).collect::<Result<Vec<_>, _>>()?;
     let mut steps: Vec<Vec<u64>> = vec![Vec::new(); spec.steps.len()];
     let mut scale = 0.0;
@@ -129,7 +129,7 @@ pub(super) fn choose(spec: &ParamsSpec, segments: &Segments) -> Result<Primes, C
         steps[level] = if level == 0 {
             sizes.iter().map(|&bits| search.largest(bits)).collect::<Result<_, _>>()?
         } else if level == segment.lowest() {
-            // A product that leaves the segment is to have the scale that the nominal sizes give it.
+            // After the rescale that leaves the segment, a product should have the scale that the nominal sizes give.
             search.product_near(scale * scale / (2.0 * segment.log2_scale - size).exp2(), sizes)?
         } else if (size - segment.log2_scale).abs() < FOLLOW_BITS {
             search.product_near(scale * scale / nominal, sizes)?
@@ -143,13 +143,13 @@ pub(super) fn choose(spec: &ParamsSpec, segments: &Segments) -> Result<Primes, C
     Ok(Primes { moduli: steps.into_iter().flatten().chain(special).collect(), temporary: spec.temporary.len(), step_lengths })
 }
 
-/// Chains of fewer primes switch fastest without key digits: no auxiliary primes for them.
+/// Chains of fewer primes switch fastest with the hybrid method, so they get no auxiliary primes.
 pub(super) const LEAST_PRIMES: usize = 12;
 
-/// Most auxiliary primes: they hold digits and key digits of 16 primes together.
+/// Most auxiliary primes: enough for digits and key digits of 16 primes together.
 const MOST_AUXILIARY: usize = 16;
 
-/// Bits of auxiliary primes: of the fastest transforms' class.
+/// Bits of auxiliary primes: the class of primes with the fastest transforms.
 const AUXILIARY_BITS: u32 = 45;
 
 /// The auxiliary primes of KLSS switching; they belong to no modulus of the scheme.

@@ -1,4 +1,4 @@
-//! How to run, as opposed to what to compute: never part of a parameter set.
+//! How to run a computation: threads, kernels, switching, memory. None of this is part of a parameter set, because results do not depend on it beyond noise.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
 
 use crate::error::CkksError;
 
-/// Bytes that may be derived from one key, in multiples of its own: room for each halving of the number of digits, and for KLSS
-/// forms of the top levels.
+/// Bytes that may be derived from one key, in multiples of the key's bytes: enough for a representation for each halving of the number of digits, and for
+/// KLSS representations at the top levels.
 pub const DEFAULT_KEY_EXPANSION: f64 = 4.0;
 
 /// Which switching method each level uses. Results agree up to noise.
@@ -25,7 +25,7 @@ pub enum Switching {
 }
 
 impl Switching {
-    /// In a few words, for people and programs.
+    /// The choice in a few words, for people and programs.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl From<SwitchMethod> for Switching {
     }
 }
 
-/// What a ring needs of its engine.
+/// The description of the engine that a ring needs.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineRequest<'a> {
     /// The ring degree.
@@ -56,7 +56,7 @@ pub struct EngineRequest<'a> {
 }
 
 impl EngineRequest<'_> {
-    /// The CPU's engine: what computes where no factory is given.
+    /// The CPU's engine, which computes unless the runtime has a factory.
     ///
     /// # Errors
     /// [`ArithError`] where the degree or a modulus is unusable, or the system refuses threads.
@@ -67,7 +67,7 @@ impl EngineRequest<'_> {
 
 type MakeEngine = dyn Fn(&EngineRequest<'_>) -> Result<Arc<dyn Engine>, ArithError> + Send + Sync;
 
-/// Makes the engine of each ring: how another device computes in place of the CPU.
+/// Makes the engine of each ring, so that another device can compute in place of the CPU.
 #[derive(Clone)]
 pub struct EngineFactory(Arc<MakeEngine>);
 
@@ -100,7 +100,7 @@ impl PartialEq for EngineFactory {
     }
 }
 
-/// How to run; the default is one thread, the fastest kernels, the fastest switching.
+/// How to run a computation; the default is one thread, the fastest kernels and the fastest switching.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -118,13 +118,13 @@ pub struct Runtime {
     pub isa: Option<String>,
     /// How levels switch.
     pub switching: Switching,
-    /// What the planner knows of the machine; absent for the profile that `clathrate tune` stored, or else the built-in one.
+    /// The machine profile that the planner uses; absent for the profile that `clathrate tune` stored, or else the built-in profile.
     pub profile: Option<MachineProfile>,
-    /// Bytes that may be derived from one key, in multiples of its own, infinity for any; absent for [`DEFAULT_KEY_EXPANSION`].
+    /// Bytes that may be derived from one key, in multiples of the key's bytes, infinity for no limit; absent for [`DEFAULT_KEY_EXPANSION`].
     pub key_expansion: Option<f64>,
-    /// Bytes of derived keys kept in all; absent for [`clathrate_lattice::switch::DEFAULT_DERIVED_KEY_BYTES`].
+    /// Most bytes of derived keys that are kept, over all keys; absent for [`clathrate_lattice::switch::DEFAULT_DERIVED_KEY_BYTES`].
     pub key_cache_bytes: Option<usize>,
-    /// What makes the engines; absent for the CPU's.
+    /// The factory that makes the engines; absent for the CPU's engine.
     pub engine: Option<EngineFactory>,
 }
 
@@ -137,7 +137,7 @@ impl Runtime {
         }
     }
 
-    /// Bytes that may be derived from one key, in multiples of its own.
+    /// Bytes that may be derived from one key, in multiples of the key's bytes.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for negative numbers and NaN.

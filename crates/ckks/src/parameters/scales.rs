@@ -1,4 +1,4 @@
-//! The canonical scale of each level, and what products of ciphertexts leave where steps do not match the scale.
+//! The canonical scale of each level, and checks of chains whose steps do not match their scale.
 
 use std::fmt;
 
@@ -8,22 +8,21 @@ use serde::Serialize;
 use super::segments::{Segment, Segments};
 use crate::error::CkksError;
 
-/// Steps whose size is within this many bits of the scale follow it.
+/// A step matches the scale if their sizes differ by at most this many bits.
 pub(super) const FOLLOW_BITS: f64 = 1.0;
 
-/// The canonical scale below a level of scale `scale` and step product `product`, inside one segment; where the step is of another size altogether, the
-/// nominal scale again.
+/// The canonical scale below a level of scale `scale` and step product `product`, inside one segment; the nominal scale if the step does not match the scale.
 pub(super) fn next_scale(scale: f64, product: f64, log2_scale: f64) -> f64 {
     let next = scale * scale / product;
     if (next.log2() - log2_scale).abs() < FOLLOW_BITS { next } else { log2_scale.exp2() }
 }
 
-/// Product of a step's primes, in the one order that makes equal computations equal to the bit.
+/// Product of a step's primes, always multiplied in the same order, so that equal computations give equal bits.
 pub(super) fn step_product(chain: &Chain, level: Level) -> f64 {
     chain.step(level).fold(1.0, |product, i| product * chain.ring().moduli()[i].value() as f64)
 }
 
-/// The canonical scale of each level, level 0 first: a segment's highest level has its nominal scale, each level below follows.
+/// The canonical scale of each level, level 0 first: a segment's highest level has the nominal scale, and each level below has its [`next_scale`].
 pub(super) fn canonical_scales(chain: &Chain, segments: &Segments) -> Vec<f64> {
     let levels = chain.max_level().0 + 1;
     let mut scales = vec![0.0; levels];
@@ -43,15 +42,15 @@ pub(super) fn canonical_scales(chain: &Chain, segments: &Segments) -> Vec<f64> {
 pub struct ScaleWarning {
     /// The segment's name.
     pub segment: String,
-    /// Where products collapse: their scale does not fit the modulus there, or is below the noise.
+    /// The level at which products collapse: their scale does not fit the modulus there, or is below the noise.
     pub level: usize,
-    /// Binary logarithm of the scale that products have there.
+    /// Binary logarithm of the scale that products have at that level.
     pub log2_product: f64,
-    /// Bits of the modulus there.
+    /// Bits of the modulus at that level.
     pub room_bits: f64,
     /// Binary logarithm of the noise of one rescale, as a root mean square.
     pub log2_noise: f64,
-    /// The highest step that does not match the scale, and its bits; none where all match and the modulus at `level` is too short.
+    /// The highest step that does not match the scale, and its bits; `None` if all steps match and the modulus at `level` is too short.
     pub step: Option<(usize, f64)>,
     /// Binary logarithm of the segment's scale.
     pub log2_scale: f64,
@@ -80,7 +79,7 @@ impl fmt::Display for ScaleWarning {
 /// The sizes that decide which products a chain has room for, all in bits, level 0 first.
 pub(super) struct Sizes {
     pub steps: Vec<f64>,
-    /// Of the modulus of each level.
+    /// Bits of the modulus of each level.
     pub moduli: Vec<f64>,
     /// Binary logarithms of the canonical scales.
     pub scales: Vec<f64>,
@@ -88,7 +87,7 @@ pub(super) struct Sizes {
     pub noise: f64,
 }
 
-/// A message needs this many bits beside its scale: its sign.
+/// Bits that a message needs beside its scale, for the sign.
 const SIGN_BITS: f64 = 1.0;
 
 impl Sizes {
@@ -108,9 +107,9 @@ impl Sizes {
 
     /// Refuses chains on which no product can be rescaled at some level of a segment; warns where repeated products of ciphertexts collapse.
     ///
-    /// A product of two ciphertexts leaves `2 s_l - q_l` bits. That must exceed the noise. It must also fit the modulus below, unless a product with a
-    /// plaintext does, whose scale is chosen: such a chain is for products with plaintexts, and a warning says so. Level 0 may be too short for the
-    /// scale: it then holds small scales alone.
+    /// A rescaled product of two ciphertexts has a scale of `2 s_l - q_l` bits. This scale must exceed the noise. The scale must also fit the modulus below,
+    /// unless a product with a plaintext, whose scale can be chosen, fits: such a chain is for products with plaintexts, and a warning says so. The modulus of
+    /// level 0 may be too short for the nominal scale: level 0 can then hold small scales only.
     ///
     /// # Errors
     /// [`CkksError::InvalidParams`].
@@ -150,7 +149,7 @@ impl Sizes {
         Ok(())
     }
 
-    /// Where repeated products of ciphertexts, from the segment's highest level down, first have a scale that is of no use.
+    /// The first level, from the segment's highest level down, at which repeated products of ciphertexts have an unusable scale.
     fn collapse(&self, segment: &Segment) -> Option<ScaleWarning> {
         let (mut product, mut culprit) = (self.scales[segment.highest()], None);
         for level in (segment.lowest() + 1..=segment.highest()).rev() {

@@ -78,7 +78,7 @@ impl Segments {
     }
 }
 
-/// Bits of scale that specifications may ask for.
+/// Refuses scales outside the range that specifications may ask for.
 pub(super) fn check_log2_scale(log2_scale: f64, of: &str) -> Result<(), CkksError> {
     if log2_scale.is_finite() && (4.0..=120.0).contains(&log2_scale) {
         return Ok(());
@@ -86,8 +86,8 @@ pub(super) fn check_log2_scale(log2_scale: f64, of: &str) -> Result<(), CkksErro
     Err(CkksError::InvalidParams { reason: format!("log2_scale {log2_scale}{of} is out of range: use 4 to 120") })
 }
 
-/// Refuses segments that do not cover every level of `steps` exactly once, scales that their lowest level cannot hold, and a `log2_scale` beside them (0:
-/// none) that is not the highest segment's.
+/// Refuses segments that do not cover every level of `steps` exactly once, scales that their lowest level cannot hold, and a `log2_scale` (0 for none) that
+/// differs from the scale of the highest segment.
 ///
 /// # Errors
 /// [`CkksError::InvalidParams`].

@@ -8,17 +8,17 @@ use super::segments::{self, Segment};
 use crate::error::CkksError;
 use crate::shape::ModuleShape;
 
-/// Degrees that there are.
+/// The least ring degree of a specification.
 pub(super) const LEAST_DEGREE: usize = 8;
 pub(super) const LARGEST_DEGREE: usize = 1 << 17;
 
-/// Least bits that `below_128` accepts: the papers' own sets.
+/// Least bits of security that `below_128` accepts: enough for the parameter sets of the papers.
 pub(super) const PAPER_SECURITY_BITS: f64 = 110.0;
 
 /// Most bits of a prime.
 const MOST_BITS: f64 = 60.0;
 
-/// Parameters as written: sizes, not primes. Sizes may be fractions of a bit, e.g. 45.8.
+/// Parameters as users write them: sizes of primes instead of primes. Sizes may be fractions of a bit, e.g. 45.8.
 ///
 /// ```
 /// let spec: clathrate_ckks::ParamsSpec = toml::from_str(r#"
@@ -49,31 +49,32 @@ pub struct ParamsSpec {
     /// Bits of each temporary prime: at the temporary rank the special modulus is the product of these and the special primes. [dpad-he, sec. 3.2]
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "sizes::of_primes")]
     pub temporary: Vec<f64>,
-    /// Rank `k^ > k` of relinearisation and rank-hoisted rotations on the way; needs `temporary`.
+    /// The temporary rank `k^ > k`, through which relinearisations and rank-hoisted rotations go; needs `temporary`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temporary_rank: Option<usize>,
-    /// Another shape of the same moduli, and the same secret: what conversions and rank reductions lead to. See [`Params::relative`](super::Params::relative).
+    /// Another shape with the same moduli and the same secret, which conversions and rank reductions lead to. See
+    /// [`Params::relative`](super::Params::relative).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative: Option<ModuleShape>,
-    /// Binary logarithm of the scale at the top level. Left out (0) where there are `segments`: it is then the highest segment's.
+    /// Binary logarithm of the scale at the top level. With `segments`, it can be left out (0) and is the scale of the highest segment.
     #[serde(default)]
     pub log2_scale: f64,
-    /// Segments of the chain, each with its own scale: together they have every level once. None: the whole chain has one scale, `log2_scale`.
+    /// Segments of the chain, each with its own scale, which together cover every level once. Without segments, the whole chain has one scale, `log2_scale`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<Segment>,
     /// Non-zero coefficients of the secret; absent for uniform ternary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_weight: Option<usize>,
-    /// Non-zero coefficients of the ephemeral secret of encapsulation; absent for none. Its keys are bound to the base step.
+    /// Non-zero coefficients of the ephemeral secret of encapsulation; absent for no such secret. Its keys serve the base step (level 0) only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral_weight: Option<usize>,
-    /// Special primes that keys to the ephemeral secret use, the first ones of `special`; absent for 2, or all where there are fewer.
+    /// How many of the first primes of `special` the keys to the ephemeral secret use; absent for 2, or for all if there are fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral_special: Option<usize>,
-    /// Most bits of a switching digit; absent for as many as the special modulus has.
+    /// Most bits of a switching digit; absent for the bits of the special modulus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digit_bits: Option<f64>,
-    /// Accepts any security: tests only. Every file made under fewer than 128 bits is marked.
+    /// Accepts any security, for tests only. Every file made under fewer than 128 bits is marked.
     #[serde(default, skip_serializing_if = "is_false")]
     pub insecure: bool,
     /// Accepts a paper's own set a little below 128 bits.
@@ -81,7 +82,7 @@ pub struct ParamsSpec {
     pub below_128: bool,
 }
 
-/// Sizes in files: whole numbers of bits as integers, as people write them.
+/// Writes sizes to files: whole numbers of bits as integers.
 mod sizes {
     use serde::{Serialize, Serializer};
 
@@ -130,13 +131,13 @@ impl ParamsSpec {
         ModuleShape { degree: self.degree, rank: self.rank }
     }
 
-    /// The largest degree that the rank can be moved to: primes are chosen for it.
+    /// The largest degree that conversions of the rank lead to; primes are chosen for this degree.
     #[must_use]
     pub fn largest_degree(&self) -> usize {
         (self.degree << self.rank.trailing_zeros()).min(LARGEST_DEGREE).max(self.degree)
     }
 
-    /// The same with `log2_scale` set where segments state it.
+    /// The same specification, with `log2_scale` set from the segments if there are any.
     pub(super) fn normalised(mut self) -> Self {
         if let Some(highest) = self.segments.iter().max_by_key(|segment| segment.levels) {
             self.log2_scale = highest.log2_scale;
@@ -144,7 +145,7 @@ impl ParamsSpec {
         self
     }
 
-    /// Refuses what no parameter set can be.
+    /// Refuses specifications that no parameter set can satisfy.
     ///
     /// # Errors
     /// [`CkksError::InvalidParams`].

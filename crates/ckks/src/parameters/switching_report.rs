@@ -1,4 +1,4 @@
-//! How each level switches, what that takes and why: the figures of [`Params::switching_report`].
+//! The figures of [`Params::switching_report`]: the switching method of each level, its predicted time and bytes, and the profile behind the choice.
 
 use clathrate_arith::text::counted;
 use std::collections::BTreeMap;
@@ -19,30 +19,30 @@ const MIB: f64 = 1_048_576.0;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "origin", rename_all = "kebab-case")]
 pub enum ProfileOrigin {
-    /// The model that serves every machine; why no stored profile does.
+    /// The built-in model for every machine.
     BuiltIn {
-        /// In words, with the remedy.
+        /// Why no stored profile is used, with the remedy.
         note: String,
     },
     /// The profile that `clathrate tune` stored.
     Measured {
-        /// Where it is.
+        /// The path of the profile.
         path: PathBuf,
     },
-    /// The caller's.
+    /// A profile that the caller gave.
     Given,
 }
 
-/// What a parameter set plans by.
+/// The settings by which the planner of a parameter set works.
 #[derive(Debug, Clone)]
 pub(super) struct PlannerSettings {
     pub(super) profile: MachineProfile,
     pub(super) origin: ProfileOrigin,
-    /// Bytes that may be derived from one key, in multiples of its own.
+    /// Bytes that may be derived from one key, in multiples of the key's bytes.
     pub(super) expansion: f64,
 }
 
-/// The figures of [`Params::switching_report`]: a map from levels to ways of switching, for keys of one level.
+/// The figures of [`Params::switching_report`]: the switching method of each level, for keys of one highest level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SwitchingReport {
     /// Name of the set.
@@ -51,34 +51,34 @@ pub struct SwitchingReport {
     pub degree: usize,
     /// Rank `k`.
     pub rank: usize,
-    /// Who chose: "fastest", "as made" or "fixed".
+    /// How methods are chosen: "fastest", "as made" or "fixed".
     pub policy: String,
     /// Highest level of the keys.
     pub key_level: usize,
-    /// Polynomials that the switch of these figures takes: those of a relinearisation, `k (k + 1) / 2`, or of a rotation where products go
-    /// through a temporary rank. At rank 1 both are the same.
+    /// Number of polynomials that the reported switch takes: `k (k + 1) / 2` as in a relinearisation, or `k` as in a rotation if products go through a
+    /// temporary rank. At rank 1 both numbers are the same.
     pub inputs: usize,
     /// One row per level that can switch, lowest first.
     pub rows: Vec<SwitchingRow>,
-    /// Levels that cannot switch in the way that was asked for.
+    /// Levels at which the requested method is impossible.
     pub refused: Vec<RefusedLevel>,
-    /// Bytes of one key as it was made.
+    /// Bytes of one generated key.
     pub key_bytes: usize,
     /// Bytes derived from one key when all levels are in use.
     pub derived_bytes: usize,
-    /// Most bytes that may be derived from one key, in multiples of `key_bytes`; none for any number, and where the choice is fixed.
+    /// Most bytes that may be derived from one key, in multiples of `key_bytes`; `None` if there is no limit or the method is fixed.
     pub key_expansion: Option<f64>,
-    /// Most bytes of derived keys that are kept, of all keys together.
+    /// Most bytes of derived keys that are kept, over all keys.
     pub key_cache_bytes: usize,
-    /// The machine model's own words.
+    /// The description in the machine profile.
     pub profile: String,
-    /// Where the machine model comes from.
+    /// Where the machine profile comes from.
     #[serde(flatten)]
     pub origin: ProfileOrigin,
-    /// The same figures of switches at the temporary rank: of products, or at rank 1 of rotations.
+    /// The same figures for switches at the temporary rank: of products, or of rotations at rank 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temporary: Option<Box<Self>>,
-    /// What computes.
+    /// Name of the engine that computes.
     pub engine: String,
 }
 
@@ -111,7 +111,7 @@ pub struct SwitchingRow {
     pub derived_bytes: usize,
 }
 
-/// A level that cannot switch in the way that was asked for.
+/// A level at which the requested method is impossible.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RefusedLevel {
     /// The level.
@@ -129,7 +129,7 @@ impl Params {
         let reach = reach.unwrap_or(self.max_level());
         self.check_level(reach)?;
         let (rank, quadratic) = (self.rank(), self.rank() * (self.rank() + 1) / 2);
-        // Where products go through the temporary rank, what is left to switch directly is rotations.
+        // If products go through the temporary rank, only rotations switch directly.
         let inputs = if self.temporary_for_products().is_some() { rank } else { quadratic };
         let mut plan = self.plan_of((self.switcher()?, self.gadget()?), Rank(rank), inputs, reach)?;
         if let Some(temporary) = self.temporary() {
@@ -188,7 +188,7 @@ impl Params {
             refused,
             key_bytes: super::explain::switch_key_bytes(chain, gadget, (inputs, columns), reach),
             derived_bytes: derived.values().sum(),
-            // A fixed choice is the caller's word, whatever it takes.
+            // The memory limit applies to planned methods only; a fixed method is used whatever it takes.
             key_expansion: (self.runtime().switching == Switching::Fastest && planning.expansion.is_finite()).then_some(planning.expansion),
             key_cache_bytes: switcher.derived_keys().budget(),
             profile: planning.profile.source.clone(),
@@ -217,7 +217,7 @@ impl fmt::Display for SwitchingRow {
 }
 
 impl SwitchingReport {
-    /// What the columns of the table mean: those of the KLSS method only where a row has them.
+    /// Writes the meaning of the table's columns; columns of the KLSS method are explained only if a row has them.
     fn write_legend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "         r   special primes of the switch")?;
         writeln!(f, "         d   digits that a polynomial is cut into")?;

@@ -1,4 +1,4 @@
-//! Measuring the kernels that switching is made of, as a switch uses them, and exact matrix products.
+//! Measures the kernels that a switch consists of, used as in a switch, and exact matrix products.
 
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ const MEMORY_BYTES: usize = 256 << 20;
 /// Runs of each measurement.
 const RUNS: usize = 21;
 
-/// The time of `work` in nanoseconds: the lower quartile of its runs, for whatever else the machine does only ever adds to them.
+/// The time of `work` in nanoseconds: the lower quartile of its runs, because other activity of the machine can only lengthen a run.
 fn time(mut work: impl FnMut()) -> f64 {
     work();
     let mut times: Vec<f64> = (0..RUNS)
@@ -44,7 +44,7 @@ pub fn measure(isa: Isa) -> Result<MachineProfile, CkksError> {
     measure_with_progress(isa, &mut |_, _| true)
 }
 
-/// As [`measure`]; `progress` hears of each degree, of the reading speed and of matrix products.
+/// As [`measure`]; `progress` is called for each degree, for the reading speed and for matrix products.
 ///
 /// # Errors
 /// As [`measure`]; [`CkksError::Cancelled`].
@@ -137,7 +137,7 @@ const WEIGHT_BITS: u32 = 40;
 /// A time that a measurement cannot tell from zero, in nanoseconds.
 const LEAST_NANOSECONDS: f64 = 1e-6;
 
-/// Times of the unit operations of exact matrix products, from products of matrices that each stress another one.
+/// Times of the unit operations of exact matrix products, from several products, each of which is dominated by another unit operation.
 fn measure_matrix(isa: Isa) -> Result<MatrixTimes, CkksError> {
     let moduli: Vec<usize> = (0..MATRIX_PRIMES).collect();
     let mut equations = Vec::new();
@@ -167,8 +167,8 @@ fn measure_matrix(isa: Isa) -> Result<MatrixTimes, CkksError> {
 /// Iterations of [`solve`]; the equations share so little that a few would do.
 const ITERATIONS: usize = 60;
 
-/// Unit times `x` with `sum_j counts_j x_j = nanoseconds` for each equation, by Gauss-Seidel iteration, which can keep each time positive whatever the noise of the
-/// measurements. It converges because equation `i` has many more of unit `i` than the other equations have.
+/// Unit times `x` with `sum_j counts_j x_j = nanoseconds` for each equation, by Gauss-Seidel iteration, which can keep each time positive whatever the noise
+/// of the measurements. It converges because equation `i` has many more of unit `i` than the other equations have.
 fn solve(equations: &[([f64; 4], f64)]) -> [f64; 4] {
     let mut times = [0.0; 4];
     for _ in 0..ITERATIONS {

@@ -1,7 +1,6 @@
-//! What this machine's kernels take: measured in seconds, kept in the user's cache directory, used by every plan.
+//! The times of this machine's kernels: measured once within a few seconds, stored in the user's cache directory, and used by every planner.
 //!
-//! A stored profile is advice: one that is missing, broken or of another instruction set never stops a computation. The built-in model serves
-//! then, and [`StoredProfile`] says why.
+//! A stored profile is optional: if it is missing, broken or made for another instruction set, the built-in model is used, and [`StoredProfile`] says why.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -30,43 +29,43 @@ pub const PROFILE_VARIABLE: &str = "CLATHRATE_PROFILE";
 /// The value of [`PROFILE_VARIABLE`] under which no profile is read or stored: plans are then the same for every user of a kind of machine.
 pub const NO_PROFILE: &str = "none";
 
-/// What lies where a profile is kept.
+/// The state of the stored profile.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoredProfile {
-    /// [`PROFILE_VARIABLE`] is [`NO_PROFILE`], so none is looked for.
+    /// [`PROFILE_VARIABLE`] is [`NO_PROFILE`], so no profile is read.
     Off,
-    /// Nothing; no path either where there is no place for one.
+    /// There is no profile; the path is `None` if there is no place to store a profile.
     Absent {
-        /// Where one would be.
+        /// Where the profile would be.
         path: Option<PathBuf>,
     },
-    /// Something that is no profile.
+    /// The file is not a valid profile.
     Broken {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
-    /// A profile of kernels that are not in use.
+    /// The profile was measured with kernels that are not in use.
     Foreign {
         /// The file.
         path: PathBuf,
         /// The instruction set it was measured with.
         isa: String,
-        /// The one in use.
+        /// The instruction set in use.
         in_use: Isa,
     },
-    /// A profile to plan by.
+    /// A profile that planners can use.
     Ready {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The profile's content.
         profile: MachineProfile,
     },
 }
 
 impl StoredProfile {
-    /// The profile, where there is one to plan by.
+    /// The profile, if planners can use it.
     #[must_use]
     pub fn profile(&self) -> Option<&MachineProfile> {
         match self {
@@ -87,7 +86,7 @@ impl StoredProfile {
         }
     }
 
-    /// Where it is, or would be.
+    /// Where the profile is, or would be.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -201,7 +200,7 @@ pub fn stored_or_built_in(isa: Isa) -> MachineProfile {
 }
 
 fn read_text(path: &Path) -> io::Result<String> {
-    // A pipe would wait for a writer.
+    // Reading a pipe would wait for a writer, so only regular files are read.
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
     }
@@ -236,7 +235,7 @@ fn check(profile: &MachineProfile) -> Result<(), String> {
         positive(format!("{what} of a matrix product"), time)?;
     }
     positive("read_ns_per_byte".to_owned(), profile.read_ns_per_byte)?;
-    // Without a cache every key comes from memory: 0 is a machine.
+    // 0 is allowed and means that every key comes from memory.
     if profile.cache_bytes.is_finite() && profile.cache_bytes >= 0.0 {
         Ok(())
     } else {
@@ -244,7 +243,7 @@ fn check(profile: &MachineProfile) -> Result<(), String> {
     }
 }
 
-/// Writes `profile` where [`stored`] looks for it; tells where that is.
+/// Writes `profile` to the file that [`stored`] reads; returns its path.
 ///
 /// # Errors
 /// [`CkksError::File`] where the directory cannot be made or written; [`CkksError::OutOfRange`] for numbers that no machine has;
@@ -255,7 +254,7 @@ pub fn store(profile: &MachineProfile) -> Result<PathBuf, CkksError> {
     Ok(path)
 }
 
-/// The file that [`store`] writes: to be asked for before measuring, which takes seconds.
+/// The file that [`store`] writes. Ask for it before measuring, so that a missing place is reported before the measurement.
 ///
 /// # Errors
 /// [`CkksError::InvalidParams`] where there is no place for a profile.

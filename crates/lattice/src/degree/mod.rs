@@ -12,20 +12,20 @@
 //! ```
 //!
 //! ([`SecretKey::split_degree`], [`Poly::split_components`]; [`Poly::split_mask`]), so that the component 0 of `a s` is `sum_p a_p s_p`. In this order
-//! moves nest: splitting by 2 and by 2 again is splitting by 4. And they commute with halving the rank: of the `2^t` components of one polynomial the
-//! first half are the components of its half of even powers.
+//! moves nest: splitting by 2 twice is splitting by 4. They also commute with halving the rank: the first half of the `2^t` components of a polynomial are
+//! the components of its even powers.
 //!
 //! # Forms
-//! Engines move coefficients in Coeff form, and run the transform's last stages on values in Eval form: no transform to the other form. Both give the
-//! same polynomials, bit for bit. [`coeff`] and [`eval`] hold what differs above the engine.
+//! In Coeff form the engine moves coefficients; in Eval form it runs the transform's last stages on the values. Neither needs a transform to the other form,
+//! and both give the same polynomials, bit for bit. [`coeff`] and [`eval`] hold the steps that differ between the forms.
 //!
 //! # The paper's maps
-//! `iota` and `epsilon` are its own. Its `pi` is [`Poly::split_components`] with component `p` at place `brv(p)`; its `K`-th value is ours in slot `brv_N(K)`. It embeds
-//! masks by `pi^-1` and twists secrets by `rho`; here secrets are plain and the mask has the twist ([`Poly::combine_mask`]), so that one secret serves all degrees and ranks:
-//! `rho` turns the order of a secret's components round and shifts them, and half of `rho(s)` is not `rho` of half of `s`.
+//! `iota` and `epsilon` are the paper's maps. The paper's `pi` is [`Poly::split_components`] with component `p` at place `brv(p)`; its `K`-th value is our
+//! value in slot `brv_N(K)`. The paper embeds masks by `pi^-1` and twists secrets by `rho`. Here the mask is twisted ([`Poly::combine_mask`]) and secrets are
+//! not, so that one secret serves all degrees and ranks: `rho` reverses and shifts a secret's components, so half of `rho(s)` is not `rho` of half of `s`.
 //!
-//! Source: [hermes, sec. 2.2 and 4.2], [dpad-he, sec. 4.1]; differs: orders, the twist on the masks, and `epsilon` in Eval form, which the paper leaves open
-//! and is a mean of neighbouring slots here.
+//! Source: [hermes, sec. 2.2 and 4.2], [dpad-he, sec. 4.1]; differs: the order of components, the twist on the masks, and `epsilon` in Eval form: the paper
+//! leaves this open; here it is a mean of neighbouring slots.
 
 pub mod coeff;
 pub mod eval;
@@ -41,12 +41,12 @@ use crate::ring::Ring;
 use crate::secret::SecretKey;
 use crate::shape::{Bodies, Degree, Rank};
 
-/// What a form must be able to do beside what engines do in either form.
+/// The operation that a form must implement itself, because engines do not offer it in both forms.
 pub trait DegreeMove: Domain {
     /// Every polynomial times `X^power`, `power` in `[0, 2 N)`.
     ///
     /// # Errors
-    /// Those of products of polynomials over one basis: none.
+    /// None but those of products of polynomials over one basis.
     fn shift(polys: PolysRef<'_, Self>, power: usize) -> Result<Polys<Self>, LatticeError>;
 }
 
@@ -144,7 +144,7 @@ impl<D: DegreeMove> PolyRef<'_, D> {
         self.components(small, Twist::Positive)
     }
 
-    /// One of them alone.
+    /// Component `component` of [`PolyRef::split_components`].
     ///
     /// # Errors
     /// As [`PolyRef::iota`]; [`LatticeError::ComponentOutOfRange`].
@@ -156,7 +156,7 @@ impl<D: DegreeMove> PolyRef<'_, D> {
         Ok(self.components(small, Twist::Positive)?.at(component).to_poly())
     }
 
-    /// All components `a_i` of `self = sum_i X^-brv(i) a_i(X^gap)`: those of a mask, that meet the components of a secret.
+    /// All components `a_i` of `self = sum_i X^-brv(i) a_i(X^gap)`: the components of a mask, which are multiplied with the components of a secret.
     ///
     /// # Errors
     /// As [`PolyRef::iota`].
@@ -255,7 +255,7 @@ impl<D: DegreeMove> Poly<D> {
 }
 
 impl<D: DegreeMove> Bundle<D> {
-    /// The MLWE sample, of rank `k gap` at degree `n = N / gap`, whose messages are `epsilon` of this bundle's: the component at place 0.
+    /// The MLWE sample, of rank `k gap` at degree `n = N / gap`, whose messages are `epsilon` of this bundle's messages: their component at place 0.
     ///
     /// ```text
     /// epsilon(b + sum_j a_j s_j) = epsilon(b) + sum_(j, p) a_(j, p) s_(j, p)    for s_j = sum_p X^brv(p) s_(j, p)(Y), a_j = sum_p X^-brv(p) a_(j, p)(Y)
@@ -277,7 +277,7 @@ impl<D: DegreeMove> Bundle<D> {
 
     /// The MLWE sample of component `component` of this bundle's messages: [`Bundle::extract`] of `X^-brv(component)` times the bundle.
     ///
-    /// Its secret is that of component 0. In Eval form, components other than 0 cost the transform of a monomial and a product more.
+    /// The secret is the same for all components. In Eval form, a component other than 0 costs one transform of a monomial and one product more.
     ///
     /// # Errors
     /// As [`Bundle::extract`]; [`LatticeError::ComponentOutOfRange`].
@@ -291,7 +291,7 @@ impl<D: DegreeMove> Bundle<D> {
         self.extract_from(shifted.view(), small)
     }
 
-    /// The components at place 0 of `polys`, as many as this bundle has, in the ring `small`.
+    /// The components at place 0 of `polys`, which are as many as this bundle's polynomials, in the ring `small`.
     fn extract_from(&self, polys: PolysRef<'_, D>, small: &Ring) -> Result<Self, LatticeError> {
         let rank = self.rank() * (self.ring().degree() / small.degree());
         let mut out = Polys::scratch(small, self.basis(), rank + self.body_count());
@@ -301,10 +301,10 @@ impl<D: DegreeMove> Bundle<D> {
         Self::from_polys(out, rank)
     }
 
-    /// The sample at degree `N = n gap` and rank `k / gap` whose messages `m` have `epsilon(m) =` this bundle's: the inverse of [`Bundle::extract`], under
-    /// [`SecretKey::combine_degree`].
+    /// The sample at degree `N = n gap` and rank `k / gap` whose messages `m` satisfy `epsilon(m) =` this bundle's messages: the inverse of
+    /// [`Bundle::extract`], under the secret of [`SecretKey::combine_degree`].
     ///
-    /// The other components of the messages are whatever the mask gives; they vanish by the traces over the rotations that fix `X^gap`.
+    /// The other components of the messages are unspecified, because they depend on the mask; the traces over the rotations that fix `X^gap` remove them.
     /// One pass over the values in Eval form.
     ///
     /// # Errors

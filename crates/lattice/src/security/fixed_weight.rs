@@ -1,16 +1,16 @@
 //! Secrets of fixed weight `h`: rows for the rings of degree 2^12 to 2^16 and weights 32 to 1024, at 128, 192 and 256 bits.
 //!
-//! Let `L_b(d, h)` be the largest log2(QP) with `b` bits at dimension `d` and weight `h`. Each rule gives at most the truth:
+//! Let `L_b(d, h)` be the largest log2(QP) with `b` bits at dimension `d` and weight `h`. Each rule gives a lower bound of the estimator's figure:
 //!
-//! - **Weight** between two rows: the chord, rounded down. `L_b` is concave in `h` in every row, so the chord is below. Weights above the last row
-//!   count as the last; weights below the first are not covered.
+//! - **Weight** between two tabulated weights: the chord, rounded down. `L_b` is concave in `h` in every row, so the chord is a lower bound. Weights above the
+//!   last count as the last; weights below the first are not covered.
 //! - **Dimension** between two rows: `floor(d min(L_0/d_0, L_1/d_1))` and at least `L_0`. This takes the ratio `L/d` to be nowhere below both its
 //!   neighbours; it rises or falls slowly from row to row. Dimensions above the last row count as the last.
 //! - **Bits** between two points `(L_1, b_1)` and `(L_2, b_2)` with `L_1 > L > L_2`: the lesser of two curves that are lines in `x = 1/L`, the
 //!   chord and the ray `b_1 L_1 x`; less half a bit, rounded down to 0.1, and at least `b_1`. Where guessing decides (`b_2 L_2 < b_1 L_1`), bits are
 //!   concave in `x`, and the chord is below them; where it does not, `b L` falls as `L` grows as for uniform secrets, and the ray is below
 //!   them. The half bit covers rows that are straight in `x` to the rounding of `L`.
-//! - **Below 128 bits**: [`bits_above`]. Past the smallest log2(QP): the bits there, no more.
+//! - **Below 128 bits**: [`bits_above`]. A log2(QP) below the smallest of the table counts as the smallest.
 //!
 //! The unit tests check these assumptions on all rows.
 
@@ -21,7 +21,7 @@ use super::{bits_above, largest_weight};
 pub(super) const LEAST_DIMENSION: usize = 4096;
 /// The smallest weight of the table.
 pub(super) const LEAST_WEIGHT: usize = 32;
-/// What interpolation between two points takes off.
+/// The bits that interpolation between two points subtracts as a margin.
 const MARGIN_BITS: f64 = 0.5;
 
 /// Estimated bits, rounded down; 0 where no row is a lower bound.
@@ -150,7 +150,7 @@ mod tests {
             for triple in points.windows(3) {
                 let product = |i: usize| triple[i].0 * triple[i].1;
                 let slope = |i: usize| (triple[i + 1].1 - triple[i].1) / (1.0 / triple[i + 1].0 - 1.0 / triple[i].0);
-                // Bits log2(QP) fall towards smaller moduli in both intervals: the chord is taken there.
+                // The product of bits and log2(QP) falls towards smaller moduli in both intervals, so the chord is used there.
                 if product(2) < product(1) && product(1) < product(0) {
                     triples += 1;
                     // A convex curve with these slopes sags below its chords by (difference of slopes) * (width in x) / 8 at most.

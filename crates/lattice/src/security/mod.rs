@@ -24,15 +24,15 @@ pub const ESTIMATOR_COMMIT: &str = "27a581bb";
 /// Commit of jdumezy/sparse-key-estimate, whose published tables are the rows of fixed-weight secrets.
 pub const SPARSE_ESTIMATOR_COMMIT: &str = "44e1068";
 
-/// The lowest level of the table, and the default floor of secure parameter sets.
+/// The lowest security level of the table, and the default minimum of secure parameter sets.
 const BASE_BITS: f64 = 128.0;
 /// Relative loss of bits per relative excess `1 - L/log2(QP)` over the largest log2(QP) `L` of the table; see [`bits_above`].
 const LOSS_ABOVE_BUDGET: f64 = 1.125;
 
-/// What the table says of one key.
+/// The table's statement about the security of one key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Estimate {
-    /// The key has at least so many bits, more than 0.
+    /// The key has at least this many bits of security; the number is above 0.
     AtLeast(f64),
     /// No row of the table bounds the key's security from below.
     NotCovered {
@@ -83,7 +83,8 @@ impl fmt::Display for Covered {
     }
 }
 
-/// What the table says of a secret of `dimension` (degree times rank) under a modulus of `log2_qp` bits, special primes included.
+/// The table's statement about a secret of `dimension` (degree times rank) under a modulus of `log2_qp` bits, special primes included.
+///
 ///
 /// Exact at the rows of the table, rounded down between them.
 #[must_use]
@@ -113,7 +114,7 @@ pub fn estimated_bits(dimension: usize, log2_qp: f64, distribution: SecretDistri
 /// Largest log2(QP), an integer, at which a secret of `dimension` has at least `bits` bits by [`estimated_bits`]; `None` if there is none.
 #[must_use]
 pub fn max_log2_qp(dimension: usize, bits: u32, distribution: SecretDistribution) -> Option<f64> {
-    // No table reaches this; estimates fall with log2(QP), so a binary search finds the last one that suffices.
+    // Every table ends below this log2(QP). Estimates fall as log2(QP) grows, so a binary search finds the largest one that suffices.
     const BEYOND: u32 = 1 << 20;
     let suffices = |log2_qp: u32| {
         let found = estimated_bits(dimension, f64::from(log2_qp), distribution);
@@ -158,12 +159,12 @@ fn counts_as_uniform(dimension: usize, weight: usize) -> bool {
     dimension - dimension / 3 <= weight && weight <= largest_weight(dimension)
 }
 
-/// The largest weight with an estimate. Above, the signs are nearly all that is random, as in a binary secret.
+/// The largest weight with an estimate. Above this weight almost only the signs are random, as in a binary secret.
 fn largest_weight(dimension: usize) -> usize {
     dimension / 4 * 3
 }
 
-/// A lower bound of the bits at `log2_qp`, at or above the largest tabulated `budget`, where there are `bits`.
+/// A lower bound of the bits at `log2_qp`, which is at least `budget`, the largest tabulated log2(QP); the table has `bits` bits there.
 ///
 /// With `x = 1 / log2(QP)` it is the line `bits (1 - 1.125 (1 - budget x))`. Where bits are concave in `x`, they are above the ray through the
 /// origin, `bits budget x`, which is above this line. Where they are convex in `x`, the chord through the points of 128 and 192 bits is below

@@ -1,9 +1,9 @@
-//! Uniform ternary secrets: rows of 1024 and more dimensions, at 128, 192 and 256 bits.
+//! Uniform ternary secrets: rows for dimensions from 1024 on, at 128, 192 and 256 bits.
 //!
 //! - **Dimension** between two rows `d0 < d < d1`: the largest log2(QP) is `floor(d min(L0/d0, L1/d1))`. The ratio `L/d` grows with `d`, so this is
-//!   below the truth; the chord between the rows could be above. Dimensions above the last row count as the last.
+//!   a lower bound; the chord between the rows could be above the estimator's figure. Dimensions above the last row count as the last.
 //! - **Bits** inside the table: `bits log2(QP)` falls as log2(QP) grows, so from the row above, `bits(L) >= bits_0 L_0 / L` for `L <= L_0`.
-//! - **Below 128 bits**: [`bits_above`]. Past the last column: the bits of that column, no more.
+//! - **Below 128 bits**: [`bits_above`]. A log2(QP) below the last column's counts as the last column's.
 
 use super::bits_above;
 use super::table::{TABLES, UniformRow};

@@ -10,12 +10,12 @@ use super::representation::KeyRepresentation;
 use super::{coalesce, klss};
 use crate::error::LatticeError;
 
-/// Uses per derived key after which a derived key that was not used may be dropped for another one. Keys in steady use are never dropped for
-/// each other, because a loop over one key too many would then derive every key anew in every round.
+/// A derived key may be dropped for another one when the cache has been asked more than this many times per stored derived key since its last use.
+/// Keys in steady use are never dropped for each other: otherwise a loop whose keys exceed the budget by one would derive every key anew in each round.
 const STALE_ROUNDS: u64 = 4;
 
-/// Keeps derived keys within a byte budget. When the budget is spent, keys out of use are dropped; where all are in use, a new one is refused
-/// and the caller switches by the generated key.
+/// Keeps derived keys within a byte budget. When the budget is spent, derived keys out of use are dropped. If all are in use, the cache refuses
+/// the new one, and the caller switches with the generated key.
 #[derive(Debug)]
 pub struct DerivedKeyCache {
     budget: usize,
@@ -41,7 +41,7 @@ impl DerivedKeyCache {
         self.budget
     }
 
-    /// Bytes of derived keys now.
+    /// Bytes of the derived keys that are stored now.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.lock().bytes()
@@ -52,7 +52,7 @@ impl DerivedKeyCache {
         self.lock().keys.drain(..).filter_map(|key| key.upgrade()).for_each(|key| key.clear());
     }
 
-    /// A panic elsewhere cannot break an invariant of the state: it is a clock and a list of weak references.
+    /// Takes the lock even if a thread panicked while it held the lock: the state is a clock and a list of weak references, so it has no invariant to break.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,7 +63,7 @@ impl DerivedKeyCache {
         state.clock
     }
 
-    /// `key` in `representation`, derived if the budget has room; `None` where it has not.
+    /// `key` in `representation`, derived if the budget has room; `None` if the budget has no room.
     pub(super) fn admit(&self, representation: &Arc<KeyRepresentation>, key: &SwitchKey) -> Result<Option<Arc<Factors>>, LatticeError> {
         if let Some(factors) = self.find(representation, key) {
             return Ok(Some(factors));
@@ -77,13 +77,13 @@ impl DerivedKeyCache {
             }
             state.clock
         };
-        // Not under a lock: two threads may derive the same representation at once, and one result is dropped.
+        // The lock is not held here: two threads may derive the same representation at once, and one of the results is dropped.
         let factors = derive(representation, key).map(Arc::new)?;
         self.keep(representation, key, &factors, now);
         Ok(Some(factors))
     }
 
-    /// `key` in `representation`, derived for this one use where the budget has no room to keep it.
+    /// `key` in `representation`. If the budget has no room to keep a derived key, it is derived for this one use.
     pub(super) fn get(&self, representation: &Arc<KeyRepresentation>, key: &SwitchKey) -> Result<Arc<Factors>, LatticeError> {
         match self.admit(representation, key)? {
             Some(factors) => Ok(factors),
@@ -91,7 +91,7 @@ impl DerivedKeyCache {
         }
     }
 
-    /// `key` in `representation`, where the generated key is used unchanged or the representation has been derived before.
+    /// `key` in `representation` if no work is needed: the generated key is used unchanged, or the representation has been derived before.
     fn find(&self, representation: &KeyRepresentation, key: &SwitchKey) -> Option<Arc<Factors>> {
         if representation.is_base() {
             return Some(key.factors().clone());
@@ -106,7 +106,7 @@ impl DerivedKeyCache {
         if !known {
             state.keys.push(Arc::downgrade(key.derived()));
         }
-        // Meanwhile other threads may have spent the room.
+        // Other threads may have used up the budget since the room was made.
         if state.bytes() + factors.bytes() <= self.budget {
             key.derived().keep(representation, factors, now);
         }
@@ -118,7 +118,7 @@ impl State {
         self.keys.iter().filter_map(Weak::upgrade).map(|key| key.bytes()).sum()
     }
 
-    /// Drops keys out of use until `bytes` more fit the budget; tells whether they do.
+    /// Drops derived keys out of use until `bytes` more fit the budget; returns whether they fit.
     fn make_room(&mut self, budget: usize, bytes: usize) -> bool {
         let keys: Vec<Arc<DerivedKeys>> = self.keys.iter().filter_map(Weak::upgrade).collect();
         let mut total = self.bytes();
@@ -134,7 +134,7 @@ impl State {
     }
 }
 
-/// The key in `representation`, derived from the generated key: merged components, cut into key digits for KLSS.
+/// Derives the key in `representation` from the generated key: merges components and, for KLSS, cuts the results into key digits.
 fn derive(representation: &KeyRepresentation, key: &SwitchKey) -> Result<Factors, LatticeError> {
     let foreign = || LatticeError::KeyGadget { key_digits: key.digit_count(), digits: representation.runs.len() };
     let rows = key.basis().rows_of(representation.basis.indices()).ok_or_else(foreign)?;

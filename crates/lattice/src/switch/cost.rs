@@ -1,4 +1,5 @@
-//! What a switch costs on a machine, from its counts: transforms, conversions, products, bytes of key. Exact matrix products are priced by the same profile.
+//! Predicts the time of a switch on a machine from counts of its transforms, conversions, products and key bytes. The same machine profile prices exact
+//! matrix products.
 
 use std::ops::AddAssign;
 
@@ -13,26 +14,27 @@ use crate::poly::Basis;
 /// Bits of a limb.
 const LIMB_BITS: f64 = clathrate_arith::limbs::LIMB_BITS as f64;
 
-/// What a conversion costs within a switch, where its rows come from far, in times of one in the cache.
+/// Slow-down, as a factor, of a base conversion whose rows come from memory instead of the cache.
 const FAR_CONVERSION: f64 = 1.4;
 
-/// What a limb of a digit or of a division's remainder costs, in sources of a conversion: its unpacking and two products, inside a transform.
+/// Cost of one limb of a digit or of a division's remainder, in units of one source of a base conversion ([`KernelTimes::convert`]): the limb is unpacked and
+/// multiplied twice, inside a transform.
 const LIMB_SOURCES: f64 = 1.6;
 
-/// Times of one machine's kernels, one thread. Measured, or the built-in ones.
+/// Times of the kernels of one machine on one thread, either measured or built in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineProfile {
     /// Where the numbers come from, in words.
     pub source: String,
-    /// Instruction set whose kernels were measured; none in the built-in model, which stands for any.
+    /// Instruction set whose kernels were measured; `None` in the built-in model, which is used for every instruction set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isa: Option<String>,
-    /// Per degree, in ascending order.
+    /// Times at each ring degree, in ascending order of the degree.
     pub kernels: Vec<KernelTimes>,
-    /// Exact matrix products, at any degree.
+    /// Times of exact matrix products, which do not depend on the degree.
     pub matrix: MatrixTimes,
-    /// Nanoseconds per byte of key, or of an array, that comes from memory.
+    /// Nanoseconds to read one byte of a key or an array from memory.
     pub read_ns_per_byte: f64,
     /// Keys and arrays up to this size stay in the cache.
     pub cache_bytes: f64,
@@ -42,7 +44,7 @@ pub struct MachineProfile {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatrixTimes {
-    /// What one product modulo one prime takes beside its operations: to choose how numbers are cut into digits, and to start.
+    /// Fixed time of one product modulo one prime, beside its counted operations: choosing how numbers are cut into digits, and starting the product.
     pub start: f64,
     /// One multiply-add of the floating-point products.
     pub multiply_add: f64,
@@ -71,19 +73,19 @@ pub struct KernelTimes {
 pub struct SwitchCounts {
     /// Transforms, by class of prime.
     pub transforms: [f64; 3],
-    /// Sources times targets of base conversions, the correction included.
+    /// Sources times targets of base conversions; the correction counts as one more source.
     pub conversions: f64,
-    /// Those of them that extend digits.
+    /// The part of `conversions` that extends digits.
     pub digit_conversions: f64,
-    /// Limbs times targets of the digits, where they are extended as integers.
+    /// Limbs of the digits times targets of their extension: replaces `digit_conversions` if the engine extends digits as integers.
     pub digit_limbs: f64,
-    /// Those of them that belong to divisions large enough for limbs.
+    /// The part of `conversions` that belongs to divisions large enough for the engine to use limbs.
     pub division_conversions: f64,
-    /// Limbs times targets of those divisions, where their remainders are read as integers.
+    /// Limbs of the remainders of those divisions times targets: replaces `division_conversions` if the engine reads remainders as integers.
     pub division_limbs: f64,
-    /// Whether the engine extends digits and divides by limbs; else it does so by residues.
+    /// Whether the engine converts digits and the remainders of large divisions as integers in limbs; otherwise it converts them from their residues.
     pub by_limbs: bool,
-    /// Terms of sums.
+    /// Products of a digit with a key component, over all rows.
     pub products: f64,
     /// Bytes of key read.
     pub key_bytes: f64,
@@ -104,7 +106,7 @@ impl AddAssign for SwitchCounts {
 }
 
 impl MachineProfile {
-    /// The built-in model: a server core with 512-bit multipliers, measured once. Ratios carry over to other machines better than times.
+    /// The built-in model: times measured once on a server core with 512-bit multipliers. Their ratios carry over to other machines better than the times do.
     #[must_use]
     pub fn built_in() -> Self {
         let at = |log_degree: u32, transform: f64| {
@@ -122,7 +124,7 @@ impl MachineProfile {
         }
     }
 
-    /// The times at `degree`: those of the nearest degree known, scaled by `n log n` or `n`.
+    /// The times at `degree`: the times of the nearest degree in the profile, scaled by `n log n` (transforms) or `n` (all others).
     #[must_use]
     pub fn at(&self, degree: usize) -> KernelTimes {
         let far = |times: &&KernelTimes| times.degree.ilog2().abs_diff(degree.ilog2());
@@ -149,8 +151,8 @@ impl MachineProfile {
             + counts.sums as f64 * times.sum
     }
 
-    /// Nanoseconds that the memory adds to an operation which reads and writes arrays of these sizes once. It adds nothing to arrays that fit the cache. What is
-    /// written to memory is fetched first, so it counts twice.
+    /// Nanoseconds that memory traffic adds to an operation which reads and writes arrays of these sizes once; none if the arrays fit the cache. A written byte
+    /// counts twice, because the processor fetches a cache line before it writes to the line.
     #[must_use]
     pub fn memory_nanoseconds(&self, read_bytes: f64, written_bytes: f64) -> f64 {
         if read_bytes + written_bytes > self.cache_bytes { (read_bytes + 2.0 * written_bytes) * self.read_ns_per_byte } else { 0.0 }
@@ -175,13 +177,13 @@ impl MachineProfile {
     }
 }
 
-/// What the counts of a switch at one level depend on.
+/// The quantities that the counts of a switch at one level depend on.
 struct Work<'a> {
     chain: &'a Chain,
     representation: &'a KeyRepresentation,
     /// Primes of the level.
     primes: usize,
-    /// Digits in use, as the primes of the level that they have.
+    /// For each digit in use, its primes that belong to the level.
     digits: Vec<Vec<usize>>,
     /// The level's primes and the special ones.
     extended: Vec<usize>,
@@ -203,7 +205,7 @@ impl<'a> Work<'a> {
         (self.chain.ring().moduli()[index].value() as f64).log2()
     }
 
-    /// Limbs of a product of primes. The lowest limb has no factor to meet: half a limb.
+    /// Limbs of a product of primes. The lowest limb counts as half a limb, because it needs no multiplication by a power of the limb's base.
     fn limbs(&self, primes: &[usize]) -> f64 {
         (primes.iter().map(|&index| self.bits_of(index)).sum::<f64>() / LIMB_BITS).ceil() - 0.5
     }
@@ -218,7 +220,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Counts of decomposing `inputs` polynomials in Eval form: what several switches of the same polynomials share (hoisting).
+/// Counts of decomposing `inputs` polynomials in Eval form: the work that several switches of the same polynomials share (hoisting).
 #[must_use]
 pub(super) fn decomposition_counts(
     chain: &Chain,
@@ -273,8 +275,8 @@ pub(super) fn counts(
     counts
 }
 
-/// Counts of what a product in `representation` saves where it is divided together with another, which is over the special primes `other`: a division by the
-/// primes that both have.
+/// Counts of the work that is saved if a product in `representation` shares one mod-down with a product over the special primes `other`: one division by the
+/// special primes that both have.
 #[must_use]
 pub(super) fn shared_mod_down_counts(
     chain: &Chain,
@@ -287,7 +289,7 @@ pub(super) fn shared_mod_down_counts(
     mod_down_counts(&Work::new(chain, gadget, representation, level), &common, columns)
 }
 
-/// Counts of a division by the primes `special`, of `columns` polynomials: with KLSS they are in Coeff form.
+/// Counts of dividing `columns` polynomials by the primes `special`. With KLSS the polynomials are in Coeff form, which saves the transforms of `special`.
 fn mod_down_counts(work: &Work<'_>, special: &[usize], columns: usize) -> SwitchCounts {
     let engine = work.chain.ring().engine();
     let (by_limbs, division_by_limbs) = (engine.extends_by_limbs(), engine.divides_by_limbs(special.len(), work.primes, columns));

@@ -14,12 +14,12 @@ pub struct DerivedKeys(Mutex<Vec<DerivedKey>>);
 struct DerivedKey {
     representation: Arc<KeyRepresentation>,
     factors: Arc<Factors>,
-    /// Clock of the cache at the last use.
+    /// The cache's clock at the last use of this derived key.
     used: u64,
 }
 
 impl DerivedKeys {
-    /// A panic elsewhere cannot break an invariant here: each derived key is complete or absent.
+    /// Takes the lock even if a thread panicked while it held the lock: each derived key is complete or absent, so no invariant can be broken.
     fn lock(&self) -> MutexGuard<'_, Vec<DerivedKey>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -56,12 +56,12 @@ impl DerivedKeys {
         }
     }
 
-    /// Clock of the least recent use.
+    /// The cache's clock at the least recent use of any of them.
     pub(super) fn oldest(&self) -> Option<u64> {
         self.lock().iter().map(|derived| derived.used).min()
     }
 
-    /// Drops the representation last used at `used`; the bytes freed.
+    /// Drops the representation that was last used at `used`; returns the bytes that this frees.
     pub(super) fn remove(&self, used: u64) -> usize {
         let mut all = self.lock();
         let Some(place) = all.iter().position(|derived| derived.used == used) else { return 0 };

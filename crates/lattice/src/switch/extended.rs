@@ -1,7 +1,7 @@
-//! What a switch's products are before their mod-down: a bundle over the extended modulus, `P` times as large.
+//! The result of a switch before its mod-down: a bundle over the extended modulus `P Q_l` whose phase is `P` times as large.
 //!
-//! The engines leave it in different forms: the hybrid one in Eval form, the KLSS one in Coeff form. A sum keeps a part of each kind,
-//! so that products of both engines, and terms that need no switch, share one mod-down without a transform between.
+//! The hybrid method leaves this bundle in Eval form, the KLSS method in Coeff form. A sum keeps one part in each form, so that products of both
+//! methods, and terms that need no switch, share one mod-down and no part is transformed only to be added to the other.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,11 +20,12 @@ pub struct Extended {
     pub(super) frame: Arc<Frame>,
     /// Over the extended basis.
     pub(super) coeff: Option<Bundle<Coeff>>,
-    /// Over the extended basis, or over the level's and some special primes or none: zero modulo those it lacks. They need no transforms.
+    /// Over the extended basis, or over the level's primes and only some (or none) of the special primes. The part is zero modulo the special primes that it
+    /// lacks, so no rows are stored or transformed for them.
     pub(super) eval: Option<Bundle<Eval>>,
 }
 
-/// `a + b` where either may be missing.
+/// `a <- a + b`; a missing operand is zero.
 fn add<B>(a: &mut Option<B>, b: Option<&B>, add: impl FnOnce(&mut B, &B) -> Result<(), LatticeError>) -> Result<(), LatticeError>
 where
     B: Clone,
@@ -40,7 +41,7 @@ where
 }
 
 impl Extended {
-    /// The modulus it is over.
+    /// The extended modulus that this sum is over.
     #[must_use]
     pub fn frame(&self) -> &Arc<Frame> {
         &self.frame
@@ -67,7 +68,7 @@ impl Extended {
         add(&mut self.coeff, other.coeff.as_ref(), Bundle::add_assign)?;
         let frame = &self.frame;
         add(&mut self.eval, other.eval.as_ref(), |own, other| {
-            // Parts that are zero modulo different special primes meet over all of them.
+            // The two parts may lack different special primes, so both are widened to the whole extended basis.
             if own.basis() != other.basis() {
                 *own = frame.widen(own)?.into_owned();
                 return own.add_assign(&*frame.widen(other)?);
@@ -76,11 +77,11 @@ impl Extended {
         })
     }
 
-    /// `self <- self + P terms`: terms over the level's modulus that need no switch, mask first.
+    /// `self <- self + P terms`, for terms over the level's modulus that need no switch: the mask's polynomials, then the bodies.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where a term is not over the level's basis;
-    /// [`LatticeError::BodiesMismatch`] where they are not as many.
+    /// [`LatticeError::BodiesMismatch`] where the number of terms differs.
     pub fn add_lifted<'a, P: Into<PolyRef<'a, Eval>>>(&mut self, terms: impl IntoIterator<Item = P>) -> Result<(), LatticeError> {
         let terms: Vec<PolyRef<'a, Eval>> = terms.into_iter().map(Into::into).collect();
         terms.iter().try_for_each(|term| self.check_term(term.ring(), term.basis()))?;
@@ -122,10 +123,10 @@ impl Extended {
         Ok(())
     }
 
-    /// `self + other`, over the special primes of both: products of other special moduli share one mod-down.
+    /// `self + other`, over the special primes of both, so that products with different special moduli share one mod-down.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`]; [`LatticeError::BasisMismatch`] where they are of two levels; shape errors.
+    /// [`LatticeError::RingMismatch`]; [`LatticeError::BasisMismatch`] where the levels differ; shape errors.
     pub fn join(self, other: Self) -> Result<Self, LatticeError> {
         let frame = if self.frame.holds(&other.frame) { self.frame.clone() } else { Arc::new(self.frame.join(&other.frame)?) };
         let mut sum = self.lift(&frame)?;
@@ -133,7 +134,7 @@ impl Extended {
         Ok(sum)
     }
 
-    /// The same over `frame`, which has these special primes and others: times those.
+    /// The same sum over `frame`, which has further special primes: the sum is multiplied by their product.
     fn lift(self, frame: &Arc<Frame>) -> Result<Self, LatticeError> {
         if self.frame.special() == frame.special() {
             return Ok(self);
@@ -143,11 +144,11 @@ impl Extended {
         Ok(Self { frame: frame.clone(), coeff, eval })
     }
 
-    /// Takes the mask's polynomials from `rank` on away, divided by the special modulus, in Coeff form: a decomposition wants them so, and the
-    /// transforms there and back are saved. Takes a part of the mask; [`Extended::split_mask`] takes all of it. [dpad-he, Fig. 2]
+    /// Removes the mask's polynomials from index `rank` on and returns them, divided by the special modulus, in Coeff form. A decomposition starts in Coeff
+    /// form, so this saves the transforms to Eval form and back. [`Extended::split_mask`] removes the whole mask. [dpad-he, Fig. 2]
     ///
     /// # Errors
-    /// [`LatticeError::NothingBeyondRank`] where there are none, or nothing would be left.
+    /// [`LatticeError::NothingBeyondRank`] where the mask has no polynomial from `rank` on, or none would be left.
     pub fn take_mask(&mut self, rank: usize) -> Result<Polys<Coeff>, LatticeError> {
         let (Rank(high), _) = self.shape();
         if rank == 0 || rank >= high {
@@ -156,10 +157,10 @@ impl Extended {
         self.cut_mask(rank)
     }
 
-    /// As [`Extended::take_mask`], from any rank on: from 0 on, the bodies alone are left.
+    /// As [`Extended::take_mask`], but `rank` may be 0, which leaves the bodies alone.
     pub(super) fn cut_mask(&mut self, rank: usize) -> Result<Polys<Coeff>, LatticeError> {
         let frame = &self.frame;
-        // With one part alone, its division reads the polynomials where they are.
+        // If there is no part in Eval form, the division reads the polynomials in place.
         if let (Some(coeff), None) = (&mut self.coeff, &self.eval) {
             return coeff.cut_mask(rank, |taken| frame.mod_down().divide_coeffs(taken));
         }
@@ -178,7 +179,7 @@ impl Extended {
         frame.mod_down().divide_coeffs(sum.view())
     }
 
-    /// Rank and bodies.
+    /// Rank and number of bodies.
     pub(super) fn shape(&self) -> (Rank, Bodies) {
         let coeff = self.coeff.as_ref().map(|coeff| (coeff.rank(), coeff.body_count()));
         let shape = coeff.or_else(|| self.eval.as_ref().map(|eval| (eval.rank(), eval.body_count())));
@@ -186,7 +187,7 @@ impl Extended {
         (Rank(rank), Bodies(bodies))
     }
 
-    /// The sum over the extended modulus in Eval form, whatever its parts.
+    /// The sum over the extended modulus as one bundle in Eval form.
     ///
     /// # Errors
     /// None but those of arithmetic on bundles of one shape.
@@ -197,7 +198,7 @@ impl Extended {
         sum.ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })
     }
 
-    /// The sum in Coeff form.
+    /// The sum over the extended modulus as one bundle in Coeff form.
     ///
     /// # Errors
     /// As [`Extended::to_eval`].
@@ -207,7 +208,7 @@ impl Extended {
         sum.ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })
     }
 
-    /// `round(self / D)` with the forms it has.
+    /// `round(self / D)`, from the parts in the forms in which they are stored.
     pub(super) fn divide(&self, division: &crate::modulus::Division) -> Result<Bundle<Eval>, LatticeError> {
         let Some(coeff) = &self.coeff else {
             let eval = self.eval.as_ref().ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })?;

@@ -4,8 +4,9 @@
 //! plaintexts `d_j` while they are still over `P Q_l`, adds them up and divides the sum by `P` once. So an [`Extended`] needs automorphisms, products with
 //! plaintexts over `P Q_l`, and sums of both.
 //!
-//! The KLSS method leaves its results in Coeff form, where a product is no product of residues. The products here transform such a part to Eval form first, one
-//! forward transform per polynomial and prime. An input of several products is transformed once by [`Extended::into_eval_form`].
+//! The KLSS method leaves its results in Coeff form, where polynomials cannot be multiplied residue by residue. The products here therefore first transform
+//! such a part to Eval form, with one forward transform per polynomial and prime. Call [`Extended::into_eval_form`] on an input of several products, so that it
+//! is transformed only once.
 //!
 //! Source: double hoisting of Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux (EUROCRYPT 2021), sec. 4.2; differs: any rank, any number of bodies, both methods.
 
@@ -34,7 +35,7 @@ pub struct ExtendedBodies {
     eval: Option<Polys<Eval>>,
 }
 
-/// Inputs in Eval form, borrowed where they have it already.
+/// Inputs in Eval form; an input that is already in Eval form is borrowed.
 type EvalForms<'a> = Vec<Cow<'a, Bundle<Eval>>>;
 
 impl ExtendedBodies {
@@ -82,7 +83,7 @@ impl Extended {
         Ok(lifted)
     }
 
-    /// A bundle over the extended modulus `P Q_l` as it is: the mod-down divides its phase by `P`.
+    /// A bundle over the extended modulus `P Q_l`, taken unchanged: the mod-down divides its phase by `P`.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`]; [`LatticeError::BasisMismatch`] where the bundle is not over the extended basis.
@@ -142,7 +143,7 @@ impl Extended {
         Ok(Self { eval: Some(self.to_eval()?), coeff: None, frame: self.frame })
     }
 
-    /// The sum in Eval form, over the extended basis or over the level's basis alone.
+    /// The sum in Eval form, over the extended basis or a part of it that contains the level's primes.
     fn eval_form(&self) -> Result<Cow<'_, Bundle<Eval>>, LatticeError> {
         match (&self.coeff, &self.eval) {
             (None, Some(eval)) if eval.basis() == self.frame.basis() => Ok(Cow::Borrowed(eval)),
@@ -159,7 +160,7 @@ impl Extended {
         Self::linear_combination(&[(self, p)])
     }
 
-    /// `self * p` for a packed plaintext of this ring or of a subring: the only one of `plaintext`.
+    /// `self * p` for the one packed plaintext `p` in `plaintext`, of this ring or of a subring.
     ///
     /// # Errors
     /// As [`Extended::packed_combinations`].
@@ -167,7 +168,7 @@ impl Extended {
         Ok(Self::packed_combinations(&[self], &[PackedCombination { plaintexts: plaintext, inputs: &[0] }])?.swap_remove(0))
     }
 
-    /// `self <- self + x p`. For several terms [`Extended::linear_combination`] saves the passes between them.
+    /// `self <- self + x p`. For several terms, [`Extended::linear_combination`] computes the sum in one pass over the residues.
     ///
     /// # Errors
     /// As [`Extended::linear_combination`] and [`Extended::add_assign`].
@@ -230,7 +231,7 @@ impl Extended {
         Ok((&first.frame, inputs.iter().map(|x| x.eval_form()).collect::<Result<_, _>>()?))
     }
 
-    /// `self <- self + P terms` for terms of the bodies alone, over the level's modulus: what the switch of a mask leaves out.
+    /// `self <- self + P bodies`, for bodies over the level's modulus: a switch takes only the mask, so the bodies are added separately.
     ///
     /// # Errors
     /// As [`Extended::add_lifted`].
@@ -248,8 +249,8 @@ impl Extended {
         Ok(())
     }
 
-    /// Takes the sum apart: the whole mask divided by the special modulus, in Coeff form, as a decomposition wants it; and the bodies, which stay over the
-    /// extended modulus. For the giant steps of double hoisting: the mask is switched, and [`Extended::add_bodies`] joins the bodies to the result.
+    /// Splits the sum into the mask, divided by the special modulus and in Coeff form (where a decomposition starts), and the bodies, which stay over the
+    /// extended modulus. The giant steps of double hoisting use this: they switch the mask, and [`Extended::add_bodies`] adds the bodies to the result.
     ///
     /// Cost: for each mask polynomial, one inverse transform per prime of its part in Eval form and one conversion. The phase changes by the mask's rounding.
     ///
@@ -261,7 +262,7 @@ impl Extended {
         Ok((mask, ExtendedBodies { frame: self.frame, coeff, eval }))
     }
 
-    /// `self <- self + bodies`: the bodies that [`Extended::split_mask`] left join the switched mask.
+    /// `self <- self + bodies`: adds the bodies that [`Extended::split_mask`] returned to the switched mask.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`]; [`LatticeError::BasisMismatch`] where the two are of different levels or special moduli;
@@ -299,7 +300,7 @@ impl Extended {
 }
 
 impl Frame {
-    /// `sum + x` for terms over the level's basis, which comes first in the sum's, that are zero modulo the special primes.
+    /// `sum <- sum + x` for polynomials `x` over the level's basis, whose rows come first in those of `sum`; `x` counts as zero modulo the special primes.
     fn add_narrow(&self, sum: PolysMut<'_, Eval>, x: PolysRef<'_, Eval>) {
         let ones = vec![1; x.basis().len()];
         self.ring().engine().add_mul_constants_assign(sum.into_rows(), x.rows(), &ones, x.basis().indices());
@@ -314,7 +315,7 @@ fn with_zero_mask<D: Domain>(frame: &Frame, basis: &Basis, rank: usize, bodies: 
 }
 
 impl<D: Domain> Bundle<D> {
-    /// Refuses another rank or number of bodies; the primes may differ.
+    /// Refuses an operand whose rank or number of bodies differs; the primes may differ.
     fn check_shape_of(&self, other: &Self) -> Result<(), LatticeError> {
         if self.rank() != other.rank() {
             return Err(LatticeError::RankMismatch { left: self.rank(), right: other.rank() });

@@ -1,4 +1,4 @@
-//! The modulus that a switch's products are over before their mod-down, and the divisions that bring them back.
+//! The extended modulus `P Q_l`, over which a switch computes its products, and the divisions by `P` that end the switch.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -21,7 +21,7 @@ pub struct Frame {
     extended: Basis,
     /// `P` modulo the level's primes.
     special_product: Vec<u64>,
-    /// The primes of the level's last step, and of the level below it.
+    /// The primes of the level's last step, and the primes of the level below.
     step: Option<(Basis, Basis)>,
     mod_down: Division,
     mod_down_rescale: OnceLock<Result<Division, LatticeError>>,
@@ -41,7 +41,7 @@ impl Frame {
         Ok(Self { ring, level, basis, special, extended, special_product, step, mod_down, mod_down_rescale: OnceLock::new() })
     }
 
-    /// The frame of the same level with the special primes of both.
+    /// The frame of the same level with the special primes of both frames.
     pub(super) fn join(&self, other: &Self) -> Result<Self, LatticeError> {
         if !self.ring.same_as(&other.ring) {
             return Err(LatticeError::RingMismatch { left: self.ring.degree(), right: other.ring.degree() });
@@ -109,12 +109,12 @@ impl Frame {
         made.as_ref().map_err(Clone::clone)
     }
 
-    /// `sum + P x`: the special rows of `P x` are zero.
+    /// `sum <- sum + P x`. Only the level's rows change, because `P x` is zero modulo the special primes.
     pub(super) fn add_lifted(&self, sum: PolysMut<'_, Eval>, x: PolysRef<'_, Eval>) {
         self.ring.engine().add_mul_constants_assign(sum.into_rows(), x.rows(), &self.special_product, self.basis.indices());
     }
 
-    /// A bundle over the level's basis, or that and some special primes, over the extended one: zero where it had nothing.
+    /// Extends a bundle over the level's primes, or over these and some special primes, to the whole extended basis; the new rows are zero.
     pub(super) fn widen<'a, D: Domain>(&self, x: &'a Bundle<D>) -> Result<Cow<'a, Bundle<D>>, LatticeError> {
         if *x.basis() == self.extended {
             return Ok(Cow::Borrowed(x));
@@ -122,7 +122,7 @@ impl Frame {
         Bundle::from_polys(self.widen_polys(x.view())?, x.rank()).map(Cow::Owned)
     }
 
-    /// Polynomials over a part of the extended basis, over all of it: zero where they had nothing.
+    /// Extends polynomials over a part of the extended basis to the whole extended basis; the new rows are zero.
     pub(super) fn widen_polys<D: Domain>(&self, x: PolysRef<'_, D>) -> Result<Polys<D>, LatticeError> {
         if *x.basis() == self.extended {
             return Ok(x.to_polys());
@@ -136,7 +136,8 @@ impl Frame {
         Ok(wide)
     }
 
-    /// A bundle of `narrow`, a frame of fewer special primes, times those that it lacks, over the basis that it has: modulo those it is zero.
+    /// Multiplies a bundle of `narrow`, a frame with fewer special primes, by the product of the special primes that `narrow` lacks. The result stays over the
+    /// bundle's own basis, because it is zero modulo the missing primes.
     pub(super) fn lift<D: Domain>(&self, narrow: &Self, mut x: Bundle<D>) -> Bundle<D> {
         let lacking = Basis::new(self.special.indices().iter().copied().filter(|&i| narrow.special.row_of(i).is_none()));
         let factors = product_of(&self.ring, &lacking, x.basis());

@@ -1,7 +1,7 @@
-//! The hybrid engine: digits extended to the whole modulus `P Q_l`, multiplied there.
+//! The hybrid method: each digit is extended to the whole modulus `P Q_l` and multiplied there. Decomposition and products serve the KLSS method too.
 //!
-//! Digits are centred, in `[-D/2, D/2]`, by the exact conversion; any engine that computes the same sum of the same integer
-//! digits gives this engine's output bit for bit. Source: [klss, sec. 4.2]; differs: centred digits, level-free gadget.
+//! The exact conversion centres digits, in `[-D/2, D/2]`. Any method that computes the same sum of the same integer digits therefore gives the same
+//! result bit for bit. Source: [klss, sec. 4.2]; differs: centred digits, level-free gadget.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::error::LatticeError;
 use crate::poly::{Coeff, Domain, Eval, Poly};
 use crate::polys::Polys;
 
-/// A decomposed polynomial: its digits in Eval form over the moduli that its tables multiplies over.
+/// A decomposed polynomial: its digits in Eval form over the product basis of its tables.
 #[derive(Debug)]
 pub struct Digits {
     pub(super) tables: Arc<SwitchTables>,
-    /// One allocation each: all together may be larger than what an engine keeps for reuse.
+    /// Each digit has its own allocation, because one allocation of all digits may be larger than the buffers that an engine keeps for reuse.
     pub(super) polys: Vec<Poly<Eval>>,
 }
 
@@ -37,14 +37,14 @@ impl Digits {
         self.tables.level()
     }
 
-    /// How it was decomposed.
+    /// The tables by which the polynomial was decomposed.
     #[must_use]
     pub fn tables(&self) -> &Arc<SwitchTables> {
         &self.tables
     }
 }
 
-/// The digits of a polynomial given in Coeff form, and in Eval form where that is there.
+/// The digits of a polynomial given in Coeff form, and in Eval form too if the caller has it, which saves transforms.
 pub(super) fn decompose(tables: &Arc<SwitchTables>, coefficients: Rows<'_>, values: Option<Rows<'_>>) -> Digits {
     let (engine, moduli) = (tables.ring().engine(), tables.product_basis.indices());
     let mut polys = Vec::with_capacity(tables.digits.len());
@@ -55,7 +55,7 @@ pub(super) fn decompose(tables: &Arc<SwitchTables>, coefficients: Rows<'_>, valu
         engine.convert(digit.conversion(), sources, out.reborrow(), &digit.target_rows());
         let own = digit.own();
         if !own.is_empty() {
-            // The own rows are one constant away from the input, in either form.
+            // Modulo a digit's own primes, the digit is the input times a constant, so these rows need no conversion in either form.
             engine.copy(out.reborrow().slice(own.clone()), values.unwrap_or(coefficients).slice(own.clone()));
             engine.mul_constants_assign(out.reborrow().slice(own.clone()), digit.constants(), &moduli[own.clone()]);
         }
@@ -71,7 +71,7 @@ pub(super) fn decompose(tables: &Arc<SwitchTables>, coefficients: Rows<'_>, valu
     Digits { tables: tables.clone(), polys }
 }
 
-/// A key as one tables reads it.
+/// The part of a key that a switch by one [`SwitchTables`] reads.
 pub(super) struct Reading {
     factors: Arc<Factors>,
     groups: Vec<usize>,
@@ -80,7 +80,7 @@ pub(super) struct Reading {
     columns: usize,
 }
 
-/// How `tables` reads `key`, for `inputs` polynomials.
+/// The part of `key` that a switch of `inputs` polynomials by `tables` reads; `factors` is the key in the representation of `tables`.
 pub(super) fn reading(tables: &SwitchTables, inputs: usize, key: &SwitchKey, factors: Arc<Factors>) -> Result<Reading, LatticeError> {
     let foreign = LatticeError::KeyGadget { key_digits: key.digit_count(), digits: tables.digits.len() };
     check_key(tables, inputs, key)?;
@@ -102,7 +102,7 @@ pub(super) fn check_key(tables: &SwitchTables, inputs: usize, key: &SwitchKey) -
     if tables.level() > key.level() {
         return Err(LatticeError::KeyLevelTooLow { key_level: key.level().0, level: tables.level().0 });
     }
-    // The last special prime is the end of the modulus that the gadget divides: the key's must be the tables's.
+    // The gadget divides the modulus that ends with the last special prime, so key and tables must have the same last special prime.
     let same_end = key.basis().indices().last() == tables.extended().indices().last();
     let fits = same_end && tables.gadget == *key.gadget() && key.basis().rows_of(tables.extended().indices()).is_some();
     if !tables.ring().same_as(key.ring()) || !fits {
@@ -115,7 +115,7 @@ fn bundle_of<D: Domain>(tables: &SwitchTables, rank: usize, out: Buffer) -> Resu
     Bundle::from_polys(Polys::from_buffer(tables.ring(), tables.extended(), out), rank)
 }
 
-/// Sums over the product basis, as the result over the extended one.
+/// Brings sums over the product basis to the extended basis: KLSS recombines them, the hybrid method computes in the extended basis already.
 fn finish(tables: &Arc<SwitchTables>, reading: &Reading, sums: Buffer) -> Result<Extended, LatticeError> {
     let (coeff, eval): (Option<Bundle<Coeff>>, Option<Bundle<Eval>>) = match &tables.recombination {
         None => (None, Some(bundle_of(tables, reading.rank, sums)?)),
@@ -131,7 +131,7 @@ fn scratch(tables: &SwitchTables, reading: &Reading) -> Buffer {
     tables.ring().engine().scratch(reading.groups.len() * reading.columns * tables.product_basis.len())
 }
 
-/// The products of digits that are there.
+/// The products of key and digits that have been computed before.
 pub(super) fn inner_product(tables: &Arc<SwitchTables>, inputs: &[&Digits], reading: &Reading) -> Result<Extended, LatticeError> {
     let xs: Vec<Rows<'_>> = (0..tables.digits.len()).flat_map(|digit| inputs.iter().map(move |input| input.polys[digit].rows())).collect();
     let mut out = scratch(tables, reading);
@@ -140,7 +140,7 @@ pub(super) fn inner_product(tables: &Arc<SwitchTables>, inputs: &[&Digits], read
     finish(tables, reading, out)
 }
 
-/// Decomposition and products in one pass, for digits that no other key needs.
+/// Decomposition and products in one pass, for inputs whose digits no other key needs.
 pub(super) fn product(tables: &Arc<SwitchTables>, inputs: &[GadgetInput<'_>], reading: &Reading) -> Result<Extended, LatticeError> {
     let mut out = scratch(tables, reading);
     let Reading { factors, groups, rows, .. } = reading;

@@ -172,19 +172,19 @@ impl SwitchKey {
         })
     }
 
-    /// The highest level it serves.
+    /// The highest level that the key serves.
     #[must_use]
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// The gadget it was made for.
+    /// The gadget that the key was made for.
     #[must_use]
     pub fn gadget(&self) -> &Gadget {
         &self.gadget
     }
 
-    /// How many polynomials it switches together.
+    /// How many polynomials the key switches together: `R`.
     #[must_use]
     pub fn inputs(&self) -> usize {
         self.inputs
@@ -235,7 +235,7 @@ impl SwitchKey {
         (0..self.inputs).flat_map(|i| (0..self.digits).map(move |j| (i, j))).map(|(i, j)| self.entry(i, j)).collect()
     }
 
-    /// The entries as the engine reads them.
+    /// The entries as packed factors, the layout that the engine reads.
     pub(super) fn factors(&self) -> &Arc<Factors> {
         &self.factors
     }
@@ -246,7 +246,7 @@ impl SwitchKey {
         &self.derived
     }
 
-    /// Bytes that this key takes in `representation`; 0 where it is used unchanged.
+    /// Bytes of the key that is derived for `representation`; 0 where the generated key is used unchanged.
     pub(super) fn bytes_in(&self, representation: &KeyRepresentation) -> usize {
         representation.bytes_for(&self.ring, self.inputs, self.columns())
     }
@@ -263,7 +263,7 @@ impl SwitchKey {
         &self.ring
     }
 
-    /// Bytes in memory, masks expanded, residues packed; without what is derived.
+    /// Bytes in memory of the generated key, with masks expanded and residues packed; derived representations are not counted.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.factors.bytes()

@@ -1,4 +1,4 @@
-//! The KLSS method's own steps: keys as digits over auxiliary primes, and sums brought back to the extended modulus.
+//! The steps that only the KLSS method has: cutting keys into digits over auxiliary primes, and bringing sums back to the extended modulus.
 //!
 //! A key polynomial `u` over the key's modulus is cut into key digits `v_j = [u] mod D~_j`, centred. With digits `b_i` of the input,
 //!
@@ -62,7 +62,7 @@ impl Recombination {
     }
 }
 
-/// The key as key digits over the auxiliary primes, its components merged by `terms`; `None` where the key lacks a prime. [klss, sec. 4.4,
+/// Merges the key's components by `terms` and cuts them into key digits over the auxiliary primes; `None` where the key lacks a prime. [klss, sec. 4.4,
 /// "alternatively"]
 pub(super) fn derive(key_digits: &KeyDigits, key: &SwitchKey, terms: &[Vec<usize>]) -> Option<Factors> {
     let (engine, columns) = (key.ring().engine(), key.columns());

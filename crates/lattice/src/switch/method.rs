@@ -22,13 +22,13 @@ impl SwitchMethod {
         Self { special: chain.special_basis().len(), coalesced: false, key_digit: None }
     }
 
-    /// The hybrid method with `special` special primes and digits as long as they allow.
+    /// The hybrid method with `special` special primes and the longest digits that these allow.
     #[must_use]
     pub fn hybrid(special: usize) -> Self {
         Self { special, coalesced: true, key_digit: None }
     }
 
-    /// The KLSS method with the same digits and key digits of `key_digit` primes.
+    /// The KLSS method with the digits of [`SwitchMethod::hybrid`] and key digits of `key_digit` primes.
     #[must_use]
     pub fn klss(special: usize, key_digit: usize) -> Self {
         Self { special, coalesced: true, key_digit: Some(key_digit) }

@@ -19,10 +19,20 @@
 //! Steps: decompose, inner product, mod-down. Each step can be shared: one decomposition serves many keys (hoisting), one mod-down many
 //! products.
 //!
-//! Lowest first: [`method`] names the ways in which a level can switch, [`cost`] counts and prices their operations, [`representation`] says what a method
-//! needs of a key, [`secret_matrix`] is `T`, [`key`] is what the owner makes, [`coalesce`] (level-aware) and [`klss`] derive representations from a key and
-//! [`cache`] keeps them within a byte budget, [`frame`] is the extended modulus, [`tables`] what a level precomputes, [`extended`] a result before its
-//! mod-down, [`extended_linear`] its products with plaintexts and its automorphisms, [`hybrid`] the steps themselves, [`planner`] chooses the method of each level, [`switcher`] puts all of it together.
+//! The modules, lowest first:
+//!
+//! | module | content |
+//! |---|---|
+//! | [`method`] | a method of switching at one level: hybrid or KLSS, how many special primes, whether digits are merged |
+//! | [`cost`] | the unit operations of a switch and their predicted time |
+//! | [`representation`] | the form of a key that a method multiplies with |
+//! | [`secret_matrix`], [`key`] | the matrix `T`; the key that the owner makes |
+//! | [`coalesce`], [`klss`] | derive representations from a key: merged digits (level-aware), key digits over auxiliary primes |
+//! | [`derived`], [`cache`] | the representations derived from one key; the byte budget for those of all keys |
+//! | [`frame`], [`tables`] | the extended modulus; the tables that one level precomputes for one method |
+//! | [`extended`], [`extended_linear`] | the result of a switch before its mod-down; its products with plaintexts and its automorphisms |
+//! | [`hybrid`] | decomposition and products |
+//! | [`planner`], [`switcher`] | the choice of each level's method; the interface that runs all steps |
 
 mod cache;
 pub mod coalesce;

@@ -8,10 +8,10 @@ use super::representation::{KeyRepresentation, packed_bytes};
 use crate::chain::{Chain, Level};
 use crate::gadget::Gadget;
 
-/// Numbers of special primes that a planner tries, as far as the level has that many free primes.
+/// Numbers of special primes that a planner tries; a number is skipped if the level has fewer free primes.
 const SPECIALS: [usize; 15] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32];
 
-/// Lengths of key digits that a planner tries.
+/// Lengths of KLSS key digits that a planner tries, in primes.
 const KEY_DIGITS: [usize; 9] = [2, 3, 4, 5, 6, 7, 8, 10, 12];
 
 /// How the method of each level is chosen.
@@ -38,7 +38,7 @@ pub struct MethodMap {
     pub rows: Vec<MethodRow>,
     /// Bytes of one generated key.
     pub key_bytes: usize,
-    /// Bytes of everything that is derived from one key when all levels are in use.
+    /// Bytes of all keys that are derived from one generated key when all levels are in use.
     pub derived_bytes: usize,
 }
 
@@ -77,7 +77,7 @@ impl Planner {
         Self { profile, columns, expansion }
     }
 
-    /// The machine it plans for.
+    /// The profile of the machine that the planner plans for.
     #[must_use]
     pub fn profile(&self) -> &MachineProfile {
         &self.profile
@@ -99,7 +99,7 @@ impl Planner {
         let at = |level: Level| {
             let candidate = |(index, &method): (usize, &SwitchMethod)| {
                 let representation = KeyRepresentation::new(chain, gadget, method, level, reach, inputs).ok()?;
-                // Where no digits can be merged, this is the generated key, which another candidate stands for.
+                // If no digits can be merged, this method uses the generated key unchanged; the candidate `SwitchMethod::as_made` covers that.
                 if method.coalesced && representation.is_base() && method.special == chain.special_basis().len() {
                     return None;
                 }
@@ -139,8 +139,8 @@ impl Planner {
         let mut allowed = vec![true; methods.len()];
         let (mut chosen, mut bytes) = Self::best(&levels, &allowed);
         let total = |chosen: &[&Candidate]| chosen.iter().map(|c| c.nanoseconds).sum::<f64>();
-        // Over the limit: give up the derived key that costs least time for each byte that it frees, until the rest fits. Methods that no level
-        // prefers are given up first.
+        // While the derived keys exceed the limit, drop the method whose loss costs the least time per byte that it frees. Methods that no level prefers
+        // are dropped first.
         for method in 0..methods.len() {
             allowed[method] = method == as_made || chosen.iter().any(|c| c.method == method);
         }

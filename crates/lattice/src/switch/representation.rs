@@ -36,7 +36,7 @@ pub struct KeyRepresentation {
 pub struct KeyDigits {
     pub(super) digits: Vec<Basis>,
     pub(super) auxiliary: Basis,
-    /// Bits of the longest key digit, and of the auxiliary modulus: what one input needs, and what there is.
+    /// Bits of the longest key digit; bits of the auxiliary modulus that the sums of one input need, and bits that it has.
     bits: f64,
     needed: f64,
     available: f64,
@@ -75,7 +75,7 @@ impl KeyRepresentation {
         self.klss.is_none() && self.runs.iter().all(|run| run.len() == 1)
     }
 
-    /// Refuses more inputs than an auxiliary modulus holds the sums of.
+    /// Refuses a number of inputs whose sums could exceed the auxiliary modulus; the hybrid method has no such limit.
     pub(super) fn check_room(&self, inputs: usize) -> Result<(), LatticeError> {
         self.klss.as_ref().map_or(Ok(()), |digits| digits.check_room(inputs))
     }
@@ -135,7 +135,7 @@ impl KeyDigits {
         let run_bits = |run: &Range<usize>| gadget.digits()[run.clone()].iter().map(|digit| digit.log2(ring)).sum::<f64>();
         let digit_bits = runs.iter().map(run_bits).fold(0.0, f64::max);
         let terms = (runs.len() * ring.degree()) as f64;
-        // The rounding that recombines a sum is exact up to 2^-40 of B' from the boundary; a hundredth of a bit is far beyond that.
+        // The rounding that recombines a sum is exact unless the sum is within 2^-40 B' of the boundary B' / 2; a margin of 0.01 bit keeps sums away from it.
         let needed = terms.log2() + digit_bits + key_bits - 1.0 + 0.01;
         let (mut auxiliary, mut available, enough) = (Vec::new(), 0.0, needed + (inputs as f64).log2());
         for &index in chain.auxiliary_basis().indices() {
@@ -149,7 +149,7 @@ impl KeyDigits {
         made.check_room(inputs).map(|()| made)
     }
 
-    /// Refuses more inputs than the auxiliary modulus holds the sums of.
+    /// Refuses a number of inputs whose sums could exceed the auxiliary modulus.
     fn check_room(&self, inputs: usize) -> Result<(), LatticeError> {
         let needed = self.needed + (inputs as f64).log2();
         if self.available < needed {

@@ -24,30 +24,30 @@ use crate::poly::{Basis, Coeff, Domain, Eval, Poly, PolyRef};
 /// Bytes of derived keys that a switcher keeps unless told otherwise.
 pub const DEFAULT_DERIVED_KEY_BYTES: usize = 6 << 30;
 
-/// Switches bundles of one chain; holds what each level precomputes.
+/// Switches bundles of one chain; holds the precomputed tables of each level.
 #[derive(Debug)]
 pub struct Switcher {
     chain: Arc<Chain>,
     gadget: Arc<Gadget>,
     policy: SwitchPolicy,
-    /// Most inputs of one key: the auxiliary modulus of the KLSS method is chosen for that many.
+    /// The most inputs of one key; the auxiliary modulus of the KLSS method is chosen for this number.
     inputs: usize,
     derived: Arc<DerivedKeyCache>,
     tables: Mutex<HashMap<TablesId, Arc<SwitchTables>>>,
-    /// What a planner chose, by the highest level of the keys.
+    /// The planner's choices, by the highest level of the keys.
     maps: Mutex<HashMap<Level, Arc<MethodMap>>>,
 }
 
 /// Identifies tables: the level, the method, and the highest level of the keys, whose unused primes may serve as special ones.
 type TablesId = (Level, SwitchMethod, Level);
 
-/// Inputs given in any way, as views.
+/// The inputs as views.
 fn views<'a, D: Domain, P: Copy + Into<PolyRef<'a, D>>>(inputs: &[P]) -> Vec<PolyRef<'a, D>> {
     inputs.iter().map(|&input| input.into()).collect()
 }
 
 impl Switcher {
-    /// A switcher for `chain` and keys made with `gadget`, which uses the generated keys unchanged (hybrid method).
+    /// A switcher for `chain` that uses the keys generated with `gadget` unchanged (hybrid method).
     ///
     /// # Errors
     /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch; [`LatticeError::BasisMismatch`] where the gadget was made for
@@ -136,7 +136,8 @@ impl Switcher {
     /// The tables of `level` for keys of the chain's highest level.
     ///
     /// # Errors
-    /// [`LatticeError::LevelOutOfRange`]; where the policy's method does not fit the level, as [`KeyRepresentation`] says.
+    /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::FewFreePrimes`], [`LatticeError::DigitTooLarge`], [`LatticeError::FewAuxiliaryPrimes`] where the
+    /// policy's method is impossible at the level.
     pub fn tables(&self, level: Level) -> Result<Arc<SwitchTables>, LatticeError> {
         self.tables_for(level, self.chain.max_level())
     }
@@ -200,13 +201,13 @@ impl Switcher {
         cost::counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs, columns)
     }
 
-    /// Unit operations of decomposing `inputs` polynomials by `tables`: what rotations of one ciphertext share.
+    /// Unit operations of decomposing `inputs` polynomials by `tables`: the work that several rotations of one ciphertext share.
     #[must_use]
     pub fn decomposition_counts(&self, tables: &SwitchTables, inputs: usize) -> SwitchCounts {
         cost::decomposition_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs)
     }
 
-    /// Unit operations that a product of `columns` polynomials by `tables` saves where it is divided together with one by `other`, of the same ring.
+    /// Unit operations that are saved if a product of `columns` polynomials by `tables` shares one mod-down with a product by `other`, of the same ring.
     #[must_use]
     pub fn shared_mod_down_counts(&self, tables: &SwitchTables, other: &SwitchTables, columns: usize) -> SwitchCounts {
         let shared = (&other.representation.special, columns);
@@ -285,7 +286,7 @@ impl Switcher {
     /// same bit for bit; less memory is moved, because the digits are never stored as a whole.
     ///
     /// # Errors
-    /// As the two; [`LatticeError::BasisMismatch`] where the inputs differ in level.
+    /// As [`Switcher::decompose`] and [`Switcher::inner_product`]; [`LatticeError::BasisMismatch`] where the inputs differ in level.
     pub fn product<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Eval>>,
@@ -346,7 +347,7 @@ impl Switcher {
             return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: tables.ring().degree() });
         }
         let level = tables.level().min(self.chain.max_level());
-        // The whole modulus ends with the special primes, and every tables has the last of them.
+        // All tables of a chain have the chain's last special prime, so tables with another last prime belong to another chain.
         let end = |basis: &Basis| basis.indices().last().copied();
         let same_chain = self.chain.basis(level) == *tables.basis() && end(&self.chain.special_basis()) == end(tables.extended());
         if !same_chain || tables.gadget != *self.gadget {
@@ -377,8 +378,8 @@ impl Switcher {
         self.tables_for_keys(level, &[key])
     }
 
-    /// The tables of `level` for several keys: those of the policy's method, or, where the keys derived for it would exceed the budget or have more
-    /// inputs than this switcher is made for, those of the generated keys.
+    /// The tables of `level` for several keys: the tables of the policy's method, or the tables for the generated keys if the derived keys would exceed the
+    /// budget or a key has more inputs than this switcher is made for.
     ///
     /// # Errors
     /// [`LatticeError::KeyLevelTooLow`]; as [`Switcher::tables`].
@@ -394,10 +395,10 @@ impl Switcher {
         Ok(tables)
     }
 
-    /// `round(x / P)`: from the extended modulus back to the level's. [klss, sec. 4.2, step 3]
+    /// `round(x / P)`: from the extended modulus back to the level's modulus. [klss, sec. 4.2, step 3]
     ///
     /// # Errors
-    /// None for what this switcher made.
+    /// None for sums that this switcher computed.
     pub fn mod_down(&self, x: &Extended) -> Result<Bundle<Eval>, LatticeError> {
         x.divide(x.frame.mod_down())
     }

@@ -1,4 +1,4 @@
-//! What one level precomputes for one switching method: the base conversions of its digits, and its moduli.
+//! The tables that one level precomputes for one switching method: the base conversions of its digits, and its moduli.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct SwitchTables {
     pub(super) representation: Arc<KeyRepresentation>,
     /// The level, its modulus and the extended one.
     pub(super) frame: Arc<Frame>,
-    /// The moduli that digits and keys are multiplied over: the extended ones, or the auxiliary ones.
+    /// The primes over which digits and keys are multiplied: those of the extended modulus (hybrid) or the auxiliary primes (KLSS).
     pub(super) product_basis: Basis,
     pub(super) digits: Vec<DigitExtension>,
     /// Converts products over the auxiliary primes to the extended basis; only for the KLSS method.
@@ -37,7 +37,8 @@ impl SwitchTables {
         let product_basis = representation.klss.as_ref().map_or_else(|| extended.clone(), |digits| digits.auxiliary.clone());
         let mut digits = Vec::new();
         for run in &representation.runs {
-            // A digit's primes, each with the inverse of its own base digit's cofactor: that is how a sum of components is inverted.
+            // Each prime of a merged digit is scaled by the inverse cofactor of its own base digit, because the merged key component is the sum of the
+            // components of the base digits.
             let members = run.clone().flat_map(|digit| gadget.digits()[digit].indices().iter().map(move |&i| (digit, i)));
             let own: Vec<(usize, usize)> = members.filter(|&(_, i)| basis.row_of(i).is_some()).collect();
             let Some(first) = own.first().and_then(|&(_, i)| basis.row_of(i)) else { break };
@@ -89,8 +90,8 @@ impl SwitchTables {
         self.recombination.as_ref().map(|recombination| (recombination.groups().len(), self.product_basis.len()))
     }
 
-    /// Bytes of the key that is derived for these tables from one with `inputs` inputs and `columns` polynomials in each entry; 0 where the generated
-    /// key is used unchanged.
+    /// Bytes of the key that these tables derive from a generated key with `inputs` inputs and `columns` polynomials in each entry; 0 where the
+    /// generated key is used unchanged.
     #[must_use]
     pub fn derived_bytes(&self, inputs: usize, columns: usize) -> usize {
         self.representation.bytes_for(self.ring(), inputs, columns)
@@ -126,8 +127,8 @@ impl SwitchTables {
         self.digits.iter().map(|digit| Basis::new(digit.conversion().sources().iter().copied()).log2(self.ring())).collect()
     }
 
-    /// The digits as the noise formulas take them: the bits of each digit, truncated to the level's primes, and how many base components were merged
-    /// into its key component. Components of primes above the level count too: their errors are in the sum although their messages vanish here.
+    /// The arguments of the noise formulas: for each digit its bits, truncated to the level's primes, and the number of base components merged into its key
+    /// component. Components of primes above the level count too: their errors are in the sum although their messages vanish at this level.
     #[must_use]
     pub fn noise_digits(&self) -> Vec<(f64, usize)> {
         self.log2_digits().into_iter().zip(self.representation.runs.iter().map(ExactSizeIterator::len)).collect()

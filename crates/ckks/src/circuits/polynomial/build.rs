@@ -1,9 +1,9 @@
-//! Puts the nodes of a polynomial's circuit together.
+//! Builds the nodes of a polynomial's circuit.
 //!
-//! Depth: `ceil(log2 (degree + 1))` levels; one more for a domain other than `[-1, 1]` unless its map is a product with an integer
-//! (`[-1/k, 1/k]`) or the degree is 1, which absorbs it; one more for an input that is not rescaled, or whose scale is no canonical one.
-//! A single power with an integer coefficient, and a constant beside it, takes `ceil(log2 degree)`. Complex coefficients take no more: a complex scalar in
-//! all slots is the polynomial `a + b X^{n/2}`, because `X^{n/2}` has the value `i` in every slot.
+//! Depth: `ceil(log2 (degree + 1))` levels. A domain other than `[-1, 1]` takes one more level, unless its map is a product with an integer
+//! (`[-1/k, 1/k]`) or the degree is 1, whose coefficients absorb the map. An input that is not rescaled, or whose scale is not canonical, takes one more level.
+//! A single power with an integer coefficient, with or without a constant, takes `ceil(log2 degree)` levels. Complex coefficients take no further level: a
+//! complex scalar in all slots is the polynomial `a + b X^{n/2}`, because `X^{n/2}` has the value `i` in every slot.
 
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -15,16 +15,16 @@ use super::{Polynomial, PolynomialBasis, UNIT_DOMAIN, ZERO, bound_on_interval};
 use crate::evaluation::levels::same_scale;
 use crate::parameters::Params;
 
-/// Coefficients below this share of the largest are rounding errors of whoever computed them, and are dropped.
+/// Coefficients below this share of the largest coefficient are dropped, because they are rounding errors of the computation that produced them.
 const NEGLIGIBLE: f64 = 1.0 / (1u64 << 50) as f64;
 
-/// Largest integer factor that is applied without a level: 16 bits of the room for messages.
+/// Largest integer factor that is applied without spending a level; it takes 16 bits of the room for messages.
 const LARGEST_FREE_FACTOR: f64 = 65536.0;
 
-/// A scale off the canonical one by this many bits after all squarings is brought back first.
+/// If the scale would be off the canonical scale by more than this many bits after all squarings, it is corrected first.
 const DRIFT_BITS: f64 = 1.0;
 
-/// The coefficients up to the last that matters, with negligible real and imaginary parts zero, and how many coefficients that drops.
+/// The coefficients up to the last that is not negligible, with negligible real and imaginary parts set to zero, and the number of dropped coefficients.
 pub(super) fn significant(coefficients: &[Complex64]) -> (Vec<Complex64>, usize) {
     let largest = coefficients.iter().fold(0.0f64, |largest, c| largest.max(c.norm()));
     let part = |x: f64| if x.abs() < largest * NEGLIGIBLE { 0.0 } else { x };
@@ -41,11 +41,11 @@ fn is_free(factor: Complex64) -> bool {
     factor.re.fract() == 0.0 && factor.im.fract() == 0.0 && factor.norm() <= LARGEST_FREE_FACTOR
 }
 
-/// Puts nodes together; depths count the levels from the input.
+/// Builds the nodes; depths count the levels from the input.
 pub(super) struct Builder<'p> {
     params: &'p Params,
     basis: PolynomialBasis,
-    /// Level and scale of the value that comes next to be used as `y`.
+    /// Level and scale of the value that will be used as `y`.
     level: Level,
     scale: f64,
     nodes: Vec<Node>,
@@ -57,7 +57,7 @@ impl<'p> Builder<'p> {
         Self { params, basis, level, scale, nodes: Vec::new(), depths: vec![0] }
     }
 
-    /// Adds a node; its value.
+    /// Adds a node and returns the index of its value.
     fn push(
         &mut self,
         value: Value,
@@ -77,7 +77,7 @@ impl<'p> Builder<'p> {
         same_scale(self.scale, self.params.scale(self.level))
     }
 
-    /// The scale after a step down, where there is one.
+    /// Goes down one level, if there is one, and sets the scale that `scale` gives there.
     fn descend(&mut self, scale: impl Fn(&Params, Level) -> f64) {
         if self.level.0 > 0 {
             self.scale = scale(self.params, self.level);
@@ -85,10 +85,10 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// The nodes of the circuit, without levels and scales, and the levels it takes.
+    /// The nodes of the circuit, without levels and scales, and the number of levels that the circuit takes.
     pub fn build(mut self, polynomial: &Polynomial, coefficients: Vec<Complex64>) -> (Vec<Node>, usize) {
         let mut y = 0;
-        // A product that is not rescaled yet.
+        // The input is a product that is not rescaled yet.
         while self.level.0 > 0 && (self.scale / self.params.scale(self.level)).log2() > self.params.step_product(self.level).log2() / 2.0 {
             y = self.push(Value::Rescaled, Scaling::Divided, vec![], vec![(y, ONE)], (ZERO, 1.0));
             let divided = self.scale;
@@ -97,7 +97,7 @@ impl<'p> Builder<'p> {
         let (alpha, beta) = if polynomial.domain() == UNIT_DOMAIN { (1.0, 0.0) } else { polynomial.map() };
         match coefficients[..] {
             [constant] => {
-                // Nothing of the input is left.
+                // The polynomial is constant, so the result does not depend on the input.
                 self.push(Value::Part(0), Scaling::Kept, vec![], vec![], (constant, constant.norm()));
             }
             [c0, c1] => {
@@ -162,7 +162,7 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// `y^index` from its factors; in the Chebyshev basis `subtracted` is `T_{a-b}`, and none for `T_0 = 1`.
+    /// `y^index` from its factors; in the Chebyshev basis `subtracted` is `T_{a-b}`, or `None` for `T_0 = 1`.
     fn power(&mut self, index: usize, left: usize, right: usize, subtracted: Option<usize>) -> usize {
         let chebyshev = self.basis == PolynomialBasis::Chebyshev;
         let products = vec![Product { left, right, twice: chebyshev }];
@@ -174,7 +174,7 @@ impl<'p> Builder<'p> {
         self.push(Value::Power(index), Scaling::Factors, products, linear, (constant, 1.0))
     }
 
-    /// `y^degree` alone, at a canonical scale: factors of unequal depth meet at the canonical scale of the deeper one's level.
+    /// `y^degree` alone, at a canonical scale: factors of unequal depth are brought to the level of the deeper factor and its canonical scale.
     fn monomial(&mut self, y: usize, degree: usize) -> usize {
         let chain = chain_for(&[degree], self.basis);
         let mut powers = std::collections::BTreeMap::from([(1, y)]);

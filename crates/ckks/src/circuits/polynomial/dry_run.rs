@@ -1,7 +1,7 @@
-//! What a polynomial's circuit needs, what it costs, and how large its error can get: a dry run of it.
+//! The dry run of a polynomial's circuit: its keys, its cost and a bound on its error.
 //!
-//! What the plan adds to the rules of any circuit ([`crate::arrays::estimate`]) is what is known of its values: powers are bounded by 1 and parts by their largest
-//! value on the interval.
+//! The general rules ([`crate::arrays::estimate`]) bound the values of any circuit. A plan knows tighter bounds: powers are at most 1, and parts are at most
+//! their largest value on the interval.
 
 use super::plan::PolynomialPlan;
 use crate::arrays::{Ciphertext, Encoding, Estimate};
@@ -27,8 +27,8 @@ impl PolynomialPlan {
         Ok(self.dry_run(input)?.1.error)
     }
 
-    /// The circuit on a symbol of one bundle: what it needs and costs, and bounds on its result. The bounds are infinite where that on the input's numbers
-    /// exceeds every number of the domain: outside, a polynomial is not bounded.
+    /// Runs the circuit on a symbol of one bundle and returns its needs, its cost and bounds on its result. If the bound on the input's numbers exceeds every
+    /// number of the domain, the bounds are infinite, because the polynomial is not bounded outside its domain.
     ///
     /// # Errors
     /// As [`Evaluator::run_polynomial`].
@@ -38,7 +38,7 @@ impl PolynomialPlan {
         Ok((evaluator.recorded(), estimate))
     }
 
-    /// The keys it needs: those of its products, and with a rank schedule those that the schedule states.
+    /// The keys that the circuit needs: the keys of its products, and with a rank schedule the keys of the schedule.
     ///
     /// # Errors
     /// As [`Evaluator::run_polynomial`].
@@ -51,7 +51,7 @@ impl PolynomialPlan {
     }
 
     fn run_on_symbol(&self, evaluator: Evaluator, input: Estimate) -> Result<(Evaluator, Ciphertext), CkksError> {
-        // A row with padding, whose clearing adds an error too.
+        // The symbol's row has padding, because clearing the padding adds an error too.
         let (columns, bound) = (self.params.slot_count() - 1, self.domain_magnitude().max(f64::MIN_POSITIVE));
         let symbol = evaluator.symbol(&[columns], Encoding::Slots, self.input_level(), bound)?;
         let symbol = symbol.estimated(|_| input).at_scale(self.input_scale());

@@ -1,4 +1,4 @@
-//! What a polynomial's plan says: figures, and a text.
+//! The explanation of a polynomial's plan, as figures and as a text.
 
 use crate::keys::Operation;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::node::{Node, Value};
 use super::plan::PolynomialPlan;
 
 impl PolynomialPlan {
-    /// What the plan says, to be printed.
+    /// The explanation of the plan, to be printed.
     #[must_use]
     pub fn explain(&self) -> PolynomialExplanation {
         let segment = |level| self.params.segment(level).name.clone();
@@ -60,7 +60,7 @@ impl PolynomialPlan {
 /// One node of an explanation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NodeRow {
-    /// What it computes.
+    /// The value that the node computes.
     pub value: String,
     /// Level of the result.
     pub level: usize,
@@ -85,13 +85,13 @@ pub struct PolynomialExplanation {
     pub domain: (f64, f64),
     /// Whether coefficients are complex.
     pub complex: bool,
-    /// Coefficients dropped: below 2^-50 of the largest, they are rounding errors of whoever computed them.
+    /// Number of dropped coefficients: those below 2^-50 of the largest, which are rounding errors of the computation that produced them.
     pub dropped: usize,
     /// Level of the input.
     pub input_level: usize,
     /// Level of the result.
     pub output_level: usize,
-    /// Levels between.
+    /// Number of levels between them.
     pub depth: usize,
     /// Binary logarithm of the input's scale.
     pub log2_input_scale: f64,
@@ -113,9 +113,9 @@ pub struct PolynomialExplanation {
     pub relinearisations: usize,
     /// Other rescales.
     pub rescales: usize,
-    /// Level that the relinearisation key must reach, where one is needed.
+    /// Highest level that the relinearisation key must serve; `None` if no key is needed.
     pub relinearisation_level: Option<usize>,
-    /// Bound on the error's root mean square for a fresh input; none where the parameters cannot have the keys.
+    /// Bound on the error's root mean square for a fresh input; `None` if the parameters do not allow the keys.
     pub error: Option<f64>,
     /// The nodes of the circuit, in order.
     pub nodes: Vec<NodeRow>,

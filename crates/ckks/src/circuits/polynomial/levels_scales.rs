@@ -1,7 +1,7 @@
 //! The level and the scale of every node, and the refusal of circuits that outgrow their modulus.
 //!
-//! Nodes come as late as their results are needed, where ciphertexts are shorter. Powers have the scale that their factors give; every part gets the scale
-//! that its sum asks for, by the scale of its coefficients; the whole ends at the canonical scale of its level.
+//! Each node is computed at the lowest level that its uses allow, because ciphertexts are shorter there. Powers have the scale that their factors give. Every
+//! part gets the scale that its sum needs, by a suitable scale of its coefficients. The result has the canonical scale of its level.
 //!
 //! Where the circuit leaves a segment of the chain, a power has the scale `x y / q` that its factors leave, which need not be canonical, and parts are
 //! brought to the canonical scale of the segment below.
@@ -18,7 +18,7 @@ use crate::evaluation::levels::same_scale;
 const INTEGER_BITS: f64 = 120.0;
 
 impl PolynomialPlan {
-    /// As late as each value is needed: at the highest level among the nodes that use it.
+    /// Gives each node the highest level among the nodes that use its value; `output` is the level of the result.
     pub(super) fn assign_levels(&mut self, output: Level) {
         let mut levels = vec![output; self.nodes.len() + 1];
         levels[..self.nodes.len()].fill(Level(0));
@@ -33,7 +33,7 @@ impl PolynomialPlan {
         debug_assert!(levels[0] <= self.input.0, "the depth fits");
     }
 
-    /// Scales that follow from operands first, then, from the whole down, those that sums ask for.
+    /// Sets first the scales that follow from operands, then, from the result backwards, the scales that sums need.
     pub(super) fn assign_scales(&mut self) {
         for index in 0..self.nodes.len() {
             let node = &self.nodes[index];
@@ -46,7 +46,7 @@ impl PolynomialPlan {
             };
             self.nodes[index].scale = if same_scale(scale, canonical) { canonical } else { scale };
         }
-        // Quotients come before the sums they are in: from the whole down, every sum is known when its quotients ask.
+        // Quotients come before the sums that contain them, so going backwards every sum has its scale before its quotients need it.
         for index in (0..self.nodes.len()).rev() {
             let node = &self.nodes[index];
             if node.scaling == Scaling::Asked {
@@ -57,7 +57,7 @@ impl PolynomialPlan {
         }
     }
 
-    /// What a node divides by.
+    /// The product of primes that a node's rescale divides by.
     fn divisor(&self, node: &Node) -> f64 {
         if node.rescales() { self.params.step_product(node.working_level()) } else { 1.0 }
     }
@@ -72,7 +72,7 @@ impl PolynomialPlan {
         for node in &self.nodes {
             self.params.check_scale(node.scale, node.level)?;
             for (scale, level) in [(self.sum_scale(node), node.working_level()), (node.scale, node.level)] {
-                // A sign, and a guard that shows where a message has outgrown the rest.
+                // The message needs one bit for its sign, and one bit of the modulus is a guard that shows overflows.
                 let (needed, room) = ((node.magnitude * scale + 1.0).log2() + 1.0, self.params.log2_q(level) - 1.0);
                 let room = if node.constant == ZERO { room } else { room.min(INTEGER_BITS + self.divisor(node).log2()) };
                 if needed > room {

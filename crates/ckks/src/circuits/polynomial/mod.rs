@@ -30,7 +30,7 @@ pub use explain::{NodeRow, PolynomialExplanation};
 pub use node::{Node, Value};
 pub use plan::PolynomialPlan;
 
-/// Highest degree: planning beyond it takes too long to be of use, and double precision has run out before.
+/// Highest degree. Planning a higher degree takes too long, and double precision is exhausted before.
 pub const MAX_DEGREE: usize = 511;
 
 /// What the coefficients multiply.
@@ -44,7 +44,7 @@ pub enum PolynomialBasis {
 }
 
 impl PolynomialBasis {
-    /// Its name.
+    /// The name of the basis.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -108,7 +108,7 @@ impl Polynomial {
 
     /// A polynomial of complex `coefficients`. Where all imaginary parts are zero, it is the real polynomial.
     ///
-    /// Cost: of levels and products none more than real coefficients; a product with `X^{n/2}` for each sum that has a complex coefficient.
+    /// Cost: the levels and products of ciphertexts that real coefficients take, and one product with `X^{n/2}` for each sum that has a complex coefficient.
     ///
     /// # Errors
     /// As [`Polynomial::new`].
@@ -143,7 +143,7 @@ impl Polynomial {
         check_degree(degree)?;
         check_domain(domain)?;
         let (a, b) = domain;
-        // Halved first: the ends may be near the largest numbers there are.
+        // The ends are halved first, because their sum may overflow.
         let (centre, radius) = (a / 2.0 + b / 2.0, b / 2.0 - a / 2.0);
         Ok((0..=degree).map(|j| centre + radius * (PI * (j as f64 + 0.5) / (degree + 1) as f64).cos()).collect())
     }
@@ -230,7 +230,7 @@ fn not_finite_part(value: Complex64) -> f64 {
 impl PolynomialBasis {
     /// `sum_i c_i B_i(y)` by Horner's rule, or Clenshaw's, at a real or complex `y`; at least one coefficient.
     ///
-    /// Sums stay products with a real `y` where it is real: infinite parts then spoil no others.
+    /// A real `y` is not converted to a complex number, so that an infinite real part does not turn the imaginary part into NaN, or the reverse.
     fn evaluate<Y: Copy>(self, coefficients: &[Complex64], y: Y) -> Complex64
     where
         Complex64: Mul<Y, Output = Complex64>,
@@ -246,14 +246,14 @@ impl PolynomialBasis {
     }
 }
 
-/// How many points a bound takes per degree.
+/// The number of points per degree at which a bound evaluates the polynomial.
 const POINTS_PER_DEGREE: usize = 4;
 
 /// A bound on `|p(y)|` for `y` in `[-1, 1]`: the sum of magnitudes, or less where the terms cancel.
 ///
 /// A polynomial of degree `d` exceeds its largest value at the `m > d` points `cos(pi (j + 1/2) / m)` by a factor of at most
-/// `1 / cos(pi d / (2 m))`; rounding errors of the evaluation are bounded by the sum. With complex coefficients, too: turned by the phase that `p` has where
-/// it is largest, its real part is a real polynomial of the same largest value.
+/// `1 / cos(pi d / (2 m))`; rounding errors of the evaluation are bounded by the sum of magnitudes. The same holds for complex coefficients: multiply `p` by
+/// the number of magnitude 1 that makes its largest value real; the real part is then a real polynomial with the same largest value.
 fn bound_on_interval(coefficients: &[Complex64], basis: PolynomialBasis) -> f64 {
     let sum: f64 = coefficients.iter().map(|c| c.norm()).sum();
     let degree = coefficients.len().saturating_sub(1);

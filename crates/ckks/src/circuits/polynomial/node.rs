@@ -14,24 +14,24 @@ pub enum Value {
     Mapped,
     /// `y^i` or `T_i(y)`.
     Power(usize),
-    /// The same power at a lower level and its canonical scale.
+    /// The same power at a lower level, with that level's canonical scale.
     Lowered(usize),
-    /// A part of this degree; the last one is the polynomial.
+    /// A part of this degree; the last part is the whole polynomial.
     Part(usize),
 }
 
 /// Where a node's scale comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scaling {
-    /// The operand's: nothing is divided.
+    /// The operand's scale; the node does not rescale.
     Kept,
-    /// The operand's, divided.
+    /// The operand's scale, divided by the step of the rescale.
     Divided,
-    /// The factors', divided.
+    /// The product of the factors' scales, divided by the step of the rescale.
     Factors,
-    /// The canonical one of its level.
+    /// The canonical scale of the node's level.
     Canonical,
-    /// What the sum that uses it asks for.
+    /// The scale that the sum using the value needs.
     Asked,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum Scaling {
 pub(super) struct Product {
     pub left: usize,
     pub right: usize,
-    /// Whether it counts twice.
+    /// Whether the product counts twice.
     pub twice: bool,
 }
 
@@ -56,12 +56,12 @@ pub struct Node {
     pub(super) scaling: Scaling,
     pub(super) level: Level,
     pub(super) scale: f64,
-    /// A bound on its value where the input is in the domain.
+    /// A bound on the node's value for inputs in the domain.
     pub(super) magnitude: f64,
 }
 
 impl Node {
-    /// What it computes.
+    /// The value that the node computes.
     #[must_use]
     pub fn value(&self) -> Value {
         self.value
@@ -79,7 +79,7 @@ impl Node {
         self.scale
     }
 
-    /// Products of ciphertexts in it: more than one share the relinearisation.
+    /// Number of products of ciphertexts in the node, which share one relinearisation.
     #[must_use]
     pub fn products(&self) -> usize {
         self.products.len()
@@ -102,7 +102,7 @@ impl Node {
         self.constant.im != 0.0 || self.linear.iter().any(|(_, c)| c.im != 0.0)
     }
 
-    /// The level its operands meet at.
+    /// The level that the node's operands are brought to.
     pub(super) fn working_level(&self) -> Level {
         Level(self.level.0 + usize::from(self.rescales()))
     }

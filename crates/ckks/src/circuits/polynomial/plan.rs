@@ -1,7 +1,7 @@
 //! The planned circuit of a polynomial: every node with its level and exact scale, before any ciphertext exists.
 //!
-//! [`build`](super::build) puts the nodes together, [`levels_scales`](super::levels_scales) gives each its level and scale,
-//! [`explain`](super::explain) prints them, [`run`](super::run) carries them out.
+//! [`build`](super::build) builds the nodes, [`levels_scales`](super::levels_scales) gives each node its level and scale,
+//! [`explain`](super::explain) prints the nodes, [`run`](super::run) evaluates them.
 
 use clathrate_lattice::Level;
 
@@ -38,7 +38,7 @@ pub struct PolynomialPlan {
     pub(super) dropped: usize,
     pub(super) input: (Level, f64),
     pub(super) nodes: Vec<Node>,
-    /// Which rank each level's nodes are at; the parameters' own without one.
+    /// The rank of each level's nodes; without a schedule, all nodes have the rank of the parameters.
     pub(super) schedule: Option<RankSchedule>,
 }
 
@@ -113,7 +113,7 @@ impl PolynomialPlan {
         self.nodes.last().map_or(self.input.0, Node::level)
     }
 
-    /// Scale of the result. It is the canonical one of its level, unless a single power leaves a segment of the chain on its way: see
+    /// Scale of the result: the canonical scale of its level, unless the circuit is a single power that leaves a segment of the chain; see
     /// [`PolynomialPlan::ends_canonical`].
     #[must_use]
     pub fn output_scale(&self) -> f64 {
@@ -126,7 +126,7 @@ impl PolynomialPlan {
         same_scale(self.output_scale(), self.params.scale(self.output_level()))
     }
 
-    /// Coefficients that the circuit leaves out: below 2^-50 of the largest, they are rounding errors of whoever computed them.
+    /// Number of coefficients that the circuit leaves out: those below 2^-50 of the largest, which are rounding errors of the computation that produced them.
     #[must_use]
     pub fn dropped(&self) -> usize {
         self.dropped
@@ -144,7 +144,7 @@ impl PolynomialPlan {
         self.nodes.iter().any(Node::is_complex)
     }
 
-    /// Levels it takes.
+    /// Number of levels that the circuit takes.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.input.0.0 - self.output_level().0
@@ -194,7 +194,8 @@ impl PolynomialPlan {
         powers
     }
 
-    /// The same circuit, at lower ranks where the modulus allows and the rest of it pays for the reduction. [dpad-he, RQ4]
+    /// The same circuit, at lower ranks where the modulus is small enough and the time saved by later products exceeds the time of the reduction.
+    /// [dpad-he, RQ4]
     ///
     /// # Errors
     /// As [`RankSchedule::plan`].
@@ -217,13 +218,13 @@ impl PolynomialPlan {
         Ok(self)
     }
 
-    /// The ranks it goes through, where it has a schedule.
+    /// The rank schedule, if the plan has one.
     #[must_use]
     pub fn rank_schedule(&self) -> Option<&RankSchedule> {
         self.schedule.as_ref()
     }
 
-    /// The rank that a node at `level` is at.
+    /// The rank of a node at `level`.
     pub(super) fn rank_at(&self, level: Level) -> usize {
         self.schedule.as_ref().map_or(self.params.rank(), |schedule| schedule.rank_at(level))
     }

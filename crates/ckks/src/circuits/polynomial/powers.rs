@@ -1,4 +1,4 @@
-//! Which powers (or Chebyshev polynomials) are computed, from which, and how deep they lie.
+//! Which powers (or Chebyshev polynomials) are computed, from which factors, and at what depth.
 //!
 //! ```text
 //! y^i = y^a y^b            T_i = 2 T_a T_b - T_{a-b},        i = a + b, a >= b
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::PolynomialBasis;
 
-/// Products on the longest way from `y` to `y^index`: `ceil(log2 index)`.
+/// Products on the longest path from `y` to `y^index`: `ceil(log2 index)`.
 pub(super) fn depth_of(index: usize) -> usize {
     (usize::BITS - (index.max(1) - 1).leading_zeros()) as usize
 }
@@ -21,7 +21,7 @@ pub(super) fn levels_of(degree: usize) -> usize {
 /// How each power is computed: index to its two factors, the larger first. `y` itself, index 1, is given.
 pub(super) type Chain = BTreeMap<usize, (usize, usize)>;
 
-/// What computing `index` from `factors` reads: the factors, and in the Chebyshev basis the term that is subtracted.
+/// The powers from which a product of `factors` is computed: the factors, and in the Chebyshev basis the subtracted term.
 pub(super) fn operands(factors: (usize, usize), basis: PolynomialBasis) -> impl Iterator<Item = usize> {
     let (a, b) = factors;
     let subtracted = (basis == PolynomialBasis::Chebyshev && a > b).then(|| a - b);
@@ -32,7 +32,7 @@ pub(super) fn operands(factors: (usize, usize), basis: PolynomialBasis) -> impl 
 pub(super) fn chain_for(wanted: &[usize], basis: PolynomialBasis) -> Chain {
     let mut open: BTreeSet<usize> = wanted.iter().copied().collect();
     let mut chain = Chain::new();
-    // Factors are smaller than what they make: from the top down each power is met once.
+    // Factors have smaller indices than their product, so going from the top down, each power is handled once.
     while let Some(index) = open.pop_last() {
         if index <= 1 {
             continue;
@@ -46,7 +46,7 @@ pub(super) fn chain_for(wanted: &[usize], basis: PolynomialBasis) -> Chain {
     chain
 }
 
-/// The part of `chain` that `used` rests on.
+/// The part of `chain` that is needed to compute the powers in `used`.
 pub(super) fn pruned(chain: &Chain, used: impl IntoIterator<Item = usize>, basis: PolynomialBasis) -> Chain {
     let mut open: BTreeSet<usize> = used.into_iter().collect();
     let mut kept = Chain::new();

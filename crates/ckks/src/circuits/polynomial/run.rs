@@ -1,4 +1,4 @@
-//! Carrying out a polynomial's plan with an evaluator.
+//! Evaluates a polynomial's plan with an evaluator.
 
 use std::borrow::Cow;
 
@@ -12,11 +12,11 @@ use crate::evaluation::combinations::ProductTerm;
 use crate::evaluation::evaluator::{Evaluator, check_slots, entry_error};
 use crate::evaluation::levels::same_scale;
 
-/// How errors call it.
+/// The operation's name in errors.
 const POLYNOMIAL: &str = "a polynomial";
 
 impl Evaluator {
-    /// `p(x)`, entry by entry, at the scale that its plan states; plans for `x` as it is. Complex coefficients make the result complex.
+    /// `p(x)`, entry by entry, at the scale of its plan, which is made for the level and scale of `x`. Complex coefficients make the result complex.
     ///
     /// Range: numbers in the polynomial's domain; outside it, and off the real line, values grow and may wrap around unnoticed.
     ///
@@ -26,7 +26,7 @@ impl Evaluator {
         self.run_polynomial(x, &polynomial.plan_at(&x.params, x.level, x.scale)?)
     }
 
-    /// Carries out `plan`; an `x` above its level is lowered to it.
+    /// Evaluates `plan` on `x`; an `x` above the plan's level is lowered to that level.
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] for an `x` below the plan's level, [`CkksError::ScaleMismatch`] for another scale;
@@ -51,19 +51,19 @@ impl Evaluator {
     }
 }
 
-/// A value of a circuit, while it is needed.
+/// A value of a circuit; dropped after its last use.
 type Value<'v> = Option<Cow<'v, Ciphertext>>;
 
 /// The input's number among the values.
 const INPUT: usize = 0;
 
-/// The values that a node is computed from. One without operands, of a constant polynomial, takes no part of the input.
+/// The values that a node is computed from. The node of a constant polynomial has no operands; it uses the input, of which it keeps nothing but the shape.
 fn uses(node: &Node) -> Vec<usize> {
     let operands: Vec<usize> = node.operands().collect();
     if operands.is_empty() { vec![INPUT] } else { operands }
 }
 
-/// A plan, carried out by an evaluator on the part of an array that one bundle holds, or on its symbol.
+/// The evaluation of a plan on the part of an array that one bundle holds, or on the symbol of that part.
 struct Run<'r> {
     evaluator: &'r Evaluator,
     plan: &'r PolynomialPlan,
@@ -79,7 +79,7 @@ impl Run<'_> {
         // A polynomial is bounded on its domain alone.
         let outside = x.estimate().is_some_and(|own| own.magnitude > self.plan.domain_magnitude());
         let mut values: Vec<Value<'_>> = vec![Some(Cow::Borrowed(x))];
-        // The same values at lower ranks.
+        // The same values, reduced to lower ranks.
         let mut lowered: Vec<Value<'_>> = vec![None; nodes.len() + 1];
         for (index, node) in nodes.iter().enumerate() {
             for operand in uses(node) {
@@ -95,7 +95,7 @@ impl Run<'_> {
         Ok(if outside { value.estimated(|_| Estimate { magnitude: f64::INFINITY, error: f64::INFINITY }) } else { value })
     }
 
-    /// Brings an operand of `node` to its rank, where it is not in `lowered` at that rank and level already.
+    /// Reduces an operand of `node` to the node's rank, unless `lowered` already holds it at that rank and level.
     fn lower(&self, node: &Node, operand: usize, values: &[Value<'_>], lowered: &mut [Value<'_>]) -> Result<(), CkksError> {
         let (level, rank) = (node.working_level(), self.plan.rank_at(node.working_level()));
         let Some(value) = values[operand].as_deref().filter(|value| value.params.rank() > rank) else { return Ok(()) };
@@ -130,22 +130,22 @@ impl Run<'_> {
         if !same_scale(value.scale, node.scale) {
             return Err(CkksError::ScaleMismatch { left: value.scale.log2(), right: node.scale.log2() });
         }
-        // The scale of the plan, which later factors are computed from.
+        // The scale is set to the plan's scale, from which the plan has computed later factors.
         value.scale = node.scale;
         let value = evaluator.add_constant(&value, node.constant)?;
         Ok(value.estimated(|own| Estimate { magnitude: node.magnitude.max(f64::MIN_POSITIVE), ..own }))
     }
 
-    /// Takes `p(0)` off the slots without an entry: padding that was zero is zero again.
+    /// Subtracts `p(0)` from the slots without an entry, so that padding that was zero is zero again.
     fn clear_padding(&self, value: Ciphertext, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (layout, at_zero) = (x.layout, self.plan.polynomial().evaluate(0.0));
         let last = layout.chunks - 1;
         if at_zero == ZERO || layout.entries_in(last) == layout.capacity {
             return Ok(value.padded(x.padding()));
         }
-        // One message serves the rows, as they are padded alike.
+        // One plaintext serves all rows, because they have the same padding.
         self.evaluator.spend_encoding(&value, 1)?;
-        // The message's coefficients are rounded to integers.
+        // The plaintext's coefficients are rounded to integers.
         let error = entry_error(&value, 1.0 / 12.0);
         let mut value = value.estimated(|own| own.with_error(error));
         if !x.is_symbol() {

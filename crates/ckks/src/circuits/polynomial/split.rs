@@ -19,15 +19,15 @@ use rustfft::num_complex::Complex64;
 use super::powers::{Chain, chain_for, depth_of, levels_of, pruned};
 use super::{PolynomialBasis, ZERO, bound_on_interval};
 
-/// What one relinearisation weighs (a rescale is part of it), what one product before it, and what one rescale by itself.
+/// Relative cost of one relinearisation, which includes a rescale; the other constants are those of one product before it and of one separate rescale.
 const RELINEARISATION_COST: u64 = 20;
 const PRODUCT_COST: u64 = 2;
 const RESCALE_COST: u64 = 3;
 
-/// How many of the most promising sets of powers are carried through.
+/// How many of the most promising sets of powers are evaluated in full.
 const FINALISTS: usize = 12;
 
-/// A part: `sum of parts times powers + sum of coefficients times powers + constant`, at the depth `budget` or less.
+/// A part: `sum of parts times powers + sum of coefficients times powers + constant`, at a depth of at most `budget`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
     /// (part, power) of each product.
@@ -35,15 +35,15 @@ pub(super) struct Part {
     /// (power, coefficient) of each term.
     pub linear: Vec<(usize, Complex64)>,
     pub constant: Complex64,
-    /// Degree of the polynomial it is.
+    /// Degree of the polynomial that the part represents.
     pub degree: usize,
-    /// Levels it may take.
+    /// Number of levels that the part may take.
     pub budget: usize,
-    /// A bound on its value on the interval.
+    /// A bound on the part's value on the interval.
     pub magnitude: f64,
 }
 
-/// A polynomial cut up: powers to compute and parts, each after those it uses; the last part is the whole.
+/// A polynomial cut into parts: the powers to compute, and the parts, each after the parts that it uses; the last part is the whole polynomial.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Split {
     pub chain: Chain,
@@ -73,7 +73,7 @@ pub(super) fn split(coefficients: &[Complex64], basis: PolynomialBasis) -> Split
     let degree = coefficients.len() - 1;
     let odd = coefficients.iter().step_by(2).all(|&c| c == ZERO);
     let mut ranked: Vec<(u64, bool, Vec<usize>)> = Vec::new();
-    // Odd polynomials may be cut as such, or as any other with what is zero left out.
+    // An odd polynomial is cut in two ways: into odd parts, or like any other polynomial without its zero terms.
     for odd in if odd { vec![true, false] } else { vec![false] } {
         for powers in candidates(degree, odd) {
             let Some(parts) = Search::new(&powers, odd).cost(degree, levels_of(degree)) else { continue };
@@ -92,7 +92,7 @@ fn powers_of_two(limit: usize) -> Vec<usize> {
     (0..).map(|k| 1 << k).take_while(|&power| power <= limit).collect()
 }
 
-/// Sets of powers worth a look: babies below some `m`, and giants `m, 2m, ..., (r-1) m, r m, 2 r m, ...` with radices `r` of every kind.
+/// Candidate sets of powers: baby steps below some `m`, and giant steps `m, 2m, ..., (r-1) m, r m, 2 r m, ...` for different radices `r`.
 fn candidates(degree: usize, odd: bool) -> BTreeSet<Vec<usize>> {
     let mut found = BTreeSet::new();
     let root = degree.isqrt();
@@ -103,7 +103,7 @@ fn candidates(degree: usize, odd: bool) -> BTreeSet<Vec<usize>> {
         let babies: BTreeSet<usize> = (1..m).step_by(if odd { 2 } else { 1 }).chain([1]).collect();
         grow(&babies, m, degree, &mut found);
     }
-    // Tight budgets cut leading parts at powers of two.
+    // Powers of two are added, because parts with tight budgets are cut at them.
     let twos: Vec<Vec<usize>> = found.iter().map(|set| set.iter().copied().chain(powers_of_two(degree)).collect()).collect();
     for set in twos {
         found.insert(BTreeSet::from_iter(set).into_iter().collect());
@@ -120,7 +120,7 @@ fn grow(set: &BTreeSet<usize>, step: usize, degree: usize, found: &mut BTreeSet<
         return;
     }
     for radix in 2..=MAX_RADIX {
-        // A radix beyond what the degree needs repeats the one before.
+        // A radix that is too large for the degree gives the same set as the radix before.
         if radix > 2 && step * (radix - 1) > degree {
             break;
         }
@@ -130,10 +130,10 @@ fn grow(set: &BTreeSet<usize>, step: usize, degree: usize, found: &mut BTreeSet<
     }
 }
 
-/// How a part is cut: (power, last degree) of each product's range, from the top down.
+/// How a part is cut: for each product, from the top down, its power and the last degree of its range.
 type Cuts = Vec<(usize, usize)>;
 
-/// Least costs with given powers, for dense polynomials (or those with odd terms only).
+/// Search for the least cost with given powers, for dense polynomials or polynomials with all odd terms.
 struct Search<'p> {
     powers: &'p [usize],
     odd: bool,
@@ -182,7 +182,7 @@ impl<'p> Search<'p> {
         if usable.binary_search(&end).is_ok() {
             best = self.cover(end.saturating_sub(if odd { 2 } else { 1 }), budget, covers);
         }
-        // A product of two parts that are no bigger: the subtracted terms of the Chebyshev rule stay below the giant.
+        // A range ends at no more than twice its giant step, so that the subtracted terms of the Chebyshev rule stay below the giant step.
         for &giant in usable.iter().filter(|&&giant| giant < end && end <= 2 * giant && !(odd && giant % 2 == 1)) {
             let Some(part) = self.cost(end - giant, budget - 1) else { continue };
             let Some((rest, cuts)) = self.cover(giant - 1, budget, covers) else { continue };
@@ -196,7 +196,7 @@ impl<'p> Search<'p> {
     }
 }
 
-/// The split of these coefficients with these powers; what they do not use is left out.
+/// The split of these coefficients with these powers; unused powers are left out.
 fn carry_through(coefficients: &[Complex64], basis: PolynomialBasis, powers: &[usize], odd: bool) -> Split {
     let mut cutter = Cutter { search: Search::new(powers, odd), basis, parts: Vec::new() };
     cutter.part(coefficients.to_vec(), levels_of(coefficients.len() - 1));
@@ -212,7 +212,7 @@ struct Cutter<'p> {
 }
 
 impl Cutter<'_> {
-    /// Adds the part of these coefficients after those it uses; its index.
+    /// Adds the part of these coefficients, after the parts that it uses, and returns its index.
     fn part(&mut self, mut coefficients: Vec<Complex64>, budget: usize) -> usize {
         let degree = coefficients.iter().rposition(|&c| c != ZERO).unwrap_or(0);
         let magnitude = bound_on_interval(&coefficients[..=degree], self.basis);
@@ -237,9 +237,9 @@ impl Cutter<'_> {
     }
 }
 
-/// Takes the terms `giant..=end` out of `coefficients` as a quotient `q` with `sum c_i B_i = q B_giant + remainder`.
+/// Removes the terms `giant..=end` from `coefficients` and returns the quotient `q` with `sum c_i B_i = q B_giant + remainder`.
 ///
-/// In the Chebyshev basis `T_{g+i} = 2 T_i T_g - T_{g-i}`: the subtracted terms join the remainder, all below `giant`.
+/// In the Chebyshev basis `T_{g+i} = 2 T_i T_g - T_{g-i}`: the subtracted terms, all below `giant`, are added to the remainder.
 fn divide(coefficients: &mut [Complex64], giant: usize, end: usize, basis: PolynomialBasis) -> Vec<Complex64> {
     let mut quotient = vec![ZERO; end - giant + 1];
     for i in 0..quotient.len() {
