@@ -8,7 +8,9 @@ use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
 use clathrate_ckks::keys::{EncryptOptions, Operation, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Polynomial, PolynomialBasis};
 use clathrate_lattice::Level;
-use common::{encrypt_as, params, ramp, secret};
+use common::measure::phases;
+use common::{custom, encrypt_as, evaluator, params, ramp, secret};
+use rustfft::num_complex::Complex64;
 
 /// `(x^2 + 3 x) w`, then the sum with its rotation by 4 and by 1: written once.
 fn circuit(ev: &Evaluator, x: &Ciphertext, weights: &Values) -> Result<Ciphertext, CkksError> {
@@ -286,4 +288,24 @@ fn errors_of_polynomials_of_products_that_are_not_rescaled_stay_near_their_bound
     let errors: Vec<f64> = common::decrypt(&owner, &y).iter().zip(&x).map(|(y, &x)| y - p.evaluate_real(0.75 * x)).collect();
     let (measured, bound) = (rms(&errors), planned.estimate().expect("estimated").error);
     assert!(measured <= bound && measured >= bound / 256.0, "{measured:e} against {bound:e}");
+}
+
+#[test]
+fn bounds_hold_for_complex_numbers_that_are_pairs_of_coefficients() {
+    let params = params("insecure_small");
+    let owner = secret(&params, 6);
+    let numbers: Vec<Complex64> = phases(2 * params.slot_count(), 3);
+    let shape = [2, params.slot_count()];
+    // Nothing but the rounding of the plaintext is left in `0 x + numbers`, apart from the real and the imaginary part.
+    let circuit = |ev: &Evaluator, x: &Ciphertext| ev.add_plain(&ev.multiply_scalar(x, 0.0)?, &Values::Complex(numbers.clone()));
+    let recorder = Evaluator::recording(&params);
+    let (level, encoding) = (params.max_level(), Encoding::Coefficients);
+    let symbol = Ciphertext::symbol(&params, &shape, encoding, true, level, params.scale(level)).expect("a symbol");
+    let planned = circuit(&recorder, &recorder.take_symbol(symbol, Some(1.0)).expect("taken")).expect("a sum");
+    let options = EncryptOptions { encoding: Some(encoding), ..EncryptOptions::default() };
+    let x = encrypt_as(&owner, &Values::Complex(numbers.clone()), &shape, options, 2);
+    let got = owner.decrypt(&circuit(&Evaluator::new(&params), &x).expect("a sum")).expect("decrypt").into_complex();
+    let measured = rms(&got.iter().zip(&numbers).map(|(got, number)| (got - number).norm()).collect::<Vec<_>>());
+    let bound = planned.estimate().expect("estimated").error;
+    assert!(measured < 1.05 * bound && measured > 0.5 * bound, "{measured:e}, bound {bound:e}");
 }

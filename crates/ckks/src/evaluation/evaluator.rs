@@ -57,9 +57,14 @@ impl std::fmt::Debug for Watch {
     }
 }
 
-/// From the variance of a coefficient to the root mean square of an entry's error: a slot is the sum of `n` coefficients times roots of unity.
+/// From the variance of a coefficient to the root mean square of an entry's error: a slot is the sum of `n` coefficients times roots of unity, a complex number
+/// among coefficients is a pair of them.
 pub(crate) fn entry_error(x: &Ciphertext, variance: f64) -> f64 {
-    let terms = if x.encoding() == Encoding::Slots { x.params.degree() as f64 } else { 1.0 };
+    let terms = match (x.encoding(), x.is_complex()) {
+        (Encoding::Slots, _) => x.params.degree() as f64,
+        (Encoding::Coefficients, true) => 2.0,
+        (Encoding::Coefficients, false) => 1.0,
+    };
     (variance * terms).sqrt() / x.scale
 }
 
