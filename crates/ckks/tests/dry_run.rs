@@ -309,3 +309,28 @@ fn bounds_hold_for_complex_numbers_that_are_pairs_of_coefficients() {
     let bound = planned.estimate().expect("estimated").error;
     assert!(measured < 1.05 * bound && measured > 0.5 * bound, "{measured:e}, bound {bound:e}");
 }
+
+#[test]
+fn bounds_hold_for_samples_that_are_packed_into_polynomials() {
+    let params = custom(
+        "name = \"four\"\ndegree = 32\nrank = 4\nsteps = [[30, 30], [40], [40]]\nspecial = [42, 42]\nlog2_scale = 40\ninsecure = true\n",
+    );
+    let owner = secret(&params, 7);
+    let numbers = ramp(100);
+    for from_samples in [true, false] {
+        let circuit = |ev: &Evaluator, x: &Ciphertext| if from_samples { ev.to_rlwe(&ev.to_lwe(x)?) } else { ev.to_rlwe(x) };
+        let recorder = Evaluator::recording(&params);
+        let symbol = recorder.symbol(&[numbers.len()], Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
+        let planned = circuit(&recorder, &symbol).expect("packed");
+        let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
+        let x = encrypt_as(&owner, &Values::Real(numbers.clone()), &[numbers.len()], options, 2);
+        let got = owner
+            .decrypt(&circuit(&evaluator(&owner, &recorder.needs()), &x).expect("packed"))
+            .expect("decrypt")
+            .into_real()
+            .expect("real");
+        let measured = rms(&got.iter().zip(&numbers).map(|(got, number)| got - number).collect::<Vec<_>>());
+        let bound = planned.estimate().expect("estimated").error;
+        assert!(measured < bound, "{measured:e}, bound {bound:e}");
+    }
+}
