@@ -334,3 +334,18 @@ fn bounds_hold_for_samples_that_are_packed_into_polynomials() {
         assert!(measured < bound, "{measured:e}, bound {bound:e}");
     }
 }
+
+#[test]
+fn polynomials_of_complex_numbers_are_not_bounded_by_their_values_on_an_interval() {
+    let params = params("insecure_small");
+    let p = Polynomial::new(vec![0.0, 0.0, 1.0], PolynomialBasis::Chebyshev, UNIT_DOMAIN).expect("a polynomial");
+    // T_2(i) = -3, though T_2 is at most 1 on the interval.
+    let recorder = Evaluator::recording(&params);
+    let level = params.max_level();
+    for (complex, bounded) in [(false, true), (true, false)] {
+        let symbol = Ciphertext::symbol(&params, &[8], Encoding::Slots, complex, level, params.scale(level)).expect("a symbol");
+        let x = recorder.take_symbol(symbol, Some(1.0)).expect("taken");
+        let estimate = recorder.evaluate_polynomial(&x, &p).expect("a polynomial").estimate().expect("estimated");
+        assert_eq!(estimate.magnitude.is_finite(), bounded);
+    }
+}
