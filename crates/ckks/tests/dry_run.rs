@@ -349,3 +349,19 @@ fn polynomials_of_complex_numbers_are_not_bounded_by_their_values_on_an_interval
         assert_eq!(estimate.magnitude.is_finite(), bounded);
     }
 }
+
+#[test]
+fn refused_products_are_not_written_down() {
+    let params = params("insecure_small");
+    let recorder = Evaluator::recording(&params);
+    let symbol = |count: usize, encoding| recorder.symbol(&[count], encoding, params.max_level(), 1.0).expect("a symbol");
+    let (x, y, dense) = (symbol(8, Encoding::Slots), symbol(4, Encoding::Slots), symbol(8, Encoding::Coefficients));
+    for (x, y) in [(&x, &y), (&dense, &dense)] {
+        assert!(recorder.multiply(x, y).is_err() && recorder.multiply_rescale(x, y).is_err());
+    }
+    assert!(recorder.needs().is_empty());
+    // Without keys, too, the operands are what the error is about.
+    let owner = secret(&params, 8);
+    let data = |count| encrypt_as(&owner, &Values::Real(ramp(count)), &[count], EncryptOptions::default(), 1);
+    assert!(matches!(Evaluator::new(&params).multiply(&data(8), &data(4)), Err(CkksError::Shape { .. })));
+}
