@@ -365,3 +365,17 @@ fn refused_products_are_not_written_down() {
     let data = |count| encrypt_as(&owner, &Values::Real(ramp(count)), &[count], EncryptOptions::default(), 1);
     assert!(matches!(Evaluator::new(&params).multiply(&data(8), &data(4)), Err(CkksError::Shape { .. })));
 }
+
+#[test]
+fn dry_runs_of_arrays_that_no_memory_holds_take_none() {
+    let params = params("insecure_small");
+    let recorder = Evaluator::recording(&params);
+    let symbol = |shape: &[usize]| recorder.symbol(shape, Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+    let shared = recorder.share_mask(&symbol(&[1 << 40, 4]), 16).expect("shared");
+    assert_eq!(shared.layout().bundles(), 1 << 36);
+    // Rows of many chunks, and many rows.
+    for shape in [[1, 1 << 47], [1 << 40, 4]] {
+        let total = recorder.total(&symbol(&shape)).expect("a sum");
+        assert_eq!(total.shape(), [shape[0], 1]);
+    }
+}
