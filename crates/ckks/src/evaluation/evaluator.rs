@@ -298,6 +298,7 @@ impl Evaluator {
         self.check(x)?;
         match &self.keys {
             Keys::Held(keys) => {
+                params.switcher()?;
                 x.key_id.check_same(keys.id(), "the evaluation key")?;
                 keys.find(params, operation, level, period).map(Some)
             }
