@@ -197,6 +197,14 @@ def test_traces_of_coefficients_refuse_slot_operations():
         cl.trace(lambda x: x.rotate(1), (33,), params=params)
 
 
+def test_symbols_are_not_stored(tmp_path):
+    symbol = cl.trace(lambda x: x, (8,), params=cl.Params.preset("insecure_tiny")).result
+    for store in (lambda: symbol.save(tmp_path / "symbol.clt"), symbol.to_bytes):
+        with pytest.raises(cl.DataError, match="symbol"):
+            store()
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("shape", [(0,), (2, 0), (1, 2, 3), (-1,)])
 def test_traces_of_impossible_shapes_are_refused(shape):
     with pytest.raises(cl.DataError):

@@ -1,6 +1,7 @@
 //! Sums of products and linear combinations against numbers, against the single operations, and what they refuse.
 mod common;
 
+use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Padding, SecretKey};
@@ -76,6 +77,22 @@ fn constants_go_into_every_slot_and_make_padding_dirty() {
         assert_eq!((sum.padding(), sum.is_complex()), (Padding::Dirty, number.im != 0.0));
     }
     assert_eq!(ev.add_constant(&x, 0.0.into()).expect("nothing").padding(), Padding::Zero);
+}
+
+#[test]
+fn constants_leave_bodies_without_entries_at_zero() {
+    let (_, sk, ev) = setup("insecure_small", &KeyNeeds::new());
+    // Three rows under masks of two bodies: the last mask has a body without a row.
+    let options = EncryptOptions { encoding: Some(Encoding::Slots), bodies: Some(2), ..EncryptOptions::default() };
+    let x = encrypt_as(&sk, &Values::Real(ramp(24)), &[3, 8], options, 1);
+    let sum = ev.add_constant(&x, Complex64::new(0.75, -0.5)).expect("a sum");
+    let secret = sk.named(sum.secret()).expect("the bodies' secret");
+    let phases = sum.bundles()[1].phase(&secret).expect("phases").into_iter();
+    let largest: Vec<f64> = phases
+        .map(|phase| decode_coefficients(&phase.into_coeff(), sum.scale(), true).expect("all primes"))
+        .map(|coefficients| coefficients.iter().fold(0.0f64, |largest, c| largest.max(c.abs())))
+        .collect();
+    assert!(largest[0] > 0.5 && largest[1] < 1e-6, "{largest:?}");
 }
 
 #[test]

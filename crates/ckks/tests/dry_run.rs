@@ -8,7 +8,9 @@ use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
 use clathrate_ckks::keys::{EncryptOptions, Operation, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Polynomial, PolynomialBasis};
 use clathrate_lattice::Level;
-use common::{encrypt_as, params, ramp, secret};
+use common::measure::phases;
+use common::{custom, encrypt_as, evaluator, params, ramp, secret};
+use rustfft::num_complex::Complex64;
 
 /// `(x^2 + 3 x) w`, then the sum with its rotation by 4 and by 1: written once.
 fn circuit(ev: &Evaluator, x: &Ciphertext, weights: &Values) -> Result<Ciphertext, CkksError> {
@@ -286,4 +288,94 @@ fn errors_of_polynomials_of_products_that_are_not_rescaled_stay_near_their_bound
     let errors: Vec<f64> = common::decrypt(&owner, &y).iter().zip(&x).map(|(y, &x)| y - p.evaluate_real(0.75 * x)).collect();
     let (measured, bound) = (rms(&errors), planned.estimate().expect("estimated").error);
     assert!(measured <= bound && measured >= bound / 256.0, "{measured:e} against {bound:e}");
+}
+
+#[test]
+fn bounds_hold_for_complex_numbers_that_are_pairs_of_coefficients() {
+    let params = params("insecure_small");
+    let owner = secret(&params, 6);
+    let numbers: Vec<Complex64> = phases(2 * params.slot_count(), 3);
+    let shape = [2, params.slot_count()];
+    // Nothing but the rounding of the plaintext is left in `0 x + numbers`, apart from the real and the imaginary part.
+    let circuit = |ev: &Evaluator, x: &Ciphertext| ev.add_plain(&ev.multiply_scalar(x, 0.0)?, &Values::Complex(numbers.clone()));
+    let recorder = Evaluator::recording(&params);
+    let (level, encoding) = (params.max_level(), Encoding::Coefficients);
+    let symbol = Ciphertext::symbol(&params, &shape, encoding, true, level, params.scale(level)).expect("a symbol");
+    let planned = circuit(&recorder, &recorder.take_symbol(symbol, Some(1.0)).expect("taken")).expect("a sum");
+    let options = EncryptOptions { encoding: Some(encoding), ..EncryptOptions::default() };
+    let x = encrypt_as(&owner, &Values::Complex(numbers.clone()), &shape, options, 2);
+    let got = owner.decrypt(&circuit(&Evaluator::new(&params), &x).expect("a sum")).expect("decrypt").into_complex();
+    let measured = rms(&got.iter().zip(&numbers).map(|(got, number)| (got - number).norm()).collect::<Vec<_>>());
+    let bound = planned.estimate().expect("estimated").error;
+    assert!(measured < 1.05 * bound && measured > 0.5 * bound, "{measured:e}, bound {bound:e}");
+}
+
+#[test]
+fn bounds_hold_for_samples_that_are_packed_into_polynomials() {
+    let params = custom(
+        "name = \"four\"\ndegree = 32\nrank = 4\nsteps = [[30, 30], [40], [40]]\nspecial = [42, 42]\nlog2_scale = 40\ninsecure = true\n",
+    );
+    let owner = secret(&params, 7);
+    let numbers = ramp(100);
+    for from_samples in [true, false] {
+        let circuit = |ev: &Evaluator, x: &Ciphertext| if from_samples { ev.to_rlwe(&ev.to_lwe(x)?) } else { ev.to_rlwe(x) };
+        let recorder = Evaluator::recording(&params);
+        let symbol = recorder.symbol(&[numbers.len()], Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
+        let planned = circuit(&recorder, &symbol).expect("packed");
+        let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
+        let x = encrypt_as(&owner, &Values::Real(numbers.clone()), &[numbers.len()], options, 2);
+        let got = owner
+            .decrypt(&circuit(&evaluator(&owner, &recorder.needs()), &x).expect("packed"))
+            .expect("decrypt")
+            .into_real()
+            .expect("real");
+        let measured = rms(&got.iter().zip(&numbers).map(|(got, number)| got - number).collect::<Vec<_>>());
+        let bound = planned.estimate().expect("estimated").error;
+        assert!(measured < bound, "{measured:e}, bound {bound:e}");
+    }
+}
+
+#[test]
+fn polynomials_of_complex_numbers_are_not_bounded_by_their_values_on_an_interval() {
+    let params = params("insecure_small");
+    let p = Polynomial::new(vec![0.0, 0.0, 1.0], PolynomialBasis::Chebyshev, UNIT_DOMAIN).expect("a polynomial");
+    // T_2(i) = -3, though T_2 is at most 1 on the interval.
+    let recorder = Evaluator::recording(&params);
+    let level = params.max_level();
+    for (complex, bounded) in [(false, true), (true, false)] {
+        let symbol = Ciphertext::symbol(&params, &[8], Encoding::Slots, complex, level, params.scale(level)).expect("a symbol");
+        let x = recorder.take_symbol(symbol, Some(1.0)).expect("taken");
+        let estimate = recorder.evaluate_polynomial(&x, &p).expect("a polynomial").estimate().expect("estimated");
+        assert_eq!(estimate.magnitude.is_finite(), bounded);
+    }
+}
+
+#[test]
+fn refused_products_are_not_written_down() {
+    let params = params("insecure_small");
+    let recorder = Evaluator::recording(&params);
+    let symbol = |count: usize, encoding| recorder.symbol(&[count], encoding, params.max_level(), 1.0).expect("a symbol");
+    let (x, y, dense) = (symbol(8, Encoding::Slots), symbol(4, Encoding::Slots), symbol(8, Encoding::Coefficients));
+    for (x, y) in [(&x, &y), (&dense, &dense)] {
+        assert!(recorder.multiply(x, y).is_err() && recorder.multiply_rescale(x, y).is_err());
+    }
+    assert!(recorder.needs().is_empty());
+    // Without keys, too, the operands are what the error is about.
+    let owner = secret(&params, 8);
+    let data = |count| encrypt_as(&owner, &Values::Real(ramp(count)), &[count], EncryptOptions::default(), 1);
+    assert!(matches!(Evaluator::new(&params).multiply(&data(8), &data(4)), Err(CkksError::Shape { .. })));
+}
+
+#[test]
+fn dry_runs_of_arrays_that_no_memory_holds_take_none() {
+    let params = params("insecure_small");
+    let recorder = Evaluator::recording(&params);
+    let symbol = |shape: &[usize]| recorder.symbol(shape, Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+    let shared = recorder.share_mask(&symbol(&[1 << 40, 4]), 16).expect("shared");
+    assert_eq!(shared.layout().bundles(), 1 << 36);
+    // Rows of many chunks, and many rows.
+    for shape in [[1, 1 << 47], [1 << 40, 4]] {
+        let total = recorder.total(&symbol(&shape)).expect("a sum");
+        assert_eq!(total.shape(), [shape[0], 1]);
+    }
 }

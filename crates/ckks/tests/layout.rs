@@ -239,3 +239,16 @@ fn padding_is_only_where_there_is_room_for_it() {
     assert_eq!((chunks.chunks, chunks.has_padding()), (2, true));
     assert!(Padding::Zero < Padding::Dirty);
 }
+
+#[test]
+fn numbers_that_a_move_brings_side_by_side_have_no_padding_left() {
+    // Sixteen numbers, four coefficients apart: at a quarter of the degree nothing is between them.
+    let apart = Layout::new(&[16], Encoding::Coefficients, 64).and_then(|layout| layout.with_capacity(16)).expect("a layout");
+    let dirty = apart.with_padding(Padding::Dirty);
+    assert_eq!(dirty.padding, Padding::Dirty);
+    for (gap, padding) in [(2, Padding::Dirty), (4, Padding::Zero), (8, Padding::Zero), (64, Padding::Zero)] {
+        let low = dirty.lowered(gap).expect("a layout");
+        assert_eq!(low.padding, padding, "{gap}");
+        low.check(&[16], 64 / gap).expect("a layout that fits");
+    }
+}

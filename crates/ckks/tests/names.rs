@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clathrate_arith::GaloisElement;
 use clathrate_ckks::keys::{KeyAddress, KeyName, Operation, Reach, SecretName};
-use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, ParamsSpec, SecretKey};
+use clathrate_ckks::{CkksError, Encoding, Evaluator, KeyNeeds, Params, ParamsSpec, SecretKey};
 use clathrate_lattice::{Level, SecretDistribution, SecretRng};
 use common::{params, secret};
 
@@ -286,4 +286,17 @@ fn explanations_have_a_security_line_for_every_secret() {
     assert!(figures.to_string().contains("secret \"ephemeral\"") && figures.to_string().contains("weight 16"), "{figures}");
     let dpad = common::params("insecure_dpad").explain();
     assert_eq!(dpad.secrets.iter().map(|secret| secret.name).collect::<Vec<_>>(), ["main", "temporary"]);
+}
+
+#[test]
+fn changes_that_no_key_serves_are_refused_on_dry_runs_and_not_written_down() {
+    let params = with_ephemeral(256, 16, Some(1)).expect("params");
+    let recorder = Evaluator::recording(&params);
+    let symbol = |level| recorder.symbol(&[8], Encoding::Slots, level, 1.0).expect("a symbol");
+    assert!(recorder.change_secret(&symbol(Level(1)), SecretName::Ephemeral).is_err(), "above the base step");
+    for to in [SecretName::Body { count: 2, index: 2 }, SecretName::Body { count: usize::MAX, index: 1 }] {
+        assert!(recorder.change_secret(&symbol(Level(1)), to).is_err(), "{to}");
+    }
+    assert!(recorder.needs().is_empty() && recorder.recorded().uses().next().is_none());
+    assert!(recorder.change_secret(&symbol(Level(0)), SecretName::Ephemeral).is_ok());
 }

@@ -6,13 +6,14 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
 
+use clathrate_ckks::encoding::Plaintext;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, KeyNeeds, Params, SecretKey};
 use clathrate_lattice::security::estimated_bits;
-use clathrate_lattice::{Bundle, Eval, Poly, SecretRng};
+use clathrate_lattice::{Bundle, Eval, Level, Poly, SecretRng};
 use common::*;
 
 /// Bits of `spec` from its nominal sizes: an upper bound of log QP that needs no tables; the least of its ranks.
@@ -356,4 +357,25 @@ fn flood_bits_cover_error_coefficients_queries_and_statistical_bits() {
         let error = ct.flood_bits(bound, queries, lambda).expect_err("refused").to_string();
         assert!(error.contains(say), "{error}");
     }
+}
+
+#[test]
+fn encryptions_of_many_bodies_are_gated_where_the_modulus_of_ciphertexts_leaves_no_room() {
+    let text = "name = \"tight\"\ndegree = 2048\nsteps = [[28], [25]]\nspecial = []\nlog2_scale = 25\n";
+    let params = Params::new(spec(text), &common::base_runtime()).expect("53 bits are secure at 2048");
+    let owner = secret(&params, 1);
+    let options =
+        |bodies, level| EncryptOptions { encoding: Some(Encoding::Slots), bodies, level: Some(level), ..EncryptOptions::default() };
+    let encrypt = |bodies, level| owner.encrypt_array(&ramp(16), &[2, 8], options(bodies, level));
+    for bodies in [None, Some(1)] {
+        assert!(encrypt(bodies, params.max_level()).is_ok());
+    }
+    // The whole modulus has 128 bits, and 4096 bodies cost 12 of them.
+    let refused = encrypt(Some(4096), params.max_level());
+    assert_refused!(refused, CkksError::Insecure { bits, .. } if bits < 117.0, "bodies:4096", "fewer bodies", "lower level");
+    let layout = options(Some(4096), params.max_level()).layout(&[2, 8], false, params.degree()).expect("a layout");
+    let encode = |level| Plaintext::encode_as(&params, &ramp(16), &[2, 8], layout, level, params.scale(level)).expect("encoded");
+    assert_refused!(owner.encrypt_encoded(&encode(params.max_level())), CkksError::Insecure { .. }, "bodies:4096");
+    // A shorter modulus has bits to spare.
+    assert!(encrypt(Some(4096), Level(0)).is_ok() && owner.encrypt_encoded(&encode(Level(0))).is_ok());
 }

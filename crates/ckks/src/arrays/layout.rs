@@ -272,7 +272,8 @@ impl Layout {
         let layout = Self { degree, components: self.components * gap / self.stride().min(gap), ..self };
         // LWE samples of real numbers are the same bundles whichever polynomials they were split from, so they become chunks of one number each.
         let samples = layout.is_of_samples() && layout.stride() == 1;
-        Ok(if samples { Self { components: 1, capacity: 1, chunks: self.columns, ..layout }.with_padding(self.padding) } else { layout })
+        let layout = if samples { Self { components: 1, capacity: 1, chunks: self.columns, ..layout } } else { layout };
+        Ok(layout.with_padding(self.padding))
     }
 
     /// The layout after a move to the degree `n gap`: components are joined as far as there are any, beyond that numbers move apart.
@@ -331,7 +332,7 @@ impl Layout {
         }
         let bodies = self.lines().checked_mul(self.bundles_per_line()).and_then(|bundles| bundles.checked_mul(self.bodies));
         if bodies.is_none_or(|bodies| bodies >> MOST_ENTRIES_BITS != 0) {
-            return refuse("the number of bodies", format!("{bodies:?}"));
+            return refuse("the number of bodies", bodies.map_or_else(|| "more than 2^64".to_owned(), |bodies| bodies.to_string()));
         }
         Ok(())
     }

@@ -165,7 +165,7 @@ impl Evaluator {
         self.switched(params, sum.padded(padding), Operation::Multiply, level, params.step_product(level))
     }
 
-    /// `x + constant` in every slot, the padding included.
+    /// `x + constant` in every slot, the padding included. Bodies without entries stay zero.
     ///
     /// # Errors
     /// [`CkksError::Encoding`] unless slots; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; parameter errors.
@@ -186,8 +186,9 @@ impl Evaluator {
                     imaginary.mul_integer_assign(im);
                     message.add_assign(&imaginary)?;
                 }
-                for bundle in &mut sum.bundles {
-                    (0..x.layout.bodies).try_for_each(|body| bundle.add_message(body, &message))?;
+                for (index, bundle) in sum.bundles.iter_mut().enumerate() {
+                    let mut held = (0..x.layout.bodies).filter(|&body| x.layout.polynomial_at(index, body).is_some());
+                    held.try_for_each(|body| bundle.add_message(body, &message))?;
                 }
             }
             sum.layout.complex |= im != 0;

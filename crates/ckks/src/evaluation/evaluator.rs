@@ -57,9 +57,14 @@ impl std::fmt::Debug for Watch {
     }
 }
 
-/// The root mean square of an entry's error, from the variance of a coefficient: a slot is the sum of `n` coefficients times roots of unity.
+/// The root mean square of an entry's error, from the variance of a coefficient: a slot is the sum of `n` coefficients times roots of unity, and a complex
+/// number among coefficients is a pair of them.
 pub(crate) fn entry_error(x: &Ciphertext, variance: f64) -> f64 {
-    let terms = if x.encoding() == Encoding::Slots { x.params.degree() as f64 } else { 1.0 };
+    let terms = match (x.encoding(), x.is_complex()) {
+        (Encoding::Slots, _) => x.params.degree() as f64,
+        (Encoding::Coefficients, true) => 2.0,
+        (Encoding::Coefficients, false) => 1.0,
+    };
     (variance * terms).sqrt() / x.scale
 }
 
@@ -293,6 +298,7 @@ impl Evaluator {
         self.check(x)?;
         match &self.keys {
             Keys::Held(keys) => {
+                params.switcher()?;
                 x.key_id.check_same(keys.id(), "the evaluation key")?;
                 keys.find(params, operation, level, period).map(Some)
             }

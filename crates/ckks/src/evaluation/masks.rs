@@ -43,7 +43,7 @@ impl Evaluator {
         let layout = x.layout.with_bodies(bodies, axis)?;
         let operation = Operation::FormatSwitch(bodies);
         let found = self.keys_switching(&x.params, x, (SHARE, layout.bundles()), operation, (x.level, x.params.slot_count()))?;
-        let mut shared = Vec::with_capacity(layout.bundles());
+        let mut shared = Vec::with_capacity(if x.is_symbol() { 0 } else { layout.bundles() });
         if let Some(key) = found.as_ref().map(|found| only(found, SHARE)).transpose()? {
             let zero = Poly::zero(x.params.chain().ring(), &x.params.chain().basis(x.level));
             for index in 0..layout.bundles() {

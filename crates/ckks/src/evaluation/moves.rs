@@ -14,7 +14,7 @@
 use clathrate_lattice::{Bundle, Eval, Poly};
 
 use super::evaluator::Evaluator;
-use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::keys::route::trace_operations;
 use crate::keys::{Found, Operation};
@@ -100,7 +100,12 @@ impl Evaluator {
                 cost += target.transforms_cost(x.level, target.degree()).times(stages as f64);
                 Ok(cost.times(1.0 / layout.bundles() as f64))
             })?;
-            return operations.into_iter().try_fold(moved, |y, operation| self.switched(&target, y, operation, x.level, 1.0));
+            // Every stage doubles the coefficients that it keeps, and with them the errors of the switches before it; the message was divided by `gap` for that.
+            let message = moved.estimate().map_or(0.0, |own| own.error);
+            let doubled = |own: Estimate| Estimate { error: message + 2.0 * (own.error - message), ..own };
+            return operations
+                .into_iter()
+                .try_fold(moved, |y, operation| self.switched(&target, y.estimated(doubled), operation, x.level, 1.0));
         };
         let packing = Packing::new(&target, x, (gap, stages), keys)?;
         let pack = |members: &Vec<Option<usize>>| {

@@ -13,14 +13,18 @@ use crate::keys::{Found, Operation};
 const PRODUCT: &str = "a product of ciphertexts";
 
 impl Evaluator {
+    /// Refuses factors before any key is looked for, or written down on a dry run.
+    fn check_factors(&self, x: &Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
+        self.check_pair(x, y, PRODUCT)?;
+        check_slots(x, PRODUCT)?;
+        x.check_main(PRODUCT)
+    }
+
     fn multiply_operands<'c>(
         &self,
         x: &'c Ciphertext,
         y: &'c Ciphertext,
     ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>, f64), CkksError> {
-        self.check_pair(x, y, PRODUCT)?;
-        check_slots(x, PRODUCT)?;
-        x.check_main(PRODUCT)?;
         let level = x.level.min(y.level);
         let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
         let scale = x.scale * y.scale;
@@ -40,7 +44,7 @@ impl Evaluator {
     /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; [`CkksError::SecretWithoutKeys`] for several bodies under one mask; shape, encoding,
     /// layout, level, scale and secret errors.
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        x.check_main(PRODUCT)?;
+        self.check_factors(x, y)?;
         let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise(&a.tensor(b)?)).collect();
@@ -54,7 +58,7 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        x.check_main(PRODUCT)?;
+        self.check_factors(x, y)?;
         let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;

@@ -82,13 +82,15 @@ impl Recording {
         level: Level,
         bundles: usize,
     ) -> Result<(), CkksError> {
+        // What cannot be priced is refused, and leaves no trace.
+        let cost = params.operation_cost(operation, level)?;
         let need = |needs: KeyNeeds| needs.operation(operation, Reach::Level(level.0));
         let needs = std::mem::take(&mut self.needs);
         self.needs = if params == root { need(needs) } else { needs.relative(params.shape(), &need(KeyNeeds::new())) };
         for key in params.full_route(operation, level).iter().flat_map(crate::keys::route::Route::keys) {
             *self.uses.entry((key, level)).or_default() += bundles * self.repeats.0;
         }
-        self.spend(params.operation_cost(operation, level)?.times(bundles as f64));
+        self.spend(cost.times(bundles as f64));
         Ok(())
     }
 

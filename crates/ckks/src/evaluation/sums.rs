@@ -30,7 +30,7 @@ impl Evaluator {
             });
         }
         let chunks = x.layout.bundles_per_line();
-        let mut bundles = Vec::with_capacity(x.layout.lines());
+        let mut bundles = Vec::with_capacity(x.bundles.len() / chunks);
         for line in x.bundles.chunks_exact(chunks) {
             let mut sum = line[0].clone();
             line[1..].iter().try_for_each(|bundle| sum.add_assign(bundle))?;
@@ -39,7 +39,9 @@ impl Evaluator {
         // Each row is now a single chunk.
         let one = Layout { columns: x.layout.columns.min(x.layout.capacity), chunks: 1, ..x.layout };
         let mut sum = x.with_layout(one, bundles).estimated(|own| own.scale(chunks as f64));
-        (1..chunks).try_for_each(|_| self.spend_pass(&sum))?;
+        self.spend(&sum, || {
+            Ok(sum.params.passes_cost(sum.polys_per_bundle() * sum.params.chain().basis(sum.level).len()).times((chunks - 1) as f64))
+        })?;
         let mut step = x.layout.capacity / 2;
         while step > 0 {
             for turned in self.rotate_slots(&sum, &[step as i64])? {

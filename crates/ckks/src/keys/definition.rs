@@ -171,6 +171,23 @@ impl Params {
         self.secret_view(secret).map(|_| ())
     }
 
+    /// Refuses encryptions at `level` whose mask serves more bodies than these parameters protect. Keys are gated with their special primes; this is for
+    /// parameters whose ciphertexts have as long a modulus as keys have.
+    ///
+    /// # Errors
+    /// [`CkksError::Insecure`].
+    pub(crate) fn check_bodies_under_one_mask(&self, bodies: usize, level: Level) -> Result<(), CkksError> {
+        let (dimension, log2_q) = (self.shape().dimension(), self.chain().basis(level).log2(self.chain().ring()));
+        // As for keys: each doubling of the number of bodies costs a bit.
+        let bits = estimated_bits(dimension, log2_q, self.least_distribution(self.rank())) - (bodies as f64).log2();
+        if bodies == 1 || bits >= self.wanted_bits() || self.spec().insecure {
+            return Ok(());
+        }
+        let distribution = format!("the secret \"{}\"", SecretName::Bodies(bodies));
+        let remedy = "put fewer bodies under one mask, or encrypt at a lower level".to_owned();
+        Err(CkksError::Insecure { bits, dimension, log2_qp: log2_q, distribution, remedy })
+    }
+
     /// All polynomials of a secret.
     fn secret_view(&self, secret: SecretName) -> Result<SecretView, CkksError> {
         let bodies = |count: usize| {

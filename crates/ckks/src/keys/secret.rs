@@ -28,6 +28,7 @@ fn encrypt_with(
     check_values(values, shape, &layout)?;
     let level = options.level.unwrap_or(params.max_level());
     params.check_level(level)?;
+    params.check_bodies_under_one_mask(layout.bodies, level)?;
     let scale = options.scale.unwrap_or(params.scale(level));
     params.check_scale(scale, level)?;
     let basis = params.chain().basis(level);
@@ -158,7 +159,7 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`CkksError::Shape`], [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`], [`CkksError::Empty`], [`CkksError::NoRoom`],
-    /// [`CkksError::OutOfRange`], level and scale errors.
+    /// [`CkksError::OutOfRange`], level and scale errors; [`CkksError::Insecure`] for more bodies under one mask than the parameters protect.
     pub fn encrypt_array<'v>(
         &self,
         values: impl Into<ValuesRef<'v>>,
@@ -348,7 +349,8 @@ impl SecretKey {
     /// Encrypts an encoded array, at its level and scale, under the main secret or under the secret of as many bodies as its layout has.
     ///
     /// # Errors
-    /// [`CkksError::WrongParams`]; [`CkksError::Lattice`] where entropy fails.
+    /// [`CkksError::WrongParams`]; [`CkksError::Insecure`] for more bodies under one mask than the parameters protect; [`CkksError::Lattice`] where entropy
+    /// fails.
     pub fn encrypt_encoded(&self, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
         self.encrypt_encoded_rng(plaintext, &mut SecretRng::from_os()?)
     }
@@ -360,6 +362,7 @@ impl SecretKey {
     pub fn encrypt_encoded_rng(&self, plaintext: &Plaintext, rng: &mut SecretRng) -> Result<Ciphertext, CkksError> {
         self.params().check_same(plaintext.params(), "the plaintext")?;
         let (chain, level, layout) = (self.params().chain(), plaintext.level(), *plaintext.layout());
+        self.params().check_bodies_under_one_mask(layout.bodies, level)?;
         let name = if layout.bodies == 1 { SecretName::Main } else { SecretName::Bodies(layout.bodies) };
         let (basis, secret) = (chain.basis(level), self.named(name)?);
         let mut encrypt = |index: usize| -> Result<_, CkksError> {

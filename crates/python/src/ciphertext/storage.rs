@@ -34,7 +34,10 @@ impl PyCiphertext {
     /// --------
     /// >>> size = ct.save("numbers.clt")
     fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || Ok(self.data.save(&path)?))
+        detached(py, || {
+            self.data.check_data("a file")?;
+            Ok(self.data.save(&path)?)
+        })
     }
 
     /// A ciphertext from a file that `save` wrote.
@@ -82,7 +85,11 @@ impl PyCiphertext {
     /// --------
     /// >>> again = cl.from_bytes(ct.to_bytes(), params)
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_array(py, detached(py, || Ok(self.data.to_file_bytes()?))?)
+        let bytes = detached(py, || {
+            self.data.check_data("a file")?;
+            Ok(self.data.to_file_bytes()?)
+        })?;
+        to_array(py, bytes)
     }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {

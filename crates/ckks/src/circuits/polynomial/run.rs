@@ -76,8 +76,8 @@ impl Run<'_> {
         for (index, node) in nodes.iter().enumerate() {
             uses(node).into_iter().for_each(|operand| last_use[operand] = index);
         }
-        // A polynomial is bounded on its domain alone.
-        let outside = x.estimate().is_some_and(|own| own.magnitude > self.plan.domain_magnitude());
+        // A polynomial is bounded on its domain alone, which is an interval of real numbers.
+        let outside = x.is_complex() || x.estimate().is_some_and(|own| own.magnitude > self.plan.domain_magnitude());
         let mut values: Vec<Value<'_>> = vec![Some(Cow::Borrowed(x))];
         // The same values, reduced to lower ranks.
         let mut lowered: Vec<Value<'_>> = vec![None; nodes.len() + 1];
