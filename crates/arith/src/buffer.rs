@@ -17,8 +17,6 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-use zeroize::Zeroize;
-
 use crate::aligned::{AlignedWords, Pool};
 
 /// The message of the panic where host memory is needed and another engine's was given.

@@ -11,7 +11,6 @@ use std::path::Path;
 
 use memmap2::Mmap;
 use thiserror::Error;
-use zeroize::Zeroize;
 
 use crate::aligned::AlignedWords;
 use crate::text::counted;

@@ -442,6 +442,23 @@ impl Bundle<Eval> {
         self.bodies_mut().at(body).add_assign(message)
     }
 
+    /// `self * p` for a plaintext polynomial, in one pass: a clone and a product in place would be two. `p` may have more primes than the bundle.
+    ///
+    /// # Errors
+    /// [`LatticeError::BasisMismatch`] where `p` lacks a prime; [`LatticeError::RingMismatch`].
+    pub fn times_poly<'b>(&self, p: impl Into<PolyRef<'b, Eval>>) -> Result<Self, LatticeError> {
+        let (p, ring, basis) = (p.into(), self.ring(), self.basis());
+        if !p.ring().same_as(ring) {
+            return Err(LatticeError::RingMismatch { left: ring.degree(), right: p.ring().degree() });
+        }
+        let missing = || LatticeError::BasisMismatch { left: basis.len(), right: p.basis().len() };
+        let rows = p.basis().rows_of(basis.indices()).ok_or_else(missing)?;
+        let terms: Vec<Vec<_>> = self.polys.iter().map(|x| vec![(x.rows(), p.rows())]).collect();
+        let mut product = Self { polys: Polys::scratch(ring, basis, self.polys.len()), rank: self.rank, seed: None };
+        ring.engine().dot_products(product.view_mut().into_rows(), &terms, &rows, basis.indices());
+        Ok(product)
+    }
+
     /// `self <- self * p` for a plaintext polynomial.
     ///
     /// # Errors

@@ -389,6 +389,13 @@ impl Engine for CpuEngine {
             for start in (0..degree).step_by(PRODUCT_BLOCK) {
                 let span = start..(start + PRODUCT_BLOCK).min(degree);
                 for (output, terms) in outputs.iter_mut().zip(terms) {
+                    if let [(x, y)] = &terms[..] {
+                        // Nothing to accumulate: a product in place costs less than a sum of one.
+                        let output = &mut output[span.clone()];
+                        output.copy_from_slice(&x.row(i)[span.clone()]);
+                        kernel.mul_assign(output, &y.row(right_rows[i])[span.clone()]);
+                        continue;
+                    }
                     let left: Vec<&[u64]> = terms.iter().map(|(x, _)| &x.row(i)[span.clone()]).collect();
                     let right: Vec<&[u64]> = terms.iter().map(|(_, y)| &y.row(right_rows[i])[span.clone()]).collect();
                     kernel.dot(&mut output[span.clone()], &left, &right, false);

@@ -98,7 +98,14 @@ impl ValuesRef<'_> {
     pub fn largest(self) -> f64 {
         match self {
             Self::Real(values) => values.iter().fold(0.0, |largest, v| largest.max(v.abs())),
-            Self::Complex(values) => values.iter().fold(0.0, |largest, v| largest.max(v.norm())),
+            Self::Complex(values) => {
+                // The square of the magnitude needs no root; where it leaves the range of floating-point numbers, magnitudes are computed one by one.
+                let square = values.iter().fold(0.0f64, |largest, v| largest.max(v.norm_sqr()));
+                if square.is_normal() && square.is_finite() {
+                    return square.sqrt();
+                }
+                values.iter().fold(0.0, |largest, v| largest.max(v.norm()))
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! The owner's secrets by name: the main one, and all others drawn from the key's seed.
 
+use std::borrow::Cow;
+
 use clathrate_lattice::{Bodies, Degree, Rank, SecretDistribution, SecretRng};
 use zeroize::Zeroizing;
 
@@ -35,6 +37,11 @@ impl SecretKey {
         }
         let secret = reshaped(&self.secret, from, to)?;
         Ok(Self { params: params.clone(), id: self.id, secret, seed: self.seed.clone() })
+    }
+
+    /// As [`SecretKey::named`], without a copy of the main secret, which every encryption and decryption asks for.
+    pub(super) fn named_or_own(&self, name: SecretName) -> Result<Cow<'_, clathrate_lattice::SecretKey>, CkksError> {
+        if name == SecretName::Main { Ok(Cow::Borrowed(&self.secret)) } else { self.named(name).map(Cow::Owned) }
     }
 
     /// The secret called `name` at this shape. All secrets but the main one are drawn from this key's seed, each with a separate domain, so that keys made
