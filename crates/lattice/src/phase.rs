@@ -47,7 +47,11 @@ impl Bundle<Eval> {
     /// # Errors
     /// [`LatticeError::SecretShape`] where the secret does not fit; [`LatticeError::BasisMismatch`] where a prime of `basis` is missing here.
     pub fn phase_over(&self, secret: &SecretKey, basis: &Basis) -> Result<Vec<Poly<Eval>>, LatticeError> {
-        let mut phases = Polys::zero(self.ring(), basis, self.body_count());
+        self.check_secret((secret.rank(), secret.bodies(), secret.degree()))?;
+        if self.basis().rows_of(basis.indices()).is_none() {
+            return Err(LatticeError::BasisMismatch { left: self.basis().len(), right: basis.len() });
+        }
+        let mut phases = Polys::scratch(self.ring(), basis, self.body_count());
         self.phases_into(&secret.to_eval(self.ring(), basis)?, &mut phases)?;
         Ok(phases.to_vec())
     }
@@ -58,16 +62,7 @@ impl Bundle<Eval> {
     /// [`LatticeError::SecretShape`] where the secret does not fit; [`LatticeError::BodiesMismatch`] where `out` has another number of polynomials than there
     /// are bodies; [`LatticeError::BasisMismatch`] where a prime of `out` is missing; [`LatticeError::RingMismatch`].
     pub fn phases_into(&self, secret: &EvalSecret, out: &mut Polys<Eval>) -> Result<(), LatticeError> {
-        if (secret.rank, secret.bodies.len(), secret.ring.degree()) != (self.rank(), self.body_count(), self.ring().degree()) {
-            return Err(LatticeError::SecretShape {
-                secret_rank: secret.rank,
-                secret_bodies: secret.bodies.len(),
-                secret_degree: secret.ring.degree(),
-                rank: self.rank(),
-                bodies: self.body_count(),
-                degree: self.ring().degree(),
-            });
-        }
+        self.check_secret((secret.rank, secret.bodies.len(), secret.ring.degree()))?;
         if out.len() != self.body_count() {
             return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: out.len() });
         }
@@ -97,5 +92,20 @@ impl Bundle<Eval> {
         }
         let bodies = self.bodies().restrict(out.basis())?;
         out.view_mut().add_assign(bodies.view())
+    }
+
+    /// Refuses secrets of another rank, number of bodies or degree.
+    fn check_secret(&self, (rank, bodies, degree): (usize, usize, usize)) -> Result<(), LatticeError> {
+        if (rank, bodies, degree) == (self.rank(), self.body_count(), self.ring().degree()) {
+            return Ok(());
+        }
+        Err(LatticeError::SecretShape {
+            secret_rank: rank,
+            secret_bodies: bodies,
+            secret_degree: degree,
+            rank: self.rank(),
+            bodies: self.body_count(),
+            degree: self.ring().degree(),
+        })
     }
 }
