@@ -580,3 +580,12 @@ fn an_encoded_plaintext_is_encrypted_under_as_many_bodies_as_its_layout_has() {
         }
     }
 }
+
+#[test]
+fn needs_of_impossibly_many_bodies_are_stated_at_once_and_refused() {
+    let params = params("insecure_small");
+    for bodies in [0, 4097, usize::MAX] {
+        let needs = KeyNeeds::new().shared_mask(bodies, Reach::Top);
+        assert!(params.required_keys(&needs).is_err(), "{bodies} bodies");
+    }
+}

@@ -383,14 +383,15 @@ impl Engine for CpuEngine {
         assert_eq!(right_rows.len(), rows, "one row index per modulus");
         assert!(terms.iter().flatten().all(|(x, _)| x.rows() == rows), "one row per modulus");
         // All outputs of one row together, in blocks that keep the factors they share in the cache.
+        let several = terms.len() > 1;
         let mut by_row = rows_of_all(out.host(), rows, degree);
         self.each(&mut by_row, |i, outputs| {
             let kernel = self.kernel(moduli, i);
             for start in (0..degree).step_by(PRODUCT_BLOCK) {
                 let span = start..(start + PRODUCT_BLOCK).min(degree);
                 for (output, terms) in outputs.iter_mut().zip(terms) {
-                    if let [(x, y)] = &terms[..] {
-                        // Nothing to accumulate: a product in place costs less than a sum of one.
+                    if let ([(x, y)], true) = (&terms[..], several) {
+                        // Nothing to accumulate, and factors that outputs share are in the cache: a product in place costs less than a sum of one term.
                         let output = &mut output[span.clone()];
                         output.copy_from_slice(&x.row(i)[span.clone()]);
                         kernel.mul_assign(output, &y.row(right_rows[i])[span.clone()]);

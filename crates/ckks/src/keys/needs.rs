@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::name::SecretName;
 use super::route::Operation;
+use crate::arrays::layout::MOST_BODIES;
 use crate::shape::ModuleShape;
 
 /// The highest level that keys must serve.
@@ -141,10 +142,13 @@ impl KeyNeeds {
     }
 
     /// Bringing `bodies` bundles under one mask, and taking each of them out again.
+    ///
+    /// More than [`MOST_BODIES`] bodies have no keys: [`Params::required_keys`](crate::Params::required_keys) refuses them.
     #[must_use]
     pub fn shared_mask(self, bodies: usize, reach: Reach) -> Self {
         let out = |index| Operation::ChangeSecret(SecretName::Body { count: bodies, index }, SecretName::Main);
-        (0..bodies).fold(self.operation(Operation::FormatSwitch(bodies), reach), |needs, index| needs.operation(out(index), reach))
+        (0..bodies.min(MOST_BODIES))
+            .fold(self.operation(Operation::FormatSwitch(bodies), reach), |needs, index| needs.operation(out(index), reach))
     }
 
     /// Rotations of arrays of `bodies` bodies under one mask.
