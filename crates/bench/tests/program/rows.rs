@@ -57,15 +57,15 @@ fn rows_of_switches_check_every_choice_and_plan_every_level() {
         let noise = extra["noise_bits"].as_f64().expect("checked");
         assert!((1.0..20.0).contains(&noise) && extra["key_bytes"].as_u64() > Some(0), "{extra}");
     }
-    // The cells of the paper's table: l = 24 - 3, r = 3, under both engines; only 24 primes in all have a split.
-    let cell = |engine: &str| {
+    // The cells of the paper's table: l = 24 - 3, r = 3, by both methods; only 24 primes in all have a split.
+    let cell = |method: &str| {
         fixed
             .iter()
-            .filter(|extra| (&extra["primes"], &extra["digit"], &extra["engine"]) == (&21.into(), &3.into(), &engine.into()))
+            .filter(|extra| (&extra["primes"], &extra["digit"], &extra["method"]) == (&21.into(), &3.into(), &method.into()))
             .count()
     };
     assert_eq!(cell("hybrid"), 1);
-    assert!(cell("decomposed") >= 10);
+    assert!(cell("klss") >= 10);
     assert!(fixed.iter().all(|extra| extra["split_ms"].is_null() || extra["primes"].as_u64() >= Some(21)));
     // One plan per level, beside a rival that was timed in turns with it.
     assert_eq!(planned.len(), 12);
