@@ -66,12 +66,7 @@ impl Evaluator {
     /// # Errors
     /// Shape, encoding, layout, secret and scale errors.
     pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.check_pair(x, y, "addition")?;
-        let padding = x.padding().max(y.padding());
-        let (left, right) = self.align(x, y)?;
-        let sum = combined(left, &right, Bundle::sum, Bundle::add_assign)?;
-        self.spend_pass(&sum)?;
-        Ok(entrywise(joined(sum, &right, Estimate::plus), (x, y), padding))
+        self.combine(x, y, "addition", (Bundle::sum, Bundle::add_assign))
     }
 
     /// `x - y`.
@@ -79,12 +74,23 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::add`].
     pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.check_pair(x, y, "subtraction")?;
+        self.combine(x, y, "subtraction", (Bundle::difference, Bundle::sub_assign))
+    }
+
+    /// A sum or a difference: the operands are brought to one level and one scale, and combined bundle by bundle.
+    fn combine(
+        &self,
+        x: &Ciphertext,
+        y: &Ciphertext,
+        operation: &'static str,
+        (combine, in_place): (Combine, CombineInPlace),
+    ) -> Result<Ciphertext, CkksError> {
+        self.check_pair(x, y, operation)?;
         let padding = x.padding().max(y.padding());
         let (left, right) = self.align(x, y)?;
-        let difference = combined(left, &right, Bundle::difference, Bundle::sub_assign)?;
-        self.spend_pass(&difference)?;
-        Ok(entrywise(joined(difference, &right, Estimate::plus), (x, y), padding))
+        let result = combined(left, &right, combine, in_place)?;
+        self.spend_pass(&result)?;
+        Ok(entrywise(joined(result, &right, Estimate::plus), (x, y), padding))
     }
 
     /// `x <- x + y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is unchanged.
@@ -92,12 +98,7 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::add`].
     pub fn add_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
-        self.check_pair(x, y, "addition")?;
-        if x.level == y.level && same_scale(x.scale, y.scale) {
-            return self.combine_in_place(x, y, Bundle::add_assign);
-        }
-        *x = self.add(x, y)?;
-        Ok(())
+        self.combine_in_place(x, y, "addition", (Bundle::sum, Bundle::add_assign))
     }
 
     /// `x <- x - y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is unchanged.
@@ -105,15 +106,21 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::add`].
     pub fn sub_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
-        self.check_pair(x, y, "subtraction")?;
-        if x.level == y.level && same_scale(x.scale, y.scale) {
-            return self.combine_in_place(x, y, Bundle::sub_assign);
-        }
-        *x = self.sub(x, y)?;
-        Ok(())
+        self.combine_in_place(x, y, "subtraction", (Bundle::difference, Bundle::sub_assign))
     }
 
-    fn combine_in_place(&self, x: &mut Ciphertext, y: &Ciphertext, in_place: CombineInPlace) -> Result<(), CkksError> {
+    fn combine_in_place(
+        &self,
+        x: &mut Ciphertext,
+        y: &Ciphertext,
+        operation: &'static str,
+        (combine, in_place): (Combine, CombineInPlace),
+    ) -> Result<(), CkksError> {
+        self.check_pair(x, y, operation)?;
+        if x.level != y.level || !same_scale(x.scale, y.scale) {
+            *x = self.combine(x, y, operation, (combine, in_place))?;
+            return Ok(());
+        }
         self.spend_pass(x)?;
         x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
         if let Some(symbol) = &mut x.symbol {
