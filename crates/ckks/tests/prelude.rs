@@ -86,7 +86,7 @@ fn keys_mention_types_with_names() {
         SecretKey::generate_with => fn(&Params, &mut SecretRng) -> Checked<SecretKey>;
         SecretKey::id => fn(&SecretKey) -> KeyId;
         SecretKey::secret => fn(&SecretKey) -> &lattice::SecretKey;
-        SecretKey::named => fn(&SecretKey, SecretName) -> Checked<lattice::SecretKey>;
+        SecretKey::named => fn(&SecretKey, SecretName) -> Checked<std::borrow::Cow<'_, lattice::SecretKey>>;
         SecretKey::decrypt => fn(&SecretKey, &Ciphertext) -> Checked<Values>;
         SecretKey::decrypt_with_progress => fn(&SecretKey, &Ciphertext, Progress<'_>) -> Checked<Values>;
         SecretKey::evaluation_keys => fn(&SecretKey, &KeyNeeds) -> Checked<EvaluationKeys>;

@@ -39,11 +39,6 @@ impl SecretKey {
         Ok(Self { params: params.clone(), id: self.id, secret, seed: self.seed.clone() })
     }
 
-    /// As [`SecretKey::named`], without a copy of the main secret, which every encryption and decryption asks for.
-    pub(super) fn named_or_own(&self, name: SecretName) -> Result<Cow<'_, clathrate_lattice::SecretKey>, CkksError> {
-        if name == SecretName::Main { Ok(Cow::Borrowed(&self.secret)) } else { self.named(name).map(Cow::Owned) }
-    }
-
     /// The secret called `name` at this shape. All secrets but the main one are drawn from this key's seed, each with a separate domain, so that keys made
     /// at different times fit together. The secrets of bodies are drawn at the root's shape and then split, combined or cut like the main secret, so that
     /// moves of the degree and to higher ranks need no key for these secrets either.
@@ -51,7 +46,7 @@ impl SecretKey {
     /// # Errors
     /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`] where the parameters have no such secret; [`CkksError::OutOfRange`] for bodies that
     /// do not exist.
-    pub fn named(&self, name: SecretName) -> Result<clathrate_lattice::SecretKey, CkksError> {
+    pub fn named(&self, name: SecretName) -> Result<Cow<'_, clathrate_lattice::SecretKey>, CkksError> {
         let (shape, rank) = (self.params.shape(), self.params.rank());
         let draw = |label: &str, shape: ModuleShape, rank: usize, distribution| {
             let mut hasher = blake3::Hasher::new_derive_key(NAMED_SECRET_DOMAIN);
@@ -77,8 +72,9 @@ impl SecretKey {
             )?;
             reshaped(&all, shape, self.params.shape())
         };
-        Ok(match name {
-            SecretName::Main => self.secret.clone(),
+        Ok(Cow::Owned(match name {
+            // Every encryption and decryption asks for it: no copy.
+            SecretName::Main => return Ok(Cow::Borrowed(&self.secret)),
             SecretName::Temporary => {
                 let temporary = self.params.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a key of the temporary rank" })?;
                 let further = temporary.rank - rank;
@@ -96,6 +92,6 @@ impl SecretKey {
                 self.params.check_secret(name)?;
                 bodies(count, 0..count)?
             }
-        })
+        }))
     }
 }

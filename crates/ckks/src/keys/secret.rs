@@ -205,7 +205,7 @@ impl SecretKey {
         progress: Progress<'_>,
         rng: &mut SecretRng,
     ) -> Result<Ciphertext, CkksError> {
-        let (ring, secret) = (self.params.chain().ring().clone(), self.named_or_own(options.secret())?);
+        let (ring, secret) = (self.params.chain().ring().clone(), self.named(options.secret())?);
         encrypt_with(&self.params, self.id, values, shape, options, progress, |basis| Ok(Bundle::encrypt_zero(&secret, &ring, basis, rng)?))
     }
 
@@ -272,7 +272,7 @@ impl SecretKey {
         self.params.check_same(&ciphertext.params, "the ciphertext")?;
         ciphertext.check_data("decryption")?;
         self.id.check_same(ciphertext.key_id, "the ciphertext")?;
-        let (layout, secret) = (ciphertext.layout(), self.named_or_own(ciphertext.secret)?);
+        let (layout, secret) = (ciphertext.layout(), self.named(ciphertext.secret)?);
         let mut numbers = Values::zeros(layout.rows * layout.columns, layout.complex);
         let (short, is_short) = deciding_basis(&self.params, ciphertext.level);
         for (index, bundle) in ciphertext.bundles.iter().enumerate() {
@@ -364,7 +364,7 @@ impl SecretKey {
         let (chain, level, layout) = (self.params().chain(), plaintext.level(), *plaintext.layout());
         self.params().check_bodies_under_one_mask(layout.bodies, level)?;
         let name = if layout.bodies == 1 { SecretName::Main } else { SecretName::Bodies(layout.bodies) };
-        let (basis, secret) = (chain.basis(level), self.named_or_own(name)?);
+        let (basis, secret) = (chain.basis(level), self.named(name)?);
         let mut encrypt = |index: usize| -> Result<_, CkksError> {
             let mut bundle = Bundle::encrypt_zero(&secret, chain.ring(), &basis, rng)?;
             for body in 0..layout.bodies {
