@@ -92,8 +92,7 @@ impl Chain {
     }
 
     /// The chain of levels `0..=most` with only the special primes of index range `special`, a subset of this chain's. It is used for keys to a
-    /// secret that is not secure over the whole modulus. Its `Q`, and so its gadget, is smaller than this chain's, so its keys work with no other
-    /// chain.
+    /// secret that is not secure over the whole modulus. Its gadget is that of its own `Q`, so its keys work with no other chain.
     ///
     /// # Errors
     /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::NoSpecialPrimes`] where `special` is empty; [`LatticeError::BasisMismatch`] where it is not
