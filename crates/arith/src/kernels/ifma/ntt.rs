@@ -21,11 +21,11 @@
 //!   of the first stage does not matter.
 //! - Inverse, `(x, y) <- (x + y, r(x - y))`, where `x - y` must not be negative. The range of a product is `2q` wide; only sums grow, by a factor of
 //!   two per stage. Register passes add a bound `b` of `y` to the difference. The block pass mostly avoids this addition:
-//!   - A product can start from any multiple of `q` (its bias) at no cost, because its multiplier instructions accumulate. Let `m` of the three
-//!     stages inside vectors, or of the three between vectors, be still to come. The bias is `q` times the number of these stages in which the
-//!     product contributes to an `x`, minus the number in which it contributes to a `y`. Before such a stage, a sum of `k` products that is an `x`
-//!     has the bias of its partner `y` plus `2q k`, the width of both ranges, so the difference lies in `(0, 4q k)`. Over all `2^m` products of the
-//!     last sum the biases cancel, so the sum lies in `[0, 2q 2^m)`, as without biases.
+//!   - A product can start from any multiple of `q` (its bias) at no cost, because its multiplier instructions accumulate. Of the three stages inside
+//!     vectors, or the three between vectors, let `m` be still to come. The bias of a product is `q (a - b)`, where it contributes to an `x` in `a`
+//!     of these `m` stages and to a `y` in `b` of them. Before such a stage, a sum of `k` products that is an `x` has the bias of its partner `y`
+//!     plus `2q k`, the width of both ranges, so the difference lies in `(0, 4q k)`. Over all `2^m` products of the last sum the biases cancel, so
+//!     the sum lies in `[0, 2q 2^m)`, as without biases.
 //!   - The block's words, in `[0, q)`, are the terms of the first stage. Each `x` of that stage gets `q`, plus `2q` for each of the two further
 //!     stages inside vectors in which its sum is an `x`: 5q, 3q, 3q or q. Differences of the first stage lie in `(0, 6q)`. The sums in the second
 //!     stage lie in `[5q, 7q)` or `[3q, 5q)` as `x` and `[3q, 5q)` or `[q, 3q)` as `y`, in the third stage in `[8q, 12q)` and `[4q, 8q)`. The sum of
