@@ -74,7 +74,7 @@ impl<'a> Task<'a> {
             }
             match (input.coeff, input.eval) {
                 (None, Some(part)) => kernel.sub_mul_constant_assign(row, part.row(target), w),
-                // The difference of remainder and Coeff part has been multiplied by the constant above, so only the Eval part still is.
+                // The constant was applied above together with the Coeff part; only the Eval part remains to be multiplied.
                 (Some(_), Some(part)) => {
                     let modulus = &self.engine.moduli[self.conversion.targets[target]];
                     kernel.add_mul_constant_assign(row, part.row(target), modulus.multiplier(modulus.neg(self.constants[target])));
