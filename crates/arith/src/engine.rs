@@ -254,8 +254,8 @@ pub trait Engine: Send + Sync + Debug {
 
     // Changes of the modulus.
 
-    /// Prepares the conversion of `x * c` from the moduli `sources` to the moduli `targets`, `constants[i]` being `c` modulo source `i`. An engine with
-    /// memory of its own adds tables there ([`BaseConversion::with_engine_tables`]).
+    /// Prepares the conversion of `x * c` from the moduli `sources` to the moduli `targets`, `constants[i]` being `c` modulo source `i`. An engine
+    /// with memory of its own adds tables there ([`BaseConversion::with_engine_tables`]).
     ///
     /// Returns `None` when a source modulus is not coprime to the others.
     fn base_conversion(&self, sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<BaseConversion> {

@@ -29,8 +29,8 @@ pub const MAX_SOURCES: usize = 64;
 /// Most bits of a source modulus.
 pub const SOURCE_BITS: u32 = 52;
 
-/// The floating-point quotient may be off by one near the boundary, so a centred value can exceed `D/2` slightly; the offset reserves `D` over this power of
-/// two.
+/// The floating-point quotient may be off by one near the boundary, so a centred value can exceed `D/2` slightly; the offset reserves `D` over this
+/// power of two.
 const SLACK_BITS: u32 = 32;
 
 /// Least number of targets per source for which converting a division's remainders to limbs pays.

@@ -118,7 +118,7 @@ pub trait SplitTransform: Send + Sync + Debug {
     /// The remaining stages of the transform for the words of `out`, the first of which is word `start` of the row; `start` and the length of `out`
     /// are multiples of a sixteenth of the degree. `x` is the whole output of the head. The result is that of [`super::RowKernel::forward`].
     ///
-    /// Prefetches `ahead` while computing, because the transform leaves memory bandwidth unused. The block's factors are prefetched too, unless they are
-    /// `near`, that is, in the cache because another tail of the same block was computed just before.
+    /// Prefetches `ahead` while computing, because the transform leaves memory bandwidth unused. The block's factors are prefetched too, unless they
+    /// are `near`, that is, in the cache because another tail of the same block was computed just before.
     fn tail(&self, out: &mut [u64], x: &[u64], start: usize, near: bool, ahead: [Ahead<'_>; 2]);
 }

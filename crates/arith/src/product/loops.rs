@@ -1,7 +1,7 @@
 //! The passes before and after the floating-point products: from residues to digits, and from sums to residues.
 //!
-//! Plain Rust that the compiler vectorises, compiled once per instruction set; every version gives the same bits, because every step is either integer or
-//! decided by the bounds of [`super::split::SplitPlan`]. Sits below [`super`].
+//! Plain Rust that the compiler vectorises, compiled once per instruction set; every version gives the same bits, because every step is either
+//! integer or decided by the bounds of [`super::split::SplitPlan`]. Sits below [`super`].
 
 use super::split::Slices;
 use crate::modulus::Modulus;

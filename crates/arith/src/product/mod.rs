@@ -24,8 +24,9 @@ pub const MAX_WEIGHT: u64 = 1 << 52;
 /// Rows of the weights that are multiplied at a time.
 const ROW_BLOCK: usize = 1024;
 
-/// Columns, times slices of U, that are multiplied at a time: their digits and sums fit the second-level cache for an inner dimension of a few hundred
-/// (measured at 2^8 to 2^10: 128 and 256 are best; 512 and more take up to 2.3 times as long, most of it outside the passes, on fresh memory).
+/// Columns, times slices of U, that are multiplied at a time: their digits and sums fit the second-level cache for an inner dimension of a few
+/// hundred (measured at 2^8 to 2^10: 128 and 256 are best; 512 and more take up to 2.3 times as long, most of it outside the passes, on fresh
+/// memory).
 const STACKED_COLUMNS: usize = 256;
 
 /// Minimum columns of a tile. Tiles are narrowed down to this width so that every thread gets one; below it, the rows are divided among threads
@@ -115,10 +116,11 @@ impl LeftMatrix {
 /// ```
 ///
 /// Shapes: `left` rows x inner, `right` inner rows of columns words, `out` rows rows of columns words.
-/// Range: `right` in `[0, q)`; `out` comes out in `[0, q)`.
-/// Cost: [`SplitPlan::gemm_count`] floating-point products of the full size, and a few passes over `right` and `out`. Beyond the arguments (and the packing
-/// buffers of `gemm`) it holds at most 8 MiB per thread, and one `f64` copy of the weights per slice where [`SplitPlan::left`] has several.
-/// `threads` workers share the tiles of `out` (0 is taken as 1); the result is the same for any number.
+/// Range: `right` in `[0, q)`; results in `[0, q)`.
+/// Cost: [`SplitPlan::gemm_count`] floating-point products of the full size, and a few passes over `right` and `out`. In addition to the arguments
+/// (and the packing buffers of `gemm`), it allocates at most 8 MiB per thread, and one `f64` copy of the weights per slice where [`SplitPlan::left`]
+/// has several.
+/// `threads` workers share the tiles of `out` (0 counts as 1); the result is the same for any number.
 ///
 /// # Errors
 /// [`ArithError::Shape`] where the rows do not fit each other or there are no columns, [`ArithError::TooLarge`] for a residue not below `q`
@@ -288,7 +290,8 @@ struct Job<'a> {
     meter: Option<&'a Meter>,
 }
 
-/// One worker's memory: at most `8 (c + 32) (1024 + 2 * 1024)` bytes with `c` = [`STACKED_COLUMNS`] (rounding to whole vectors adds up to 32), under 8 MiB.
+/// One worker's memory: at most `8 (c + 32) (1024 + 2 * 1024)` bytes with `c` = [`STACKED_COLUMNS`] (rounding to whole vectors adds up to 32), under
+/// 8 MiB.
 #[derive(Default)]
 struct Workspace {
     digits: Vec<f64>,

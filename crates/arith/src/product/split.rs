@@ -64,12 +64,12 @@ impl Slices {
 ///
 /// Proof of exactness, for an inner dimension taken in blocks of `k` = [`SplitPlan::exact_block`] within ranges of at most `K = 1024`:
 ///
-/// 1. *Digits.* A residue `u` in `[0, q)`, `q` odd and below `2^m`, has the centred representative `|u'| <= (q - 1)/2 <= 2^(m-1) - 1`. The digits of `u'`
-///    and of `w` (an integer, `|w| <= 2^52`) are found in integer arithmetic, and are at most `D_u` and `D_w` in magnitude, both below `2^53`:
+/// 1. *Digits.* A residue `u` in `[0, q)`, `q` odd and below `2^m`, has the centred representative `|u'| <= (q - 1)/2 <= 2^(m-1) - 1`. The digits of
+///    `u'` and of `w` (an integer, `|w| <= 2^52`) are found in integer arithmetic, and are at most `D_u` and `D_w` in magnitude, both below `2^53`:
 ///    they convert to `f64` exactly.
-/// 2. *Products.* `k D_w D_u <= 2^53`. Every partial sum that any order of summation forms within a block is a sum of at most `k` products
-///    of digits: an integer of magnitude at most `2^53`, hence a `f64`. The exact value of each operation (fused or not) being representable, IEEE 754
-///    returns it. So the order of the additions, fused operations, vector widths and numbers of threads change no bit.
+/// 2. *Products.* `k D_w D_u <= 2^53`. Every partial sum that any order of summation forms within a block is a sum of at most `k` products of digits:
+///    an integer of magnitude at most `2^53`, hence a `f64`. The exact value of each operation (fused or not) being representable, IEEE 754 returns
+///    it. So the order of the additions, fused operations, vector widths and numbers of threads change no bit.
 /// 3. *Sums over blocks* of one range are `i64` of magnitude at most `K D_w D_u < 2^62`: no overflow.
 /// 4. *Reduction.* For slice `i`, `T = 2^c R + sum_j 2^(b j) v_j` is computed twice: modulo `2^64` in wrapping integers, and approximately in `f64`.
 ///    `R` in `[0, q)` is the result of the slices above (Horner's rule) or of the earlier ranges (then without the factor). Let `S` be the sum of the
@@ -121,8 +121,8 @@ impl SplitPlan {
         fits.then_some(Self { left, right, reduce_left, exact_block, inner, modulus_bits })
     }
 
-    /// Unit operations of the product of `rows` rows of weights with rows of `columns` residues, on one thread. More threads may convert the same residues
-    /// several times.
+    /// Unit operations of the product of `rows` rows of weights with rows of `columns` residues, on one thread. More threads may convert the same
+    /// residues several times.
     #[must_use]
     pub fn counts(&self, rows: usize, columns: usize) -> ProductCounts {
         let (left, sums) = (self.left.count, rows * columns * self.right.count);
