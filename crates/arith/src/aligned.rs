@@ -1,7 +1,7 @@
 //! Cache-line-aligned memory for residues, and the pool that recycles it.
 //!
-//! Large allocations come fresh from the operating system and cost a page fault every 4 KiB; a switch that allocates its
-//! scratch anew spends more time faulting than computing. So buffers return to a [`Pool`] when dropped.
+//! A large allocation that comes fresh from the operating system costs a page fault every 4 KiB. A key switch that allocates its scratch memory anew
+//! each time spends more time on page faults than on computation, so buffers return to a [`Pool`] when dropped.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
@@ -15,18 +15,18 @@ use zeroize::Zeroize;
 /// Alignment of all buffers: a cache line, and a 512-bit vector.
 pub const ALIGNMENT: usize = 64;
 
-/// Allocations from this size on are aligned to it and asked to lie in huge pages: a switch walks dozens of rows at once, more than
-/// a translation buffer of 4 KiB pages holds.
+/// Allocations from this size on are aligned to it and requested in huge pages, because a switch reads dozens of rows at once, more than the TLB
+/// holds 4 KiB pages for.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Large allocations, fresh from the operating system: it hands out zeros, so they need no second pass, and the pages come when they
-/// are first touched, on the thread that does.
+/// Large allocations, directly from the operating system: they are zero already, so they need no second pass, and each page is mapped when it is
+/// first touched, on the thread that touches it.
 #[cfg(target_os = "linux")]
 mod large {
     use std::alloc::Layout;
     use std::ptr::NonNull;
 
-    /// A multiple of the system's page; the alignment is a multiple of it.
+    /// A multiple of the system's page size, and a divisor of the alignment of large allocations.
     const PAGE: usize = 1 << 16;
 
     /// Zero memory of this layout.
@@ -41,26 +41,26 @@ mod large {
             return None;
         }
         let before = start.align_offset(layout.align());
-        // SAFETY: all within the mapping, as `before` is less than the alignment: what lies before it and after the last page is given
-        // back, the rest advised.
+        // SAFETY: all ranges lie within the mapping, as `before` is less than the alignment. The parts before the aligned start and after the last
+        // page are unmapped; the rest is advised.
         unsafe {
             let pointer = start.add(before);
             if before > 0 {
                 libc::munmap(start, before);
             }
             libc::munmap(pointer.add(kept), reserved - before - kept);
-            // A refusal costs speed only.
+            // If the system refuses huge pages, only speed is lost.
             libc::madvise(pointer, kept, libc::MADV_HUGEPAGE);
             NonNull::new(pointer.cast())
         }
     }
 
-    /// Gives it back.
+    /// Frees the memory.
     ///
     /// # Safety
     /// `pointer` is from [`zeroed`] with the same layout.
     pub unsafe fn free(pointer: NonNull<u64>, layout: Layout) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { libc::munmap(pointer.as_ptr().cast(), layout.size().next_multiple_of(PAGE)) };
     }
 }
@@ -76,12 +76,12 @@ mod large {
         NonNull::new(unsafe { alloc_zeroed(layout) }.cast())
     }
 
-    /// Gives it back.
+    /// Frees the memory.
     ///
     /// # Safety
     /// `pointer` is from [`zeroed`] with the same layout.
     pub unsafe fn free(pointer: NonNull<u64>, layout: Layout) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { dealloc(pointer.as_ptr().cast(), layout) }
     }
 }
@@ -104,7 +104,8 @@ impl AlignedWords {
         Self::try_zeroed(len).unwrap_or_else(|| handle_alloc_error(Self::layout(len)))
     }
 
-    /// Overwrites all words with zeroes in a way the compiler keeps: volatile stores, of vectors where the machine has them, as single words take twice as long.
+    /// Overwrites all words with zeroes by volatile stores, which the compiler cannot remove. The stores are of vectors where the machine has them,
+    /// because stores of single words take twice as long.
     pub fn zeroize(&mut self) {
         #[cfg(target_arch = "x86_64")]
         {
@@ -118,13 +119,13 @@ impl AlignedWords {
         self[..].zeroize();
     }
 
-    /// `len` zero words, or `None` where the system refuses the memory: for lengths that a file states.
+    /// `len` zero words, or `None` where the system refuses the memory; used for lengths that a file states.
     #[must_use]
     pub fn try_zeroed(len: usize) -> Option<Self> {
         if len == 0 {
             return Some(Self { pointer: NonNull::dangling(), len });
         }
-        // More bytes than an address space has.
+        // The bytes exceed the address space.
         if len > isize::MAX as usize / size_of::<u64>() - HUGE_PAGE {
             return None;
         }
@@ -178,7 +179,7 @@ impl fmt::Debug for AlignedWords {
     }
 }
 
-/// Recycles buffers by exact length, up to a byte budget; where it is spent, the lengths least recently used give way.
+/// Recycles buffers by exact length, up to a byte budget. When the budget is exceeded, buffers of the least recently used lengths are freed.
 #[derive(Debug)]
 pub struct Pool {
     shelves: Mutex<Shelves>,
@@ -195,7 +196,7 @@ struct Shelves {
 }
 
 impl Shelves {
-    /// The shelf of `len`, now the most recently used.
+    /// The shelf of `len`, which becomes the most recently used.
     fn shelf(&mut self, len: usize) -> &mut Vec<AlignedWords> {
         let shelf = match self.by_len.iter().position(|(other, _)| *other == len) {
             Some(place) => self.by_len.remove(place),
@@ -235,13 +236,13 @@ impl Pool {
         recycled.unwrap_or_else(|| AlignedWords::zeroed(len))
     }
 
-    /// How many buffers have been handed out so far, and their bytes.
+    /// The number of buffers handed out so far, and their bytes.
     #[must_use]
     pub fn taken(&self) -> (usize, usize) {
         (self.taken.load(Ordering::Relaxed), self.taken_bytes.load(Ordering::Relaxed))
     }
 
-    /// Takes `words` back, and frees others where the budget is spent.
+    /// Returns `words` to the pool, and frees buffers where the budget is exceeded.
     pub fn put(&self, words: AlignedWords) {
         let bytes = words.len() * 8;
         if bytes == 0 || bytes > self.budget_bytes {
@@ -294,7 +295,7 @@ mod tests {
         let a = pool.take(100);
         let address = a.as_ptr();
         pool.put(a);
-        pool.put(AlignedWords::zeroed(101)); // larger than the budget: freed
+        pool.put(AlignedWords::zeroed(101)); // larger than the budget, so it is freed
         assert_eq!(pool.take(100).as_ptr(), address);
     }
 
@@ -304,7 +305,7 @@ mod tests {
         (0..5).for_each(|_| pool.put(AlignedWords::zeroed(20)));
         let mut recent = AlignedWords::zeroed(30);
         recent[0] = 7;
-        pool.put(recent); // two of the five give way
+        pool.put(recent); // two of the five are freed
         assert_eq!(pool.take(30)[0], 7, "recycled, not fresh");
         let shelves = pool.shelves.lock().expect("no other thread");
         assert_eq!((shelves.bytes, shelves.by_len[0].1.len()), (8 * 60, 3));

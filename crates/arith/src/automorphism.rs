@@ -52,7 +52,7 @@ impl GaloisElement {
     }
 }
 
-/// Precomputed permutation of one automorphism at one degree.
+/// The precomputed permutation of one automorphism at one degree.
 #[derive(Debug, Clone)]
 pub struct Automorphism {
     element: GaloisElement,
@@ -63,11 +63,11 @@ pub struct Automorphism {
 /// The permutation of the Eval form.
 #[derive(Debug, Clone)]
 enum EvalOrder {
-    /// `out[i] = in[source[i]]`: degrees below a block.
+    /// `out[i] = in[source[i]]`, for degrees below a block.
     Words(Vec<u32>),
-    /// By blocks of eight. The low three bits of slot `i = 8 b + j` are the top three of `brv(i)`, so its exponent
-    /// `(2 brv(i) + 1) g mod 2n` has its low bits from `b` alone: `b` decides the source block. The top three bits are
-    /// `c_b + brv(j) g mod 8` for some `c_b`: eight orders at most.
+    /// A permutation of blocks of eight. The low three bits of slot `i = 8 b + j` are the top three of `brv(i)`, so its exponent
+    /// `(2 brv(i) + 1) g mod 2n` has low bits that depend on `b` only: `b` determines the source block. The top three bits are `c_b + brv(j) g mod 8`
+    /// for some `c_b`, so there are at most eight orders.
     Blocks(BlockPermutation),
 }
 
@@ -94,7 +94,7 @@ impl Automorphism {
         self.element
     }
 
-    /// The degree it was prepared for.
+    /// The degree that the automorphism was prepared for.
     #[must_use]
     pub fn degree(&self) -> usize {
         self.degree
@@ -144,8 +144,8 @@ pub fn subring_extract(out: &mut [u64], x: &[u64], gap: usize, offset: usize) {
     }
 }
 
-/// Adds nothing, writes `x` at every `gap`-th coefficient of `out` starting at `offset`: the embedding
-/// `x(X) -> X^offset x(X^gap)`. Other coefficients of `out` keep their values.
+/// Writes `x` to every `gap`-th coefficient of `out` starting at `offset`: the embedding `x(X) -> X^offset x(X^gap)`. The other coefficients of `out`
+/// keep their values.
 pub fn subring_embed(out: &mut [u64], x: &[u64], gap: usize, offset: usize) {
     for (target, value) in out[offset..].iter_mut().step_by(gap).zip(x) {
         *target = *value;

@@ -7,10 +7,10 @@
 //! 2. [`Rows`] and [`RowsMut`] are borrowed runs of rows of a buffer. Engines take views, so one polynomial of a ciphertext needs no copy.
 //! 3. The memory behind a buffer is [`Memory`]: the host's, or that of an engine with an address space of its own ([`DeviceMemory`]). Copying,
 //!    comparing, overwriting and freeing go through the owner of the memory.
-//! 4. Code above this crate passes views to the engine and never looks inside. Residues enter and leave by [`crate::Engine::upload`] and
-//!    [`crate::Engine::download`] alone.
-//! 5. The methods that reach the words (`host`, `row` and their kin) are for engines that compute on the host and for their tests. They panic on
-//!    memory of another kind, because only a caller that mixes two engines can bring the two together.
+//! 4. Code above this crate passes views to the engine and never reads the words. Residues enter and leave only by [`crate::Engine::upload`] and
+//!    [`crate::Engine::download`].
+//! 5. The methods that access the words (`host`, `row` and similar ones) are for engines that compute on the host and for their tests. They panic on
+//!    memory of another kind, which occurs only where a caller mixes two engines.
 
 use std::any::Any;
 use std::fmt;
@@ -19,7 +19,7 @@ use std::sync::{Arc, Weak};
 
 use crate::aligned::{AlignedWords, Pool};
 
-/// The message of the panic where host memory is needed and another engine's was given.
+/// The panic message where host memory is needed and another engine's memory was given.
 const FOREIGN: &str = "these residues are in another engine's memory: download them";
 
 /// Words in the memory of an engine that has an address space of its own. Dropping the value frees the words.
@@ -37,7 +37,7 @@ pub trait DeviceMemory: Send + Sync + fmt::Debug {
     fn zeroize(&self);
 }
 
-/// Where the words of a buffer, or of packed factors, are.
+/// The memory that holds the words of a buffer or of packed factors.
 pub enum Memory {
     /// In the host's memory.
     Host(AlignedWords),
@@ -80,12 +80,12 @@ impl fmt::Debug for Memory {
     }
 }
 
-/// `rows` x `degree` residues, row-major, in an engine's memory. The owner knows which modulus each row has.
+/// `rows` x `degree` residues, row-major, in an engine's memory. The buffer does not store moduli; its owner knows the modulus of each row.
 pub struct Buffer {
     memory: Memory,
     rows: usize,
     degree: usize,
-    /// Where host memory goes when the buffer is dropped.
+    /// The pool to which host memory returns when the buffer is dropped.
     pool: Weak<Pool>,
 }
 
@@ -148,7 +148,7 @@ impl Buffer {
         RowsMut { place, rows: self.rows, degree: self.degree }
     }
 
-    /// Gives up the rows from `rows` on. Their memory stays with the buffer.
+    /// Drops the rows `rows..`; their memory stays allocated.
     pub fn truncate(&mut self, rows: usize) {
         self.rows = self.rows.min(rows);
     }
@@ -191,7 +191,7 @@ impl Buffer {
         &mut self.host_mut()[index * degree..(index + 1) * degree]
     }
 
-    /// Overwrites the contents with zeroes in a way the compiler keeps.
+    /// Overwrites the contents with zeroes; the compiler cannot remove these writes.
     pub fn zeroize(&mut self) {
         match &mut self.memory {
             Memory::Host(words) => words.zeroize(),
@@ -235,7 +235,7 @@ impl fmt::Debug for Buffer {
     }
 }
 
-/// Where the words of a view are.
+/// The location of the words of a view.
 #[derive(Clone, Copy)]
 enum Place<'a> {
     Host(&'a [u64]),
@@ -278,7 +278,7 @@ impl<'a> Rows<'a> {
     /// The rows in `range`.
     ///
     /// # Panics
-    /// Where there are fewer.
+    /// Where the rows are fewer.
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Self {
         assert!(range.start <= range.end && range.end <= self.rows, "rows {range:?} of {}", self.rows);
@@ -290,7 +290,7 @@ impl<'a> Rows<'a> {
         Self { place, rows: range.len(), degree: self.degree }
     }
 
-    /// Runs of `rows` rows each, in order; what is left over is left out.
+    /// Chunks of `rows` rows each, in order; a shorter last chunk is omitted.
     pub fn chunks(self, rows: usize) -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
         (0..self.rows.checked_div(rows).unwrap_or(0)).map(move |i| self.slice(i * rows..(i + 1) * rows))
     }
@@ -372,7 +372,7 @@ impl<'a> RowsMut<'a> {
         self.degree
     }
 
-    /// The same rows, borrowed again for a shorter time.
+    /// The same rows, reborrowed for a shorter lifetime.
     #[must_use]
     pub fn reborrow(&mut self) -> RowsMut<'_> {
         let place = match &mut self.place {
@@ -382,7 +382,7 @@ impl<'a> RowsMut<'a> {
         RowsMut { place, rows: self.rows, degree: self.degree }
     }
 
-    /// The same rows, to read.
+    /// The same rows, borrowed for reading.
     #[must_use]
     pub fn view(&self) -> Rows<'_> {
         let place = match &self.place {
@@ -395,7 +395,7 @@ impl<'a> RowsMut<'a> {
     /// The first `row` rows, and the others.
     ///
     /// # Panics
-    /// Where there are fewer.
+    /// Where the rows are fewer.
     #[must_use]
     pub fn split_at(self, row: usize) -> (Self, Self) {
         assert!(row <= self.rows, "row {row} of {}", self.rows);
@@ -413,13 +413,13 @@ impl<'a> RowsMut<'a> {
     /// The rows in `range`.
     ///
     /// # Panics
-    /// Where there are fewer.
+    /// Where the rows are fewer.
     #[must_use]
     pub fn slice(self, range: Range<usize>) -> Self {
         self.split_at(range.end).0.split_at(range.start).1
     }
 
-    /// Runs of `rows` rows each, in order; what is left over is left out.
+    /// Chunks of `rows` rows each, in order; a shorter last chunk is omitted.
     #[must_use]
     pub fn chunks(self, rows: usize) -> std::vec::IntoIter<Self> {
         let mut chunks = Vec::with_capacity(self.rows.checked_div(rows).unwrap_or(0));

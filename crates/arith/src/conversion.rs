@@ -7,7 +7,7 @@
 //! ```
 //!
 //! so a target residue is `sum_i y_i [D/q_i]_p + z [-D]_p`: a row of a matrix with one column more than there are sources.
-//! The caller chooses the constants `c_i`, so that a product with a gadget's inverse factors costs nothing extra.
+//! The caller chooses the constants `c_i`, so that a product with the inverse factors of a gadget costs nothing extra.
 //! Source: [klss, sec. 2.2, Eqs. (3), (4)]; differs: the representative is centred, in `[-D/2, D/2]`.
 
 use std::any::Any;
@@ -17,12 +17,13 @@ use std::sync::Arc;
 use crate::limbs::{LimbForm, LimbWeights};
 use crate::modulus::{Modulus, Multiplier};
 
-/// Which integer stands for the residues.
+/// Which of the integers with the given residues is converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
-    /// The representative in `[-D/2, D/2]`, found with one floating-point sum (a residue within 2^-45 of the boundary may come out on the other side of it).
+    /// The representative in `[-D/2, D/2]`, found with one floating-point sum (an integer within 2^-45 of the boundary may be replaced by the one on
+    /// the other side).
     Centred,
-    /// Some representative in `[0, r D)`: no correction, one multiplication less.
+    /// Some representative in `[0, r D)` for `r` sources: no correction, so one multiplication less.
     Approximate,
 }
 
@@ -40,16 +41,16 @@ pub struct BaseConversion {
     pub(crate) inverse_moduli: Vec<f64>,
     /// Per target: `[D/q_i]_p` for each source, then `[-D]_p` when centred.
     pub(crate) weights: Vec<Vec<u64>>,
-    /// How to write the integer that the sources represent in limbs, and for each target the factors of the limbs; `None` where the sources are too wide
-    /// or too many.
+    /// The constants to write the integer that the sources represent in limbs, and for each target the factors of the limbs; `None` where the sources
+    /// are too wide or too many.
     pub(crate) limbs: Option<(LimbForm, Vec<LimbWeights>)>,
-    /// Bits that bound every `y_i` and `z`.
+    /// Every `y_i` and `z` is below `2^y_bits`.
     pub(crate) y_bits: u32,
     /// Tables that the engine which made the conversion keeps in its own memory.
     engine_tables: Option<EngineTables>,
 }
 
-/// Tables in the memory of an engine, of a type that it alone knows.
+/// Tables in the memory of an engine, of a type that only this engine knows.
 #[derive(Clone)]
 pub struct EngineTables(Arc<dyn Any + Send + Sync>);
 
@@ -60,7 +61,7 @@ impl EngineTables {
         Self(Arc::new(tables))
     }
 
-    /// The tables, where they are of type `T`.
+    /// The tables, if they are of type `T`.
     #[must_use]
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.downcast_ref()
@@ -145,7 +146,7 @@ impl BaseConversion {
         self.prepare.iter().map(|factor| factor.value)
     }
 
-    /// Which integer stands for the residues.
+    /// Which of the integers with the given residues is converted.
     #[must_use]
     pub fn rounding(&self) -> Rounding {
         self.rounding

@@ -1,16 +1,16 @@
-//! The device seam: what a machine must be able to do with polynomials.
+//! The engine interface: the operations on polynomials that a machine must provide.
 //!
 //! Design, shared with [`crate::buffer`]:
 //!
-//! 1. One engine serves one ring: a degree and an ordered list of moduli, which methods name by index.
+//! 1. One engine serves one ring: a degree and an ordered list of moduli, to which methods refer by index.
 //! 2. Methods take views of rows ([`Rows`], [`RowsMut`]) and the moduli of those rows. A view may hold several polynomials over one basis, one after
 //!    another, so `moduli[row % moduli.len()]` is the modulus of a row, and one call serves a whole ciphertext.
-//! 3. Residues are handles. They enter an engine by [`Engine::upload`] and leave it by [`Engine::download`]; nothing else looks at them.
+//! 3. Residues are handles. They enter an engine by [`Engine::upload`] and leave it by [`Engine::download`]; no other code reads them.
 //! 4. The trait is object-safe on purpose: nothing above this crate is generic over the engine, and engines are chosen at run time.
 //! 5. An operation belongs here when it touches residues and two algorithms need it, or a profile shows that fusing several operations pays.
-//! 6. Engines also answer the questions that a cost model asks of their kernels ([`Engine::transform_class`] and the methods beside it).
+//! 6. Engines also report the properties of their kernels that a cost model needs ([`Engine::transform_class`] and the methods beside it).
 //!
-//! Range: all residues in and out are fully reduced. Lengths are the caller's duty and `assert`ed.
+//! Range: all residues in inputs and outputs are fully reduced. The caller guarantees matching lengths, which are `assert`ed.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -45,7 +45,7 @@ pub struct GadgetInput<'a> {
     pub values: Option<Rows<'a>>,
 }
 
-/// A polynomial over more moduli than a division leaves, and which of its rows belong to the moduli that are left.
+/// A polynomial over the moduli of the quotient and possibly others, and the rows that belong to the moduli of the quotient.
 #[derive(Debug, Clone, Copy)]
 pub struct Dividend<'a> {
     /// The residues.
@@ -61,7 +61,7 @@ impl<'a> Dividend<'a> {
     }
 }
 
-/// A polynomial to be divided: the sum of its parts, of which one may be missing.
+/// A polynomial to be divided: the sum of its parts in Coeff and Eval form, each of which may be missing.
 #[derive(Debug, Clone, Copy)]
 pub struct DivisionInput<'a> {
     /// The residues modulo the divisors, in Coeff form: the sources of the remainder's conversion, from row 0 on.
@@ -94,23 +94,23 @@ pub trait Engine: Send + Sync + Debug {
     /// Ring degree: words per row.
     fn degree(&self) -> usize;
 
-    /// All moduli of the ring; other methods name them by index.
+    /// All moduli of the ring; other methods refer to them by index.
     fn moduli(&self) -> &[Modulus];
 
-    /// What runs, in words: kernels per modulus class and threads.
+    /// A description for people: the kernels in use and the number of threads.
     fn describe(&self) -> String;
 
     /// The kind of memory that the engine's buffers are in. Engines of one kind read each other's buffers.
     fn memory_kind(&self) -> &'static str;
 
-    /// An engine of the same kind and for the same moduli at another degree, so that each of the two reads the other's buffers. Nobody counts its
+    /// An engine of the same kind and for the same moduli at another degree; each of the two can read the other's buffers. The new engine counts no
     /// passes, because a pass over a row of another degree has another cost.
     ///
     /// # Errors
     /// [`ArithError`] where the degree is no power of two or a modulus has no root of unity of order `2 * degree`.
     fn at_degree(&self, degree: usize) -> Result<Arc<dyn Engine>, ArithError>;
 
-    // What operations cost.
+    // Cost of operations.
 
     /// The class of the transform of modulus `index`, by its speed: 0 is the fastest, 2 the slowest.
     fn transform_class(&self, index: usize) -> usize;
@@ -139,7 +139,7 @@ pub trait Engine: Send + Sync + Debug {
         self.upload_rows(out, &|row, target| target.copy_from_slice(&words[row * degree..(row + 1) * degree]));
     }
 
-    /// Residues to the host, row after row: borrowed where they are in its memory already.
+    /// Residues to the host, row after row; borrowed if they are in the host's memory already.
     fn download<'a>(&self, x: Rows<'a>) -> Cow<'a, [u64]>;
 
     /// `out <- x`.
@@ -186,23 +186,23 @@ pub trait Engine: Send + Sync + Debug {
     /// `x <- -x`.
     fn negate_assign(&self, x: RowsMut<'_>, moduli: &[usize]);
 
-    /// `x <- x * y`, element by element (the ring product in Eval form). Row `i` of `x` meets row `i % y.rows()` of `y`, so that one plaintext
-    /// polynomial multiplies all polynomials of `x`.
+    /// `x <- x * y`, element by element (the ring product in Eval form). Row `i` of `x` is multiplied by row `i % y.rows()` of `y`, so that one
+    /// plaintext polynomial multiplies all polynomials of `x`.
     fn mul_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]);
 
     /// `x <- x * w` with one constant per modulus.
     fn mul_constants_assign(&self, x: RowsMut<'_>, constants: &[u64], moduli: &[usize]);
 
-    /// `x <- x + y * w` with one constant per modulus. `y` holds polynomials over `moduli`; `x` holds as many, each over `moduli` and then
-    /// perhaps further moduli, whose rows stay what they are.
+    /// `x <- x + y * w` with one constant per modulus. `y` holds polynomials over `moduli`; `x` holds as many, each over `moduli` and possibly
+    /// further moduli, whose rows do not change.
     fn add_mul_constants_assign(&self, x: RowsMut<'_>, y: Rows<'_>, constants: &[u64], moduli: &[usize]);
 
     /// `out[p] <- sum_j terms[p][j].0 * terms[p][j].1` for every polynomial `p` of `out`, element by element, accumulated lazily.
     ///
-    /// Right factors may have more rows than `moduli` has entries: `right_rows[i]` is the row of a right factor that meets row `i` of a left one.
+    /// Right factors may have more rows than `moduli` has entries: row `i` of a left factor is multiplied by row `right_rows[i]` of the right factor.
     fn dot_products(&self, out: RowsMut<'_>, terms: &[Vec<Factor2<'_>>], right_rows: &[usize], moduli: &[usize]);
 
-    /// `out[i] <- sum_j left[i][j] right[j]`: integer combinations, exact, all of equally many rows.
+    /// `out[i] <- sum_j left[i][j] right[j]`: exact integer combinations; all operands have equally many rows.
     ///
     /// # Errors
     /// [`ArithError::Shape`] where the matrix does not fit `out` and `right`; [`ArithError::TooLarge`] for a residue that is not reduced.
@@ -213,23 +213,23 @@ pub trait Engine: Send + Sync + Debug {
     /// Zero factors with one row per entry of `moduli`, in this engine's memory.
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors;
 
-    /// Fills one group: slot `term * columns + column` becomes the sum of `sources[slot]`, row `i` of the factors from row
+    /// Fills one group: slot `term * columns + column` becomes the sum of `sources[slot]`, where row `i` of the factors is computed from row
     /// `source_rows[i]` of the sources.
     fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]);
 
-    /// Factors (of one group) whose term `t` is the sum of the terms `terms[t]` of `base`, on the rows `rows` of it.
+    /// Factors (of one group) whose term `t` is the sum of the terms `terms[t]` of `base`, over the rows `rows` of `base`.
     fn sum_factors(&self, base: &Factors, terms: &[Vec<usize>], rows: &[usize]) -> Factors;
 
-    /// The sums of some terms of one group, unpacked: one polynomial per column of `columns`, on the rows `rows` of the factors.
+    /// The sum of the given terms of one group, unpacked: one polynomial per column of `columns`, over the rows `rows` of the factors.
     fn unpack_factors(&self, factors: &Factors, group: usize, terms: &[usize], columns: Range<usize>, rows: &[usize]) -> Buffer;
 
-    /// `out[g * columns + p] <- sum_t xs[t] * factors[groups[g], t, p]`, element by element, over as many terms as there are `xs`, at most the
-    /// factors'. Row `i` of everything meets row `rows[i]` of the factors.
+    /// `out[g * columns + p] <- sum_t xs[t] * factors[groups[g], t, p]`, element by element, over as many terms as there are `xs`, which may be fewer
+    /// than the factors'. Row `i` of inputs and outputs belongs to row `rows[i]` of the factors.
     fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]);
 
-    /// As [`Engine::factor_products`] with the digits of `inputs` for `xs`, digit by digit (`t = digit * inputs + input`): extended, transformed and
-    /// multiplied row by row, so that they never exist as a whole. Bit for bit what [`Engine::convert`], [`Engine::forward_ntt`] and
-    /// [`Engine::factor_products`] give.
+    /// As [`Engine::factor_products`] with the digits of `inputs` for `xs`, digit by digit (`t = digit * inputs + input`). The digits are extended,
+    /// transformed and multiplied row by row, so that they are never stored as a whole. The result is bit for bit that of [`Engine::convert`],
+    /// [`Engine::forward_ntt`] and [`Engine::factor_products`].
     ///
     /// The polynomials of `out` and the digits have one row per entry of `moduli`.
     fn gadget_products(
@@ -245,38 +245,38 @@ pub trait Engine: Send + Sync + Debug {
 
     /// `out[s][p] <- sum_t xs[inputs_s[t]][p] * plaintexts_s[t]` in Eval form, for every sum `s` and every polynomial `p` of the inputs.
     ///
-    /// A plaintext `b` of a smaller degree `n` stands for `b(X^(N/n))`, whose Eval form has each value of `b` `N/n` times; the values are repeated
-    /// block by block, so that no plaintext of degree `N` exists as a whole.
+    /// A plaintext `b` of a smaller degree `n` stands for `b(X^(N/n))`, whose Eval form has each value of `b` `N/n` times. The values are repeated
+    /// block by block, so that no plaintext of degree `N` is stored as a whole.
     ///
-    /// Shapes: all `out[s]` and `xs[i]` hold equally many polynomials. Those of `out[s]` have one row per entry of `moduli`. Those of an input may have
-    /// fewer rows: these are the rows of the first moduli, and the input is zero modulo the others.
+    /// Shapes: all `out[s]` and `xs[i]` hold equally many polynomials. Polynomials of `out[s]` have one row per entry of `moduli`. Polynomials of an
+    /// input may have fewer rows, which belong to the first moduli; the input is zero modulo the others.
     fn plaintext_products(&self, out: &mut [RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]);
 
     // Changes of the modulus.
 
-    /// Prepares the conversion of `x * c` from the moduli `sources` to the moduli `targets`, `constants[i]` being `c` modulo source `i`. An engine with
-    /// memory of its own adds tables there ([`BaseConversion::with_engine_tables`]).
+    /// Prepares the conversion of `x * c` from the moduli `sources` to the moduli `targets`, `constants[i]` being `c` modulo source `i`. An engine
+    /// with memory of its own adds tables there ([`BaseConversion::with_engine_tables`]).
     ///
     /// Returns `None` when a source modulus is not coprime to the others.
     fn base_conversion(&self, sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<BaseConversion> {
         BaseConversion::new(self.moduli(), sources, targets, constants, rounding)
     }
 
-    /// Base conversion in Coeff form: the conversion's sources are the rows of `x` from 0 on, its target `t` goes to row `out_rows[t]` of `out`.
+    /// Base conversion in Coeff form: the sources are the rows of `x` from 0 on, and target `t` is written to row `out_rows[t]` of `out`.
     fn convert(&self, conversion: &BaseConversion, x: Rows<'_>, out: RowsMut<'_>, out_rows: &[usize]);
 
-    /// The last step of a division by a modulus, for several polynomials, which are processed together for each modulus. With `remainder` the conversion of an
-    /// input's divisors, it computes
+    /// The last step of a division by a modulus, for several polynomials, which are processed together for each modulus. Where `remainder` is the
+    /// conversion of an input's divisors, it computes
     ///
     /// ```text
     /// Eval form    (NTT(remainder - coeff) - eval) * w        Coeff form    (remainder - coeff) * w
     /// ```
     ///
-    /// row by row, `w` one constant per target; a part that is missing is zero. Results are in Eval form where `transform`, and inputs have an
-    /// Eval part only there. Bit for bit what the single operations give. The result holds one quotient after another.
+    /// row by row, with one constant `w` per target; a missing part counts as zero. With `transform`, the result is in Eval form; only then may
+    /// inputs have an Eval part. The result is bit for bit that of the separate operations. It holds the quotients one after another.
     fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Buffer;
 
-    // Automorphisms and moves of the degree.
+    // Automorphisms and changes of the degree.
 
     /// `phi(x)` in the given form.
     fn automorphism(&self, form: Form, automorphism: &Automorphism, x: Rows<'_>, moduli: &[usize]) -> Buffer;
@@ -287,7 +287,7 @@ pub trait Engine: Send + Sync + Debug {
     /// For each polynomial `q` of `out` and `g = degree / n` components of degree `n`: `out[q] <- sum_p X^(+-brv(p)) parts[q g + p](X^g)`.
     /// See [`crate::kernels::components`].
     ///
-    /// Shapes: every part is one polynomial. Range: one pass over memory up to eight components in Eval form.
+    /// Shapes: every part is one polynomial. Cost: one pass over memory for up to eight components in Eval form.
     fn join_components(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], twist: Twist, moduli: &[usize]);
 
     /// The inverse of [`Engine::join_components`]: the components of polynomial `q` of `x` go to `parts[q g ..]`.
@@ -296,8 +296,8 @@ pub trait Engine: Send + Sync + Debug {
     /// `out <- x(X^g)`, `g = N / n` for `x` of degree `n`.
     fn repeat(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>);
 
-    /// The component of each polynomial of `x` at place 0, of `out`'s degree `n`: in Eval form means of `g = N / n` neighbours, in Coeff form every
-    /// `g`-th coefficient.
+    /// Component 0 of each polynomial of `x`, of `out`'s degree `n`: in Eval form the means of `g = N / n` neighbours, in Coeff form every `g`-th
+    /// coefficient.
     fn first_component(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>, moduli: &[usize]);
 
     /// Residues of `degree` signed integers modulo each of `moduli`, in Coeff form.

@@ -1,4 +1,4 @@
-//! One digit of a gadget decomposition: its own rows, and the conversion that extends it to all other rows.
+//! One digit of a gadget decomposition: its own rows, and the base conversion that extends it to all other rows.
 
 use std::ops::Range;
 
@@ -18,8 +18,8 @@ pub struct DigitExtension {
 }
 
 impl DigitExtension {
-    /// A digit of rows `first..first + constants.len()`, scaled there by `constants`, extended by `conversion` to all other rows
-    /// of a basis of `rows`, in order.
+    /// A digit of rows `first..first + constants.len()`, which are scaled by `constants`, and extended by `conversion` to all other rows, in order,
+    /// of a basis of `rows` rows.
     #[must_use]
     pub fn new(first: usize, constants: Vec<u64>, conversion: BaseConversion, rows: usize) -> Self {
         let own = first..first + constants.len();
@@ -29,14 +29,14 @@ impl DigitExtension {
         Self { source: first, own, constants, conversion, target_of_row }
     }
 
-    /// A digit whose rows begin at `source`, extended to a basis that has none of them: the targets of `conversion`, in order.
+    /// A digit whose rows begin at `source`, extended to a basis that contains none of its moduli: the targets of `conversion`, in order.
     #[must_use]
     pub fn foreign(source: usize, conversion: BaseConversion) -> Self {
         let target_of_row = (0..conversion.targets().len()).map(Some).collect();
         Self { source, own: 0..0, constants: Vec::new(), conversion, target_of_row }
     }
 
-    /// The first of its rows in the polynomial that is decomposed.
+    /// The first of the digit's rows in the polynomial that is decomposed.
     #[must_use]
     pub fn source(&self) -> usize {
         self.source
@@ -48,13 +48,13 @@ impl DigitExtension {
         self.own.clone()
     }
 
-    /// The factors of the own rows.
+    /// The factors by which the digit's own rows are scaled.
     #[must_use]
     pub fn constants(&self) -> &[u64] {
         &self.constants
     }
 
-    /// The conversion to all other rows, with the constants folded in.
+    /// The conversion to all other rows, which includes the constants.
     #[must_use]
     pub fn conversion(&self) -> &BaseConversion {
         &self.conversion

@@ -1,15 +1,15 @@
 //! The right-hand factors of many inner products, laid out for one pass through memory.
 //!
-//! A switching key is `groups x terms x columns` rows of residues under each modulus. A switch reads all of it once, and on a
-//! fast core that reading is most of its time. So residues are packed to their modulus' width, and what one block of
-//! coefficients needs is contiguous: one stream.
+//! A switching key is `groups x terms x columns` rows of residues under each modulus. A key switch reads all of the key once, which on a fast core
+//! takes most of its time. So residues are packed to the width of their modulus, and the data that one block of coefficients needs is contiguous, so
+//! that it is read as one stream. The indices, outermost first:
 //!
 //! ```text
 //! row (modulus) > block of coefficients > group > vector of 8 coefficients > term > column
 //! ```
 //!
-//! Terms are what a product sums over; a product over the first few terms reads a prefix of each vector's slots. Columns are the
-//! polynomials of the result that share those terms, groups are sets of columns that a call may leave out.
+//! A product sums over terms; a product over the first few terms reads a prefix of each vector's slots. Columns are the polynomials of the result
+//! that share those terms; groups are sets of columns that a call may leave out.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use crate::buffer::Memory;
 use crate::packing::{OVERREAD, Run, RunMut, VECTOR};
 use crate::text::counted;
 
-/// Coefficients per block: what the last pass of a transform holds in the first-level cache.
+/// Coefficients per block: as many as the last pass of a transform keeps in the first-level cache.
 pub const BLOCK: usize = 4096;
 
 /// The shape of a set of factors: groups, terms and columns.
@@ -30,7 +30,7 @@ pub struct FactorShape {
     pub terms: usize,
     /// Results per group.
     pub columns: usize,
-    /// Whether residues are packed to their width; else they are words.
+    /// Whether residues are packed to the width of their modulus; otherwise they are 64-bit words.
     pub packed: bool,
 }
 
@@ -49,7 +49,7 @@ struct Row {
     offset: usize,
 }
 
-/// Where packed factors lie within their memory; everything about the factors except their words.
+/// The arrangement of packed factors within their memory: everything about the factors except their words.
 #[derive(Debug, Clone)]
 pub struct FactorLayout {
     shape: FactorShape,
@@ -102,7 +102,7 @@ impl Factors {
         Self { layout, memory }
     }
 
-    /// Where the factors lie within their memory.
+    /// The arrangement of the factors within their memory.
     #[must_use]
     pub fn layout(&self) -> &FactorLayout {
         &self.layout
@@ -124,7 +124,7 @@ impl Factors {
         BLOCK.min(self.layout.degree)
     }
 
-    /// Their shape.
+    /// The shape: groups, terms and columns.
     #[must_use]
     pub fn shape(&self) -> FactorShape {
         self.layout.shape
@@ -153,7 +153,7 @@ impl Factors {
         self.layout.rows[row].bits
     }
 
-    /// Bytes they occupy.
+    /// Bytes of all factors.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.layout.bytes
@@ -180,8 +180,8 @@ impl Factors {
         self.layout.shape.slots() * self.layout.rows[row].bits as usize
     }
 
-    /// The slots of `group` in row `row` from coefficient `start` on, to the end of its block at most, the first being that of term
-    /// `term`, column 0.
+    /// The slots of `group` in row `row` from coefficient `start` on, at most to the end of its block; the first slot is that of term `term`, column
+    /// 0.
     #[must_use]
     pub fn run(&self, row: usize, start: usize, group: usize, term: usize) -> Run<'_> {
         let bits = self.layout.rows[row].bits;
@@ -189,7 +189,7 @@ impl Factors {
         Run { bytes: &bytemuck::cast_slice(self.memory.host())[at..], bits, stride: self.stride(row) }
     }
 
-    /// All rows, writable, for one group: `(row index, the runs of its blocks)`. Rows share no byte.
+    /// All rows, writable. Rows share no byte.
     pub fn rows_mut(&mut self) -> impl Iterator<Item = RowMut<'_>> {
         let (shape, degree, block) = (self.layout.shape, self.layout.degree, self.block());
         let mut rest: &mut [u8] = bytemuck::cast_slice_mut(self.memory.host_mut());
@@ -206,7 +206,7 @@ impl Factors {
 /// One row of [`Factors`], writable.
 #[derive(Debug)]
 pub struct RowMut<'a> {
-    /// Which row.
+    /// Index of the row.
     pub index: usize,
     /// Engine index of its modulus.
     pub modulus: usize,
@@ -218,7 +218,7 @@ pub struct RowMut<'a> {
 }
 
 impl RowMut<'_> {
-    /// The starts of the blocks.
+    /// The first coefficients of the blocks.
     pub fn starts(&self) -> impl Iterator<Item = usize> + use<> {
         (0..self.degree).step_by(self.block)
     }

@@ -1,7 +1,7 @@
 //! A digit written as an integer in limbs: computed once from its residues, then reduced modulo the many moduli that the digit is extended to.
 //!
-//! `r` residues give `x = sum_i y_i D/q_i - z D` ([`crate::conversion`]). Without limbs, each of dozens of target moduli computes this sum of `r + 1` terms
-//! anew. With the integer `x + H >= 0` in `m` limbs of 48 bits, a target sums `m` terms only, the first with weight 1:
+//! `r` residues give `x = sum_i y_i D/q_i - z D` ([`crate::conversion`]). Without limbs, each of dozens of target moduli computes this sum of `r + 1`
+//! terms again. If the integer `x + H >= 0` is written in `m` limbs of 48 bits, a target sums only `m` terms, the first with weight 1:
 //!
 //! ```text
 //! x mod p = u_0 + sum_l u_l [2^48l]_p + [-H]_p,      x + H = sum_l u_l 2^48l
@@ -17,20 +17,20 @@ pub const LIMB_BITS: u32 = 48;
 /// Bytes of a limb that is not the highest.
 pub const LIMB_BYTES: usize = 6;
 
-/// Most bits of the highest limb: a product's operand below 2^52.
+/// Most bits of the highest limb, so that it stays below 2^52 as an operand of a product.
 pub const TOP_BITS: u32 = 51;
 
 /// Most limbs of a form.
 pub const MAX_LIMBS: usize = 16;
 
-/// Most sources: as many terms fit the accumulators of a limb.
+/// Most sources: the accumulators of a limb hold this many terms.
 pub const MAX_SOURCES: usize = 64;
 
-/// Bits of the sources.
+/// Most bits of a source modulus.
 pub const SOURCE_BITS: u32 = 52;
 
-/// The floating-point quotient may be off by one near the boundary, so a centred value can exceed `D/2` slightly; the offset reserves `D` over this power of
-/// two.
+/// The floating-point quotient may be off by one near the boundary, so a centred value can exceed `D/2` slightly; the offset reserves `D` over this
+/// power of two.
 const SLACK_BITS: u32 = 32;
 
 /// Least number of targets per source for which converting a division's remainders to limbs pays.
@@ -39,7 +39,7 @@ const DIVISION_TARGETS: usize = 3;
 /// Least number of words of quotients for which limbs pay: fewer words stay in the caches, where separate steps are as fast.
 const DIVISION_WORDS: usize = 1 << 19;
 
-/// Whether a division of `polys` polynomials of `degree` from `sources` moduli to `targets` reads its remainders in limbs, where the kernels can.
+/// Whether a division of `polys` polynomials of `degree` from `sources` moduli to `targets` reads its remainders in limbs, if the kernels can.
 #[must_use]
 pub fn serve_division(sources: usize, targets: usize, polys: usize, degree: usize) -> bool {
     targets >= DIVISION_TARGETS * sources && polys * targets * degree >= DIVISION_WORDS
@@ -77,7 +77,7 @@ fn times(x: &[u64], y: u64) -> Vec<u64> {
     out
 }
 
-/// `x + y + 1`, a limb longer than the longer.
+/// `x + y + 1`, one limb longer than the longer operand.
 fn plus_and_one(x: &[u64], y: &[u64]) -> Vec<u64> {
     let mut carry = 1;
     (0..=x.len().max(y.len()))
@@ -103,7 +103,7 @@ const fn mask() -> u64 {
     (1 << LIMB_BITS) - 1
 }
 
-/// The lowest `count` limbs, the last of them with what lies above.
+/// The lowest `count` limbs, the last of them extended by the bits of the limb above it.
 fn fit(x: &[u64], count: usize) -> Vec<u64> {
     let mut out: Vec<u64> = (0..count).map(|i| x.get(i).copied().unwrap_or(0)).collect();
     if let (Some(last), Some(above)) = (out.last_mut(), x.get(count)) {
@@ -138,7 +138,7 @@ impl LimbForm {
         })
     }
 
-    /// Limbs of an integer.
+    /// Number of limbs of an integer.
     #[must_use]
     pub fn count(&self) -> usize {
         self.offset.len()

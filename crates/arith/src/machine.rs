@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// The processor's name, or the architecture where the system does not tell.
+/// The processor's name, or the architecture if the system does not report the name.
 #[must_use]
 pub fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -32,13 +32,13 @@ pub fn features() -> Vec<(&'static str, bool)> {
 /// Bytes of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
-    /// All that this process may use.
+    /// Bytes that this process may use.
     pub total_bytes: u64,
-    /// What is free of it now.
+    /// Bytes of these that are free now.
     pub free_bytes: u64,
 }
 
-/// This process's memory: the smaller of the machine's and the control group's limit; none where the system does not tell.
+/// This process's memory: the smaller of the machine's and the control group's limit; `None` if the system does not report it.
 #[must_use]
 pub fn memory() -> Option<Memory> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;

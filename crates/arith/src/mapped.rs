@@ -1,7 +1,7 @@
 //! Files as memory: aligned copies, read-only mappings of trusted files, and bytes seen as words.
 //!
-//! Beside [`aligned`](crate::aligned), because a mapping and a cast both need `unsafe`. Knows nothing of what the bytes mean: formats,
-//! checksums and limits belong to the layers above.
+//! Sits beside [`aligned`](crate::aligned), because a mapping and a cast both need `unsafe`. Does not interpret the bytes: formats, checksums and
+//! limits belong to the layers above.
 
 use std::fmt;
 use std::fs::File;
@@ -18,10 +18,10 @@ use crate::text::counted;
 /// Bytes in a word.
 const WORD_BYTES: usize = size_of::<u64>();
 
-/// Words asked for at a time by [`AlignedBytes::read_from`] (256 KiB): large enough for full speed, small beside a ciphertext.
+/// Words requested at a time by [`AlignedBytes::read_from`] (256 KiB): enough for full speed, few compared with a ciphertext.
 const CHUNK_WORDS: usize = 32 * 1024;
 
-/// Why bytes cannot be seen as words in place.
+/// The reasons why bytes cannot be viewed as words in place.
 #[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
 pub enum ViewError {
     /// The bytes do not begin at a word boundary.
@@ -33,7 +33,7 @@ pub enum ViewError {
     /// The bytes are not a whole number of words.
     #[error("a length of {} is not a whole number of 8-byte words", counted(*bytes, "byte"))]
     PartialWord {
-        /// Their count.
+        /// Number of bytes.
         bytes: usize,
     },
     /// The machine stores words in the other byte order.
@@ -55,7 +55,7 @@ impl MappedFile {
     /// Maps `file`, whole.
     ///
     /// # Errors
-    /// `InvalidInput` if it is not a regular file (a directory, a pipe, a device); else what the operating system says.
+    /// `InvalidInput` if it is not a regular file (a directory, a pipe, a device); otherwise the operating system's error.
     pub fn map(file: &File) -> io::Result<Self> {
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
@@ -72,7 +72,7 @@ impl MappedFile {
     /// # Errors
     /// As [`MappedFile::map`].
     pub fn open(path: &Path) -> io::Result<Self> {
-        // Asked before opening: opening a pipe would wait for its writer.
+        // Checked before opening, because opening a pipe would wait for its writer.
         if !std::fs::metadata(path)?.is_file() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
         }
@@ -102,10 +102,10 @@ pub struct AlignedBytes {
 impl AlignedBytes {
     /// Reads `source` to its end.
     ///
-    /// Memory grows with the bytes that arrive, never with a length that the source claims: at most twice their number, plus 256 KiB.
+    /// Memory use depends on the bytes that arrive, not on a length that the source states: at most twice their number, plus 256 KiB.
     ///
     /// # Errors
-    /// `FileTooLarge` if the source holds more than `limit_bytes`; else what the source says.
+    /// `FileTooLarge` if the source holds more than `limit_bytes`; otherwise the error of the source.
     pub fn read_from<R: Read + ?Sized>(source: &mut R, limit_bytes: u64) -> io::Result<Self> {
         let mut chunks: Vec<AlignedWords> = Vec::new();
         let mut len = 0usize;
@@ -157,7 +157,7 @@ impl Deref for AlignedBytes {
     }
 }
 
-/// What was read may be a secret key.
+/// Overwrites the bytes, because they may be a secret key.
 impl Drop for AlignedBytes {
     fn drop(&mut self) {
         self.words.zeroize();
@@ -170,7 +170,7 @@ impl fmt::Debug for AlignedBytes {
     }
 }
 
-/// Reads until `target` is full or the source ends; the number of bytes read.
+/// Reads until `target` is full or the source ends; returns the number of bytes read.
 fn fill<R: Read + ?Sized>(source: &mut R, target: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < target.len() {
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(MappedFile::open(&folder.path().join("absent")).unwrap_err().kind(), ErrorKind::NotFound);
     }
 
-    /// Gives its bytes one to seven at a time, with interruptions, as a pipe may.
+    /// Returns its bytes one to seven at a time, with interruptions, as a pipe may.
     struct Trickle<'a>(&'a [u8], usize);
 
     impl Read for Trickle<'_> {

@@ -1,6 +1,6 @@
-//! Counting the passes over rows that an engine executes, to hold algorithms to the papers' cost tables.
+//! Counts the passes over rows that an engine executes, so that algorithms can be compared with the papers' cost tables.
 //!
-//! The loops that execute a pass report it, fused operations from inside, so that a count is an observation and not a formula. An engine without a
+//! The loops that execute a pass report it, inside fused operations too, so that a count is an observation and not a formula. An engine without a
 //! meter checks one `Option` for each row.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,11 +16,11 @@ pub enum Pass {
     Hadamard,
     /// A Hadamard product of a base conversion with more than one source (a single prime needs none, as the papers count).
     Conversion,
-    /// A Hadamard product by the inverse of what a division divides by: one per row of the quotient.
+    /// A Hadamard product by the inverse of the divisor of a division: one per row of the quotient.
     Division,
 }
 
-/// How many unit operations exact products of matrices take.
+/// Numbers of unit operations of exact matrix products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProductCounts {
     /// Products of a matrix with rows of residues modulo one prime.
@@ -29,11 +29,12 @@ pub struct ProductCounts {
     pub multiply_adds: usize,
     /// Digits that weights and residues are cut into, each converted to a double.
     pub digits: usize,
-    /// Results of floating-point products that are read: added to integer sums, or reduced modulo the prime; integer sums that are reduced.
+    /// Number of results that are read: results of floating-point products that are added to integer sums or reduced modulo the prime, and integer
+    /// sums that are reduced.
     pub sums: usize,
 }
 
-/// Passes over rows, by kind, and what matrix products take.
+/// Numbers of passes over rows, by kind, and of unit operations of matrix products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Forward transforms.
@@ -44,9 +45,9 @@ pub struct Counts {
     pub hadamard: usize,
     /// Hadamard products of base conversions with more than one source.
     pub conversion: usize,
-    /// Hadamard products by the inverse of what a division divides by.
+    /// Hadamard products by the inverse of the divisor of a division.
     pub division: usize,
-    /// Unit operations of exact matrix products, which go by words and not by rows.
+    /// Unit operations of exact matrix products, which count words and not rows.
     pub product: ProductCounts,
 }
 
@@ -58,7 +59,7 @@ impl Counts {
     }
 }
 
-/// Adds up passes, from any thread.
+/// Sums up passes, which any thread can add.
 #[derive(Debug, Default)]
 pub struct Meter {
     passes: [AtomicUsize; 5],
@@ -82,7 +83,7 @@ impl Meter {
         self.sums.fetch_add(counts.sums, Ordering::Relaxed);
     }
 
-    /// The counts since the last call, which starts them anew.
+    /// Returns the counts since the last call and resets them to 0.
     pub fn take(&self) -> Counts {
         let take = |pass: Pass| self.passes[pass as usize].swap(0, Ordering::Relaxed);
         Counts {

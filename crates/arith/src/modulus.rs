@@ -1,4 +1,4 @@
-//! One odd modulus below 2^61 with its Barrett constants, and Shoup multipliers.
+//! One odd modulus below 2^61 with its Barrett constants, and multipliers prepared by Shoup's method.
 
 use crate::error::ArithError;
 
@@ -70,7 +70,7 @@ impl Modulus {
     #[must_use]
     pub fn reduce_u128(&self, x: u128) -> u64 {
         let (low, high) = (x as u64, (x >> 64) as u64);
-        // quotient = floor(x * ratio / 2^128), dropping the lowest partial product's carry: short by at most 2.
+        // quotient = floor(x * floor(2^128 / q) / 2^128), exact in its four partial products: floor(x / q) or one less.
         let carry = (u128::from(low) * u128::from(self.barrett_low)) >> 64;
         let middle_a = u128::from(low) * u128::from(self.barrett_high) + carry;
         let middle_b = u128::from(high) * u128::from(self.barrett_low) + u128::from(middle_a as u64);
@@ -83,7 +83,7 @@ impl Modulus {
     #[inline]
     #[must_use]
     pub fn reduce_i64(&self, x: i64) -> u64 {
-        // Secrets and errors come this way: chosen by a mask, not by a branch.
+        // Secrets and errors are reduced here, so the sign is applied by a mask and not by a branch.
         let magnitude = self.reduce(x.unsigned_abs());
         let negative = (x >> 63) as u64;
         (self.neg(magnitude) & negative) | (magnitude & !negative)

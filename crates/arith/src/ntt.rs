@@ -1,4 +1,4 @@
-//! The negacyclic transform of one modulus: a table that chose its kernel when it was built.
+//! The negacyclic transform of one modulus: tables and a kernel, which is chosen when the tables are built.
 
 use crate::error::ArithError;
 use crate::kernels::{self, Isa, RowKernel};

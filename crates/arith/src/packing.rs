@@ -1,8 +1,7 @@
 //! Packed residues: eight words of `bits` bits each in `bits` bytes, and runs of such vectors.
 //!
-//! A switching key is read once per switch, from memory; packing 36-bit residues moves 36 bytes where words move 64. Eight
-//! residues end on a byte whatever `bits` is, so a vector of them is addressed like any other. Lane `k` starts at bit
-//! `k bits`; little-endian throughout. `bits = 64` means plain words.
+//! A switching key is read from memory once per switch; packed 36-bit residues take 36 bytes where words take 64. Eight residues end at a byte for
+//! every `bits`, so packed vectors are addressed by bytes. Lane `k` starts at bit `k bits`; all is little-endian. `bits = 64` means plain words.
 
 /// Residues per packed vector.
 pub const VECTOR: usize = 8;
@@ -43,7 +42,7 @@ pub struct RunMut<'a> {
     pub stride: usize,
 }
 
-/// How wide residues below `1 << bits` are packed.
+/// The width to which residues below `1 << bits` are packed: `bits`, or 64 where `bits` exceeds [`MAX_PACKED_BITS`].
 #[must_use]
 pub fn packed_bits(bits: u32) -> u32 {
     if bits <= MAX_PACKED_BITS { bits } else { 64 }
@@ -53,7 +52,7 @@ pub fn packed_bits(bits: u32) -> u32 {
 #[must_use]
 pub fn unpack(bytes: &[u8], bits: u32) -> [u64; VECTOR] {
     let mask = u64::MAX >> (64 - bits);
-    // Eight bytes of every lane are there, except at the end of a slice that was cut short.
+    // From the first byte of a lane on there are eight bytes, except at the end of a slice that was cut short.
     let word = |at: usize| match bytes[at..].first_chunk() {
         Some(word) => u64::from_le_bytes(*word),
         None => bytes[at..].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
@@ -67,7 +66,7 @@ pub fn unpack(bytes: &[u8], bits: u32) -> [u64; VECTOR] {
 /// Writes eight residues, each below `1 << bits`, as one packed vector of `bits` bytes.
 pub fn pack(bytes: &mut [u8], bits: u32, lanes: &[u64; VECTOR]) {
     let bytes = &mut bytes[..bits as usize];
-    // Whole words are written; what is left of a lane waits in `rest`, below the next one.
+    // Whole words are written; the unwritten bits of a lane stay in `rest`, below the next lane.
     let (mut rest, mut held, mut at) = (0u128, 0, 0);
     for &lane in lanes {
         rest |= u128::from(lane) << held;

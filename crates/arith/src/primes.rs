@@ -109,14 +109,14 @@ pub fn largest_primes(bits: u32, step: u64, count: usize, used: &[u64]) -> Resul
 
 /// A primitive `order`-th root of unity modulo a prime, `order` a power of two: `g^((q - 1) / order)` for the smallest quadratic non-residue `g`.
 ///
-/// Whether the power has exact order is whether `g^((q - 1) / 2) = -1`, whatever the order. So the same prime always gives the same root, and the
-/// roots of all orders are powers of one another,
+/// The power has exact order `order` if and only if `g^((q - 1) / 2) = -1`, which does not depend on `order`. So the same prime always gives the same
+/// root, and the roots of all orders are powers of one another,
 ///
 /// ```text
 /// root(m) = root(k m)^k    for powers of two k, m with k m | q - 1
 /// ```
 ///
-/// on which moves between degrees rely.
+/// on which changes of the degree rely.
 ///
 /// # Errors
 /// [`ArithError::NoRootOfUnity`] where `order` does not divide `q - 1`.

@@ -1,4 +1,4 @@
-//! The one ciphertext shape: a mask of `k` polynomials shared by `m` bodies.
+//! The ciphertext type: a mask of `k` polynomials shared by `m` bodies.
 //!
 //! ```text
 //! phase_i = b_i + <a, s_i>    over R_Q,    i in 0..m
@@ -54,7 +54,7 @@ pub struct Bundle<D: Domain> {
     /// The mask, then the bodies.
     polys: Polys<D>,
     rank: usize,
-    /// Set while the mask is exactly what this seed expands to, so that files store the seed instead.
+    /// The seed that the mask was expanded from, as long as the mask is unchanged; files store the seed instead of the mask.
     seed: Option<MaskSeed>,
 }
 
@@ -65,10 +65,11 @@ impl<D: Domain> PartialEq for Bundle<D> {
 }
 
 impl<D: Domain> Bundle<D> {
-    /// A bundle of copies of the given polynomials.
+    /// A bundle of copies of the given polynomials, without a seed.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without mask or body; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they differ.
+    /// [`LatticeError::EmptyShape`] without mask or body; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the polynomials
+    /// differ.
     pub fn new<A, B>(mask: A, bodies: B) -> Result<Self, LatticeError>
     where
         A: IntoIterator<Item: AsPoly<D>>,
@@ -80,7 +81,7 @@ impl<D: Domain> Bundle<D> {
         Ok(Self { polys, rank: mask.len(), seed: None })
     }
 
-    /// A bundle of polynomials that are in one allocation already: the first `rank` are the mask, the others the bodies.
+    /// Wraps polynomials that already share one allocation: the first `rank` are the mask, the others the bodies.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without mask or body.
@@ -89,10 +90,10 @@ impl<D: Domain> Bundle<D> {
         Ok(Self { polys, rank, seed: None })
     }
 
-    /// A bundle of zeroes.
+    /// A bundle of zero polynomials.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for rank 0 or no bodies, or an empty basis.
+    /// [`LatticeError::EmptyShape`] for rank 0, no bodies or an empty basis; [`LatticeError::BasisMismatch`] where the ring lacks a prime.
     pub fn zero(ring: &Ring, basis: &Basis, Rank(rank): Rank, Bodies(bodies): Bodies) -> Result<Self, LatticeError> {
         check_shape(Rank(rank), rank + bodies)?;
         basis.check(ring)?;
@@ -123,7 +124,7 @@ impl<D: Domain> Bundle<D> {
         self.polys.view().range(self.rank..self.polys.len())
     }
 
-    /// The bodies, writable; the mask stays what it is.
+    /// The bodies, writable. The seed is kept, because the mask does not change.
     #[must_use]
     pub fn bodies_mut(&mut self) -> PolysMut<'_, D> {
         self.polys.view_mut().split_at(self.rank).1
@@ -135,20 +136,20 @@ impl<D: Domain> Bundle<D> {
         self.polys.view()
     }
 
-    /// All polynomials, mask first, writable; the mask is no longer what its seed says.
+    /// All polynomials, mask first, writable. The seed is dropped, because the mask may change.
     #[must_use]
     pub fn view_mut(&mut self) -> PolysMut<'_, D> {
         self.seed = None;
         self.polys.view_mut()
     }
 
-    /// Gives up the polynomials, mask first.
+    /// Returns the polynomials, mask first, and drops the rest of the bundle.
     #[must_use]
     pub fn into_polys(self) -> Polys<D> {
         self.polys
     }
 
-    /// Copies of mask and bodies.
+    /// Copies of the mask and of the bodies, each polynomial in its own allocation.
     #[must_use]
     pub fn into_parts(self) -> (Vec<Poly<D>>, Vec<Poly<D>>) {
         (self.mask().to_vec(), self.bodies().to_vec())
@@ -172,13 +173,13 @@ impl<D: Domain> Bundle<D> {
         self.polys.bytes()
     }
 
-    /// The seed whose expansion the mask is, while it is.
+    /// The seed that the mask expands from, or `None` if there was none or the mask may have changed since.
     #[must_use]
     pub fn seed(&self) -> Option<MaskSeed> {
         self.seed
     }
 
-    /// Refuses operands of another shape, ring or basis.
+    /// Checks that both bundles have the same rank, number of bodies, ring and basis.
     ///
     /// # Errors
     /// [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`], [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`].
@@ -197,15 +198,15 @@ impl<D: Domain> Bundle<D> {
         self.polys.iter()
     }
 
-    /// Every polynomial, writable; the mask is no longer what its seed says.
+    /// Every polynomial, mask first, writable. The seed is dropped, because the mask may change.
     pub fn polys_mut(&mut self) -> impl ExactSizeIterator<Item = PolyMut<'_, D>> {
         self.view_mut().into_iter()
     }
 
-    /// A bundle of `f` of every polynomial.
+    /// Applies `f` to every polynomial. The results form a bundle of the same rank.
     ///
     /// # Errors
-    /// Whatever `f` returns.
+    /// The errors of `f`; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the results differ.
     pub fn try_map<T: Domain>(&self, f: impl Fn(PolyRef<'_, D>) -> Result<Poly<T>, LatticeError>) -> Result<Bundle<T>, LatticeError> {
         let polys = self.polys().map(f).collect::<Result<Vec<_>, _>>()?;
         Bundle::from_polys(Polys::copied(&polys)?, self.rank)
@@ -229,7 +230,7 @@ impl<D: Domain> Bundle<D> {
         self.view_mut().sub_assign(other.view())
     }
 
-    /// `self <- x + y`, into the allocation that is there.
+    /// `self <- x + y`, without a new allocation.
     ///
     /// # Errors
     /// As [`Bundle::check_same_shape`].
@@ -242,7 +243,7 @@ impl<D: Domain> Bundle<D> {
         Ok(())
     }
 
-    /// `self <- x - y`, into the allocation that is there.
+    /// `self <- x - y`, without a new allocation.
     ///
     /// # Errors
     /// As [`Bundle::check_same_shape`].
@@ -255,7 +256,7 @@ impl<D: Domain> Bundle<D> {
         Ok(())
     }
 
-    /// `self + other`, in one pass: a clone and a sum in place would be two.
+    /// `self + other`, in one pass over memory; a clone followed by an addition in place would take two.
     ///
     /// # Errors
     /// As [`Bundle::check_same_shape`].
@@ -266,7 +267,7 @@ impl<D: Domain> Bundle<D> {
         Ok(sum)
     }
 
-    /// `self - other`, in one pass.
+    /// `self - other`, in one pass over memory.
     ///
     /// # Errors
     /// As [`Bundle::check_same_shape`].
@@ -292,7 +293,7 @@ impl<D: Domain> Bundle<D> {
         self.view_mut().mul_integer_assign(c);
     }
 
-    /// `self <- self + c * other` for an integer, in one pass.
+    /// `self <- self + c * other` for an integer, in one pass over memory.
     ///
     /// # Errors
     /// As [`Bundle::check_same_shape`].
@@ -301,26 +302,26 @@ impl<D: Domain> Bundle<D> {
         self.view_mut().add_multiple(other.view(), c)
     }
 
-    /// The same samples modulo fewer primes. A seeded mask stays seeded: each row has its own stream.
+    /// The same samples modulo fewer primes. The seed is kept, because each row of residues is expanded from its own stream.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where a prime of `basis` is missing here.
+    /// [`LatticeError::BasisMismatch`] where the bundle lacks a prime of `basis`.
     pub fn restrict(&self, basis: &Basis) -> Result<Self, LatticeError> {
         Ok(Self { polys: self.polys.view().restrict(basis)?, ..*self })
     }
 
-    /// Integer combinations of bundles of one shape: `out_i = sum_j left[i][j] inputs[j]`, exact. Row combinations commute with the transform, so the
-    /// form does not matter.
+    /// Integer combinations of bundles of one shape: `out_i = sum_j left[i][j] inputs[j]`, exact. Works in Coeff and in Eval form, because linear
+    /// combinations commute with the transform.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without inputs; as [`Bundle::check_same_shape`]; [`LatticeError::Arith`] where the matrix has another number of
-    /// columns.
+    /// [`LatticeError::EmptyShape`] without inputs; as [`Bundle::check_same_shape`]; [`LatticeError::Arith`] where the number of columns of the
+    /// matrix is not the number of inputs.
     pub fn combine(left: &LeftMatrix, inputs: &[&Self]) -> Result<Vec<Self>, LatticeError> {
         Self::combine_with_progress(left, inputs, &mut || true).map(Option::unwrap_or_default)
     }
 
-    /// As [`Bundle::combine`]; `progress` is called before each of the `(k + m) * primes` rows of residues and answers whether to go on. `None` where it
-    /// stops the work.
+    /// As [`Bundle::combine`]. `progress` is called before each of the `(k + m) * primes` rows of residues; if it returns `false`, the work stops and
+    /// the result is `None`.
     ///
     /// # Errors
     /// As [`Bundle::combine`].
@@ -344,7 +345,7 @@ impl<D: Domain> Bundle<D> {
         out.into_iter().map(|polys| Self::from_polys(polys, first.rank)).collect::<Result<_, _>>().map(Some)
     }
 
-    /// Takes the mask's polynomials from `rank` on out of the bundle; `f` reads them before they go.
+    /// Removes the mask polynomials `rank..` from the bundle, and returns what `f` computes from them.
     pub(crate) fn cut_mask<T>(&mut self, rank: usize, f: impl FnOnce(PolysRef<'_, D>) -> T) -> T {
         let taken = f(self.polys.view().range(rank..self.rank));
         let bodies = self.body_count();
@@ -357,7 +358,7 @@ impl<D: Domain> Bundle<D> {
     }
 }
 
-/// Refuses bundles without mask or body.
+/// Checks that a bundle of `polys` polynomials in all has a mask and a body.
 fn check_shape(Rank(rank): Rank, polys: usize) -> Result<(), LatticeError> {
     for (what, got) in [("the rank", rank), ("the number of bodies", polys.saturating_sub(rank))] {
         if got == 0 {
@@ -376,10 +377,10 @@ impl Bundle<Coeff> {
 }
 
 impl Bundle<Eval> {
-    /// A bundle whose mask is the expansion of `seed`, with copies of the given bodies.
+    /// A bundle whose mask is expanded from `seed`, with copies of the given bodies.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for rank 0 or no bodies; ring and basis errors.
+    /// [`LatticeError::EmptyShape`] for rank 0 or no bodies; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the bodies differ.
     pub fn from_seed<B>(seed: MaskSeed, rank: usize, bodies: B) -> Result<Self, LatticeError>
     where
         B: IntoIterator<Item: AsPoly<Eval>>,
@@ -393,7 +394,7 @@ impl Bundle<Eval> {
         })
     }
 
-    /// A bundle whose mask is the expansion of `seed`; `fill` writes the bodies.
+    /// A bundle whose mask is expanded from `seed`; `fill` is given the mask and writes the bodies.
     pub(crate) fn seeded(
         seed: &MaskSeed,
         ring: &Ring,
@@ -415,8 +416,8 @@ impl Bundle<Eval> {
     /// `b_i = -<a, s_i> + e_i`, sigma = 3.2.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`] where the secret's degree is not the ring's; [`LatticeError::BasisMismatch`],
-    /// [`LatticeError::EmptyShape`] where `basis` is not one of the ring.
+    /// [`LatticeError::RingMismatch`] where the secret's degree is not the ring's; [`LatticeError::EmptyShape`] where `basis` is empty;
+    /// [`LatticeError::BasisMismatch`] where the ring lacks a prime of `basis`.
     pub fn encrypt_zero(secret: &SecretKey, ring: &Ring, basis: &Basis, rng: &mut SecretRng) -> Result<Self, LatticeError> {
         secret.check_degree(ring)?;
         basis.check(ring)?;
@@ -433,7 +434,7 @@ impl Bundle<Eval> {
     /// Adds `message` to body `body`.
     ///
     /// # Errors
-    /// [`LatticeError::BodyOutOfRange`]; [`LatticeError::BasisMismatch`] and its like.
+    /// [`LatticeError::BodyOutOfRange`]; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where `message` has another ring or basis.
     pub fn add_message<'b>(&mut self, body: usize, message: impl Into<PolyRef<'b, Eval>>) -> Result<(), LatticeError> {
         let bodies = self.body_count();
         if body >= bodies {
@@ -442,7 +443,8 @@ impl Bundle<Eval> {
         self.bodies_mut().at(body).add_assign(message)
     }
 
-    /// `self * p` for a plaintext polynomial, in one pass: a clone and a product in place would be two. `p` may have more primes than the bundle.
+    /// `self * p` for a plaintext polynomial, in one pass over memory; a clone followed by a product in place would take two. `p` may have more
+    /// primes than the bundle.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `p` lacks a prime; [`LatticeError::RingMismatch`].
@@ -462,12 +464,12 @@ impl Bundle<Eval> {
     /// `self <- self * p` for a plaintext polynomial.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] and its like.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where `p` has another ring or basis.
     pub fn mul_poly_assign<'b>(&mut self, p: impl Into<PolyRef<'b, Eval>>) -> Result<(), LatticeError> {
         self.view_mut().mul_poly_assign(p)
     }
 
-    /// `phi(self)`: the samples under an automorphism, now under the secrets `phi(s_i)`.
+    /// `phi(self)`: the automorphism applied to every polynomial. The result is under the secrets `phi(s_i)`.
     #[must_use]
     pub fn automorphism(&self, phi: &Automorphism) -> Self {
         Self { polys: self.polys.view().automorphism(phi), rank: self.rank, seed: None }
@@ -480,7 +482,7 @@ impl Bundle<Eval> {
     }
 }
 
-/// `<a, s_body>` modulo the primes of `basis`: as good as the secret itself, the mask being public.
+/// `<a, s_body>` modulo the primes of `basis`. The result is secret, because with the public mask it reveals the secret.
 fn mask_times_secret(mask: PolysRef<'_, Eval>, secret: &SecretKey, basis: &Basis, body: usize) -> Result<SecretPoly, LatticeError> {
     let polys = secret.eval(mask.ring(), basis, body);
     let xs: Vec<&Poly<Eval>> = polys.iter().map(SecretPoly::get).collect();
@@ -488,8 +490,9 @@ fn mask_times_secret(mask: PolysRef<'_, Eval>, secret: &SecretKey, basis: &Basis
     Poly::inner_product(&xs, &ys).map(SecretPoly::new)
 }
 
-/// The mask that `seed` stands for. Row `r` of polynomial `i` is the stream of (seed, i, modulus index), so any subset of rows
-/// can be expanded alone. Uniform in either form: the transform is a bijection.
+/// The mask of `rank` polynomials that `seed` expands to. The residues of polynomial `i` modulo the ring's modulus number `index` are the stream of
+/// (seed, i, index), so any subset of rows can be expanded alone. They are read as Eval form; the mask is uniform in Coeff form too, because the
+/// transform is a bijection.
 #[must_use]
 pub fn expand_mask(seed: &MaskSeed, ring: &Ring, basis: &Basis, rank: usize) -> Polys<Eval> {
     let mut mask = Polys::scratch(ring, basis, rank);
@@ -497,7 +500,7 @@ pub fn expand_mask(seed: &MaskSeed, ring: &Ring, basis: &Basis, rank: usize) -> 
     mask
 }
 
-/// As [`expand_mask`], into polynomials that are there.
+/// As [`expand_mask`], written to existing polynomials.
 fn expand_into(seed: &MaskSeed, mask: PolysMut<'_, Eval>) {
     let (ring, indices) = (mask.ring(), mask.basis().indices());
     ring.engine().upload_rows(mask.into_rows(), &|row, words| {
@@ -506,7 +509,7 @@ fn expand_into(seed: &MaskSeed, mask: PolysMut<'_, Eval>) {
     });
 }
 
-/// A polynomial of independent Gaussian errors.
+/// A polynomial of independent Gaussian errors, sigma = 3.2.
 pub(crate) fn gaussian_poly(ring: &Ring, basis: &Basis, rng: &mut SecretRng) -> Poly<Coeff> {
     let mut errors = zeroize::Zeroizing::new(vec![0i64; ring.degree()]);
     rng.gaussian(&mut errors);

@@ -1,10 +1,11 @@
-//! The modulus chain: primes in steps, then special primes.
+//! The modulus chain: the roles of the primes of a ring.
 //!
 //! The ring's moduli, in order: ciphertext primes in steps, special primes, temporary primes, auxiliary primes.
 //!
-//! A level `l` keeps steps `0..=l`. A step is one or more primes (two 29-bit primes make a 58-bit base); a rescale divides by one step. Special primes are
-//! used by switching alone; a method may also use the primes of steps above the level as special primes. Temporary primes become special primes in a widened
-//! chain, for keys of a higher rank [dpad-he, sec. 3.2]. Auxiliary primes belong to no modulus of the scheme: the KLSS method computes sums modulo them.
+//! At level `l`, a ciphertext has the primes of steps `0..=l`. A step is one or more primes (two 29-bit primes give a 58-bit step); a rescale divides
+//! by one step. Special primes are used only by key switching, which may also use the primes of steps above the level as special primes. Temporary
+//! primes become special primes in a widened chain, for keys of a higher rank [dpad-he, sec. 3.2]. Auxiliary primes divide no ciphertext or key
+//! modulus: the KLSS method computes inner products modulo them.
 
 use std::fmt;
 use std::ops::Range;
@@ -23,7 +24,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// Steps of primes `q_0 .. q_L`, then special primes, then auxiliary primes; all of one ring.
+/// Steps of ciphertext primes `q_0 .. q_L`, then special primes, temporary primes and auxiliary primes, all of one ring.
 #[derive(Debug, Clone)]
 pub struct Chain {
     ring: Ring,
@@ -33,7 +34,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A chain over all moduli of `ring`: the first ones in steps of the given lengths, the rest special.
+    /// A chain over all moduli of `ring`: step `i` has `step_lengths[i]` primes, and the moduli after the last step are special primes.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] where a step (or the chain) is empty or the ring has too few moduli;
@@ -50,7 +51,8 @@ impl Chain {
         Self::with_temporary(ring, step_lengths, 0, auxiliary)
     }
 
-    /// As [`Chain::with_auxiliary`], but the `temporary` moduli before the auxiliary ones are special primes in [`Chain::widened`] chains only.
+    /// As [`Chain::with_auxiliary`], but the `temporary` moduli before the auxiliary ones are temporary primes: special primes in [`Chain::widened`]
+    /// chains only.
     ///
     /// # Errors
     /// As [`Chain::new`].
@@ -76,8 +78,8 @@ impl Chain {
         Ok(Self { ring, steps, special: next..end, temporary: end..last })
     }
 
-    /// The chain of the same levels whose special modulus is `P^ = P T`, `T` the product of the first `count` temporary primes: for keys to
-    /// a secret of higher rank. Its special primes begin with this chain's. [dpad-he, sec. 3.2.2]
+    /// The chain of the same levels with the special modulus `P^ = P T`, where `T` is the product of the first `count` temporary primes. It is used
+    /// for keys to a secret of higher rank. Its special primes begin with this chain's. [dpad-he, sec. 3.2.2]
     ///
     /// # Errors
     /// [`LatticeError::FewTemporaryPrimes`].
@@ -89,12 +91,12 @@ impl Chain {
         Ok(Self { special: self.special.start..end, temporary: end..self.temporary.end, ..self.clone() })
     }
 
-    /// The chain of the levels up to `most` that has only the special primes `special`, a part of this chain's: for keys to a secret that is not
-    /// secure over the whole modulus. Its gadget divides its own modulus, so its keys fit no other chain.
+    /// The chain of levels `0..=most` with only the special primes of index range `special`, a subset of this chain's. It is used for keys to a
+    /// secret that is not secure over the whole modulus. Its gadget is that of its own `Q`, so its keys work with no other chain.
     ///
     /// # Errors
-    /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::NoSpecialPrimes`] where `special` is empty; [`LatticeError::BasisMismatch`] where it is no part of
-    /// this chain's.
+    /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::NoSpecialPrimes`] where `special` is empty; [`LatticeError::BasisMismatch`] where it is not
+    /// a subset of this chain's.
     pub fn narrowed(&self, most: Level, special: Range<usize>) -> Result<Self, LatticeError> {
         self.check_level(most)?;
         if special.is_empty() {
@@ -124,7 +126,7 @@ impl Chain {
         self.steps[level.0].clone()
     }
 
-    /// Refuses levels beyond the chain.
+    /// Checks that the chain has the level.
     ///
     /// # Errors
     /// [`LatticeError::LevelOutOfRange`].
@@ -165,7 +167,7 @@ impl Chain {
         self.key_basis(self.max_level())
     }
 
-    /// Basis of a key that serves levels up to `level`: ciphertext primes, then special primes.
+    /// Basis of a key for levels up to `level`: ciphertext primes, then special primes.
     #[must_use]
     pub fn key_basis(&self, level: Level) -> Basis {
         self.basis(level).join(&self.special_basis())

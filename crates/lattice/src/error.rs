@@ -1,4 +1,4 @@
-//! What can go wrong in the lattice layer; each error names the numbers and the remedy.
+//! Errors of the lattice layer. Each message states the numbers that caused the error and a remedy.
 
 use clathrate_arith::ArithError;
 use clathrate_arith::text::counted;
@@ -10,7 +10,7 @@ use crate::sampling::SamplingError;
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum LatticeError {
-    /// The arithmetic below refused.
+    /// An error of the arithmetic layer.
     #[error(transparent)]
     Arith(#[from] ArithError),
     /// Random generation failed.
@@ -32,20 +32,20 @@ pub enum LatticeError {
         /// Bodies of the right operand.
         right: usize,
     },
-    /// A body that the bundle does not have.
+    /// A body index out of range.
     #[error("there is no body {body}: the bundle has {bodies}, counted from 0")]
     BodyOutOfRange {
-        /// Body asked for.
+        /// Requested body.
         body: usize,
-        /// Bodies there are.
+        /// Number of bodies of the bundle.
         bodies: usize,
     },
-    /// An operation that takes one body only.
+    /// A bundle of several bodies, given to an operation on one body.
     #[error("{operation} takes a bundle with one body, this one has {bodies}: split it first")]
     ManyBodies {
         /// The operation.
         operation: &'static str,
-        /// Bodies given.
+        /// Number of bodies given.
         bodies: usize,
     },
     /// Operands over different residue bases.
@@ -64,18 +64,18 @@ pub enum LatticeError {
         /// Degree of the right ring.
         right: usize,
     },
-    /// A level the chain does not have.
+    /// A level above the highest level of the chain.
     #[error("level {level} is out of range: the chain has levels 0 to {max}")]
     LevelOutOfRange {
-        /// Level asked for.
+        /// Requested level.
         level: usize,
         /// Highest level.
         max: usize,
     },
-    /// Nothing left to rescale by.
+    /// A rescale at level 0.
     #[error("rescaling needs a level above 0: this bundle is at level 0 and has one modulus step left")]
     NoLevelLeft,
-    /// A switching key at too low a level.
+    /// A switching key whose highest level is below the level of the input.
     #[error("the key reaches level {key_level}, the input is at level {level}: drop the input's level or generate the key higher")]
     KeyLevelTooLow {
         /// Highest level the key serves.
@@ -96,7 +96,7 @@ pub enum LatticeError {
     KeyGadget {
         /// Digits of the key.
         key_digits: usize,
-        /// Digits of this switcher.
+        /// Digits that the switcher expects.
         digits: usize,
     },
     /// A secret that does not fit the bundle.
@@ -119,29 +119,29 @@ pub enum LatticeError {
         /// Degree of the bundle.
         degree: usize,
     },
-    /// A secret that no machine can hold.
+    /// A secret whose coefficients exceed the address space.
     #[error(
         "a secret of degree {degree}, rank {rank} and {} is too large for this machine's memory: use a smaller shape",
         counted(*bodies, "body")
     )]
     SecretTooLarge {
-        /// Degree asked for.
+        /// Requested degree.
         degree: usize,
-        /// Rank asked for.
+        /// Requested rank.
         rank: usize,
-        /// Bodies asked for.
+        /// Requested number of bodies.
         bodies: usize,
     },
-    /// A prime that stands twice in one ring.
+    /// A prime that occurs twice in one ring.
     #[error("prime {prime} stands in the chain more than once: use distinct primes")]
     RepeatedPrime {
         /// The prime.
         prime: u64,
     },
-    /// A shape without ciphertexts.
+    /// A size or count that must not be 0.
     #[error("{what} must be at least 1, got {got}")]
     EmptyShape {
-        /// Which dimension.
+        /// The size or count.
         what: &'static str,
         /// The value given.
         got: usize,
@@ -153,12 +153,12 @@ pub enum LatticeError {
     DigitTooLarge {
         /// Index of the digit.
         digit: usize,
-        /// Its size.
+        /// Size of the digit, in bits.
         digit_bits: f64,
-        /// Size of the special modulus.
+        /// Size of the special modulus, in bits.
         special_bits: f64,
     },
-    /// More special primes asked for than a level leaves free.
+    /// More special primes requested than are free at a level.
     #[error(
         "a switch at level {level} with {}: {} {} free there for keys of level {reach}; ask for 1 to {free}",
         counted(*special, "special prime"),
@@ -166,9 +166,9 @@ pub enum LatticeError {
         if *free == 1 { "is" } else { "are" }
     )]
     FewFreePrimes {
-        /// Special primes asked for.
+        /// Requested number of special primes.
         special: usize,
-        /// Primes that are free.
+        /// Number of free primes.
         free: usize,
         /// The level.
         level: usize,
@@ -180,25 +180,25 @@ pub enum LatticeError {
         "key digits of {bits:.0} bits need an auxiliary modulus of {needed:.0} bits, the chain's has {available:.0}: use shorter digits"
     )]
     FewAuxiliaryPrimes {
-        /// Size of the longest key digit.
+        /// Size of the longest key digit, in bits.
         bits: f64,
-        /// Size the auxiliary modulus must have.
+        /// Size that the auxiliary modulus must have, in bits.
         needed: f64,
-        /// Size it has.
+        /// Size of the chain's auxiliary modulus, in bits.
         available: f64,
     },
-    /// A chain without special primes asked to switch.
+    /// A key switch on a chain without special primes.
     #[error("the chain has no special primes, so it has no switching keys: add special primes to the parameters")]
     NoSpecialPrimes,
-    /// More temporary primes asked for than the chain has.
+    /// More temporary primes requested than the chain has.
     #[error("{} asked for, the chain has {available}", counted(*wanted, "temporary prime"))]
     FewTemporaryPrimes {
-        /// Asked for.
+        /// Requested number.
         wanted: usize,
-        /// There are.
+        /// Number of temporary primes of the chain.
         available: usize,
     },
-    /// Switchers or keys of a temporary rank that do not belong together.
+    /// A rank-down key whose inputs or rank do not fit the switch.
     #[error("a rank-down from rank {high} to {low} needs a key of {} to rank {low}, this one has {inputs} to rank {rank}", counted(high - low, "input"))]
     RankDownKey {
         /// Temporary rank.
@@ -210,58 +210,58 @@ pub enum LatticeError {
         /// Rank of the key's result.
         rank: usize,
     },
-    /// A cut by rank that leaves nothing on one side.
+    /// A split of the rank that leaves no polynomial on one side.
     #[error("nothing can be cut off rank {rank} at {at}: the cut must be above 0 and below {rank}")]
     NothingBeyondRank {
-        /// Rank there is.
+        /// Rank before the split.
         rank: usize,
-        /// Where the cut was to be.
+        /// Number of polynomials to keep.
         at: usize,
     },
-    /// A temporary secret that is none of the secret's.
+    /// A temporary secret whose first polynomials are not the ordinary secret.
     #[error(
         "the temporary secret of rank {temporary} does not begin with the secret of rank {rank}: join the secret and further polynomials"
     )]
     NotNested {
         /// Rank of the secret.
         rank: usize,
-        /// Rank of the temporary one.
+        /// Rank of the temporary secret.
         temporary: usize,
     },
-    /// Ranks that a rank move cannot join.
+    /// A rank-up to a rank below the current one.
     #[error("rank-up from {from} to {to} is impossible: the target must not be smaller")]
     RankUp {
-        /// Rank now.
+        /// Current rank.
         from: usize,
-        /// Rank asked for.
+        /// Requested rank.
         to: usize,
     },
-    /// Degrees that a degree move cannot join.
+    /// A change of degree by an unsupported factor.
     #[error("degree {degree} with rank {rank} cannot become degree {target}: the factor must be a power of two that divides the {what}")]
     DegreeChange {
-        /// Degree now.
+        /// Current degree.
         degree: usize,
-        /// Rank now.
+        /// Current rank.
         rank: usize,
-        /// Degree asked for.
+        /// Requested degree.
         target: usize,
         /// What the factor must divide.
         what: &'static str,
     },
-    /// A component that a polynomial does not have.
+    /// A component index out of range.
     #[error("there is no component {component}: the degrees differ by a factor of {gap}, so components are 0 to {}", gap - 1)]
     ComponentOutOfRange {
-        /// Component asked for.
+        /// Requested component.
         component: usize,
-        /// Components there are.
+        /// Number of components.
         gap: usize,
     },
-    /// A term of a linear combination that names an input which is not there.
+    /// A linear combination with a term for an input that was not given.
     #[error("a linear combination names input {input}, there are {inputs}, counted from 0")]
     InputOutOfRange {
-        /// Input named.
+        /// Input of the term.
         input: usize,
-        /// Inputs there are.
+        /// Number of inputs.
         inputs: usize,
     },
 }

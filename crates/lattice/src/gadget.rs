@@ -1,21 +1,21 @@
-//! The level-free gadget: component `j` encrypts `T * Q / D_j` over the whole modulus.
+//! The gadget, the same at every level: component `j` of a key encrypts `T * Q / D_j` over the whole modulus.
 //!
-//! `Q` is the product of *all* primes of the chain, special ones included, and `D_j` a base digit: a run of consecutive
-//! primes. Modulo a prime of `D_j` the entry is `Q / D_j`, modulo every other prime it is 0, so the key does not know where
-//! the ciphertext modulus ends and the special modulus `P` begins. An evaluator at level `l` with `M = P Q_l` sees
+//! `Q` is the product of *all* primes of the chain, special ones included, and `D_j` a base digit: a run of consecutive primes. Modulo a prime of
+//! `D_j` the entry is `Q / D_j`, modulo every other prime it is 0, so the key does not depend on where the ciphertext modulus ends and the special
+//! modulus `P` begins. A key switch at level `l` with `M = P Q_l` computes
 //!
 //! ```text
 //! sum_j d_j (Q / D_j) = P u  mod M,     d_j = [u / (Q / (P D_j))] mod D_j
 //! ```
 //!
-//! because `Q / (P D_j)` vanishes modulo every other digit, whatever primes were dropped in between.
+//! because `Q / (P D_j)` is 0 modulo every other digit, whichever primes were dropped from the ciphertext modulus.
 //! Source: [level-aware, sec. 3.2]; differs: base digits may have any length, so that a key can be generated with fewer, longer digits.
 
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::poly::Basis;
 
-/// A digit may exceed the special modulus by this many bits: primes of one nominal size differ by fractions of a bit.
+/// A digit may exceed the special modulus by this many bits, because primes of one nominal size differ by fractions of a bit.
 pub const DIGIT_SLACK_BITS: f64 = 0.5;
 
 /// A partition of the chain's ciphertext primes into base digits.
@@ -25,8 +25,8 @@ pub struct Gadget {
 }
 
 impl Gadget {
-    /// Digits of consecutive primes, each as long as `max_bits` allows and at least one prime. The bound is in bits and not a number of primes, because a chain
-    /// may mix 60- and 40-bit primes.
+    /// Digits of consecutive primes, each as long as `max_bits` allows and at least one prime. The bound is in bits rather than in primes, because a
+    /// chain may mix 60- and 40-bit primes.
     #[must_use]
     pub fn by_bits(chain: &Chain, max_bits: f64) -> Self {
         let bits_of = |index: usize| (chain.ring().moduli()[index].value() as f64).log2();
@@ -45,10 +45,11 @@ impl Gadget {
         Self { digits: digits.into_iter().map(Basis::new).collect() }
     }
 
-    /// Digits that the special modulus can divide away: each has at most as many bits as the special modulus, plus `slack_bits`.
+    /// Digits that fit the special modulus, so that the division by `P` keeps the noise small: each has at most the bits of the special modulus plus
+    /// `slack_bits`.
     ///
     /// # Errors
-    /// [`LatticeError::NoSpecialPrimes`]; [`LatticeError::DigitTooLarge`] where a single prime is larger.
+    /// [`LatticeError::NoSpecialPrimes`]; [`LatticeError::DigitTooLarge`] where a single prime exceeds this bound.
     pub fn for_special_modulus(chain: &Chain, slack_bits: f64) -> Result<Self, LatticeError> {
         let special = chain.special_basis();
         if special.is_empty() {
@@ -60,7 +61,7 @@ impl Gadget {
         Ok(gadget)
     }
 
-    /// Refuses digits of more than `max_bits`.
+    /// Checks that no digit has more than `max_bits`.
     ///
     /// # Errors
     /// [`LatticeError::DigitTooLarge`].
@@ -74,7 +75,7 @@ impl Gadget {
         Ok(())
     }
 
-    /// Refuses chains whose ciphertext primes are not the primes of the digits.
+    /// Checks that the digits consist of exactly the chain's ciphertext primes.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`].
@@ -93,7 +94,7 @@ impl Gadget {
         &self.digits
     }
 
-    /// How many base digits a key for levels up to `level` has.
+    /// The number of base digits of a key for levels up to `level`.
     #[must_use]
     pub fn digit_count(&self, chain: &Chain, level: Level) -> usize {
         let primes = chain.basis(level).len();
@@ -110,7 +111,7 @@ impl Gadget {
     /// `(Q / (P D_digit))^-1` modulo prime `index` of the digit, `P` the product of `special`.
     #[must_use]
     pub fn inverse_constant(&self, chain: &Chain, index: usize, digit: usize, special: &Basis) -> u64 {
-        // The primes are distinct, so the cofactor is a unit and has an inverse; the fallback value is never used.
+        // The primes are distinct, so the cofactor is invertible; the fallback value is never used.
         chain.ring().moduli()[index].inverse(self.cofactor(chain, index, digit, special.indices())).unwrap_or(0)
     }
 

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! 1. [`Bundle::decompose_mask`]: the mask's digits, once for all baby steps.
-//! 2. [`Bundle::rotate_extended`]: `P phi_b(x)` over `P Q_l` for each baby step `b`, a product of the digits with the key of `phi_b`; `P x` for the identity is
-//!    [`Extended::lift_of`].
+//! 2. [`Bundle::rotate_extended`]: `P phi_b(x)` over `P Q_l` for each baby step `b`, an inner product of the digits with the key of `phi_b`; for the
+//!    identity, [`Extended::lift_of`] gives `P x`.
 //! 3. [`Extended::linear_combination`] or [`Extended::packed_combinations`]: the inner sum of each giant step `g`.
 //! 4. [`Extended::rotate`]: the giant step. Its mask alone is divided by `P`, decomposed and switched; its bodies stay over `P Q_l`.
 //! 5. [`Extended::add_assign`], then one [`Switcher::mod_down`] or [`Switcher::mod_down_rescale`].
@@ -24,7 +24,7 @@ use crate::poly::Eval;
 use crate::shape::{Bodies, Rank};
 use crate::switch::{Digits, Extended, SwitchKey, SwitchTables, Switcher};
 
-/// Refuses keys whose result has another rank or number of bodies than the bundle that is switched.
+/// Checks that the result of the key switch has the rank and the number of bodies of the bundle that is switched.
 fn check_shape(key: &SwitchKey, Rank(rank): Rank, Bodies(bodies): Bodies) -> Result<(), LatticeError> {
     if key.rank() != rank {
         return Err(LatticeError::RankMismatch { left: rank, right: key.rank() });
@@ -36,8 +36,8 @@ fn check_shape(key: &SwitchKey, Rank(rank): Rank, Bodies(bodies): Bodies) -> Res
 }
 
 impl Bundle<Eval> {
-    /// `P phi(messages)` over `P Q_l`, under the same secret, from this bundle's digits: [`Bundle::rotate_hoisted`] before its mod-down. `key` was made by
-    /// [`SwitchKey::automorphism`].
+    /// An encryption of `P phi(messages)` over `P Q_l`, under the same secret, from this bundle's digits: [`Bundle::rotate_hoisted`] without its
+    /// mod-down. `key` was made by [`SwitchKey::automorphism`].
     ///
     /// # Errors
     /// As [`Switcher::inner_product`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the key is of another shape;
@@ -58,16 +58,16 @@ impl Bundle<Eval> {
 }
 
 impl Extended {
-    /// `phi` of the messages, under the same secret and still over `P Q_l`. `tables` are the tables that this sum was computed with; `key` was made by
-    /// [`SwitchKey::automorphism`].
+    /// An encryption of `phi` of the messages, under the same secret and still over `P Q_l`. `tables` are the tables that this sum was computed with;
+    /// `key` was made by [`SwitchKey::automorphism`].
     ///
-    /// The mask is divided by `P`, which rounds it, and switched; the bodies are not divided. The added noise is `P` times the noise of a whole switch, without
-    /// the rounding of the bodies.
+    /// The mask is divided by `P`, with rounding, and switched; the bodies are not divided. The added noise is `P` times the noise of a complete
+    /// switch, without the rounding error of the bodies.
     ///
     /// # Errors
     /// As [`Switcher::product_coeff_by`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the key has another shape;
-    /// [`LatticeError::RingMismatch`] for an automorphism of another degree; [`LatticeError::BasisMismatch`] where `tables` have another level or special
-    /// modulus than this sum.
+    /// [`LatticeError::RingMismatch`] for an automorphism of another degree; [`LatticeError::BasisMismatch`] where the level or the special modulus
+    /// of `tables` is not this sum's.
     pub fn rotate(
         self,
         phi: &Automorphism,

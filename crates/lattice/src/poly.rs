@@ -20,11 +20,11 @@ pub struct Coeff;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Eval;
 
-/// The two forms of a polynomial.
+/// The two representations of a polynomial, [`Coeff`] and [`Eval`].
 pub trait Domain: Debug + Clone + Copy + PartialEq + Send + Sync + 'static {
     /// Name of the form in messages.
     const NAME: &'static str;
-    /// The engines' name of the form.
+    /// The form, as a value for engines.
     const FORM: Form;
 }
 impl Domain for Coeff {
@@ -36,7 +36,7 @@ impl Domain for Eval {
     const FORM: Form = Form::Eval;
 }
 
-/// A polynomial of `R_Q` for `Q` the product of its basis; one row of residues per modulus, fully reduced.
+/// A polynomial of `R_Q`, where `Q` is the product of the basis: one row of fully reduced residues per modulus.
 #[derive(Debug, Clone)]
 pub struct Poly<D: Domain> {
     ring: Ring,
@@ -45,7 +45,7 @@ pub struct Poly<D: Domain> {
     domain: PhantomData<D>,
 }
 
-/// A polynomial that is borrowed: from a [`Poly`] or from several in one allocation.
+/// A borrowed polynomial: a [`Poly`], or one of several polynomials in one allocation.
 #[derive(Debug, Clone, Copy)]
 pub struct PolyRef<'a, D: Domain> {
     ring: &'a Ring,
@@ -54,7 +54,7 @@ pub struct PolyRef<'a, D: Domain> {
     domain: PhantomData<D>,
 }
 
-/// A polynomial that is borrowed to be changed.
+/// A mutably borrowed polynomial.
 #[derive(Debug)]
 pub struct PolyMut<'a, D: Domain> {
     ring: &'a Ring,
@@ -69,7 +69,7 @@ impl<'a, D: Domain> From<&'a Poly<D>> for PolyRef<'a, D> {
     }
 }
 
-/// Types that a polynomial can be borrowed from: [`Poly`], [`PolyRef`] and references to either.
+/// Types from which a polynomial can be borrowed: [`Poly`], [`PolyRef`] and references to either.
 pub trait AsPoly<D: Domain> {
     /// The polynomial, borrowed.
     fn poly(&self) -> PolyRef<'_, D>;
@@ -118,7 +118,7 @@ impl<D: Domain> PartialEq<Poly<D>> for PolyRef<'_, D> {
 }
 
 impl<'a, D: Domain> PolyRef<'a, D> {
-    /// A view of rows of residues; the caller vouches that they are reduced and as many as the basis has moduli.
+    /// A view of rows of residues. The caller guarantees that the residues are fully reduced and that there is one row per modulus of the basis.
     pub(crate) fn from_rows(ring: &'a Ring, basis: &'a Basis, rows: Rows<'a>) -> Self {
         debug_assert_eq!(rows.rows(), basis.len(), "one row per modulus");
         Self { ring, basis, rows, domain: PhantomData }
@@ -136,7 +136,7 @@ impl<'a, D: Domain> PolyRef<'a, D> {
         self.basis
     }
 
-    /// The residues, as engines take them.
+    /// The residues, one row per modulus, as an operand of engines.
     #[must_use]
     pub fn rows(&self) -> Rows<'a> {
         self.rows
@@ -162,7 +162,7 @@ impl<'a, D: Domain> PolyRef<'a, D> {
         Poly::from_buffer(self.ring, self.basis, data)
     }
 
-    /// Checks that both polynomials have one ring and one basis.
+    /// Checks that both polynomials have the same ring and the same basis.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`].
@@ -180,7 +180,7 @@ impl<'a, D: Domain> PolyRef<'a, D> {
     /// The same polynomial modulo fewer primes: rows of `basis` only.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where this polynomial lacks one of them.
+    /// [`LatticeError::BasisMismatch`] where this polynomial lacks a prime of `basis`.
     pub fn restrict(&self, basis: &Basis) -> Result<Poly<D>, LatticeError> {
         let rows = self.basis.rows_of(basis.indices()).ok_or(LatticeError::BasisMismatch { left: self.basis.len(), right: basis.len() })?;
         Ok(Poly::from_buffer(self.ring, basis, self.ring.engine().select(self.rows, &rows)))
@@ -203,7 +203,7 @@ impl PolyRef<'_, Coeff> {
 }
 
 impl PolyRef<'_, Eval> {
-    /// A copy in Coeff form: one pass, where a clone and its transform would be two.
+    /// A copy in Coeff form, in one pass over memory; a clone followed by a transform would take two.
     #[must_use]
     pub fn to_coeff(&self) -> Poly<Coeff> {
         Poly::from_buffer(self.ring, self.basis, self.ring.engine().inverse_ntt_of(self.rows, self.basis.indices()))
@@ -211,7 +211,7 @@ impl PolyRef<'_, Eval> {
 }
 
 impl<'a, D: Domain> PolyMut<'a, D> {
-    /// A view of rows of residues; the caller vouches that they are reduced and as many as the basis has moduli.
+    /// A view of rows of residues. The caller guarantees that the residues are fully reduced and that there is one row per modulus of the basis.
     pub(crate) fn from_rows(ring: &'a Ring, basis: &'a Basis, rows: RowsMut<'a>) -> Self {
         debug_assert_eq!(rows.rows(), basis.len(), "one row per modulus");
         Self { ring, basis, rows, domain: PhantomData }
@@ -229,13 +229,13 @@ impl<'a, D: Domain> PolyMut<'a, D> {
         self.basis
     }
 
-    /// The polynomial, to read.
+    /// The polynomial, borrowed for reading.
     #[must_use]
     pub fn view(&self) -> PolyRef<'_, D> {
         PolyRef::from_rows(self.ring, self.basis, self.rows.view())
     }
 
-    /// The residues, as engines take them.
+    /// The residues, one row per modulus, as an operand of engines.
     #[must_use]
     pub fn into_rows(self) -> RowsMut<'a> {
         self.rows
@@ -244,7 +244,7 @@ impl<'a, D: Domain> PolyMut<'a, D> {
     /// `self <- other`.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they do not fit.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the rings or the bases differ.
     pub fn assign<'b>(&mut self, other: impl Into<PolyRef<'b, D>>) -> Result<(), LatticeError> {
         let other = other.into();
         self.view().check_same_basis(other)?;
@@ -255,7 +255,7 @@ impl<'a, D: Domain> PolyMut<'a, D> {
     /// `self <- x - y`.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they do not fit.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the rings or the bases differ.
     pub fn assign_difference<'b, 'c>(&mut self, x: impl Into<PolyRef<'b, D>>, y: impl Into<PolyRef<'c, D>>) -> Result<(), LatticeError> {
         let (x, y) = (x.into(), y.into());
         self.view().check_same_basis(x)?;
@@ -267,7 +267,7 @@ impl<'a, D: Domain> PolyMut<'a, D> {
     /// `self <- self + other`.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they do not fit.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the rings or the bases differ.
     pub fn add_assign<'b>(&mut self, other: impl Into<PolyRef<'b, D>>) -> Result<(), LatticeError> {
         let other = other.into();
         self.view().check_same_basis(other)?;
@@ -316,7 +316,7 @@ impl PolyMut<'_, Eval> {
     }
 }
 
-/// Checks that two polynomials have one ring and one basis.
+/// Checks that two polynomials have the same ring and the same basis.
 pub(crate) fn check_same_basis(left: (&Ring, &Basis), right: (&Ring, &Basis)) -> Result<(), LatticeError> {
     if !left.0.same_as(right.0) {
         return Err(LatticeError::RingMismatch { left: left.0.degree(), right: right.0.degree() });
@@ -328,15 +328,18 @@ pub(crate) fn check_same_basis(left: (&Ring, &Basis), right: (&Ring, &Basis)) ->
 }
 
 impl<D: Domain> Poly<D> {
-    /// Wraps rows of residues; the caller vouches that they are reduced.
+    /// Wraps rows of residues. The caller guarantees that they are fully reduced.
+    ///
+    /// # Panics
+    /// Unless there is one row per modulus of the basis.
     #[must_use]
     pub fn from_buffer(ring: &Ring, basis: &Basis, data: Buffer) -> Self {
         assert_eq!(data.rows(), basis.len(), "one row per modulus");
         Self { ring: ring.clone(), basis: basis.clone(), data, domain: PhantomData }
     }
 
-    /// A polynomial of residues from the host: `fill` writes the row of each modulus, given by its place in the basis. The caller vouches that residues are
-    /// reduced.
+    /// A polynomial of residues from the host: `fill(i, row)` writes the residues modulo the `i`-th modulus of the basis. The caller guarantees that
+    /// they are fully reduced.
     #[must_use]
     pub fn upload(ring: &Ring, basis: &Basis, fill: impl Fn(usize, &mut [u64]) + Sync) -> Self {
         let mut data = ring.engine().scratch(basis.len());
@@ -356,7 +359,7 @@ impl<D: Domain> Poly<D> {
         PolyRef::from_rows(&self.ring, &self.basis, self.data.view())
     }
 
-    /// The polynomial, borrowed to be changed.
+    /// The polynomial, mutably borrowed.
     #[must_use]
     pub fn view_mut(&mut self) -> PolyMut<'_, D> {
         PolyMut::from_rows(&self.ring, &self.basis, self.data.view_mut())
@@ -374,19 +377,19 @@ impl<D: Domain> Poly<D> {
         &self.basis
     }
 
-    /// The residues, as engines take them.
+    /// The residues, one row per modulus, as an operand of engines.
     #[must_use]
     pub fn rows(&self) -> Rows<'_> {
         self.data.view()
     }
 
-    /// Gives up the residues.
+    /// Returns the buffer of residues.
     #[must_use]
     pub fn into_buffer(self) -> Buffer {
         self.data
     }
 
-    /// Overwrites the residues with zeroes in a way the compiler keeps.
+    /// Overwrites the residues with zeroes; the compiler cannot remove these writes.
     pub fn zeroize(&mut self) {
         self.data.zeroize();
     }
@@ -403,7 +406,7 @@ impl<D: Domain> Poly<D> {
         self.view().download_row(row)
     }
 
-    /// Checks that both polynomials have one ring and one basis.
+    /// Checks that both polynomials have the same ring and the same basis.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`].
@@ -451,7 +454,7 @@ impl<D: Domain> Poly<D> {
     /// The same polynomial modulo fewer primes: rows of `basis` only.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where this polynomial lacks one of them.
+    /// [`LatticeError::BasisMismatch`] where this polynomial lacks a prime of `basis`.
     pub fn restrict(&self, basis: &Basis) -> Result<Self, LatticeError> {
         self.view().restrict(basis)
     }
@@ -485,7 +488,7 @@ impl Poly<Coeff> {
 }
 
 impl Poly<Eval> {
-    /// The polynomial that is `c` everywhere: a constant, given by its residues, one per modulus of the basis.
+    /// The constant polynomial `c`, given by its residues, one per modulus of the basis.
     #[must_use]
     pub fn constant(ring: &Ring, basis: &Basis, residues: &[u64]) -> Self {
         let mut data = ring.engine().scratch(basis.len());
@@ -500,7 +503,7 @@ impl Poly<Eval> {
         Poly { ring: self.ring, basis: self.basis, data: self.data, domain: PhantomData }
     }
 
-    /// A copy in Coeff form: one pass, where a clone and its transform would be two.
+    /// A copy in Coeff form, in one pass over memory; a clone followed by a transform would take two.
     #[must_use]
     pub fn to_coeff(&self) -> Poly<Coeff> {
         self.view().to_coeff()
@@ -514,11 +517,11 @@ impl Poly<Eval> {
         self.view_mut().mul_assign(other)
     }
 
-    /// `sum_j xs[j] * ys[j]`, over the basis of the first factor; factors on the right may have more primes.
+    /// `sum_j xs[j] * ys[j]`, over the basis of the left factors; the right factors may have more primes.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where a factor lacks a prime; [`LatticeError::RingMismatch`]; [`LatticeError::EmptyShape`]
-    /// without factors; [`clathrate_arith::ArithError::Shape`] where the two sides have different numbers of them.
+    /// [`LatticeError::BasisMismatch`] where the factors of one side differ, or the right factors lack a prime; [`LatticeError::RingMismatch`];
+    /// [`LatticeError::EmptyShape`] without factors; [`clathrate_arith::ArithError::Shape`] where the two sides have different numbers of factors.
     pub fn inner_product<'a, 'b, X, Y>(xs: &[X], ys: &[Y]) -> Result<Poly<Eval>, LatticeError>
     where
         X: Copy + Into<PolyRef<'a, Eval>>,

@@ -1,6 +1,6 @@
-//! Several polynomials over one basis, one after another in one allocation. Bundles and tensors consist of them.
+//! Several polynomials over one basis, stored one after another in one allocation: the storage of bundles and tensors.
 //!
-//! [`Polys`] owns the polynomials, [`PolysRef`] and [`PolysMut`] borrow some of them. An operation on all of them is one call of the engine.
+//! [`Polys`] owns the polynomials; [`PolysRef`] and [`PolysMut`] borrow a range of them. An operation on all of them is one call of the engine.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -21,7 +21,7 @@ pub struct Polys<D: Domain> {
     domain: PhantomData<D>,
 }
 
-/// Some polynomials of a [`Polys`], borrowed.
+/// A borrowed range of the polynomials of a [`Polys`].
 #[derive(Debug, Clone, Copy)]
 pub struct PolysRef<'a, D: Domain> {
     ring: &'a Ring,
@@ -30,7 +30,7 @@ pub struct PolysRef<'a, D: Domain> {
     domain: PhantomData<D>,
 }
 
-/// Some polynomials of a [`Polys`], borrowed to be changed.
+/// A mutably borrowed range of the polynomials of a [`Polys`].
 #[derive(Debug)]
 pub struct PolysMut<'a, D: Domain> {
     ring: &'a Ring,
@@ -67,7 +67,10 @@ impl<'a, D: Domain> IntoIterator for &'a Polys<D> {
 }
 
 impl<D: Domain> Polys<D> {
-    /// Wraps rows of residues, which the caller vouches are reduced: `data.rows() / basis.len()` polynomials.
+    /// Wraps rows of residues as `data.rows() / basis.len()` polynomials. The caller guarantees that the residues are fully reduced.
+    ///
+    /// # Panics
+    /// Where the basis is empty, or the number of rows is not a multiple of its length.
     #[must_use]
     pub fn from_buffer(ring: &Ring, basis: &Basis, data: Buffer) -> Self {
         assert!(!basis.is_empty() && data.rows().is_multiple_of(basis.len()), "one row per modulus of each polynomial");
@@ -89,7 +92,8 @@ impl<D: Domain> Polys<D> {
     /// Copies of the given polynomials, in one allocation.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without polynomials; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they differ.
+    /// [`LatticeError::EmptyShape`] without polynomials; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the polynomials
+    /// differ.
     pub fn copied<'a, P: Into<PolyRef<'a, D>>>(polys: impl IntoIterator<Item = P>) -> Result<Self, LatticeError> {
         let polys: Vec<PolyRef<'a, D>> = polys.into_iter().map(Into::into).collect();
         let first = polys.first().ok_or(LatticeError::EmptyShape { what: "the number of polynomials", got: 0 })?;
@@ -107,7 +111,7 @@ impl<D: Domain> Polys<D> {
         PolysRef { ring: &self.ring, basis: &self.basis, rows: self.data.view(), domain: PhantomData }
     }
 
-    /// The polynomials, borrowed to be changed.
+    /// The polynomials, mutably borrowed.
     #[must_use]
     pub fn view_mut(&mut self) -> PolysMut<'_, D> {
         PolysMut { ring: &self.ring, basis: &self.basis, rows: self.data.view_mut(), domain: PhantomData }
@@ -125,13 +129,13 @@ impl<D: Domain> Polys<D> {
         &self.basis
     }
 
-    /// How many there are.
+    /// The number of polynomials.
     #[must_use]
     pub fn len(&self) -> usize {
         self.view().len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no polynomials.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.data.rows() == 0
@@ -140,30 +144,30 @@ impl<D: Domain> Polys<D> {
     /// Polynomial `index`.
     ///
     /// # Panics
-    /// Where there are fewer.
+    /// Where the polynomials are fewer.
     #[must_use]
     pub fn at(&self, index: usize) -> PolyRef<'_, D> {
         self.view().at(index)
     }
 
-    /// All of them.
+    /// All polynomials.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = PolyRef<'_, D>> + DoubleEndedIterator + Clone {
         self.view().iter()
     }
 
-    /// The residues, as engines take them.
+    /// The residues, one row per polynomial and modulus, as an operand of engines.
     #[must_use]
     pub fn rows(&self) -> Rows<'_> {
         self.data.view()
     }
 
-    /// Gives up the residues.
+    /// Returns the buffer of residues.
     #[must_use]
     pub fn into_buffer(self) -> Buffer {
         self.data
     }
 
-    /// A polynomial of its own for each.
+    /// Copies of the polynomials, each in its own allocation.
     #[must_use]
     pub fn to_vec(&self) -> Vec<Poly<D>> {
         self.view().to_vec()
@@ -175,12 +179,12 @@ impl<D: Domain> Polys<D> {
         self.data.bytes()
     }
 
-    /// Gives up the polynomials from `count` on. Their memory stays with the others.
+    /// Drops the polynomials `count..`. Their memory stays allocated.
     pub(crate) fn truncate(&mut self, count: usize) {
         self.data.truncate(count * self.basis.len());
     }
 
-    /// Copies polynomial `from` over polynomial `to`, which comes before it.
+    /// Copies polynomial `from` to polynomial `to`, for `to < from`.
     pub(crate) fn move_down(&mut self, from: usize, to: usize) {
         let rows = self.basis.len();
         let (before, after) = self.data.view_mut().split_at(from * rows);
@@ -206,7 +210,7 @@ impl Polys<Eval> {
     }
 }
 
-/// One polynomial as the only one of several.
+/// One polynomial as a range of length 1.
 impl<'a, D: Domain> From<PolyRef<'a, D>> for PolysRef<'a, D> {
     fn from(poly: PolyRef<'a, D>) -> Self {
         Self { ring: poly.ring(), basis: poly.basis(), rows: poly.rows(), domain: PhantomData }
@@ -226,7 +230,7 @@ impl<'a, D: Domain> PolysRef<'a, D> {
         self.basis
     }
 
-    /// The residues, as engines take them.
+    /// The residues, one row per polynomial and modulus, as an operand of engines.
     #[must_use]
     pub fn rows(&self) -> Rows<'a> {
         self.rows
@@ -238,22 +242,22 @@ impl<'a, D: Domain> PolysRef<'a, D> {
         self.ring.engine().download(self.rows)
     }
 
-    /// How many there are.
+    /// The number of polynomials.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.rows() / self.basis.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no polynomials.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.rows() == 0
     }
 
-    /// Those in `range`.
+    /// The polynomials in `range`.
     ///
     /// # Panics
-    /// Where there are fewer.
+    /// Where the polynomials are fewer.
     #[must_use]
     pub fn range(&self, range: Range<usize>) -> Self {
         let rows = self.basis.len();
@@ -269,26 +273,26 @@ impl<'a, D: Domain> PolysRef<'a, D> {
     /// Polynomial `index`.
     ///
     /// # Panics
-    /// Where there are fewer.
+    /// Where the polynomials are fewer.
     #[must_use]
     pub fn at(&self, index: usize) -> PolyRef<'a, D> {
         let rows = self.basis.len();
         PolyRef::from_rows(self.ring, self.basis, self.rows.slice(index * rows..(index + 1) * rows))
     }
 
-    /// All of them.
+    /// All polynomials.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = PolyRef<'a, D>> + DoubleEndedIterator + Clone + use<'a, D> {
         let all = *self;
         (0..self.len()).map(move |index| all.at(index))
     }
 
-    /// A polynomial of its own for each.
+    /// Copies of the polynomials, each in its own allocation.
     #[must_use]
     pub fn to_vec(&self) -> Vec<Poly<D>> {
         self.iter().map(|poly| poly.to_poly()).collect()
     }
 
-    /// Copies of all of them, in one allocation.
+    /// Copies of all polynomials, in one allocation.
     #[must_use]
     pub fn to_polys(&self) -> Polys<D> {
         let mut copy = Polys::scratch(self.ring, self.basis, self.len());
@@ -296,14 +300,14 @@ impl<'a, D: Domain> PolysRef<'a, D> {
         copy
     }
 
-    /// The rows of `basis` in every polynomial.
+    /// Indices of the rows for the primes of `basis`, in every polynomial.
     fn rows_of(&self, basis: &Basis) -> Result<Vec<usize>, LatticeError> {
         let mismatch = LatticeError::BasisMismatch { left: self.basis.len(), right: basis.len() };
         let rows = self.basis.rows_of(basis.indices()).ok_or(mismatch)?;
         Ok(self.repeated(&rows))
     }
 
-    /// The given rows of each polynomial, as rows of the view.
+    /// The given rows of each polynomial, as row indices of the view.
     pub(crate) fn repeated(&self, rows: &[usize]) -> Vec<usize> {
         (0..self.len()).flat_map(|poly| rows.iter().map(move |row| poly * self.basis.len() + row)).collect()
     }
@@ -311,7 +315,7 @@ impl<'a, D: Domain> PolysRef<'a, D> {
     /// The same polynomials modulo fewer primes: rows of `basis` only.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where they lack one of the primes.
+    /// [`LatticeError::BasisMismatch`] where the polynomials lack a prime of `basis`.
     pub fn restrict(&self, basis: &Basis) -> Result<Polys<D>, LatticeError> {
         Ok(Polys::from_buffer(self.ring, basis, self.ring.engine().select(self.rows, &self.rows_of(basis)?)))
     }
@@ -325,7 +329,7 @@ impl<'a, D: Domain> PolysRef<'a, D> {
 }
 
 impl PolysRef<'_, Eval> {
-    /// Copies in Coeff form: one pass, where a copy and its transform would be two.
+    /// Copies in Coeff form, in one pass over memory; a copy followed by a transform would take two.
     #[must_use]
     pub fn to_coeff(&self) -> Polys<Coeff> {
         Polys::from_buffer(self.ring, self.basis, self.ring.engine().inverse_ntt_of(self.rows, self.basis.indices()))
@@ -365,31 +369,31 @@ impl<'a, D: Domain> PolysMut<'a, D> {
         self.basis
     }
 
-    /// How many there are.
+    /// The number of polynomials.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.rows() / self.basis.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no polynomials.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.rows() == 0
     }
 
-    /// The polynomials, to read.
+    /// The polynomials, borrowed for reading.
     #[must_use]
     pub fn view(&self) -> PolysRef<'_, D> {
         PolysRef { ring: self.ring, basis: self.basis, rows: self.rows.view(), domain: PhantomData }
     }
 
-    /// The same polynomials, borrowed again for a shorter time.
+    /// The same polynomials, reborrowed for a shorter lifetime.
     #[must_use]
     pub fn reborrow(&mut self) -> PolysMut<'_, D> {
         PolysMut { rows: self.rows.reborrow(), ring: self.ring, basis: self.basis, domain: PhantomData }
     }
 
-    /// The residues, as engines take them.
+    /// The residues, one row per polynomial and modulus, as an operand of engines.
     #[must_use]
     pub fn into_rows(self) -> RowsMut<'a> {
         self.rows
@@ -398,22 +402,22 @@ impl<'a, D: Domain> PolysMut<'a, D> {
     /// Polynomial `index`.
     ///
     /// # Panics
-    /// Where there are fewer.
+    /// Where the polynomials are fewer.
     #[must_use]
     pub fn at(&mut self, index: usize) -> PolyMut<'_, D> {
         let rows = self.basis.len();
         PolyMut::from_rows(self.ring, self.basis, self.rows.reborrow().slice(index * rows..(index + 1) * rows))
     }
 
-    /// All of them.
+    /// All polynomials.
     pub fn iter_mut(&mut self) -> std::vec::IntoIter<PolyMut<'_, D>> {
         self.reborrow().into_iter()
     }
 
-    /// The first `count`, and the others.
+    /// The first `count` polynomials, and the others.
     ///
     /// # Panics
-    /// Where there are fewer.
+    /// Where the polynomials are fewer.
     #[must_use]
     pub fn split_at(self, count: usize) -> (Self, Self) {
         let (ring, basis) = (self.ring, self.basis);
@@ -433,7 +437,8 @@ impl<'a, D: Domain> PolysMut<'a, D> {
     /// `self <- other`.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`], [`LatticeError::BodiesMismatch`] where they do not fit.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`], [`LatticeError::BodiesMismatch`] where rings, bases or numbers of polynomials
+    /// differ.
     pub fn assign(&mut self, other: PolysRef<'_, D>) -> Result<(), LatticeError> {
         self.check(other)?;
         self.ring.engine().copy(self.rows.reborrow(), other.rows);
@@ -443,7 +448,8 @@ impl<'a, D: Domain> PolysMut<'a, D> {
     /// `self <- self + other`.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`], [`LatticeError::BodiesMismatch`] where they do not fit.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`], [`LatticeError::BodiesMismatch`] where rings, bases or numbers of polynomials
+    /// differ.
     pub fn add_assign(&mut self, other: PolysRef<'_, D>) -> Result<(), LatticeError> {
         self.check(other)?;
         self.ring.engine().add_assign(self.rows.reborrow(), other.rows, self.basis.indices());
@@ -476,7 +482,7 @@ impl<'a, D: Domain> PolysMut<'a, D> {
         self.mul_constants_assign(&residues);
     }
 
-    /// `self <- self + c * other` for a signed integer, in one pass.
+    /// `self <- self + c * other` for a signed integer, in one pass over memory.
     ///
     /// # Errors
     /// As [`PolysMut::add_assign`].
@@ -492,7 +498,7 @@ impl PolysMut<'_, Eval> {
     /// Every polynomial times `p`.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they do not fit.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the ring or the basis of `p` differs.
     pub fn mul_poly_assign<'b>(&mut self, p: impl Into<PolyRef<'b, Eval>>) -> Result<(), LatticeError> {
         let p = p.into();
         check_same_basis((self.ring, self.basis), (p.ring(), p.basis()))?;

@@ -32,7 +32,8 @@ impl PublicKey {
     /// A key from its encryptions of zero.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`], [`LatticeError::RankMismatch`] and their like where they do not fit together.
+    /// [`LatticeError::EmptyShape`] without encryptions; [`LatticeError::RankMismatch`] where their number is not their rank; as
+    /// [`Bundle::check_same_shape`].
     pub fn from_zeroes(zeroes: Vec<Bundle<Eval>>) -> Result<Self, LatticeError> {
         let first = zeroes.first().ok_or(LatticeError::EmptyShape { what: "the rank", got: 0 })?;
         if first.rank() != zeroes.len() {
@@ -48,10 +49,10 @@ impl PublicKey {
         &self.zeroes
     }
 
-    /// A fresh encryption of zero over `basis`, a subset of the key's.
+    /// A fresh encryption of zero over `basis`, a subset of the key's basis. The `u_i` are uniform ternary, the errors Gaussian with sigma = 3.2.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where the key lacks a prime.
+    /// [`LatticeError::EmptyShape`] where `basis` is empty; [`LatticeError::BasisMismatch`] where the key lacks a prime of `basis`.
     pub fn encrypt_zero(&self, basis: &Basis, rng: &mut SecretRng) -> Result<Bundle<Eval>, LatticeError> {
         let ring = self.zeroes[0].ring();
         basis.check(ring)?;

@@ -1,6 +1,6 @@
-//! A ring context: a degree, a list of prime moduli, and the engine that computes there.
+//! A ring context: a degree, a list of prime moduli, and the engine that computes modulo them.
 //!
-//! Rings of several degrees live side by side; nothing is global.
+//! Rings of several degrees can be used at the same time, because there is no global state.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Ring {
         self.engine.degree()
     }
 
-    /// All moduli; bases name them by index.
+    /// All moduli. A basis refers to them by index.
     #[must_use]
     pub fn moduli(&self) -> &[Modulus] {
         self.engine.moduli()
@@ -47,13 +47,14 @@ impl Ring {
         &*self.engine
     }
 
-    /// Whether both are the same ring on the same engine, or equal in degree and moduli, on engines that read each other's memory.
+    /// Whether elements of both rings can be combined: the rings share an engine, or have equal degrees and moduli and engines of the same memory
+    /// kind.
     #[must_use]
     pub fn same_as(&self, other: &Ring) -> bool {
         Arc::ptr_eq(&self.engine, &other.engine) || (self.degree() == other.degree() && self.same_moduli_as(other))
     }
 
-    /// Whether both have the same moduli, at whatever degrees, on engines that read each other's memory.
+    /// Whether both rings have the same moduli and engines of the same memory kind; the degrees may differ.
     #[must_use]
     pub fn same_moduli_as(&self, other: &Ring) -> bool {
         self.engine.memory_kind() == other.engine.memory_kind() && self.moduli() == other.moduli()

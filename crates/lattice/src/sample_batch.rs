@@ -1,7 +1,8 @@
 //! Many LWE samples in one allocation.
 //!
-//! A sample of dimension `k` is a bundle of degree 1, rank `k` and one body: `k + 1` words per prime. As bundles of their own, 2^16 samples would be as
-//! many allocations; here they lie one after another, mask then body, so that a sum of all of them is one call of the engine.
+//! A sample of dimension `k` is a bundle of degree 1, rank `k` and one body: `k + 1` words per prime. Separate bundles would need an allocation for
+//! each of, say, 2^16 samples. Here all samples are stored one after another, mask then body, so that an operation on all of them is one call of the
+//! engine.
 
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
@@ -18,11 +19,11 @@ pub struct SampleBatch {
 }
 
 impl SampleBatch {
-    /// `count` samples of zeroes; their dimension is the rank.
+    /// `count` samples of the given dimension, all zero.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`] unless the ring's degree is 1; [`LatticeError::EmptyShape`] for dimension 0, no samples or no primes;
-    /// [`LatticeError::BasisMismatch`]; [`LatticeError::SecretTooLarge`] where no machine has as many words.
+    /// [`LatticeError::BasisMismatch`]; [`LatticeError::SecretTooLarge`] where the samples exceed the address space.
     pub fn zero(ring: &Ring, basis: &Basis, count: usize, Rank(dimension): Rank) -> Result<Self, LatticeError> {
         check_degree(ring)?;
         basis.check(ring)?;
@@ -38,11 +39,11 @@ impl SampleBatch {
         Ok(Self { polys: Polys::zero(ring, basis, count * (dimension + 1)), dimension })
     }
 
-    /// Copies of bundles of degree 1 with one body each.
+    /// A batch of copies of the bundles, which have degree 1 and one body each.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without bundles; [`LatticeError::RingMismatch`] unless the degree is 1; [`LatticeError::BodiesMismatch`] unless
-    /// there is one body; [`LatticeError::RankMismatch`], [`LatticeError::BasisMismatch`] where they differ.
+    /// every bundle has one body; [`LatticeError::RankMismatch`], [`LatticeError::BasisMismatch`] where the bundles differ.
     pub fn from_bundles<'a>(bundles: impl IntoIterator<Item = &'a Bundle<Coeff>>) -> Result<Self, LatticeError> {
         let bundles: Vec<&Bundle<Coeff>> = bundles.into_iter().collect();
         let first = bundles.first().ok_or(LatticeError::EmptyShape { what: "the number of samples", got: 0 })?;
@@ -51,10 +52,10 @@ impl SampleBatch {
         Ok(samples)
     }
 
-    /// One sample, without a copy.
+    /// A batch of one sample, in the bundle's own allocation.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`] unless the degree is 1; [`LatticeError::BodiesMismatch`] unless there is one body.
+    /// [`LatticeError::RingMismatch`] unless the degree is 1; [`LatticeError::BodiesMismatch`] unless the bundle has one body.
     pub fn from_bundle(bundle: Bundle<Coeff>) -> Result<Self, LatticeError> {
         check_degree(bundle.ring())?;
         check_bodies(&bundle)?;
@@ -62,13 +63,13 @@ impl SampleBatch {
         Ok(Self { polys: bundle.into_polys(), dimension })
     }
 
-    /// How many samples there are.
+    /// The number of samples.
     #[must_use]
     pub fn len(&self) -> usize {
         self.polys.len() / (self.dimension + 1)
     }
 
-    /// Whether there are none: never.
+    /// Whether there are no samples: always `false`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.polys.is_empty()
@@ -105,7 +106,7 @@ impl SampleBatch {
         Err(LatticeError::BodyOutOfRange { body: index, bodies: self.len() })
     }
 
-    /// All samples: `dimension + 1` polynomials of degree 1 each, mask first.
+    /// All samples, one after another: `dimension + 1` polynomials of degree 1 per sample, mask first.
     #[must_use]
     pub fn view(&self) -> PolysRef<'_, Coeff> {
         self.polys.view()
@@ -120,7 +121,7 @@ impl SampleBatch {
     /// Sample `index`: the mask's `dimension` polynomials of degree 1, then the body.
     ///
     /// # Errors
-    /// [`LatticeError::BodyOutOfRange`] where there are fewer.
+    /// [`LatticeError::BodyOutOfRange`] where `index` is out of range.
     pub fn sample(&self, index: usize) -> Result<PolysRef<'_, Coeff>, LatticeError> {
         let first = self.place(index)?;
         Ok(self.polys.view().range(first..first + self.dimension + 1))
@@ -129,7 +130,7 @@ impl SampleBatch {
     /// A copy of sample `index` as a bundle.
     ///
     /// # Errors
-    /// [`LatticeError::BodyOutOfRange`] where there are fewer.
+    /// [`LatticeError::BodyOutOfRange`] where `index` is out of range.
     pub fn bundle(&self, index: usize) -> Result<Bundle<Coeff>, LatticeError> {
         Bundle::from_polys(self.sample(index)?.to_polys(), self.dimension)
     }
@@ -137,7 +138,7 @@ impl SampleBatch {
     /// Overwrites sample `index`.
     ///
     /// # Errors
-    /// [`LatticeError::BodyOutOfRange`] where there are fewer samples; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`],
+    /// [`LatticeError::BodyOutOfRange`] where `index` is out of range; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`],
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the bundle is of another shape.
     pub fn set(&mut self, index: usize, bundle: &Bundle<Coeff>) -> Result<(), LatticeError> {
         let first = self.place(index)?;
@@ -161,8 +162,8 @@ impl SampleBatch {
     /// `self <- self + other`, sample by sample.
     ///
     /// # Errors
-    /// [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`], [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the two
-    /// differ in shape.
+    /// [`LatticeError::RankMismatch`] where the dimensions differ; [`LatticeError::BodiesMismatch`] where the numbers of samples differ;
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the rings or the bases differ.
     pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
         self.check_same_shape(other)?;
         self.polys.view_mut().add_assign(other.view())

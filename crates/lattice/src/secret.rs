@@ -11,11 +11,11 @@ use crate::sampling::{SecretDistribution, SecretRng};
 use crate::shape::{Bodies, Degree, Rank};
 use clathrate_arith::Automorphism;
 
-/// An Eval polynomial of secret content: overwritten when dropped, never printed.
+/// A secret polynomial in Eval form. Its residues are overwritten when it is dropped, and `Debug` does not print them.
 pub struct SecretPoly(Poly<Eval>);
 
 impl SecretPoly {
-    /// Takes charge of `poly`.
+    /// Wraps `poly`, so that its residues are overwritten when the wrapper is dropped.
     #[must_use]
     pub fn new(poly: Poly<Eval>) -> Self {
         Self(poly)
@@ -42,7 +42,7 @@ impl fmt::Debug for SecretPoly {
 
 /// Secrets `s_b in R^k` for `m` bodies, as small signed coefficients.
 ///
-/// Coefficients are overwritten when dropped; `Debug` shows the shape alone.
+/// The coefficients are overwritten when the key is dropped; `Debug` prints only the shape.
 pub struct SecretKey {
     degree: usize,
     rank: usize,
@@ -61,11 +61,11 @@ impl fmt::Debug for SecretKey {
 impl SecretKey {
     /// Samples fresh independent secrets.
     ///
-    /// `FixedWeight(h)` is the weight of one body's whole secret, `rank * degree` coefficients.
+    /// `FixedWeight(h)` is the number of non-zero coefficients among the `rank * degree` coefficients of each body's secret.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for rank or bodies 0; [`LatticeError::Sampling`] where `h` exceeds the dimension;
-    /// [`LatticeError::SecretTooLarge`].
+    /// [`LatticeError::EmptyShape`] for a degree, rank or number of bodies of 0; [`LatticeError::Sampling`] where `h` exceeds `rank * degree`;
+    /// [`LatticeError::SecretTooLarge`] where the coefficients exceed the address space.
     pub fn generate(
         Degree(degree): Degree,
         Rank(rank): Rank,
@@ -86,10 +86,10 @@ impl SecretKey {
         Ok(Self { degree, rank, bodies, distribution, coefficients })
     }
 
-    /// A key from stored coefficients, body-major.
+    /// A key from stored coefficients: `bodies * rank` polynomials of `degree` coefficients, body-major.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] where their number does not fit the shape; [`LatticeError::SecretTooLarge`].
+    /// [`LatticeError::EmptyShape`] where there are none, or not `bodies * rank * degree`; [`LatticeError::SecretTooLarge`].
     pub fn from_coefficients(
         Degree(degree): Degree,
         Rank(rank): Rank,
@@ -121,10 +121,10 @@ impl SecretKey {
         self.bodies
     }
 
-    /// Refuses rings of another degree.
+    /// Checks that the secret and `ring` have the same degree.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`].
+    /// [`LatticeError::RingMismatch`] where they differ.
     pub fn check_degree(&self, ring: &Ring) -> Result<(), LatticeError> {
         if self.degree == ring.degree() {
             return Ok(());
@@ -145,7 +145,7 @@ impl SecretKey {
         &self.coefficients[start..start + self.degree]
     }
 
-    /// All coefficients, body-major: for storage by the key's owner.
+    /// All coefficients, body-major, for storage by the key's owner.
     #[must_use]
     pub fn all_coefficients(&self) -> &[i64] {
         &self.coefficients
@@ -157,7 +157,7 @@ impl SecretKey {
         (0..self.rank).map(|i| SecretPoly::new(Poly::from_signed(ring, basis, self.coefficients(body, i)).into_eval())).collect()
     }
 
-    /// `phi(s)`: every polynomial under an automorphism.
+    /// `phi(s)`: the automorphism applied to every polynomial.
     #[must_use]
     pub fn automorphism(&self, phi: &Automorphism) -> Self {
         let mut coefficients = Zeroizing::new(vec![0; self.coefficients.len()]);
@@ -171,7 +171,7 @@ impl SecretKey {
         Self { coefficients, ..*self }
     }
 
-    /// The secret of one body alone.
+    /// The secret of body `body` only, with the same rank.
     #[must_use]
     pub fn body(&self, body: usize) -> Self {
         let span = self.rank * self.degree;
@@ -179,7 +179,7 @@ impl SecretKey {
         Self { coefficients, bodies: 1, ..*self }
     }
 
-    /// The nested secret of the first `rank` polynomials of each body. A fixed weight becomes the expected weight of that part.
+    /// The secret of the first `rank` polynomials of each body. A fixed weight `h` becomes its share `h * rank / self.rank()`, rounded.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] for rank 0, [`LatticeError::RankUp`] for a rank above this key's.
@@ -195,7 +195,7 @@ impl SecretKey {
             coefficients.extend_from_slice(&body[..rank * self.degree]);
         }
         let distribution = match self.distribution {
-            // A part of the polynomials has that part of the weight, on average.
+            // On average, a fraction of the polynomials has the same fraction of the weight.
             SecretDistribution::FixedWeight(weight) => {
                 SecretDistribution::FixedWeight(((weight as u128 * rank as u128 + self.rank as u128 / 2) / self.rank as u128) as usize)
             }
@@ -204,10 +204,11 @@ impl SecretKey {
         Ok(Self { coefficients, rank, distribution, ..*self })
     }
 
-    /// `s || s'`: this secret with further polynomials, of which `extra` has one vector per body.
+    /// `s || s'`: the polynomials of each body, followed by those of `extra`. The rank is the sum of both ranks.
     ///
     /// # Errors
-    /// [`LatticeError::BodiesMismatch`], [`LatticeError::RingMismatch`] where the two do not fit.
+    /// [`LatticeError::BodiesMismatch`], [`LatticeError::RingMismatch`] where the numbers of bodies or the degrees differ;
+    /// [`LatticeError::SecretTooLarge`].
     pub fn join_rank(&self, extra: &Self) -> Result<Self, LatticeError> {
         if self.bodies() != extra.bodies() {
             return Err(LatticeError::BodiesMismatch { left: self.bodies(), right: extra.bodies() });
@@ -222,17 +223,17 @@ impl SecretKey {
         }
         let distribution = match (self.distribution(), extra.distribution()) {
             (SecretDistribution::UniformTernary, SecretDistribution::UniformTernary) => SecretDistribution::UniformTernary,
-            // Of parts that differ, the expected weight, so that the variance of the whole is right.
+            // Otherwise the sum of the expected weights, because this sum gives the right variance for the whole secret.
             _ => SecretDistribution::FixedWeight(self.expected_weight() + extra.expected_weight()),
         };
         let rank = Rank(self.rank() + extra.rank());
         Self::from_coefficients(Degree(self.degree()), rank, Bodies(self.bodies()), distribution, coefficients)
     }
 
-    /// The secret of the polynomials from `rank` on.
+    /// The secret of the polynomials `rank..` of each body: the complement of [`SecretKey::truncate_rank`].
     ///
     /// # Errors
-    /// [`LatticeError::NothingBeyondRank`] where there are none; [`LatticeError::EmptyShape`] for rank 0.
+    /// [`LatticeError::NothingBeyondRank`] where `rank` is not below this key's; [`LatticeError::EmptyShape`] for rank 0.
     pub fn beyond_rank(&self, rank: usize) -> Result<Self, LatticeError> {
         if rank == 0 {
             return Err(LatticeError::EmptyShape { what: "the rank", got: rank });
@@ -244,7 +245,7 @@ impl SecretKey {
         for body in 0..self.bodies() {
             (rank..self.rank()).for_each(|i| coefficients.extend_from_slice(self.coefficients(body, i)));
         }
-        // What the first polynomials do not have of the expected weight.
+        // The expected weight that the first `rank` polynomials leave.
         let distribution = match (self.distribution(), self.truncate_rank(rank)?.distribution()) {
             (SecretDistribution::FixedWeight(weight), SecretDistribution::FixedWeight(below)) => {
                 SecretDistribution::FixedWeight(weight - below)
@@ -273,7 +274,7 @@ impl SecretKey {
     }
 }
 
-/// `degree * rank * bodies`, where that is a number of words that a machine can have.
+/// `degree * rank * bodies`, or an error where that many words exceed the address space.
 fn shape_product(Degree(degree): Degree, Rank(rank): Rank, Bodies(bodies): Bodies) -> Result<usize, LatticeError> {
     let total = degree.checked_mul(rank).and_then(|part| part.checked_mul(bodies)).filter(|&total| total <= isize::MAX as usize / 8);
     total.ok_or(LatticeError::SecretTooLarge { degree, rank, bodies })

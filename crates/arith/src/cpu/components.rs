@@ -1,5 +1,5 @@
-//! Moves of the degree on the CPU. In Eval form: the kernels' passes of up to eight components, and stage by stage beyond eight. In Coeff form: every
-//! `gap`-th coefficient.
+//! Changes of the degree on the CPU. In Eval form, the kernels handle up to eight components in one pass; beyond eight, there is a pass for each
+//! further stage. In Coeff form, a component is every `gap`-th coefficient.
 
 use super::CpuEngine;
 use crate::automorphism::{mul_monomial, subring_embed, subring_extract};
@@ -35,7 +35,7 @@ pub(super) fn split(engine: &CpuEngine, form: Form, parts: &mut [RowsMut<'_>], x
         small > 0 && parts.iter().all(|part| part.rows() == rows && part.degree() == small),
         "components share the degree of the whole"
     );
-    // Row by row of each polynomial, the rows of all its components.
+    // For each row of each polynomial: that row of all its components.
     let mut by_row: Vec<Vec<&mut [u64]>> = (0..x.rows()).map(|_| Vec::with_capacity(gap)).collect();
     for (index, part) in parts.iter_mut().enumerate() {
         for (row, words) in part.reborrow().host().chunks_exact_mut(small).enumerate() {
@@ -72,7 +72,7 @@ pub(super) fn first(engine: &CpuEngine, form: Form, out: RowsMut<'_>, x: Rows<'_
     });
 }
 
-/// The power of `X` that component `place` of `gap` carries.
+/// The power of `X` that multiplies component `place` of `gap`.
 fn power_of(gap: usize, place: usize) -> usize {
     bit_reverse(place, gap.trailing_zeros())
 }
@@ -157,7 +157,7 @@ fn mean_row(table: &NttTable, out: &mut [u64], x: &[u64]) {
     }
 }
 
-/// `w_j` (or `1 / w_j`) for the join of two polynomials of degree `degree`: a stage whose factors a kernel's table has in other places.
+/// `w_j` (or `1 / w_j`) for the join of two polynomials of degree `degree`. A kernel's table has these factors too, but in other places.
 fn stage_factors(table: &NttTable, degree: usize, twist: Twist) -> Vec<u64> {
     let (modulus, order) = (table.modulus(), 4 * degree as u64);
     let psi = primitive_root(modulus, 4 * degree).expect("the table's own root has a multiple of this order");
@@ -171,7 +171,7 @@ fn stage_factors(table: &NttTable, degree: usize, twist: Twist) -> Vec<u64> {
     factors
 }
 
-/// `e[j] + w_j o[j], e[j] - w_j o[j]`; leaves the sums in the pair.
+/// `e[j] + w_j o[j], e[j] - w_j o[j]` for all `j`, in one row. Overwrites the pair.
 fn join_pair(table: &NttTable, pair: &mut [Vec<u64>], factors: &[u64]) -> Vec<u64> {
     let [even, odd] = pair else { return Vec::new() };
     table.kernel().mul_assign(odd, factors);
@@ -181,7 +181,7 @@ fn join_pair(table: &NttTable, pair: &mut [Vec<u64>], factors: &[u64]) -> Vec<u6
     even.iter().zip(&difference).flat_map(|(&sum, &difference)| [sum, difference]).collect()
 }
 
-/// `(x[2j] + x[2j + 1]) / 2, (x[2j] - x[2j + 1]) w_j / 2`.
+/// The two rows `(x[2j] + x[2j + 1]) / 2` and `(x[2j] - x[2j + 1]) w_j / 2`, where `w_j` are `factors`.
 fn split_pair(table: &NttTable, x: &[u64], factors: &[u64]) -> [Vec<u64>; 2] {
     let half = inverse_of_parts(table.modulus(), 2);
     let mut even: Vec<u64> = x.iter().copied().step_by(2).collect();

@@ -7,11 +7,11 @@ use crate::aligned::AlignedWords;
 use crate::buffer::{Rows, RowsMut};
 use crate::conversion::{BaseConversion, Rounding};
 
-/// Coefficients per block of a base conversion: a dozen rows of a block stay in the first-level cache.
+/// Coefficients per block of a base conversion, so few that a dozen rows of a block stay in the first-level cache.
 pub(super) const CONVERSION_BLOCK: usize = 512;
 
 impl CpuEngine {
-    /// One block of the left side of a base conversion: the scaled sources, then `z` when centred, `block` words each.
+    /// Computes one block of the columns of a base conversion: the scaled sources `y_i`, then `z` if centred, `fraction.len()` words each.
     pub(super) fn prepare_block(
         &self,
         conversion: &BaseConversion,

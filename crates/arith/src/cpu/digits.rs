@@ -1,4 +1,4 @@
-//! Prepares the terms of a fused pass: computes the left sides of their base conversions once for all rows.
+//! Prepares the terms of a fused pass: computes the scaled sources `y_i` (and `z`) of their base conversions once for all rows.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::engine::Engine;
 use crate::kernels::split::{RADIX, SplitTransform, VECTOR, digit_words};
 use crate::limbs::LimbForm;
 
-/// Words of a row that are prepared at once where sixteen rows are: long enough to be fetched as streams, short enough that
-/// what is written stays in the second-level cache.
+/// Words prepared at a time of each of the sixteen rows that a head combines: enough for the hardware prefetcher to follow, few enough that the
+/// written limbs stay in the second-level cache.
 const PIECE: usize = 512;
 
-/// What is converted: the conversion's sources are the rows of `residues` from 0 on.
+/// A base conversion to prepare: its sources are the rows of `residues` from 0 on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Term<'a> {
     pub(super) conversion: &'a BaseConversion,
@@ -23,18 +23,18 @@ pub(super) struct Term<'a> {
     pub(super) limbs: bool,
 }
 
-/// The left sides of all conversions of a call, term by term, in the forms that its rows read.
+/// The prepared terms of a call, each in limbs, in columns or in both, as the rows of the result read it.
 pub(super) struct PreparedTerms {
-    /// Terms in limbs, one after another: memory of one piece lies in huge pages, and what is read once per row comes as fast as
-    /// the processor's own fetching, which stops at a page's end, allows.
+    /// Terms in limbs, one after another in one allocation, so that they lie in huge pages: the limbs are streamed once per row of the result, and
+    /// the hardware prefetcher stops at the end of a page.
     limbs: Buffer,
     terms: Vec<PreparedTerm>,
 }
 
 struct PreparedTerm {
-    /// Where the term's limbs are, for two-part transforms.
+    /// The words of the term's limbs, if a two-part transform reads them.
     limbs: Option<Range<usize>>,
-    /// One row per column, for all others.
+    /// One row per column, if another transform reads them.
     columns: Option<Buffer>,
 }
 
@@ -42,7 +42,7 @@ impl PreparedTerms {
     /// Prepares all terms for the targets of their conversions.
     pub(super) fn new(engine: &CpuEngine, terms: &[Term<'_>]) -> Self {
         let mut end = 0;
-        // Per term: who reads it in limbs, and whether anyone reads columns.
+        // Per term: a transform that reads limbs, if any, and whether any transform reads columns.
         let readers: Vec<(Option<&dyn SplitTransform>, bool)> = terms.iter().map(|term| engine.readers(term)).collect();
         let places: Vec<Option<Range<usize>>> = readers
             .iter()
@@ -73,7 +73,7 @@ impl PreparedTerms {
         Self { limbs, terms }
     }
 
-    /// What the transform of `modulus` in two parts reads of a term; `None` where [`PreparedTerms::columns`] serves.
+    /// The two-part transform of `modulus` and the limbs of a term that it reads; `None` if this modulus reads [`PreparedTerms::columns`].
     pub(super) fn limbs<'a>(
         &'a self,
         engine: &'a CpuEngine,
@@ -91,19 +91,19 @@ impl PreparedTerms {
 }
 
 impl CpuEngine {
-    /// The transform in two parts of `modulus`, where it takes digits of this form.
+    /// The two-part transform of `modulus`, if it accepts digits of this form.
     fn split(&self, modulus: usize, form: &LimbForm) -> Option<&dyn SplitTransform> {
         self.tables[modulus].kernel().split().filter(|split| split.takes(form))
     }
 
-    /// A transform that reads a term in limbs, if one of the targets has it, and whether others read its columns.
+    /// A two-part transform of one of the targets that reads the term in limbs, if any, and whether other targets read its columns.
     fn readers(&self, term: &Term<'_>) -> (Option<&dyn SplitTransform>, bool) {
         let form = term.conversion.limbs.as_ref().map(|(form, _)| form).filter(|_| term.limbs);
         let splits: Vec<_> = term.conversion.targets.iter().map(|&modulus| form.and_then(|form| self.split(modulus, form))).collect();
         (splits.iter().copied().flatten().next(), splits.iter().any(Option::is_none))
     }
 
-    /// The left side of a base conversion for all coefficients: one row per column of its matrix.
+    /// The columns of a base conversion for all coefficients, one row each: the scaled sources `y_i`, then `z` if centred.
     pub(super) fn prepare(&self, conversion: &BaseConversion, x: Rows<'_>) -> Buffer {
         let mut scaled = self.scratch(conversion.columns());
         let block = CONVERSION_BLOCK.min(self.degree);
@@ -116,7 +116,7 @@ impl CpuEngine {
         scaled
     }
 
-    /// The same as integers in limbs, in the order of [`crate::kernels::split`].
+    /// The integers that the columns represent, in limbs, in the order of [`crate::kernels::split`].
     fn interleave(&self, digit: &mut [u64], split: &dyn SplitTransform, form: &LimbForm, conversion: &BaseConversion, x: Rows<'_>) {
         let stride = self.degree / RADIX;
         let piece = PIECE.min(stride);

@@ -1,8 +1,9 @@
-//! The end of a division on the CPU, from the remainder's conversion to the quotient: all polynomials at one modulus, then at the next.
+//! The last step of a division on the CPU, from the conversion of the remainder to the quotient. All polynomials are processed at one modulus before
+//! the next modulus.
 //!
-//! Where a transform in two parts takes the remainder in limbs ([`crate::kernels::split`]), its head makes the residues; block by
-//! block, the tails of all polynomials use the same factors, and what a tail leaves in the first-level cache becomes the quotient at
-//! once. Elsewhere a row is converted, transformed and finished by itself.
+//! If the two-part transform of a modulus reads the remainder in limbs ([`crate::kernels::split`]), its head computes the residues. Then, block by
+//! block, the tails of all polynomials use the same factors, and each quotient is computed while the output of its tail is in the first-level cache.
+//! Otherwise a row is converted, transformed and divided by itself.
 
 use super::digits::{PreparedTerms, Term};
 use super::{CpuEngine, rows_of_all};
@@ -15,16 +16,16 @@ use crate::limbs::{LimbForm, LimbWeights};
 use crate::meter::Pass;
 use crate::modulus::Multiplier;
 
-/// Targets whose rows are made from one reading of a remainder in limbs, and of its columns.
+/// Targets per task, which share one reading of the remainder: in limbs, and as columns.
 const ROWS: [usize; 2] = [2, 4];
 
-/// Words of a block of the conversion, and of a tail where a sixteenth of a row is less.
+/// Words of a block of the conversion, and of a block of tails unless a sixteenth of a row is longer.
 const BLOCK: usize = 4096;
 
-/// Vectors of a sixteenth row whose limbs stay in the second-level cache while the next row reads them again.
+/// Vectors of each sixteenth of a row that are processed at a time: their limbs stay in the second-level cache until the next target reads them.
 const TILE: usize = 32;
 
-/// What a task works on.
+/// The data that all tasks share.
 struct Task<'a> {
     engine: &'a CpuEngine,
     conversion: &'a BaseConversion,
@@ -34,7 +35,7 @@ struct Task<'a> {
     transform: bool,
 }
 
-/// A remainder in limbs, and how one target reads it.
+/// A remainder in limbs, with the transform and the weights by which one target reads it.
 struct Limbs<'a> {
     split: &'a dyn SplitTransform,
     words: &'a [u64],
@@ -51,7 +52,7 @@ impl<'a> Task<'a> {
         self.engine.moduli[self.conversion.targets[target]].multiplier(self.constants[target])
     }
 
-    /// Rows of the quotient of input `index`, each with its target, whole row by whole row.
+    /// Computes rows of the quotient of input `index`, each given with its target, one whole row after another.
     fn whole_rows(&self, rows: &mut [(usize, &mut [u64])], index: usize) {
         let (degree, input, columns) = (self.engine.degree, &self.inputs[index], self.prepared.columns(index));
         for start in (0..degree).step_by(BLOCK) {
@@ -73,7 +74,7 @@ impl<'a> Task<'a> {
             }
             match (input.coeff, input.eval) {
                 (None, Some(part)) => kernel.sub_mul_constant_assign(row, part.row(target), w),
-                // The remainder has met its constant.
+                // The constant was applied above together with the Coeff part; only the Eval part remains to be multiplied.
                 (Some(_), Some(part)) => {
                     let modulus = &self.engine.moduli[self.conversion.targets[target]];
                     kernel.add_mul_constant_assign(row, part.row(target), modulus.multiplier(modulus.neg(self.constants[target])));
@@ -86,18 +87,18 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// How a target reads the remainder of input `index` in limbs, if it does: the same for all inputs.
+    /// The remainder of input `index` in limbs, as `target` reads it, or `None` if it reads columns; which of the two is the same for all inputs.
     fn limbs(&'a self, index: usize, target: usize) -> Option<Limbs<'a>> {
         let (form, weights) = self.conversion.limbs.as_ref()?;
         let (split, words) = self.prepared.limbs(self.engine, index, self.conversion.targets[target], form)?;
         Some(Limbs { split, words, form, weights: &weights[target] })
     }
 
-    /// Rows of all quotients for some targets that read limbs.
+    /// Computes the rows of all quotients for targets that read limbs.
     fn split_rows(&self, rows: &mut [(usize, Vec<&mut [u64]>)]) {
         let (degree, head) = (self.engine.degree, head_words(self.engine.degree));
         let (block, vectors) = ((degree / RADIX).max(BLOCK).min(degree), degree / (RADIX * VECTOR));
-        // The heads of all rows input by input, then a block of one.
+        // Scratch memory: the heads of all rows, input by input, then one block of a row.
         let words = rows.len() * self.inputs.len() * head;
         let mut scratch = self.engine.scratch((words + block).div_ceil(degree));
         let (heads, rest) = scratch.host_mut().split_at_mut(words);
@@ -120,7 +121,7 @@ impl<'a> Task<'a> {
                     let ahead = part.map_or(Ahead::default(), Ahead::words);
                     let words = &mut rest[..block];
                     split.tail(words, &heads[(index * count + row) * head..][..head], start, index > 0, [ahead, Ahead::default()]);
-                    // As many quotients as are made this way and their dividends would drive one another out of the caches.
+                    // Bypasses the caches, because so many quotients and their dividends would evict one another.
                     kernel.quotient(&mut out[start..start + block], words, part, w, true);
                 }
             }
@@ -130,7 +131,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// All inputs at the targets from `first` on; `outputs[target - first]` are that target's rows of the quotients.
+    /// Divides all inputs at the targets from `first` on; `outputs[target - first]` are that target's rows of the quotients.
     fn rows(&self, outputs: &mut [Vec<&mut [u64]>], first: usize) {
         let mut whole: Vec<Vec<(usize, &mut [u64])>> = self.inputs.iter().map(|_| Vec::new()).collect();
         let mut split: Vec<(usize, Vec<&mut [u64]>)> = Vec::new();

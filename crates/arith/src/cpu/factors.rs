@@ -1,4 +1,4 @@
-//! Packed factors on the CPU: how they are made, summed, read back and multiplied by.
+//! Packed factors on the CPU: packing, sums, unpacking and products.
 
 use std::ops::Range;
 
@@ -78,7 +78,7 @@ pub(super) fn unpack(
     out
 }
 
-/// Refuses shapes that do not fit: the caller's duty.
+/// Asserts that the shapes fit each other, which the caller guarantees.
 pub(super) fn check(out: &RowsMut<'_>, terms: usize, factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
     let shape = factors.shape();
     assert!(terms <= shape.terms && out.rows() == groups.len() * shape.columns * moduli.len(), "as many results as groups and columns");

@@ -1,9 +1,8 @@
-//! The fused pass of a switch on the CPU: extend, transform and multiply, some rows of the result after the others.
+//! The fused pass of a key switch on the CPU: digits are extended, transformed and multiplied, for a few rows of the result at a time.
 //!
-//! For a few rows at a time, all digits of a group of terms are extended and brought through the head of their transforms, which
-//! writes each word once. Then, block by block of the factors' order, the tails of all terms run in the first-level cache, and
-//! their results are multiplied by the factors while they are still in the second-level cache, so that a transformed row is never
-//! written back to memory.
+//! For these rows, all digits of a group of terms are extended and go through the head of their transforms, which writes each word once. Then, block
+//! by block in the order of the factors, the tails of all terms run in the first-level cache, and their results are multiplied by the factors while
+//! they are still in the second-level cache, so that a transformed row is never written back to memory.
 
 use super::digits::{PreparedTerms, Term};
 use super::{CpuEngine, factors, rows_of_all};
@@ -17,29 +16,30 @@ use crate::meter::Pass;
 use crate::modulus::Multiplier;
 use crate::packing::Run;
 
-/// Most rows extended side by side from one reading of a digit.
+/// Most rows that are extended from one reading of a digit.
 const ROWS: usize = 2;
 
 /// Cap on buffered rows, summed over all terms. It bounds a thread's scratch memory; at least one row per term is always buffered.
 const WAITING: usize = 48;
 
-/// Words of limbs of all terms from which on, where digits have this many limbs, what is read again for each group of rows outweighs the rows
-/// that wait.
+/// Thresholds for long digits: words of limbs of all terms, and limbs of the longest digit. If both are reached, reading the limbs again for each
+/// group of rows costs more than buffering more rows.
 const LONG_DIGITS: (usize, usize) = (1 << 21, 6);
 
-/// The two limits for long digits.
+/// The limits `ROWS` and `WAITING` for long digits.
 const LONG_ROWS: (usize, usize) = (4, 192);
 
-/// Most terms that wait for one pass over the keys. A pass over some of the terms reads pieces of the keys, and results again.
+/// Most terms that are buffered for one pass over the keys. If there are more terms, each pass reads pieces of the keys, and reads the results again.
 const TERMS: usize = 64;
 
-/// Most bytes of factors fetched ahead: what a product reads before its own fetching runs. More of it delays the tails as much.
+/// Most bytes of factors that tails prefetch: as many as a product reads before its own prefetching takes effect. Prefetching more delays the tails
+/// by as much as it saves.
 const AHEAD: usize = 1 << 16;
 
-/// Words of heads that go around the caches: they, the digits and the factors would drive one another out.
+/// Words of heads from which on the heads are written past the caches, because heads, digits and factors would evict one another.
 const FAR_WORDS: usize = 1 << 19;
 
-/// Vectors of a sixteenth row whose limbs stay in the second-level cache while the next row reads them again.
+/// Vectors of each sixteenth of a row that are processed at a time: their limbs stay in the second-level cache until the next row reads them.
 const TILE: usize = 32;
 
 /// The data of one task: the inputs of the call and the digits prepared from them.
@@ -74,12 +74,12 @@ impl<'a> Task<'a> {
         (&self.digits[term / self.inputs.len()], self.inputs[term % self.inputs.len()])
     }
 
-    /// The factor of an own row of a digit.
+    /// The factor by which own row `row` of a digit is scaled.
     fn constant(&self, digit: &DigitExtension, row: usize) -> Multiplier {
         self.engine.moduli[self.moduli[row]].multiplier(digit.constants()[row - digit.own().start])
     }
 
-    /// The heads of one term for the rows from `first` on, into `outs`, which are `far` where they outgrow the caches.
+    /// Computes the heads of one term for the rows from `first` on, into `outs`. With `far`, the outputs exceed the caches and are written past them.
     fn heads(&self, outs: &mut [&mut [u64]], first: usize, term: usize, far: bool) -> Vec<State> {
         let (digit, input) = self.term(term);
         let conversion = digit.conversion();
@@ -133,7 +133,7 @@ impl<'a> Task<'a> {
         states
     }
 
-    /// The words from `start` on of row `row` of a term in Eval form, where its head left them or in `block`.
+    /// The words from `start` on of row `row` of a term in Eval form: in `head` if they are finished there, else computed in `block`.
     fn finish<'b>(
         &self,
         block: &'b mut [u64],
@@ -158,7 +158,7 @@ impl<'a> Task<'a> {
         block
     }
 
-    /// The factors that the block from `start` on of row `row` meets first, for `count` terms from `term` on.
+    /// The factors that the block from `start` on of row `row` is multiplied by first, for `count` terms from `term` on.
     fn ahead(&self, row: usize, start: usize, term: usize, count: usize) -> Ahead<'_> {
         let Some(&group) = self.groups.first() else { return Ahead::default() };
         let Run { bytes, bits, stride } = self.factors.run(self.rows[row], start, group, term);
@@ -168,14 +168,14 @@ impl<'a> Task<'a> {
         Ahead { bytes, run, stride, runs: all.min(AHEAD / run) }
     }
 
-    /// All of the rows from `first` on; `outputs[row - first]` are that row's words of each result.
+    /// Computes the rows from `first` on; `outputs[row - first]` are that row's words of each result.
     fn rows(&self, outputs: &mut [Vec<&mut [u64]>], first: usize) {
         let (degree, columns, part) = (self.engine.degree, self.factors.shape().columns, self.factors.block());
-        // Tails finish whole sixteenths of a row, which are longer than a block of the factors at the largest degree.
+        // Tails finish whole sixteenths of a row, which at the largest degree are longer than a block of the factors.
         let block = part.max(degree / RADIX);
         let (terms, rows) = (self.inputs.len() * self.digits.len(), outputs.len());
         let together = terms.div_ceil(terms.div_ceil(TERMS).max(1)).max(1);
-        // The heads of all rows term by term, then the blocks of one row.
+        // Scratch memory: the heads of all rows, term by term, then the blocks of one row.
         let head = head_words(degree).max(degree);
         let mut scratch = self.engine.scratch((together * (rows * head + block)).div_ceil(degree));
         let (heads, rest) = scratch.host_mut().split_at_mut(together * rows * head);
@@ -191,8 +191,8 @@ impl<'a> Task<'a> {
                 let first_tail = states.iter().position(|states| states[index] == State::Head);
                 for start in (0..degree).step_by(block) {
                     let ahead = self.ahead(row, start, term, count);
-                    // What comes after this term: the next one's part of this block, and the first one's of the next block. Heads that
-                    // stay in the caches come fast enough by themselves.
+                    // The words of heads that are read next: the next term's part of this block, or the first term's part of the next block. Heads
+                    // that stay in the caches need no prefetching.
                     let next = |slot: usize| {
                         if !far {
                             return Ahead::default();
@@ -217,7 +217,7 @@ impl<'a> Task<'a> {
                         }
                     }
                 }
-                // What the blocks finished: the tails of this row, and its products.
+                // Counted here for all blocks: the tails of this row, and its products.
                 self.engine.count(Pass::Forward, states.iter().filter(|states| states[index] == State::Head).count());
                 self.engine.count(Pass::Hadamard, outputs.len() * count);
             }

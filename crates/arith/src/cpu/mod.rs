@@ -1,7 +1,8 @@
-//! The CPU engine: kernels per modulus, rows spread over an explicit thread pool.
+//! The CPU engine: one kernel per modulus, and rows distributed over an explicit thread pool.
 //!
-//! [`convert`] holds base conversions, [`factors`] operations on packed factors, [`digits`] the prepared digits of a switch, [`gadget`] the fused pass of a
-//! switch, [`divide`] the last step of a division, [`components`] moves of the degree, [`plaintext`] sums of products with packed plaintexts.
+//! [`convert`] holds base conversions, [`factors`] operations on packed factors, [`digits`] the prepared digits of a switch, [`gadget`] the fused
+//! pass of a switch, [`divide`] the last step of a division, [`components`] changes of the degree, [`plaintext`] sums of products with packed
+//! plaintexts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -34,22 +35,23 @@ mod factors;
 mod gadget;
 mod plaintext;
 
-/// Idle scratch that an engine keeps for reuse.
+/// Bytes of idle buffers that an engine keeps for reuse.
 const POOL_BYTES: usize = 512 << 20;
 
 /// Coefficients per block of an inner product.
 const PRODUCT_BLOCK: usize = 8192;
 
-/// Words of an element-wise operation that one call of a kernel takes, where rows of one modulus are shorter: samples of degree 1 have a row per word.
+/// Words that one call of a kernel processes in an element-wise operation on shorter rows of one modulus, because samples of degree 1 have one word
+/// per row.
 const SHORT_ROWS: usize = 4096;
 
-/// Words of a sum that is written elsewhere: a block is copied and added to while it is in the first-level cache.
+/// Words per block of a sum or difference that is written to a third buffer: a block is copied, then added to while it is in the first-level cache.
 const COPY_BLOCK: usize = 1024;
 
 /// Primes below the first bound have the fastest transform, primes below the second bound the next fastest.
 const CLASS_BITS: [f64; 2] = [45.9, 50.0];
 
-/// The rows of polynomials that lie one after another, `rows` rows each: `[row][polynomial]`.
+/// The rows of polynomials that are stored one after another, `rows` rows each, as `[row][polynomial]`.
 fn rows_of_all(words: &mut [u64], rows: usize, degree: usize) -> Vec<Vec<&mut [u64]>> {
     let polys = words.len().checked_div(rows * degree).unwrap_or(0);
     let mut by_row: Vec<Vec<&mut [u64]>> = (0..rows).map(|_| Vec::with_capacity(polys)).collect();
@@ -59,10 +61,10 @@ fn rows_of_all(words: &mut [u64], rows: usize, degree: usize) -> Vec<Vec<&mut [u
     by_row
 }
 
-/// The rows `rows` of `words`, each with its place in `rows`.
+/// The rows `rows` of `words`, each with its index in `rows`.
 fn distinct_rows<'a>(words: &'a mut [u64], degree: usize, rows: &[usize]) -> Vec<(usize, &'a mut [u64])> {
     let mut all: Vec<Option<&mut [u64]>> = words.chunks_exact_mut(degree.max(1)).map(Some).collect();
-    // A repeated row would be a bug of the caller: two outputs for one place.
+    // A repeated row is a bug of the caller, because two outputs would share it.
     let taken: Vec<(usize, &mut [u64])> =
         rows.iter().enumerate().filter_map(|(place, &row)| all[row].take().map(|words| (place, words))).collect();
     assert_eq!(taken.len(), rows.len(), "output rows are distinct");
@@ -75,10 +77,10 @@ pub struct CpuEngine {
     degree: usize,
     moduli: Vec<Modulus>,
     tables: Vec<NttTable>,
-    /// The instruction set that was asked for; a table's kernel may use a smaller one.
+    /// The requested instruction set; the kernel of a modulus may use a smaller one.
     isa: Isa,
     memory: Arc<Pool>,
-    /// `None` runs on the calling thread alone.
+    /// `None` to run on the calling thread only.
     threads: Option<Arc<rayon::ThreadPool>>,
     /// The meter that counts passes over rows, if any.
     meter: Option<Arc<Meter>>,
@@ -95,7 +97,7 @@ impl CpuEngine {
         Ok(Self { degree, moduli, tables, isa, memory: Arc::new(Pool::new(POOL_BYTES)), threads: None, meter: None })
     }
 
-    /// The same engine on `pool`; `None` for the calling thread alone.
+    /// The same engine on `pool`; `None` for the calling thread only.
     #[must_use]
     pub fn with_threads(mut self, pool: Option<Arc<rayon::ThreadPool>>) -> Self {
         self.threads = pool;
@@ -125,14 +127,14 @@ impl CpuEngine {
         &self.memory
     }
 
-    /// Reports `rows` passes that have been executed.
+    /// Reports `rows` executed passes to the meter, if any.
     fn count(&self, pass: Pass, rows: usize) {
         if let Some(meter) = &self.meter {
             meter.add(pass, rows);
         }
     }
 
-    /// Reports the products of a base conversion to `rows` rows. A single source needs none.
+    /// Reports the products of a base conversion to `rows` rows. A conversion from a single source counts none.
     fn count_conversion(&self, conversion: &BaseConversion, rows: usize) {
         let sources = conversion.sources.len();
         self.count(Pass::Conversion, if sources > 1 { sources * rows } else { 0 });
@@ -141,7 +143,7 @@ impl CpuEngine {
     /// A pool of `threads` threads for [`CpuEngine::with_threads`]; `None` for one.
     ///
     /// # Errors
-    /// [`ArithError::ThreadPool`] where the system refuses them.
+    /// [`ArithError::ThreadPool`] where the system refuses the threads.
     pub fn thread_pool(threads: usize) -> Result<Option<Arc<rayon::ThreadPool>>, ArithError> {
         if threads <= 1 {
             return Ok(None);
@@ -177,8 +179,8 @@ impl CpuEngine {
         }
     }
 
-    /// Runs `work(modulus, words, span)` on all words of `x`, some rows under one modulus after the others: `modulus` is a place in `moduli`, `span`
-    /// the place of the words in `x`.
+    /// Runs `work(modulus, words, span)` on all words of `x`, in pieces of one modulus each: `modulus` is an index into `moduli`, `span` the range of
+    /// the words in `x`.
     fn each_span(&self, x: RowsMut<'_>, moduli: &[usize], work: impl Fn(usize, &mut [u64], Range<usize>) + Send + Sync) {
         let degree = x.degree().max(1);
         let chunk = if moduli.len() == 1 { degree.max(SHORT_ROWS) } else { degree };
@@ -198,7 +200,7 @@ impl CpuEngine {
         self.each_span(x, moduli, |modulus, x, span| work(self.kernel(moduli, modulus), x, &y[span]));
     }
 
-    /// `out <- x`, then `work` on blocks of `out` that are in the cache, and the same blocks of `y`.
+    /// `out <- x`, then `work` on each block of `out`, while it is in the cache, and the same block of `y`.
     fn each_copied_pair(
         &self,
         out: RowsMut<'_>,
@@ -285,7 +287,7 @@ impl Engine for CpuEngine {
     fn copy(&self, out: RowsMut<'_>, x: Rows<'_>) {
         assert!(out.rows() == x.rows() && out.degree() == x.degree(), "as many rows");
         let x = x.host();
-        // Copying needs no modulus, so one place stands for all of them.
+        // Copying needs no modulus, so one index stands for all of them.
         self.each_span(out, &[0], |_, out, span| out.copy_from_slice(&x[span]));
     }
 
@@ -382,7 +384,7 @@ impl Engine for CpuEngine {
         assert_eq!(out.rows(), terms.len() * rows, "one list of factors per output");
         assert_eq!(right_rows.len(), rows, "one row index per modulus");
         assert!(terms.iter().flatten().all(|(x, _)| x.rows() == rows), "one row per modulus");
-        // All outputs of one row together, in blocks that keep the factors they share in the cache.
+        // All outputs of one row are computed together, in blocks, so that the factors that they share stay in the cache.
         let several = terms.len() > 1;
         let mut by_row = rows_of_all(out.host(), rows, degree);
         self.each(&mut by_row, |i, outputs| {
@@ -391,7 +393,7 @@ impl Engine for CpuEngine {
                 let span = start..(start + PRODUCT_BLOCK).min(degree);
                 for (output, terms) in outputs.iter_mut().zip(terms) {
                     if let ([(x, y)], true) = (&terms[..], several) {
-                        // Nothing to accumulate, and factors that outputs share are in the cache: a product in place costs less than a sum of one term.
+                        // A product in place costs less than a sum of one term; the factors that outputs share are in the cache.
                         let output = &mut output[span.clone()];
                         output.copy_from_slice(&x.row(i)[span.clone()]);
                         kernel.mul_assign(output, &y.row(right_rows[i])[span.clone()]);

@@ -15,7 +15,7 @@ use crate::packing::VECTOR;
 /// Coefficients for which the plaintexts of a smaller degree are expanded at a time: 32 of them take 128 KiB.
 const EXPANDED_BLOCK: usize = 512;
 
-/// How many polynomials each input holds; refuses shapes that do not fit, which is the caller's duty.
+/// The number of polynomials of each input. Asserts that the shapes fit each other, which the caller guarantees.
 fn check(engine: &CpuEngine, out: &[RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]) -> usize {
     assert!(!moduli.is_empty() && out.len() == sums.len(), "one output per sum, over some moduli");
     let rows = out.first().map_or(0, RowsMut::rows);
@@ -101,7 +101,7 @@ impl Block<'_> {
         let (plaintexts, inputs): (&Factors, &[usize]) = (self.sum.plaintexts, self.sum.inputs);
         for (poly, output) in outputs.iter_mut().enumerate() {
             let (mut term, mut written) = (0, false);
-            // Terms that follow one another in memory are one product; terms whose input is zero lie between such runs.
+            // Adjacent terms are one product; terms whose input is zero separate such runs.
             while term < inputs.len() {
                 let present = inputs[term..].iter().map_while(|&input| self.input(input));
                 let left: Vec<&[u64]> = present.map(|polys| &polys[poly][self.start..self.start + output.len()]).collect();

@@ -6,9 +6,9 @@
 //! hi = fl(y w),  lo = y w - hi  (exact, one FMA),  h = round(fl(y w')),  r = (hi - h q) + lo
 //! ```
 //!
-//! `y w'` misses `y w / q` by at most `|y| 2^-52 (1 + 2^-52)`, so `|r| = |y w - h q| <= (1/2 + |y| 2^-52 (1 + 2^-52)) q`, and
-//! being an integer, `|r| <= q`. `hi` and `h q` are integers, their difference is below `q + 2^49 < 2^53`, so the FMA that
-//! takes it is exact, and so is the last addition.
+//! `y w'` differs from `y w / q` by at most `|y| 2^-52 (1 + 2^-52)`, so `|r| = |y w - h q| <= (1/2 + |y| 2^-52 (1 + 2^-52)) q`, and because `r` is an
+//! integer, `|r| <= q`. `hi` and `h q` are integers and their difference is below `q + 2^49 < 2^53`, so the FMA that computes the difference is
+//! exact, and so is the last addition.
 //!
 //! # Ranges of the transforms (signed integers held in doubles)
 //! - Forward, **narrow** (`(L + 2) q <= 2^51` for `L` stages): `(x, y) <- (x + r, x - r)` adds at most `q` per stage to a start
@@ -16,9 +16,8 @@
 //!   `3q/2 + 1 <= 2q < 2^51`.
 //! - Inverse: sums are reduced at every stage to `|x| <= q/2 + 1`, products are at most `q`: differences stay within `2q`.
 //!
-//! Sums of products split factors below 2^50 into halves of 25 bits, whose products are summed unreduced, up to 4096 terms.
-//! Primes above 2^50, short transforms, tails, and what
-//! makes packed factors are the scalar kernel's; [`packed`] multiplies by them.
+//! Sums of products split factors below 2^50 into halves of 25 bits, whose products are summed unreduced, up to 4096 terms. The scalar kernel handles
+//! primes above 2^50, short transforms, words beyond the last whole vector and the packing of factors; [`packed`] multiplies by packed factors.
 
 mod components;
 mod packed;
@@ -44,12 +43,12 @@ const MIN_DEGREE: usize = 32;
 /// Bits of half a factor in the sums of products.
 const HALF_BITS: i32 = 25;
 
-/// Terms that the middle accumulator takes: `2 * 2^50 * 4096 = 2^63`.
+/// Terms that fit the middle accumulator: `2 * 2^50 * 4096 = 2^63`.
 const LAZY_TERMS: usize = 4096;
 
-/// The bits of 2^52 as a double: integers below 2^52 sit in its lowest bits.
+/// The bits of 2^52 as a double: an integer below 2^52, put in the lowest bits, adds itself to the double's value.
 const MAGIC: i64 = 0x4330_0000_0000_0000;
-/// The bits of `3 * 2^51`, the same for signed integers within 2^51.
+/// The bits of `3 * 2^51` as a double, for the same conversion of signed integers within 2^51.
 const SIGNED_MAGIC: i64 = 0x4338_0000_0000_0000;
 
 /// The kernel of one modulus.
@@ -74,7 +73,7 @@ struct Twiddles {
 impl Twiddles {
     fn new(powers: &[u64], q: u64) -> Self {
         let factors: Vec<f64> = powers.iter().map(|&w| w as f64).collect();
-        // One division, correctly rounded, of exact operands.
+        // Both operands are exact, so the division is correctly rounded.
         let quotients = factors.iter().map(|w| w / q as f64).collect();
         Self { factors, quotients }
     }
@@ -148,7 +147,7 @@ impl Constants {
         _mm256_xor_si256(_mm256_castpd_si256(_mm256_add_pd(x, _mm256_castsi256_pd(self.magic))), self.magic)
     }
 
-    /// `x mod q`, `|x| <= 2^51`, within `q/2 + 1` of zero.
+    /// `x mod q`, as a signed value of magnitude at most `q/2 + 1`. Range: `|x| <= 2^51`.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn centre(self, x: __m256d) -> __m256d {
@@ -163,7 +162,7 @@ impl Constants {
         _mm256_add_pd(x, _mm256_and_pd(negative, self.q))
     }
 
-    /// `y * w mod q`, signed; see the module's proof.
+    /// `y * w mod q`, signed; see the proof in the module documentation.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn mul(self, y: __m256d, w: __m256d, w_quotient: __m256d) -> __m256d {
@@ -173,7 +172,7 @@ impl Constants {
         _mm256_add_pd(_mm256_fnmadd_pd(h, self.q, high), low)
     }
 
-    /// `x * w mod q` in `[0, q)`, for `|x| <= 2^51`. The signed product can be `q` itself, hence the centring.
+    /// `x * w mod q` in `[0, q)`, for `|x| <= 2^51`. The product is centred first, because the signed product can be `q` itself.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn mul_reduced(self, x: __m256d, w: __m256d, w_quotient: __m256d) -> __m256i {
@@ -194,7 +193,7 @@ fn round(x: __m256d) -> __m256d {
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn load(source: *const u64) -> __m256i {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { _mm256_loadu_si256(source.cast()) }
 }
 
@@ -205,11 +204,11 @@ unsafe fn load(source: *const u64) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn store(target: *mut u64, x: __m256i) {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { _mm256_storeu_si256(target.cast(), x) }
 }
 
-/// Whether a word has bits from `bit` on.
+/// Whether any of the words is at least `1 << bit`.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn any_above(x: __m256i, bit: u32) -> bool {
@@ -238,39 +237,39 @@ fn broadcast(table: &Twiddles, node: usize) -> (__m256d, __m256d) {
     (_mm256_set1_pd(table.factors[node]), _mm256_set1_pd(table.quotients[node]))
 }
 
-/// Factors of the stage two apart for the vectors of nodes `node`, `node + 1`.
+/// Factors and quotients of nodes `node` and `node + 1`, in two lanes each, for the stage whose operands are two words apart.
 ///
 /// # Safety
 /// The table has these nodes.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn factors_two_apart(table: &Twiddles, node: usize) -> (__m256d, __m256d) {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let (factors, quotients) =
         unsafe { (_mm_loadu_pd(table.factors.as_ptr().add(node)), _mm_loadu_pd(table.quotients.as_ptr().add(node))) };
     let twice = |pair| _mm256_permute4x64_pd::<0x50>(_mm256_castpd128_pd256(pair));
     (twice(factors), twice(quotients))
 }
 
-/// Factors of the stage between neighbours for four nodes from `node` on.
+/// Factors and quotients of the four nodes from `node` on, for the stage whose operands are neighbours.
 ///
 /// # Safety
 /// The table has these nodes.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn factors_one_apart(table: &Twiddles, node: usize) -> (__m256d, __m256d) {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { (_mm256_loadu_pd(table.factors.as_ptr().add(node)), _mm256_loadu_pd(table.quotients.as_ptr().add(node))) }
 }
 
-/// `A0 A1 B0 B1` and `A2 A3 B2 B3`, and back: halves exchanged.
+/// Exchanges the upper half of `a` with the lower half of `b`: `A0 A1 B0 B1` and `A2 A3 B2 B3`. Applied twice, it gives `a` and `b` back.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn exchange_halves(a: __m256d, b: __m256d) -> (__m256d, __m256d) {
     (_mm256_permute2f128_pd::<0x20>(a, b), _mm256_permute2f128_pd::<0x31>(a, b))
 }
 
-/// Even and odd lanes within halves, and back.
+/// Collects the even and the odd lanes within each half: `A0 B0 A2 B2` and `A1 B1 A3 B3`. Applied twice, it gives `a` and `b` back.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn exchange_neighbours(a: __m256d, b: __m256d) -> (__m256d, __m256d) {
@@ -278,7 +277,7 @@ fn exchange_neighbours(a: __m256d, b: __m256d) -> (__m256d, __m256d) {
 }
 
 impl Avx2Row {
-    /// One stage between vectors: `blocks` blocks of two halves of `half` doubles.
+    /// One stage whose operands are in different vectors: `blocks` blocks of two halves of `half` doubles.
     ///
     /// # Safety
     /// `x` holds `2 * blocks * half` doubles; 4 divides `half`.
@@ -329,7 +328,7 @@ impl Avx2Row {
         }
     }
 
-    /// As [`Avx2Row::forward_two_stages`], backwards.
+    /// The inverse counterpart of [`Avx2Row::forward_two_stages`].
     ///
     /// # Safety
     /// As there.
@@ -365,12 +364,12 @@ impl Avx2Row {
         let c = Constants::new(self.modulus);
         let n = self.degree;
         let x = words.as_mut_ptr().cast::<f64>();
-        // SAFETY: offsets stay below n; a double and a word have one size, and each word is one or the other at a time.
+        // SAFETY: offsets stay below n; a double and a word have the same size, and each word holds one or the other at a time.
         unsafe {
             for i in (0..n).step_by(LANES) {
                 _mm256_storeu_pd(x.add(i), c.to_double(load(x.add(i).cast())));
             }
-            // Stages between vectors: from half = n/2 down to 4.
+            // Stages whose operands are in different vectors: from half = n/2 down to 4.
             let (mut blocks, mut half) = (1, n / 2);
             if n.trailing_zeros() % 2 == 1 {
                 self.forward_one_stage::<WIDE>(c, x, blocks, half);
@@ -437,7 +436,7 @@ impl Avx2Row {
         }
     }
 
-    /// `out[i] <- sum_j x_j[i] y_j[i]` for factors below 2^50, whole vectors only.
+    /// `out[i] <- sum_j x_j[i] y_j[i]` for factors below 2^50, on whole vectors; returns the number of words computed.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn sums(&self, out: &mut [u64], terms: usize, accumulate: bool, term: impl Fn(usize, usize) -> (__m256i, __m256i)) -> usize {
@@ -499,7 +498,7 @@ impl Avx2Row {
             let (x, y) = (c.to_double(x), c.to_double(y));
             let high = _mm256_mul_pd(x, y);
             let low = _mm256_fmsub_pd(x, y, high);
-            // Three roundings of a quotient below 2^50: wrong by less than 1/2 + 3/8.
+            // The quotient is below 2^50 and is rounded three times, so `h` is off by less than 1/2 + 3/8.
             let h = round(_mm256_mul_pd(high, c.inverse));
             c.to_words(c.lift(_mm256_add_pd(_mm256_fnmadd_pd(h, c.q, high), low)))
         })
@@ -558,7 +557,7 @@ impl Avx2Row {
             // SAFETY: both chunks have four words.
             unsafe {
                 let value = load(values.as_ptr().cast());
-                // Within 2^50 of zero, the shifted value has no bits above.
+                // For values within 2^50 of zero, and only for those, the shifted value is below 2^51.
                 if any_above(_mm256_add_epi64(value, _mm256_set1_epi64x(1 << 50)), 51) {
                     self.scalar.reduce_signed(target, values);
                 } else {
@@ -571,14 +570,14 @@ impl Avx2Row {
     }
 }
 
-/// `x`, plus `q` where `x` is negative.
+/// `x + q` where `x` is negative, else `x`.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn add_if_negative(x: __m256i, q: __m256i) -> __m256i {
     _mm256_add_epi64(x, _mm256_and_si256(_mm256_cmpgt_epi64(_mm256_setzero_si256(), x), q))
 }
 
-/// `x <- f(x, y)` on whole vectors.
+/// `x <- f(x, y)` on whole vectors; returns the number of words computed.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn zip_assign(x: &mut [u64], y: &[u64], f: impl Fn(__m256i, __m256i) -> __m256i) -> usize {
@@ -652,7 +651,7 @@ impl RowKernel for Avx2Row {
     }
 
     fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier) {
-        // One pass more than needed: `x <- (y * w) + x` through the two vector loops there are.
+        // A product and then a sum, by the two vector loops that exist: one pass more than necessary.
         let mut product = y.to_vec();
         self.mul_constant_assign(&mut product, w);
         self.add_assign(x, &product);

@@ -1,16 +1,16 @@
-//! Permutations of a row that move whole aligned blocks of eight words and reorder each in one of a few ways, as every
-//! automorphism does in Eval form: one load, one shuffle and one store per block instead of eight gathered words.
+//! Permutations of a row that move whole aligned blocks of eight words and reorder the words of each block in one of at most eight orders. Every
+//! automorphism in Eval form is such a permutation. A block takes one load, one shuffle and one store instead of eight gathered words.
 
 /// Words per block.
 pub const BLOCK: usize = 8;
 
-/// Most ways in which the blocks of one permutation are reordered.
+/// Maximum number of different orders of words within the blocks of one permutation.
 const ORDERS: usize = 8;
 
 /// `out[8 b + j] = x[8 source + order[j]]`, with a source and an order for each block `b`.
 #[derive(Debug, Clone)]
 pub struct BlockPermutation {
-    /// The block's source times [`ORDERS`], plus its order's number.
+    /// For each block: the index of its source block times [`ORDERS`], plus the index of its order.
     blocks: Vec<u32>,
     orders: Box<[[u64; BLOCK]; ORDERS]>,
     #[cfg(target_arch = "x86_64")]
@@ -20,7 +20,7 @@ pub struct BlockPermutation {
 impl BlockPermutation {
     /// Recognises `out[i] = x[source[i]]` as a permutation of blocks, or returns `None`.
     ///
-    /// Range: `source` below its own length, which is below 2^29.
+    /// Range: the length of `source` is below 2^29, and its entries are below the length.
     #[must_use]
     pub fn recognise(source: &[u32]) -> Option<Self> {
         let (chunks, rest) = source.as_chunks::<BLOCK>();
@@ -53,7 +53,7 @@ impl BlockPermutation {
         })
     }
 
-    /// Writes the permuted `x` to `out`, both of the permutation's length.
+    /// Writes the permuted `x` to `out`. Both have the permutation's length.
     pub fn apply(&self, out: &mut [u64], x: &[u64]) {
         assert_eq!(out.len(), self.blocks.len() * BLOCK, "a row has as many words as the permutation");
         assert_eq!(x.len(), out.len(), "a row has as many words as the permutation");
@@ -78,7 +78,7 @@ impl BlockPermutation {
         }
     }
 
-    /// [`BlockPermutation::apply`], a vector per block.
+    /// [`BlockPermutation::apply`] with one vector per block.
     ///
     /// # Safety
     /// The machine has AVX-512 F; `out` and `x` have the permutation's length.

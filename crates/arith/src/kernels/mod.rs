@@ -1,8 +1,8 @@
-//! Kernels: what one row of residues under one modulus can do, written once per instruction set.
+//! Kernels: the operations on rows of residues modulo one prime, implemented once per instruction set.
 //!
-//! [`scalar`] is the specification: readable, for every modulus below 2^61. Every other kernel gives its results bit for
-//! bit on fully reduced inputs, and is tested against it. A kernel is chosen once, when a row's table is built
-//! ([`build`]), and carries twiddles and constants in its own format; no call detects the machine again.
+//! [`scalar`] is the specification: readable, and for every modulus below 2^61. On fully reduced inputs every other kernel gives the same results bit
+//! for bit, and is tested for that. A kernel is chosen once, when a row's table is built ([`build`]), and holds twiddles and constants in its own
+//! format; no call detects the machine's features again.
 
 use std::fmt::Debug;
 
@@ -30,7 +30,7 @@ pub const FORCE_VARIABLE: &str = "CLATHRATE_ISA";
 pub enum Isa {
     /// Portable Rust.
     Scalar,
-    /// 256-bit integer vectors.
+    /// AVX2 with floating-point fused multiply-add.
     Avx2,
     /// AVX-512 with 52-bit integer fused multiply-add.
     Ifma,
@@ -91,12 +91,12 @@ impl Isa {
     }
 }
 
-/// Everything one row of residues modulo one `q` can do.
+/// The operations on rows of residues modulo one prime `q`.
 ///
-/// Range: unless a method says otherwise, every residue that goes in or comes out is fully reduced, in `[0, q)`.
-/// Slices of one call have equal lengths, except where said; any length works for the element-wise methods.
+/// Range: unless a method says otherwise, all residues in inputs and outputs are fully reduced, in `[0, q)`. The slices of one call have equal
+/// lengths unless stated otherwise; element-wise methods work for any length.
 pub trait RowKernel: Send + Sync + Debug {
-    /// The instruction set it was written for.
+    /// The instruction set of this kernel.
     fn isa(&self) -> Isa;
 
     /// Negacyclic forward transform in place, natural order in, bit-reversed order out:
@@ -129,7 +129,7 @@ pub trait RowKernel: Send + Sync + Debug {
     /// `x <- (x - y) * w`: the last step of a division by a modulus.
     fn sub_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier);
 
-    /// `out <- (x - y) * w`, or `x * w` without `y`. If it is `far`, writes bypass the caches where the kernel can.
+    /// `out <- (x - y) * w`, or `x * w` without `y`. With `far`, the kernel may write with non-temporal stores, which bypass the caches.
     fn quotient(&self, out: &mut [u64], x: &[u64], y: Option<&[u64]>, w: Multiplier, far: bool) {
         let _ = far;
         out.copy_from_slice(x);
@@ -142,22 +142,23 @@ pub trait RowKernel: Send + Sync + Debug {
     /// `x <- x + y * w`: adds a term that needs no switch to the result of a switch before its mod-down.
     fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier);
 
-    /// `out <- sum_j xs[j] * ys[j]`, or `out + ...` when `accumulate`. Lazy inside, reduced at the end.
+    /// `out <- sum_j xs[j] * ys[j]`, or `out + ...` when `accumulate`. Products are summed lazily and reduced at the end.
     fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool);
 
-    /// `out[p] <- sum_j xs[j] * y[j][p]` (or `out[p] + ...`), `y[j][p]` being slot `j * out.len() + p` of `factors`: as
-    /// [`RowKernel::dot`], several sums in one pass over packed factors.
+    /// `out[p] <- sum_j xs[j] * y[j][p]` (or `out[p] + ...` when `accumulate`), where `y[j][p]` is slot `j * out.len() + p` of `factors`: several
+    /// sums as by [`RowKernel::dot`], in one pass over packed factors.
     ///
-    /// Range: the last vector may be partly used, by lengths that are no multiple of eight.
+    /// Range: any length; a length that is no multiple of eight uses only part of the last vector of `factors`.
     fn dot_packed(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool);
 
-    /// Slot `s` of `out` `<- sum of slots[s]`, each a row of reduced residues; lanes beyond a row's end are zero.
+    /// Slot `s` of `out` `<- sum of slots[s]`, where each summand is a row of reduced residues; lanes beyond the end of a row are zero.
     fn pack_sums(&self, out: RunMut<'_>, slots: &[Vec<&[u64]>]);
 
-    /// Slot `s` of each of `count` vectors of `out` `<- sum of the slots named in slots[s]` of `source`: keys coalesced without being unpacked as a whole.
+    /// Slot `s` of each of `count` vectors of `out` `<- sum of the slots named in slots[s]` of `source`: merges key digits without unpacking the
+    /// whole key.
     fn sum_packed(&self, out: RunMut<'_>, source: Run<'_>, slots: &[Vec<usize>], count: usize);
 
-    /// `out <- sum of the named slots` of `source`.
+    /// `out <- sum of the slots named in slots` of `source`.
     fn unpack_sum(&self, out: &mut [u64], source: Run<'_>, slots: &[usize]);
 
     /// `out <- sum_j weights[j] * ys[j]`: one output row of a base conversion.
@@ -165,8 +166,8 @@ pub trait RowKernel: Send + Sync + Debug {
     /// Range: `ys` hold any values below `2^61` and below `1 << y_bits`; `weights` are reduced.
     fn combine(&self, out: &mut [u64], ys: &[&[u64]], weights: &[u64], y_bits: u32);
 
-    /// `acc[i] <- acc[i] + x[i] as f64 * inverse_modulus`: the fractional part of a base conversion. One rounding for the
-    /// product and one for the sum, in that order, on every kernel, so that all kernels agree to the bit.
+    /// `acc[i] <- acc[i] + x[i] as f64 * inverse_modulus`: the fractional part of a base conversion. Every kernel rounds the product and then the
+    /// sum, in that order, so that all kernels agree to the bit.
     fn add_fraction(&self, acc: &mut [f64], x: &[u64], inverse_modulus: f64);
 
     /// `out[i] <- acc[i]` rounded to the nearest integer, ties to even. Range: `0 <= acc < 2^31`.
@@ -183,7 +184,7 @@ pub trait RowKernel: Send + Sync + Debug {
     /// The inverse of [`RowKernel::join_components`].
     fn split_components(&self, parts: &mut [&mut [u64]], x: &[u64], twist: Twist);
 
-    /// `out[j] <- (x[g j] + .. + x[g j + g - 1]) / g` for `g = x.len() / out.len()` in 2, 4, 8: the component at place 0.
+    /// `out[j] <- (x[g j] + .. + x[g j + g - 1]) / g` for `g = x.len() / out.len()` in 2, 4, 8: component 0 of `x`.
     ///
     /// Shapes: `x` has `degree` words.
     fn mean_of_neighbours(&self, out: &mut [u64], x: &[u64]);
@@ -206,12 +207,12 @@ pub fn build(isa: Isa, modulus: Modulus, degree: usize) -> Result<Box<dyn RowKer
     {
         return Ok(Box::new(row));
     }
-    // On other processors every choice gives the scalar kernel.
+    // On other processors every `isa` gives the scalar kernel.
     let _ = isa;
     Ok(Box::new(scalar::ScalarRow::new(modulus, degree)?))
 }
 
-/// Asserts the shape of a move of the degree between `whole` words and `parts` rows of `part` words.
+/// Asserts that a row of `whole = degree` words and rows of the given lengths fit a change of the degree by two, four or eight.
 fn assert_component_shape(degree: usize, whole: usize, mut lengths: impl ExactSizeIterator<Item = usize>) {
     let parts = lengths.len();
     assert!(whole == degree, "a row has `degree` words");
@@ -219,7 +220,7 @@ fn assert_component_shape(degree: usize, whole: usize, mut lengths: impl ExactSi
     assert!(lengths.all(|length| length * parts == whole), "components share the words of the whole");
 }
 
-/// The rows from word `start` on: what a vector kernel leaves to the scalar one.
+/// The rows from word `start` on, which a vector kernel leaves to the scalar kernel.
 #[cfg(target_arch = "x86_64")]
 fn tails<'a>(rows: &[&'a [u64]], start: usize) -> Vec<&'a [u64]> {
     rows.iter().map(|row| &row[start..]).collect()

@@ -1,6 +1,6 @@
 //! The portable kernel and the specification of all others: Harvey's lazy butterflies on 64-bit words.
 //!
-//! Range of the transforms inside: `[0, 4q)` forward, `[0, 2q)` inverse; `q < 2^61` keeps `4q` in a word.
+//! Range within the transforms: `[0, 4q)` forward, `[0, 2q)` inverse; because `q < 2^61`, `4q` fits a word.
 
 use super::components::{Twist, inverse_of_parts};
 use super::{Isa, RowKernel, assert_component_shape};
@@ -12,10 +12,10 @@ use crate::primes::primitive_root;
 /// The largest degree with a transform.
 pub const MAX_DEGREE: usize = 1 << 17;
 
-/// Products of two reduced residues below 2^61 that a double word can hold: 2^128 / 2^122.
+/// Number of products of two reduced residues below 2^61 that fit a `u128`: 2^128 / 2^122.
 const LAZY_TERMS: usize = 64;
 
-/// Powers of a primitive 2n-th root in bit-reversed order: entry `i` is `psi^brv(i)`, as a forward transform reads them.
+/// Powers of a primitive 2n-th root in bit-reversed order: entry `i` is `psi^brv(i)`, the order in which a forward transform reads them.
 /// Shared by the kernels, which convert it to their own format.
 #[derive(Debug)]
 pub struct RootPowers {
@@ -39,7 +39,7 @@ impl RootPowers {
             return Err(ArithError::InvalidDegree { degree });
         }
         let psi = primitive_root(modulus, 2 * degree)?;
-        // psi is invertible: it has finite order.
+        // psi has finite order, so it is invertible.
         let missing = ArithError::NoRootOfUnity { modulus: modulus.value(), order: 2 * degree };
         let psi_inverse = modulus.inverse(psi).ok_or(missing.clone())?;
         let inverse_degree = modulus.inverse(degree as u64).ok_or(missing)?;
@@ -91,14 +91,14 @@ impl ScalarRow {
         })
     }
 
-    /// Element-wise work only, for kernels that do transforms themselves: no tables.
+    /// A kernel for element-wise operations only, without tables, for kernels that have their own transforms.
     pub(crate) fn without_transform(modulus: Modulus) -> Self {
         Self { modulus, degree: 0, forward: Vec::new(), inverse: Vec::new(), inverse_degree: modulus.multiplier(1) }
     }
 }
 
 impl ScalarRow {
-    /// The forward transform's stages from that of `first_blocks` blocks on, reduced at the end.
+    /// The stages of the forward transform from the one with `first_blocks` blocks on, and the final reduction to `[0, q)`.
     fn forward_stages(&self, x: &mut [u64], factors: &[Multiplier], first_blocks: usize) {
         let q = self.modulus;
         let two_q = 2 * q.value();
@@ -123,7 +123,7 @@ impl ScalarRow {
         }
     }
 
-    /// The inverse transform's stages up to that of `last_blocks` blocks; leaves `[0, 2q)`.
+    /// The stages of the inverse transform up to and including the one with `last_blocks` blocks. Range: output in `[0, 2q)`.
     fn inverse_stages(&self, x: &mut [u64], factors: &[Multiplier], last_blocks: usize) {
         let q = self.modulus;
         let two_q = 2 * q.value();
@@ -145,7 +145,7 @@ impl ScalarRow {
         }
     }
 
-    /// The sum of some slots of one vector.
+    /// The sum of the given slots of one packed vector.
     fn sum_of_slots(&self, bytes: &[u8], bits: u32, slots: &[usize]) -> [u64; VECTOR] {
         slots.iter().fold([0; VECTOR], |mut sum, &slot| {
             for (sum, x) in sum.iter_mut().zip(unpack(&bytes[slot * bits as usize..], bits)) {

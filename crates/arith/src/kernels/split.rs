@@ -1,12 +1,13 @@
-//! A transform in two parts, for work that streams: a head over the whole row, which may begin with a digit's extension, then
-//! tails of independent blocks, each finished while it stays in the first-level cache.
+//! The forward transform in two parts, for rows that stream through the caches: a head of four stages over the whole row, which can include a digit's
+//! base extension, then tails on independent blocks, each finished while it is in the first-level cache.
 //!
 //! # A digit's limbs
-//! A head of radix 16 meets the words `i, i + n/16, .., i + 15 n/16` at once. So a digit, in limbs ([`crate::limbs`]), is stored in
-//! the order in which it is read, one stream, and packed to whole bytes, as every modulus reads it again:
+//! A head of radix 16 combines the words `i, i + n/16, .., i + 15 n/16`. A digit, in limbs ([`crate::limbs`]), is therefore stored in the order in
+//! which the head reads it, as one sequential stream. It is packed to whole bytes, because it is read again for every modulus. The indices, outermost
+//! first:
 //!
 //! ```text
-//! vector i of n/16 words > half of the sixteen rows > limb > row of the half (8) > 8 words of 6 bytes; the highest limb, as needed
+//! vector i of n/16 words > half of the sixteen rows > limb > row of the half (8) > 8 words of 6 bytes (of the highest limb: of the bytes it needs)
 //! ```
 
 use std::fmt::Debug;
@@ -14,7 +15,7 @@ use std::ops::Range;
 
 use crate::limbs::{LIMB_BYTES, LimbForm, LimbWeights};
 
-/// Rows that a head combines at once.
+/// Rows that a head combines.
 pub const RADIX: usize = 16;
 
 /// Words per vector.
@@ -23,44 +24,44 @@ pub const VECTOR: usize = 8;
 /// Rows per half.
 pub const HALF: usize = RADIX / 2;
 
-/// Words from one of the sixteen rows that a head writes to the next. With a power of two, all rows would map to one set of the first-level cache, which has
-/// fewer than sixteen ways.
+/// Distance in words between the sixteen rows that a head writes. At a power of two, all rows would map to one set of the first-level cache, which
+/// has fewer than sixteen ways.
 #[must_use]
 pub fn head_stride(degree: usize) -> usize {
     degree / RADIX + if degree >= PADDED_DEGREE { VECTOR } else { 0 }
 }
 
-/// The degrees from which on the rows are 4 KiB apart.
+/// Smallest degree at which rows without padding are a multiple of 4 KiB apart.
 const PADDED_DEGREE: usize = RADIX * 512;
 
-/// Words that a head writes.
+/// Words that a head writes, padding included.
 #[must_use]
 pub fn head_words(degree: usize) -> usize {
     RADIX * head_stride(degree)
 }
 
-/// The index at which a head writes the words from `start` on; `start` is a multiple of a sixteenth of the degree.
+/// The index at which a head writes the words from `start` of the row on; `start` is a multiple of a sixteenth of the degree.
 #[must_use]
 pub fn head_place(degree: usize, start: usize) -> usize {
     start * RADIX / degree * head_stride(degree)
 }
 
-/// Words of one half of one vector: eight words of some bytes each are as many words.
+/// Words of one half (eight rows) of one vector of a digit: eight packed words of `b` bytes each take `b` words.
 #[must_use]
 pub fn half_words(form: &LimbForm) -> usize {
     HALF * ((form.count() - 1) * LIMB_BYTES + form.top_bytes())
 }
 
-/// Words of a digit of a polynomial of `degree`, with those that a read of the last vector may touch beyond.
+/// Words of a digit of a polynomial of `degree`, including those beyond its end that a load of the last vector may read.
 #[must_use]
 pub fn digit_words(form: &LimbForm, degree: usize) -> usize {
     degree / (RADIX * VECTOR) * 2 * half_words(form) + VECTOR
 }
 
-/// Bytes that will be read soon, in runs some bytes apart, as packed factors of some of their terms are.
+/// Bytes to prefetch, because they will be read soon: runs of equal length at equal distances, such as the packed factors of some terms.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ahead<'a> {
-    /// The bytes, from the first run on.
+    /// The bytes, beginning with the first run.
     pub bytes: &'a [u8],
     /// Bytes per run.
     pub run: usize,
@@ -78,7 +79,7 @@ impl<'a> Ahead<'a> {
         Self { bytes, run: bytes.len(), stride: bytes.len(), runs: 1 }
     }
 
-    /// The runs of part `part` of `parts`.
+    /// Part number `part` of the runs, divided into `parts` nearly equal parts.
     #[must_use]
     pub fn part(self, part: usize, parts: usize) -> Self {
         let (first, end) = (self.runs * part / parts, self.runs * (part + 1) / parts);
@@ -88,17 +89,18 @@ impl<'a> Ahead<'a> {
 
 /// The forward transform of one modulus and degree in two parts; [`super::RowKernel::split`].
 ///
-/// Between head and tails, words are the kernel's own lazy form, sixteen rows [`head_stride`] apart.
+/// Between head and tails, the words are lazily reduced in the kernel's own way, in sixteen rows [`head_stride`] apart.
 pub trait SplitTransform: Send + Sync + Debug {
-    /// Whether [`SplitTransform::digit_head`] takes digits of this form.
+    /// Whether [`SplitTransform::digit_head`] accepts digits of this form.
     fn takes(&self, form: &LimbForm) -> bool;
 
-    /// Writes the integers of `columns` (the sources `y_i`, then `z` if centred), which are the words from `8 * i` on of row `row`
-    /// of the sixteen, to their places in `digit`.
+    /// Computes integers from `columns` (the sources `y_i`, then `z` if centred) and writes their limbs to `digit`. The columns hold the words from
+    /// `8 * i` on of row `row` of the sixteen.
     fn write_digit(&self, digit: &mut [u64], form: &LimbForm, row: usize, i: usize, columns: &[&[u64]]);
 
-    /// The head of a digit's extension to this modulus, for the vectors in `vectors` of each of the sixteen rows: its residues, less those
-    /// of the row `less`, if any, then [`SplitTransform::head`]. If it is `far`, writes bypass the caches where the kernel can.
+    /// The head of a digit's extension to this modulus, for the vectors in `vectors` of each of the sixteen rows: computes the digit's residues,
+    /// subtracts the row `less`, if given, then does [`SplitTransform::head`]. With `far`, the kernel may write with non-temporal stores, which
+    /// bypass the caches.
     fn digit_head(
         &self,
         out: &mut [u64],
@@ -113,10 +115,10 @@ pub trait SplitTransform: Send + Sync + Debug {
     /// The head of a row `x` of reduced residues.
     fn head(&self, out: &mut [u64], x: &[u64]);
 
-    /// What remains of the transform for the words of `out`, the first of which is word `start` of the row; both are multiples of a
-    /// sixteenth of the degree. `x` is what the head wrote. The result is that of [`super::RowKernel::forward`].
+    /// The remaining stages of the transform for the words of `out`, the first of which is word `start` of the row; `start` and the length of `out`
+    /// are multiples of a sixteenth of the degree. `x` is the whole output of the head. The result is that of [`super::RowKernel::forward`].
     ///
-    /// Prefetches `ahead` while computing, because the transform leaves memory bandwidth unused. The block's factors are prefetched too, unless they are
-    /// `near`, that is, in the cache because another tail of the same block was computed just before.
+    /// Prefetches `ahead` while computing, because the transform leaves memory bandwidth unused. The block's factors are prefetched too, unless they
+    /// are `near`, that is, in the cache because another tail of the same block was computed just before.
     fn tail(&self, out: &mut [u64], x: &[u64], start: usize, near: bool, ahead: [Ahead<'_>; 2]);
 }

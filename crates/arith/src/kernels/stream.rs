@@ -1,11 +1,11 @@
-//! The sum of a run of words, read with the widest loads there are: how fast memory can be read at all, for benchmarks to compare with.
+//! The sum of a run of words, read with the widest loads available. Benchmarks compare with its speed as the speed of reading memory.
 //!
-//! Each pass computes eight independent sums, so that additions never wait for each other and the memory alone limits the speed.
+//! Eight independent sums are computed, so that additions do not wait for each other and only the memory limits the speed.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-/// Sums that run side by side.
+/// Number of independent sums.
 const CHAINS: usize = 8;
 
 /// `sum_i words[i] mod 2^64`, with the widest loads of this machine.

@@ -1,12 +1,12 @@
 //! The passes before and after the floating-point products: from residues to digits, and from sums to residues.
 //!
-//! Plain Rust that the compiler vectorises, compiled once per instruction set; every version gives the same bits, because every step is either integer or
-//! decided by the bounds of [`super::split::SplitPlan`]. Sits below [`super`].
+//! Plain Rust that the compiler vectorises, compiled once per instruction set; every version gives the same bits, because every step is either
+//! integer or decided by the bounds of [`super::split::SplitPlan`]. Sits below [`super`].
 
 use super::split::Slices;
 use crate::modulus::Modulus;
 
-/// Elements handled together: their temporaries stay in the first-level cache.
+/// Elements processed together, so few that their temporaries stay in the first-level cache.
 const CHUNK: usize = 128;
 
 /// `1.5 * 2^52`: adding it rounds a double of magnitude below `2^51` to an integer, ties to even, held in the low bits.
@@ -230,7 +230,7 @@ fn reduce_sums_of<T: Sum, const S: usize>(out: &mut [u64], carry: Option<u32>, s
         }
         let quotient = (approximate * inverse + ROUNDER).to_bits().wrapping_sub(ROUNDER.to_bits());
         let remainder = exact.wrapping_sub(quotient.wrapping_mul(q));
-        // In (-q, q): as words, a negative one is larger than itself plus q, a non-negative one smaller.
+        // The remainder is in (-q, q). As a word, it is larger than itself plus q if it is negative, and smaller otherwise.
         out[l] = remainder.min(remainder.wrapping_add(q));
     }
 }
@@ -319,7 +319,7 @@ mod tests {
                 let plan = super::super::split::SplitPlan::choose(1024, max_abs_w, bits);
                 let modulus = Modulus::new(q).expect("odd");
                 let slices = plan.right;
-                // As large as 1024 terms make the sums, both signs.
+                // Sums of both signs, as large as 1024 terms can make them.
                 let whole = 1024 * plan.left.max_digit * slices.max_digit;
                 let part = plan.exact_block as u64 * plan.left.max_digit * slices.max_digit;
                 let sums: Vec<i64> = words(slices.count * length, 2 * whole + 1, 5).iter().map(|&v| v as i64 - whole as i64).collect();

@@ -1,10 +1,10 @@
 //! Exact products of an integer matrix with matrices of residues, computed in floating point.
 //!
-//! [`multiply_mod`] is `out <- W U mod q` for a matrix `W` of signed integers and rows `U_j` of residues: cut both into digits so small that every
-//! floating-point operation is exact ([`SplitPlan`] has the proof), multiply the digits by FP64 products of the `gemm` crate, and put the sums together
-//! modulo `q`. [`multiply_f64`] is one such product alone, the yardstick.
+//! [`multiply_mod`] is `out <- W U mod q` for a matrix `W` of signed integers and rows `U_j` of residues: it cuts both into digits so small that
+//! every floating-point operation is exact ([`SplitPlan`] has the proof), multiplies the digits by FP64 products of the `gemm` crate, and combines
+//! the sums modulo `q`. [`multiply_f64`] is one such product alone, to compare with.
 //!
-//! Sits beside the transforms, above [`crate::modulus`]; knows nothing of rings: a row is a row of words.
+//! Sits beside the transforms, above [`crate::modulus`]; does not depend on rings: a row is a row of words.
 
 mod loops;
 mod split;
@@ -24,16 +24,19 @@ pub const MAX_WEIGHT: u64 = 1 << 52;
 /// Rows of the weights that are multiplied at a time.
 const ROW_BLOCK: usize = 1024;
 
-/// Columns, times slices of U, that are multiplied at a time: their digits and sums fit the second-level cache for an inner dimension of a few hundred
-/// (measured at 2^8 to 2^10: 128 and 256 are best; 512 and more take up to 2.3 times as long, most of it outside the passes, on fresh memory).
+/// Columns, times slices of U, that are multiplied at a time: their digits and sums fit the second-level cache for an inner dimension of a few
+/// hundred (measured at 2^8 to 2^10: 128 and 256 are best; 512 and more take up to 2.3 times as long, most of it outside the passes, on fresh
+/// memory).
 const STACKED_COLUMNS: usize = 256;
 
-/// Tiles are made narrower to give every thread one, but not narrower than this; then rows are shared instead.
+/// Minimum columns of a tile. Tiles are narrowed down to this width so that every thread gets one; below it, the rows are divided among threads
+/// instead.
 const MIN_COLUMNS: usize = 64;
 
 /// A plaintext integer matrix, ready for exact products with rows of residues.
 ///
-/// Shapes: rows x inner, row-major. Range: `|w| <= 2^52`. Holds one `f64` per entry: exact, and what a product in one slice multiplies directly.
+/// Shapes: rows x inner, row-major. Range: `|w| <= 2^52`. Holds one `f64` per entry, which is exact and is multiplied directly if the plan has one
+/// slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeftMatrix {
     rows: usize,
@@ -113,10 +116,11 @@ impl LeftMatrix {
 /// ```
 ///
 /// Shapes: `left` rows x inner, `right` inner rows of columns words, `out` rows rows of columns words.
-/// Range: `right` in `[0, q)`; `out` comes out in `[0, q)`.
-/// Cost: [`SplitPlan::gemm_count`] floating-point products of the full size, and a few passes over `right` and `out`. Beyond the arguments (and the packing
-/// buffers of `gemm`) it holds at most 8 MiB per thread, and one `f64` copy of the weights per slice where [`SplitPlan::left`] has several.
-/// `threads` workers share the tiles of `out` (0 is taken as 1); the result is the same for any number.
+/// Range: `right` in `[0, q)`; results in `[0, q)`.
+/// Cost: [`SplitPlan::gemm_count`] floating-point products of the full size, and a few passes over `right` and `out`. In addition to the arguments
+/// (and the packing buffers of `gemm`), it allocates at most 8 MiB per thread, and one `f64` copy of the weights per slice where [`SplitPlan::left`]
+/// has several.
+/// `threads` workers share the tiles of `out` (0 counts as 1); the result is the same for any number.
 ///
 /// # Errors
 /// [`ArithError::Shape`] where the rows do not fit each other or there are no columns, [`ArithError::TooLarge`] for a residue not below `q`
@@ -251,7 +255,7 @@ fn tiles<'a>(out: &'a mut [&mut [u64]], columns: usize, widest: usize, threads: 
     if columns / blocks < MIN_COLUMNS {
         blocks = columns.div_ceil(widest);
     }
-    // Whole vectors: a tail costs the products as much as a vector.
+    // Widths are whole vectors, because a partial vector costs the products as much as a whole one.
     let width = columns.div_ceil(blocks).next_multiple_of(8);
     let blocks = columns.div_ceil(width);
     let band = if blocks >= threads { out.len() } else { out.len().div_ceil(threads.div_ceil(blocks)) };
@@ -286,7 +290,8 @@ struct Job<'a> {
     meter: Option<&'a Meter>,
 }
 
-/// One worker's memory: at most `8 (c + 32) (1024 + 2 * 1024)` bytes with `c` = [`STACKED_COLUMNS`] (rounding to whole vectors adds up to 32), under 8 MiB.
+/// One worker's memory: at most `8 (c + 32) (1024 + 2 * 1024)` bytes with `c` = [`STACKED_COLUMNS`] (rounding to whole vectors adds up to 32), under
+/// 8 MiB.
 #[derive(Default)]
 struct Workspace {
     digits: Vec<f64>,
@@ -301,7 +306,7 @@ impl Job<'_> {
         for (slice, weights) in self.weights.iter().enumerate().rev() {
             for start in (0..self.inner).step_by(MAX_INNER_BLOCK) {
                 let inner = MAX_INNER_BLOCK.min(self.inner - start);
-                // With one slice and one range the digits are those of the slice before.
+                // If the inner dimension is one range, the digits are those of the slice before.
                 let converted = slice + 1 < self.weights.len() && self.inner <= MAX_INNER_BLOCK;
                 if !converted {
                     workspace.digits.resize(inner * stacked, 0.0);
@@ -325,7 +330,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Digits of the residues of columns `first..first + columns` in a range of rows: slices side by side.
+    /// Digits of the residues of columns `first..first + columns` in a range of rows; the slices of a row are side by side.
     fn convert(&self, digits: &mut [f64], start: usize, first: usize, columns: usize) -> Result<(), ArithError> {
         let q = self.modulus.value();
         for (row, digits) in self.right[start..].iter().zip(digits.chunks_mut(columns * self.plan.right.count)) {
@@ -371,7 +376,7 @@ impl Job<'_> {
     }
 }
 
-/// Tells `meter` of operations that have been executed.
+/// Reports executed operations to `meter`, if any.
 fn report(meter: Option<&Meter>, counts: ProductCounts) {
     if let Some(meter) = meter {
         meter.add_product(counts);

@@ -1,6 +1,6 @@
-//! The distributions that a secret is drawn from, as both the sampler and the security tables name them.
+//! Distributions of secrets, shared by the sampler and the security tables.
 
-/// Distribution of the coefficients of one secret, over its whole module dimension (degree times rank).
+/// Distribution of the `degree * rank` coefficients of one secret.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SecretDistribution {
     /// Each coefficient is -1, 0 or 1 with probability 1/3.

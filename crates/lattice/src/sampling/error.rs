@@ -1,29 +1,29 @@
-//! What can go wrong while sampling.
+//! Errors of the samplers.
 
 use clathrate_arith::text::counted;
 use thiserror::Error;
 
-/// Errors of the samplers; each names the numbers and the remedy.
+/// Errors of the samplers. Each message states the numbers that caused the error and a remedy.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum SamplingError {
-    /// The operating system gave no entropy.
+    /// The operating system provided no entropy.
     #[error("the operating system gave no entropy ({reason}): retry, or repair its random source")]
     NoEntropy {
-        /// The system's own words.
+        /// The operating system's message.
         reason: String,
     },
-    /// More non-zero coefficients were asked for than there are coefficients.
+    /// A weight above the number of coefficients.
     #[error("a secret of {} cannot have {weight} non-zero: lower the weight to at most {length}", counted(*length, "coefficient"))]
     WeightTooLarge {
-        /// The weight asked for.
+        /// Requested weight.
         weight: usize,
-        /// Coefficients there are.
+        /// Number of coefficients.
         length: usize,
     },
-    /// A flooding range that a signed word cannot hold, or an empty one.
+    /// A width of flooding noise outside 1 to 63 bits.
     #[error("flooding noise of {} is not supported: use 1 to 63 bits", counted(*bits, "bit"))]
     FloodingBits {
-        /// The width asked for.
+        /// Requested width in bits.
         bits: u32,
     },
 }

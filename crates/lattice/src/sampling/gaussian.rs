@@ -1,9 +1,9 @@
 //! The error distribution: a centred discrete Gaussian of standard deviation 3.2, by a constant-time table.
 //!
 //! One sample takes 128 uniform bits: one for the sign, 126 for the magnitude `#{k : u < THRESHOLDS[k]}` where
-//! `THRESHOLDS[k - 1] = round(2^126 * P(|X| >= k))`. All 32 comparisons are made, on borrows of subtractions: no branch and no index
-//! depends on a sample. Magnitudes stop at 32 = 10 sigma; the statistical distance from the ideal distribution over all integers is
-//! 2^-78.66 per sample, nearly all of it the mass beyond the tail.
+//! `THRESHOLDS[k - 1] = round(2^126 * P(|X| >= k))`; one is unused. Every sample makes all 32 comparisons, as borrows of subtractions, so that no
+//! branch and no index depends on a sample. Magnitudes stop at 32 = 10 sigma; the statistical distance from the ideal distribution over all integers
+//! is 2^-78.66 per sample, nearly all of it the mass beyond the bound.
 
 use zeroize::Zeroizing;
 
@@ -11,14 +11,14 @@ use super::secret::SecretRng;
 
 /// Standard deviation of the error distribution.
 pub const ERROR_STANDARD_DEVIATION: f64 = 3.2;
-/// Largest magnitude that an error takes.
+/// Largest magnitude of an error.
 pub const ERROR_BOUND: i64 = 32;
 
-/// Samples whose randomness is fetched together.
+/// Samples per request for random bytes.
 const BLOCK: usize = 64;
-/// Samples counted together: few enough that their words and counts stay in sixteen 128-bit registers.
+/// Samples compared with the thresholds at once: few enough that their words and counts stay in sixteen 128-bit registers.
 const LANES: usize = 8;
-/// Bytes of randomness that one sample takes.
+/// Random bytes per sample.
 const SAMPLE_BYTES: usize = 16;
 const HALF_MASK: u64 = (1 << 63) - 1;
 
@@ -61,9 +61,9 @@ const THRESHOLDS: [(u64, u64); ERROR_BOUND as usize] = [
 impl SecretRng {
     /// Fills `out` with the error distribution: a centred discrete Gaussian of standard deviation 3.2.
     ///
-    /// Range: `|e| <= ERROR_BOUND` = 32; statistical distance from the ideal below 2^-78 per value. Constant time.
+    /// Range: `|e| <= ERROR_BOUND` = 32; statistical distance from the ideal distribution below 2^-78 per value. Constant time.
     pub fn gaussian(&mut self, out: &mut [i64]) {
-        // Exactly 16 bytes for each sample, so that cutting `out` into pieces changes nothing.
+        // Each sample takes exactly 16 bytes, so the samples do not depend on how `out` is cut into calls.
         let mut bytes = Zeroizing::new([0u8; BLOCK * SAMPLE_BYTES]);
         for block in out.chunks_mut(BLOCK) {
             self.fill_bytes(&mut bytes[..block.len() * SAMPLE_BYTES]);
@@ -74,7 +74,7 @@ impl SecretRng {
     }
 }
 
-/// `LANES` samples from their bytes, sample by sample: the high word with the sign on top, the low word.
+/// `LANES` samples from 16 bytes each: the high word, whose top bit is the sign, then the low word.
 fn from_bytes(bytes: &[u8]) -> [i64; LANES] {
     let high_words: [u64; LANES] = std::array::from_fn(|i| word(&bytes[SAMPLE_BYTES * i..]));
     let high = high_words.map(|word| word & HALF_MASK);
@@ -140,7 +140,7 @@ mod tests {
         let mut bytes = [0u8; LANES * SAMPLE_BYTES];
         for sample in bytes.chunks_exact_mut(SAMPLE_BYTES) {
             sample[..8].copy_from_slice(&(high | u64::from(negative) << 63).to_le_bytes());
-            // The low word's top bit is not used: set it, to see that it is ignored.
+            // The top bit of the low word is unused; the test sets it to check that it is ignored.
             sample[8..].copy_from_slice(&(low | 1 << 63).to_le_bytes());
         }
         bytes

@@ -1,4 +1,4 @@
-//! Sorting whose sequence of comparisons and memory accesses depends on the length alone.
+//! Data-oblivious sorting: the sequence of comparisons and memory accesses depends only on the length.
 
 /// Sorts words below 2^63 in ascending order by Batcher's merge exchange (Knuth, TAOCP vol. 3, algorithm 5.2.2M).
 ///

@@ -1,17 +1,17 @@
 //! Uniform public masks from a stored seed: BLAKE3 as an extendable-output function.
 //!
 //! # Construction
-//! Everything is BLAKE3 in keyed mode under the 256-bit seed. The message is an injective encoding of what the output is for:
+//! All output is BLAKE3 in keyed mode under the 256-bit seed. The message is an injective encoding of the purpose of the output:
 //!
 //! ```text
 //! message = len(label) | label | len(domain) | domain | count | indices[0] | .. | indices[count - 1]
 //! label   = "clathrate mask 1" for residues, "clathrate seed 1" for derived seeds
 //! ```
 //!
-//! with every length, count and index a little-endian 64-bit word. A derived seed is the first 32 bytes of output. A stream of
-//! residues reads the output as little-endian 64-bit words `x_0, x_1, ..`; each request takes the words in order, skips those with
-//! `x >= q * floor(2^64 / q)` and gives `x mod q` of the others. Residues are therefore exactly uniform, and depend on the order of
-//! requests and their moduli, never on how a request is cut into rows.
+//! with every length, count and index a little-endian 64-bit word. A derived seed is the first 32 bytes of output. A stream of residues reads the
+//! output as little-endian 64-bit words `x_0, x_1, ..`; each request takes the words in order, skips those with `x >= q * floor(2^64 / q)` and
+//! returns `x mod q` for the others. Residues are therefore exactly uniform. They depend on the order of the requests and on their moduli, but not on
+//! how requests for one modulus are split into rows.
 
 use clathrate_arith::Modulus;
 
@@ -20,15 +20,15 @@ use super::error::SamplingError;
 const MASK_LABEL: &str = "clathrate mask 1";
 const SEED_LABEL: &str = "clathrate seed 1";
 
-/// Largest read from the XOF at once: enough for its widest vector code, small enough for the first-level cache.
+/// Largest read from the XOF at once: enough for the widest vector code of BLAKE3, small enough for the first-level cache.
 const MAX_READ_BYTES: usize = 16 * 1024;
-/// Reads are multiples of this: sixteen 64-byte blocks, what the widest vector code makes at once.
+/// Reads are multiples of this: sixteen 64-byte blocks, which the widest vector code produces at once.
 const READ_STEP_BYTES: usize = 1024;
 const WORD_BYTES: usize = 8;
-/// Words tested for rejection at once; for moduli well below 2^61 nearly every batch is accepted whole.
+/// Words tested for rejection at once; for moduli well below 2^61 nearly all batches are accepted as a whole.
 const BATCH: usize = 16;
 
-/// 256-bit public seed of a mask; stored in files instead of the mask.
+/// 256-bit public seed of a mask. Files store the seed instead of the mask.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MaskSeed(pub [u8; 32]);
 
@@ -50,7 +50,7 @@ impl MaskSeed {
     }
 }
 
-/// Feeds the encoding of the module's first lines to BLAKE3 keyed with `seed`.
+/// Feeds the message described in the module documentation to BLAKE3 keyed with `seed`.
 fn absorb(seed: &MaskSeed, label: &str, domain: &str, indices: &[u64]) -> blake3::Hasher {
     let mut hasher = blake3::Hasher::new_keyed(&seed.0);
     for text in [label, domain] {
@@ -67,7 +67,7 @@ fn absorb(seed: &MaskSeed, label: &str, domain: &str, indices: &[u64]) -> blake3
 /// A stream of uniform residues from a public seed, domain-separated by a name and indices.
 pub struct MaskXof {
     reader: blake3::OutputReader,
-    /// Output read but not yet used: `buffer[position..filled]`, whole words.
+    /// Output that was read but not yet used: `buffer[position..filled]`, whole words.
     buffer: Vec<u8>,
     position: usize,
     filled: usize,
@@ -105,7 +105,7 @@ impl MaskXof {
         }
     }
 
-    /// Reads about `wanted_bytes` of output. The size of a read never changes the stream.
+    /// Reads about `wanted_bytes` of output; the stream does not depend on the sizes of the reads.
     fn refill(&mut self, wanted_bytes: usize) {
         let size = wanted_bytes.min(MAX_READ_BYTES).next_multiple_of(READ_STEP_BYTES);
         if self.buffer.len() < size {
@@ -117,7 +117,7 @@ impl MaskXof {
     }
 }
 
-/// Writes the residues of the accepted words to the front of `row`; returns how many. `row` holds at least as many as `words`.
+/// Writes the residues of the accepted words to the front of `row` and returns their number. `row` is at least as long as `words`.
 fn accept(modulus: &Modulus, accepted_below: u64, words: &[[u8; WORD_BYTES]], row: &mut [u64]) -> usize {
     let mut written = 0;
     for batch in words.chunks(BATCH) {

@@ -1,5 +1,5 @@
-//! Joining and splitting of components on 256-bit vectors: two, four or eight vectors, one of each component, run up to three of the
-//! transform's last stages between registers. One pass over memory. Ranges are the transforms' wide ones; so are those of means.
+//! Joining and splitting of components on 256-bit vectors. One vector of each of the two, four or eight components is loaded, and up to three of the
+//! transform's stages are computed between registers, in one pass over memory. Ranges are those of the wide transforms, for means too.
 
 use std::arch::x86_64::*;
 
@@ -7,7 +7,7 @@ use super::{Avx2Row, Constants, LANES, Twiddles, exchange_halves, exchange_neigh
 use crate::kernels::assert_component_shape;
 use crate::kernels::components::{Twist, inverse_of_parts};
 
-/// Lane `j` of vector `i` to lane `R j + i` of them all: each step turns the `log 4R` bits of a lane's place by one.
+/// Moves lane `j` of vector `i` to lane `R j + i` of all vectors together. Each step rotates the `log 4R` bits of a lane's position by one.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn interleave<const R: usize>(v: &[__m256d; R]) -> [__m256d; R] {
@@ -37,7 +37,7 @@ fn separate<const R: usize>(v: &[__m256d; R]) -> [__m256d; R] {
     v
 }
 
-/// Factors and quotients of the `4 WIDTH` nodes from `node` on: vector `i` has those of the nodes `i` of every `WIDTH`.
+/// Factors and quotients of the `4 WIDTH` nodes from `node` on: vector `i` has those of the nodes `node + i, node + i + WIDTH, ..`.
 ///
 /// # Safety
 /// The table has these nodes.
@@ -46,7 +46,7 @@ fn separate<const R: usize>(v: &[__m256d; R]) -> [__m256d; R] {
 unsafe fn factors<const WIDTH: usize>(table: &Twiddles, node: usize) -> [[__m256d; WIDTH]; 2] {
     let mut v = [[_mm256_setzero_pd(); WIDTH]; 2];
     for i in 0..WIDTH {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             v[0][i] = _mm256_loadu_pd(table.factors.as_ptr().add(node + i * LANES));
             v[1][i] = _mm256_loadu_pd(table.quotients.as_ptr().add(node + i * LANES));
@@ -55,15 +55,15 @@ unsafe fn factors<const WIDTH: usize>(table: &Twiddles, node: usize) -> [[__m256
     [separate(&v[0]), separate(&v[1])]
 }
 
-/// One stage of a join of `R` components: vector `m WIDTH + i` is word `i` of every `WIDTH` of the join number `m`. `first` is the node of the
-/// first word of four at width 1.
+/// One stage of a join of `R` components, which makes polynomials of `2 WIDTH` components from polynomials of `WIDTH`. Vector `m WIDTH + i` has the
+/// words of polynomial `m` whose index is `i` modulo `WIDTH`. At width 1, `first` is the node of the first of the four words.
 ///
 /// # Safety
 /// The table has the nodes `first WIDTH..(first + 4) WIDTH`.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn join_stage<const R: usize, const WIDTH: usize>(c: Constants, table: &Twiddles, first: usize, v: &mut [__m256d; R]) {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let [w, quotients] = unsafe { factors::<WIDTH>(table, first * WIDTH) };
     let from = *v;
     for butterfly in 0..R / 2 {
@@ -73,14 +73,14 @@ unsafe fn join_stage<const R: usize, const WIDTH: usize>(c: Constants, table: &T
     }
 }
 
-/// The inverse of [`join_stage`], twice.
+/// The inverse of [`join_stage`], times 2.
 ///
 /// # Safety
 /// As there.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn split_stage<const R: usize, const WIDTH: usize>(c: Constants, table: &Twiddles, first: usize, v: &mut [__m256d; R]) {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let [w, quotients] = unsafe { factors::<WIDTH>(table, first * WIDTH) };
     let from = *v;
     for butterfly in 0..R / 2 {
@@ -91,7 +91,7 @@ unsafe fn split_stage<const R: usize, const WIDTH: usize>(c: Constants, table: &
 }
 
 impl Avx2Row {
-    /// Joins two, four or eight components; the row has a vector transform.
+    /// Joins two, four or eight components, at a degree with a vector transform.
     #[target_feature(enable = "avx2,fma")]
     pub(super) unsafe fn join_vectors(&self, out: &mut [u64], parts: &[&[u64]], twist: Twist) {
         assert_component_shape(self.degree, out.len(), parts.iter().map(|part| part.len()));
@@ -106,7 +106,7 @@ impl Avx2Row {
         }
     }
 
-    /// Splits into two, four or eight components; the row has a vector transform.
+    /// Splits into two, four or eight components, at a degree with a vector transform.
     #[target_feature(enable = "avx2,fma")]
     pub(super) unsafe fn split_vectors(&self, parts: &mut [&mut [u64]], x: &[u64], twist: Twist) {
         assert_component_shape(self.degree, x.len(), parts.iter().map(|part| part.len()));
@@ -121,7 +121,7 @@ impl Avx2Row {
         }
     }
 
-    /// Means of two, four or eight neighbours; the row has a vector transform.
+    /// Means of two, four or eight neighbours, at a degree with a vector transform.
     #[target_feature(enable = "avx2,fma")]
     pub(super) unsafe fn mean_vectors(&self, out: &mut [u64], x: &[u64]) {
         let count = x.len() / out.len();
@@ -137,14 +137,14 @@ impl Avx2Row {
     }
 
     /// # Safety
-    /// `R` parts of an `R`-th of the degree, a multiple of four.
+    /// There are `R` parts, each of an `R`-th of the degree, which is a multiple of four.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn join<const R: usize>(&self, out: &mut [u64], parts: &[&[u64]], table: &Twiddles) {
         let c = Constants::new(self.modulus);
         let small = self.degree / R;
         for j in (0..small).step_by(LANES) {
-            // SAFETY: the caller's shapes; the nodes of a stage of b blocks are b..2b.
+            // SAFETY: the caller guarantees the shapes; the nodes of a stage of b blocks are b..2b.
             unsafe {
                 let mut v = [_mm256_setzero_pd(); R];
                 for p in 0..R {

@@ -1,20 +1,21 @@
 //! Sums of products with packed factors on 256-bit vectors.
 //!
-//! A packed vector is eight residues, four to a register: two loads of 16 bytes, each with the bytes of two neighbours (8 bytes at most
-//! apart, 8 bytes each), one shuffle within the halves, one shift, one mask. The sums are those of the rows that are words.
+//! A packed vector is eight residues, four to a register. Unpacking four residues takes two loads of 16 bytes, each with the bytes of two neighbours
+//! (which begin at most 8 bytes apart and take 8 bytes each), one shuffle within the halves, one shift and one mask. The sums are computed as for
+//! unpacked rows.
 
 use std::arch::x86_64::*;
 
 use super::{Avx2Row, LANES, load};
 use crate::packing::{OVERREAD, Run, VECTOR};
 
-/// Words per pass over the columns: what it reads of the factors stays in the first-level cache.
+/// Words per pass over the columns, so few that the factors they use stay in the first-level cache.
 const BLOCK: usize = 64;
 
-/// How four of the eight residues of a packed vector reach their lanes.
+/// Constants to unpack four of the eight residues of a packed vector.
 #[derive(Clone, Copy)]
 struct Unpacking {
-    /// Where the bytes of either pair of residues begin.
+    /// First byte of each pair of residues.
     pairs: [usize; 2],
     gather: __m256i,
     shift: __m256i,
@@ -22,7 +23,7 @@ struct Unpacking {
 }
 
 impl Unpacking {
-    /// For residues `first..first + 4` of `bits` bits; words (64 bits) are a case like any other.
+    /// For residues `first..first + 4` of `bits` bits; unpacked words (64 bits) need no special case.
     #[target_feature(enable = "avx2,fma")]
     fn new(bits: u32, first: usize) -> Self {
         let starts: [usize; LANES] = std::array::from_fn(|lane| (first + lane) * bits as usize);
@@ -49,8 +50,8 @@ impl Unpacking {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn load(&self, source: *const u8) -> __m256i {
-        // The last pair of words begins at byte 48, of narrower residues before.
-        // SAFETY: the caller's.
+        // At 64 bits the last pair begins at byte 48, at fewer bits before it, so every load ends within OVERREAD bytes.
+        // SAFETY: guaranteed by the caller.
         let (low, high) = unsafe { (_mm_loadu_si128(source.add(self.pairs[0]).cast()), _mm_loadu_si128(source.add(self.pairs[1]).cast())) };
         let bytes = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), self.gather);
         _mm256_and_si256(_mm256_srlv_epi64(bytes, self.shift), self.mask)
@@ -58,7 +59,7 @@ impl Unpacking {
 }
 
 impl Avx2Row {
-    /// As [`crate::kernels::RowKernel::dot_packed`], whole packed vectors only; returns how many words it did.
+    /// As [`crate::kernels::RowKernel::dot_packed`], on whole packed vectors only; returns the number of words computed.
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn dot_packed_vectors(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool) -> usize {
         let Some(length) = out.first().map(|column| column.len()) else { return 0 };
@@ -75,7 +76,7 @@ impl Avx2Row {
             for (p, out) in out.iter_mut().enumerate() {
                 self.sums(&mut out[start..end], xs.len(), accumulate, |j, i| {
                     let offset = (start + i) / VECTOR * factors.stride + (j * columns + p) * bits;
-                    // SAFETY: `sums` reads only whole vectors below `whole`; the run was checked to their last slot.
+                    // SAFETY: `sums` reads only whole vectors below `whole`; the assertion above covers the run up to their last slot.
                     unsafe {
                         let y = halves[i / LANES % 2].load(factors.bytes.as_ptr().add(offset));
                         (load(xs[j].as_ptr().add(start + i)), y)

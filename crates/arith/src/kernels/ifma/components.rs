@@ -1,9 +1,9 @@
-//! Joining and splitting of components on the 52-bit multiplier: two, four or eight vectors, one of each component, run up to three of the
-//! transform's stages inside vectors, with these stages' own table, between registers. One pass over memory.
+//! Joining and splitting of components on the 52-bit multiplier. One vector of each of the two, four or eight components is loaded, and up to three
+//! of the transform's stages inside vectors, with the table of these stages, are computed between registers, in one pass over memory.
 //!
 //! # Ranges
-//! As the transform's wide ones ([`super::ntt`]), for every modulus: words are exact, in `[0, 4q)` between the stages of a join, in `[0, 2q)` between those
-//! of a split and of a mean, and reduced at the end.
+//! Ranges are those of the wide transform ([`super::ntt`]), for every modulus: words are exact, in `[0, 4q)` between the stages of a join, in
+//! `[0, 2q)` between those of a split and of a mean, and reduced at the end.
 
 use std::arch::x86_64::*;
 
@@ -14,17 +14,18 @@ use super::passes::{forward_butterfly, inverse_butterfly};
 use crate::kernels::assert_component_shape;
 use crate::kernels::components::{Twist, inverse_of_parts};
 
-/// How far ahead of its use the polynomial to be split is fetched, in words: split into eight, long rows take 2.6 times as long without (measured).
+/// Prefetch distance, in words, for a polynomial that is split. Without prefetching, splitting long rows into eight takes 2.6 times as long
+/// (measured).
 const AHEAD: usize = 512;
 
-/// The same of the table, whose blocks are read with holes: without, long rows take 1.1 to 1.9 times as long (measured).
+/// Prefetch distance, in words, for the table, of whose blocks only parts are read. Without it, long rows take 1.1 to 1.9 times as long (measured).
 const TABLE_AHEAD: usize = 8 * INNER_TABLE;
 
-/// Orders of lanes that all passes need.
+/// The permutations of lanes that all passes use.
 struct Orders {
-    /// Two vectors, lane by lane in turn.
+    /// Alternates the lanes of two vectors.
     interleave: [Lanes; 2],
-    /// The inverse: even lanes, odd lanes.
+    /// The inverse: the even lanes, then the odd lanes.
     separate: [Lanes; 2],
 }
 
@@ -38,7 +39,7 @@ impl Orders {
         }
     }
 
-    /// Word `j` of vector `i` to word `R j + i` of them all: each step turns the `log 8R` bits of a word's place by one.
+    /// Moves word `j` of vector `i` to word `R j + i` of all vectors together. Each step rotates the `log 8R` bits of a word's position by one.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     fn interleave<const R: usize>(&self, v: &[Lanes; R]) -> [Lanes; R] {
@@ -67,16 +68,16 @@ impl Orders {
     }
 }
 
-/// Both vectors of an order, from `a` and `b`.
+/// Applies both halves of a permutation to `a` and `b`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 fn permute(a: Lanes, b: Lanes, order: &[Lanes; 2]) -> (Lanes, Lanes) {
     (_mm512_permutex2var_epi64(a, order[0], b), _mm512_permutex2var_epi64(a, order[1], b))
 }
 
-/// One direction's factors of the stages inside vectors, in the order of their nodes.
+/// The quotients of one direction's factors for the stages inside vectors, brought into the order of their nodes.
 struct Factors {
-    /// The first innermost block's table.
+    /// The table of the first innermost block.
     table: *const u64,
     layout: Layout,
     one_apart: Lanes,
@@ -85,7 +86,7 @@ struct Factors {
 }
 
 impl Factors {
-    /// Of `transform`'s forward or inverse.
+    /// The factors of the forward or the inverse direction of `transform`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     fn new(transform: &Transform, forward: bool) -> Self {
@@ -109,8 +110,8 @@ impl Factors {
         }
     }
 
-    /// The quotients of the stage between words `R / 2 WIDTH` apart, where a pass meets `R` components: vector `i` has those of the words `i` of every
-    /// `WIDTH`, for the group of `8 R` words number `group`.
+    /// The quotients of the stage between words `R / (2 WIDTH)` apart, in a pass over `R` components, for group number `group` of `8 R` words. Vector
+    /// `i` has those of the words whose index is `i` modulo `WIDTH`.
     ///
     /// # Safety
     /// The degree is above `8 R group`.
@@ -126,8 +127,8 @@ impl Factors {
         };
         let mut v = [self.one; WIDTH];
         for i in 0..WIDTH {
-            // SAFETY: a block's table has 32 / apart quotients of the stage, and its group 8 WIDTH of them.
-            // A fetch reads nothing, wherever it points.
+            // SAFETY: a block's table has 32 / apart quotients of the stage, 8 WIDTH of them for the group.
+            // A prefetch cannot fault, whatever its address.
             let words = unsafe {
                 let at = self.table.add(block * INNER_TABLE + start + (inside * WIDTH + i) * LANES);
                 _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(TABLE_AHEAD).cast());
@@ -142,14 +143,15 @@ impl Factors {
         orders.separate(&v)
     }
 
-    /// One stage of a join of `R` components: vector `m WIDTH + i` is word `i` of every `WIDTH` of the join number `m`.
+    /// One stage of a join of `R` components, which makes polynomials of `2 WIDTH` components from polynomials of `WIDTH`. Vector `m WIDTH + i` has
+    /// the words of polynomial `m` whose index is `i` modulo `WIDTH`.
     ///
     /// # Safety
     /// As [`Factors::quotients`].
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     unsafe fn join_stage<const R: usize, const WIDTH: usize>(&self, c: &Constants, orders: &Orders, group: usize, v: &mut [Lanes; R]) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let quotients = unsafe { self.quotients::<R, WIDTH>(orders, group) };
         let from = *v;
         for butterfly in 0..R / 2 {
@@ -160,14 +162,14 @@ impl Factors {
         }
     }
 
-    /// The inverse of [`Factors::join_stage`], twice.
+    /// The inverse of [`Factors::join_stage`], times 2.
     ///
     /// # Safety
     /// As [`Factors::quotients`].
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     unsafe fn split_stage<const R: usize, const WIDTH: usize>(&self, c: &Constants, orders: &Orders, group: usize, v: &mut [Lanes; R]) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let quotients = unsafe { self.quotients::<R, WIDTH>(orders, group) };
         let from = *v;
         for butterfly in 0..R / 2 {
@@ -236,14 +238,14 @@ impl Transform {
     }
 
     /// # Safety
-    /// `R` parts of an `R`-th of the degree, a multiple of eight.
+    /// There are `R` parts, each of an `R`-th of the degree, which is a multiple of eight.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     unsafe fn join<const R: usize>(&self, out: &mut [u64], parts: &[&[u64]], factors: &Factors) {
         let (c, orders) = (Constants::new(&self.words), Orders::new());
         let parts: [*const u64; R] = std::array::from_fn(|p| parts[p].as_ptr());
         for group in 0..self.degree / (R * LANES) {
-            // SAFETY: the caller's shapes.
+            // SAFETY: the caller guarantees the shapes.
             unsafe {
                 let mut v = [c.zero; R];
                 for p in 0..R {
@@ -276,12 +278,12 @@ impl Transform {
         let (scale, scale_quotient) = self.scale(R);
         let parts: [*mut u64; R] = std::array::from_fn(|p| parts[p].as_mut_ptr());
         for group in 0..self.degree / (R * LANES) {
-            // SAFETY: the caller's shapes.
+            // SAFETY: the caller guarantees the shapes.
             unsafe {
                 let mut v = [c.zero; R];
                 for i in 0..R {
                     let words = x.as_ptr().add((group * R + i) * LANES);
-                    // A fetch reads nothing, wherever it points.
+                    // A prefetch cannot fault, whatever its address.
                     _mm_prefetch::<_MM_HINT_T0>(words.wrapping_add(AHEAD).cast());
                     v[i] = load(words);
                 }
@@ -308,7 +310,7 @@ impl Transform {
         let (c, orders) = (Constants::new(&self.words), Orders::new());
         let (scale, scale_quotient) = self.scale(R);
         for group in 0..self.degree / (R * LANES) {
-            // SAFETY: the caller's shapes.
+            // SAFETY: the caller guarantees the shapes.
             unsafe {
                 let mut v = [c.zero; R];
                 for i in 0..R {
@@ -336,5 +338,5 @@ impl Transform {
     }
 }
 
-// A block's words are whole groups of every pass.
+// A block consists of whole groups of words, for every number of components.
 const _: () = assert!(INNER.is_multiple_of(crate::kernels::components::MAX_PARTS * LANES));

@@ -1,35 +1,35 @@
-//! Element-wise work, sums of products and base-conversion rows on the 52-bit multiplier. Tails shorter than a vector are
-//! the scalar kernel's: every function here returns how many leading words it did.
+//! Element-wise operations, sums of products and base-conversion rows on the 52-bit multiplier. Every function here processes whole vectors and
+//! returns the number of words it processed; the scalar kernel processes the rest.
 //!
 //! # Ranges
-//! **Products** `x y`, both below `q < 2^b`, `b <= 50`. With `s = 53 - b` split over both factors as `s1 + s2`, `s1 = 52 - b`
-//! and `s2 = 1` (so both stay below 2^52), `h1 = floor(x 2^s1 * y 2 / 2^52) = floor(x y / 2^(b-1)) < 2^(b+1)`. With
-//! `m = floor(2^(51+b) / q) < 2^52`, `h = floor(h1 m / 2^52)` misses `x y / q` by less than
-//! `m / 2^52 + h1 / 2^52 + 1 < 1 + 1/2 + 1`, so `x y - h q` is in `[0, 5q/2)`, below `2^52`: its low 52 bits are all of it.
+//! **Products** `x y`, both below `q < 2^b`, `b <= 50`. With `s = 53 - b` split over both factors as `s1 + s2`, `s1 = 52 - b` and `s2 = 1` (so both
+//! stay below 2^52), `h1 = floor(x 2^s1 * y 2 / 2^52) = floor(x y / 2^(b-1)) < 2^(b+1)`. With `m = floor(2^(51+b) / q) < 2^52`,
+//! `h = floor(h1 m / 2^52)` is below `x y / q` by less than `m / 2^52 + h1 / 2^52 + 1 < 1 + 1/2 + 1`, so `x y - h q` is in `[0, 5q/2)`, below `2^52`,
+//! and its low 52 bits determine it.
 //!
-//! **Sums of products** with 64-bit accumulators for the low and the high halves. A low half is below 2^52, so with a start
-//! below `q` 4095 terms fit a word. The whole value is below `terms * X * Y` for factors below `X`, `Y` (start included, as
-//! `q <= X + Y - 1` for `Y = q`), so its high part fits 52 bits, as the next multiplication needs, for
-//! `terms <= 2^104 / (X Y)`. Whichever is less bounds a chunk. At its end `high * (2^52 mod q) + low` is at most `4q < 2^52`.
+//! **Sums of products** use 64-bit accumulators for the low and the high halves of the products. A low half is below 2^52, so 4095 of them and a
+//! start below `q` fit a word. The whole value is below `terms * X * Y` for factors below `X`, `Y` (start included, as `q <= X + Y - 1` for `Y = q`),
+//! so its high part fits 52 bits, as the next multiplication needs, for `terms <= 2^104 / (X Y)`. A chunk has at most the smaller of the two numbers
+//! of terms. At the end of a chunk `high * (2^52 mod q) + low` is at most `4q < 2^52`.
 //!
-//! **Words above 2^52** (up to a whole word) are `high * 2^52 + low` with `high < 2^12`: two prepared products, each below
-//! `2q`, together below `4q <= 2^52`.
+//! **Words above 2^52** (up to a whole word) are `high * 2^52 + low` with `high < 2^12`. Their products are two prepared products, each below `2q`,
+//! together below `4q <= 2^52`.
 
 use std::arch::x86_64::*;
 
 use super::lanes::{Constants, FACTOR_BITS, LANES, Lanes, Words, add, load, multiply_high, multiply_low, quotient52, splat, store, sub};
 use crate::modulus::Modulus;
 
-/// Terms that the accumulator of low halves takes on top of one reduced word.
+/// Low halves that fit their accumulator together with one reduced word.
 const LOW_HALF_TERMS: u128 = 4095;
 
-/// How far ahead of their use right factors are fetched.
+/// Prefetch distance for right factors, in words.
 const FETCH_WORDS: usize = 512;
 
-/// Vectors summed side by side, to hide the multiplier's latency.
+/// Vectors whose sums are computed in parallel, to hide the multiplier's latency.
 const UNROLL: usize = 8;
 
-/// Constants of the element-wise work beyond [`Words`].
+/// Constants of element-wise operations, in addition to [`Words`].
 #[derive(Debug, Clone, Copy)]
 pub struct ElementWords {
     words: Words,
@@ -67,14 +67,14 @@ impl ElementWords {
         (splat(w), splat(quotient))
     }
 
-    /// What sums of products reduce with.
+    /// The constants that reduce sums of products, `2^52 mod q` and its quotient being the second part.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn sum_constants(&self) -> (Constants, (Lanes, Lanes)) {
         (Constants::new(&self.words), self.pair(self.carry))
     }
 
-    /// How many products of reduced residues a sum takes on top of one reduced residue.
+    /// The number of products of reduced residues that the accumulators hold together with one reduced residue.
     pub fn product_terms(&self) -> usize {
         let q = u128::from(self.words.q);
         lazy_terms(q * q)
@@ -138,7 +138,7 @@ impl ElementWords {
         let (w, quotient) = self.pair([w, quotient52(w, self.words.q)]);
         assert!(x.len() == out.len() && y.is_none_or(|y| y.len() == out.len()), "slices of one call have equal lengths");
         let whole = out.len() / LANES * LANES;
-        // Whole lines only.
+        // Non-temporal stores write whole cache lines.
         let far = far && out.as_ptr().cast::<Lanes>().is_aligned();
         for i in (0..whole).step_by(LANES) {
             // SAFETY: i + 8 <= the length of all.
@@ -152,7 +152,7 @@ impl ElementWords {
             }
         }
         if far {
-            // What went around the caches is in order with what comes now.
+            // Non-temporal stores are weakly ordered; the fence orders them before later stores.
             _mm_sfence();
         }
         whole
@@ -196,8 +196,8 @@ impl ElementWords {
         let (xs, ys) = (&xs[..terms], &ys[..terms]);
         self.sums(out, terms, chunk, accumulate, |j| {
             let (x, y) = (xs[j].as_ptr(), ys[j].as_ptr());
-            // Right factors are keys, in memory and in more streams than the processor follows by itself.
-            // SAFETY: every row has `len` words, and the sums read only below it; a prefetch reads nothing, wherever it points.
+            // Right factors are keys, which are read from memory in more streams than the hardware prefetcher follows.
+            // SAFETY: every row has `len` words, and the sums read only below it; a prefetch cannot fault, whatever its address.
             move |i| unsafe {
                 _mm_prefetch::<_MM_HINT_T0>(y.wrapping_add(i + FETCH_WORDS).cast());
                 (load(x.add(i)), load(y.add(i)))
@@ -300,7 +300,7 @@ fn sum_block<const B: usize, Row: Fn(usize) -> (Lanes, Lanes)>(
     }
 }
 
-/// `x * w mod q` for any words `x`, `low` the factor `w` and `high` the factor `2^52 w`.
+/// `x * w mod q` for any words `x`; `low` is the factor `w` and `high` the factor `2^52 w`, each with its quotient.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 fn mul_any_word(c: &Constants, x: Lanes, low: (Lanes, Lanes), high: (Lanes, Lanes)) -> Lanes {
@@ -313,7 +313,7 @@ fn mul_any_word(c: &Constants, x: Lanes, low: (Lanes, Lanes), high: (Lanes, Lane
     c.reduce_by(c.reduce_by(sum, c.two_q), c.q)
 }
 
-/// `acc + x * inverse_modulus`, product and sum rounded separately.
+/// `acc <- acc + x * inverse_modulus`, with the product and the sum rounded separately.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 pub fn add_fraction(acc: &mut [f64], x: &[u64], inverse_modulus: f64) -> usize {
     assert_eq!(acc.len(), x.len(), "slices of one call have equal lengths");
@@ -330,7 +330,7 @@ pub fn add_fraction(acc: &mut [f64], x: &[u64], inverse_modulus: f64) -> usize {
     whole
 }
 
-/// `acc` to the nearest integers, ties to even. Range: `0 <= acc < 2^31`.
+/// `out <- acc`, rounded to the nearest integers, ties to even. Range: `0 <= acc < 2^31`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 pub fn round_fraction(out: &mut [u64], acc: &[f64]) -> usize {
     assert_eq!(out.len(), acc.len(), "slices of one call have equal lengths");

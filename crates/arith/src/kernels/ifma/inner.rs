@@ -1,5 +1,5 @@
-//! The innermost blocks of the transform: 64 words in eight vectors, whose six stages are one pass, the three last (forward)
-//! inside vectors. Ranges: [`super::ntt`].
+//! The innermost blocks of the transform: 64 words in eight vectors, whose six stages are one pass. In the forward direction, the last three of these
+//! stages combine words of the same vector. Ranges: [`super::ntt`].
 
 use std::arch::x86_64::*;
 
@@ -7,7 +7,7 @@ use super::lanes::{Constants, LANES, Lanes, add, load, multiply_high, splat, sto
 use super::passes::{broadcast, forward_butterfly, inverse_butterfly};
 use crate::kernels::split::Ahead;
 
-/// Words of the innermost block, whose six last stages are one pass.
+/// Words of an innermost block, which goes through the last six stages in one pass.
 pub const INNER: usize = 64;
 
 /// Stages of the innermost block.
@@ -16,7 +16,8 @@ pub const INNER_STAGES: u32 = 6;
 /// Twiddle words per block of 64.
 pub const INNER_TABLE: usize = 72;
 
-/// Where the parts of a block's table start, each direction in its order of reading, as the hardware's prefetching likes.
+/// Offsets, in words, of the parts of a block's table. Each direction stores them in the order in which it reads them, which suits hardware
+/// prefetching.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     /// Stages between vectors: seven factors, each next to its quotient, in 16 words.
@@ -27,11 +28,11 @@ pub struct Layout {
     pub(super) two_apart: usize,
     /// The stage between neighbours: 8 quotients per pair.
     pub(super) one_apart: usize,
-    /// That stage's lanes: whether of `A` or `B`, and which pair of neighbours there.
+    /// For each lane of that stage: 0 for `A` or 1 for `B`, and the index of the pair of neighbours there.
     pub(super) one_apart_lanes: [(usize, usize); LANES],
 }
 
-/// Lanes of the stage between words two apart: whether of `A` or `B`, and which half of it.
+/// For each of four pairs of lanes of the stage between words two apart: 0 for `A` or 1 for `B`, and which half of it.
 pub(super) const TWO_APART_LANES: [(usize, usize); LANES / 2] = [(0, 0), (1, 0), (0, 1), (1, 1)];
 
 pub const FORWARD: Layout = Layout {
@@ -49,7 +50,7 @@ pub const INVERSE: Layout = Layout {
     one_apart_lanes: [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (0, 3), (1, 3)],
 };
 
-/// Writes the table of one innermost block at `node`: seven broadcast factors, then the lane factors of its four pairs of
+/// Writes the table of the innermost block at `node`: seven factors and quotients to be broadcast, then the quotients of each of its four pairs of
 /// vectors `(A, B)`, in the lane orders of [`forward_inner`].
 pub fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn Fn(usize) -> [u64; 2]) {
     for stage in 0..3 {
@@ -88,16 +89,16 @@ pub fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn 
 /// four apart   A0 B0 A1 B1 A2 B2 A3 B3   with   A4 B4 A5 B5 A6 B6 A7 B7     factors repeat every 2 lanes
 /// ```
 ///
-/// Every step but the last is a shuffle that other pipes than the multiplier's two can do; a permutation of two vectors at will
-/// (`vpermt2q`) occupies those two, measured.
+/// Every step but the last is a shuffle for which the processor has other execution ports than the multiplier's two; an arbitrary permutation of two
+/// vectors (`vpermt2q`) occupies those two (measured).
 struct Orders {
-    /// The forward's one apart to `A, B`.
+    /// From the forward order "one apart" to `A, B`.
     interleave: [Lanes; 2],
-    /// The inverse's four apart to `A, B`.
+    /// From the inverse order "four apart" to `A, B`.
     separate: [Lanes; 2],
-    /// Two words to four lanes each.
+    /// Repeats each of two words in four lanes.
     fours: Lanes,
-    /// Four words to two lanes each.
+    /// Repeats each of four words in two lanes.
     twos: Lanes,
     /// 1 in every lane.
     one: Lanes,
@@ -117,23 +118,23 @@ impl Orders {
     }
 }
 
-/// Both vectors of an order, from `a` and `b`.
+/// Applies both halves of a permutation to `a` and `b`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 fn permute(a: Lanes, b: Lanes, order: &[Lanes; 2]) -> (Lanes, Lanes) {
     (_mm512_permutex2var_epi64(a, order[0], b), _mm512_permutex2var_epi64(a, order[1], b))
 }
 
-/// A factor from its quotient. The stages inside vectors store quotients only: from `w 2^52 / q - 1 < w' <= w 2^52 / q`, where
-/// `0 < w < q < 2^52` leaves no equality, `w - q / 2^52 < w' q / 2^52 < w`, so `w = floor(w' q / 2^52) + 1`. One instruction
-/// halves the largest part of the table, which long rows read from far.
+/// Computes a factor from its quotient, because the stages inside vectors store quotients only: from `w 2^52 / q - 1 < w' <= w 2^52 / q`, where
+/// equality is impossible for `0 < w < q < 2^52`, `w - q / 2^52 < w' q / 2^52 < w`, so `w = floor(w' q / 2^52) + 1`. This one instruction halves the
+/// largest part of the table, which long rows read from memory.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 pub fn with_factor(c: &Constants, quotient: Lanes, one: Lanes) -> (Lanes, Lanes) {
     (multiply_high(one, quotient, c.q), quotient)
 }
 
-/// The quotients of the forward's stage four apart, for pair `pair`.
+/// The quotients of the forward stage between words four apart, for pair `pair` of vectors.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn forward_four_apart(table: *const u64, pair: usize, orders: &Orders) -> Lanes {
@@ -142,7 +143,7 @@ unsafe fn forward_four_apart(table: *const u64, pair: usize, orders: &Orders) ->
     _mm512_permutexvar_epi64(orders.fours, _mm512_castsi128_si512(words))
 }
 
-/// The quotients of the forward's stage two apart.
+/// The quotients of the forward stage between words two apart.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn forward_two_apart(table: *const u64, pair: usize, orders: &Orders) -> Lanes {
@@ -151,7 +152,7 @@ unsafe fn forward_two_apart(table: *const u64, pair: usize, orders: &Orders) -> 
     _mm512_permutexvar_epi64(orders.twos, _mm512_castsi256_si512(words))
 }
 
-/// The quotients of the inverse's stage four apart.
+/// The quotients of the inverse stage between words four apart.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn inverse_four_apart(table: *const u64, pair: usize) -> Lanes {
@@ -159,7 +160,7 @@ unsafe fn inverse_four_apart(table: *const u64, pair: usize) -> Lanes {
     unsafe { _mm512_broadcast_i64x2(_mm_loadu_si128(table.add(pair / 4 * INNER_TABLE + INVERSE.four_apart + 2 * (pair % 4)).cast())) }
 }
 
-/// The quotients of the inverse's stage two apart.
+/// The quotients of the inverse stage between words two apart.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn inverse_two_apart(table: *const u64, pair: usize) -> Lanes {
@@ -175,35 +176,35 @@ unsafe fn one_apart(layout: Layout, table: *const u64, pair: usize) -> Lanes {
     unsafe { load(table.add(pair / 4 * INNER_TABLE + layout.one_apart + 8 * (pair % 4))) }
 }
 
-/// Innermost blocks worked on side by side: one block's chain of dependent instructions is longer than the machine looks ahead.
+/// Innermost blocks processed together, because the dependent instructions of one block are more than the processor's out-of-order window holds.
 const SIDE_BY_SIDE: usize = 2;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Blocks ahead of which the forward's tables are fetched, where they are far.
+/// Prefetch distance, in blocks, for the forward tables, where they exceed the caches.
 const FORWARD_AHEAD: usize = 16;
 
-/// The same for the inverse of wide words. That of narrow ones, whose steps are shorter, is as fast without.
+/// Prefetch distance, in blocks, for the tables of the wide inverse. The narrow inverse, whose steps are shorter, is as fast without.
 const INVERSE_AHEAD: usize = 8;
 
-/// Fetches a step's table.
+/// Prefetches the table of one step.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 fn fetch_table(table: *const u64) {
     for word in (0..SIDE_BY_SIDE * INNER_TABLE).step_by(LANES) {
-        // A fetch reads nothing, wherever it points.
+        // A prefetch cannot fault, whatever its address.
         _mm_prefetch::<_MM_HINT_T0>(table.wrapping_add(word).cast());
     }
 }
 
-/// What a pass fetches on the way: runs of lines, some per step.
+/// What a pass prefetches while it computes: runs of cache lines, a fixed number of lines per step.
 #[derive(Debug, Clone, Copy)]
 pub struct Fetch {
     at: *const u8,
-    /// Lines left in the run.
+    /// Lines left in the current run.
     left: usize,
-    /// Lines per run, and bytes from the end of one to the next.
+    /// Lines per run, and bytes from the end of one run to the start of the next.
     run: usize,
     skip: usize,
     /// Lines per step.
@@ -211,28 +212,28 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// Nothing.
+    /// Prefetches nothing.
     pub const NONE: Self = Self { at: std::ptr::null(), left: 0, run: 0, skip: 0, lines: 0 };
 
-    /// All of `ahead` in `steps` steps.
+    /// Prefetches all of `ahead` in `steps` steps.
     pub fn new(ahead: &Ahead<'_>, steps: usize) -> Self {
-        // Runs that follow one another are one.
+        // Adjacent runs are treated as one run.
         let (bytes, runs) = if ahead.run == ahead.stride { (ahead.run * ahead.runs, 1) } else { (ahead.run, ahead.runs) };
         if bytes * runs == 0 || steps == 0 {
             return Self::NONE;
         }
-        // A run may begin inside a line.
+        // A run may begin inside a line and then end in one line more.
         let run = if runs == 1 { bytes.div_ceil(LINE) } else { bytes.div_ceil(LINE) + 1 };
         let skip = ahead.stride.wrapping_sub(run * LINE);
         Self { at: ahead.bytes.as_ptr(), left: run, run, skip, lines: (run * runs).div_ceil(steps) }
     }
 
-    /// The next step's lines, to the second-level cache.
+    /// Prefetches the lines of the next step to the second-level cache.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     fn step(&mut self) {
         for _ in 0..self.lines {
-            // A fetch reads nothing, wherever it points.
+            // A prefetch cannot fault, whatever its address.
             _mm_prefetch::<_MM_HINT_T1>(self.at.cast());
             self.at = self.at.wrapping_add(LINE);
             self.left -= 1;
@@ -249,7 +250,8 @@ pub fn inner_steps(count: usize) -> usize {
     count / SIDE_BY_SIDE
 }
 
-/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`; meanwhile `fetch`, and the table where it is `far`.
+/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`. Meanwhile issues the prefetches of `fetch`, and those of the
+/// table if `far`.
 ///
 /// # Safety
 /// `x` holds `64 count` words and `table` `INNER_TABLE count`; `count` is even.
@@ -323,8 +325,9 @@ pub unsafe fn forward_inner<const WIDE: bool>(
     }
 }
 
-/// Stage `S` of the innermost block's three between vectors, finest first. Only differences of sums from before get a bound
-/// added; products are biased by `biases`, the multiples of `q` from -2 to 2, by the roles they have yet to play.
+/// Stage `S` of the innermost block's three stages between vectors in the inverse, finest first. `bound` is added only to differences of words that
+/// these stages have not multiplied yet. Products get a bias from `biases`, the multiples of `q` from -2 to 2, that depends on their roles in the
+/// stages to come; see the proof in [`super::ntt`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn inverse_biased_stage<const S: usize, const WIDE: bool>(
@@ -340,22 +343,22 @@ unsafe fn inverse_biased_stage<const S: usize, const WIDE: bool>(
         // SAFETY: the table holds seven pairs.
         let (w, quotient) = unsafe { broadcast(table.add(2 * ((4 >> S) - 1 + group))) };
         let k = 2 * half * group + i;
-        // A stage to come in which the product is the first term gives q, the second term -q.
+        // Each later stage adds q to the bias if the product is its first term, and -q if it is its second term.
         let bias = biases[4 - S - 2 * group.count_ones() as usize];
         let bound = if i == 0 { Some(bound) } else { None };
         (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, bound, bias);
     }
 }
 
-/// Biases of the inverse's stages inside vectors, modulo 2^64, each in its stage's order of lanes; see the module's proof.
+/// Biases of the inverse's stages inside vectors, modulo 2^64, each in its stage's order of lanes; see the proof in [`super::ntt`].
 struct LaneBiases {
-    /// To the first terms of the first stage.
+    /// Added to the first terms of the first stage.
     first_terms: Lanes,
-    /// To that stage's products.
+    /// Added to the products of the first stage.
     one_apart: Lanes,
-    /// To the second stage's products.
+    /// Added to the products of the second stage.
     two_apart: Lanes,
-    /// What takes the first terms' bias out of the sum of 64 words.
+    /// Added at the end, to cancel the bias of the first terms in the sum of 64 words.
     last: Lanes,
 }
 

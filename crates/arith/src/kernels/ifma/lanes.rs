@@ -1,7 +1,7 @@
-//! Eight residues in one 512-bit register: the few operations that all vector code of this kernel is made of.
+//! Eight residues in one 512-bit register: the basic operations of this kernel's vector code.
 //!
-//! The 52-bit multiplier reads the low 52 bits of its factors and ignores the rest, so a value with junk above bit 52 is
-//! still the same factor. "Exact" below means: no junk.
+//! The 52-bit multiplier reads the low 52 bits of its factors and ignores the others, so a word may have junk from bit 52 on and still be the same
+//! factor. "Exact" below means that there is no junk.
 
 use std::arch::x86_64::*;
 
@@ -16,12 +16,12 @@ pub const LANES: usize = 8;
 /// Bits of the multiplier's factors.
 pub const FACTOR_BITS: u32 = 52;
 
-/// `floor(w * 2^52 / q)`, the quotient that goes with a constant factor `w < q`.
+/// `floor(w * 2^52 / q)`, the quotient that belongs to a constant factor `w < q`.
 pub fn quotient52(w: u64, q: u64) -> u64 {
     ((u128::from(w) << FACTOR_BITS) / u128::from(q)) as u64
 }
 
-/// The constants of one modulus, in plain words.
+/// The constants of one modulus, as scalar words.
 #[derive(Debug, Clone, Copy)]
 pub struct Words {
     pub modulus: Modulus,
@@ -73,7 +73,7 @@ impl Constants {
         _mm512_min_epu64(x, sub(x, bound))
     }
 
-    /// `y * w mod q` with junk above bit 52. Range: `y < 2^52` below its junk, output in `[0, 2q)` below its junk.
+    /// `y * w mod q` for the low 52 bits of `y`. Range: the low 52 bits of the output are in `[0, 2q)`; there is junk from bit 52 on.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn mul_junk(&self, y: Lanes, w: Lanes, w_quotient: Lanes) -> Lanes {
@@ -81,14 +81,14 @@ impl Constants {
         multiply_low(multiply_low(self.zero, y, w), h, self.negative_q)
     }
 
-    /// `y * w mod q`. Range: `y < 2^52` below its junk, output exact in `[0, 2q)`.
+    /// `y * w mod q` for the low 52 bits of `y`. Range: output exact, in `[0, 2q)`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn mul_lazy(&self, y: Lanes, w: Lanes, w_quotient: Lanes) -> Lanes {
         _mm512_and_si512(self.mul_junk(y, w, w_quotient), self.mask)
     }
 
-    /// `x mod q` with junk above bit 52. Range: `x < 2^52` below its junk, output in `[0, 2q)` below its junk.
+    /// `x mod q` for the low 52 bits of `x`. Range: the low 52 bits of the output are in `[0, 2q)`; there is junk from bit 52 on.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn reduce_junk(&self, x: Lanes) -> Lanes {
@@ -96,7 +96,7 @@ impl Constants {
         multiply_low(x, h, self.negative_q)
     }
 
-    /// `x mod q`. Range: `x < 2^52` below its junk, output exact in `[0, q)`.
+    /// `x mod q` for the low 52 bits of `x`. Range: output exact, in `[0, q)`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn reduce(&self, x: Lanes) -> Lanes {
@@ -146,7 +146,7 @@ pub fn multiply_low(sum: Lanes, x: Lanes, y: Lanes) -> Lanes {
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 pub unsafe fn load(source: *const u64) -> Lanes {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { _mm512_loadu_si512(source.cast()) }
 }
 
@@ -157,6 +157,6 @@ pub unsafe fn load(source: *const u64) -> Lanes {
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 pub unsafe fn store(target: *mut u64, x: Lanes) {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { _mm512_storeu_si512(target.cast(), x) }
 }

@@ -1,9 +1,9 @@
 //! The AVX-512 kernel with 52-bit integer fused multiply-add, for primes below 2^50.
 //!
-//! [`lanes`] holds the vector arithmetic, [`ntt`] the transform, [`passes`] and [`inner`] its register passes and innermost blocks,
-//! [`split`] its form in two parts, [`components`] its last stages as moves of the degree, [`packed`] what reads and writes packed residues, [`elementwise`] the rest; ranges are proved in
-//! their first lines. Short transforms, tails shorter than a vector, and base conversions from words above 52 bits are the scalar
-//! kernel's.
+//! [`lanes`] holds the vector arithmetic, [`ntt`] the transform, [`passes`] its register passes, [`inner`] its innermost blocks, [`split`] the
+//! transform in two parts, [`components`] changes of the degree, which are the transform's last stages, [`packed`] the operations on packed residues,
+//! and [`elementwise`] the other operations. Each module's first lines prove its ranges. The scalar kernel handles short transforms, words beyond the
+//! last whole vector and base conversions from words above 52 bits.
 
 mod components;
 mod elementwise;
@@ -30,13 +30,13 @@ pub const MAX_BITS: u32 = 50;
 /// The kernel of one modulus.
 #[derive(Debug)]
 pub struct IfmaRow {
-    /// Short transforms and tails.
+    /// For short transforms and for words beyond the last whole vector.
     scalar: ScalarRow,
     elements: ElementWords,
     transform: Option<Transform>,
 }
 
-/// Whether this machine has every instruction the kernel uses. Byte permutations (VBMI) came with the multiplier.
+/// Whether this machine has every instruction that the kernel uses. Processors with the 52-bit multiplier also have byte permutations (VBMI).
 #[must_use]
 pub fn is_available() -> bool {
     is_x86_feature_detected!("avx512f")

@@ -1,49 +1,50 @@
-//! The negacyclic transform on the 52-bit multiplier: passes of up to four stages in registers, then blocks of 64 words
-//! whose last three stages stay inside vectors.
+//! The negacyclic transform on the 52-bit multiplier: passes of up to four stages in registers, then blocks of 64 words, whose last three stages
+//! combine words of the same vector.
 //!
 //! # Order of work
-//! `2^L` words take `L - 6` stages in register passes (each word loaded and stored once per pass) and six in the block
-//! pass. Passes over more than `2^16` words come first; the rest runs block by block in the second-level cache. The inverse runs the same passes backwards. Twiddles lie in the order in which they are
-//! read, each factor `w` next to its quotient `floor(w 2^52 / q)`; the stages inside vectors store the quotient only.
+//! `2^L` words take `L - 6` stages in register passes (each word loaded and stored once per pass) and six in the block pass. Passes over more than
+//! `2^16` words come first; the others run block by block in the second-level cache. The inverse runs the same passes in reverse order. Twiddles are
+//! stored in the order in which they are read, each factor `w` next to its quotient `floor(w 2^52 / q)`; the stages inside vectors store only the
+//! quotient.
 //!
 //! # Ranges
 //! Write `r(y) = y w - floor(y w' / 2^52) q` with `w' = floor(w 2^52 / q)`. From `w 2^52 / q - 1 < w'` and `y < 2^52`,
 //! `y w / q - y / 2^52 - 1 < floor(y w' / 2^52) <= y w / q`, so `0 <= r < (1 + y / 2^52) q < 2q < 2^52`.
 //! Three multiplier instructions give a word whose low 52 bits are `r`; bit 52 is junk.
 //!
-//! **Narrow** (`max(4 L + 2, 64) q < 2^52`). Words stand for their low 52 bits; whatever lies above is junk that neither
-//! additions nor the multiplier carry down.
-//! - Forward, `(x, y) <- (x + r, x - r)`. The operands `x` of the first stage get `2 q L` added; a later `x` is an earlier
-//!   output. By induction the true value after stage `s` lies in `[2q (L - s), q + 2q (L + s))`: the first stage starts from
-//!   `x` in `[2qL, 2qL + q)`, each stage moves a value by less than `2q` either way. After `L` stages it lies in
-//!   `[0, (4L + 1) q)`, below 2^52, so no value ever left the 52 bits. One reduction ends the transform. An `x` that starts below a
-//!   bound `B` other than `q` ends below `B + 4 L q` likewise; how the `y` of the first stage starts does not matter.
-//! - Inverse, `(x, y) <- (x + y, r(x - y))`, where `x - y` must not be negative. Products span `2q`; only sums grow, twofold a
-//!   stage. Register passes add a bound `b` of `y` to the difference. The block pass mostly does without:
-//!   - A product may start from any multiple of `q` at no cost, as its multiplier instructions add to it. Where `m` stages
-//!     inside vectors (of three), or between them, are yet to come, it starts from `q` times the number of these stages in
-//!     which it goes into an `x` less those in which it goes into a `y`. Before such a stage, a sum of `k` products that is an
-//!     `x` has the bias of its partner `y` plus `2q k`, the width of both, so the difference lies in `(0, 4q k)`. Over all `2^m`
-//!     products of the last sum the biases cancel: it lies in `[0, 2q 2^m)`, as if there had been none.
-//!   - The block's words, in `[0, q)`, are the first stage's terms; each of its `x` gets `q` plus `2q` for each of the two
-//!     further stages inside vectors in which its sum is an `x`: 5q, 3q, 3q or q. Differences there lie in `(0, 6q)`. The sums in
-//!     the second stage lie in `[5q, 7q)` or `[3q, 5q)` as `x` and `[3q, 5q)` or `[q, 3q)` as `y`, in the third in `[8q, 12q)` and
-//!     `[4q, 8q)`. The sum of all eight ends in `[12q, 20q)`, in lane 0; other lanes end in `[0, 8q)`.
-//!   - Between vectors, differences of words not yet multiplied in these three stages get a bound added: `8q, 16q, 32q`, above
-//!     the width of their ranges, and stay below `64q`; lane 0's lower ends are equal and cancel. The vector summed in all
-//!     three stages ends below `64q`, in lane 0 in `[96q, 160q)`, from which `96q` is taken (nothing multiplies it before).
+//! **Narrow** (`max(4 L + 2, 64) q < 2^52`). The value of a word is in its low 52 bits; the bits above are junk, which neither additions nor the
+//! multiplier carry down.
+//! - Forward, `(x, y) <- (x + r, x - r)`. `2 q L` is added to the operands `x` of the first stage; a later `x` is an earlier output. By induction the
+//!   true value after stage `s` lies in `[2q (L - s), q + 2q (L + s))`: the first stage starts from `x` in `[2qL, 2qL + q)`, and each stage changes a
+//!   value by less than `2q` up or down. After `L` stages the value lies in `[0, (4L + 1) q)`, below 2^52, so no value ever exceeds 52 bits. One
+//!   reduction ends the transform. In the same way, an `x` that starts below a bound `B` other than `q` ends below `B + 4 L q`; the range of the `y`
+//!   of the first stage does not matter.
+//! - Inverse, `(x, y) <- (x + y, r(x - y))`, where `x - y` must not be negative. The range of a product is `2q` wide; only sums grow, by a factor of
+//!   two per stage. Register passes add a bound `b` of `y` to the difference. The block pass mostly avoids this addition:
+//!   - A product can start from any multiple of `q` (its bias) at no cost, because its multiplier instructions accumulate. Of the three stages inside
+//!     vectors, or the three between vectors, let `m` be still to come. The bias of a product is `q (a - b)`, where it contributes to an `x` in `a`
+//!     of these `m` stages and to a `y` in `b` of them. Before such a stage, a sum of `k` products that is an `x` has the bias of its partner `y`
+//!     plus `2q k`, the width of both ranges, so the difference lies in `(0, 4q k)`. Over all `2^m` products of the last sum the biases cancel, so
+//!     the sum lies in `[0, 2q 2^m)`, as without biases.
+//!   - The block's words, in `[0, q)`, are the terms of the first stage. Each `x` of that stage gets `q`, plus `2q` for each of the two further
+//!     stages inside vectors in which its sum is an `x`: 5q, 3q, 3q or q. Differences of the first stage lie in `(0, 6q)`. The sums in the second
+//!     stage lie in `[5q, 7q)` or `[3q, 5q)` as `x` and `[3q, 5q)` or `[q, 3q)` as `y`, in the third stage in `[8q, 12q)` and `[4q, 8q)`. The sum of
+//!     all eight ends in `[12q, 20q)`, in lane 0; other lanes end in `[0, 8q)`.
+//!   - Between vectors, a bound is added to differences of words that these three stages have not multiplied yet: `8q, 16q, 32q`, above the width of
+//!     their ranges, so they stay below `64q`; in lane 0 both ranges have the same lower end, which cancels. The vector summed in all three stages
+//!     ends below `64q`, except lane 0, which ends in `[96q, 160q)` and from which `96q` is subtracted (nothing multiplies it before).
 //!
-//!   So the block pass ends as if from `[0, q)` without biases: of the eight vectors that come out, the one summed in all three
-//!   stages between vectors is below `64q` and is reduced to `2q`; one that was last multiplied three, two, one stages before
-//!   the end is below `8q, 4q, 2q`. Register passes start below `8q`; after three stages a word summed throughout is below
-//!   `64q` and is reduced, the others are below `8q`. A pass of four stages reduces the two words summed in its first three
-//!   stages, and at the end the one multiplied in its first stage only (`16q`). All factors stay below `64q < 2^52`.
+//!   So the block pass ends as if it had started from `[0, q)` without biases. Of the eight resulting vectors, the one summed in all three stages
+//!   between vectors is below `64q` and is reduced to `2q`; one that was last multiplied three, two, one stages before the end is below `8q, 4q, 2q`.
+//!   Register passes start below `8q`; after three stages a word that was a sum in every stage is below `64q` and is reduced, the others are below
+//!   `8q`. A pass of four stages reduces the two words that are sums in its first three stages, and at the end the word that was multiplied in its
+//!   first stage only (`16q`). All factors stay below `64q < 2^52`.
 //!
-//!   A decimation in time with the twist folded in would need no reduction at all, but its twist is one multiplication per
-//!   word (two stages' worth) and its late twiddles are one vector per position; here one word in eight is reduced per pass.
+//!   A decimation in time with the twist folded in would need no reduction at all. But its twist is one multiplication per word (as much as two
+//!   stages), and its late stages need one vector of twiddles per position; here one word in eight is reduced per pass.
 //!
-//! **Wide** (`q < 2^50`). Words are exact. Forward: `x` and `y` in `[0, 4q)`, `x` reduced to `[0, 2q)` at each stage
-//! (Harvey). Inverse: everything in `[0, 2q)`, sums reduced at each stage; `x - y + 2q < 4q <= 2^52`.
+//! **Wide** (`q < 2^50`). Words are exact. Forward: `x` and `y` in `[0, 4q)`, `x` reduced to `[0, 2q)` at each stage (Harvey). Inverse: all values in
+//! `[0, 2q)`, sums reduced at each stage; `x - y + 2q < 4q <= 2^52`.
 //!
 //! The last inverse stage multiplies sums by `1/n` and differences by `w/n`, so both end below `2q`.
 
@@ -55,8 +56,8 @@ use crate::kernels::scalar::RootPowers;
 use crate::kernels::split::RADIX;
 use crate::modulus::Modulus;
 
-/// Stages of a block that stays in the second-level cache. Smaller blocks, for the first level, measured no faster forward and a
-/// twentieth slower backwards: each visit to a block starts its streams of words and twiddles anew.
+/// Stages of a block that stays in the second-level cache. Smaller blocks, for the first-level cache, were no faster forward and a twentieth slower
+/// backward (measured), because every block starts new streams of words and twiddles.
 const BLOCK_STAGES: u32 = 16;
 
 /// The smallest degree with a vector transform: one register pass and the block pass.
@@ -65,21 +66,21 @@ pub const MIN_DEGREE: usize = 128;
 /// Stages of the head of a transform in two parts.
 pub(super) const HEAD_STAGES: u32 = RADIX.trailing_zeros();
 
-/// The smallest degree with a transform in two parts: the innermost blocks come in pairs.
+/// The smallest degree with a transform in two parts, because the innermost blocks are processed in pairs.
 const MIN_SPLIT_DEGREE: usize = 2 * INNER * RADIX;
 
-/// The degree from which on tables are fetched ahead. Those of a ring with dozens of moduli outgrow the caches, and the processor's own
-/// fetching does not follow their mixture of loads: forward transforms of 48 moduli take 0.6 times as long at `2^16`, those of one as
-/// long as without.
+/// Smallest degree at which tables are prefetched. The tables of a ring with dozens of moduli exceed the caches, and the hardware prefetcher does not
+/// follow their mixture of loads. At `2^16`, forward transforms of 48 moduli take 0.6 times as long with prefetching, those of one modulus as long as
+/// without.
 const FAR_DEGREE: usize = 1 << 15;
 
-/// One register pass: `log_radix` stages on blocks that many strides long.
+/// One register pass: `log_radix` stages on blocks of `2^log_radix` strides.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pass {
     log_radix: u32,
-    /// Stages before it, in the forward order.
+    /// Number of stages before this pass, in the forward order.
     pub(super) stages_before: u32,
-    /// Its first twiddle word.
+    /// Index of its first twiddle word.
     pub(super) twiddles: usize,
 }
 
@@ -90,11 +91,11 @@ pub struct Transform {
     pub(super) narrow: bool,
     pub(super) degree: usize,
     passes: Vec<Pass>,
-    /// Passes that finish a block before its parts are visited one by one; the others run over small blocks at once.
+    /// Number of passes that run over a whole block before its parts are visited one by one; the later passes run over all small blocks of a block.
     whole_block_passes: usize,
-    /// The same stages for a transform in two parts, the head first; empty where the degree is too small for it.
+    /// The passes of the transform in two parts, the head first; empty where the degree is too small for it.
     pub(super) split: Vec<Pass>,
-    /// First word of the innermost blocks' tables.
+    /// Index of the first word of the innermost blocks' tables.
     pub(super) inner_twiddles: usize,
     pub(super) forward: AlignedWords,
     pub(super) inverse: AlignedWords,
@@ -102,13 +103,13 @@ pub struct Transform {
     inverse_degree: [u64; 2],
 }
 
-/// Whether `q` keeps `stages` stages unreduced inside 52 bits; see the module's proof.
+/// Whether the values of `stages` unreduced stages fit 52 bits; see the proof in the module documentation.
 pub fn is_narrow(q: u64, stages: u32) -> bool {
     u128::from(q) * u128::from((4 * stages + 2).max(64)) < 1 << 52
 }
 
-/// Radices (as logarithms) of the register passes for `stages` stages, by measurement. Sixteen rows a multiple of 4 KiB apart
-/// fall into one set of a twelve-way cache, so a radix of 16 comes last, where rows are 512 bytes apart.
+/// Radices (as logarithms) of the register passes for `stages` stages, chosen by measurement. Sixteen rows that are a multiple of 4 KiB apart map to
+/// one set of a twelve-way cache, so a radix of 16 comes last, where rows are 512 bytes apart.
 fn radices(stages: u32) -> Vec<u32> {
     match stages - INNER_STAGES {
         1..=4 => vec![stages - INNER_STAGES],
@@ -122,7 +123,7 @@ fn radices(stages: u32) -> Vec<u32> {
     }
 }
 
-/// Radices of a transform in two parts: the head, then what its blocks need before their last six stages.
+/// Radices (as logarithms) of a transform in two parts: the head, then the passes of its blocks before their last six stages.
 fn split_radices(stages: u32) -> Vec<u32> {
     let mut radices = vec![HEAD_STAGES];
     match stages - INNER_STAGES - HEAD_STAGES {
@@ -153,7 +154,7 @@ impl Transform {
         };
         let passes = plan(radices(stages));
         let split = plan(if degree >= MIN_SPLIT_DEGREE { split_radices(stages) } else { Vec::new() });
-        // A block's last pass never recurses, so that the innermost blocks come in even numbers.
+        // The last pass never recurses, so that a call processes an even number of innermost blocks.
         let small = |pass: &Pass| stages - pass.stages_before <= BLOCK_STAGES;
         let whole_block_passes = passes.iter().position(small).unwrap_or(passes.len() - 1);
         let inner_twiddles = usize::next_multiple_of(words, LANES);
@@ -222,7 +223,7 @@ impl Transform {
         }
     }
 
-    /// Runs the passes from number `depth` on over one block of theirs, the `block`-th; `x` points to it.
+    /// Runs the passes from index `depth` on over block number `block` of the first of them; `x` points to the block.
     ///
     /// # Safety
     /// `x` holds the block's words.
@@ -250,7 +251,7 @@ impl Transform {
         }
     }
 
-    /// [`Transform::forward_block`] backwards.
+    /// The inverse of the passes of [`Transform::forward_block`], in reverse order.
     ///
     /// # Safety
     /// As there.
@@ -282,11 +283,11 @@ impl Transform {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub(super) unsafe fn forward_pass<const WIDE: bool>(&self, c: &Constants, x: *mut u64, pass: &Pass, first: usize, count: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.forward_pass_between::<WIDE>(c, Places::same(x, self.stride(pass)), pass, first, count) }
     }
 
-    /// Whether the tables of a ring's moduli outgrow the caches.
+    /// Whether the degree is so large that the tables of a ring's moduli exceed the caches.
     pub(super) fn far_tables(&self) -> bool {
         self.degree >= FAR_DEGREE
     }
@@ -296,7 +297,7 @@ impl Transform {
         self.degree >> (pass.stages_before + pass.log_radix)
     }
 
-    /// The same from one place to another.
+    /// As [`Transform::forward_pass`], from one place to another.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub(super) unsafe fn forward_pass_between<const WIDE: bool>(
@@ -330,7 +331,7 @@ impl Transform {
         }
     }
 
-    /// As [`Transform::forward_pass`], backwards.
+    /// The inverse of [`Transform::forward_pass`].
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     unsafe fn inverse_pass<const WIDE: bool>(&self, c: &Constants, x: *mut u64, pass: &Pass, first: usize, count: usize) {
@@ -359,7 +360,7 @@ impl Transform {
     }
 }
 
-/// Writes a register pass's factors: per block, stage by stage, factor and quotient.
+/// Writes the factors of a register pass: per block and stage, each factor and its quotient.
 fn fill_pass(table: &mut [u64], pass: &Pass, factor: &dyn Fn(usize) -> [u64; 2]) {
     let mut words = table.iter_mut();
     for block in 0..1usize << pass.stages_before {

@@ -1,13 +1,15 @@
-//! Packed factors on the 52-bit multiplier: eight residues of `b` bits to a vector and back, and the sums made of them.
+//! Packed factors on the 52-bit multiplier: unpacking a vector of eight residues of `b` bits, packing it, and sums of and with packed residues.
 //!
-//! **Unpacking.** Lane `k` starts at bit `k b`: one load of 64 bytes, one permutation that gives every lane the eight bytes
-//! from `floor(k b / 8)` on, one shift by `k b mod 8`, one mask (the multiplier ignores bits above 52 only). A lane's end is at
-//! most 7 + 57 bits into its word, and the last lane's bytes end within the 64.
+//! **Unpacking.** Lane `k` starts at bit `k b`. Unpacking is one load of 64 bytes, one permutation that gives every lane the eight bytes from
+//! `floor(k b / 8)` on, one shift by `k b mod 8` and one mask (the multiplier itself ignores only bits above 52). A lane ends at most 7 + 57 bits
+//! into its word, and the bytes of the last lane end within the 64.
 //!
-//! **Packing.** The lanes, shifted to their place within a byte, go to their bytes by two permutations: what a byte has of the lane
-//! it begins in, and the lowest byte of a lane that begins inside it. Eight bits and more per lane: never a third one.
+//! **Packing.** The lanes are shifted to their position within a byte. Two permutations then collect, for each output byte, the byte of the lane in
+//! which the output byte begins, and the lowest byte of a lane that begins inside the output byte. With at least eight bits per lane, no third lane
+//! can be involved.
 //!
-//! Sums of products: ranges of [`super::elementwise`]. Tails shorter than a vector and narrower residues are the scalar kernel's.
+//! Sums of products have the ranges of [`super::elementwise`]. The scalar kernel handles words beyond the last whole vector and packs narrower
+//! residues.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -16,28 +18,28 @@ use super::elementwise::ElementWords;
 use super::lanes::{Constants, LANES, Lanes, add, load, multiply_high, multiply_low, splat, store};
 use crate::packing::{Run, RunMut};
 
-/// Narrowest residues that are packed here: a byte holds parts of two lanes at most.
+/// Bits of the narrowest residues that are packed here, so that a byte holds parts of at most two lanes.
 const MIN_BITS: u32 = 8;
 
 /// Bytes of a load.
 const LOAD: usize = 64;
 
-/// Bytes to be read before those that are fetched. Eight residues of 36 bits are used up within two cycles: the processor's own
-/// fetching, which sees no more than the lines touched, gets half the memory's speed out of that.
+/// Prefetch distance, in bytes that are read in between. Eight residues of 36 bits are consumed within two cycles; at that rate the hardware
+/// prefetcher, which knows only the lines touched, reaches half of the memory bandwidth.
 const FETCH_BYTES: usize = 8192;
 
-/// How far ahead that is in a run of which each vector is read for `used` bytes: whole vectors.
+/// The prefetch distance in bytes of `run`, rounded up to whole vectors, where `used` bytes of each vector are read.
 fn fetch_distance(run: &Run<'_>, used: usize) -> usize {
     FETCH_BYTES.div_ceil(used.max(1)) * run.stride
 }
 
-/// Columns summed in one pass over the terms: two accumulators each, in registers.
+/// Columns summed in one pass over the terms; each has two accumulators, all in registers.
 const COLUMNS: usize = 5;
 
-/// Vectors per pass where there are more columns: what they read stays in the first-level cache.
+/// Vectors per pass if there are more columns, so few that the words they read stay in the first-level cache.
 const COLUMN_BLOCK: usize = 8;
 
-/// How eight residues of one width reach their lanes; plain words where `PACKED` is false.
+/// Constants to unpack eight residues of one width; they are plain words where `PACKED` is false.
 #[derive(Clone, Copy)]
 struct Unpacking<const PACKED: bool> {
     gather: Lanes,
@@ -51,7 +53,7 @@ impl<const PACKED: bool> Unpacking<PACKED> {
     fn new(bits: u32) -> Self {
         let starts = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), splat(u64::from(bits)));
         let bytes = _mm512_srli_epi64::<3>(starts);
-        // The first byte's index in all eight bytes, and 0 to 7 on top.
+        // For each byte of a lane: the index of the lane's first byte, plus 0 to 7.
         let gather = add(_mm512_mullo_epi64(bytes, splat(0x0101_0101_0101_0101)), splat(0x0706_0504_0302_0100));
         Self { gather, shift: _mm512_and_si512(starts, splat(7)), mask: splat(u64::MAX >> (64 - bits)) }
     }
@@ -63,7 +65,7 @@ impl<const PACKED: bool> Unpacking<PACKED> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     unsafe fn load(&self, source: *const u8) -> Lanes {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let bytes = unsafe { load(source.cast()) };
         if !PACKED {
             return bytes;
@@ -72,13 +74,13 @@ impl<const PACKED: bool> Unpacking<PACKED> {
     }
 }
 
-/// How eight lanes become packed bytes; plain words where `PACKED` is false.
+/// Constants to pack eight lanes; they are stored as plain words where `PACKED` is false.
 #[derive(Clone, Copy)]
 struct Packing<const PACKED: bool> {
     shift: Lanes,
     begins: Lanes,
     enters: Lanes,
-    /// Bytes in which a lane begins after their first bit.
+    /// Bytes in which a lane begins after the first bit.
     entered: __mmask64,
     /// Bytes of a packed vector.
     used: __mmask64,
@@ -117,47 +119,47 @@ impl<const PACKED: bool> Packing<PACKED> {
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     unsafe fn store(&self, target: *mut u8, x: Lanes) {
         if !PACKED {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             return unsafe { store(target.cast(), x) };
         }
         let x = _mm512_sllv_epi64(x, self.shift);
         let bytes = _mm512_or_si512(_mm512_permutexvar_epi8(self.begins, x), _mm512_maskz_permutexvar_epi8(self.entered, self.enters, x));
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { _mm512_mask_storeu_epi8(target.cast(), self.used, bytes) };
     }
 }
 
-/// Fetches the line of `address`.
+/// Prefetches the cache line of `address`.
 #[inline]
 #[allow(unused_unsafe, reason = "later standard libraries call it safe")]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
 fn prefetch(address: *const u8) {
-    // SAFETY: a prefetch reads nothing, wherever it points.
+    // SAFETY: a prefetch cannot fault, whatever its address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
 }
 
-/// Refuses runs that end before what will be read of them: `vectors` vectors, slots up to `slots`.
+/// Asserts that `source` is long enough to read slots `0..slots` of `vectors` vectors, with the bytes that a load reads beyond them.
 fn check_source(source: &Run<'_>, vectors: usize, slots: usize) {
     let end = (vectors.max(1) - 1) * source.stride + (slots.max(1) - 1) * source.bits as usize + LOAD;
     assert!(vectors == 0 || slots == 0 || end <= source.bytes.len(), "a run ends {LOAD} bytes after its last slot begins, or later");
 }
 
-/// The same for runs that are written.
+/// Asserts that `target` is long enough to write slots `0..slots` of `vectors` vectors.
 fn check_target(target: &RunMut<'_>, vectors: usize, slots: usize) {
     let end = (vectors.max(1) - 1) * target.stride + slots * target.bits as usize;
     assert!(vectors == 0 || slots == 0 || end <= target.bytes.len(), "a run has all its slots");
 }
 
-/// One past the largest slot named.
+/// The largest of `slots`, plus 1; 0 if there are none.
 fn slots_named<'a>(slots: impl IntoIterator<Item = &'a usize>) -> usize {
     slots.into_iter().max().map_or(0, |slot| slot + 1)
 }
 
-/// The two sides of sums of products, and which of the columns are summed.
+/// The factors of sums of products, and which of the columns are summed.
 struct Product<'a> {
     xs: &'a [&'a [u64]],
     factors: Run<'a>,
-    /// The first of the columns that are summed.
+    /// The first column that is summed.
     first: usize,
     /// Columns of the factors.
     columns: usize,
@@ -165,7 +167,7 @@ struct Product<'a> {
 }
 
 impl ElementWords {
-    /// As [`crate::kernels::RowKernel::dot_packed`], whole vectors only; returns how many words it did.
+    /// As [`crate::kernels::RowKernel::dot_packed`], on whole vectors only; returns the number of words computed.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     pub fn dot_packed(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool) -> usize {
         let Some(length) = out.first().map(|column| column.len()) else { return 0 };
@@ -197,7 +199,7 @@ impl ElementWords {
             let range = start..vectors.min(start + step);
             for (chunk, out) in out.chunks_mut(COLUMNS).enumerate() {
                 let product = Product { xs, factors, first: chunk * COLUMNS, columns, accumulate };
-                // Accumulators enough that a sum does not wait for itself.
+                // Enough accumulators that an addition does not wait for the one before.
                 match out.len() {
                     1 => self.dot_columns::<PACKED, 1, 4>(unpacking, out, &product, range.clone()),
                     2 => self.dot_columns::<PACKED, 2, 2>(unpacking, out, &product, range.clone()),
@@ -209,8 +211,8 @@ impl ElementWords {
         }
     }
 
-    /// The sums of `C` columns, in `S` separate sums over every `S`th term. The bounds of `check_source` hold, rows and columns have
-    /// all `vectors`.
+    /// The sums of `C` columns, each computed as `S` partial sums over every `S`th term. The bounds of `check_source` hold, and all rows and columns
+    /// have all of `vectors`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     fn dot_columns<const PACKED: bool, const C: usize, const S: usize>(
@@ -230,7 +232,7 @@ impl ElementWords {
         for vector in vectors {
             let at = bytes.as_ptr().wrapping_add(vector * stride + first * slot);
             let fetch = at.wrapping_add(ahead);
-            // Each load's last byte is fetched, so the first one's first line is left.
+            // The loop prefetches the line of each load's last byte; the line of the first load's first byte is prefetched here.
             prefetch(fetch);
             let word = vector * LANES;
             let mut sums = [c.zero; C];
@@ -247,7 +249,7 @@ impl ElementWords {
                 let mut high = [[c.zero; C]; S];
                 low[0] = sums;
                 let step = |j: usize, low: &mut [Lanes; C], high: &mut [Lanes; C]| {
-                    // SAFETY: every row has this vector; the run has this term's slots, with 64 bytes from the last one's start on.
+                    // SAFETY: every row has this vector; the run has this term's slots, and 64 bytes from the start of the last one.
                     unsafe {
                         let x = load(xs.get_unchecked(j).as_ptr().add(word));
                         for p in 0..C {
@@ -283,7 +285,7 @@ impl ElementWords {
         }
     }
 
-    /// As [`crate::kernels::RowKernel::pack_sums`]; returns false, with nothing done, where the scalar kernel must do it.
+    /// As [`crate::kernels::RowKernel::pack_sums`]; returns false, with nothing done, where the scalar kernel must do the work.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     pub fn pack_sums(&self, out: &mut RunMut<'_>, slots: &[Vec<&[u64]>]) -> bool {
         let length = slots.iter().flatten().next().map_or(0, |row| row.len());
@@ -317,7 +319,7 @@ impl ElementWords {
         }
     }
 
-    /// As [`crate::kernels::RowKernel::sum_packed`]; returns false, with nothing done, where the scalar kernel must do it.
+    /// As [`crate::kernels::RowKernel::sum_packed`]; returns false, with nothing done, where the scalar kernel must do the work.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     pub fn sum_packed(&self, out: &mut RunMut<'_>, source: Run<'_>, slots: &[Vec<usize>], count: usize) -> bool {
         if out.bits != source.bits || out.bits < MIN_BITS {
@@ -356,7 +358,7 @@ impl ElementWords {
         }
     }
 
-    /// As [`crate::kernels::RowKernel::unpack_sum`], whole vectors only; returns how many words it did.
+    /// As [`crate::kernels::RowKernel::unpack_sum`], on whole vectors only; returns the number of words computed.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     pub fn unpack_sum(&self, out: &mut [u64], source: Run<'_>, slots: &[usize]) -> usize {
         check_source(&source, out.len() / LANES, slots_named(slots));
@@ -381,7 +383,7 @@ impl ElementWords {
     }
 }
 
-/// The sum of the named slots of the vector at `from`; those `ahead` bytes on are fetched.
+/// The sum of `slots` of the vector at `from`; prefetches the same slots `ahead` bytes later.
 ///
 /// # Safety
 /// From the start of each of these slots on, [`LOAD`] bytes are valid for reading.
@@ -397,7 +399,7 @@ unsafe fn sum_named<const PACKED: bool>(
 ) -> Lanes {
     let mut sum = c.zero;
     for slot in slots {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let at = from.add(slot * bits);
             prefetch(at.wrapping_add(ahead));

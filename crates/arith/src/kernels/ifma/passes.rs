@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 
 use super::lanes::{Constants, LANES, Lanes, add, load, multiply_high, multiply_low, splat, store, sub};
 
-/// `(x, y) <- (x + w y, x - w y)`; ranges in the module's proof.
+/// `(x, y) <- (x + w y, x - w y)`; ranges: [`super::ntt`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 pub fn forward_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w: Lanes, w_quotient: Lanes) -> (Lanes, Lanes) {
@@ -21,8 +21,8 @@ pub fn forward_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w:
     }
 }
 
-/// `(x, y) <- (x + y, w (x - y))`; `bound` is a multiple of `q` above `y - x`, added to the difference where there is one;
-/// `bias`, another multiple, is added to the product. Wide words need neither.
+/// `(x, y) <- (x + y, w (x - y))`. `bound`, if given, is a multiple of `q` above `y - x`, which is added to the difference; `bias`, another multiple
+/// of `q`, is added to the product. Wide words need neither.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 pub fn inverse_butterfly<const WIDE: bool>(
@@ -52,7 +52,7 @@ pub unsafe fn broadcast(table: *const u64) -> (Lanes, Lanes) {
     unsafe { (splat(*table), splat(*table.add(1))) }
 }
 
-/// Stage `S` of a register pass on `R` vectors. One flat loop, which the compiler unrolls whole.
+/// Stage `S` of a register pass on `R` vectors: one flat loop, so that the compiler unrolls all of it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 pub unsafe fn forward_stage<const S: usize, const R: usize, const WIDE: bool>(c: &Constants, v: &mut [Lanes; R], table: *const u64) {
@@ -85,7 +85,7 @@ unsafe fn inverse_stage<const S: usize, const R: usize, const WIDE: bool>(
     }
 }
 
-/// The inverse's last stage: sums times `1/n`, differences times the table's `w/n`, all reduced to `[0, q)`.
+/// The last stage of the inverse: sums times `1/n`, differences times the table's `w/n`, all reduced to `[0, q)`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn inverse_last_stage<const R: usize>(c: &Constants, v: &mut [Lanes; R], table: *const u64, bound: Lanes, scale: &[u64; 2]) {
@@ -99,7 +99,7 @@ unsafe fn inverse_last_stage<const R: usize>(c: &Constants, v: &mut [Lanes; R], 
     }
 }
 
-/// Where a pass reads and where it writes: words `stride` and `out_stride` apart.
+/// Where a pass reads, in rows `stride` words apart, and where it writes, in rows `out_stride` words apart.
 #[derive(Clone, Copy)]
 pub struct Places {
     pub x: *const u64,
@@ -161,8 +161,8 @@ pub unsafe fn forward_radix<const K: usize, const R: usize, const WIDE: bool, co
     }
 }
 
-/// One register pass of the inverse over `count` blocks of `R` strides, `COLUMNS` vectors of each row at a time; `LAST` ends
-/// the transform.
+/// One register pass of the inverse over `count` blocks of `R` strides, `COLUMNS` vectors of each row at a time; `LAST` marks the pass that ends the
+/// transform.
 ///
 /// # Safety
 /// As [`forward_radix`]; `8 COLUMNS` divides `stride`.

@@ -1,21 +1,19 @@
 //! The forward transform in two parts, and a digit's extension as the first step of its head.
 //!
 //! # Ranges
-//! A digit's residue is `u_0 + sum_l u_l w_l` and a constant below `q`. With `w'_l = floor(w_l 2^52 / q)` and `u_l < 2^52`,
-//! `u_l w_l - floor(u_l w'_l / 2^52) q` lies in `[0, 2q)` ([`super::ntt`]), so the sum of the first and `m - 1` products, less
-//! `(sum_l floor(u_l w'_l / 2^52)) q`, lies below `B = 2^b + 2 (m - 1) q + q` for a first limb of `b` bits: two multiplier
-//! instructions a limb and one at the end, no reduction. Where a residue is taken away from it, `q` comes first, and `B` is `q` more, which
-//! is what the code takes for `B` always. A transform of `L` stages that starts below `B` stays below `B + 4 L q`,
-//! by the proof there. Thus
-//! - **roomy**: `B + 4 L q <= 2^52`, the sum is taken as it is, junk above bit 52 and all;
-//! - **narrow**: `B <= 2^52`, and one more reduction to `[0, 2q)` comes before the offset of the first stage, as
-//!   `(4 L + 2) q <= 2^52`;
+//! A digit's residue is `u_0 + sum_l u_l w_l` plus a constant below `q`. With `w'_l = floor(w_l 2^52 / q)` and `u_l < 2^52`,
+//! `u_l w_l - floor(u_l w'_l / 2^52) q` lies in `[0, 2q)` ([`super::ntt`]), so the sum of the first limb and `m - 1` products, minus
+//! `(sum_l floor(u_l w'_l / 2^52)) q`, lies below `B = 2^b + 2 (m - 1) q + q` for a first limb of `b` bits. This takes two multiplier instructions
+//! per limb and one at the end, and no reduction. If a residue is subtracted, `q` is added first, so `B` is larger by `q`; the code always uses this
+//! larger `B`. A transform of `L` stages that starts below `B` stays below `B + 4 L q`, by the proof in [`super::ntt`]. There are three cases:
+//! - **roomy**: `B + 4 L q <= 2^52`, and the sum is used as it is, with junk from bit 52 on;
+//! - **narrow**: `B <= 2^52`, and the sum is reduced to `[0, 2q)` before the offset of the first stage is added, as `(4 L + 2) q <= 2^52`;
 //! - **wide**: `B <= 2^52`, and the sum is reduced to `[0, q)`, exact.
 //!
-//! **Making limbs.** With `c_jl < 2^48` the limbs of `D/q_j` (the highest `< 2^51`), the low halves of `y_j c_jl` count at limb `l`, the high
-//! halves, times 16, at limb `l + 1`. Over 64 sources `y_j < 2^52` the former are below `2^58`, the latter below `2^6 2^48 2^4 = 2^58` too;
-//! `z D_l` with `z <= 64` stays below `2^57`. So a limb's sum is a signed word, whose carry is an arithmetic shift. The whole is
-//! not negative and fits its limbs, so the highest is what the form says; its own high halves are zero for that reason.
+//! **Computing limbs.** Let `c_jl < 2^48` be the limbs of `D/q_j` (the highest `< 2^51`). The low halves of `y_j c_jl` are added to limb `l`, the
+//! high halves, times 16, to limb `l + 1`. Over 64 sources `y_j < 2^52` the former are below `2^58`, the latter below `2^6 2^48 2^4 = 2^58` too;
+//! `z D_l` with `z <= 64` stays below `2^57`. So the sum of a limb fits a signed word, whose carry is an arithmetic shift. The integer is not
+//! negative and fits its limbs, so its highest limb has at most the form's bits, and the high halves there are zero.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -28,10 +26,10 @@ use crate::kernels::split::{Ahead, HALF, RADIX, SplitTransform, digit_words, hal
 use crate::limbs::{LIMB_BITS, LIMB_BYTES, LimbForm, LimbWeights};
 use crate::modulus::Multiplier;
 
-/// Vectors ahead of which a subtracted row is fetched: sixteen streams are more than the processor's own fetching follows.
+/// Prefetch distance, in vectors, for a subtracted row: its sixteen streams are more than the hardware prefetcher follows.
 const LESS_AHEAD: usize = 8;
 
-/// How a digit's sum enters the transform; see the module's proof.
+/// How a digit's sum enters the transform; see the proof in the module documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Entry {
     Roomy,
@@ -43,10 +41,10 @@ const ROOMY: usize = 0;
 const NARROW: usize = 1;
 const WIDE: usize = 2;
 
-/// A byte repeated: what it is multiplied by.
+/// The factor that repeats a byte in every byte of a word.
 const EVERY_BYTE: u64 = 0x0101_0101_0101_0101;
 
-/// Packed residues, eight at a time.
+/// Constants to unpack eight words of whole bytes.
 #[derive(Clone, Copy)]
 struct Unpacker {
     order: Lanes,
@@ -68,17 +66,17 @@ impl Unpacker {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
     unsafe fn load(&self, source: *const u64) -> Lanes {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         _mm512_maskz_permutexvar_epi8(self.mask, self.order, unsafe { load(source) })
     }
 }
 
 /// How one modulus reads a digit's limbs.
 struct Limbs<'a> {
-    /// Of all but the highest.
+    /// For all limbs but the highest.
     limb: Unpacker,
     top: Unpacker,
-    /// Bytes of the highest, and words of its packed vector.
+    /// Bytes of the highest limb, which are also the words of its packed vector.
     top_bytes: usize,
     powers: &'a [Multiplier],
     constant: Lanes,
@@ -98,7 +96,7 @@ impl<'a> Limbs<'a> {
         }
     }
 
-    /// The residues of row `k` of a half on top of `start`, with junk; `M` limbs, or as many as there are where it is 0.
+    /// The residues of row `k` of a half, plus `start`, with junk from bit 52 on. `M` is the number of limbs, or 0 if it is known only at run time.
     ///
     /// # Safety
     /// `digit` is one half of a vector's limbs.
@@ -106,7 +104,7 @@ impl<'a> Limbs<'a> {
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
     unsafe fn residue<const M: usize>(&self, c: &Constants, digit: *const u64, k: usize, start: Lanes) -> Lanes {
         let products = if M == 0 { self.powers.len() } else { M - 1 };
-        // SAFETY: the caller's; `powers` has `products` entries.
+        // SAFETY: guaranteed by the caller; `powers` has `products` entries.
         unsafe {
             let top = self.top.load(digit.add(products * HALF * LIMB_BYTES + k * self.top_bytes));
             if products == 0 {
@@ -127,13 +125,13 @@ impl<'a> Limbs<'a> {
     }
 }
 
-/// The multiplier's operands of one weight.
+/// The operands of the 52-bit multiplier for one weight: the factor and its quotient.
 fn operands(weight: &Multiplier) -> [u64; 2] {
     // floor(floor(w 2^64 / q) / 2^12) = floor(w 2^52 / q).
     [weight.value, weight.quotient >> (64 - FACTOR_BITS)]
 }
 
-/// Eight words to packed bytes.
+/// Constants to pack eight words into whole bytes.
 #[derive(Clone, Copy)]
 struct Packer {
     order: Lanes,
@@ -152,7 +150,7 @@ impl Packer {
         Self { order: unsafe { _mm512_loadu_si512(order.as_ptr().cast()) }, words: ((1u32 << width) - 1) as u8 }
     }
 
-    /// Writes as many words as a packed word has bytes.
+    /// Writes eight packed words to `target`, which has as many words as a packed word has bytes.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
     fn store(&self, target: &mut [u64], x: Lanes) {
@@ -163,12 +161,12 @@ impl Packer {
 }
 
 impl Transform {
-    /// Whether the degree is large enough.
+    /// Whether the degree is large enough for a transform in two parts.
     pub fn has_split(&self) -> bool {
         !self.split.is_empty()
     }
 
-    /// What a digit's sums are below, and a row of residues subtracted from them.
+    /// The bound `B` on a digit's sums, whether or not a row of residues is subtracted.
     fn bound(&self, form: &LimbForm) -> u128 {
         (1 << form.first_bits()) + 2 * form.count() as u128 * u128::from(self.words.q)
     }
@@ -185,8 +183,9 @@ impl Transform {
     /// [`SplitTransform::digit_head`].
     ///
     /// # Safety
-    /// The machine has AVX-512 F, DQ, BW, VL, IFMA and VBMI; `out` is a head's, `digit` one of this form and degree, `vectors` below
-    /// a sixteenth of it, `weights` the form's; `less` is a row where it is `LESS`; `out` is aligned to a line where it is `far`.
+    /// The machine has AVX-512 F, DQ, BW, VL, IFMA and VBMI; `out` has the words of a head; `digit` is a digit of this form and degree; `vectors` end
+    /// within a sixteenth of the degree; `weights` belong to the form; with `LESS`, `less` points to a row; with `far`, `out` is aligned to a cache
+    /// line.
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
     unsafe fn extend<const ENTRY: usize, const M: usize, const LESS: bool>(
         &self,
@@ -219,12 +218,12 @@ impl Transform {
                 }
                 if LESS {
                     for k in 0..RADIX {
-                        // A fetch reads nothing, wherever it points.
+                        // A prefetch cannot fault, whatever its address.
                         _mm_prefetch::<_MM_HINT_T0>(less.wrapping_add((i + LESS_AHEAD) * LANES + k * row).cast());
                         v[k] = sub(v[k], load(less.add(i * LANES + k * row)));
                     }
                 }
-                // The second half meets a multiplication first, which takes all words.
+                // The second half is multiplied first, and the multiplier accepts all words.
                 for k in 0..HALF {
                     if ENTRY == NARROW {
                         v[k] = add(c.reduce_junk(v[k]), offset);
@@ -232,7 +231,7 @@ impl Transform {
                         v[k] = c.reduce(v[k]);
                     }
                 }
-                // Written out, so that the words stay in registers.
+                // Unrolled by hand, so that the words stay in registers.
                 if ENTRY == WIDE {
                     forward_stage::<0, RADIX, true>(&c, &mut v, table);
                     forward_stage::<1, RADIX, true>(&c, &mut v, table);
@@ -256,12 +255,12 @@ impl Transform {
             }
         }
         if far {
-            // What went around the caches is in order with what comes now.
+            // Non-temporal stores are weakly ordered; the fence orders them before later stores.
             _mm_sfence();
         }
     }
 
-    /// [`Transform::extend`] with the form's number of limbs where the compiler is to know it.
+    /// [`Transform::extend`] with the form's number of limbs as a constant, where it is small.
     ///
     /// # Safety
     /// As there.
@@ -277,9 +276,9 @@ impl Transform {
         far: bool,
     ) {
         let (out, digit) = (out.as_mut_ptr(), digit.as_ptr());
-        // Whole lines only; rows are whole lines apart.
+        // Non-temporal stores write whole cache lines; the rows are whole lines apart.
         let far = far && out.cast::<Lanes>().is_aligned();
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match (self.entry(form), form.count()) {
                 (Entry::Roomy, 1) => self.extend::<ROOMY, 1, LESS>(out, digit, form, vectors, weights, less, far),
@@ -309,7 +308,7 @@ impl Transform {
     /// [`SplitTransform::write_digit`].
     ///
     /// # Safety
-    /// As [`Transform::extend`]; `columns` are whole vectors, and inside the row of a sixteenth of the degree.
+    /// As [`Transform::extend`]; `columns` are whole vectors, which lie inside row `row`, a sixteenth of the degree.
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512ifma,avx512vbmi")]
     unsafe fn pack(digit: &mut [u64], form: &LimbForm, row: usize, i: usize, columns: &[&[u64]]) {
         let (half_words, count) = (half_words(form), form.count());
@@ -363,7 +362,7 @@ impl Transform {
         for (block, out) in (start / words..).zip(out.chunks_exact_mut(words)) {
             let x = &x[block * stride..block * stride + words];
             let (x, out) = (x.as_ptr(), out.as_mut_ptr());
-            // SAFETY: `x` is block number `block` after the head's stages; a second pass there is at every degree with a split.
+            // SAFETY: `x` is block number `block` after the head's stages; at every degree with a split there is a second pass.
             unsafe {
                 for (number, pass) in self.split[1..].iter().enumerate() {
                     let log_count = pass.stages_before - HEAD_STAGES;
@@ -379,8 +378,8 @@ impl Transform {
     }
 }
 
-// SAFETY, for every block below: a `Transform` is made only where the kernel's instructions were found, and lends itself as a
-// `SplitTransform` only where its degree has a split.
+// SAFETY, for every block below: a `Transform` is made only where the kernel's instructions were found, and is given out as a `SplitTransform` only
+// where its degree has a split.
 impl SplitTransform for Transform {
     fn takes(&self, form: &LimbForm) -> bool {
         self.bound(form) <= 1 << FACTOR_BITS
