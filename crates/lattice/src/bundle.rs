@@ -293,12 +293,15 @@ impl<D: Domain> Bundle<D> {
         self.view_mut().mul_integer_assign(c);
     }
 
-    /// `self <- self + c * other` for an integer, in one pass over memory.
+    /// `self <- self + c * other` for an integer, in one pass over memory. The basis of `other` may have further primes after those of `self`; their residues
+    /// are not read.
     ///
     /// # Errors
     /// As [`Bundle::check_same_shape`].
     pub fn add_multiple(&mut self, other: &Self, c: i128) -> Result<(), LatticeError> {
-        self.check_same_shape(other)?;
+        if !other.basis().indices().starts_with(self.basis().indices()) || self.rank() != other.rank() || self.body_count() != other.body_count() {
+            self.check_same_shape(other)?;
+        }
         self.view_mut().add_multiple(other.view(), c)
     }
 

@@ -482,14 +482,29 @@ impl<'a, D: Domain> PolysMut<'a, D> {
         self.mul_constants_assign(&residues);
     }
 
-    /// `self <- self + c * other` for a signed integer, in one pass over memory.
+    /// `self <- self + c * other` for a signed integer, in one pass over memory. The basis of `other` may have further primes after those of `self`; their
+    /// residues are not read.
     ///
     /// # Errors
     /// As [`PolysMut::add_assign`].
     pub fn add_multiple(&mut self, other: PolysRef<'_, D>, c: i128) -> Result<(), LatticeError> {
-        self.check(other)?;
+        let primes = self.basis.len();
         let residues = self.basis.residues_of(self.ring, c);
-        self.ring.engine().add_mul_constants_assign(self.rows.reborrow(), other.rows, &residues, self.basis.indices());
+        if !other.basis.indices().starts_with(self.basis.indices()) || other.basis == self.basis {
+            self.check(other)?;
+            self.ring.engine().add_mul_constants_assign(self.rows.reborrow(), other.rows, &residues, self.basis.indices());
+            return Ok(());
+        }
+        if !self.ring.same_as(other.ring) {
+            return Err(LatticeError::RingMismatch { left: self.ring.degree(), right: other.ring.degree() });
+        }
+        if self.len() != other.len() {
+            return Err(LatticeError::BodiesMismatch { left: self.len(), right: other.len() });
+        }
+        for (index, poly) in other.iter().enumerate() {
+            let target = self.rows.reborrow().slice(index * primes..(index + 1) * primes);
+            self.ring.engine().add_mul_constants_assign(target, poly.rows().slice(0..primes), &residues, self.basis.indices());
+        }
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use clathrate_lattice::multiply::Tensor;
-use clathrate_lattice::{Bodies, Bundle, Eval, Level, Poly, Rank};
+use clathrate_lattice::{Basis, Bodies, Bundle, Eval, Level, Poly, Rank};
 use rustfft::num_complex::Complex64;
 
 use super::evaluator::{Evaluator, check_slots};
@@ -64,19 +64,31 @@ impl Evaluator {
     /// [`CkksError::ValueTooLarge`], [`CkksError::NotFinite`] for factors; shape, layout, secret and scale errors.
     pub fn linear_combination(&self, terms: &[(&Ciphertext, Complex64)], scale: f64) -> Result<Ciphertext, CkksError> {
         let &[(first, _), ..] = terms else { return Err(CkksError::NoTerms { operation: LINEAR_COMBINATION }) };
+        check_one_level(terms.iter().map(|&(x, _)| x), first.level, LINEAR_COMBINATION)?;
+        self.linear_combination_at(first.level, terms, scale)
+    }
+
+    /// As [`Evaluator::linear_combination`], at `level`: operands at higher levels are read without their further primes, so that nobody has to copy them.
+    ///
+    /// # Errors
+    /// As [`Evaluator::linear_combination`]; [`CkksError::LevelUp`] for an operand below `level`.
+    pub(crate) fn linear_combination_at(
+        &self,
+        level: Level,
+        terms: &[(&Ciphertext, Complex64)],
+        scale: f64,
+    ) -> Result<Ciphertext, CkksError> {
+        let &[(first, _), ..] = terms else { return Err(CkksError::NoTerms { operation: LINEAR_COMBINATION }) };
         check_slots(first, LINEAR_COMBINATION)?;
-        first.params.check_scale(scale, first.level)?;
-        let (params, level) = (&first.params, first.level);
+        first.params.check_scale(scale, level)?;
+        let params = &first.params;
         let (mut padding, mut complex) = (Padding::Zero, false);
         let mut estimate = Some(ZERO);
         let mut parts = Vec::with_capacity(terms.len());
         let mut passes = 0;
         for (index, &(x, factor)) in terms.iter().enumerate() {
             self.check_pair(first, x, LINEAR_COMBINATION)?;
-            if x.level != level {
-                let needed = x.level.max(level).0;
-                return Err(CkksError::LevelTooLow { operation: LINEAR_COMBINATION, needed, level: x.level.min(level).0 });
-            }
+            check_room_at(x, level)?;
             if !(factor.re.is_finite() && factor.im.is_finite()) {
                 return Err(CkksError::NotFinite { index, value: factor.norm() });
             }
@@ -116,22 +128,31 @@ impl Evaluator {
     /// As [`Evaluator::multiply_rescale`]; [`CkksError::NoTerms`] without a product; [`CkksError::LevelTooLow`] for operands of different levels;
     /// [`CkksError::ScaleMismatch`] for products of different scales.
     pub fn sum_of_products_rescale(&self, products: &[ProductTerm<'_>], plus: Option<&Ciphertext>) -> Result<Ciphertext, CkksError> {
+        let &[ProductTerm { left: first, .. }, ..] = products else { return Err(CkksError::NoTerms { operation: SUM_OF_PRODUCTS }) };
+        check_one_level(products.iter().flat_map(|product| [product.left, product.right]).chain(plus), first.level, SUM_OF_PRODUCTS)?;
+        self.sum_of_products_at(first.level, products, plus)
+    }
+
+    /// As [`Evaluator::sum_of_products_rescale`], at `level`: operands at higher levels are read without their further primes.
+    ///
+    /// # Errors
+    /// As [`Evaluator::sum_of_products_rescale`]; [`CkksError::LevelUp`] for an operand below `level`.
+    pub(crate) fn sum_of_products_at(
+        &self,
+        level: Level,
+        products: &[ProductTerm<'_>],
+        plus: Option<&Ciphertext>,
+    ) -> Result<Ciphertext, CkksError> {
         let &[ProductTerm { left: first, right, .. }, ..] = products else { return Err(CkksError::NoTerms { operation: SUM_OF_PRODUCTS }) };
         check_slots(first, SUM_OF_PRODUCTS)?;
         first.check_main(SUM_OF_PRODUCTS)?;
-        let (params, level, scale) = (&first.params, first.level, first.scale * right.scale);
+        let (params, scale) = (&first.params, first.scale * right.scale);
         params.check_scale(scale, level)?;
         let (mut padding, mut complex) = (Padding::Zero, false);
         let mut estimate = Some(ZERO);
         let mut join = |x: &Ciphertext, own: f64| -> Result<(), CkksError> {
             self.check_pair(first, x, SUM_OF_PRODUCTS)?;
-            if x.level != level {
-                return Err(CkksError::LevelTooLow {
-                    operation: SUM_OF_PRODUCTS,
-                    needed: x.level.max(level).0,
-                    level: x.level.min(level).0,
-                });
-            }
+            check_room_at(x, level)?;
             if !same_scale(own, scale) {
                 return Err(CkksError::ScaleMismatch { left: scale.log2(), right: own.log2() });
             }
@@ -158,7 +179,8 @@ impl Evaluator {
             cost += params.passes_cost(doubled * first.polys_per_bundle() * params.chain().basis(level).len());
             Ok(cost)
         })?;
-        let sum = |keys: &Found<'_>| (0..first.bundles.len()).map(|index| relinearised(keys, products, plus, index)).collect();
+        let basis = params.chain().basis(level);
+        let sum = |keys: &Found<'_>| (0..first.bundles.len()).map(|index| relinearised(keys, products, plus, (index, &basis))).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), sum)?;
         let mut sum = first.with(bundles, below, rescaled).bounded_by(estimate);
         sum.layout.complex = complex;
@@ -170,31 +192,40 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::Encoding`] unless slots; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; parameter errors.
     pub fn add_constant(&self, x: &Ciphertext, number: Complex64) -> Result<Ciphertext, CkksError> {
-        self.check(x)?;
-        check_slots(x, CONSTANT)?;
+        self.with_constant(x.clone(), number)
+    }
+
+    /// As [`Evaluator::add_constant`], in place.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add_constant`].
+    pub(crate) fn with_constant(&self, x: Ciphertext, number: Complex64) -> Result<Ciphertext, CkksError> {
+        self.check(&x)?;
+        check_slots(&x, CONSTANT)?;
         if !(number.re.is_finite() && number.im.is_finite()) {
             return Err(CkksError::NotFinite { index: 0, value: number.norm() });
         }
         check_room(&x.params, number.norm(), x.scale, x.level)?;
         let (re, im) = integers(number * x.scale);
-        let mut sum = x.clone();
+        let error = rounded_off(number * x.scale) / x.scale;
+        let mut sum = x;
         if (re, im) != (0, 0) {
-            if !x.is_symbol() {
-                let mut message = constant(&x.params, x.level, re);
+            if !sum.is_symbol() {
+                let mut message = constant(&sum.params, sum.level, re);
                 if im != 0 {
-                    let mut imaginary = x.params.imaginary_unit(x.level)?;
+                    let mut imaginary = sum.params.imaginary_unit(sum.level)?;
                     imaginary.mul_integer_assign(im);
                     message.add_assign(&imaginary)?;
                 }
+                let layout = sum.layout;
                 for (index, bundle) in sum.bundles.iter_mut().enumerate() {
-                    let mut held = (0..x.layout.bodies).filter(|&body| x.layout.polynomial_at(index, body).is_some());
+                    let mut held = (0..layout.bodies).filter(|&body| layout.polynomial_at(index, body).is_some());
                     held.try_for_each(|body| bundle.add_message(body, &message))?;
                 }
             }
             sum.layout.complex |= im != 0;
             sum = sum.padded(Padding::Dirty);
         }
-        let error = rounded_off(number * x.scale) / x.scale;
         Ok(sum.estimated(|own| own.plus(Estimate { magnitude: number.norm(), error })))
     }
 
@@ -237,6 +268,25 @@ impl Evaluator {
     }
 }
 
+/// Refuses operands of different levels.
+fn check_one_level<'c>(
+    mut operands: impl Iterator<Item = &'c Ciphertext>,
+    level: Level,
+    operation: &'static str,
+) -> Result<(), CkksError> {
+    operands.find(|x| x.level != level).map_or(Ok(()), |x| {
+        Err(CkksError::LevelTooLow { operation, needed: x.level.max(level).0, level: x.level.min(level).0 })
+    })
+}
+
+/// Refuses an operand that cannot be read at `level`.
+fn check_room_at(x: &Ciphertext, level: Level) -> Result<(), CkksError> {
+    if level > x.level {
+        return Err(CkksError::LevelUp { from: x.level.0, to: level.0 });
+    }
+    if level == x.level { Ok(()) } else { x.params.check_scale(x.scale, level) }
+}
+
 /// Bundle `index` of a linear combination with the integer factors `re + im X^{n/2}`.
 fn combine(
     params: &Params,
@@ -274,15 +324,15 @@ fn relinearised(
     keys: &Found<'_>,
     products: &[ProductTerm<'_>],
     plus: Option<&Ciphertext>,
-    index: usize,
+    (index, basis): (usize, &Basis),
 ) -> Result<Bundle<Eval>, CkksError> {
     let mut sum: Option<Tensor> = None;
     for &ProductTerm { left, right, twice } in products {
-        let mut left = Cow::Borrowed(&left.bundles[index]);
+        let mut left = at_basis(left, index, basis)?;
         if twice {
             left.to_mut().mul_integer_assign(2);
         }
-        let product = left.tensor(&right.bundles[index])?;
+        let product = left.tensor(&*at_basis(right, index, basis)?)?;
         match &mut sum {
             None => sum = Some(product),
             Some(sum) => sum.add_assign(&product)?,
@@ -290,7 +340,13 @@ fn relinearised(
     }
     let mut sum = sum.ok_or(CkksError::NoTerms { operation: SUM_OF_PRODUCTS })?;
     if let Some(plus) = plus {
-        sum.add_bundle(&plus.bundles[index])?;
+        sum.add_bundle(&*at_basis(plus, index, basis)?)?;
     }
     keys.relinearise_rescale(&sum)
+}
+
+/// Bundle `index` of `x` modulo the primes of `basis`, copied where `x` has more.
+fn at_basis<'c>(x: &'c Ciphertext, index: usize, basis: &Basis) -> Result<Cow<'c, Bundle<Eval>>, CkksError> {
+    let bundle = &x.bundles[index];
+    Ok(if bundle.basis() == basis { Cow::Borrowed(bundle) } else { Cow::Owned(bundle.restrict(basis)?) })
 }

@@ -109,30 +109,28 @@ impl Run<'_> {
     fn node(&self, node: &Node, values: &[Value<'_>], lowered: &[Value<'_>]) -> Result<Ciphertext, CkksError> {
         let (evaluator, level) = (self.evaluator, node.working_level());
         let rank = self.plan.rank_at(level);
-        let operand = |value: usize| -> Result<Cow<'_, Ciphertext>, CkksError> {
+        let operand = |value: usize| -> Result<&Ciphertext, CkksError> {
             let own = values[value].as_deref().filter(|value| value.params.rank() <= rank);
-            let value = own.or(lowered[value].as_deref()).ok_or(CkksError::Symbol { operation: POLYNOMIAL })?;
-            evaluator.restrict(value, level)
+            own.or(lowered[value].as_deref()).ok_or(CkksError::Symbol { operation: POLYNOMIAL })
         };
         let nothing = [(INPUT, ZERO)];
         let multiples = if node.linear.is_empty() && node.products.is_empty() { &nothing[..] } else { &node.linear };
+        // Operands at higher levels are not copied to the node's level: a copy of each would take as much memory as all values together.
         let terms = multiples.iter().map(|&(value, c)| Ok((operand(value)?, c))).collect::<Result<Vec<_>, CkksError>>()?;
-        let terms: Vec<_> = terms.iter().map(|(value, c)| (&**value, *c)).collect();
-        let sum = (!terms.is_empty()).then(|| evaluator.linear_combination(&terms, self.plan.sum_scale(node))).transpose()?;
-        let factor = |product: &Product| Ok((operand(product.left)?, operand(product.right)?, product.twice));
-        let factors = node.products.iter().map(factor).collect::<Result<Vec<_>, CkksError>>()?;
-        let products: Vec<_> = factors.iter().map(|(left, right, twice)| ProductTerm { left, right, twice: *twice }).collect();
+        let sum = (!terms.is_empty()).then(|| evaluator.linear_combination_at(level, &terms, self.plan.sum_scale(node))).transpose()?;
+        let factor = |product: &Product| Ok(ProductTerm { left: operand(product.left)?, right: operand(product.right)?, twice: product.twice });
+        let products = node.products.iter().map(factor).collect::<Result<Vec<_>, CkksError>>()?;
         let mut value = match sum {
             Some(sum) if products.is_empty() && node.rescales() => evaluator.rescale(&sum)?,
             Some(sum) if products.is_empty() => sum,
-            sum => evaluator.sum_of_products_rescale(&products, sum.as_ref())?,
+            sum => evaluator.sum_of_products_at(level, &products, sum.as_ref())?,
         };
         if !same_scale(value.scale, node.scale) {
             return Err(CkksError::ScaleMismatch { left: value.scale.log2(), right: node.scale.log2() });
         }
         // The scale is set to the plan's scale, from which the plan has computed later factors.
         value.scale = node.scale;
-        let value = evaluator.add_constant(&value, node.constant)?;
+        let value = evaluator.with_constant(value, node.constant)?;
         Ok(value.estimated(|own| Estimate { magnitude: node.magnitude.max(f64::MIN_POSITIVE), ..own }))
     }
 
