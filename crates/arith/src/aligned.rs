@@ -90,6 +90,8 @@ mod large {
 pub struct AlignedWords {
     pointer: NonNull<u64>,
     len: usize,
+    /// Words that were allocated, at least `len`.
+    capacity: usize,
 }
 
 // SAFETY: AlignedWords owns its allocation exclusively, as Vec<u64> does.
@@ -123,7 +125,7 @@ impl AlignedWords {
     #[must_use]
     pub fn try_zeroed(len: usize) -> Option<Self> {
         if len == 0 {
-            return Some(Self { pointer: NonNull::dangling(), len });
+            return Some(Self { pointer: NonNull::dangling(), len, capacity: 0 });
         }
         // The bytes exceed the address space.
         if len > isize::MAX as usize / size_of::<u64>() - HUGE_PAGE {
@@ -136,7 +138,14 @@ impl AlignedWords {
             // SAFETY: the layout has non-zero size.
             NonNull::new(unsafe { alloc_zeroed(layout) }.cast::<u64>())
         };
-        pointer.map(|pointer| Self { pointer, len })
+        pointer.map(|pointer| Self { pointer, len, capacity: len })
+    }
+
+    /// The first `len` of the allocated words, of which there are as many.
+    fn resized(mut self, len: usize) -> Self {
+        assert!(len <= self.capacity, "a buffer of {} words has no {len}", self.capacity);
+        self.len = len;
+        self
     }
 
     fn layout(len: usize) -> Layout {
@@ -148,8 +157,8 @@ impl AlignedWords {
 
 impl Drop for AlignedWords {
     fn drop(&mut self) {
-        if self.len > 0 {
-            let layout = Self::layout(self.len);
+        if self.capacity > 0 {
+            let layout = Self::layout(self.capacity);
             // SAFETY: allocated in `zeroed`, the same way, with the same layout.
             unsafe {
                 if layout.align() == HUGE_PAGE { large::free(self.pointer, layout) } else { dealloc(self.pointer.as_ptr().cast(), layout) }
@@ -161,7 +170,7 @@ impl Drop for AlignedWords {
 impl Deref for AlignedWords {
     type Target = [u64];
     fn deref(&self) -> &[u64] {
-        // SAFETY: pointer is valid for len initialised words (or dangling with len 0).
+        // SAFETY: pointer is valid for capacity initialised words, of which len are some (or dangling with len 0).
         unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
     }
 }
@@ -179,7 +188,10 @@ impl fmt::Debug for AlignedWords {
     }
 }
 
-/// Recycles buffers by exact length, up to a byte budget. When the budget is exceeded, buffers of the least recently used lengths are freed.
+/// Recycles buffers by length, up to a byte budget. When the budget is exceeded, buffers of the least recently used lengths are freed.
+///
+/// The lengths of large buffers are rounded up ([`rounded_up`]), so that the arrays of neighbouring levels, whose lengths differ by a few rows, use the same
+/// buffers: otherwise a circuit that descends through the levels finds no buffer to reuse. Pages of the rest are never touched, so they take no memory.
 #[derive(Debug)]
 pub struct Pool {
     shelves: Mutex<Shelves>,
@@ -193,6 +205,17 @@ struct Shelves {
     /// Idle buffers of one length each, the least recently used length first; a few dozen lengths at most.
     by_len: Vec<(usize, Vec<AlignedWords>)>,
     bytes: usize,
+}
+
+/// Lengths between two powers of two that large buffers have.
+const LENGTHS_PER_OCTAVE: usize = 4;
+
+/// The length that a buffer of `len` words is allocated with: for large buffers, the next multiple of a quarter of the power of two below.
+fn rounded_up(len: usize) -> usize {
+    if len * size_of::<u64>() < HUGE_PAGE {
+        return len;
+    }
+    len.checked_next_multiple_of((1 << len.ilog2()) / LENGTHS_PER_OCTAVE).unwrap_or(len)
 }
 
 impl Shelves {
@@ -211,7 +234,7 @@ impl Shelves {
     fn evict(&mut self) -> Option<AlignedWords> {
         let place = self.by_len.iter().position(|(_, shelf)| !shelf.is_empty())?;
         let words = self.by_len[place].1.pop()?;
-        self.bytes -= words.len() * 8;
+        self.bytes -= words.capacity * size_of::<u64>();
         Some(words)
     }
 }
@@ -228,12 +251,13 @@ impl Pool {
     pub fn take(&self, len: usize) -> AlignedWords {
         self.taken.fetch_add(1, Ordering::Relaxed);
         self.taken_bytes.fetch_add(len * 8, Ordering::Relaxed);
+        let capacity = rounded_up(len);
         let recycled = self.shelves.lock().ok().and_then(|mut shelves| {
-            let words = shelves.shelf(len).pop()?;
-            shelves.bytes -= len * 8;
+            let words = shelves.shelf(capacity).pop()?;
+            shelves.bytes -= capacity * size_of::<u64>();
             Some(words)
         });
-        recycled.unwrap_or_else(|| AlignedWords::zeroed(len))
+        recycled.unwrap_or_else(|| AlignedWords::zeroed(capacity)).resized(len)
     }
 
     /// The number of buffers handed out so far, and their bytes.
@@ -244,13 +268,13 @@ impl Pool {
 
     /// Returns `words` to the pool, and frees buffers where the budget is exceeded.
     pub fn put(&self, words: AlignedWords) {
-        let bytes = words.len() * 8;
+        let bytes = words.capacity * size_of::<u64>();
         if bytes == 0 || bytes > self.budget_bytes {
             return;
         }
         let mut evicted = Vec::new();
         if let Ok(mut shelves) = self.shelves.lock() {
-            shelves.shelf(words.len()).push(words);
+            shelves.shelf(words.capacity).push(words);
             shelves.bytes += bytes;
             while shelves.bytes > self.budget_bytes {
                 evicted.push(shelves.evict());
@@ -309,6 +333,26 @@ mod tests {
         assert_eq!(pool.take(30)[0], 7, "recycled, not fresh");
         let shelves = pool.shelves.lock().expect("no other thread");
         assert_eq!((shelves.bytes, shelves.by_len[0].1.len()), (8 * 60, 3));
+    }
+
+    #[test]
+    fn large_buffers_serve_neighbouring_lengths() {
+        let least = HUGE_PAGE / size_of::<u64>();
+        for (len, expected) in [(1, 1), (least - 1, least - 1), (least, least), (least + 1, least / 4 * 5), (2 * least - 1, 2 * least)] {
+            assert_eq!(rounded_up(len), expected);
+        }
+        let pool = Pool::new(64 * HUGE_PAGE);
+        let mut words = pool.take(5 * least + 3);
+        assert_eq!(words.len(), 5 * least + 3);
+        words[0] = 9;
+        let address = words.as_ptr();
+        pool.put(words);
+        let again = pool.take(6 * least - 1);
+        assert_eq!((again.as_ptr(), again.len(), again[0]), (address, 6 * least - 1, 9), "the same buffer");
+        assert_ne!(pool.take(6 * least + 1).as_ptr(), address);
+        // A length that was allocated elsewhere is kept under its own.
+        pool.put(AlignedWords::zeroed(7 * least + 5));
+        assert_eq!(pool.take(7 * least + 5).len(), 7 * least + 5);
     }
 
     #[test]
