@@ -299,7 +299,10 @@ impl<D: Domain> Bundle<D> {
     /// # Errors
     /// As [`Bundle::check_same_shape`].
     pub fn add_multiple(&mut self, other: &Self, c: i128) -> Result<(), LatticeError> {
-        if !other.basis().indices().starts_with(self.basis().indices()) || self.rank() != other.rank() || self.body_count() != other.body_count() {
+        if !other.basis().indices().starts_with(self.basis().indices())
+            || self.rank() != other.rank()
+            || self.body_count() != other.body_count()
+        {
             self.check_same_shape(other)?;
         }
         self.view_mut().add_multiple(other.view(), c)

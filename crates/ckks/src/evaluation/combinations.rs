@@ -269,14 +269,10 @@ impl Evaluator {
 }
 
 /// Refuses operands of different levels.
-fn check_one_level<'c>(
-    mut operands: impl Iterator<Item = &'c Ciphertext>,
-    level: Level,
-    operation: &'static str,
-) -> Result<(), CkksError> {
-    operands.find(|x| x.level != level).map_or(Ok(()), |x| {
-        Err(CkksError::LevelTooLow { operation, needed: x.level.max(level).0, level: x.level.min(level).0 })
-    })
+fn check_one_level<'c>(mut operands: impl Iterator<Item = &'c Ciphertext>, level: Level, operation: &'static str) -> Result<(), CkksError> {
+    operands
+        .find(|x| x.level != level)
+        .map_or(Ok(()), |x| Err(CkksError::LevelTooLow { operation, needed: x.level.max(level).0, level: x.level.min(level).0 }))
 }
 
 /// Refuses an operand that cannot be read at `level`.

@@ -118,7 +118,8 @@ impl Run<'_> {
         // Operands at higher levels are not copied to the node's level: a copy of each would take as much memory as all values together.
         let terms = multiples.iter().map(|&(value, c)| Ok((operand(value)?, c))).collect::<Result<Vec<_>, CkksError>>()?;
         let sum = (!terms.is_empty()).then(|| evaluator.linear_combination_at(level, &terms, self.plan.sum_scale(node))).transpose()?;
-        let factor = |product: &Product| Ok(ProductTerm { left: operand(product.left)?, right: operand(product.right)?, twice: product.twice });
+        let factor =
+            |product: &Product| Ok(ProductTerm { left: operand(product.left)?, right: operand(product.right)?, twice: product.twice });
         let products = node.products.iter().map(factor).collect::<Result<Vec<_>, CkksError>>()?;
         let mut value = match sum {
             Some(sum) if products.is_empty() && node.rescales() => evaluator.rescale(&sum)?,
