@@ -213,7 +213,7 @@ fn schedules_reduce_where_it_pays_and_the_evaluator_follows() {
         for (level, &rank) in ranks.iter().rev().enumerate() {
             assert!(Level(level) <= params.at_rank(rank).expect("rank").max_level(), "level {level} at rank {rank}");
         }
-        let evaluator = evaluator(&owner, &schedule.needs());
+        let evaluator = evaluator(&owner, &schedule.needs().expect("needs"));
         let mut expected = numbers(128);
         let mut x = encrypt(&owner, &expected, None);
         while x.level() > Level(0) {

@@ -4,18 +4,16 @@
 //! every value that is used at lower levels. Source: [dpad-he, sec. 5, RQ4]; differs: the paper reduces as soon as it is secure; here a reduction must save
 //! time.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use clathrate_lattice::Level;
 use serde::Serialize;
 
-use crate::arrays::Ciphertext;
+use crate::arrays::{Ciphertext, Encoding};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::keys::{KeyNeeds, Operation, Reach};
+use crate::keys::{KeyNeeds, Operation};
 use crate::parameters::Params;
-use crate::shape::ModuleShape;
 
 /// The operations of a circuit at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -60,7 +58,7 @@ pub struct ScheduleRow {
 /// assert!(schedule.rank_at(Level(0)) <= schedule.rank_at(Level(3)));
 ///
 /// let owner = SecretKey::generate(&params)?;
-/// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&schedule.needs())?);
+/// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&schedule.needs()?)?);
 /// let mut x = evaluator.drop_to_level(&owner.encrypt(&[0.9])?, Level(3))?;
 /// while x.level() > Level(0) {
 ///     x = evaluator.follow(&x, &schedule)?;
@@ -185,39 +183,29 @@ impl RankSchedule {
         self.unreduced_milliseconds
     }
 
-    /// The keys of the schedule's reductions, and relinearisation keys at each of its ranks, each up to the highest level at which the key is used.
-    #[must_use]
-    pub fn needs(&self) -> KeyNeeds {
-        let degree = self.params.degree();
-        let mut reach: BTreeMap<usize, usize> = BTreeMap::new();
+    /// The keys of the schedule's reductions, and relinearisation keys at each of its ranks, each up to the highest level at which the key is used: those of a
+    /// dry run with a product at each level.
+    ///
+    /// # Errors
+    /// As [`Evaluator::follow`].
+    pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
+        let evaluator = Evaluator::recording(&self.params);
+        let top = Level(self.rows.first().map_or(0, |row| row.level));
+        let mut x = Ciphertext::symbol(&self.params, &[1], Encoding::Slots, false, top, self.params.scale(top))?;
         for row in &self.rows {
-            let most = reach.entry(row.rank).or_insert(row.level);
-            *most = (*most).max(row.level);
-        }
-        let mut needs: Option<(usize, KeyNeeds)> = None;
-        // From the lowest rank up: each rank has the key of the reduction to the rank before.
-        for (&rank, &level) in &reach {
-            let mut own = KeyNeeds::new().relinearise(Reach::Level(level));
-            if self.steps == RankSteps::Single {
-                own = own.single_steps();
+            x = evaluator.drop_to_level(&x, Level(row.level))?;
+            x = evaluator.follow(&x, self)?;
+            // At the lowest levels there may be no room for a product.
+            if self.params.product_scale(x.level).is_some() {
+                evaluator.multiply(&x, &x)?;
             }
-            if let Some((below, lower)) = needs {
-                let level = reach[&below];
-                own = own.reduce_to(below, Reach::Level(level)).relative(ModuleShape { degree, rank: below }, &lower);
-            }
-            needs = Some((rank, own));
         }
-        match needs {
-            Some((rank, needs)) if rank == self.params.rank() => needs,
-            Some((rank, lower)) => {
-                let mut own = KeyNeeds::new().reduce_to(rank, Reach::Level(reach[&rank])).relative(ModuleShape { degree, rank }, &lower);
-                if self.steps == RankSteps::Single {
-                    own = own.single_steps();
-                }
-                own
-            }
-            None => KeyNeeds::new(),
-        }
+        Ok(self.allowing_steps(evaluator.needs()))
+    }
+
+    /// `needs` with the steps of the rank that this schedule may take allowed at all shapes.
+    pub(crate) fn allowing_steps(&self, needs: KeyNeeds) -> KeyNeeds {
+        if self.steps == RankSteps::Single { needs.single_steps_at_all_shapes() } else { needs }
     }
 }
 

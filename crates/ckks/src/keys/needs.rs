@@ -172,6 +172,12 @@ impl KeyNeeds {
         self
     }
 
+    /// As [`KeyNeeds::single_steps`], for the needs at all other shapes as well.
+    pub(crate) fn single_steps_at_all_shapes(mut self) -> Self {
+        self.relatives = self.relatives.into_iter().map(|(shape, needs)| (shape, needs.single_steps_at_all_shapes())).collect();
+        self.single_steps()
+    }
+
     /// Adds needs at another shape of the same secret.
     #[must_use]
     pub fn relative(mut self, shape: ModuleShape, needs: &Self) -> Self {

@@ -43,11 +43,12 @@ impl PolynomialPlan {
     /// # Errors
     /// As [`Evaluator::run_polynomial`].
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
-        if let Some(schedule) = &self.schedule {
-            return Ok(schedule.needs());
-        }
         let input = Estimate { magnitude: self.domain_magnitude(), error: 0.0 };
-        Ok(self.run_on_symbol(Evaluator::recording(&self.params), input)?.0.needs())
+        let needs = self.run_on_symbol(Evaluator::recording(&self.params), input)?.0.needs();
+        Ok(match &self.schedule {
+            Some(schedule) => schedule.allowing_steps(needs),
+            None => needs,
+        })
     }
 
     fn run_on_symbol(&self, evaluator: Evaluator, input: Estimate) -> Result<(Evaluator, Ciphertext), CkksError> {
