@@ -55,6 +55,14 @@ pub enum CkksError {
         /// What to change.
         remedy: String,
     },
+    /// Parameters that cannot be bootstrapped.
+    #[error("the parameters \"{params}\" cannot be bootstrapped: {reason}")]
+    NotBootstrappable {
+        /// The parameters' name.
+        params: String,
+        /// What is missing, and what would be right.
+        reason: String,
+    },
     /// An operation that needs a temporary rank, which the parameters do not have.
     #[error("{operation} needs a temporary rank: set `temporary_rank` and `temporary` in the parameters")]
     NoTemporaryRank {

@@ -26,6 +26,8 @@ pub mod store;
 pub mod tune;
 
 pub use arrays::{BodyAxis, Ciphertext, Encoding, Layout, Order, Padding, SecretName};
+pub use circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
+pub use circuits::linear::{LinearTransform, LinearTransformOptions, LinearTransformPlan};
 pub use circuits::matrix::Weights;
 pub use circuits::polynomial::{Polynomial, PolynomialBasis, PolynomialPlan};
 pub use circuits::rank_schedule::{LevelWork, RankSchedule, RankSteps};

@@ -13,6 +13,7 @@
 //! ```
 
 pub use crate::arrays::{Ciphertext, Encoding};
+pub use crate::circuits::linear::{LinearTransform, LinearTransformPlan};
 pub use crate::circuits::matrix::Weights;
 pub use crate::circuits::polynomial::{Polynomial, PolynomialBasis, PolynomialPlan};
 pub use crate::circuits::rank_schedule::{RankSchedule, RankSteps};

@@ -7,7 +7,7 @@ use clathrate_arith::Meter;
 use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::EngineFactory;
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Polynomial, PolynomialBasis, Runtime, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params, Polynomial, PolynomialBasis, Runtime, SecretKey};
 use clathrate_lattice::Level;
 use common::{encrypt_as, evaluator, ramp, secret};
 use rustfft::num_complex::Complex64;
@@ -21,6 +21,12 @@ fn metered(name: &str) -> (Params, Arc<Meter>) {
 }
 
 type Circuit = dyn Fn(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>;
+
+/// A map of the slots of `x` with these diagonals.
+fn map(x: &Ciphertext, shifts: &[i64], period: usize) -> LinearTransform {
+    let diagonal = |&shift: &i64| (shift, (0..period).map(|j| Complex64::new(0.5 + j as f64 / 16.0, shift as f64 / 64.0)).collect());
+    LinearTransform::from_diagonals(x.layout().capacity, shifts.iter().map(diagonal)).expect("a map")
+}
 
 /// Operations by name: each on an array of a few rows in slots.
 fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
@@ -41,6 +47,9 @@ fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
         ("rotation", Box::new(|ev, x| ev.rotate(x, 3))),
         ("rotations", Box::new(|ev, x| Ok(ev.rotate_many(x, &[1, 2, 5])?.swap_remove(1)))),
         ("conjugation", Box::new(|ev, x| ev.conjugate(x))),
+        ("linear transform", Box::new(|ev, x| ev.evaluate_linear(x, &map(x, &[-3, 0, 1, 2, 9], 8)))),
+        ("dense linear transform", Box::new(|ev, x| ev.evaluate_linear(x, &map(x, &(0..24).collect::<Vec<_>>(), 1)))),
+        ("product with a diagonal", Box::new(|ev, x| ev.evaluate_linear(x, &map(x, &[0], 8)))),
         ("sum of rows", Box::new(|ev, x| ev.total(x))),
         ("shared mask and back", Box::new(|ev, x| ev.split_mask(&ev.share_mask(x, 2)?))),
         ("polynomial", Box::new(move |ev, x| polynomial(ev, x, &odd, PolynomialBasis::Power))),
@@ -110,6 +119,10 @@ fn dry_runs_count_the_transforms_and_products_that_run() {
         for shape in [[3, slots], [2, slots / 2 + 1], [2, 2 * slots + 3]] {
             for (what, circuit) in circuits() {
                 let turns = ["rotation", "rotations", "sum of rows"].contains(&what);
+                let maps = what.contains("linear") && what.contains("transform") || what.contains("diagonal");
+                if maps && shape[1] != slots {
+                    continue; // a map of all slots
+                }
                 if !turns || shape[1] <= slots {
                     compare(&owner, &meter, what, &*circuit, (&shape, Encoding::Slots));
                 }

@@ -108,6 +108,17 @@ impl Chain {
         Ok(Self { steps: self.steps[..=most.0].to_vec(), special, ..self.clone() })
     }
 
+    /// The chain with the first `count` special primes as a further step; `None` unless a special prime remains.
+    pub(crate) fn moved_special(&self, count: usize) -> Option<Self> {
+        let start = self.special.start + count;
+        if count == 0 || start >= self.special.end {
+            return None;
+        }
+        let mut steps = self.steps.clone();
+        steps.push(self.special.start..start);
+        Some(Self { steps, special: start..self.special.end, ..self.clone() })
+    }
+
     /// The ring.
     #[must_use]
     pub fn ring(&self) -> &Ring {

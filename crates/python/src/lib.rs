@@ -13,6 +13,7 @@
 use pyo3::prelude::*;
 
 mod arrays;
+mod bootstrap;
 mod buffers;
 mod ciphertext;
 mod errors;
@@ -22,6 +23,7 @@ mod files;
 mod keys;
 mod layout;
 mod libraries;
+mod linear;
 mod machine;
 mod needs;
 mod numbers;
@@ -40,6 +42,8 @@ mod values;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use crate::bootstrap::PyBootstrapPlan;
+    #[pymodule_export]
     use crate::ciphertext::PyCiphertext;
     #[pymodule_export]
     use crate::evaluation_keys::PyEvaluationKeys;
@@ -51,6 +55,8 @@ mod _native {
     use crate::keys::{PyPublicKey, PySecretKey};
     #[pymodule_export]
     use crate::layout::PyLayout;
+    #[pymodule_export]
+    use crate::linear::{PyLinearTransform, PyLinearTransformPlan};
     #[pymodule_export]
     use crate::machine::{doctor, tune};
     #[pymodule_export]

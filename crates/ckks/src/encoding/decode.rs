@@ -5,7 +5,7 @@
 //! integers. A coefficient that is too large for the prefix passes the check only by chance, with probability 2^-30.
 
 use clathrate_arith::Modulus;
-use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly};
+use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly, Ring};
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};
 
@@ -34,20 +34,29 @@ pub fn encode_coefficients(params: &Params, coefficients: &[f64], scale: f64, le
         largest = largest.max(value.abs());
     }
     check_room(params, largest, scale, level)?;
+    Ok(round_to_poly(ring, &basis, coefficients, scale)?.into_eval())
+}
+
+/// `round(coefficients * scale)` as a polynomial of `ring`, whose degree is the number of coefficients, over `basis`.
+///
+/// # Errors
+/// [`CkksError::ValueTooLarge`] above 120 bits, beyond which integers are not exact.
+pub(crate) fn round_to_poly(ring: &Ring, basis: &Basis, coefficients: &[f64], scale: f64) -> Result<Poly<Coeff>, CkksError> {
+    let largest = coefficients.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
     if largest * scale < 2f64.powi(62) {
-        let mut values = vec![0i64; params.degree()];
-        for (target, &c) in values.iter_mut().zip(coefficients) {
-            *target = (c * scale).round_ties_even() as i64;
-        }
-        return Ok(Poly::from_signed(ring, &basis, &values).into_eval());
+        let values: Vec<i64> = coefficients.iter().map(|&c| (c * scale).round_ties_even() as i64).collect();
+        return Ok(Poly::from_signed(ring, basis, &values));
+    }
+    let needed = (largest * scale).log2();
+    if needed > COEFFICIENT_LIMIT_BITS {
+        let room = COEFFICIENT_LIMIT_BITS;
+        return Err(CkksError::ValueTooLarge { value: largest, log2_scale: scale.log2(), needed, room, level: 0 });
     }
     let wide: Vec<i128> = coefficients.iter().map(|&c| (c * scale).round_ties_even() as i128).collect();
-    let poly = Poly::<Coeff>::upload(ring, &basis, |row, words| {
+    Ok(Poly::<Coeff>::upload(ring, basis, |row, words| {
         let modulus = &ring.moduli()[basis.indices()[row]];
-        words.fill(0);
         words.iter_mut().zip(&wide).for_each(|(target, &value)| *target = modulus.reduce_i128(value));
-    });
-    Ok(poly.into_eval())
+    }))
 }
 
 /// Bits of the modulus that messages leave free: one for the sign, and one guard bit that shows overflows.

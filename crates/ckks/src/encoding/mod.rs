@@ -2,6 +2,8 @@
 
 pub(crate) mod chunks;
 pub mod decode;
+pub mod dft;
+pub mod linear;
 pub mod plaintext;
 pub mod values;
 

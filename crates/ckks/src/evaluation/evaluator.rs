@@ -295,6 +295,31 @@ impl Evaluator {
         operation: Operation,
         (level, period): (Level, usize),
     ) -> Result<Option<Found<'_>>, CkksError> {
+        let cost = || Ok(params.operation_cost(operation, level)?.times(switches as f64));
+        self.keys_priced(params, x, (what, switches), operation, (level, period), cost)
+    }
+
+    /// As [`Evaluator::keys_at`]; a dry run records the need and the use but no cost, which the caller spends.
+    pub(crate) fn keys_without_cost(
+        &self,
+        params: &Params,
+        x: &Ciphertext,
+        what: &'static str,
+        operation: Operation,
+        (level, period): (Level, usize),
+    ) -> Result<Option<Found<'_>>, CkksError> {
+        self.keys_priced(params, x, (what, x.layout.bundles()), operation, (level, period), || Ok(Cost::default()))
+    }
+
+    fn keys_priced(
+        &self,
+        params: &Params,
+        x: &Ciphertext,
+        (what, switches): (&'static str, usize),
+        operation: Operation,
+        (level, period): (Level, usize),
+        cost: impl FnOnce() -> Result<Cost, CkksError>,
+    ) -> Result<Option<Found<'_>>, CkksError> {
         self.check(x)?;
         match &self.keys {
             Keys::Held(keys) => {
@@ -304,9 +329,11 @@ impl Evaluator {
             }
             Keys::Recorded(recording) if x.is_symbol() => {
                 params.switcher()?;
+                // What cannot be priced is refused, and leaves no trace.
+                let cost = cost()?;
                 // A thread that panicked while it held the lock cannot have left an incomplete entry.
                 let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
-                recording.write(&self.params, params, operation, level, switches)?;
+                recording.write(&self.params, params, operation, level, (switches, cost))?;
                 Ok(None)
             }
             Keys::None | Keys::Recorded(_) => Err(CkksError::NoKeys { operation: what }),

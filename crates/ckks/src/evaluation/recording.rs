@@ -73,24 +73,24 @@ impl Recording {
         self.repeats.0 = before;
     }
 
-    /// Records `operation` on `bundles` bundles at the shape of `params`; `root` has the shape that the needs are stated for.
+    /// Records `operation` on `bundles` bundles at the shape of `params`, and its cost; `root` has the shape that the needs are stated for.
     pub(crate) fn write(
         &mut self,
         root: &Params,
         params: &Params,
         operation: Operation,
         level: Level,
-        bundles: usize,
+        (bundles, cost): (usize, Cost),
     ) -> Result<(), CkksError> {
-        // What cannot be priced is refused, and leaves no trace.
-        let cost = params.operation_cost(operation, level)?;
+        params.check_level(level)?;
+        let route = params.full_route(operation, level).ok_or_else(|| params.missing_key(operation, std::iter::empty()))?;
         let need = |needs: KeyNeeds| needs.operation(operation, Reach::Level(level.0));
         let needs = std::mem::take(&mut self.needs);
         self.needs = if params == root { need(needs) } else { needs.relative(params.shape(), &need(KeyNeeds::new())) };
-        for key in params.full_route(operation, level).iter().flat_map(crate::keys::route::Route::keys) {
+        for key in route.keys() {
             *self.uses.entry((key, level)).or_default() += bundles * self.repeats.0;
         }
-        self.spend(cost.times(bundles as f64));
+        self.spend(cost);
         Ok(())
     }
 

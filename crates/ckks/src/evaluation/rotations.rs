@@ -53,7 +53,7 @@ impl Evaluator {
     }
 
     /// Rotations of the `capacity` slots of every polynomial, whatever the padding holds; the results have the layout of `x`.
-    pub(super) fn rotate_slots(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
+    pub(crate) fn rotate_slots(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
         // Slots repeat with the period of the row's capacity: a multiple of it is no rotation and needs no key.
         let period = x.layout.capacity;
         let find = |&steps: &i64| {
@@ -116,7 +116,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::SecretWithoutKeys`].
-    pub(super) fn operation_under(&self, x: &Ciphertext, what: &'static str, operation: Option<Operation>) -> Result<Operation, CkksError> {
+    pub(crate) fn operation_under(&self, x: &Ciphertext, what: &'static str, operation: Option<Operation>) -> Result<Operation, CkksError> {
         operation.map_or_else(|| x.check_main(what).and(Err(CkksError::NoKeys { operation: what })), Ok)
     }
 

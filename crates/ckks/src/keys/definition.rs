@@ -8,10 +8,14 @@ use std::ops::Range;
 use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::switch::SecretMatrix;
-use clathrate_lattice::{Basis, Chain, Gadget, Level, Ring, SecretDistribution, SecretKey, Switcher};
+use clathrate_lattice::secret::SecretPoly;
+use clathrate_lattice::{Basis, Chain, Eval, Gadget, Level, Poly, PolyRef, Ring, SecretDistribution, SecretKey, Switcher};
 
-use super::name::{KeyName, SecretName};
+use super::name::{KeyName, RaisedMap, SecretName};
 pub use crate::arrays::layout::MOST_BODIES;
+use crate::encoding::decode::round_to_poly;
+use crate::encoding::dft;
+use crate::encoding::linear::LinearTransform;
 use crate::error::CkksError;
 use crate::parameters::Params;
 
@@ -35,6 +39,8 @@ pub enum Contribution {
     Quadratic(SecretView),
     /// The same secret on the diagonal of this many bodies.
     Diagonal(SecretView, usize),
+    /// `phi_j(nu_j s_i)` for each diagonal of a map, `nu_j` the polynomial of the diagonal before its rotation `phi_j`, `j` outer.
+    Raised(SecretView, RaisedMap),
 }
 
 /// The moduli that a key is made over.
@@ -46,6 +52,8 @@ pub enum KeyModulus {
     Widened,
     /// A chain of the base step and some special primes alone, because the ephemeral secret is not secure over a larger modulus.
     Encapsulation,
+    /// The ordinary primes, of which the lowest special ones are the highest step, with one digit.
+    Raise,
 }
 
 /// The definition of one switching key.
@@ -159,6 +167,12 @@ impl Params {
                 let target = SecretView { galois: Some(inverse(element, self.degree())?), ..source.clone() };
                 KeyDefinition { automorphism: Some(element), ..base(Contribution::Linear(source), target) }
             }
+            Name::RaiseToSlots(map) => {
+                let raising = self.raising().ok_or(CkksError::NoEphemeralSecret)?;
+                self.raised_map(map)?;
+                let contribution = Contribution::Raised(self.secret_view(SecretName::Ephemeral)?, map);
+                KeyDefinition { modulus: KeyModulus::Raise, most: raising.switcher.chain().max_level(), ..base(contribution, main()) }
+            }
             Name::FormatSwitch(bodies) => base(Contribution::Diagonal(main(), bodies), self.secret_view(SecretName::Bodies(bodies))?),
         })
     }
@@ -213,6 +227,48 @@ impl Params {
     }
 }
 
+impl Params {
+    /// The map that a raise key applies.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for a map that these parameters do not have.
+    pub(crate) fn raised_map(&self, map: RaisedMap) -> Result<LinearTransform, CkksError> {
+        let RaisedMap { slots, layers, log2_scale } = map;
+        let most = self.slot_count();
+        if !slots.is_power_of_two() || !(2..=most).contains(&slots) {
+            let remedy = format!("use a power of two from 2 to {most}");
+            return Err(CkksError::OutOfRange { what: "the number of slots of a raise key", value: slots.to_string(), remedy });
+        }
+        if !(1..=slots.trailing_zeros().min(MOST_RAISED_LAYERS)).contains(&layers) || log2_scale > MOST_RAISED_BITS {
+            let remedy = format!("use 1 to {MOST_RAISED_LAYERS} layers and at most {MOST_RAISED_BITS} bits");
+            return Err(CkksError::OutOfRange { what: "the map of a raise key", value: format!("{layers} layers, {log2_scale} bits"), remedy });
+        }
+        dft::first_to_slots(slots, layers)
+    }
+
+    /// For each diagonal of a raised map its rotation `phi_j` and the polynomial `round(2^log2_scale nu_j)`, with `phi_j(nu_j x) = d_j phi_j(x)`.
+    ///
+    /// # Errors
+    /// As [`Params::raised_map`].
+    pub(crate) fn raised_diagonals(&self, map: RaisedMap, ring: &Ring, basis: &Basis) -> Result<Vec<(Automorphism, Poly<Eval>)>, CkksError> {
+        let transform = self.raised_map(map)?;
+        let scale = f64::from(map.log2_scale).exp2();
+        let diagonal = |shift: usize| {
+            let shift = shift as i64;
+            let coefficients = self.encoder().embed(&transform.rotated_diagonal(shift, shift, map.slots));
+            let phi = Automorphism::new(GaloisElement::rotation(shift, self.degree()), self.degree());
+            Ok((phi, round_to_poly(ring, basis, &coefficients, scale)?.into_eval()))
+        };
+        transform.shifts().map(diagonal).collect()
+    }
+}
+
+/// Most layers of a raised map: `2^7` diagonals.
+const MOST_RAISED_LAYERS: u32 = 7;
+
+/// Most bits of the factor at which a raised map's diagonals are rounded.
+const MOST_RAISED_BITS: u32 = 110;
+
 /// `g^-1` modulo `2 n`.
 fn inverse(element: GaloisElement, degree: usize) -> Result<GaloisElement, CkksError> {
     Ok(clathrate_lattice::multiply::inverse_element(element, degree)?)
@@ -226,6 +282,7 @@ impl KeyDefinition {
             Contribution::Linear(view) => view.polys.len(),
             Contribution::Quadratic(view) => view.polys.len() * (view.polys.len() + 1) / 2,
             Contribution::Diagonal(view, bodies) => view.polys.len() * bodies,
+            Contribution::Raised(view, map) => view.polys.len() * self.params.raised_map(*map).map_or(0, |map| map.shifts().count()),
         }
     }
 
@@ -261,6 +318,7 @@ impl KeyDefinition {
                 let missing = CkksError::NoTemporaryRank { operation: "a key of the temporary rank" };
                 self.params.temporary().map(|temporary| &temporary.switcher).ok_or(missing)
             }
+            KeyModulus::Raise => self.params.raising().map(|raising| &raising.switcher).ok_or(CkksError::NoEphemeralSecret),
             KeyModulus::Encapsulation => {
                 self.params.encapsulation().map(|encapsulation| &encapsulation.switcher).ok_or(CkksError::NoEphemeralSecret)
             }
@@ -292,6 +350,17 @@ impl KeyDefinition {
                 let secret = view.of(secret)?;
                 SecretMatrix::block_diagonal(&vec![&secret; *bodies], ring, basis)?
             }
+            Contribution::Raised(view, map) => {
+                let whole = view.of(secret)?.eval(ring, basis, 0);
+                let mut rows = Vec::with_capacity(self.inputs());
+                for (phi, nu) in self.params.raised_diagonals(*map, ring, basis)? {
+                    for poly in &whole {
+                        let product = SecretPoly::new(Poly::inner_product(&[PolyRef::from(poly.get())], &[&nu])?);
+                        rows.push(vec![Some(SecretPoly::new(product.get().automorphism(&phi)))]);
+                    }
+                }
+                SecretMatrix::from_rows(rows)?
+            }
         })
     }
 
@@ -299,7 +368,7 @@ impl KeyDefinition {
     #[must_use]
     pub fn source(&self) -> &SecretView {
         match &self.contribution {
-            Contribution::Linear(view) | Contribution::Quadratic(view) | Contribution::Diagonal(view, _) => view,
+            Contribution::Linear(view) | Contribution::Quadratic(view) | Contribution::Diagonal(view, _) | Contribution::Raised(view, _) => view,
         }
     }
 

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use clathrate_arith::GaloisElement;
+use serde::{Deserialize, Serialize};
 
 pub use crate::arrays::SecretName;
 use crate::error::CkksError;
@@ -45,6 +46,19 @@ pub enum KeyName {
     },
     /// From `m` bundles under `s` to one bundle with `m` bodies under one mask. [pcmm-mambo, sec. 3.1]
     FormatSwitch(usize),
+    /// From the automorphisms of a raised mask under the ephemeral secret to `s`, times the diagonals of the first map from coefficients to slots.
+    RaiseToSlots(RaisedMap),
+}
+
+/// The first map of a transform from coefficients to slots, which a key applies to a raised ciphertext.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RaisedMap {
+    /// Slots of the transform.
+    pub slots: usize,
+    /// Layers of the transform that the map multiplies.
+    pub layers: u32,
+    /// Binary logarithm of the factor at which diagonals are rounded to integers.
+    pub log2_scale: u32,
 }
 
 /// A switching key and the shape that it belongs to.
@@ -69,6 +83,7 @@ impl fmt::Display for KeyName {
             Self::ChangeSecret { from, to } => write!(f, "change-secret {from} {to}"),
             Self::BodiesAutomorphism { bodies, element } => write!(f, "bodies-automorphism {bodies} {}", element.value()),
             Self::FormatSwitch(bodies) => write!(f, "format-switch {bodies}"),
+            Self::RaiseToSlots(RaisedMap { slots, layers, log2_scale }) => write!(f, "raise-to-slots {slots} {layers} {log2_scale}"),
         }
     }
 }
@@ -101,6 +116,10 @@ impl KeyName {
             ["change-secret", from, to] => Self::ChangeSecret { from: secret(from)?, to: secret(to)? },
             ["bodies-automorphism", bodies, value] => Self::BodiesAutomorphism { bodies: count(bodies)?, element: element(value)? },
             ["format-switch", bodies] => Self::FormatSwitch(count(bodies)?),
+            ["raise-to-slots", slots, layers, log2_scale] => {
+                let small = |value: &str| value.parse::<u32>().map_err(|_| unknown());
+                Self::RaiseToSlots(RaisedMap { slots: count(slots)?, layers: small(layers)?, log2_scale: small(log2_scale)? })
+            }
             _ => return Err(unknown()),
         })
     }

@@ -50,6 +50,21 @@ impl Cost {
     }
 }
 
+/// The costs of the steps of a linear transform: each for one bundle and one key.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TransformCosts {
+    /// The decomposition of a mask.
+    pub decomposition: Cost,
+    /// The product of digits with a key.
+    pub inner_product: Cost,
+    /// The mod-down of a mask.
+    pub mask_division: Cost,
+    /// The mod-down of a whole bundle.
+    pub division: Cost,
+    /// Primes of the extended modulus, which plaintexts are multiplied over.
+    pub extended_primes: usize,
+}
+
 /// The arguments of the noise formulas for one switch by a key: its digits, bits of the special modulus, and inputs.
 type Digits = (Vec<(f64, usize)>, f64, usize);
 
@@ -88,6 +103,22 @@ impl KeyDefinition {
     fn shared_division(&self, other: &Self, level: Level) -> Result<Cost, CkksError> {
         let (switcher, tables) = (self.switcher()?, other.switcher()?.tables_for(level, other.most)?);
         self.cost_of(&switcher.shared_mod_down_counts(&*switcher.tables_for(level, self.most)?, &tables, self.columns()))
+    }
+
+    /// The costs of the steps of a linear transform at `level` whose rotations use keys of this kind.
+    ///
+    /// # Errors
+    /// As [`KeyDefinition::switch_counts`].
+    pub fn transform_costs(&self, level: Level) -> Result<TransformCosts, CkksError> {
+        let switcher = self.switcher()?;
+        let tables = switcher.transform_tables_for(level, self.most)?;
+        Ok(TransformCosts {
+            decomposition: self.cost_of(&switcher.decomposition_counts(&tables, self.inputs()))?,
+            inner_product: self.cost_of(&switcher.inner_product_counts(&tables, self.inputs(), self.columns()))?,
+            mask_division: self.cost_of(&switcher.mod_down_counts(&tables, self.rank()))?,
+            division: self.cost_of(&switcher.mod_down_counts(&tables, self.columns()))?,
+            extended_primes: tables.extended().len(),
+        })
     }
 
     fn cost_of(&self, counts: &SwitchCounts) -> Result<Cost, CkksError> {
@@ -132,6 +163,15 @@ impl Params {
             sum += down.shared_division(up, level)?.times(-1.0);
         }
         Ok(sum)
+    }
+
+    /// The definition of the first key on the route of `operation` at `level`.
+    ///
+    /// # Errors
+    /// As [`Params::operation_cost`].
+    pub(crate) fn operation_definition(&self, operation: Operation, level: Level) -> Result<KeyDefinition, CkksError> {
+        let missing = || self.missing_key(operation, std::iter::empty());
+        self.definitions(operation, level)?.1.into_iter().next().ok_or_else(missing)
     }
 
     /// The variance that the switches of `operation` at `level` add to a coefficient, without the rounding of the last mod-down.

@@ -149,6 +149,12 @@ impl Params {
         if let Operation::ChangeSecret(_, SecretName::Ephemeral) = operation {
             most = Level(0);
         }
+        if let Operation::RaiseToSlots(map) = operation {
+            // The key is over all primes whatever level it raises to.
+            let name = KeyName::RaiseToSlots(map);
+            required.require(KeyAddress { shape: self.shape(), name }, self.key_definition(name)?.most);
+            return Ok(());
+        }
         let top = reach.level(most);
         // Only products use different keys at different levels.
         let first = if operation == Operation::Multiply { 0 } else { top.0 };
@@ -169,6 +175,7 @@ impl Params {
             Operation::ReduceRank(rank) => KeyName::ReduceRank(rank),
             Operation::ChangeSecret(from, to) => KeyName::ChangeSecret { from, to },
             Operation::FormatSwitch(bodies) => KeyName::FormatSwitch(bodies),
+            Operation::RaiseToSlots(map) => KeyName::RaiseToSlots(map),
             Operation::ConjugateBodies(bodies) => {
                 KeyName::BodiesAutomorphism { bodies, element: GaloisElement::conjugation(self.degree()) }
             }

@@ -10,7 +10,7 @@ use clathrate_arith::GaloisElement;
 use clathrate_lattice::Level;
 use serde::{Deserialize, Serialize};
 
-use super::name::{KeyAddress, KeyName, SecretName};
+use super::name::{KeyAddress, KeyName, RaisedMap, SecretName};
 use crate::error::CkksError;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
@@ -33,6 +33,8 @@ pub enum Operation {
     ChangeSecret(SecretName, SecretName),
     /// Bringing this many bundles under one mask.
     FormatSwitch(usize),
+    /// The modulus raise with the first map from coefficients to slots.
+    RaiseToSlots(RaisedMap),
     /// Complex conjugation of the slots of this many bodies under one mask.
     ConjugateBodies(usize),
     /// A rotation of the slots of bodies under one mask.
@@ -104,6 +106,7 @@ impl fmt::Display for Operation {
             Self::ReduceRank(rank) => write!(f, "reduce to rank {rank}"),
             Self::ChangeSecret(from, to) => write!(f, "change the secret from {from} to {to}"),
             Self::FormatSwitch(bodies) => write!(f, "bring {bodies} bundles under one mask"),
+            Self::RaiseToSlots(RaisedMap { slots, layers, .. }) => write!(f, "raise the modulus with {layers} layers to {slots} slots"),
             Self::ConjugateBodies(bodies) => write!(f, "conjugate {bodies} bodies under one mask"),
             Self::RotateBodies { bodies, steps } => write!(f, "rotate {bodies} bodies under one mask by {steps}"),
         }
@@ -171,6 +174,7 @@ impl Params {
             Operation::ChangeSecret(from, to) if from == to => Some(Route::Nothing),
             Operation::ChangeSecret(from, to) => single(KeyName::ChangeSecret { from, to }),
             Operation::FormatSwitch(bodies) => single(KeyName::FormatSwitch(bodies)),
+            Operation::RaiseToSlots(map) => single(KeyName::RaiseToSlots(map)),
         }
     }
 
@@ -282,7 +286,11 @@ impl Params {
                 let ranks = held.filter_map(|name| if let KeyName::ReduceRank(rank) = name { Some(rank) } else { None });
                 CkksError::NoReductionKey { from: self.rank(), to, available: list(ranks) }
             }
-            Operation::ChangeSecret(..) | Operation::FormatSwitch(_) | Operation::ConjugateBodies(_) | Operation::RotateBodies { .. } => {
+            Operation::ChangeSecret(..)
+            | Operation::FormatSwitch(_)
+            | Operation::ConjugateBodies(_)
+            | Operation::RotateBodies { .. }
+            | Operation::RaiseToSlots(_) => {
                 CkksError::NoKey { operation: operation.to_string(), shape: self.shape(), available: list(held) }
             }
         }

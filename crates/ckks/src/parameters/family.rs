@@ -11,7 +11,7 @@ use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::security::{estimated_bits, max_log2_qp, nearest_covered};
 use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, DerivedKeyCache, MachineProfile, Planner, SwitchMethod, SwitchPolicy};
-use clathrate_lattice::{Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
+use clathrate_lattice::{Basis, Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
 
 use super::primes::{self, Primes};
 use super::scales::{self, ScaleWarning, Sizes};
@@ -60,6 +60,18 @@ pub struct Encapsulation {
     /// Estimated bits of security of the secret there.
     pub security_bits: f64,
 }
+
+/// The switcher of keys that raise the modulus and apply a linear map at once: on the chain whose highest step consists of the lowest special primes.
+#[derive(Debug)]
+pub struct Raising {
+    /// The switcher.
+    pub switcher: Switcher,
+    /// Bits of the product of the special primes that are a step.
+    pub log2_step: f64,
+}
+
+/// Least bits of the step of a raise key: diagonals are rounded at this precision.
+const RAISE_STEP_BITS: f64 = 44.0;
 
 /// The data that the members of a family share.
 pub(super) struct Family {
@@ -341,6 +353,7 @@ impl Family {
         if let Some(encapsulation) = &encapsulation {
             security_bits = security_bits.min(encapsulation.security_bits);
         }
+        let raising = encapsulation.as_ref().map_or(Ok(None), |_| self.raising(&chain))?;
         Ok(Inner {
             family: self.clone(),
             spec,
@@ -351,6 +364,7 @@ impl Family {
             switcher,
             temporary,
             encapsulation,
+            raising,
             encoder,
             imaginary_unit: OnceLock::new(),
             security_bits,
@@ -371,6 +385,18 @@ impl Family {
         let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&narrow));
         let switcher = Switcher::with_policy(narrow, gadget, policy, shape.rank, self.forms.budget())?.sharing(self.forms.clone());
         Ok(Some(Encapsulation { weight, switcher, log2_qp, security_bits }))
+    }
+
+    /// The switcher of raise keys; `None` where too few special primes are left after the step.
+    fn raising(&self, chain: &Arc<Chain>) -> Result<Option<Raising>, CkksError> {
+        let (ring, special) = (chain.ring(), chain.special_basis());
+        let bits = |count: usize| Basis::new(special.indices()[..count].iter().copied()).log2(ring);
+        let Some(count) = (1..special.len()).find(|&count| bits(count) >= RAISE_STEP_BITS) else { return Ok(None) };
+        let raised = Arc::new(chain.with_lowest_special_step(count)?);
+        let gadget = Arc::new(Gadget::single(&raised));
+        let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&raised));
+        let switcher = Switcher::with_policy(raised, gadget, policy, 1, self.forms.budget())?.sharing(self.forms.clone());
+        Ok(Some(Raising { switcher, log2_step: bits(count) }))
     }
 
     /// The temporary rank of `shape`: for the root, the specification's; for a relative, the least rank, at most twice its own, that is secure with as many

@@ -25,7 +25,7 @@ mod switching_report;
 
 pub(crate) use explain::switch_key_bytes;
 pub use explain::{Explanation, MoveExplanation, SecretExplanation, SegmentExplanation, TemporaryExplanation};
-pub use family::{Encapsulation, Temporary};
+pub use family::{Encapsulation, Raising, Temporary};
 pub use presets::{preset, preset_names};
 pub use runtime::{DEFAULT_KEY_EXPANSION, EngineFactory, EngineRequest, Runtime, Switching};
 pub use scales::ScaleWarning;
@@ -63,6 +63,7 @@ struct Inner {
     switcher: Option<Switcher>,
     temporary: Option<Temporary>,
     encapsulation: Option<Encapsulation>,
+    raising: Option<Raising>,
     encoder: Encoder,
     /// `X^{n/2}` at the highest level, once asked for.
     imaginary_unit: OnceLock<Poly<Eval>>,
@@ -178,6 +179,12 @@ impl Params {
     #[must_use]
     pub fn encapsulation(&self) -> Option<&Encapsulation> {
         self.0.encapsulation.as_ref()
+    }
+
+    /// The switcher of keys that raise the modulus and apply a linear map at once, where the parameters have an ephemeral secret and enough special primes.
+    #[must_use]
+    pub fn raising(&self) -> Option<&Raising> {
+        self.0.raising.as_ref()
     }
 
     /// The temporary rank, if products of ciphertexts go through it; `None` at rank 1, where a product has a single input, so that the rank-down would cost as

@@ -258,6 +258,22 @@ pub(super) fn counts(
     let work = Work::new(chain, gadget, representation, level);
     let mut counts = decomposition_counts(chain, gadget, representation, level, inputs);
     counts += mod_down_counts(&work, representation.special.indices(), columns);
+    counts += inner_product_counts(chain, gadget, representation, level, (inputs, columns));
+    counts
+}
+
+/// Counts of multiplying the digits of `inputs` polynomials with a key of `columns` polynomials. With KLSS the products are recombined to the extended modulus,
+/// in Coeff form.
+#[must_use]
+pub(super) fn inner_product_counts(
+    chain: &Chain,
+    gadget: &Gadget,
+    representation: &KeyRepresentation,
+    level: Level,
+    (inputs, columns): (usize, usize),
+) -> SwitchCounts {
+    let work = Work::new(chain, gadget, representation, level);
+    let mut counts = SwitchCounts { by_limbs: chain.ring().engine().extends_by_limbs(), ..SwitchCounts::default() };
     let (inputs, columns) = (inputs as f64, columns as f64);
     let groups = representation
         .klss
@@ -273,6 +289,18 @@ pub(super) fn counts(
         counts.conversions += columns * ((products.len() + 1) * work.extended.len()) as f64;
     }
     counts
+}
+
+/// Counts of the division that ends a switch at `level`, of `columns` polynomials.
+#[must_use]
+pub(super) fn division_counts(
+    chain: &Chain,
+    gadget: &Gadget,
+    representation: &KeyRepresentation,
+    level: Level,
+    columns: usize,
+) -> SwitchCounts {
+    mod_down_counts(&Work::new(chain, gadget, representation, level), representation.special.indices(), columns)
 }
 
 /// Counts of the work that is saved if a product in `representation` shares one mod-down with a product over the special primes `other`: one division by the

@@ -33,6 +33,7 @@
 //! | [`extended`], [`extended_linear`] | the result of a switch before its mod-down; its products with plaintexts and its automorphisms |
 //! | [`hybrid`] | decomposition and products |
 //! | [`planner`], [`switcher`] | the choice of each level's method; the interface that runs all steps |
+//! | [`raised`] | linear maps of raised polynomials, which need no decomposition |
 
 mod cache;
 pub mod coalesce;
@@ -46,6 +47,7 @@ pub mod key;
 mod klss;
 pub mod method;
 pub mod planner;
+pub mod raised;
 pub mod representation;
 pub mod secret_matrix;
 pub mod switcher;

@@ -130,7 +130,17 @@ impl Planner {
     /// The fastest method at each level for keys of level `reach` with `inputs` inputs.
     #[must_use]
     pub fn map(&self, chain: &Chain, gadget: &Gadget, reach: Level, inputs: usize) -> MethodMap {
-        let methods = Self::methods(chain);
+        self.map_of(chain, gadget, reach, inputs, Self::methods(chain))
+    }
+
+    /// The fastest hybrid method at each level for keys of level `reach` with one input: for sums that plaintexts multiply before the mod-down.
+    #[must_use]
+    pub fn hybrid_map(&self, chain: &Chain, gadget: &Gadget, reach: Level) -> MethodMap {
+        let hybrid = Self::methods(chain).into_iter().filter(|method| method.key_digit.is_none()).collect();
+        self.map_of(chain, gadget, reach, 1, hybrid)
+    }
+
+    fn map_of(&self, chain: &Chain, gadget: &Gadget, reach: Level, inputs: usize, methods: Vec<SwitchMethod>) -> MethodMap {
         let levels = self.candidates(chain, gadget, reach, inputs, &methods);
         let as_made = methods.iter().position(|&method| method == SwitchMethod::as_made(chain)).unwrap_or(0);
         let polys = gadget.digit_count(chain, reach) * inputs * self.columns;

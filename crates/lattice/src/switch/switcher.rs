@@ -34,8 +34,18 @@ pub struct Switcher {
     inputs: usize,
     derived: Arc<DerivedKeyCache>,
     tables: Mutex<HashMap<TablesId, Arc<SwitchTables>>>,
-    /// The planner's choices, by the highest level of the keys.
-    maps: Mutex<HashMap<Level, Arc<MethodMap>>>,
+    /// The planner's choices, by the highest level of the keys and the purpose.
+    maps: Mutex<HashMap<(Level, Purpose), Arc<MethodMap>>>,
+}
+
+/// What switches are planned for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Purpose {
+    /// Single switches.
+    Switch,
+    /// The rotations of a linear transform, whose sums are multiplied with plaintexts before the mod-down. The hybrid method leaves them in Eval form, where
+    /// plaintexts multiply; KLSS would need a transform for each.
+    Transform,
 }
 
 /// Identifies tables: the level, the method, and the highest level of the keys, whose unused primes may serve as special ones.
@@ -110,18 +120,27 @@ impl Switcher {
     /// The method that a planner chose at each level, for keys of level `reach`; `None` where the policy is fixed.
     #[must_use]
     pub fn map(&self, reach: Level) -> Option<Arc<MethodMap>> {
+        self.map_for(reach, Purpose::Switch)
+    }
+
+    fn map_for(&self, reach: Level, purpose: Purpose) -> Option<Arc<MethodMap>> {
         let SwitchPolicy::Planned(planner) = &self.policy else { return None };
         let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
-        let planned = || Arc::new(planner.map(&self.chain, &self.gadget, reach, self.inputs));
-        Some(maps.entry(reach).or_insert_with(planned).clone())
+        let planned = || {
+            Arc::new(match purpose {
+                Purpose::Switch => planner.map(&self.chain, &self.gadget, reach, self.inputs),
+                Purpose::Transform => planner.hybrid_map(&self.chain, &self.gadget, reach),
+            })
+        };
+        Some(maps.entry((reach, purpose)).or_insert_with(planned).clone())
     }
 
     /// The method of `level` for keys of level `reach`.
-    fn method(&self, level: Level, reach: Level) -> SwitchMethod {
+    fn method(&self, level: Level, reach: Level, purpose: Purpose) -> SwitchMethod {
         match &self.policy {
             SwitchPolicy::Fixed(method) => *method,
             SwitchPolicy::Planned(_) => {
-                let row = self.map(reach).and_then(|map| map.rows.get(level.0).copied());
+                let row = self.map_for(reach, purpose).and_then(|map| map.rows.get(level.0).copied());
                 row.map_or_else(|| SwitchMethod::as_made(&self.chain), |row| row.method)
             }
         }
@@ -147,9 +166,20 @@ impl Switcher {
     /// # Errors
     /// As [`Switcher::tables`]; [`LatticeError::KeyLevelTooLow`].
     pub fn tables_for(&self, level: Level, reach: Level) -> Result<Arc<SwitchTables>, LatticeError> {
+        self.tables_planned(level, reach, Purpose::Switch)
+    }
+
+    /// As [`Switcher::tables_for`], for the rotations of a linear transform: the fastest hybrid method, unless the policy fixes another.
+    ///
+    /// # Errors
+    /// As [`Switcher::tables_for`].
+    pub fn transform_tables_for(&self, level: Level, reach: Level) -> Result<Arc<SwitchTables>, LatticeError> {
+        self.tables_planned(level, reach, Purpose::Transform)
+    }
+
+    fn tables_planned(&self, level: Level, reach: Level, purpose: Purpose) -> Result<Arc<SwitchTables>, LatticeError> {
         self.check_levels(level, reach)?;
-        let method = self.method(level, reach);
-        self.tables_of_method(method, level, reach)
+        self.cached_tables((level, self.method(level, reach, purpose), reach), purpose)
     }
 
     /// The tables of a given method, whatever the policy says: for tests and benchmarks.
@@ -158,12 +188,16 @@ impl Switcher {
     /// As [`Switcher::tables_for`].
     pub fn tables_of_method(&self, method: SwitchMethod, level: Level, reach: Level) -> Result<Arc<SwitchTables>, LatticeError> {
         self.check_levels(level, reach)?;
-        let id = (level, method, reach);
+        self.cached_tables((level, method, reach), Purpose::Switch)
+    }
+
+    fn cached_tables(&self, id: TablesId, purpose: Purpose) -> Result<Arc<SwitchTables>, LatticeError> {
+        let (level, method, reach) = id;
         let mut known = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(tables) = known.get(&id) {
             return Ok(tables.clone());
         }
-        let representation = Arc::new(self.representation(method, level, reach)?);
+        let representation = Arc::new(self.representation(id, purpose)?);
         let tables = Arc::new(SwitchTables::new(&self.chain, &self.gadget, level, &representation)?);
         known.insert(id, tables.clone());
         Ok(tables)
@@ -179,10 +213,10 @@ impl Switcher {
     }
 
     /// The key representation for `method` at `level`: made for the highest level that uses the method, so that all levels below share it.
-    fn representation(&self, method: SwitchMethod, level: Level, reach: Level) -> Result<KeyRepresentation, LatticeError> {
+    fn representation(&self, (level, method, reach): TablesId, purpose: Purpose) -> Result<KeyRepresentation, LatticeError> {
         let fixed = matches!(self.policy, SwitchPolicy::Fixed(_));
         let at = |l: Level| KeyRepresentation::new(&self.chain, &self.gadget, method, l, reach, self.inputs);
-        let above = (level.0 + 1..=reach.0).rev().map(Level).filter(|&l| fixed || self.method(l, reach) == method).find_map(|l| at(l).ok());
+        let above = (level.0 + 1..=reach.0).rev().map(Level).filter(|&l| fixed || self.method(l, reach, purpose) == method).find_map(|l| at(l).ok());
         above.map_or_else(|| at(level), Ok)
     }
 
@@ -205,6 +239,18 @@ impl Switcher {
     #[must_use]
     pub fn decomposition_counts(&self, tables: &SwitchTables, inputs: usize) -> SwitchCounts {
         cost::decomposition_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs)
+    }
+
+    /// Unit operations of multiplying the digits of `inputs` polynomials with a key of `columns` polynomials, by `tables`.
+    #[must_use]
+    pub fn inner_product_counts(&self, tables: &SwitchTables, inputs: usize, columns: usize) -> SwitchCounts {
+        cost::inner_product_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), (inputs, columns))
+    }
+
+    /// Unit operations of the mod-down of `columns` polynomials, by `tables`.
+    #[must_use]
+    pub fn mod_down_counts(&self, tables: &SwitchTables, columns: usize) -> SwitchCounts {
+        cost::division_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), columns)
     }
 
     /// Unit operations that are saved if a product of `columns` polynomials by `tables` shares one mod-down with a product by `other`, of the same ring.
@@ -384,8 +430,20 @@ impl Switcher {
     /// # Errors
     /// [`LatticeError::KeyLevelTooLow`]; as [`Switcher::tables`].
     pub fn tables_for_keys(&self, level: Level, keys: &[&SwitchKey]) -> Result<Arc<SwitchTables>, LatticeError> {
+        self.admitted_tables(level, keys, Purpose::Switch)
+    }
+
+    /// As [`Switcher::tables_for_keys`], for the rotations of a linear transform.
+    ///
+    /// # Errors
+    /// As [`Switcher::tables_for_keys`].
+    pub fn transform_tables_for_keys(&self, level: Level, keys: &[&SwitchKey]) -> Result<Arc<SwitchTables>, LatticeError> {
+        self.admitted_tables(level, keys, Purpose::Transform)
+    }
+
+    fn admitted_tables(&self, level: Level, keys: &[&SwitchKey], purpose: Purpose) -> Result<Arc<SwitchTables>, LatticeError> {
         let reach = keys.iter().map(|key| key.level()).min().unwrap_or(level);
-        let tables = self.tables_for(level, reach)?;
+        let tables = self.tables_planned(level, reach, purpose)?;
         for key in keys {
             hybrid::check_key(&tables, key.inputs(), key)?;
             if tables.representation.check_room(key.inputs()).is_err() || self.derived.admit(&tables.representation, key)?.is_none() {

@@ -1,0 +1,172 @@
+//! Modular reduction: from `x = I + m / rho` with an integer `I` to `m`.
+//!
+//! ```text
+//! sin(2 pi x) / (2 pi) = m / rho - (2 pi m / rho)^3 / (12 pi) + ..
+//! sin(2 pi x) = cos(2 pi (x - 1/4)) = D^r( cos(2 pi (x - 1/4) / 2^r) ),    D(y) = 2 y^2 - 1
+//! ```
+//!
+//! The cosine is approximated by a Chebyshev polynomial of `t = (x - 1/4) / R`, which is even, so that half the products suffice; `R = K - 3/4` is the largest
+//! magnitude of `x - 1/4`. Then `r` double angles follow. The result is multiplied with `rho / 2 pi` by a change of its scale alone.
+//!
+//! Source: Han and Ki (CT-RSA 2020), sec. 4 (double angles); Lee et al. (EUROCRYPT 2021), sec. 3; balanced cubic error: [bootstrapping study], sec. 2.3.
+
+use std::f64::consts::PI;
+
+use clathrate_lattice::Level;
+use rustfft::num_complex::Complex64;
+
+use crate::arrays::Ciphertext;
+use crate::circuits::polynomial::{Polynomial, PolynomialPlan};
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::evaluation::combinations::ProductTerm;
+use crate::parameters::Params;
+
+/// The share of the cubic error at the largest message that a larger slope takes away everywhere, so that the error is balanced over messages in [-1, 1].
+const SLOPE: f64 = 0.65;
+
+/// The circuit of a modular reduction, from one level and scale to another.
+#[derive(Debug)]
+pub struct ModularReduction {
+    params: Params,
+    range: usize,
+    doublings: usize,
+    cosine: PolynomialPlan,
+    output_level: Level,
+    /// The scale of the sine.
+    sine_scale: f64,
+    /// The ratio `rho` of the modulus to the message's scale.
+    ratio: f64,
+}
+
+impl ModularReduction {
+    /// A circuit from `level`, at its canonical scale, to `output`, where the message has the canonical scale: for integer parts of magnitude below `range`, by
+    /// a polynomial of degree `degree` and as many double angles as the levels allow.
+    ///
+    /// # Errors
+    /// [`CkksError::PolynomialDepth`] where the levels do not suffice for the polynomial and one double angle; as [`Polynomial::plan_at`].
+    pub(super) fn new(params: &Params, (level, output): (Level, Level), range: usize, degree: usize) -> Result<Self, CkksError> {
+        let radius = radius(range);
+        let depth = usize::BITS as usize - degree.leading_zeros() as usize;
+        let doublings = (level.0 - output.0).saturating_sub(depth);
+        if doublings == 0 {
+            return Err(CkksError::PolynomialDepth { degree, depth: depth + 1, level: level.0 - output.0, max_level: params.max_level().0 });
+        }
+        let frequency = 2.0 * PI * radius / (doublings as f64).exp2();
+        let cosine = Polynomial::fit(|t: f64| (frequency * t).cos(), degree, (-1.0, 1.0))?;
+        // The function is even; the fit's odd coefficients are rounding errors.
+        let even: Vec<f64> = cosine.coefficients().iter().enumerate().map(|(index, c)| if index % 2 == 0 { c.re } else { 0.0 }).collect();
+        let cosine = Polynomial::new(even, cosine.basis(), (-1.0, 1.0))?.plan(params, level)?;
+        let mut scale = cosine.output_scale();
+        let mut at = cosine.output_level();
+        for _ in 0..doublings {
+            scale = scale * scale / params.step_product(at);
+            at = Level(at.0 - 1);
+        }
+        if at != output {
+            let reason = format!("the polynomial of the modular reduction takes {} levels in place of {depth}", cosine.depth());
+            return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
+        }
+        let mut reduction =
+            Self { params: params.clone(), range, doublings, cosine, output_level: at, sine_scale: scale, ratio: 2.0 * PI * scale / params.scale(at) };
+        // The slope depends on the ratio and the ratio on the slope, by less than 2^-10.
+        for _ in 0..8 {
+            reduction.ratio = 2.0 * PI * reduction.sine_scale / (params.scale(at) * reduction.slope());
+        }
+        Ok(reduction)
+    }
+
+    /// Integer parts of this magnitude or more make the result wrong.
+    #[must_use]
+    pub fn range(&self) -> usize {
+        self.range
+    }
+
+    /// Double angles.
+    #[must_use]
+    pub fn doublings(&self) -> usize {
+        self.doublings
+    }
+
+    /// The plan of the cosine's polynomial.
+    #[must_use]
+    pub fn cosine(&self) -> &PolynomialPlan {
+        &self.cosine
+    }
+
+    /// The ratio `rho` of the modulus to the scale of the message: `x = I + m / rho`.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        self.ratio
+    }
+
+    /// Level of the input.
+    #[must_use]
+    pub fn input_level(&self) -> Level {
+        self.cosine.input_level()
+    }
+
+    /// Level of the result.
+    #[must_use]
+    pub fn output_level(&self) -> Level {
+        self.output_level
+    }
+
+    /// The factor that balances the cubic error.
+    fn slope(&self) -> f64 {
+        1.0 + SLOPE * (2.0 * PI / self.ratio).powi(2) / 6.0
+    }
+
+    /// The largest magnitude of `x - 1/4`: inputs are `x / R`.
+    #[must_use]
+    pub fn radius(&self) -> f64 {
+        radius(self.range)
+    }
+
+    /// What the circuit makes of `x`, in the clear and without noise: the message, with the errors of the approximation and of the sine.
+    #[must_use]
+    pub fn evaluate(&self, x: f64) -> f64 {
+        let mut y = self.cosine.polynomial().evaluate_real((x - 0.25) / self.radius());
+        for _ in 0..self.doublings {
+            y = 2.0 * y * y - 1.0;
+        }
+        y * self.ratio * self.slope() / (2.0 * PI)
+    }
+
+    /// The root mean square and the largest error of the circuit without noise, over messages in [-1, 1] and integer parts below the range; the root mean square
+    /// weighs each integer part with `weight`.
+    #[must_use]
+    pub fn approximation_error(&self, weight: impl Fn(i64) -> f64) -> (f64, f64) {
+        const MESSAGES: i64 = 32;
+        let (mut sum, mut weights, mut largest) = (0.0, 0.0, 0.0f64);
+        let most = self.range as i64 - 1;
+        for integer in -most..=most {
+            let own = weight(integer);
+            for step in -MESSAGES..=MESSAGES {
+                let message = step as f64 / MESSAGES as f64;
+                let error = self.evaluate(integer as f64 + message / self.ratio) - message;
+                sum += own * error * error;
+                weights += own;
+                largest = largest.max(error.abs());
+            }
+        }
+        ((sum / weights).sqrt(), largest)
+    }
+
+    /// The message of every slot, from `x / R` in every slot, both real.
+    pub(super) fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let quarter = Complex64::new(-0.25 / self.radius(), 0.0);
+        let mut y = evaluator.run_polynomial(&evaluator.add_constant(x, quarter)?, &self.cosine)?;
+        for _ in 0..self.doublings {
+            y = evaluator.sum_of_products_rescale(&[ProductTerm { left: &y, right: &y, twice: true }], None)?;
+            y = evaluator.add_constant(&y, Complex64::new(-1.0, 0.0))?;
+        }
+        let scale = self.params.scale(self.output_level);
+        Ok(y.at_scale(scale))
+    }
+}
+
+/// The largest magnitude of `x - 1/4` for integer parts of a magnitude below `range` and messages that are small against 1/4.
+fn radius(range: usize) -> f64 {
+    range as f64 - 0.75
+}

@@ -1,0 +1,60 @@
+//! Bootstrapping: an array at a low level becomes an array of the same numbers at a high level.
+//!
+//! ```text
+//! slots to coefficients     numbers move from slots to coefficients; the modulus shrinks to that of level 0
+//! modulus raise             read as integers, the phase is m + q0 I with a small integer I in each coefficient
+//! coefficients to slots     the coefficients (m + q0 I) / q0 move to slots
+//! modular reduction         sin(2 pi x) / 2 pi removes I, separately for real and imaginary parts
+//! ```
+//!
+//! Each stage is an operation of its own on an [`Evaluator`](crate::Evaluator), a function of the plan, and leaves an array whose layout, level and scale say
+//! what it holds. The order is slots-to-coefficients first: its linear maps run where the modulus is short, and the precision does not depend on the message.
+//!
+//! The chain's segments, from the lowest level up, have these names:
+//!
+//! | segment | levels | what its steps do |
+//! |---|---|---|
+//! | [`BASE`] | `0 .. s - 1` | with the step of level `s`, slots to coefficients |
+//! | [`APPLICATION`] | `s .. A` | left to the application |
+//! | [`REDUCTION`] | `A + 1 .. M` | with the step of level `A + 1`, modular reduction |
+//! | [`RAISED`] | `M + 1 .. top` | coefficients to slots |
+//!
+//! Source: Cheon et al. (EUROCRYPT 2018); order of the stages: [pcmm-mambo, sec. 2.4], [hermes, sec. 2]; encapsulation: Bossuat, Troncoso-Pastoriza,
+//! Hubaux (ACNS 2022).
+
+pub mod eval_mod;
+pub mod failure;
+mod plan;
+mod raise;
+mod run;
+
+pub use eval_mod::ModularReduction;
+pub use plan::{BootstrapOptions, BootstrapPlan};
+
+/// Name of the segment of the lowest levels.
+pub const BASE: &str = "base";
+
+/// Name of the segment that is left to the application.
+pub const APPLICATION: &str = "application";
+
+/// Name of the segment of the modular reduction.
+pub const REDUCTION: &str = "modular reduction";
+
+/// Name of the segment of the highest levels.
+pub const RAISED: &str = "coefficients to slots";
+
+/// Names of the stages, as progress and cost tables show them.
+pub mod stages {
+    /// Slots to coefficients.
+    pub const TO_COEFFICIENTS: &str = "slots to coefficients";
+    /// Change to the ephemeral secret, raise, change back, and the sum into the subring of few slots.
+    pub const RAISE: &str = "modulus raise";
+    /// Coefficients to slots.
+    pub const TO_SLOTS: &str = "coefficients to slots";
+    /// Real and imaginary parts apart.
+    pub const SPLIT: &str = "split";
+    /// Modular reduction.
+    pub const REDUCTION: &str = "modular reduction";
+    /// Real and imaginary parts together.
+    pub const JOIN: &str = "join";
+}

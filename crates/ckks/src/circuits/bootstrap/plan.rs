@@ -1,0 +1,326 @@
+//! The plan of a bootstrap: linear maps, their levels and scales, the range of the modular reduction.
+
+use clathrate_lattice::{Level, Raise};
+
+use super::eval_mod::ModularReduction;
+use super::failure::{least_range, log2_tail};
+use super::raise::RaisedTransform;
+use super::{APPLICATION, BASE, RAISED, REDUCTION};
+use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
+use crate::circuits::linear::{LinearTransform, LinearTransformOptions, LinearTransformPlan};
+use crate::encoding::dft;
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::evaluation::recording::Recording;
+use crate::keys::{KeyNeeds, RaisedMap};
+use crate::parameters::{Params, Segment};
+
+/// The operation's name in errors.
+pub(super) const BOOTSTRAP: &str = "a bootstrap";
+
+/// Degree of the cosine's polynomial: with 8 levels for the modular reduction, three double angles remain.
+const COSINE_DEGREE: usize = 30;
+
+/// Bits by which the raised ciphertext is multiplied, so that the noise of the change to the main secret is small against the message.
+const GUARD_BITS: f64 = 4.0;
+
+/// What a plan of a bootstrap may choose.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BootstrapOptions {
+    /// Slots of each polynomial, a power of two; absent for all.
+    pub slots: Option<usize>,
+    /// Whether numbers are real: half the work of the modular reduction.
+    pub real: bool,
+    /// Binary logarithm of the probability that the bootstrap of one polynomial fails.
+    pub log2_failure: f64,
+    /// The range of the modular reduction in place of the one that follows from the probability: for tests of failures.
+    pub range: Option<usize>,
+    /// Degree of the cosine's polynomial; absent for 30.
+    pub degree: Option<usize>,
+    /// Whether keys that raise the modulus apply the first map from coefficients to slots as well, where the parameters have such keys and all slots are used:
+    /// faster and without a level, for a key of many polynomials.
+    pub raise_keys: bool,
+}
+
+impl Default for BootstrapOptions {
+    fn default() -> Self {
+        Self { slots: None, real: false, log2_failure: -128.0, range: None, degree: None, raise_keys: true }
+    }
+}
+
+/// The circuit of a bootstrap for arrays with a given number of slots.
+#[derive(Debug)]
+pub struct BootstrapPlan {
+    pub(super) params: Params,
+    pub(super) slots: usize,
+    pub(super) real: bool,
+    pub(super) to_coefficients: Vec<LinearTransformPlan>,
+    pub(super) raise: Raising,
+    pub(super) raised_level: Level,
+    /// The scale of the raised array: its numbers are `v / (q0 R)`, `v` the raised phase.
+    pub(super) raised_scale: f64,
+    pub(super) to_slots: Vec<LinearTransformPlan>,
+    pub(super) reduction: ModularReduction,
+    weight: usize,
+}
+
+/// How the modulus is raised.
+#[derive(Debug)]
+pub(super) enum Raising {
+    /// The lift alone; the phase is multiplied by an integer, so that the noise of the change to the main secret is small against the message.
+    Plain {
+        /// The lift.
+        lift: Raise,
+        /// The integer.
+        guard: i128,
+    },
+    /// The lift with the first map from coefficients to slots.
+    Mapped(RaisedTransform),
+}
+
+/// The segment called `name`.
+fn segment<'p>(params: &'p Params, name: &str) -> Result<&'p Segment, CkksError> {
+    params.segments().iter().find(|segment| segment.name == name).ok_or_else(|| CkksError::NotBootstrappable {
+        params: params.spec().name.clone(),
+        reason: format!("there is no segment \"{name}\"; a chain that bootstraps has the segments \"{BASE}\", \"{APPLICATION}\", \"{REDUCTION}\", \"{RAISED}\""),
+    })
+}
+
+/// Cuts the product of all factors' scales among them, in bits: `total` in all. The rounding of a factor's diagonals makes a relative error proportional to
+/// `sqrt(2 p D) / 2^(w/2)` over its scale (`p` the period, `D` the number of diagonals, of which a row meets `2^w`), and the sum of the squares is least where
+/// all are equal.
+fn scale_bits(factors: &[LinearTransform], total: f64) -> Vec<f64> {
+    let weights: Vec<f64> = factors.iter().map(|factor| rounding_weight(factor).log2()).collect();
+    let mean = weights.iter().sum::<f64>() / weights.len() as f64;
+    let each = total / factors.len() as f64;
+    weights.iter().map(|weight| each + weight - mean).collect()
+}
+
+/// `sqrt(2 p D)` over the norm of a row.
+fn rounding_weight(factor: &LinearTransform) -> f64 {
+    let diagonals = factor.shifts().count() as f64;
+    let norm = factor.shifts().filter_map(|shift| factor.diagonal(shift as i64)).map(|diagonal| diagonal[0].norm_sqr()).sum::<f64>().sqrt();
+    (2.0 * factor.period() as f64 * diagonals).sqrt() / norm
+}
+
+/// Plans `factors` from `level` down, from `input_scale` to `output_scale`.
+fn plan_factors(
+    params: &Params,
+    factors: &[LinearTransform],
+    level: Level,
+    (input_scale, output_scale): (f64, f64),
+) -> Result<Vec<LinearTransformPlan>, CkksError> {
+    let steps = (0..factors.len()).map(|index| params.step_product(Level(level.0 - index)));
+    let total = steps.map(f64::log2).sum::<f64>() + output_scale.log2() - input_scale.log2();
+    let mut scale = input_scale;
+    let mut plans = Vec::with_capacity(factors.len());
+    for (index, (factor, bits)) in factors.iter().zip(scale_bits(factors, total)).enumerate() {
+        let at = Level(level.0 - index);
+        // The last factor ends at the wanted scale exactly.
+        let output = if index + 1 == factors.len() { output_scale } else { scale * bits.exp2() / params.step_product(at) };
+        let options = LinearTransformOptions { input_scale: Some(scale), output_scale: Some(output), most_keys: None };
+        plans.push(factor.plan_with(params, at, options)?);
+        scale = output;
+    }
+    Ok(plans)
+}
+
+impl BootstrapPlan {
+    /// The circuit for arrays in all slots, failing with a probability of at most 2^-128 for each polynomial.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::with_options`].
+    pub fn new(params: &Params) -> Result<Self, CkksError> {
+        Self::with_options(params, BootstrapOptions::default())
+    }
+
+    /// The circuit with these options.
+    ///
+    /// # Errors
+    /// [`CkksError::NotBootstrappable`] where the chain lacks a segment, the rank is not 1, or no secret is sparse enough; [`CkksError::OutOfRange`] for a
+    /// number of slots; [`CkksError::PolynomialDepth`] where the levels of the modular reduction do not suffice; scale errors.
+    pub fn with_options(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
+        let refuse = |reason: String| Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
+        if params.rank() != 1 {
+            return refuse(format!("the rank is {}: convert to rank 1 with to_rlwe first", params.rank()));
+        }
+        let (base, application) = (segment(params, BASE)?, segment(params, APPLICATION)?);
+        let (reduced, raised) = (segment(params, REDUCTION)?, segment(params, RAISED)?);
+        if base.lowest() != 0 || application.lowest() != base.highest() + 1 || reduced.lowest() != application.highest() + 1 || raised.lowest() != reduced.highest() + 1
+        {
+            return refuse(format!("the segments must follow one another from level 0 up: \"{BASE}\", \"{APPLICATION}\", \"{REDUCTION}\", \"{RAISED}\""));
+        }
+        let slots = options.slots.unwrap_or_else(|| params.slot_count());
+        if !slots.is_power_of_two() || !(2..=params.slot_count()).contains(&slots) {
+            let remedy = format!("use a power of two from 2 to {}", params.slot_count());
+            return Err(CkksError::OutOfRange { what: "the number of slots of a bootstrap", value: slots.to_string(), remedy });
+        }
+        let weight = match (params.encapsulation(), params.spec().secret_weight) {
+            (Some(encapsulation), _) => encapsulation.weight,
+            (None, Some(weight)) => weight,
+            (None, None) => return refuse("the secret is uniform and there is no ephemeral sparse secret: set `ephemeral_weight`, e.g. 32".to_owned()),
+        };
+        if weight > super::failure::MOST_WEIGHT {
+            return refuse(format!("secrets of weight {weight} need too wide a range: use a weight of at most {}", super::failure::MOST_WEIGHT));
+        }
+        let range = options.range.unwrap_or_else(|| least_range(weight, params.degree(), options.log2_failure));
+        let (output, input) = (Level(application.highest()), Level(reduced.highest()));
+        let reduction = ModularReduction::new(params, (input, output), range, options.degree.unwrap_or(COSINE_DEGREE))?;
+        let q0 = params.log2_q(Level(0)).exp2();
+        // Slots to coefficients: from the application's lowest level to level 0, at the scale that the modular reduction asks for.
+        let (start, message_scale) = (Level(application.lowest()), q0 / reduction.ratio());
+        let down = dft::slots_to_coefficients(slots, start.0)?;
+        let to_coefficients = plan_factors(params, &down, Level(down.len()), (params.scale(start), message_scale))?;
+        // Coefficients to slots: of the raised phase v, v / (q0 R) is to be in slots, and half of it for the sum with the conjugate. A sum into a subring
+        // multiplies v by the number of terms.
+        let (levels, output_scale) = (params.max_level().0 - input.0, params.scale(input) / 2.0);
+        let mapped = options.raise_keys && slots == params.slot_count() && (slots.trailing_zeros() as usize) > levels;
+        let (raise, up, raised_level, raised_scale) = match params.raising().filter(|_| mapped) {
+            Some(raising) => {
+                let layers = slots.trailing_zeros().div_ceil(levels as u32 + 1);
+                let (first, rest) = (dft::first_to_slots(slots, layers)?, dft::rest_to_slots(slots, layers, levels)?);
+                // All factors get relative rounding errors of one size: b_k - w_k is equal for all, with b_k the bits at which a factor's diagonals are rounded
+                // and w_k those of its rounding weight. The first factor's bits are those of the step and of the growth of the scale.
+                let steps = (1..=rest.len()).map(|index| params.step_product(Level(input.0 + index)).log2()).sum::<f64>();
+                let unmapped = (q0 * reduction.radius()).log2();
+                let weights = rest.iter().chain([&first]).map(|factor| rounding_weight(factor).log2()).sum::<f64>();
+                let each = (raising.log2_step + steps + output_scale.log2() - unmapped - weights) / (rest.len() + 1) as f64;
+                let bits = (each + rounding_weight(&first).log2()).round().max(1.0);
+                let map = RaisedMap { slots, layers, log2_scale: bits as u32 };
+                let scale = (unmapped + bits - raising.log2_step).exp2();
+                (Raising::Mapped(RaisedTransform::new(params, map)?), rest, Level(input.0 + levels), scale)
+            }
+            None => {
+                let up = dft::coefficients_to_slots(slots, levels)?;
+                let (ring, chain, level) = (params.chain().ring(), params.chain(), Level(input.0 + up.len()));
+                let guard = GUARD_BITS.exp2();
+                let terms = (params.slot_count() / slots) as f64;
+                let lift = Raise::new(ring, &chain.basis(Level(0)), &chain.basis(level))?;
+                (Raising::Plain { lift, guard: guard as i128 }, up, level, q0 * reduction.radius() * guard * terms)
+            }
+        };
+        let to_slots = plan_factors(params, &up, raised_level, (raised_scale, output_scale))?;
+        Ok(Self { params: params.clone(), slots, real: options.real, to_coefficients, raise, raised_level, raised_scale, to_slots, reduction, weight })
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Slots of each polynomial.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The lowest level of an array that can be bootstrapped: the levels below are for slots-to-coefficients.
+    #[must_use]
+    pub fn input_level(&self) -> Level {
+        Level(self.params.segments().iter().find(|segment| segment.name == APPLICATION).map_or(0, Segment::lowest))
+    }
+
+    /// The level of a bootstrapped array.
+    #[must_use]
+    pub fn output_level(&self) -> Level {
+        self.reduction.output_level()
+    }
+
+    /// The modular reduction.
+    #[must_use]
+    pub fn reduction(&self) -> &ModularReduction {
+        &self.reduction
+    }
+
+    /// The maps of slots-to-coefficients, in the order in which they run.
+    #[must_use]
+    pub fn to_coefficients(&self) -> &[LinearTransformPlan] {
+        &self.to_coefficients
+    }
+
+    /// The maps of coefficients-to-slots, in the order in which they run.
+    #[must_use]
+    pub fn to_slots(&self) -> &[LinearTransformPlan] {
+        &self.to_slots
+    }
+
+    /// Binary logarithm of the probability that the bootstrap of one polynomial fails.
+    #[must_use]
+    pub fn log2_failure(&self) -> f64 {
+        log2_tail(self.weight, self.reduction.range()) + (self.params.degree() as f64).log2()
+    }
+
+    /// The scale of the message in coefficients at level 0.
+    #[must_use]
+    pub fn message_scale(&self) -> f64 {
+        self.params.log2_q(Level(0)).exp2() / self.reduction.ratio()
+    }
+
+    /// What the bootstrap does: levels, scales, the accuracy of the modular reduction, the probability of failure, keys, and the predicted cost by stage.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub fn explain(&self) -> Result<String, CkksError> {
+        const GIB: f64 = (1u64 << 30) as f64;
+        let (recording, reduction) = (self.dry_run()?, &self.reduction);
+        let keys = recording.keys(&self.params)?;
+        let (mean, worst) = reduction.approximation_error(|integer| {
+            let at_least = |i: usize| log2_tail(self.weight, i).exp2();
+            let i = integer.unsigned_abs() as usize;
+            if i == 0 { 1.0 - at_least(1) } else { (at_least(i) - at_least(i + 1)) / 2.0 }
+        });
+        let kept = self.params.log2_q(self.output_level()) - self.params.log2_q(self.input_level());
+        let splits = |plans: &[LinearTransformPlan]| {
+            let one = |plan: &LinearTransformPlan| format!("{} + {}", plan.baby_steps().count(), plan.giant_steps().count());
+            plans.iter().map(one).collect::<Vec<_>>().join(", ")
+        };
+        let numbers = if self.real { "real" } else { "complex" };
+        Ok(format!(
+            "bootstrap of {} {numbers} slots under \"{}\"\n\
+             levels {} to {}: {kept:.1} bits left for the application\n\
+             rotations of the linear maps, baby + giant steps: slots to coefficients {}; coefficients to slots {}{}\n\
+             modular reduction: |I| < {}, degree {}, {} double angles, ratio 2^{:.2}; its error alone: {:.1} bits (root mean square), {:.1} (worst)\n\
+             failure: 2^{:.1} for each polynomial\n\
+             keys: {}, {:.2} GiB\n{recording}",
+            self.slots,
+            self.params.spec().name,
+            self.input_level(),
+            self.output_level(),
+            splits(&self.to_coefficients),
+            if matches!(self.raise, Raising::Mapped(_)) { "in the raise, " } else { "" },
+            splits(&self.to_slots),
+            reduction.range(),
+            reduction.cosine().polynomial().degree(),
+            reduction.doublings(),
+            reduction.ratio().log2(),
+            -mean.log2(),
+            -worst.log2(),
+            self.log2_failure(),
+            keys.len(),
+            keys.bytes(&self.params)? as f64 / GIB,
+        ))
+    }
+
+    /// The keys of the bootstrap.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
+        Ok(self.dry_run()?.needs().clone())
+    }
+
+    /// Runs the circuit on a symbol of one polynomial: keys, predicted time by stage, transforms, products.
+    ///
+    /// # Errors
+    /// As [`Evaluator::bootstrap`].
+    pub fn dry_run(&self) -> Result<Recording, CkksError> {
+        let evaluator = Evaluator::recording(&self.params);
+        let layout = Layout::new(&[self.slots], Encoding::Slots, self.params.degree())?.with_capacity(self.slots)?;
+        let layout = Layout { complex: !self.real, ..layout };
+        let level = self.input_level();
+        let symbol = Ciphertext::symbol_with(&self.params, &[self.slots], layout, SecretName::Main, level, self.params.scale(level))?;
+        evaluator.bootstrap(&evaluator.take_symbol(symbol, None)?, self)?;
+        Ok(evaluator.recorded())
+    }
+}

@@ -1,0 +1,148 @@
+//! The modulus raise with the first map from coefficients to slots.
+//!
+//! After encapsulation a ciphertext `(a, b)` modulo `q0` is under the sparse secret `s'`. Read as integers, `v = b + a s' = m + q0 I`. With the diagonals `d_j`
+//! of the first map and `phi_j(nu_j x) = d_j phi_j(x)`,
+//!
+//! ```text
+//! sum_j phi_j(nu_j v) = sum_j phi_j(nu_j b) + sum_j phi_j(a) phi_j(nu_j s')
+//! ```
+//!
+//! A key that encrypts the `phi_j(nu_j s')` under `s` makes the second sum a ciphertext ([`Switcher::raised_product`]); the first is a plain polynomial, computed
+//! modulo three primes or so, because it is small. Diagonals are rounded at a scale of which the division by a product `t` of primes leaves the rest, so that
+//! the map takes no level.
+//!
+//! Source: [bootstrapping study], sec. 3.2.
+//!
+//! [`Switcher::raised_product`]: clathrate_lattice::Switcher::raised_product
+
+use clathrate_lattice::modulus::Division;
+use clathrate_lattice::{Basis, Bundle, Eval, Level, Poly, Raise};
+
+use crate::arrays::Ciphertext;
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::keys::{Cost, Found, KeyName, Operation, RaisedMap};
+use crate::parameters::Params;
+
+/// The operation's name in errors.
+const RAISE: &str = "a modulus raise";
+
+/// Bits by which the plain sum stays below half the modulus that it is computed with.
+const MARGIN_BITS: f64 = 2.0;
+
+/// Tables of the raise for one map.
+#[derive(Debug)]
+pub(super) struct RaisedTransform {
+    params: Params,
+    map: RaisedMap,
+    diagonals: usize,
+    level: Level,
+    /// Lifts the mask to all primes of the key.
+    mask: Raise,
+    /// Lifts the body to the primes of the plain sum, divides it, and lifts it to the level's primes.
+    body: Raise,
+    division: Division,
+    sum: Raise,
+    /// The diagonals over the primes of the plain sum.
+    plain: Vec<(clathrate_arith::Automorphism, Poly<Eval>)>,
+}
+
+impl RaisedTransform {
+    /// The tables of `map`, a raise to the highest level.
+    ///
+    /// # Errors
+    /// [`CkksError::NoEphemeralSecret`] where the parameters have no raise keys; as [`Params::key_definition`].
+    pub(super) fn new(params: &Params, map: RaisedMap) -> Result<Self, CkksError> {
+        let raising = params.raising().ok_or(CkksError::NoEphemeralSecret)?;
+        let (chain, level) = (raising.switcher.chain(), params.max_level());
+        let (ring, base) = (chain.ring(), params.chain().basis(Level(0)));
+        let divisors = Basis::new(chain.step(chain.max_level()));
+        // The plain sum is below the map's growth times q0 / 2, with the factor by which diagonals are scaled; a coefficient is at most the largest slot.
+        let growth = params.raised_map(map)?.row_sum() * (params.degree() as f64).sqrt();
+        let wanted = params.log2_q(Level(0)) + growth.log2() + f64::from(map.log2_scale) + MARGIN_BITS;
+        let bits_of = |index: usize| (ring.moduli()[index].value() as f64).log2();
+        let mut kept: Vec<usize> = params.chain().basis(level).indices().to_vec();
+        kept.sort_by(|&x, &y| bits_of(y).total_cmp(&bits_of(x)).then(x.cmp(&y)));
+        let mut count = 1;
+        while Basis::new(kept[..count].iter().copied()).log2(ring) + divisors.log2(ring) < wanted && count < kept.len() {
+            count += 1;
+        }
+        kept.truncate(count);
+        kept.sort_unstable();
+        let kept = Basis::new(kept);
+        let plain_basis = kept.join(&divisors);
+        let plain = params.raised_diagonals(map, ring, &plain_basis)?;
+        Ok(Self {
+            params: params.clone(),
+            map,
+            diagonals: plain.len(),
+            level,
+            mask: Raise::new(ring, &base, &chain.key_basis(chain.max_level()))?,
+            body: Raise::new(ring, &base, &plain_basis)?,
+            division: Division::new(ring, &divisors, &kept)?,
+            sum: Raise::new(ring, &kept, &params.chain().basis(level))?,
+            plain,
+        })
+    }
+
+    /// The raised image of `x`, which is under the ephemeral secret at level 0; the result is under the main secret, with this scale.
+    pub(super) fn run(&self, evaluator: &Evaluator, x: &Ciphertext, scale: f64) -> Result<Ciphertext, CkksError> {
+        let found = evaluator.keys_without_cost(&self.params, x, RAISE, Operation::RaiseToSlots(self.map), (self.level, self.params.slot_count()))?;
+        evaluator.spend(x, || self.cost(x))?;
+        let raised = x.try_map(self.level, scale, |bundle| self.bundle(bundle, found.as_ref()))?;
+        Ok(Ciphertext { secret: crate::arrays::SecretName::Main, ..raised })
+    }
+
+    fn bundle(&self, bundle: &Bundle<Eval>, found: Option<&Found<'_>>) -> Result<Bundle<Eval>, CkksError> {
+        let held = match found {
+            Some(Found::InTurn(keys)) if keys.len() == 1 => keys[0],
+            _ => return Err(CkksError::NoKeys { operation: RAISE }),
+        };
+        let switcher = held.switcher()?;
+        let phis: Vec<_> = self.plain.iter().map(|(phi, _)| phi.clone()).collect();
+        let mask = self.mask.raise_all(bundle.mask())?;
+        let product = switcher.raised_product(mask.view(), &phis, held.key())?;
+        drop(mask);
+        let mut raised = switcher.mod_down_rescale(&product)?;
+        for body in 0..bundle.body_count() {
+            let integers = self.body.raise(bundle.bodies().at(body))?;
+            let mut sum: Option<Poly<Eval>> = None;
+            for (phi, nu) in &self.plain {
+                let mut product = integers.clone();
+                product.mul_assign(nu)?;
+                let turned = product.automorphism(phi);
+                match &mut sum {
+                    None => sum = Some(turned),
+                    Some(sum) => sum.add_assign(&turned)?,
+                }
+            }
+            let sum = sum.ok_or(CkksError::NoTerms { operation: RAISE })?.into_coeff();
+            let divided = self.division.divide_coeff(&sum)?;
+            raised.add_message(body, &self.sum.raise_coeff(&divided)?.into_eval())?;
+        }
+        Ok(raised)
+    }
+
+    /// The cost for one bundle.
+    fn cost(&self, x: &Ciphertext) -> Result<Cost, CkksError> {
+        let params = &self.params;
+        let definition = params.key_definition(KeyName::RaiseToSlots(self.map))?;
+        let (chain, profile) = (definition.chain()?, params.machine_profile().at(params.degree()));
+        let (all, top, base) = (chain.key_basis(chain.max_level()).len(), params.chain().basis(self.level).len(), params.chain().basis(Level(0)).len());
+        let (masks, bodies) = (params.rank(), x.layout.bodies);
+        let columns = masks + bodies;
+        let plain = self.body.to().len();
+        let special = all - top;
+        // Lifts of masks and bodies, the plain sums, the division of the switched sum.
+        let transforms = masks * (base + all) + bodies * (base + 2 * plain + top) + columns * (special + top);
+        let products = masks * self.diagonals * columns * all + bodies * self.diagonals * plain;
+        let conversions = columns * ((special + 1) * top) + masks * (base + 1) * all + bodies * (plain + 1) * top;
+        Ok(Cost {
+            nanoseconds: transforms as f64 * profile.transform[0] + products as f64 * profile.product + conversions as f64 * profile.convert,
+            transforms: transforms as f64,
+            hadamard_products: products as f64,
+            key_bytes: definition.bytes(definition.most)? as f64,
+            ..Cost::default()
+        })
+    }
+}

@@ -1,0 +1,15 @@
+//! Linear transforms of encrypted slots: the plan of a circuit, and carrying it out.
+//!
+//! The map is a [`LinearTransform`]. [`LinearTransform::plan`] chooses which rotations are computed ([`plan`]);
+//! [`Evaluator::run_linear`](crate::Evaluator::run_linear) carries the plan out with one decomposition for all baby steps and one mod-down for the whole sum.
+//!
+//! Source: Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux (EUROCRYPT 2021), sec. 4.2 (double hoisting).
+
+mod encode;
+mod plan;
+mod run;
+
+pub use plan::{LinearTransformOptions, LinearTransformPlan};
+
+use crate::encoding::linear::LINEAR;
+pub use crate::encoding::linear::LinearTransform;

@@ -1,0 +1,265 @@
+//! The plan of a linear transform: which rotations are baby steps and which are giant steps, at what level and scales.
+//!
+//! ```text
+//! sum_s d_s rot_s(x) = sum_g rot_g( sum_b rot_(-g)(d_(g+b)) rot_b(x) )
+//! ```
+//!
+//! A baby step multiplies the shared digits of `x` with a key. A giant step divides the mask of its inner sum by the special modulus, decomposes it and
+//! multiplies it with a key. With `n1` babies to a giant, the plan tries every power of two for `n1` and takes the least predicted time among those with at
+//! most as many keys as asked for.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+
+use clathrate_arith::GaloisElement;
+use clathrate_lattice::{Level, PackedPlaintexts};
+
+use super::{LINEAR, LinearTransform};
+use crate::arrays::{Ciphertext, Encoding};
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::evaluation::recording::Recording;
+use crate::keys::{Cost, KeyName, KeyNeeds, TransformCosts};
+use crate::parameters::Params;
+
+/// What a plan of a linear transform may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LinearTransformOptions {
+    /// The scale of the result; absent for the canonical scale of its level.
+    pub output_scale: Option<f64>,
+    /// The scale of the input; absent for the canonical scale of its level.
+    pub input_scale: Option<f64>,
+    /// The most rotation keys to use; absent for the fastest plan.
+    pub most_keys: Option<usize>,
+}
+
+/// One diagonal of a giant step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Term {
+    /// Which baby step the diagonal multiplies.
+    pub(super) baby: usize,
+    /// The shift of the diagonal.
+    pub(super) shift: usize,
+}
+
+/// A giant step: the inner sum that it rotates left by `steps`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) steps: i64,
+    pub(super) terms: Vec<Term>,
+}
+
+/// The encoded diagonals of each giant step, by the primes that they are over.
+type Plaintexts = HashMap<Vec<usize>, Arc<Vec<PackedPlaintexts>>>;
+
+/// The circuit of one linear transform for inputs of one level and scale. It takes one level.
+#[derive(Debug)]
+pub struct LinearTransformPlan {
+    pub(super) params: Params,
+    pub(super) transform: Arc<LinearTransform>,
+    pub(super) level: Level,
+    input_scale: f64,
+    output_scale: f64,
+    /// Rotations of the input, 0 among them where it is used.
+    pub(super) babies: Vec<i64>,
+    pub(super) giants: Vec<Step>,
+    pub(super) plaintexts: Mutex<Plaintexts>,
+}
+
+/// One way to cut the rotations into baby and giant steps.
+struct Split {
+    babies: Vec<i64>,
+    giants: Vec<Step>,
+}
+
+/// Greatest common divisor, as a power of two, of shifts in a number of slots that is a power of two.
+fn unit_of(shifts: impl Iterator<Item = usize>, slots: usize) -> usize {
+    shifts.filter(|&shift| shift != 0).map(|shift| 1 << shift.trailing_zeros()).min().unwrap_or(slots)
+}
+
+impl Split {
+    /// Baby steps are multiples of `unit` below `unit * count`, giant steps are multiples of `unit * count`.
+    fn new(transform: &LinearTransform, unit: usize, count: usize) -> Self {
+        let slots = transform.slots() as i64;
+        let width = (unit * count) as i64;
+        let mut giants: BTreeMap<i64, Vec<(i64, usize)>> = BTreeMap::new();
+        for shift in transform.shifts() {
+            let signed = if shift as i64 > slots / 2 { shift as i64 - slots } else { shift as i64 };
+            let baby = signed.rem_euclid(width);
+            giants.entry((signed - baby).rem_euclid(slots)).or_default().push((baby, shift));
+        }
+        let mut babies: Vec<i64> = giants.values().flatten().map(|&(baby, _)| baby).collect();
+        babies.sort_unstable();
+        babies.dedup();
+        let index = |baby: i64| babies.partition_point(|&other| other < baby);
+        let term = |&(baby, shift): &(i64, usize)| Term { baby: index(baby), shift };
+        let giants = giants.iter().map(|(&steps, terms)| Step { steps, terms: terms.iter().map(term).collect() }).collect();
+        Self { babies, giants }
+    }
+
+    /// Rotations that need keys, without duplicates.
+    fn rotations(&self) -> Vec<i64> {
+        let mut rotations: Vec<i64> = self.babies.iter().copied().chain(self.giants.iter().map(|giant| giant.steps)).collect();
+        rotations.retain(|&steps| steps != 0);
+        rotations.sort_unstable();
+        rotations.dedup();
+        rotations
+    }
+
+    fn cost(&self, costs: &TransformCosts) -> Cost {
+        let moving = |steps: &&i64| **steps != 0;
+        let giants: Vec<i64> = self.giants.iter().map(|giant| giant.steps).collect();
+        transform_cost(costs, self.babies.iter().filter(moving).count(), giants.iter().filter(moving).count())
+    }
+}
+
+/// The cost of the rotations of a transform, the last mod-down included.
+pub(super) fn transform_cost(costs: &TransformCosts, babies: usize, giants: usize) -> Cost {
+    let mut cost = costs.inner_product.times((babies + giants) as f64);
+    cost += costs.decomposition.times((usize::from(babies > 0) + giants) as f64);
+    cost += costs.mask_division.times(giants as f64);
+    if babies + giants > 0 {
+        cost += costs.division;
+    }
+    cost
+}
+
+impl LinearTransform {
+    /// The circuit for fresh inputs at `level`, whose result has the canonical scale of the level below.
+    ///
+    /// # Errors
+    /// As [`LinearTransform::plan_with`].
+    pub fn plan(&self, params: &Params, level: Level) -> Result<LinearTransformPlan, CkksError> {
+        self.plan_with(params, level, LinearTransformOptions::default())
+    }
+
+    /// The circuit for inputs at `level`.
+    ///
+    /// # Errors
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where the parameters have fewer slots than the map, or the map has no diagonal, or
+    /// fewer keys are allowed than any plan needs; [`CkksError::ScaleOutOfRange`]; `NoSpecialPrimes` where the parameters cannot switch; level errors.
+    pub fn plan_with(&self, params: &Params, level: Level, options: LinearTransformOptions) -> Result<LinearTransformPlan, CkksError> {
+        params.check_level(level)?;
+        let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: LINEAR, needed: 1, level: 0 })?);
+        let refuse = |what: &'static str, value: String, remedy: String| Err(CkksError::OutOfRange { what, value, remedy });
+        if self.slots() > params.slot_count() {
+            let remedy = format!("these parameters have {} slots: take a larger degree, or cut the matrix into blocks", params.slot_count());
+            return refuse("the number of slots of a linear transform", self.slots().to_string(), remedy);
+        }
+        if self.shifts().next().is_none() {
+            return refuse("the number of diagonals", "0".to_owned(), "the map is zero: subtract the array from itself instead".to_owned());
+        }
+        let input_scale = options.input_scale.unwrap_or_else(|| params.scale(level));
+        let output_scale = options.output_scale.unwrap_or_else(|| params.scale(below));
+        params.check_scale(input_scale, level)?;
+        params.check_scale(output_scale, below)?;
+        let diagonal_scale = output_scale * params.step_product(level) / input_scale;
+        params.check_scale(input_scale * diagonal_scale, level)?;
+        params.check_scale(diagonal_scale, level)?;
+        let unit = unit_of(self.shifts(), self.slots());
+        let counts = (0..=(self.slots() / unit).ilog2()).map(|log| 1usize << log);
+        let splits: Vec<Split> = counts.map(|count| Split::new(self, unit, count)).collect();
+        let fewest = splits.iter().map(|split| split.rotations().len()).min().unwrap_or(0);
+        let most = options.most_keys.unwrap_or(usize::MAX);
+        if most < fewest {
+            return refuse("the number of rotation keys of a linear transform", most.to_string(), format!("allow at least {fewest}"));
+        }
+        // Every rotation costs the same, so one key stands for all.
+        let priced = if fewest == 0 {
+            None
+        } else {
+            let name = KeyName::Automorphism(GaloisElement::rotation(1, params.degree()));
+            Some(params.key_definition(name)?.transform_costs(level)?)
+        };
+        let time = |split: &Split| priced.as_ref().map_or(0.0, |costs| split.cost(costs).nanoseconds);
+        let allowed = splits.into_iter().filter(|split| split.rotations().len() <= most);
+        let best = allowed.min_by(|x, y| time(x).total_cmp(&time(y)).then(x.rotations().len().cmp(&y.rotations().len())));
+        let Some(Split { babies, giants }) = best else { return refuse("the number of diagonals", "0".to_owned(), String::new()) };
+        Ok(LinearTransformPlan {
+            params: params.clone(),
+            transform: Arc::new(self.clone()),
+            level,
+            input_scale,
+            output_scale,
+            babies,
+            giants,
+            plaintexts: Mutex::default(),
+        })
+    }
+}
+
+impl LinearTransformPlan {
+    /// The parameters.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The map.
+    #[must_use]
+    pub fn transform(&self) -> &LinearTransform {
+        &self.transform
+    }
+
+    /// Level of the input; the result is one level below.
+    #[must_use]
+    pub fn input_level(&self) -> Level {
+        self.level
+    }
+
+    /// Level of the result.
+    #[must_use]
+    pub fn output_level(&self) -> Level {
+        Level(self.level.0 - 1)
+    }
+
+    /// Scale of the input.
+    #[must_use]
+    pub fn input_scale(&self) -> f64 {
+        self.input_scale
+    }
+
+    /// Scale of the result.
+    #[must_use]
+    pub fn output_scale(&self) -> f64 {
+        self.output_scale
+    }
+
+    /// The scale at which diagonals are encoded.
+    #[must_use]
+    pub fn diagonal_scale(&self) -> f64 {
+        self.output_scale * self.params.step_product(self.level) / self.input_scale
+    }
+
+    /// Rotations of the input that share a decomposition, without 0.
+    pub fn baby_steps(&self) -> impl Iterator<Item = i64> {
+        self.babies.iter().copied().filter(|&steps| steps != 0)
+    }
+
+    /// Rotations of inner sums, without 0.
+    pub fn giant_steps(&self) -> impl Iterator<Item = i64> {
+        self.giants.iter().map(|giant| giant.steps).filter(|&steps| steps != 0)
+    }
+
+    /// The rotation keys of the plan.
+    ///
+    /// # Errors
+    /// As [`LinearTransformPlan::dry_run`].
+    pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
+        Ok(self.dry_run()?.needs().clone())
+    }
+
+    /// Runs the circuit on a symbol of one bundle: keys, predicted time, transforms, products.
+    ///
+    /// # Errors
+    /// As [`Evaluator::run_linear`].
+    pub fn dry_run(&self) -> Result<Recording, CkksError> {
+        let evaluator = Evaluator::recording(&self.params);
+        let layout = crate::arrays::Layout::new(&[self.transform.columns()], Encoding::Slots, self.params.degree())?;
+        let layout = layout.with_capacity(self.transform.slots())?;
+        let (shape, secret) = ([self.transform.columns()], crate::arrays::SecretName::Main);
+        let symbol = Ciphertext::symbol_with(&self.params, &shape, layout, secret, self.level, self.input_scale)?;
+        evaluator.run_linear(&evaluator.take_symbol(symbol, None)?, self)?;
+        Ok(evaluator.recorded())
+    }
+}

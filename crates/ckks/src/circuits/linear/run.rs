@@ -1,0 +1,257 @@
+//! Carries out the plan of a linear transform, on data or on symbols.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use clathrate_lattice::linear_combination::PackedCombination;
+use clathrate_lattice::switch::{Extended, SwitchTables};
+use clathrate_lattice::{Bundle, Eval, PackedPlaintexts, SwitchKey, Switcher};
+
+use super::plan::{LinearTransformPlan, transform_cost};
+use super::{LINEAR, LinearTransform};
+use crate::arrays::{Ciphertext, Estimate, Order, Padding};
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::evaluation::evaluator::{check_slots, entry_error};
+use crate::evaluation::levels::same_scale;
+use crate::keys::{Cost, Found, HeldKey, Operation};
+
+/// The keys of the plan's rotations, and the tables that all rotations by one switch share.
+struct Rotations<'k> {
+    switcher: &'k Switcher,
+    tables: Arc<SwitchTables>,
+    babies: Vec<Found<'k>>,
+    giants: Vec<Found<'k>>,
+}
+
+/// The key of a rotation by one switch.
+fn direct<'k>(found: &Found<'k>) -> Option<&'k HeldKey> {
+    match found {
+        Found::InTurn(keys) if keys.len() == 1 => Some(keys[0]),
+        _ => None,
+    }
+}
+
+impl Evaluator {
+    /// `transform` of every row, at the level of `x`. To use one map several times, make a plan once ([`LinearTransform::plan`]), because the plan keeps the
+    /// encoded diagonals.
+    ///
+    /// # Errors
+    /// As [`LinearTransform::plan`] and [`Evaluator::run_linear`].
+    pub fn evaluate_linear(&self, x: &Ciphertext, transform: &LinearTransform) -> Result<Ciphertext, CkksError> {
+        let options = super::LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
+        self.run_linear(x, &transform.plan_with(x.params(), x.level(), options)?)
+    }
+
+    /// The plan's linear map of every row of `x`, rescaled: the result is one level below.
+    ///
+    /// Shapes: `(.., columns)` to `(.., rows)`. Rows must have exactly as many slots as the map; results beyond `rows` are zero. An input above the plan's level
+    /// is lowered. Cost: one decomposition, a product with a key for each baby step, a mod-down of the mask and a switch for each giant step, a product with a
+    /// plaintext for each diagonal, one mod-down.
+    ///
+    /// # Errors
+    /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Shape`] for rows of another length or another number of slots; [`CkksError::Encoding`]
+    /// unless slots; [`CkksError::BitReversed`]; [`CkksError::DirtyPadding`]; [`CkksError::ScaleMismatch`] for an input of another scale; level errors.
+    pub fn run_linear(&self, x: &Ciphertext, plan: &LinearTransformPlan) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_slots(x, LINEAR)?;
+        if x.layout.order != Order::Natural {
+            return Err(CkksError::BitReversed { operation: LINEAR });
+        }
+        let transform = plan.transform();
+        let columns = x.shape.last().copied().unwrap_or(1);
+        if columns != transform.columns() {
+            let remedy = format!("the map takes rows of {} numbers", transform.columns());
+            return Err(CkksError::Shape { operation: LINEAR, left: x.shape.clone(), right: vec![transform.rows(), transform.columns()], remedy });
+        }
+        if x.layout.chunks > 1 {
+            let remedy = format!("rows of at most {} entries can be mapped; cut the matrix into blocks", x.params.slot_count());
+            return Err(CkksError::Shape { operation: LINEAR, left: x.shape.clone(), right: vec![], remedy });
+        }
+        let mapped = self.map_slots(x, plan)?;
+        let mut shape = x.shape.clone();
+        match shape.last_mut() {
+            Some(last) => *last = transform.rows(),
+            None => shape.push(transform.rows()),
+        }
+        let mut layout = mapped.layout;
+        layout.columns = transform.rows();
+        layout.complex |= transform.is_complex();
+        let layout = layout.with_padding(Padding::Zero);
+        let (params, level, scale) = (mapped.params.clone(), mapped.level, mapped.scale);
+        let bundles = mapped.bundles.clone();
+        Ok(mapped.with_all((&params, shape), layout, bundles, (level, scale)))
+    }
+
+    /// The plan's map of the slots of every polynomial, whatever their order and padding; shape and layout of the result are those of `x`.
+    pub(crate) fn map_slots(&self, x: &Ciphertext, plan: &LinearTransformPlan) -> Result<Ciphertext, CkksError> {
+        x.params.check_same(&plan.params, "the plan of a linear transform")?;
+        let slots = plan.transform.slots();
+        if x.layout.capacity != slots {
+            let remedy = format!("the map is of {slots} slots: encrypt rows with a capacity of {slots}");
+            return Err(CkksError::Shape { operation: LINEAR, left: vec![x.layout.capacity], right: vec![slots], remedy });
+        }
+        let x = self.input_of(x, plan)?;
+        let found = self.rotations(&x, plan)?;
+        let bundles = match &found {
+            None => Vec::new(),
+            Some(rotations) if rotations.babies.is_empty() => x.bundles.iter().map(|bundle| plan.multiply(bundle)).collect::<Result<_, _>>()?,
+            Some(rotations) => {
+                let plaintexts = plan.plaintexts(rotations.tables.extended())?;
+                x.bundles.iter().map(|bundle| plan.map(bundle, rotations, &plaintexts)).collect::<Result<_, _>>()?
+            }
+        };
+        let (level, scale) = (plan.output_level(), plan.output_scale());
+        let mapped = x.with(bundles, level, scale);
+        if !x.is_symbol() || x.estimate().is_none() {
+            return Ok(mapped);
+        }
+        let error = entry_error(&mapped, plan.variance(&x)?);
+        Ok(mapped.estimated(|own| {
+            let mapped = own.scale(plan.transform.row_sum());
+            mapped.with_error(error + plan.rounding_error(own))
+        }))
+    }
+
+    /// `x` at the plan's level and scale.
+    fn input_of<'c>(&self, x: &'c Ciphertext, plan: &LinearTransformPlan) -> Result<Cow<'c, Ciphertext>, CkksError> {
+        let level = plan.input_level();
+        if x.level < level {
+            return Err(CkksError::LevelTooLow { operation: LINEAR, needed: level.0, level: x.level.0 });
+        }
+        let x = self.at_level(x, level)?;
+        if !same_scale(x.scale, plan.input_scale()) {
+            return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.input_scale().log2() });
+        }
+        Ok(x)
+    }
+
+    /// The keys of the plan's rotations; `None` on a dry run, which records them and the cost.
+    fn rotations(&self, x: &Ciphertext, plan: &LinearTransformPlan) -> Result<Option<Rotations<'_>>, CkksError> {
+        let params = &plan.params;
+        let period = plan.transform.slots();
+        let find = |steps: i64| {
+            if steps == 0 {
+                return Ok(if x.is_symbol() { None } else { Some(Found::Nothing) });
+            }
+            let operation = self.operation_under(x, LINEAR, Operation::rotation(x.secret, steps))?;
+            self.keys_without_cost(params, x, LINEAR, operation, (plan.level, period))
+        };
+        let babies = plan.babies.iter().map(|&steps| find(steps)).collect::<Result<Vec<_>, _>>()?;
+        let giants = plan.giants.iter().map(|giant| find(giant.steps)).collect::<Result<Vec<_>, _>>()?;
+        if x.is_symbol() {
+            self.spend(x, || plan.cost(x))?;
+            return Ok(None);
+        }
+        let (babies, giants): (Vec<Found<'_>>, Vec<Found<'_>>) = (babies.into_iter().flatten().collect(), giants.into_iter().flatten().collect());
+        let switcher = params.switcher()?;
+        let keys: Vec<&SwitchKey> = babies.iter().chain(&giants).filter_map(direct).map(HeldKey::key).collect();
+        let tables = switcher.transform_tables_for_keys(plan.level, &keys)?;
+        let none = babies.iter().chain(&giants).all(|found| matches!(found, Found::Nothing));
+        Ok(Some(if none {
+            Rotations { switcher, tables, babies: Vec::new(), giants: Vec::new() }
+        } else {
+            Rotations { switcher, tables, babies, giants }
+        }))
+    }
+}
+
+impl LinearTransformPlan {
+    /// A map that rotates nothing: the product with one diagonal.
+    fn multiply(&self, bundle: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
+        let basis = self.params.chain().basis(self.level);
+        let plaintexts = self.plaintexts(&basis)?;
+        let division = self.params.chain().rescale_division(self.level)?;
+        Ok(bundle.mul_packed(&plaintexts[0])?.divide(&division)?)
+    }
+
+    /// The map of one bundle: baby steps, inner sums, giant steps, one mod-down with the rescale.
+    fn map(&self, bundle: &Bundle<Eval>, rotations: &Rotations<'_>, plaintexts: &[PackedPlaintexts]) -> Result<Bundle<Eval>, CkksError> {
+        let Rotations { switcher, tables, babies, giants } = rotations;
+        let frame = tables.frame();
+        let hoisted = babies.iter().any(|found| direct(found).is_some());
+        let digits = if hoisted { bundle.decompose_mask(switcher, tables)? } else { Vec::new() };
+        let baby = |found: &Found<'_>| -> Result<Extended, CkksError> {
+            match direct(found).and_then(|held| Some((held, held.automorphism()?))) {
+                Some((held, phi)) => Ok(bundle.rotate_extended(phi, &digits, switcher, held.key())?.into_eval_form()?),
+                None => Ok(Extended::lift_of(&found.apply(bundle)?, frame)?),
+            }
+        };
+        let rotated = babies.iter().map(baby).collect::<Result<Vec<_>, _>>()?;
+        let inputs: Vec<Vec<usize>> = self.giants.iter().map(|giant| giant.terms.iter().map(|term| term.baby).collect()).collect();
+        let combinations: Vec<PackedCombination<'_>> =
+            plaintexts.iter().zip(&inputs).map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs }).collect();
+        let sums = Extended::packed_combinations(&rotated.iter().collect::<Vec<_>>(), &combinations)?;
+        drop(rotated);
+        let mut total: Option<Extended> = None;
+        for (sum, found) in sums.into_iter().zip(giants) {
+            let sum = match (found, direct(found).and_then(|held| Some((held, held.automorphism()?)))) {
+                (Found::Nothing, _) => sum,
+                (_, Some((held, phi))) => sum.rotate(phi, switcher, tables, held.key())?,
+                (found, None) => Extended::lift_of(&found.apply(&switcher.mod_down(&sum)?)?, frame)?,
+            };
+            match &mut total {
+                None => total = Some(sum),
+                Some(total) => total.add_assign(&sum)?,
+            }
+        }
+        let total = total.ok_or(CkksError::NoTerms { operation: LINEAR })?;
+        Ok(switcher.mod_down_rescale(&total)?)
+    }
+
+    /// Baby and giant steps that rotate.
+    fn moving(&self) -> (usize, usize) {
+        (self.baby_steps().count(), self.giant_steps().count())
+    }
+
+    /// The cost for one bundle of `x`.
+    fn cost(&self, x: &Ciphertext) -> Result<Cost, CkksError> {
+        let (babies, giants) = self.moving();
+        let polys = x.polys_per_bundle();
+        let terms = self.giants.iter().flat_map(|giant| &giant.terms);
+        let primes = self.params.chain().basis(self.level).len();
+        if babies + giants == 0 {
+            let mut cost = self.params.rows_cost(polys * primes);
+            cost += self.params.rescale_cost(self.level, polys);
+            return Ok(cost);
+        }
+        let steps = self.baby_steps().chain(self.giant_steps()).next().unwrap_or(1);
+        let operation = Operation::rotation(x.secret, steps).ok_or(CkksError::NoKeys { operation: LINEAR })?;
+        let costs = self.params.operation_definition(operation, self.level)?.transform_costs(self.level)?;
+        let mut cost = transform_cost(&costs, babies, giants);
+        // The unrotated input is zero modulo the special primes, unless other inputs of its sum are not.
+        let all_narrow = babies == 0;
+        let rows: usize = terms.map(|_| if all_narrow { primes } else { costs.extended_primes }).sum();
+        cost += self.params.rows_cost(polys * rows);
+        Ok(cost)
+    }
+
+    /// The variance that rotations add to a coefficient of the result, and the rounding of the last division.
+    fn variance(&self, x: &Ciphertext) -> Result<f64, CkksError> {
+        let (babies, giants) = self.moving();
+        let rounding = self.params.noise_model().rounding();
+        if babies + giants == 0 {
+            return Ok(rounding);
+        }
+        let steps = self.baby_steps().chain(self.giant_steps()).next().unwrap_or(1);
+        let operation = Operation::rotation(x.secret, steps).ok_or(CkksError::NoKeys { operation: LINEAR })?;
+        let switch = self.params.operation_variance(operation, self.level)?;
+        // Babies are multiplied with diagonals at their scale, giants come after the product; both are divided by the step.
+        let largest = |shift: usize| {
+            self.transform.diagonal(shift as i64).unwrap_or_default().iter().map(|value| value.norm_sqr()).fold(0.0, f64::max)
+        };
+        let mut by_baby = vec![0.0f64; self.babies.len()];
+        self.giants.iter().flat_map(|giant| &giant.terms).for_each(|term| by_baby[term.baby] += largest(term.shift).sqrt());
+        let growth: f64 = by_baby.iter().zip(&self.babies).filter(|&(_, &steps)| steps != 0).map(|(sum, _)| sum * sum).sum();
+        let (scale, step) = (self.diagonal_scale(), self.params.step_product(self.level));
+        Ok(switch * growth * (scale / step).powi(2) + giants as f64 * (switch + rounding) / (step * step) + rounding)
+    }
+
+    /// The error of a result's entry by the rounding of the diagonals to integers.
+    fn rounding_error(&self, x: Estimate) -> f64 {
+        let terms = self.giants.iter().map(|giant| giant.terms.len()).sum::<usize>() as f64;
+        let coefficients = 2.0 * self.transform.period() as f64;
+        let one = (coefficients / 12.0).sqrt() / self.diagonal_scale();
+        (x.magnitude + x.error) * one * terms.sqrt()
+    }
+}

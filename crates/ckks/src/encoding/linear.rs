@@ -1,0 +1,214 @@
+//! Linear maps of slots, given by their diagonals: the numbers.
+//!
+//! ```text
+//! y_j = sum_s d_s[j] x_(j + s),    indices modulo the number of slots
+//! ```
+//!
+//! so diagonal `s` multiplies the array rotated left by `s`. A matrix `M` has `d_s[j] = M[j][j + s]`. Source: Halevi and Shoup (CRYPTO 2014), sec. 4.
+
+use std::collections::BTreeMap;
+
+use rustfft::num_complex::Complex64;
+
+use super::values::ValuesRef;
+use crate::error::CkksError;
+
+/// The name of a linear transform in errors.
+pub(crate) const LINEAR: &str = "a linear transform";
+
+/// Zero, which a transform leaves out.
+const ZERO: Complex64 = Complex64::new(0.0, 0.0);
+
+/// A linear map from rows of `columns` numbers to rows of `rows` numbers, both in the first of `slots` slots.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+///
+/// let swap_and_halve = LinearTransform::from_matrix(&[0.0, 1.0, 0.5, 0.0], 2, 2)?;
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let plan = swap_and_halve.plan(&params, params.max_level())?;
+/// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&plan.needs()?)?);
+/// let y = evaluator.run_linear(&owner.encrypt(&[3.0, 4.0])?, &plan)?;
+/// let numbers = owner.decrypt(&y)?.into_real()?;
+/// assert!((numbers[0] - 4.0).abs() < 1e-5 && (numbers[1] - 1.5).abs() < 1e-5);
+/// # Ok::<(), CkksError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinearTransform {
+    rows: usize,
+    columns: usize,
+    slots: usize,
+    /// The period of all diagonals: a power of two that divides `slots`.
+    period: usize,
+    /// By shift in `[0, slots)`, one period of each diagonal that is not zero.
+    diagonals: BTreeMap<usize, Vec<Complex64>>,
+}
+
+impl LinearTransform {
+    /// The map with the given diagonals, by shift; negative shifts are rotations to the right. A diagonal may be given by one period, whose length divides
+    /// `slots`. Diagonals of equal shifts are added.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] unless `slots` and the lengths are powers of two, and no length exceeds `slots`; [`CkksError::NotFinite`].
+    pub fn from_diagonals(slots: usize, diagonals: impl IntoIterator<Item = (i64, Vec<Complex64>)>) -> Result<Self, CkksError> {
+        let refuse = |what: &'static str, value: usize, remedy: String| Err(CkksError::OutOfRange { what, value: value.to_string(), remedy });
+        if !slots.is_power_of_two() {
+            return refuse("the number of slots of a linear transform", slots, "use a power of two".to_owned());
+        }
+        let given: Vec<(i64, Vec<Complex64>)> = diagonals.into_iter().collect();
+        let mut period = 1;
+        for (_, diagonal) in &given {
+            if !diagonal.len().is_power_of_two() || diagonal.len() > slots {
+                return refuse("the length of a diagonal", diagonal.len(), format!("use a power of two up to {slots}, one period of the diagonal"));
+            }
+            if let Some(index) = diagonal.iter().position(|value| !value.is_finite()) {
+                return Err(CkksError::NotFinite { index, value: diagonal[index].norm() });
+            }
+            period = period.max(diagonal.len());
+        }
+        let mut sums: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
+        for (shift, diagonal) in given {
+            let sum = sums.entry(shift.rem_euclid(slots as i64) as usize).or_insert_with(|| vec![ZERO; period]);
+            sum.iter_mut().zip(diagonal.iter().cycle()).for_each(|(sum, value)| *sum += value);
+        }
+        Ok(Self { rows: slots, columns: slots, slots, period, diagonals: sums }.reduced())
+    }
+
+    /// The product with a real or complex matrix, row-major `rows x columns`. The number of slots is the larger side, rounded up to a power of two; results
+    /// beyond `rows` are zero, and slots beyond `columns` are not read.
+    ///
+    /// # Errors
+    /// [`CkksError::Empty`], [`CkksError::Shape`] where the number of values is not `rows * columns`; [`CkksError::NotFinite`].
+    pub fn from_matrix<'v>(values: impl Into<ValuesRef<'v>>, rows: usize, columns: usize) -> Result<Self, CkksError> {
+        let values = values.into();
+        if rows == 0 || columns == 0 {
+            return Err(CkksError::Empty { shape: vec![rows, columns] });
+        }
+        if rows.checked_mul(columns) != Some(values.len()) {
+            let remedy = "the matrix needs rows * columns values".to_owned();
+            return Err(CkksError::Shape { operation: LINEAR, left: vec![rows, columns], right: vec![values.len()], remedy });
+        }
+        let slots = rows.max(columns).next_power_of_two();
+        let mut diagonals: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
+        for (j, i) in (0..rows).flat_map(|j| (0..columns).map(move |i| (j, i))) {
+            let index = j * columns + i;
+            let value = values.get(index);
+            if !value.is_finite() {
+                return Err(CkksError::NotFinite { index, value: value.norm() });
+            }
+            if value != ZERO {
+                diagonals.entry((i + slots - j) % slots).or_insert_with(|| vec![ZERO; slots])[j] = value;
+            }
+        }
+        Ok(Self { rows, columns, slots, period: slots, diagonals }.reduced())
+    }
+
+    /// Without diagonals that are zero, and with the shortest period.
+    fn reduced(mut self) -> Self {
+        self.diagonals.retain(|_, diagonal| diagonal.iter().any(|&value| value != ZERO));
+        while self.period > 1 && self.diagonals.values().all(|diagonal| diagonal[..self.period / 2] == diagonal[self.period / 2..]) {
+            self.period /= 2;
+            self.diagonals.values_mut().for_each(|diagonal| diagonal.truncate(self.period));
+        }
+        self
+    }
+
+    /// The map `x -> next(self(x))`.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] where the results of this map are not the inputs of the next.
+    pub fn then(&self, next: &Self) -> Result<Self, CkksError> {
+        if (self.slots, self.rows) != (next.slots, next.columns) {
+            let remedy = "the first map's results must be the second map's inputs".to_owned();
+            return Err(CkksError::Shape { operation: LINEAR, left: vec![self.rows, self.columns], right: vec![next.rows, next.columns], remedy });
+        }
+        let period = self.period.max(next.period);
+        let mut diagonals: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
+        for (&outer, left) in &next.diagonals {
+            for (&inner, right) in &self.diagonals {
+                let sum = diagonals.entry((outer + inner) % self.slots).or_insert_with(|| vec![ZERO; period]);
+                for (j, sum) in sum.iter_mut().enumerate() {
+                    *sum += left[j % next.period] * right[(j + outer) % self.period];
+                }
+            }
+        }
+        Ok(Self { rows: next.rows, columns: self.columns, slots: self.slots, period, diagonals }.reduced())
+    }
+
+    /// The map times a number.
+    #[must_use]
+    pub fn scaled(mut self, factor: Complex64) -> Self {
+        self.diagonals.values_mut().flatten().for_each(|value| *value *= factor);
+        self.reduced()
+    }
+
+    /// The image of a row of `columns` numbers, in the clear.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`].
+    pub fn evaluate(&self, x: &[Complex64]) -> Result<Vec<Complex64>, CkksError> {
+        if x.len() != self.columns {
+            let remedy = format!("give {} numbers", self.columns);
+            return Err(CkksError::Shape { operation: LINEAR, left: vec![self.rows, self.columns], right: vec![x.len()], remedy });
+        }
+        let at = |index: usize| x.get(index % self.slots).copied().unwrap_or(ZERO);
+        let entry = |j: usize| self.diagonals.iter().map(|(&shift, diagonal)| diagonal[j % self.period] * at(j + shift)).sum();
+        Ok((0..self.rows).map(entry).collect())
+    }
+
+    /// Numbers of a result.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Numbers of an input.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Slots in which the rotations turn.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The period of the diagonals; short periods make short plaintexts.
+    #[must_use]
+    pub fn period(&self) -> usize {
+        self.period
+    }
+
+    /// The shifts of the diagonals that are not zero, ascending, in `[0, slots)`.
+    pub fn shifts(&self) -> impl Iterator<Item = usize> {
+        self.diagonals.keys().copied()
+    }
+
+    /// One period of the diagonal with this shift; `None` where the diagonal is zero.
+    #[must_use]
+    pub fn diagonal(&self, shift: i64) -> Option<&[Complex64]> {
+        self.diagonals.get(&(shift.rem_euclid(self.slots as i64) as usize)).map(Vec::as_slice)
+    }
+
+    /// `count` numbers of the diagonal with this shift, rotated right by `steps`: what a product has to be multiplied with before it is rotated left by `steps`.
+    pub(crate) fn rotated_diagonal(&self, shift: i64, steps: i64, count: usize) -> Vec<Complex64> {
+        let diagonal = self.diagonal(shift).unwrap_or_default();
+        let value = |j: i64| diagonal.get((j - steps).rem_euclid(self.period as i64) as usize).copied().unwrap_or_default();
+        (0..count as i64).map(value).collect()
+    }
+
+    /// Whether a diagonal has an imaginary part.
+    #[must_use]
+    pub fn is_complex(&self) -> bool {
+        self.diagonals.values().flatten().any(|value| value.im != 0.0)
+    }
+
+    /// The largest sum of magnitudes along a row of the matrix: how much the map can enlarge numbers.
+    #[must_use]
+    pub fn row_sum(&self) -> f64 {
+        let row = |j: usize| self.diagonals.values().map(|diagonal| diagonal[j].norm()).sum();
+        (0..self.period).map(row).fold(0.0, f64::max)
+    }
+}

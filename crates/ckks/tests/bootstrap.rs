@@ -1,0 +1,127 @@
+//! Bootstrapping: every stage against what it should leave, the whole, failures, refusals. Small degrees: not secure.
+
+mod common;
+
+use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
+use clathrate_ckks::encoding::dft;
+use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::{Complex64, Encoding, Order, Params, SecretKey};
+use clathrate_lattice::Level;
+use common::measure::*;
+use common::*;
+
+/// A chain of the shape of the full-size ones.
+fn small() -> Params {
+    params("insecure_boot")
+}
+
+fn complex(count: usize, seed: u64) -> Vec<Complex64> {
+    noise(2 * count, seed).chunks(2).map(|pair| Complex64::new(pair[0], pair[1])).collect()
+}
+
+#[test]
+fn factors_are_the_embedding_of_bit_reversed_coefficients_and_its_inverse() {
+    for log in 1..8 {
+        let slots = 1usize << log;
+        let w = complex(slots, 1);
+        // Slot j is the value at zeta^(5^j) of the polynomial with these complex coefficients.
+        let natural: Vec<Complex64> = (0..slots).map(|t| w[t.reverse_bits() >> (usize::BITS - log)]).collect();
+        let coefficients: Vec<f64> = natural.iter().map(|w| w.re).chain(natural.iter().map(|w| w.im)).collect();
+        let expected = clathrate_ckks::embedding::Encoder::new(2 * slots).evaluate(&coefficients, slots);
+        for factors in 1..=5 {
+            let (down, up) = (dft::slots_to_coefficients(slots, factors).expect("factors"), dft::coefficients_to_slots(slots, factors).expect("factors"));
+            assert_eq!((down.len(), up.len()), (factors.min(log as usize), factors.min(log as usize)));
+            let image = down.iter().fold(w.clone(), |x, factor| factor.evaluate(&x).expect("image"));
+            assert!(image.iter().zip(&expected).all(|(a, b)| (a - b).norm() < 1e-12 * slots as f64), "{slots} slots, {factors} factors");
+            let back = up.iter().fold(image, |x, factor| factor.evaluate(&x).expect("image"));
+            assert!(back.iter().zip(&w).all(|(a, b)| (a - b).norm() < 1e-12));
+            for factor in down.iter().chain(&up) {
+                assert!(factor.shifts().count() < 2 << log.div_ceil(factors as u32));
+            }
+        }
+    }
+}
+
+#[test]
+fn slots_to_coefficients_leaves_the_numbers_in_coefficients() {
+    let params = small();
+    let sk = secret(&params, 1);
+    let plan = BootstrapPlan::new(&params).expect("plan");
+    let ev = evaluator(&sk, &plan.needs().expect("needs"));
+    let x = complex(params.slot_count(), 2);
+    let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
+    let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[x.len()], options, 1);
+    let y = ev.slots_to_coefficients(&ct, &plan).expect("coefficients");
+    assert_eq!((y.level(), y.encoding(), y.layout().order, y.is_complex()), (Level(0), Encoding::Coefficients, Order::BitReversed, true));
+    let error = complex_deviation(&decrypt_complex(&sk, &y), &x);
+    println!("slots to coefficients: {:.2} bits", -error.log2());
+    assert!(error < 2f64.powi(-24), "{error:e}");
+}
+
+fn bootstrapped(params: &Params, sk: &SecretKey, options: BootstrapOptions, x: &Values, shape: &[usize]) -> (Vec<Complex64>, BootstrapPlan) {
+    let plan = BootstrapPlan::with_options(params, options).expect("plan");
+    let ev = evaluator(sk, &plan.needs().expect("needs"));
+    let own = EncryptOptions { level: Some(plan.input_level()), capacity: Some(plan.slots()), ..EncryptOptions::default() };
+    let ct = encrypt_as(sk, x, shape, own, 5);
+    let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
+    assert_eq!((fresh.level(), fresh.shape(), fresh.scale()), (plan.output_level(), shape, params.scale(plan.output_level())));
+    (decrypt_complex(sk, &fresh), plan)
+}
+
+#[test]
+fn bootstrapped_numbers_are_the_numbers() {
+    let params = small();
+    let sk = secret(&params, 3);
+    for (slots, real) in [(512, false), (512, true), (64, false), (2, false)] {
+        let x = if real { noise(slots, 4).into_iter().map(Complex64::from).collect() } else { complex(slots, 4) };
+        let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
+        let options = BootstrapOptions { slots: Some(slots), real, ..BootstrapOptions::default() };
+        let (got, plan) = bootstrapped(&params, &sk, options, &values, &[slots]);
+        let error = complex_deviation(&got, &x);
+        let (approximation, worst) = plan.reduction().approximation_error(|_| 1.0);
+        println!("{slots} slots, real {real}: {:.2} bits, approximation {:.2}, worst {:.2}, failure 2^{:.1}", -error.log2(), -approximation.log2(), -worst.log2(), plan.log2_failure());
+        assert!(error < 2f64.powi(-16), "{error:e}");
+    }
+}
+
+/// Full-size parameters: run with `--ignored`. Prints the stages, their times and the precision.
+#[test]
+#[ignore = "full size: minutes and gigabytes"]
+fn full_size_bootstrap_is_precise() {
+    for (name, bits) in [("boot_n15", 19.0), ("boot_fast", 20.0)] {
+        let params = Params::preset(name, &clathrate_ckks::Runtime { threads: Some(1), ..base_runtime() }).expect("preset");
+        let sk = secret(&params, 9);
+        let start = std::time::Instant::now();
+        let plan = BootstrapPlan::new(&params).expect("plan");
+        println!("{}\nplan: {:.1} s", plan.explain().expect("explanation"), start.elapsed().as_secs_f64());
+        let start = std::time::Instant::now();
+        let ev = evaluator(&sk, &plan.needs().expect("needs"));
+        println!("keys: {:.1} s", start.elapsed().as_secs_f64());
+        let x = complex(params.slot_count(), 7);
+        let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
+        let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[x.len()], options, 8);
+        let clock = std::sync::Arc::new(std::sync::Mutex::new(std::time::Instant::now()));
+        let watch = {
+            let clock = clock.clone();
+            move |stage: &str| {
+                let mut last = clock.lock().expect("clock");
+                println!("  {:.3} s, then {stage}", last.elapsed().as_secs_f64());
+                *last = std::time::Instant::now();
+                true
+            }
+        };
+        let ev = ev.watched(watch);
+        for _ in 0..3 {
+            *clock.lock().expect("clock") = std::time::Instant::now();
+            let start = std::time::Instant::now();
+            let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
+            println!("  {:.3} s, end", clock.lock().expect("clock").elapsed().as_secs_f64());
+            let took = start.elapsed().as_secs_f64();
+            let got = decrypt_complex(&sk, &fresh);
+            let mean = got.iter().zip(&x).map(|(a, b)| (a - b).re.abs()).sum::<f64>() / x.len() as f64;
+            let worst = got.iter().zip(&x).map(|(a, b)| (a - b).re.abs().max((a - b).im.abs())).fold(0.0, f64::max);
+            println!("{name}: {took:.3} s, mean {:.2} bits, worst {:.2} bits", -mean.log2(), -worst.log2());
+            assert!(-mean.log2() > bits, "{name}: {} bits", -mean.log2());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Linear maps of raised polynomials: a switch of inputs that are small integers, and therefore need no decomposition.
+//!
+//! The mask `a` of a raised ciphertext is an integer below `q0 / 2`, known modulo every prime. Its automorphisms are as small. A key with one gadget digit that
+//! covers the whole ciphertext modulus can multiply them as they are, because the noise `a e` is far below the special modulus:
+//!
+//! ```text
+//! sum_j phi_j(a) key_j,    key_j encrypts P' T_j
+//! ```
+//!
+//! has the phase `P' sum_j phi_j(a) T_j`. With `T_j = round(t nu_j) s`, `t` a product of primes, the division by `P' t` makes of it `sum_j phi_j(a) nu_j s`: a
+//! linear map of the mask and a change of its secret, for the price of the products and one mod-down. [`Chain::with_lowest_special_step`] gives the chain on
+//! which `t` is the highest step.
+//!
+//! Source: [bootstrapping study], sec. 3.2; the idea is that of ePrint 2025/1403 and 2025/1298.
+
+use std::sync::Arc;
+
+use clathrate_arith::Automorphism;
+
+use super::extended::Extended;
+use super::frame::Frame;
+use super::key::SwitchKey;
+use super::switcher::Switcher;
+use crate::bundle::Bundle;
+use crate::chain::Chain;
+use crate::error::LatticeError;
+use crate::gadget::Gadget;
+use crate::poly::{Basis, Eval};
+use crate::polys::{Polys, PolysRef};
+
+/// Primes that are multiplied at once: the rotated inputs are stored for these primes only.
+const PRIMES_AT_ONCE: usize = 8;
+
+impl Chain {
+    /// The chain whose highest step consists of the first `count` special primes, and whose special primes are the others. Keys over all of its primes are over
+    /// the primes of this chain's keys.
+    ///
+    /// # Errors
+    /// [`LatticeError::NoSpecialPrimes`] unless a special prime remains.
+    pub fn with_lowest_special_step(&self, count: usize) -> Result<Self, LatticeError> {
+        self.moved_special(count).ok_or(LatticeError::NoSpecialPrimes)
+    }
+}
+
+impl Gadget {
+    /// One digit of all ciphertext primes of `chain`: for inputs that are small integers.
+    #[must_use]
+    pub fn single(chain: &Chain) -> Self {
+        Self::by_bits(chain, f64::INFINITY)
+    }
+}
+
+impl Switcher {
+    /// `sum_j sum_i phi_j(inputs_i) key_(j, i)`: `P'` times a bundle of this chain's highest level, for inputs that are small integers modulo all primes of the
+    /// key. The key has an input for each pair, those of one automorphism together, and one digit ([`Gadget::single`]).
+    ///
+    /// Range: integers of `b` bits add noise of about `b + log2(sigma N R) / 2` bits before the division by `P'`.
+    ///
+    /// # Errors
+    /// [`LatticeError::KeyInputs`], [`LatticeError::KeyGadget`] where the key does not fit; [`LatticeError::BasisMismatch`] where the inputs are not over the
+    /// key's primes; [`LatticeError::RingMismatch`].
+    pub fn raised_product(&self, inputs: PolysRef<'_, Eval>, phis: &[Automorphism], key: &SwitchKey) -> Result<Extended, LatticeError> {
+        let (chain, ring) = (self.chain(), self.chain().ring());
+        let count = inputs.len() * phis.len();
+        if count == 0 || count != key.inputs() {
+            return Err(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: count });
+        }
+        if !inputs.ring().same_as(ring) || !key.ring().same_as(ring) {
+            return Err(LatticeError::RingMismatch { left: inputs.ring().degree(), right: ring.degree() });
+        }
+        if key.digit_count() != 1 || *key.gadget() != *self.gadget() || key.level() != chain.max_level() {
+            return Err(LatticeError::KeyGadget { key_digits: key.digit_count(), digits: 1 });
+        }
+        if inputs.basis() != key.basis() {
+            return Err(LatticeError::BasisMismatch { left: inputs.basis().len(), right: key.basis().len() });
+        }
+        if let Some(phi) = phis.iter().find(|phi| phi.degree() != ring.degree()) {
+            return Err(LatticeError::RingMismatch { left: phi.degree(), right: ring.degree() });
+        }
+        let frame = Arc::new(Frame::new(chain, key.level(), chain.special_basis())?);
+        let (engine, basis, columns) = (ring.engine(), key.basis(), key.columns());
+        let mut out = Polys::<Eval>::scratch(ring, basis, columns);
+        for first in (0..basis.len()).step_by(PRIMES_AT_ONCE) {
+            let rows: Vec<usize> = (first..basis.len().min(first + PRIMES_AT_ONCE)).collect();
+            let part = Basis::new(rows.iter().map(|&row| basis.indices()[row]));
+            let own = inputs.restrict(&part)?;
+            let turned: Vec<Polys<Eval>> = phis.iter().map(|phi| own.view().automorphism(phi)).collect();
+            let xs: Vec<_> = turned.iter().flat_map(|polys| (0..polys.len()).map(move |index| polys.view().at(index).rows())).collect();
+            let mut sums = Polys::<Eval>::scratch(ring, &part, columns);
+            engine.factor_products(sums.view_mut().into_rows(), &xs, key.factors(), &[0], &rows, part.indices());
+            for (sum, target) in sums.view().iter().zip(out.view_mut()) {
+                engine.copy(target.into_rows().slice(first..first + rows.len()), sum.rows());
+            }
+        }
+        let eval = Some(Bundle::from_polys(out, key.rank())?);
+        Ok(Extended { frame, coeff: None, eval })
+    }
+}

@@ -1,0 +1,154 @@
+//! Bootstrapping: plans, and the method of encrypted arrays.
+
+use std::sync::Arc;
+
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan, CkksError};
+use pyo3::prelude::*;
+
+use crate::ciphertext::PyCiphertext;
+use crate::needs::PyNeeds;
+use crate::numbers::Whole;
+use crate::params::{PyParams, size};
+use crate::run::detached;
+
+/// The circuit of a bootstrap for arrays of one number of slots: `ct.bootstrap(plan)` carries it out.
+///
+/// Parameters
+/// ----------
+/// params : Params
+///     Parameters with the segments and the ephemeral secret that a bootstrap needs, such as the presets "boot_fast" and "boot_n15".
+/// slots : int, optional
+///     The slots of each polynomial, a power of two: the capacity that rows are encrypted with. By default all.
+/// is_complex : bool, optional
+///     Whether the numbers may be complex. For real numbers alone the bootstrap takes less time. The default is True.
+///
+/// Raises
+/// ------
+/// ParamsError
+///     Where the parameters cannot be bootstrapped; the message says what is missing.
+/// DataError
+///     Where `slots` is not a power of two, or too large.
+///
+/// Examples
+/// --------
+/// >>> params = cl.Params.preset("insecure_boot")
+/// >>> plan = cl.BootstrapPlan(params)
+/// >>> secret_key = cl.SecretKey(params)
+/// >>> keys = secret_key.evaluation_keys(plan.needs)
+/// >>> x = secret_key.encrypt(np.linspace(-1, 1, 512), level=plan.input_level).with_keys(keys)
+/// >>> fresh = x.bootstrap(plan)
+/// >>> x.level, fresh.level
+/// (3, 6)
+/// >>> bool(abs(secret_key.decrypt(fresh) - np.linspace(-1, 1, 512)).max() < 1e-4)
+/// True
+#[pyclass(frozen, module = "clathrate", name = "BootstrapPlan")]
+pub struct PyBootstrapPlan {
+    pub plan: Arc<BootstrapPlan>,
+}
+
+#[pymethods]
+impl PyBootstrapPlan {
+    #[new]
+    #[pyo3(signature = (params, slots=None, is_complex=true))]
+    fn new(py: Python<'_>, params: &PyParams, slots: Option<Whole>, is_complex: bool) -> PyResult<Self> {
+        let slots = slots.map(|slots| size(py, "slots", slots)).transpose()?;
+        let options = BootstrapOptions { slots, real: !is_complex, ..BootstrapOptions::default() };
+        let plan = detached(py, || BootstrapPlan::with_options(&params.params, options))?;
+        Ok(Self { plan: Arc::new(plan) })
+    }
+
+    /// The keys that the bootstrap needs, for `SecretKey.evaluation_keys`.
+    #[getter]
+    fn needs(&self, py: Python<'_>) -> PyResult<PyNeeds> {
+        detached(py, || self.plan.needs()).map(|needs| PyNeeds { needs })
+    }
+
+    /// The lowest level of an array that can be bootstrapped.
+    #[getter]
+    fn input_level(&self) -> usize {
+        self.plan.input_level().0
+    }
+
+    /// The level of a bootstrapped array.
+    #[getter]
+    fn output_level(&self) -> usize {
+        self.plan.output_level().0
+    }
+
+    /// The slots of each polynomial.
+    #[getter]
+    fn slots(&self) -> usize {
+        self.plan.slots()
+    }
+
+    /// The binary logarithm of the probability that the bootstrap of one polynomial fails, which makes all of its numbers wrong.
+    #[getter]
+    fn log2_failure(&self) -> f64 {
+        self.plan.log2_failure()
+    }
+
+    /// What the bootstrap does, stage by stage: a table of predicted times, transforms, products and key bytes.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     The table.
+    fn explain(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || self.plan.explain())
+    }
+
+    fn __repr__(&self) -> String {
+        let plan = &self.plan;
+        format!(
+            "BootstrapPlan({}, {} slots, levels {} to {}, failure 2^{:.1})",
+            plan.params().spec().name,
+            plan.slots(),
+            plan.input_level(),
+            plan.output_level(),
+            plan.log2_failure()
+        )
+    }
+}
+
+#[pymethods]
+impl PyCiphertext {
+    /// The same numbers at a high level, for further products: a bootstrap.
+    ///
+    /// Parameters
+    /// ----------
+    /// plan : BootstrapPlan, optional
+    ///     The plan; by default one for this array's slots, and for real numbers if the array is real. Make a plan once where several arrays are
+    ///     bootstrapped, because the plan keeps its tables.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The array at `plan.output_level`.
+    ///
+    /// Raises
+    /// ------
+    /// ParamsError
+    ///     Where the parameters cannot be bootstrapped.
+    /// LevelError
+    ///     Where the array is below `plan.input_level`.
+    /// MissingKeyError
+    ///     Without the keys of `plan.needs`.
+    ///
+    /// Notes
+    /// -----
+    /// Numbers must be at most 1 in magnitude. Larger ones lose precision with the third power, and wrap around where they are much larger.
+    #[pyo3(signature = (plan=None))]
+    fn bootstrap(&self, py: Python<'_>, plan: Option<&PyBootstrapPlan>) -> PyResult<Self> {
+        let own = plan.map(|plan| plan.plan.clone());
+        self.map(py, |evaluator, x| {
+            let plan = own.map_or_else(|| plan_for(x), Ok)?;
+            evaluator.bootstrap(x, &plan)
+        })
+    }
+}
+
+/// A plan for the slots and numbers of `x`.
+fn plan_for(x: &clathrate_ckks::Ciphertext) -> Result<Arc<BootstrapPlan>, CkksError> {
+    let options = BootstrapOptions { slots: Some(x.layout().capacity), real: !x.is_complex(), ..BootstrapOptions::default() };
+    BootstrapPlan::with_options(x.params(), options).map(Arc::new)
+}
