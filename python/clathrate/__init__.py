@@ -47,10 +47,13 @@ array([[6., 6.]])
 
 from . import errors
 from ._native import (
+    BootstrapPlan,
     Ciphertext,
     EvaluationKeys,
     Explanation,
     Layout,
+    LinearTransform,
+    LinearTransformPlan,
     Needs,
     Params,
     Polynomial,
@@ -89,6 +92,7 @@ from .errors import (
 )
 
 __all__ = [
+    "BootstrapPlan",
     "CancelledError",
     "Ciphertext",
     "ClathrateError",
@@ -100,6 +104,8 @@ __all__ = [
     "InternalError",
     "Layout",
     "LevelError",
+    "LinearTransform",
+    "LinearTransformPlan",
     "MissingFileError",
     "MissingKeyError",
     "Needs",

@@ -11,10 +11,13 @@ from _typeshed import ReadableBuffer
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "BootstrapPlan",
     "Ciphertext",
     "EvaluationKeys",
     "Explanation",
     "Layout",
+    "LinearTransform",
+    "LinearTransformPlan",
     "Needs",
     "Params",
     "Polynomial",
@@ -1701,6 +1704,8 @@ class Ciphertext:
         >>> [secret_key.decrypt(y).round(4).tolist() for y in x.rotate_many([0, 1])]
         [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 1.0]]
         """
+    def bootstrap(self, plan: BootstrapPlan | None = None) -> Ciphertext:
+        """"""
     def conj(self) -> Ciphertext:
         """The complex conjugate of every entry.
 
@@ -2411,6 +2416,73 @@ class Polynomial:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class LinearTransform:
+    """"""
+    def __new__(cls, matrix: ArrayLike) -> LinearTransform: ...
+    @staticmethod
+    def from_diagonals(diagonals: dict[SupportsIndex, ArrayLike], slots: SupportsIndex) -> LinearTransform:
+        """"""
+    @overload
+    def __call__(self, row: Ciphertext, /) -> Ciphertext: ...
+    @overload
+    def __call__(self, row: ArrayLike, /) -> NDArray[np.float64] | NDArray[np.complex128]: ...
+    def plan(
+        self, params: Params, level: SupportsIndex | None = None, scale: float | None = None, keys: SupportsIndex | None = None
+    ) -> LinearTransformPlan:
+        """"""
+    @property
+    def shape(self) -> tuple[int, int]:
+        """"""
+    @property
+    def slots(self) -> int:
+        """"""
+    @property
+    def shifts(self) -> list[int]:
+        """"""
+
+@final
+class LinearTransformPlan:
+    """"""
+    def __call__(self, ciphertext: Ciphertext, /) -> Ciphertext: ...
+    @property
+    def rotations(self) -> list[int]:
+        """"""
+    @property
+    def needs(self) -> Needs:
+        """"""
+    @property
+    def input_level(self) -> int:
+        """"""
+    @property
+    def output_scale(self) -> float:
+        """"""
+    @property
+    def nbytes(self) -> int:
+        """"""
+
+@final
+class BootstrapPlan:
+    """"""
+    def __new__(cls, params: Params, slots: SupportsIndex | None = None, is_complex: bool = True) -> BootstrapPlan: ...
+    @property
+    def needs(self) -> Needs:
+        """"""
+    @property
+    def input_level(self) -> int:
+        """"""
+    @property
+    def output_level(self) -> int:
+        """"""
+    @property
+    def slots(self) -> int:
+        """"""
+    @property
+    def log2_failure(self) -> float:
+        """"""
+    def explain(self) -> str:
+        """"""
 
 @final
 class PolynomialPlan:

@@ -33,7 +33,7 @@ use crate::run::detached;
 /// --------
 /// >>> params = cl.Params.preset("insecure_boot")
 /// >>> plan = cl.BootstrapPlan(params)
-/// >>> secret_key = cl.SecretKey(params)
+/// >>> secret_key = cl.SecretKey.generate(params)
 /// >>> keys = secret_key.evaluation_keys(plan.needs)
 /// >>> x = secret_key.encrypt(np.linspace(-1, 1, 512), level=plan.input_level).with_keys(keys)
 /// >>> fresh = x.bootstrap(plan)

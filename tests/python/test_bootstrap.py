@@ -1,0 +1,85 @@
+"""Linear transforms and bootstrapping from Python."""
+
+import clathrate as cl
+import numpy as np
+import pytest
+from clathrate.errors import DataError, LevelError, MissingKeyError, ParamsError, ShapeError
+
+
+@pytest.fixture(scope="module")
+def owner() -> cl.SecretKey:
+    return cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (3, 20), (20, 3)])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_a_map_is_the_product_with_its_matrix(small, rng, shape, is_complex):
+    matrix = rng.uniform(-1, 1, shape) + (1j * rng.uniform(-1, 1, shape) if is_complex else 0)
+    transform = cl.LinearTransform(matrix)
+    row = rng.uniform(-1, 1, shape[1])
+    assert transform.shape == shape
+    np.testing.assert_allclose(transform(row), matrix @ row, atol=1e-12)
+    params, secret_key = small.params, small.secret_key
+    plan = transform.plan(params)
+    keys = secret_key.evaluation_keys(plan.needs)
+    ciphertext = secret_key.encrypt(row, capacity=transform.slots).with_keys(keys)
+    np.testing.assert_allclose(secret_key.decrypt(plan(ciphertext)), matrix @ row, atol=1e-4)
+    np.testing.assert_allclose(secret_key.decrypt(transform(ciphertext)), matrix @ row, atol=1e-4)
+    assert plan.nbytes > 0
+    assert plan.input_level == params.max_level
+
+
+def test_diagonals_and_their_refusals(small):
+    shift = cl.LinearTransform.from_diagonals({-1: [1.0], 2: [0.5, 1j]}, 8)
+    x = np.arange(8.0)
+    np.testing.assert_allclose(shift(x), np.roll(x, 1) + np.tile([0.5, 1j], 4) * np.roll(x, -2))
+    assert shift.shifts == [2, 7]
+    for diagonals, slots in [({0: [1.0, 2.0, 3.0]}, 8), ({0: [1.0]}, 6), ({0: [np.nan]}, 8), ({0: [1.0] * 16}, 8)]:
+        with pytest.raises(DataError):
+            cl.LinearTransform.from_diagonals(diagonals, slots)
+    with pytest.raises(ShapeError, match="two axes"):
+        cl.LinearTransform(np.ones(3))
+    with pytest.raises(DataError, match="zero"):
+        cl.LinearTransform(np.zeros((2, 2))).plan(small.params)
+    with pytest.raises(LevelError):
+        cl.LinearTransform(np.eye(2)).plan(small.params, level=0)
+    with pytest.raises(MissingKeyError):
+        cl.LinearTransform(np.ones((2, 2)))(small.secret_key.encrypt([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("slots", [512, 16])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_bootstrapped_numbers_are_the_numbers(owner, rng, slots, is_complex):
+    plan = cl.BootstrapPlan(owner.params, slots=slots, is_complex=is_complex)
+    keys = owner.evaluation_keys(plan.needs)
+    x = rng.uniform(-1, 1, (2, slots)) + (1j * rng.uniform(-1, 1, (2, slots)) if is_complex else 0)
+    low = owner.encrypt(x, level=plan.input_level, capacity=slots, encoding="slots").with_keys(keys)
+    fresh = low.bootstrap(plan)
+    assert (fresh.level, fresh.shape) == (plan.output_level, (2, slots))
+    assert plan.log2_failure < -128
+    np.testing.assert_allclose(owner.decrypt(fresh), x, atol=2**-14)
+    np.testing.assert_allclose(owner.decrypt(low.bootstrap()), x, atol=2**-14)
+    np.testing.assert_allclose(owner.decrypt((fresh * fresh).rescale()), x * x, atol=2**-12)
+    assert "modular reduction" in plan.explain()
+
+
+def test_what_cannot_be_bootstrapped_is_refused_with_the_reason(owner, small):
+    with pytest.raises(ParamsError, match="segment"):
+        cl.BootstrapPlan(small.params)
+    with pytest.raises(DataError, match="power of two"):
+        cl.BootstrapPlan(owner.params, slots=48)
+    plan = cl.BootstrapPlan(owner.params, slots=16)
+    x = owner.encrypt(np.ones(16), level=plan.input_level)
+    with pytest.raises(MissingKeyError):
+        x.bootstrap(plan)
+    with pytest.raises(LevelError):
+        owner.encrypt(np.ones(16), level=plan.input_level - 1).bootstrap(plan)
+    with pytest.raises(ShapeError, match="capacity of 16"):
+        owner.encrypt(np.ones(8), level=plan.input_level).bootstrap(plan)
+
+
+def test_a_trace_finds_the_keys_of_a_bootstrap(owner):
+    traced = cl.trace(lambda x: x.bootstrap(), (512,), params=owner.params)
+    keys = owner.evaluation_keys(traced.needs)
+    x = np.linspace(-1, 1, 512)
+    np.testing.assert_allclose(owner.decrypt(owner.encrypt(x).with_keys(keys).bootstrap()), x, atol=2**-14)
