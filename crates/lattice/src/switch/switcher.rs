@@ -192,7 +192,7 @@ impl Switcher {
     }
 
     fn cached_tables(&self, id: TablesId, purpose: Purpose) -> Result<Arc<SwitchTables>, LatticeError> {
-        let (level, method, reach) = id;
+        let (level, ..) = id;
         let mut known = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(tables) = known.get(&id) {
             return Ok(tables.clone());

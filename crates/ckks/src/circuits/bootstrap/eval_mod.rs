@@ -159,7 +159,7 @@ impl ModularReduction {
         let mut y = evaluator.run_polynomial(&evaluator.add_constant(x, quarter)?, &self.cosine)?;
         for _ in 0..self.doublings {
             y = evaluator.sum_of_products_rescale(&[ProductTerm { left: &y, right: &y, twice: true }], None)?;
-            y = evaluator.add_constant(&y, Complex64::new(-1.0, 0.0))?;
+            y = evaluator.with_constant(y, Complex64::new(-1.0, 0.0))?;
         }
         let scale = self.params.scale(self.output_level);
         Ok(y.at_scale(scale))

@@ -127,7 +127,7 @@ impl Evaluator {
     }
 
     /// The keys of the plan's rotations; `None` on a dry run, which records them and the cost.
-    fn rotations(&self, x: &Ciphertext, plan: &LinearTransformPlan) -> Result<Option<Rotations<'_>>, CkksError> {
+    fn rotations<'k>(&'k self, x: &Ciphertext, plan: &'k LinearTransformPlan) -> Result<Option<Rotations<'k>>, CkksError> {
         let params = &plan.params;
         let period = plan.transform.slots();
         let find = |steps: i64| {
