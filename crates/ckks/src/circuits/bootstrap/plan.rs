@@ -21,7 +21,7 @@ pub(super) const BOOTSTRAP: &str = "a bootstrap";
 /// Degree of the cosine's polynomial: with 8 levels for the modular reduction, three double angles remain.
 const COSINE_DEGREE: usize = 30;
 
-/// Bits by which the raised ciphertext is multiplied, so that the noise of the change to the main secret is small against the message.
+/// Least bits by which the raised ciphertext is multiplied, so that the noise of the change to the main secret is small against the message.
 const GUARD_BITS: f64 = 4.0;
 
 /// What a plan of a bootstrap may choose.
@@ -185,7 +185,8 @@ impl BootstrapPlan {
                 let unmapped = (q0 * reduction.radius()).log2();
                 let weights = rest.iter().chain([&first]).map(|factor| rounding_weight(factor).log2()).sum::<f64>();
                 let each = (raising.log2_step + steps + output_scale.log2() - unmapped - weights) / (rest.len() + 1) as f64;
-                let bits = (each + rounding_weight(&first).log2()).round().max(1.0);
+                // The mod-down of the raise rounds at the raised scale, so the message must be larger there than it was at level 0.
+                let bits = (each + rounding_weight(&first).log2()).max(raising.log2_step + GUARD_BITS).ceil();
                 let map = RaisedMap { slots, layers, log2_scale: bits as u32 };
                 let scale = (unmapped + bits - raising.log2_step).exp2();
                 (Raising::Mapped(RaisedTransform::new(params, map)?), rest, Level(input.0 + levels), scale)
