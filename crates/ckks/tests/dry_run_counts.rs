@@ -7,7 +7,7 @@ use clathrate_arith::Meter;
 use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::EngineFactory;
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params, Polynomial, PolynomialBasis, Runtime, SecretKey};
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params, Polynomial, PolynomialBasis, Runtime, SecretKey};
 use clathrate_lattice::Level;
 use common::{encrypt_as, evaluator, ramp, secret};
 use rustfft::num_complex::Complex64;
@@ -136,5 +136,29 @@ fn dry_runs_count_the_transforms_and_products_that_run() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn dry_runs_of_bootstraps_count_the_transforms_and_products_that_run() {
+    let (params, meter) = metered("insecure_boot");
+    let owner = secret(&params, 1);
+    for (slots, real, raise_keys) in [(512, false, true), (512, true, true), (512, false, false), (16, false, true)] {
+        let choice = BootstrapOptions { slots: Some(slots), real, raise_keys, ..BootstrapOptions::default() };
+        let plan = BootstrapPlan::with_options(&params, choice).expect("plan");
+        let recording = plan.dry_run().expect("dry run");
+        let ev = evaluator(&owner, &plan.needs().expect("needs"));
+        let options = EncryptOptions { level: Some(plan.input_level()), capacity: Some(slots), ..options(Encoding::Slots) };
+        let x = encrypt_as(&owner, &Values::Real(ramp(slots)), &[slots], options, 2);
+        ev.bootstrap(&x, &plan).expect("the circuit");
+        meter.take();
+        ev.bootstrap(&x, &plan).expect("the circuit");
+        let counts = meter.take();
+        let cost = recording.cost();
+        assert_eq!(
+            (cost.transforms, cost.hadamard_products),
+            ((counts.forward + counts.inverse) as f64, counts.hadamard as f64),
+            "{slots} slots, real {real}, raise keys {raise_keys}"
+        );
     }
 }

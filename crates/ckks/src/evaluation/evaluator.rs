@@ -123,8 +123,8 @@ impl Evaluator {
         Self { params: params.clone(), keys: Keys::Recorded(Arc::default()), watch: None }
     }
 
-    /// As [`Evaluator::recording`], for a computation whose keys will be made for `needs`. Bounds on errors depend on the keys, because a key for lower levels
-    /// has fewer primes that can serve as special primes. [`Evaluator::recording`] assumes keys that serve all levels.
+    /// As [`Evaluator::recording`], for a computation whose keys will be made for `needs`. Costs and bounds on errors depend on the keys, because a key for lower
+    /// levels has fewer primes that can serve as special primes. [`Evaluator::recording`] assumes keys that serve all levels.
     #[must_use]
     pub fn recording_for(params: &Params, needs: KeyNeeds) -> Self {
         let recording = Arc::new(Mutex::new(Recording::made_for(needs)));
@@ -295,7 +295,7 @@ impl Evaluator {
         operation: Operation,
         (level, period): (Level, usize),
     ) -> Result<Option<Found<'_>>, CkksError> {
-        let cost = || Ok(params.operation_cost(operation, level)?.times(switches as f64));
+        let cost = || Ok(params.operation_cost_by(operation, level, self.reach(params, operation, level))?.times(switches as f64));
         self.keys_priced(params, x, (what, switches), operation, (level, period), cost)
     }
 
@@ -370,6 +370,16 @@ impl Evaluator {
         Ok(())
     }
 
+    /// The highest level, at least `level`, that the keys of `operation` at the shape of `params` serve: the highest level of all unless this is a dry run for
+    /// keys that are made for certain needs ([`Evaluator::recording_for`]).
+    pub(crate) fn reach(&self, params: &Params, operation: Operation, level: Level) -> Level {
+        let reach = match &self.keys {
+            Keys::Recorded(recording) => recording.lock().unwrap_or_else(PoisonError::into_inner).reach(&self.params, params, operation),
+            Keys::None | Keys::Held(_) => params.max_level(),
+        };
+        reach.max(level)
+    }
+
     /// Adds to `x` the error of the switches of `operation` at `level` under `params`, followed by a division by `divisor`.
     pub(crate) fn switched(
         &self,
@@ -382,12 +392,8 @@ impl Evaluator {
         if x.estimate().is_none() {
             return Ok(x);
         }
-        let reach = match &self.keys {
-            Keys::Recorded(recording) => recording.lock().unwrap_or_else(PoisonError::into_inner).reach(&self.params, params, operation),
-            Keys::None | Keys::Held(_) => params.max_level(),
-        };
-        let variance =
-            params.operation_variance_by(operation, level, reach.max(level))? / (divisor * divisor) + x.params.noise_model().rounding();
+        let reach = self.reach(params, operation, level);
+        let variance = params.operation_variance_by(operation, level, reach)? / (divisor * divisor) + x.params.noise_model().rounding();
         let error = entry_error(&x, variance);
         Ok(x.estimated(|own| own.with_error(error)))
     }

@@ -104,7 +104,8 @@ impl Evaluator {
         for index in 1..count {
             let name = KeyName::ChangeSecret { from: SecretName::Body { count, index }, to: SecretName::Main };
             let shared = held_in(index) as f64 / x.layout.bundles() as f64;
-            self.spend(x, || Ok(x.params.key_definition(name)?.decomposition_cost(x.level)?.times(-shared)))?;
+            let reach = self.reach(&x.params, out(index), x.level);
+            self.spend(x, || Ok(x.params.key_definition(name)?.serving(reach).decomposition_cost(x.level)?.times(-shared)))?;
         }
         self.switched(&x.params, split, out(0), x.level, 1.0)
     }

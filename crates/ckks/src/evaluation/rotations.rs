@@ -99,7 +99,8 @@ impl Evaluator {
             }
         };
         for &steps in moving.iter().skip(1) {
-            self.spend(x, || Ok(x.params.key_definition(name(steps))?.decomposition_cost(x.level)?.times(-1.0)))?;
+            let reach = Operation::rotation(x.secret, steps).map_or(x.level, |operation| self.reach(&x.params, operation, x.level));
+            self.spend(x, || Ok(x.params.key_definition(name(steps))?.serving(reach).decomposition_cost(x.level)?.times(-1.0)))?;
         }
         let rotated = |&steps: &i64| {
             if steps.rem_euclid(period) == 0 {

@@ -69,6 +69,12 @@ pub struct TransformCosts {
 type Digits = (Vec<(f64, usize)>, f64, usize);
 
 impl KeyDefinition {
+    /// The definition of the same key made for levels up to `reach` alone.
+    #[must_use]
+    pub(crate) fn serving(self, reach: Level) -> Self {
+        Self { most: self.most.min(reach), ..self }
+    }
+
     /// Unit operations of one switch at `level` by a key that is made for all levels that it may serve.
     ///
     /// # Errors
@@ -153,7 +159,16 @@ impl Params {
     /// # Errors
     /// `NoSpecialPrimes` where these parameters cannot switch; level errors; the error of a missing key where the parameters do not allow the operation's keys.
     pub fn operation_cost(&self, operation: Operation, level: Level) -> Result<Cost, CkksError> {
+        self.operation_cost_by(operation, level, self.max_level())
+    }
+
+    /// As [`Params::operation_cost`], with keys made for levels up to `reach`: such keys have fewer primes that can serve as special primes.
+    ///
+    /// # Errors
+    /// As [`Params::operation_cost`].
+    pub fn operation_cost_by(&self, operation: Operation, level: Level, reach: Level) -> Result<Cost, CkksError> {
         let (route, definitions) = self.definitions(operation, level)?;
+        let definitions: Vec<KeyDefinition> = definitions.into_iter().map(|definition| definition.serving(reach)).collect();
         let mut sum = Cost::default();
         for definition in &definitions {
             sum += definition.switch_cost(level)?;

@@ -308,15 +308,18 @@ impl BootstrapPlan {
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
-        Ok(self.dry_run()?.needs().clone())
+        Ok(self.run_on_symbol(Evaluator::recording(&self.params))?.needs().clone())
     }
 
-    /// Runs the circuit on a symbol of one polynomial: keys, predicted time by stage, transforms, products.
+    /// Runs the circuit on a symbol of one polynomial, for keys made for [`BootstrapPlan::needs`]: predicted time by stage, transforms, products.
     ///
     /// # Errors
     /// As [`Evaluator::bootstrap`].
     pub fn dry_run(&self) -> Result<Recording, CkksError> {
-        let evaluator = Evaluator::recording(&self.params);
+        self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?))
+    }
+
+    fn run_on_symbol(&self, evaluator: Evaluator) -> Result<Recording, CkksError> {
         let layout = Layout::new(&[self.slots], Encoding::Slots, self.params.degree())?.with_capacity(self.slots)?;
         let layout = Layout { complex: !self.real, ..layout };
         let level = self.input_level();

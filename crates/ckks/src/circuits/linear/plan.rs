@@ -169,7 +169,7 @@ impl LinearTransform {
             None
         } else {
             let name = KeyName::Automorphism(GaloisElement::rotation(1, params.degree()));
-            Some(params.key_definition(name)?.transform_costs(level)?)
+            Some(params.key_definition(name)?.serving(level).transform_costs(level)?)
         };
         let time = |split: &Split| priced.as_ref().map_or(0.0, |costs| split.cost(costs).nanoseconds);
         let allowed = splits.into_iter().filter(|split| split.rotations().len() <= most);
@@ -246,15 +246,18 @@ impl LinearTransformPlan {
     /// # Errors
     /// As [`LinearTransformPlan::dry_run`].
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
-        Ok(self.dry_run()?.needs().clone())
+        Ok(self.run_on_symbol(Evaluator::recording(&self.params))?.needs().clone())
     }
 
-    /// Runs the circuit on a symbol of one bundle: keys, predicted time, transforms, products.
+    /// Runs the circuit on a symbol of one bundle, for keys made for [`LinearTransformPlan::needs`]: predicted time, transforms, products.
     ///
     /// # Errors
     /// As [`Evaluator::run_linear`].
     pub fn dry_run(&self) -> Result<Recording, CkksError> {
-        let evaluator = Evaluator::recording(&self.params);
+        self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?))
+    }
+
+    fn run_on_symbol(&self, evaluator: Evaluator) -> Result<Recording, CkksError> {
         let layout = crate::arrays::Layout::new(&[self.transform.columns()], Encoding::Slots, self.params.degree())?;
         let layout = layout.with_capacity(self.transform.slots())?;
         let (shape, secret) = ([self.transform.columns()], crate::arrays::SecretName::Main);

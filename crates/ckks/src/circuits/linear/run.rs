@@ -140,7 +140,7 @@ impl Evaluator {
         let babies = plan.babies.iter().map(|&steps| find(steps)).collect::<Result<Vec<_>, _>>()?;
         let giants = plan.giants.iter().map(|giant| find(giant.steps)).collect::<Result<Vec<_>, _>>()?;
         if x.is_symbol() {
-            self.spend(x, || plan.cost(x))?;
+            self.spend(x, || plan.cost(self, x))?;
             return Ok(None);
         }
         let (babies, giants): (Vec<Found<'_>>, Vec<Found<'_>>) = (babies.into_iter().flatten().collect(), giants.into_iter().flatten().collect());
@@ -205,7 +205,7 @@ impl LinearTransformPlan {
     }
 
     /// The cost for one bundle of `x`.
-    fn cost(&self, x: &Ciphertext) -> Result<Cost, CkksError> {
+    fn cost(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Cost, CkksError> {
         let (babies, giants) = self.moving();
         let polys = x.polys_per_bundle();
         let terms = self.giants.iter().flat_map(|giant| &giant.terms);
@@ -215,13 +215,16 @@ impl LinearTransformPlan {
             cost += self.params.rescale_cost(self.level, polys);
             return Ok(cost);
         }
-        let steps = self.baby_steps().chain(self.giant_steps()).next().unwrap_or(1);
-        let operation = Operation::rotation(x.secret, steps).ok_or(CkksError::NoKeys { operation: LINEAR })?;
-        let costs = self.params.operation_definition(operation, self.level)?.transform_costs(self.level)?;
+        // All keys together serve the levels that each of them serves.
+        let operations = self.baby_steps().chain(self.giant_steps()).map(|steps| Operation::rotation(x.secret, steps));
+        let operations: Vec<Operation> = operations.collect::<Option<_>>().ok_or(CkksError::NoKeys { operation: LINEAR })?;
+        let &[operation, ..] = &operations[..] else { return Err(CkksError::NoTerms { operation: LINEAR }) };
+        let reaches = operations.iter().map(|&operation| evaluator.reach(&self.params, operation, self.level));
+        let reach = reaches.min().unwrap_or(self.level);
+        let costs = self.params.operation_definition(operation, self.level)?.serving(reach).transform_costs(self.level)?;
         let mut cost = transform_cost(&costs, babies, giants);
-        // The unrotated input is zero modulo the special primes, unless other inputs of its sum are not.
-        let all_narrow = babies == 0;
-        let rows: usize = terms.map(|_| if all_narrow { primes } else { costs.extended_primes }).sum();
+        // The unrotated input is zero modulo the special primes, so it is multiplied modulo the level's primes alone.
+        let rows: usize = terms.map(|term| if self.babies[term.baby] == 0 { primes } else { costs.extended_primes }).sum();
         cost += self.params.rows_cost(polys * rows);
         Ok(cost)
     }
