@@ -452,7 +452,11 @@ impl CkksError {
             | Self::DifferentLayouts { .. }
             | Self::DirtyPadding { .. }
             | Self::NoRoom { .. } => ErrorKind::Shape,
-            Self::NotBootstrappable { .. } | Self::NoTemporaryRank { .. } | Self::RankStep { .. } | Self::NoEphemeralSecret | Self::NoDirectKey { .. } => ErrorKind::Params,
+            Self::NotBootstrappable { .. }
+            | Self::NoTemporaryRank { .. }
+            | Self::RankStep { .. }
+            | Self::NoEphemeralSecret
+            | Self::NoDirectKey { .. } => ErrorKind::Params,
             Self::DegreeWithoutKeys { .. } => ErrorKind::Shape,
             Self::UnknownKey { .. } => ErrorKind::File,
             Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,

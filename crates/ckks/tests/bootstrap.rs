@@ -29,7 +29,10 @@ fn factors_are_the_embedding_of_bit_reversed_coefficients_and_its_inverse() {
         let coefficients: Vec<f64> = natural.iter().map(|w| w.re).chain(natural.iter().map(|w| w.im)).collect();
         let expected = clathrate_ckks::embedding::Encoder::new(2 * slots).evaluate(&coefficients, slots);
         for factors in 1..=5 {
-            let (down, up) = (dft::slots_to_coefficients(slots, factors).expect("factors"), dft::coefficients_to_slots(slots, factors).expect("factors"));
+            let (down, up) = (
+                dft::slots_to_coefficients(slots, factors).expect("factors"),
+                dft::coefficients_to_slots(slots, factors).expect("factors"),
+            );
             assert_eq!((down.len(), up.len()), (factors.min(log as usize), factors.min(log as usize)));
             let image = down.iter().fold(w.clone(), |x, factor| factor.evaluate(&x).expect("image"));
             assert!(image.iter().zip(&expected).all(|(a, b)| (a - b).norm() < 1e-12 * slots as f64), "{slots} slots, {factors} factors");
@@ -58,7 +61,13 @@ fn slots_to_coefficients_leaves_the_numbers_in_coefficients() {
     assert!(error < 2f64.powi(-24), "{error:e}");
 }
 
-fn bootstrapped(params: &Params, sk: &SecretKey, options: BootstrapOptions, x: &Values, shape: &[usize]) -> (Vec<Complex64>, BootstrapPlan) {
+fn bootstrapped(
+    params: &Params,
+    sk: &SecretKey,
+    options: BootstrapOptions,
+    x: &Values,
+    shape: &[usize],
+) -> (Vec<Complex64>, BootstrapPlan) {
     let plan = BootstrapPlan::with_options(params, options).expect("plan");
     let ev = evaluator(sk, &plan.needs().expect("needs"));
     let own = EncryptOptions { level: Some(plan.input_level()), capacity: Some(plan.slots()), ..EncryptOptions::default() };
@@ -79,7 +88,13 @@ fn bootstrapped_numbers_are_the_numbers() {
         let (got, plan) = bootstrapped(&params, &sk, options, &values, &[slots]);
         let error = complex_deviation(&got, &x);
         let (approximation, worst) = plan.reduction().approximation_error(|_| 1.0);
-        println!("{slots} slots, real {real}: {:.2} bits, approximation {:.2}, worst {:.2}, failure 2^{:.1}", -error.log2(), -approximation.log2(), -worst.log2(), plan.log2_failure());
+        println!(
+            "{slots} slots, real {real}: {:.2} bits, approximation {:.2}, worst {:.2}, failure 2^{:.1}",
+            -error.log2(),
+            -approximation.log2(),
+            -worst.log2(),
+            plan.log2_failure()
+        );
         assert!(error < 2f64.powi(-16), "{error:e}");
     }
 }

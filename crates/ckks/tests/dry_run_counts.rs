@@ -7,7 +7,10 @@ use clathrate_arith::Meter;
 use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::EngineFactory;
-use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params, Polynomial, PolynomialBasis, Runtime, SecretKey};
+use clathrate_ckks::{
+    BootstrapOptions, BootstrapPlan, Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params, Polynomial, PolynomialBasis,
+    Runtime, SecretKey,
+};
 use clathrate_lattice::Level;
 use common::{encrypt_as, evaluator, ramp, secret};
 use rustfft::num_complex::Complex64;

@@ -35,19 +35,31 @@ fn maps_in_the_clear_follow_their_definitions() {
     }
     // Diagonals: negative shifts, short periods, equal shifts added, zero ones left out.
     let values = complex(4, 3);
-    let map = LinearTransform::from_diagonals(8, [(-1, values[..2].to_vec()), (7, values[2..].to_vec()), (3, vec![Complex64::default(); 4])]).expect("map");
+    let map =
+        LinearTransform::from_diagonals(8, [(-1, values[..2].to_vec()), (7, values[2..].to_vec()), (3, vec![Complex64::default(); 4])])
+            .expect("map");
     assert_eq!((map.shifts().collect::<Vec<_>>(), map.period()), (vec![7], 2));
     let x = complex(8, 4);
     let expected: Vec<Complex64> = (0..8).map(|j| (values[j % 2] + values[2 + j % 2]) * x[(j + 7) % 8]).collect();
     assert_near(&map.evaluate(&x).expect("image"), &expected, 1e-12);
     // Composition is the composition of the functions.
-    let (f, g) = (LinearTransform::from_matrix(&complex(8 * 5, 5), 8, 5).expect("map"), LinearTransform::from_matrix(&complex(3 * 8, 6), 3, 8).expect("map"));
+    let (f, g) = (
+        LinearTransform::from_matrix(&complex(8 * 5, 5), 8, 5).expect("map"),
+        LinearTransform::from_matrix(&complex(3 * 8, 6), 3, 8).expect("map"),
+    );
     let x = complex(5, 7);
     let both = f.then(&g).expect("composition");
     assert_eq!((both.rows(), both.columns()), (3, 5));
     assert_near(&both.evaluate(&x).expect("image"), &g.evaluate(&f.evaluate(&x).expect("image")).expect("image"), 1e-12);
-    assert_near(&f.clone().scaled(Complex64::i()).evaluate(&x).expect("image"), &f.evaluate(&x).expect("image").iter().map(|y| y * Complex64::i()).collect::<Vec<_>>(), 1e-12);
-    assert!((f.row_sum() - (0..8).map(|j| complex(40, 5)[5 * j..5 * j + 5].iter().map(|v| v.norm()).sum::<f64>()).fold(0.0, f64::max)).abs() < 1e-12);
+    assert_near(
+        &f.clone().scaled(Complex64::i()).evaluate(&x).expect("image"),
+        &f.evaluate(&x).expect("image").iter().map(|y| y * Complex64::i()).collect::<Vec<_>>(),
+        1e-12,
+    );
+    assert!(
+        (f.row_sum() - (0..8).map(|j| complex(40, 5)[5 * j..5 * j + 5].iter().map(|v| v.norm()).sum::<f64>()).fold(0.0, f64::max)).abs()
+            < 1e-12
+    );
 }
 
 /// A map of every kind: dense and real, complex, of few diagonals, of one, rectangular, of short period.
@@ -61,7 +73,11 @@ fn maps(slots: usize) -> Vec<(&'static str, LinearTransform)> {
         ("one rotation", LinearTransform::from_diagonals(slots, [(-2, vec![Complex64::new(1.0, 0.0)])]).expect("map")),
         ("wide", LinearTransform::from_matrix(&noise(3 * 30, 11), 3, 30).expect("map")),
         ("tall", LinearTransform::from_matrix(&noise(30 * 3, 12), 30, 3).expect("map")),
-        ("short period", LinearTransform::from_diagonals(slots, [-8i64, 0, 8, 16].map(|shift| (shift, complex(8, shift.unsigned_abs() + 40)))).expect("map")),
+        (
+            "short period",
+            LinearTransform::from_diagonals(slots, [-8i64, 0, 8, 16].map(|shift| (shift, complex(8, shift.unsigned_abs() + 40))))
+                .expect("map"),
+        ),
     ]
 }
 
@@ -80,13 +96,17 @@ fn encrypted_maps_equal_the_clear_ones_within_the_predicted_error() {
                 let options = EncryptOptions { level: Some(level), capacity: Some(map.slots()), ..EncryptOptions::default() };
                 let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[rows, columns], options, 3);
                 let y = ev.run_linear(&ct, &plan).expect("image");
-                assert_eq!((y.shape(), y.level(), y.scale()), (&[rows, map.rows()][..], Level(level.0 - 1), params.scale(Level(level.0 - 1))));
+                assert_eq!(
+                    (y.shape(), y.level(), y.scale()),
+                    (&[rows, map.rows()][..], Level(level.0 - 1), params.scale(Level(level.0 - 1)))
+                );
                 let expected: Vec<Complex64> = x.chunks_exact(columns).flat_map(|row| map.evaluate(row).expect("image")).collect();
                 let measured = complex_deviation(&decrypt_complex(&sk, &y), &expected);
                 // The bound on symbols: numbers of magnitude at most sqrt 2.
                 let recorder = Evaluator::recording(&params);
                 let layout = ct.layout();
-                let symbol = clathrate_ckks::Ciphertext::symbol_with(&params, &[rows, columns], *layout, ct.secret(), level, ct.scale()).expect("symbol");
+                let symbol = clathrate_ckks::Ciphertext::symbol_with(&params, &[rows, columns], *layout, ct.secret(), level, ct.scale())
+                    .expect("symbol");
                 let symbol = recorder.take_symbol(symbol, Some(2f64.sqrt())).expect("symbol");
                 let planned = recorder.run_linear(&symbol, &plan).expect("dry run");
                 assert_eq!((planned.layout(), planned.shape(), planned.scale()), (y.layout(), y.shape(), y.scale()));
@@ -166,7 +186,11 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     assert_refused!(LinearTransform::from_diagonals(12, [(0, vec![zero])]), CkksError::OutOfRange { .. }, "12", "power of two");
     assert_refused!(LinearTransform::from_diagonals(4, [(0, vec![zero; 8])]), CkksError::OutOfRange { .. }, "8", "up to 4");
     assert_refused!(LinearTransform::from_diagonals(4, [(0, vec![zero; 3])]), CkksError::OutOfRange { .. }, "3");
-    assert_refused!(LinearTransform::from_diagonals(4, [(0, vec![Complex64::new(f64::INFINITY, 0.0)])]), CkksError::NotFinite { .. }, "inf");
+    assert_refused!(
+        LinearTransform::from_diagonals(4, [(0, vec![Complex64::new(f64::INFINITY, 0.0)])]),
+        CkksError::NotFinite { .. },
+        "inf"
+    );
     let map = LinearTransform::from_matrix(&noise(16, 1), 4, 4).expect("map");
     let big = LinearTransform::from_diagonals(2 * slots, [(1, vec![Complex64::new(1.0, 0.0)])]).expect("map");
     assert_refused!(big.plan(&params, params.max_level()), CkksError::OutOfRange { .. }, &slots.to_string());

@@ -147,7 +147,14 @@ impl PyLinearTransform {
     /// >>> secret_key.decrypt(plan(row)).round(4)
     /// array([4. , 1.5])
     #[pyo3(signature = (params, level=None, scale=None, keys=None))]
-    fn plan(&self, py: Python<'_>, params: &PyParams, level: Option<Whole>, scale: Option<Real>, keys: Option<Whole>) -> PyResult<PyLinearTransformPlan> {
+    fn plan(
+        &self,
+        py: Python<'_>,
+        params: &PyParams,
+        level: Option<Whole>,
+        scale: Option<Real>,
+        keys: Option<Whole>,
+    ) -> PyResult<PyLinearTransformPlan> {
         let level = params.level(py, level)?;
         let scale = Real::given(scale);
         check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;

@@ -37,11 +37,7 @@ fn twiddles(len: usize) -> Vec<Complex64> {
 }
 
 /// The map of a layer, from the three numbers of each pair of rows: on the diagonal, and at distance `len / 2` right and left of it.
-fn layer(
-    slots: usize,
-    len: usize,
-    row: impl Fn(Complex64) -> [(Complex64, Complex64); 2],
-) -> Result<LinearTransform, CkksError> {
+fn layer(slots: usize, len: usize, row: impl Fn(Complex64) -> [(Complex64, Complex64); 2]) -> Result<LinearTransform, CkksError> {
     let zero = Complex64::new(0.0, 0.0);
     let half = len / 2;
     let (mut own, mut right, mut left) = (vec![zero; len], vec![zero; len], vec![zero; len]);
@@ -113,7 +109,11 @@ pub fn first_to_slots(slots: usize, layers: u32) -> Result<LinearTransform, Ckks
     let used = layers.clamp(1, all.max(1)).min(all);
     let layers = (all - used + 1..=all).rev().map(|log| inverse(slots, 1 << log)).collect::<Result<Vec<_>, _>>()?;
     let product = composed(layers.into_iter())?;
-    product.ok_or_else(|| CkksError::OutOfRange { what: "the number of slots", value: slots.to_string(), remedy: "use at least 2".to_owned() })
+    product.ok_or_else(|| CkksError::OutOfRange {
+        what: "the number of slots",
+        value: slots.to_string(),
+        remedy: "use at least 2".to_owned(),
+    })
 }
 
 /// The factors that remain after [`first_to_slots`] with as many layers, the first one first.

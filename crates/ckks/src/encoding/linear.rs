@@ -52,7 +52,8 @@ impl LinearTransform {
     /// # Errors
     /// [`CkksError::OutOfRange`] unless `slots` and the lengths are powers of two, and no length exceeds `slots`; [`CkksError::NotFinite`].
     pub fn from_diagonals(slots: usize, diagonals: impl IntoIterator<Item = (i64, Vec<Complex64>)>) -> Result<Self, CkksError> {
-        let refuse = |what: &'static str, value: usize, remedy: String| Err(CkksError::OutOfRange { what, value: value.to_string(), remedy });
+        let refuse =
+            |what: &'static str, value: usize, remedy: String| Err(CkksError::OutOfRange { what, value: value.to_string(), remedy });
         if !slots.is_power_of_two() {
             return refuse("the number of slots of a linear transform", slots, "use a power of two".to_owned());
         }
@@ -60,7 +61,11 @@ impl LinearTransform {
         let mut period = 1;
         for (_, diagonal) in &given {
             if !diagonal.len().is_power_of_two() || diagonal.len() > slots {
-                return refuse("the length of a diagonal", diagonal.len(), format!("use a power of two up to {slots}, one period of the diagonal"));
+                return refuse(
+                    "the length of a diagonal",
+                    diagonal.len(),
+                    format!("use a power of two up to {slots}, one period of the diagonal"),
+                );
             }
             if let Some(index) = diagonal.iter().position(|value| !value.is_finite()) {
                 return Err(CkksError::NotFinite { index, value: diagonal[index].norm() });
@@ -121,7 +126,12 @@ impl LinearTransform {
     pub fn then(&self, next: &Self) -> Result<Self, CkksError> {
         if (self.slots, self.rows) != (next.slots, next.columns) {
             let remedy = "the first map's results must be the second map's inputs".to_owned();
-            return Err(CkksError::Shape { operation: LINEAR, left: vec![self.rows, self.columns], right: vec![next.rows, next.columns], remedy });
+            return Err(CkksError::Shape {
+                operation: LINEAR,
+                left: vec![self.rows, self.columns],
+                right: vec![next.rows, next.columns],
+                remedy,
+            });
         }
         let period = self.period.max(next.period);
         let mut diagonals: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();

@@ -6,9 +6,9 @@
 use std::ops::Range;
 
 use clathrate_arith::{Automorphism, GaloisElement};
+use clathrate_lattice::secret::SecretPoly;
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::switch::SecretMatrix;
-use clathrate_lattice::secret::SecretPoly;
 use clathrate_lattice::{Basis, Chain, Eval, Gadget, Level, Poly, PolyRef, Ring, SecretDistribution, SecretKey, Switcher};
 
 use super::name::{KeyName, RaisedMap, SecretName};
@@ -241,7 +241,11 @@ impl Params {
         }
         if !(1..=slots.trailing_zeros().min(MOST_RAISED_LAYERS)).contains(&layers) || log2_scale > MOST_RAISED_BITS {
             let remedy = format!("use 1 to {MOST_RAISED_LAYERS} layers and at most {MOST_RAISED_BITS} bits");
-            return Err(CkksError::OutOfRange { what: "the map of a raise key", value: format!("{layers} layers, {log2_scale} bits"), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the map of a raise key",
+                value: format!("{layers} layers, {log2_scale} bits"),
+                remedy,
+            });
         }
         dft::first_to_slots(slots, layers)
     }
@@ -250,7 +254,12 @@ impl Params {
     ///
     /// # Errors
     /// As [`Params::raised_map`].
-    pub(crate) fn raised_diagonals(&self, map: RaisedMap, ring: &Ring, basis: &Basis) -> Result<Vec<(Automorphism, Poly<Eval>)>, CkksError> {
+    pub(crate) fn raised_diagonals(
+        &self,
+        map: RaisedMap,
+        ring: &Ring,
+        basis: &Basis,
+    ) -> Result<Vec<(Automorphism, Poly<Eval>)>, CkksError> {
         let transform = self.raised_map(map)?;
         let scale = f64::from(map.log2_scale).exp2();
         let diagonal = |shift: usize| {
@@ -368,7 +377,10 @@ impl KeyDefinition {
     #[must_use]
     pub fn source(&self) -> &SecretView {
         match &self.contribution {
-            Contribution::Linear(view) | Contribution::Quadratic(view) | Contribution::Diagonal(view, _) | Contribution::Raised(view, _) => view,
+            Contribution::Linear(view)
+            | Contribution::Quadratic(view)
+            | Contribution::Diagonal(view, _)
+            | Contribution::Raised(view, _) => view,
         }
     }
 

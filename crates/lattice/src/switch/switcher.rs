@@ -216,7 +216,11 @@ impl Switcher {
     fn representation(&self, (level, method, reach): TablesId, purpose: Purpose) -> Result<KeyRepresentation, LatticeError> {
         let fixed = matches!(self.policy, SwitchPolicy::Fixed(_));
         let at = |l: Level| KeyRepresentation::new(&self.chain, &self.gadget, method, l, reach, self.inputs);
-        let above = (level.0 + 1..=reach.0).rev().map(Level).filter(|&l| fixed || self.method(l, reach, purpose) == method).find_map(|l| at(l).ok());
+        let above = (level.0 + 1..=reach.0)
+            .rev()
+            .map(Level)
+            .filter(|&l| fixed || self.method(l, reach, purpose) == method)
+            .find_map(|l| at(l).ok());
         above.map_or_else(|| at(level), Ok)
     }
 

@@ -15,8 +15,9 @@ use std::f64::consts::PI;
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
+use super::cosine::{cosine, radius};
 use crate::arrays::Ciphertext;
-use crate::circuits::polynomial::{Polynomial, PolynomialPlan};
+use crate::circuits::polynomial::PolynomialPlan;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::combinations::ProductTerm;
@@ -46,17 +47,17 @@ impl ModularReduction {
     /// # Errors
     /// [`CkksError::PolynomialDepth`] where the levels do not suffice for the polynomial and one double angle; as [`Polynomial::plan_at`].
     pub(super) fn new(params: &Params, (level, output): (Level, Level), range: usize, degree: usize) -> Result<Self, CkksError> {
-        let radius = radius(range);
         let depth = usize::BITS as usize - degree.leading_zeros() as usize;
         let doublings = (level.0 - output.0).saturating_sub(depth);
         if doublings == 0 {
-            return Err(CkksError::PolynomialDepth { degree, depth: depth + 1, level: level.0 - output.0, max_level: params.max_level().0 });
+            return Err(CkksError::PolynomialDepth {
+                degree,
+                depth: depth + 1,
+                level: level.0 - output.0,
+                max_level: params.max_level().0,
+            });
         }
-        let frequency = 2.0 * PI * radius / (doublings as f64).exp2();
-        let cosine = Polynomial::fit(|t: f64| (frequency * t).cos(), degree, (-1.0, 1.0))?;
-        // The function is even; the fit's odd coefficients are rounding errors.
-        let even: Vec<f64> = cosine.coefficients().iter().enumerate().map(|(index, c)| if index % 2 == 0 { c.re } else { 0.0 }).collect();
-        let cosine = Polynomial::new(even, cosine.basis(), (-1.0, 1.0))?.plan(params, level)?;
+        let cosine = cosine(range, degree, doublings)?.plan(params, level)?;
         let mut scale = cosine.output_scale();
         let mut at = cosine.output_level();
         for _ in 0..doublings {
@@ -67,8 +68,15 @@ impl ModularReduction {
             let reason = format!("the polynomial of the modular reduction takes {} levels in place of {depth}", cosine.depth());
             return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
         }
-        let mut reduction =
-            Self { params: params.clone(), range, doublings, cosine, output_level: at, sine_scale: scale, ratio: 2.0 * PI * scale / params.scale(at) };
+        let mut reduction = Self {
+            params: params.clone(),
+            range,
+            doublings,
+            cosine,
+            output_level: at,
+            sine_scale: scale,
+            ratio: 2.0 * PI * scale / params.scale(at),
+        };
         // The slope depends on the ratio and the ratio on the slope, by less than 2^-10.
         for _ in 0..8 {
             reduction.ratio = 2.0 * PI * reduction.sine_scale / (params.scale(at) * reduction.slope());
@@ -164,9 +172,4 @@ impl ModularReduction {
         let scale = self.params.scale(self.output_level);
         Ok(y.at_scale(scale))
     }
-}
-
-/// The largest magnitude of `x - 1/4` for integer parts of a magnitude below `range` and messages that are small against 1/4.
-fn radius(range: usize) -> f64 {
-    range as f64 - 0.75
 }

@@ -72,9 +72,12 @@ mod tests {
 
     #[test]
     fn ranges_have_the_wanted_probability_and_are_least() {
-        for (weight, degree, wanted, range, log2_failure) in
-            [(32, 1 << 16, -128.0, 16, -132.7), (32, 1 << 15, -40.0, 13, -43.8), (48, 1 << 16, -128.0, 23, -157.9), (64, 1 << 16, -128.0, 28, -140.1)]
-        {
+        for (weight, degree, wanted, range, log2_failure) in [
+            (32, 1 << 16, -128.0, 16, -132.7),
+            (32, 1 << 15, -40.0, 13, -43.8),
+            (48, 1 << 16, -128.0, 23, -157.9),
+            (64, 1 << 16, -128.0, 28, -140.1),
+        ] {
             assert_eq!(least_range(weight, degree, wanted), range, "weight {weight}");
             let failure = |range| log2_tail(weight, range) + (degree as f64).log2();
             assert!((failure(range) - log2_failure).abs() < 0.1, "weight {weight}: 2^{}", failure(range));

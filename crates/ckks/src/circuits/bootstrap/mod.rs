@@ -22,6 +22,7 @@
 //! Source: Cheon et al. (EUROCRYPT 2018); order of the stages: [pcmm-mambo, sec. 2.4], [hermes, sec. 2]; encapsulation: Bossuat, Troncoso-Pastoriza,
 //! Hubaux (ACNS 2022).
 
+mod cosine;
 pub mod eval_mod;
 pub mod failure;
 mod plan;

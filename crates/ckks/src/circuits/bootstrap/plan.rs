@@ -146,9 +146,14 @@ impl BootstrapPlan {
         }
         let (base, application) = (segment(params, BASE)?, segment(params, APPLICATION)?);
         let (reduced, raised) = (segment(params, REDUCTION)?, segment(params, RAISED)?);
-        if base.lowest() != 0 || application.lowest() != base.highest() + 1 || reduced.lowest() != application.highest() + 1 || raised.lowest() != reduced.highest() + 1
+        if base.lowest() != 0
+            || application.lowest() != base.highest() + 1
+            || reduced.lowest() != application.highest() + 1
+            || raised.lowest() != reduced.highest() + 1
         {
-            return refuse(format!("the segments must follow one another from level 0 up: \"{BASE}\", \"{APPLICATION}\", \"{REDUCTION}\", \"{RAISED}\""));
+            return refuse(format!(
+                "the segments must follow one another from level 0 up: \"{BASE}\", \"{APPLICATION}\", \"{REDUCTION}\", \"{RAISED}\""
+            ));
         }
         let slots = options.slots.unwrap_or_else(|| params.slot_count());
         if !slots.is_power_of_two() || !(2..=params.slot_count()).contains(&slots) {
@@ -158,10 +163,15 @@ impl BootstrapPlan {
         let weight = match (params.encapsulation(), params.spec().secret_weight) {
             (Some(encapsulation), _) => encapsulation.weight,
             (None, Some(weight)) => weight,
-            (None, None) => return refuse("the secret is uniform and there is no ephemeral sparse secret: set `ephemeral_weight`, e.g. 32".to_owned()),
+            (None, None) => {
+                return refuse("the secret is uniform and there is no ephemeral sparse secret: set `ephemeral_weight`, e.g. 32".to_owned());
+            }
         };
         if weight > super::failure::MOST_WEIGHT {
-            return refuse(format!("secrets of weight {weight} need too wide a range: use a weight of at most {}", super::failure::MOST_WEIGHT));
+            return refuse(format!(
+                "secrets of weight {weight} need too wide a range: use a weight of at most {}",
+                super::failure::MOST_WEIGHT
+            ));
         }
         let range = options.range.unwrap_or_else(|| least_range(weight, params.degree(), options.log2_failure));
         let (output, input) = (Level(application.highest()), Level(reduced.highest()));
@@ -201,7 +211,18 @@ impl BootstrapPlan {
             }
         };
         let to_slots = plan_factors(params, &up, raised_level, (raised_scale, output_scale))?;
-        Ok(Self { params: params.clone(), slots, real: options.real, to_coefficients, raise, raised_level, raised_scale, to_slots, reduction, weight })
+        Ok(Self {
+            params: params.clone(),
+            slots,
+            real: options.real,
+            to_coefficients,
+            raise,
+            raised_level,
+            raised_scale,
+            to_slots,
+            reduction,
+            weight,
+        })
     }
 
     /// The parameters.

@@ -87,7 +87,13 @@ impl RaisedTransform {
 
     /// The raised image of `x`, which is under the ephemeral secret at level 0; the result is under the main secret, with this scale.
     pub(super) fn run(&self, evaluator: &Evaluator, x: &Ciphertext, scale: f64) -> Result<Ciphertext, CkksError> {
-        let found = evaluator.keys_without_cost(&self.params, x, RAISE, Operation::RaiseToSlots(self.map), (self.level, self.params.slot_count()))?;
+        let found = evaluator.keys_without_cost(
+            &self.params,
+            x,
+            RAISE,
+            Operation::RaiseToSlots(self.map),
+            (self.level, self.params.slot_count()),
+        )?;
         evaluator.spend(x, || self.cost(x))?;
         let raised = x.try_map(self.level, scale, |bundle| self.bundle(bundle, found.as_ref()))?;
         Ok(Ciphertext { secret: crate::arrays::SecretName::Main, ..raised })
@@ -128,7 +134,8 @@ impl RaisedTransform {
         let params = &self.params;
         let definition = params.key_definition(KeyName::RaiseToSlots(self.map))?;
         let (chain, profile) = (definition.chain()?, params.machine_profile().at(params.degree()));
-        let (all, top, base) = (chain.key_basis(chain.max_level()).len(), params.chain().basis(self.level).len(), params.chain().basis(Level(0)).len());
+        let (all, top, base) =
+            (chain.key_basis(chain.max_level()).len(), params.chain().basis(self.level).len(), params.chain().basis(Level(0)).len());
         let (masks, bodies) = (params.rank(), x.layout.bodies);
         let columns = masks + bodies;
         let plain = self.body.to().len();
@@ -138,7 +145,9 @@ impl RaisedTransform {
         let products = masks * self.diagonals * columns * all + bodies * self.diagonals * plain;
         let conversions = columns * ((special + 1) * top) + masks * (base + 1) * all + bodies * (plain + 1) * top;
         Ok(Cost {
-            nanoseconds: transforms as f64 * profile.transform[0] + products as f64 * profile.product + conversions as f64 * profile.convert,
+            nanoseconds: transforms as f64 * profile.transform[0]
+                + products as f64 * profile.product
+                + conversions as f64 * profile.convert,
             transforms: transforms as f64,
             hadamard_products: products as f64,
             key_bytes: definition.bytes(definition.most)? as f64,

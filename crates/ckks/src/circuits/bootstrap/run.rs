@@ -17,7 +17,8 @@ fn bare(x: Ciphertext, capacity: usize, complex: bool) -> Ciphertext {
     let (params, level, scale) = (x.params.clone(), x.level, x.scale);
     let columns = capacity * x.layout.chunks;
     let shape = [&x.shape[..x.shape.len().saturating_sub(1)], &[columns]].concat();
-    let layout = Layout { encoding: Encoding::Slots, capacity, columns, complex, order: Order::Natural, padding: Padding::Zero, ..x.layout };
+    let layout =
+        Layout { encoding: Encoding::Slots, capacity, columns, complex, order: Order::Natural, padding: Padding::Zero, ..x.layout };
     let bundles = x.bundles.clone();
     x.with_all((&params, shape), layout, bundles, (level, scale))
 }
@@ -69,7 +70,8 @@ impl Evaluator {
             for factor in &plan.to_coefficients {
                 y = self.map_slots(&y, factor)?;
             }
-            let layout = Layout { encoding: Encoding::Coefficients, complex: true, order: Order::BitReversed, ..y.layout }.with_padding(y.padding());
+            let layout =
+                Layout { encoding: Encoding::Coefficients, complex: true, order: Order::BitReversed, ..y.layout }.with_padding(y.padding());
             Ok(y.laid_out(layout))
         })
     }
@@ -84,9 +86,8 @@ impl Evaluator {
         let raised = self.raise_modulus(x, plan)?;
         let slots = self.coefficients_to_slots(&raised, plan)?;
         let halves = self.halves(&slots, plan)?;
-        let reduced = self.stage(stages::REDUCTION, || {
-            halves.iter().map(|half| plan.reduction.run(self, half)).collect::<Result<Vec<_>, CkksError>>()
-        })?;
+        let reduced = self
+            .stage(stages::REDUCTION, || halves.iter().map(|half| plan.reduction.run(self, half)).collect::<Result<Vec<_>, CkksError>>())?;
         let joined = self.joined_halves(reduced)?;
         // Number t was the coefficient of X^p(t) and is in slot t if p reverses bits, in the slot with the reversed number otherwise.
         let order = if x.layout.order == Order::BitReversed { Order::Natural } else { Order::BitReversed };

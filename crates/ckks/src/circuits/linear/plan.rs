@@ -143,7 +143,8 @@ impl LinearTransform {
         let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: LINEAR, needed: 1, level: 0 })?);
         let refuse = |what: &'static str, value: String, remedy: String| Err(CkksError::OutOfRange { what, value, remedy });
         if self.slots() > params.slot_count() {
-            let remedy = format!("these parameters have {} slots: take a larger degree, or cut the matrix into blocks", params.slot_count());
+            let remedy =
+                format!("these parameters have {} slots: take a larger degree, or cut the matrix into blocks", params.slot_count());
             return refuse("the number of slots of a linear transform", self.slots().to_string(), remedy);
         }
         if self.shifts().next().is_none() {

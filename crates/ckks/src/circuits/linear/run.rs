@@ -62,7 +62,12 @@ impl Evaluator {
         let columns = x.shape.last().copied().unwrap_or(1);
         if columns != transform.columns() {
             let remedy = format!("the map takes rows of {} numbers", transform.columns());
-            return Err(CkksError::Shape { operation: LINEAR, left: x.shape.clone(), right: vec![transform.rows(), transform.columns()], remedy });
+            return Err(CkksError::Shape {
+                operation: LINEAR,
+                left: x.shape.clone(),
+                right: vec![transform.rows(), transform.columns()],
+                remedy,
+            });
         }
         if x.layout.chunks > 1 {
             let remedy = format!("rows of at most {} entries can be mapped; cut the matrix into blocks", x.params.slot_count());
@@ -95,7 +100,9 @@ impl Evaluator {
         let found = self.rotations(&x, plan)?;
         let bundles = match &found {
             None => Vec::new(),
-            Some(rotations) if rotations.babies.is_empty() => x.bundles.iter().map(|bundle| plan.multiply(bundle)).collect::<Result<_, _>>()?,
+            Some(rotations) if rotations.babies.is_empty() => {
+                x.bundles.iter().map(|bundle| plan.multiply(bundle)).collect::<Result<_, _>>()?
+            }
             Some(rotations) => {
                 let plaintexts = plan.plaintexts(rotations.tables.extended())?;
                 x.bundles.iter().map(|bundle| plan.map(bundle, rotations, &plaintexts)).collect::<Result<_, _>>()?
@@ -143,7 +150,8 @@ impl Evaluator {
             self.spend(x, || plan.cost(self, x))?;
             return Ok(None);
         }
-        let (babies, giants): (Vec<Found<'_>>, Vec<Found<'_>>) = (babies.into_iter().flatten().collect(), giants.into_iter().flatten().collect());
+        let (babies, giants): (Vec<Found<'_>>, Vec<Found<'_>>) =
+            (babies.into_iter().flatten().collect(), giants.into_iter().flatten().collect());
         let switcher = params.switcher()?;
         let keys: Vec<&SwitchKey> = babies.iter().chain(&giants).filter_map(direct).map(HeldKey::key).collect();
         let tables = switcher.transform_tables_for_keys(plan.level, &keys)?;
