@@ -70,12 +70,12 @@ pub(super) enum Raising {
     /// The lift alone; the phase is multiplied by an integer, so that the noise of the change to the main secret is small against the message.
     Plain {
         /// The lift.
-        lift: Raise,
+        lift: Box<Raise>,
         /// The integer.
         guard: i128,
     },
     /// The lift with the first map from coefficients to slots.
-    Mapped(RaisedTransform),
+    Mapped(Box<RaisedTransform>),
 }
 
 /// The segment called `name`.
@@ -199,7 +199,7 @@ impl BootstrapPlan {
                 let bits = (each + rounding_weight(&first).log2()).max(raising.log2_step + GUARD_BITS).ceil();
                 let map = RaisedMap { slots, layers, log2_scale: bits as u32 };
                 let scale = (unmapped + bits - raising.log2_step).exp2();
-                (Raising::Mapped(RaisedTransform::new(params, map)?), rest, Level(input.0 + levels), scale)
+                (Raising::Mapped(Box::new(RaisedTransform::new(params, map)?)), rest, Level(input.0 + levels), scale)
             }
             None => {
                 let up = dft::coefficients_to_slots(slots, levels)?;
@@ -207,7 +207,7 @@ impl BootstrapPlan {
                 let guard = GUARD_BITS.exp2();
                 let terms = (params.slot_count() / slots) as f64;
                 let lift = Raise::new(ring, &chain.basis(Level(0)), &chain.basis(level))?;
-                (Raising::Plain { lift, guard: guard as i128 }, up, level, q0 * reduction.radius() * guard * terms)
+                (Raising::Plain { lift: Box::new(lift), guard: guard as i128 }, up, level, q0 * reduction.radius() * guard * terms)
             }
         };
         let to_slots = plan_factors(params, &up, raised_level, (raised_scale, output_scale))?;
