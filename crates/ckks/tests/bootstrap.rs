@@ -4,8 +4,9 @@ mod common;
 
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::encoding::dft;
+use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Complex64, Encoding, Order, Params, SecretKey};
+use clathrate_ckks::{CkksError, Complex64, Encoding, Evaluator, Order, Params, SecretKey};
 use clathrate_lattice::Level;
 use common::measure::*;
 use common::*;
@@ -148,5 +149,121 @@ fn full_size(name: &str, bits: f64) {
             println!("{name}: {took:.3} s, mean {:.2} bits, worst {:.2} bits", -mean.log2(), -worst.log2());
             assert!(-mean.log2() > bits, "{name}: {} bits", -mean.log2());
         }
+    }
+}
+
+/// With a range that is too short, bootstraps fail as often as the formula says: a half of a polynomial is lost if one of its integer parts is too large.
+#[test]
+fn bootstraps_fail_at_the_predicted_rate() {
+    // Two levels less leave one double angle, so that the polynomial is just accurate enough in the range and useless beyond.
+    let mut spec = small().spec().clone();
+    spec.steps.drain(8..10);
+    spec.segments[2].levels = (7, 12);
+    spec.segments[3].levels = (13, 15);
+    let params = Params::new(spec, &base_runtime()).expect("parameters");
+    let sk = secret(&params, 11);
+    let (range, slots, rounds) = (6, params.slot_count(), 60);
+    let plan = BootstrapPlan::with_options(&params, BootstrapOptions { range: Some(range), ..BootstrapOptions::default() }).expect("plan");
+    let ev = evaluator(&sk, &plan.needs().expect("needs"));
+    let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
+    let x = complex(slots, 12);
+    let ct = encrypt_as(
+        &sk,
+        &Values::Complex([&x[..]; 60].concat()),
+        &[rounds, slots],
+        EncryptOptions { encoding: Some(Encoding::Slots), ..options },
+        13,
+    );
+    let got = decrypt_complex(&sk, &ev.bootstrap(&ct, &plan).expect("bootstrap"));
+    let lost = |part: fn(Complex64) -> f64| {
+        got.chunks_exact(slots).filter(|row| row.iter().zip(&x).any(|(a, b)| part(a - b).abs() > 0.25 || part(*a).is_nan())).count()
+    };
+    let failures = lost(|z| z.re) + lost(|z| z.im);
+    let one = clathrate_ckks::circuits::bootstrap::failure::log2_tail(32, range).exp2();
+    let (halves, expected) = (2 * rounds, 1.0 - (1.0 - one).powi(slots as i32));
+    let (mean, deviation) = (halves as f64 * expected, (halves as f64 * expected * (1.0 - expected)).sqrt());
+    println!("{failures} of {halves} halves lost, {mean:.1} +- {deviation:.1} predicted");
+    assert!((failures as f64 - mean).abs() < 4.0 * deviation, "{failures} of {halves} halves lost, {mean:.1} predicted");
+    assert!((plan.log2_failure() - (one.log2() + 10.0)).abs() < 1e-9);
+}
+
+#[test]
+fn stages_refuse_what_they_cannot_take() {
+    let params = small();
+    let sk = secret(&params, 14);
+    let plan = BootstrapPlan::new(&params).expect("plan");
+    let ev = evaluator(&sk, &plan.needs().expect("needs"));
+    let slots = params.slot_count();
+    let at = |level: usize| EncryptOptions { level: Some(Level(level)), ..EncryptOptions::default() };
+    let x = encrypt_as(&sk, &noise(slots, 1), &[slots], at(3), 1);
+    assert_refused!(ev.bootstrap(&encrypt_as(&sk, &noise(slots, 1), &[slots], at(2), 1), &plan), CkksError::LevelTooLow { .. }, "level 3");
+    assert_refused!(ev.bootstrap(&encrypt_as(&sk, &noise(8, 1), &[8], at(3), 1), &plan), CkksError::Shape { .. }, "capacity of 512");
+    let coefficients = EncryptOptions { encoding: Some(Encoding::Coefficients), ..at(3) };
+    assert_refused!(ev.bootstrap(&encrypt_as(&sk, &noise(8, 1), &[8], coefficients, 1), &plan), CkksError::Encoding { .. }, "slots");
+    assert_refused!(ev.half_bootstrap(&x, &plan), CkksError::Encoding { .. }, "complex numbers in coefficients");
+    let real = BootstrapPlan::with_options(&params, BootstrapOptions { real: true, ..BootstrapOptions::default() }).expect("plan");
+    let z = encrypt_as(&sk, &Values::Complex(complex(slots, 1)), &[slots], at(3), 1);
+    assert_refused!(ev.bootstrap(&z, &real), CkksError::Conversion { .. }, "complex");
+    assert_refused!(Evaluator::new(&params).bootstrap(&x, &plan), CkksError::NoKeys { .. }, "linear transform");
+    let others = params_of("insecure_small");
+    assert_refused!(BootstrapPlan::new(&others), CkksError::NotBootstrappable { .. }, "segment");
+    assert_refused!(BootstrapPlan::new(&params_of("insecure_rank2")), CkksError::NotBootstrappable { .. }, "to_rlwe");
+    for slots in [0, 1, 48, 1024] {
+        let options = BootstrapOptions { slots: Some(slots), ..BootstrapOptions::default() };
+        assert_refused!(BootstrapPlan::with_options(&params, options), CkksError::OutOfRange { .. }, "2 to 512");
+    }
+    let deep = BootstrapOptions { degree: Some(300), ..BootstrapOptions::default() };
+    assert_refused!(BootstrapPlan::with_options(&params, deep), CkksError::PolynomialDepth { .. }, "300");
+    // A cancelled bootstrap stops at the next stage.
+    let stopped = ev.clone().watched(|stage| stage != "modular reduction");
+    assert_refused!(stopped.bootstrap(&x, &plan), CkksError::Cancelled, "stopped");
+    // The ephemeral key serves level 0 alone.
+    assert_refused!(ev.change_secret(&x, clathrate_ckks::SecretName::Ephemeral), CkksError::Lattice(_), "level 0");
+}
+
+fn params_of(name: &str) -> Params {
+    params(name)
+}
+
+/// Threads and instruction sets do not change a bit of a bootstrapped array.
+#[test]
+fn results_do_not_depend_on_the_threads_or_the_instruction_set() {
+    let mut results = Vec::new();
+    for (threads, isa) in [(1, None), (2, None), (1, Some("scalar".to_owned()))] {
+        let runtime = clathrate_ckks::Runtime { threads: Some(threads), isa, ..base_runtime() };
+        let params = Params::preset("insecure_boot", &runtime).expect("preset");
+        let sk = secret(&params, 15);
+        let options = BootstrapOptions { real: true, ..BootstrapOptions::default() };
+        let plan = BootstrapPlan::with_options(&params, options).expect("plan");
+        let ev = evaluator(&sk, &plan.needs().expect("needs"));
+        let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
+        let x = encrypt_as(&sk, &noise(params.slot_count(), 16), &[params.slot_count()], options, 17);
+        results.push(ev.bootstrap(&x, &plan).expect("bootstrap").to_file_bytes().expect("bytes"));
+    }
+    assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+/// Coefficients that were never in slots come out in bit-reversed order, and two stages make the whole.
+#[test]
+fn half_bootstraps_bring_coefficients_to_slots() {
+    let params = small();
+    let sk = secret(&params, 18);
+    let plan = BootstrapPlan::new(&params).expect("plan");
+    let ev = evaluator(&sk, &plan.needs().expect("needs"));
+    let slots = params.slot_count();
+    let x = complex(slots, 19);
+    let natural = EncryptOptions {
+        level: Some(Level(0)),
+        scale: Some(plan.message_scale()),
+        encoding: Some(Encoding::Coefficients),
+        ..EncryptOptions::default()
+    };
+    for order in [Order::Natural, Order::BitReversed] {
+        let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[slots], EncryptOptions { order, ..natural }, 20);
+        let y = ev.half_bootstrap(&ct, &plan).expect("half bootstrap");
+        let other = if order == Order::Natural { Order::BitReversed } else { Order::Natural };
+        assert_eq!((y.encoding(), y.layout().order, y.level()), (Encoding::Slots, other, plan.output_level()));
+        let error = complex_deviation(&decrypt_complex(&sk, &y), &x);
+        assert!(error < 2f64.powi(-16), "{order:?}: {error:e}");
     }
 }
