@@ -15,6 +15,7 @@ use crate::error::LatticeError;
 use crate::packed_plaintext::PackedPlaintexts;
 use crate::poly::{Basis, Eval, Poly};
 use crate::polys::{Polys, PolysMut};
+use crate::ring::Ring;
 
 /// One linear combination with packed plaintexts: `sum_t x_(inputs[t]) * plaintexts[t]`.
 #[derive(Debug, Clone, Copy)]
@@ -90,19 +91,7 @@ pub(crate) fn combine_packed(
 ) -> Result<Vec<Bundle<Eval>>, LatticeError> {
     let first = bundles.first().ok_or(LatticeError::EmptyShape { what: "the number of inputs", got: 0 })?;
     let ring = first.ring();
-    let mut rows = Vec::with_capacity(combinations.len());
-    for PackedCombination { plaintexts, inputs } in combinations {
-        ring.check_subring(plaintexts.ring())?;
-        if inputs.len() != plaintexts.len() {
-            let what = "inputs that a linear combination names for its plaintexts";
-            return Err(ArithError::Shape { what, expected: plaintexts.len(), got: inputs.len() }.into());
-        }
-        if let Some(&input) = inputs.iter().find(|&&input| input >= bundles.len()) {
-            return Err(LatticeError::InputOutOfRange { input, inputs: bundles.len() });
-        }
-        let mismatch = LatticeError::BasisMismatch { left: basis.len(), right: plaintexts.basis().len() };
-        rows.push(plaintexts.basis().rows_of(basis.indices()).ok_or(mismatch)?);
-    }
+    let rows = check_combinations(ring, basis, bundles.len(), combinations)?;
     let sums: Vec<PlaintextSum<'_>> = combinations
         .iter()
         .zip(&rows)
@@ -113,4 +102,27 @@ pub(crate) fn combine_packed(
     let mut targets: Vec<RowsMut<'_>> = out.iter_mut().map(Polys::view_mut).map(PolysMut::into_rows).collect();
     ring.engine().plaintext_products(&mut targets, &xs, &sums, basis.indices());
     out.into_iter().map(|polys| Bundle::from_polys(polys, first.rank())).collect()
+}
+
+/// Refuses combinations that do not fit bundles of `ring` over `basis`; returns the rows of the plaintexts that are those of `basis`.
+pub(crate) fn check_combinations(
+    ring: &Ring,
+    basis: &Basis,
+    inputs: usize,
+    combinations: &[PackedCombination<'_>],
+) -> Result<Vec<Vec<usize>>, LatticeError> {
+    let mut rows = Vec::with_capacity(combinations.len());
+    for PackedCombination { plaintexts, inputs: named } in combinations {
+        ring.check_subring(plaintexts.ring())?;
+        if named.len() != plaintexts.len() {
+            let what = "inputs that a linear combination names for its plaintexts";
+            return Err(ArithError::Shape { what, expected: plaintexts.len(), got: named.len() }.into());
+        }
+        if let Some(&input) = named.iter().find(|&&input| input >= inputs) {
+            return Err(LatticeError::InputOutOfRange { input, inputs });
+        }
+        let mismatch = LatticeError::BasisMismatch { left: basis.len(), right: plaintexts.basis().len() };
+        rows.push(plaintexts.basis().rows_of(basis.indices()).ok_or(mismatch)?);
+    }
+    Ok(rows)
 }

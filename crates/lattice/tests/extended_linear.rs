@@ -6,6 +6,7 @@ mod common;
 
 use clathrate_arith::ArithError;
 use clathrate_lattice::noise::bound;
+use clathrate_lattice::switch::hoisted::BabyStep;
 use clathrate_lattice::switch::{Extended, SwitchMethod};
 use clathrate_lattice::{Bodies, Bundle, Eval, LatticeError, PackedCombination, PackedPlaintexts, Poly, Rank};
 use common::linear::{Kind, Setting, kinds};
@@ -428,4 +429,48 @@ fn operands_that_do_not_fit_are_errors_with_numbers() {
     assert!(matches!(other_frame.rotate(&phi, &setting.switcher, &setting.tables, &key), Err(LatticeError::BasisMismatch { .. })));
     assert!(matches!(high.rotate(&phi, &setting.switcher, &setting.tables, &key), Err(LatticeError::RankMismatch { left: 2, right: 1 })));
     assert!(matches!(Extended::zero(&frame, Rank(0), Bodies(1)), Err(LatticeError::EmptyShape { .. })));
+}
+
+#[test]
+fn baby_steps_a_few_primes_at_a_time_equal_those_in_full_bit_for_bit() {
+    for_all_kinds(64, 12, |setting| {
+        let (ct, _) = setting.encrypt(12);
+        let digits = ct.decompose_mask(&setting.switcher, &setting.tables).expect("digits");
+        let (phis, frame) = ([0i64, 1, -5, 9].map(|steps| setting.phi(steps)), setting.tables.frame().clone());
+        let keys: Vec<_> = phis.iter().map(|phi| setting.rotation_key(phi)).collect();
+        let mut rotated = vec![Extended::lift_of(&ct, &frame).expect("lift")];
+        for (phi, key) in phis.iter().zip(&keys).skip(1) {
+            rotated.push(ct.rotate_extended(phi, &digits, &setting.switcher, key).expect("rotate").into_eval_form().expect("form"));
+        }
+        let babies: Vec<BabyStep<'_>> = phis.iter().zip(&keys).enumerate().map(|(index, pair)| (index > 0).then_some(pair)).collect();
+        // Plaintexts of full degree and of a subring; a sum of the unrotated input alone among the others.
+        let chosen: [&[usize]; 3] = [&[0, 1, 2, 3], &[0], &[3, 1, 1]];
+        let plaintexts: Vec<PackedPlaintexts> = [64, 16, 8]
+            .into_iter()
+            .zip(chosen)
+            .map(|(degree, chosen)| {
+                let ring = setting.ring().subring(degree).expect("subring");
+                let values: Vec<Vec<i64>> = chosen.iter().map(|_| setting.values(degree, 30).0).collect();
+                let polys: Vec<Poly<Eval>> =
+                    values.iter().map(|values| Poly::from_signed(&ring, frame.extended(), values).into_eval()).collect();
+                PackedPlaintexts::pack(&polys.iter().collect::<Vec<_>>()).expect("pack")
+            })
+            .collect();
+        let combinations: Vec<PackedCombination<'_>> =
+            plaintexts.iter().zip(chosen).map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs }).collect();
+        let few = setting.switcher.hoisted_combinations(&ct, &digits, &babies, &combinations);
+        if setting.kind.method.key_digit.is_some() {
+            assert!(matches!(few, Err(LatticeError::KeyGadget { .. })), "KLSS sums are not in Eval form");
+            return Vec::new();
+        }
+        let full = Extended::packed_combinations(&rotated.iter().collect::<Vec<_>>(), &combinations).expect("sums");
+        let few: Vec<Bundle<Eval>> = few.expect("sums").iter().map(eval).collect();
+        assert_eq!(few, full.iter().map(eval).collect::<Vec<_>>(), "{:?}", setting.kind);
+        // What does not fit is refused.
+        let none: Result<Vec<Extended>, _> = setting.switcher.hoisted_combinations(&ct, &[], &babies, &combinations);
+        assert!(matches!(none, Err(LatticeError::KeyInputs { .. })));
+        let short = setting.switcher.hoisted_combinations(&ct, &digits, &babies[..2], &combinations);
+        assert!(matches!(short, Err(LatticeError::InputOutOfRange { .. })));
+        few
+    });
 }

@@ -73,6 +73,11 @@ impl Frame {
         self.level
     }
 
+    /// `P` modulo each of the level's primes.
+    pub(super) fn special_product(&self) -> &[u64] {
+        &self.special_product
+    }
+
     /// The level's ciphertext primes.
     #[must_use]
     pub fn basis(&self) -> &Basis {

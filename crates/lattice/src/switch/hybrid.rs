@@ -73,9 +73,9 @@ pub(super) fn decompose(tables: &Arc<SwitchTables>, coefficients: Rows<'_>, valu
 
 /// The part of a key that a switch by one [`SwitchTables`] reads.
 pub(super) struct Reading {
-    factors: Arc<Factors>,
-    groups: Vec<usize>,
-    rows: Vec<usize>,
+    pub(super) factors: Arc<Factors>,
+    pub(super) groups: Vec<usize>,
+    pub(super) rows: Vec<usize>,
     rank: usize,
     columns: usize,
 }

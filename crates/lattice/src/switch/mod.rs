@@ -33,6 +33,7 @@
 //! | [`extended`], [`extended_linear`] | the result of a switch before its mod-down; its products with plaintexts and its automorphisms |
 //! | [`hybrid`] | decomposition and products |
 //! | [`planner`], [`switcher`] | the choice of each level's method; the interface that runs all steps |
+//! | [`hoisted`] | baby steps of a linear transform, a few primes at a time |
 //! | [`raised`] | linear maps of raised polynomials, which need no decomposition |
 
 mod cache;
@@ -42,6 +43,7 @@ pub mod derived;
 pub mod extended;
 pub mod extended_linear;
 pub mod frame;
+pub mod hoisted;
 mod hybrid;
 pub mod key;
 mod klss;

@@ -316,7 +316,7 @@ impl Switcher {
         hybrid::inner_product(tables, inputs, &self.reading(tables, inputs.len(), key)?)
     }
 
-    fn reading(&self, tables: &Arc<SwitchTables>, inputs: usize, key: &SwitchKey) -> Result<hybrid::Reading, LatticeError> {
+    pub(super) fn reading(&self, tables: &Arc<SwitchTables>, inputs: usize, key: &SwitchKey) -> Result<hybrid::Reading, LatticeError> {
         hybrid::check_key(tables, inputs, key)?;
         tables.representation.check_room(inputs)?;
         hybrid::reading(tables, inputs, key, self.derived.get(&tables.representation, key)?)

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use clathrate_lattice::linear_combination::PackedCombination;
+use clathrate_lattice::switch::hoisted::BabyStep;
 use clathrate_lattice::switch::{Extended, SwitchTables};
 use clathrate_lattice::{Bundle, Eval, PackedPlaintexts, SwitchKey, Switcher};
 
@@ -30,6 +31,11 @@ fn direct<'k>(found: &Found<'k>) -> Option<&'k HeldKey> {
         Found::InTurn(keys) if keys.len() == 1 => Some(keys[0]),
         _ => None,
     }
+}
+
+/// Whether a baby step takes one switch or none.
+fn is_direct(found: &Found<'_>) -> bool {
+    matches!(found, Found::Nothing) || direct(found).is_some()
 }
 
 impl Evaluator {
@@ -185,12 +191,18 @@ impl LinearTransformPlan {
                 None => Ok(Extended::lift_of(&found.apply(bundle)?, frame)?),
             }
         };
-        let rotated = babies.iter().map(baby).collect::<Result<Vec<_>, _>>()?;
         let inputs: Vec<Vec<usize>> = self.giants.iter().map(|giant| giant.terms.iter().map(|term| term.baby).collect()).collect();
         let combinations: Vec<PackedCombination<'_>> =
             plaintexts.iter().zip(&inputs).map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs }).collect();
-        let sums = Extended::packed_combinations(&rotated.iter().collect::<Vec<_>>(), &combinations)?;
-        drop(rotated);
+        let fused = hoisted && tables.method().key_digit.is_none() && babies.iter().all(|found| is_direct(found));
+        let sums = if fused {
+            let steps: Vec<BabyStep<'_>> =
+                babies.iter().map(|found| direct(found).and_then(|held| Some((held.automorphism()?, held.key())))).collect();
+            switcher.hoisted_combinations(bundle, &digits, &steps, &combinations)?
+        } else {
+            let rotated = babies.iter().map(baby).collect::<Result<Vec<_>, _>>()?;
+            Extended::packed_combinations(&rotated.iter().collect::<Vec<_>>(), &combinations)?
+        };
         let mut total: Option<Extended> = None;
         for (sum, found) in sums.into_iter().zip(giants) {
             let sum = match (found, direct(found).and_then(|held| Some((held, held.automorphism()?)))) {
