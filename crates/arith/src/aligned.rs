@@ -190,8 +190,8 @@ impl fmt::Debug for AlignedWords {
 
 /// Recycles buffers by length, up to a byte budget. When the budget is exceeded, buffers of the least recently used lengths are freed.
 ///
-/// The lengths of large buffers are rounded up ([`rounded_up`]), so that the arrays of neighbouring levels, whose lengths differ by a few rows, use the same
-/// buffers: otherwise a circuit that descends through the levels finds no buffer to reuse. Pages of the rest are never touched, so they take no memory.
+/// The lengths of large buffers are rounded up ([`rounded_up`]), and a large buffer serves any length from half its own up, so that the arrays of neighbouring
+/// levels, whose lengths differ by a few rows, use the same buffers: otherwise a circuit that descends through the levels finds no buffer to reuse.
 #[derive(Debug)]
 pub struct Pool {
     shelves: Mutex<Shelves>,
@@ -230,6 +230,16 @@ impl Shelves {
         &mut self.by_len[last].1
     }
 
+    /// The shortest idle buffer of at least `capacity` words, and for large buffers of at most twice as many.
+    fn fitting(&mut self, capacity: usize) -> Option<AlignedWords> {
+        let most = if capacity * size_of::<u64>() < HUGE_PAGE { capacity } else { 2 * capacity };
+        let fits = self.by_len.iter().filter(|(len, shelf)| (capacity..=most).contains(len) && !shelf.is_empty());
+        let len = fits.map(|&(len, _)| len).min()?;
+        let words = self.shelf(len).pop()?;
+        self.bytes -= words.capacity * size_of::<u64>();
+        Some(words)
+    }
+
     /// Takes one buffer off the least recently used shelf; `None` where all are empty.
     fn evict(&mut self) -> Option<AlignedWords> {
         let place = self.by_len.iter().position(|(_, shelf)| !shelf.is_empty())?;
@@ -252,11 +262,7 @@ impl Pool {
         self.taken.fetch_add(1, Ordering::Relaxed);
         self.taken_bytes.fetch_add(len * 8, Ordering::Relaxed);
         let capacity = rounded_up(len);
-        let recycled = self.shelves.lock().ok().and_then(|mut shelves| {
-            let words = shelves.shelf(capacity).pop()?;
-            shelves.bytes -= capacity * size_of::<u64>();
-            Some(words)
-        });
+        let recycled = self.shelves.lock().ok().and_then(|mut shelves| shelves.fitting(capacity));
         recycled.unwrap_or_else(|| AlignedWords::zeroed(capacity)).resized(len)
     }
 
@@ -349,7 +355,10 @@ mod tests {
         pool.put(words);
         let again = pool.take(6 * least - 1);
         assert_eq!((again.as_ptr(), again.len(), again[0]), (address, 6 * least - 1, 9), "the same buffer");
-        assert_ne!(pool.take(6 * least + 1).as_ptr(), address);
+        pool.put(again);
+        assert_ne!(pool.take(6 * least + 1).as_ptr(), address, "it is too short");
+        assert_ne!(pool.take(3 * least - 1).as_ptr(), address, "less than half of it");
+        assert_eq!(pool.take(3 * least).as_ptr(), address, "half of it");
         // A length that was allocated elsewhere is kept under its own.
         pool.put(AlignedWords::zeroed(7 * least + 5));
         assert_eq!(pool.take(7 * least + 5).len(), 7 * least + 5);

@@ -35,8 +35,12 @@ mod factors;
 mod gadget;
 mod plaintext;
 
-/// Bytes of idle buffers that an engine keeps for reuse.
+/// Least bytes of idle buffers that an engine keeps for reuse.
 const POOL_BYTES: usize = 512 << 20;
+
+/// Bytes of idle buffers that an engine keeps for each coefficient of its ring: 2 GiB at degree 2^16, about fifty ciphertexts of a deep circuit. Memory that is
+/// returned to the system costs a page fault, and on virtual machines much more, each time that it is used again.
+const POOL_BYTES_PER_COEFFICIENT: usize = 32 << 10;
 
 /// Coefficients per block of an inner product.
 const PRODUCT_BLOCK: usize = 8192;
@@ -94,7 +98,7 @@ impl CpuEngine {
     pub fn new(degree: usize, moduli: &[u64], isa: Isa) -> Result<Self, ArithError> {
         let moduli = moduli.iter().map(|&q| Modulus::new(q)).collect::<Result<Vec<_>, _>>()?;
         let tables = moduli.iter().map(|&q| NttTable::new(q, degree, isa)).collect::<Result<_, _>>()?;
-        Ok(Self { degree, moduli, tables, isa, memory: Arc::new(Pool::new(POOL_BYTES)), threads: None, meter: None })
+        Ok(Self { degree, moduli, tables, isa, memory: Arc::new(Pool::new(POOL_BYTES.max(degree * POOL_BYTES_PER_COEFFICIENT))), threads: None, meter: None })
     }
 
     /// The same engine on `pool`; `None` for the calling thread only.
