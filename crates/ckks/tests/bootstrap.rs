@@ -147,7 +147,12 @@ fn full_size(name: &str, bits: f64) {
             let mean = got.iter().zip(&x).map(|(a, b)| (a - b).re.abs()).sum::<f64>() / x.len() as f64;
             let worst = got.iter().zip(&x).map(|(a, b)| (a - b).re.abs().max((a - b).im.abs())).fold(0.0, f64::max);
             let faults = |()| std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| stat.split(' ').nth(9)?.parse::<u64>().ok());
-            println!("{name}: {took:.3} s, mean {:.2} bits, worst {:.2} bits, page faults so far {:?}", -mean.log2(), -worst.log2(), faults(()));
+            println!(
+                "{name}: {took:.3} s, mean {:.2} bits, worst {:.2} bits, page faults so far {:?}",
+                -mean.log2(),
+                -worst.log2(),
+                faults(())
+            );
             assert!(-mean.log2() > bits, "{name}: {} bits", -mean.log2());
         }
     }

@@ -98,7 +98,15 @@ impl CpuEngine {
     pub fn new(degree: usize, moduli: &[u64], isa: Isa) -> Result<Self, ArithError> {
         let moduli = moduli.iter().map(|&q| Modulus::new(q)).collect::<Result<Vec<_>, _>>()?;
         let tables = moduli.iter().map(|&q| NttTable::new(q, degree, isa)).collect::<Result<_, _>>()?;
-        Ok(Self { degree, moduli, tables, isa, memory: Arc::new(Pool::new(POOL_BYTES.max(degree * POOL_BYTES_PER_COEFFICIENT))), threads: None, meter: None })
+        Ok(Self {
+            degree,
+            moduli,
+            tables,
+            isa,
+            memory: Arc::new(Pool::new(POOL_BYTES.max(degree * POOL_BYTES_PER_COEFFICIENT))),
+            threads: None,
+            meter: None,
+        })
     }
 
     /// The same engine on `pool`; `None` for the calling thread only.

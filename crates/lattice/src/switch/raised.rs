@@ -29,7 +29,7 @@ use crate::poly::{Basis, Eval};
 use crate::polys::{Polys, PolysRef};
 
 /// Primes that are multiplied at once: the rotated inputs are stored for these primes only.
-const PRIMES_AT_ONCE: usize = 8;
+const PRIMES_AT_ONCE: usize = 4;
 
 impl Chain {
     /// The chain whose highest step consists of the first `count` special primes, and whose special primes are the others. Keys over all of its primes are over
