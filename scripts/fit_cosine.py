@@ -92,9 +92,10 @@ def fit(weight: int, bound: int, degree: int, doublings: int) -> tuple[list, dic
 
 def main() -> None:
     lines = [
-        "# Written by scripts/fit_cosine.py: even Chebyshev coefficients (T_0, T_2, ..) of cos(2 pi R t / 2^doublings), R = range - 3/4, fitted",
-        f"# near whole numbers of magnitude below `range`, at a ratio of 2^{LOG2_RATIO}. The bits are of the message after the double angles:",
-        "# of the mean error for integer parts of a secret of weight `weight`, and of the largest error.",
+        "# Written by scripts/fit_cosine.py: even Chebyshev coefficients (T_0, T_2, ..) of cos(2 pi R t / 2^doublings),",
+        f"# R = range - 3/4, fitted near whole numbers of magnitude below `range`, at a ratio of 2^{LOG2_RATIO}. The bits are",
+        "# of the message after the double angles: of the mean error for integer parts of a secret of weight `weight`, and",
+        "# of the largest error.",
     ]
     for weight, bound, degree, doublings in WANTED:
         coefficients, bits = fit(weight, bound, degree, doublings)

@@ -1705,7 +1705,41 @@ class Ciphertext:
         [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 1.0]]
         """
     def bootstrap(self, plan: BootstrapPlan | None = None) -> Ciphertext:
-        """"""
+        """The same numbers at a high level, for further products: a bootstrap.
+
+        Parameters
+        ----------
+        plan : BootstrapPlan, optional
+            The plan; by default one for this array's slots, and for real numbers if the array is real. Make a plan once where several
+            arrays are bootstrapped, because the plan keeps its tables.
+
+        Returns
+        -------
+        Ciphertext
+            The array at `plan.output_level`.
+
+        Raises
+        ------
+        ParamsError
+            Where the parameters cannot be bootstrapped.
+        LevelError
+            Where the array is below `plan.input_level`.
+        MissingKeyError
+            Without the keys of `plan.needs`.
+
+        Notes
+        -----
+        Numbers must be at most 1 in magnitude. Larger ones lose precision with the third power, and wrap around where they are much larger.
+
+        Examples
+        --------
+        >>> params = cl.Params.preset("insecure_boot")
+        >>> owner = cl.SecretKey.generate(params)
+        >>> plan = cl.BootstrapPlan(params, slots=8, is_complex=False)
+        >>> x = owner.encrypt([0.5, -0.25], level=3, capacity=8).with_keys(owner.evaluation_keys(plan.needs))
+        >>> owner.decrypt(x.bootstrap(plan)).round(3)
+        array([ 0.5 , -0.25])
+        """
     def conj(self) -> Ciphertext:
         """The complex conjugate of every entry.
 
@@ -2419,11 +2453,58 @@ class Polynomial:
 
 @final
 class LinearTransform:
-    """"""
+    """A matrix that multiplies encrypted rows in slots: `plan(ct)` is `matrix @ row` for each row.
+
+    The matrix is cut into diagonals. Each diagonal multiplies a rotation of the row, so a product needs rotation keys: `plan.needs` lists
+    them. A product with an encrypted array in coefficients, `matrix @ ct`, needs no keys; use that where no product of ciphertexts follows.
+
+    Parameters
+    ----------
+    matrix : array_like
+        A real or complex matrix (rows, columns).
+
+    Raises
+    ------
+    DataError
+        Where a number is not finite.
+    ShapeError
+        Where the matrix does not have two axes.
+
+    Examples
+    --------
+    >>> swap = cl.LinearTransform([[0.0, 1.0], [0.5, 0.0]])
+    >>> swap
+    LinearTransform(2 x 2, 1 diagonal)
+    >>> swap(np.array([3.0, 4.0]))
+    array([4. , 1.5])
+    """
     def __new__(cls, matrix: ArrayLike) -> LinearTransform: ...
     @staticmethod
     def from_diagonals(diagonals: dict[SupportsIndex, ArrayLike], slots: SupportsIndex) -> LinearTransform:
-        """"""
+        """The map with the given diagonals: entry j of the result is the sum of `diagonals[s][j] * row[(j + s) % slots]`.
+
+        Parameters
+        ----------
+        diagonals : dict
+            From the shift s, which may be negative, to one period of the diagonal: real or complex numbers, as many as a power of two.
+        slots : int
+            The length of rows, a power of two.
+
+        Returns
+        -------
+        LinearTransform
+            The map.
+
+        Raises
+        ------
+        DataError
+            Where `slots` or a length is not a power of two, a diagonal is longer than `slots`, or a number is not finite.
+
+        Examples
+        --------
+        >>> cl.LinearTransform.from_diagonals({0: [1.0], 1: [0.5]}, 4)(np.array([1.0, 2.0, 3.0, 4.0]))
+        array([2. , 3.5, 5. , 4.5])
+        """
     @overload
     def __call__(self, row: Ciphertext, /) -> Ciphertext: ...
     @overload
@@ -2431,58 +2512,139 @@ class LinearTransform:
     def plan(
         self, params: Params, level: SupportsIndex | None = None, scale: float | None = None, keys: SupportsIndex | None = None
     ) -> LinearTransformPlan:
-        """"""
+        """The circuit for encrypted rows of one level: which rotations are computed, and how they are shared.
+
+        Parameters
+        ----------
+        params : Params
+            The parameters.
+        level : int, optional
+            The level of the input; by default the highest.
+        scale : float, optional
+            The scale of the input; by default the canonical scale of the level.
+        keys : int, optional
+            The most rotation keys to use; by default as many as the fastest plan needs.
+
+        Returns
+        -------
+        LinearTransformPlan
+            The plan.
+
+        Raises
+        ------
+        DataError
+            Where the parameters have fewer slots than the map, or the map is zero, or every plan needs more keys.
+        LevelError
+            Where the level is 0 or not one of the parameters.
+
+        Examples
+        --------
+        >>> plan = cl.LinearTransform([[0.0, 1.0], [0.5, 0.0]]).plan(params)
+        >>> keys = secret_key.evaluation_keys(plan.needs)
+        >>> row = secret_key.encrypt([3.0, 4.0]).with_keys(keys)
+        >>> secret_key.decrypt(plan(row)).round(4)
+        array([4. , 1.5])
+        """
     @property
     def shape(self) -> tuple[int, int]:
-        """"""
+        """The matrix's shape, (rows, columns)."""
     @property
     def slots(self) -> int:
-        """"""
+        """The number of slots that rows must be encrypted with, a power of two."""
     @property
     def shifts(self) -> list[int]:
-        """"""
+        """The shifts of the diagonals that are not zero, ascending."""
 
 @final
 class LinearTransformPlan:
-    """"""
+    """The circuit of a linear transform for inputs of one level and scale: `plan(ct)` carries it out.
+
+    `LinearTransform.plan` makes it. The encoded diagonals are kept with the plan, so later calls are faster than the first one.
+
+    Examples
+    --------
+    >>> cl.LinearTransform(np.eye(4)[::-1]).plan(params).rotations
+    [1, 3]
+    """
     def __call__(self, ciphertext: Ciphertext, /) -> Ciphertext: ...
     @property
     def rotations(self) -> list[int]:
-        """"""
+        """The rotations that the plan uses, ascending, modulo the parameters' slots."""
     @property
     def needs(self) -> Needs:
-        """"""
+        """The keys that the plan needs, for `SecretKey.evaluation_keys`."""
     @property
     def input_level(self) -> int:
-        """"""
+        """The level of the input; the result is one level below."""
     @property
     def output_scale(self) -> float:
-        """"""
+        """The scale of the result."""
     @property
     def nbytes(self) -> int:
-        """"""
+        """The bytes of the diagonals that were encoded so far."""
 
 @final
 class BootstrapPlan:
-    """"""
+    """The circuit of a bootstrap for arrays of one number of slots: `ct.bootstrap(plan)` carries it out.
+
+    Parameters
+    ----------
+    params : Params
+        Parameters with the segments and the ephemeral secret that a bootstrap needs, such as the presets "boot_fast" and "boot_n15".
+    slots : int, optional
+        The slots of each polynomial, a power of two: the capacity that rows are encrypted with. By default all.
+    is_complex : bool, optional
+        Whether the numbers may be complex. For real numbers alone the bootstrap takes less time. The default is True.
+
+    Raises
+    ------
+    ParamsError
+        Where the parameters cannot be bootstrapped; the message says what is missing.
+    DataError
+        Where `slots` is not a power of two, or too large.
+
+    Examples
+    --------
+    >>> params = cl.Params.preset("insecure_boot")
+    >>> plan = cl.BootstrapPlan(params)
+    >>> secret_key = cl.SecretKey.generate(params)
+    >>> keys = secret_key.evaluation_keys(plan.needs)
+    >>> x = secret_key.encrypt(np.linspace(-1, 1, 512), level=plan.input_level).with_keys(keys)
+    >>> fresh = x.bootstrap(plan)
+    >>> x.level, fresh.level
+    (3, 6)
+    >>> bool(abs(secret_key.decrypt(fresh) - np.linspace(-1, 1, 512)).max() < 1e-4)
+    True
+    """
     def __new__(cls, params: Params, slots: SupportsIndex | None = None, is_complex: bool = True) -> BootstrapPlan: ...
     @property
     def needs(self) -> Needs:
-        """"""
+        """The keys that the bootstrap needs, for `SecretKey.evaluation_keys`."""
     @property
     def input_level(self) -> int:
-        """"""
+        """The lowest level of an array that can be bootstrapped."""
     @property
     def output_level(self) -> int:
-        """"""
+        """The level of a bootstrapped array."""
     @property
     def slots(self) -> int:
-        """"""
+        """The slots of each polynomial."""
     @property
     def log2_failure(self) -> float:
-        """"""
+        """The binary logarithm of the probability that the bootstrap of one polynomial fails, which makes all of its numbers wrong."""
     def explain(self) -> str:
-        """"""
+        """What the bootstrap does, stage by stage: a table of predicted times, transforms, products and key bytes.
+
+        Returns
+        -------
+        str
+            The table.
+
+        Examples
+        --------
+        >>> print(cl.BootstrapPlan(cl.Params.preset("insecure_boot")).explain().splitlines()[0])
+        bootstrap of 512 complex slots under "insecure_boot"
+        """
 
 @final
 class PolynomialPlan:

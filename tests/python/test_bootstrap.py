@@ -1,8 +1,9 @@
 """Linear transforms and bootstrapping from Python."""
 
-import clathrate as cl
 import numpy as np
 import pytest
+
+import clathrate as cl
 from clathrate.errors import DataError, LevelError, MissingKeyError, ParamsError, ShapeError
 
 
@@ -19,7 +20,7 @@ def test_a_map_is_the_product_with_its_matrix(small, rng, shape, is_complex):
     row = rng.uniform(-1, 1, shape[1])
     assert transform.shape == shape
     np.testing.assert_allclose(transform(row), matrix @ row, atol=1e-12)
-    params, secret_key = small.params, small.secret_key
+    params, secret_key = small.params, small.key
     plan = transform.plan(params)
     keys = secret_key.evaluation_keys(plan.needs)
     ciphertext = secret_key.encrypt(row, capacity=transform.slots).with_keys(keys)
@@ -44,7 +45,7 @@ def test_diagonals_and_their_refusals(small):
     with pytest.raises(LevelError):
         cl.LinearTransform(np.eye(2)).plan(small.params, level=0)
     with pytest.raises(MissingKeyError):
-        cl.LinearTransform(np.ones((2, 2)))(small.secret_key.encrypt([1.0, 2.0]))
+        cl.LinearTransform(np.ones((2, 2)))(small.key.encrypt([1.0, 2.0]))
 
 
 @pytest.mark.parametrize("slots", [512, 16])

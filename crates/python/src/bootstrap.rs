@@ -93,6 +93,11 @@ impl PyBootstrapPlan {
     /// -------
     /// str
     ///     The table.
+    ///
+    /// Examples
+    /// --------
+    /// >>> print(cl.BootstrapPlan(cl.Params.preset("insecure_boot")).explain().splitlines()[0])
+    /// bootstrap of 512 complex slots under "insecure_boot"
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || self.plan.explain())
     }
@@ -117,8 +122,8 @@ impl PyCiphertext {
     /// Parameters
     /// ----------
     /// plan : BootstrapPlan, optional
-    ///     The plan; by default one for this array's slots, and for real numbers if the array is real. Make a plan once where several arrays are
-    ///     bootstrapped, because the plan keeps its tables.
+    ///     The plan; by default one for this array's slots, and for real numbers if the array is real. Make a plan once where several
+    ///     arrays are bootstrapped, because the plan keeps its tables.
     ///
     /// Returns
     /// -------
@@ -137,6 +142,15 @@ impl PyCiphertext {
     /// Notes
     /// -----
     /// Numbers must be at most 1 in magnitude. Larger ones lose precision with the third power, and wrap around where they are much larger.
+    ///
+    /// Examples
+    /// --------
+    /// >>> params = cl.Params.preset("insecure_boot")
+    /// >>> owner = cl.SecretKey.generate(params)
+    /// >>> plan = cl.BootstrapPlan(params, slots=8, is_complex=False)
+    /// >>> x = owner.encrypt([0.5, -0.25], level=3, capacity=8).with_keys(owner.evaluation_keys(plan.needs))
+    /// >>> owner.decrypt(x.bootstrap(plan)).round(3)
+    /// array([ 0.5 , -0.25])
     #[pyo3(signature = (plan=None))]
     fn bootstrap(&self, py: Python<'_>, plan: Option<&PyBootstrapPlan>) -> PyResult<Self> {
         let own = plan.map(|plan| plan.plan.clone());

@@ -196,7 +196,7 @@ impl PyLinearTransform {
 /// Examples
 /// --------
 /// >>> cl.LinearTransform(np.eye(4)[::-1]).plan(params).rotations
-/// [1, 2, 4094]
+/// [1, 3]
 #[pyclass(frozen, module = "clathrate", name = "LinearTransformPlan")]
 pub struct PyLinearTransformPlan {
     plan: Arc<LinearTransformPlan>,
