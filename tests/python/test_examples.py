@@ -48,6 +48,17 @@ def test_ranks_page_runs_and_its_product_is_right(capsys):
     assert float(error) < 1e-6
 
 
+def test_bootstrapping_page_runs_and_its_numbers_are_right(capsys):
+    bootstrap, transform = snippets("docs/bootstrapping.md")
+    names: dict[str, object] = {}
+    exec(bootstrap, names)
+    low, fresh, error = capsys.readouterr().out.splitlines()[-1].split()
+    assert int(low) < int(fresh)
+    assert float(error) < 2**-14
+    exec(transform, names)
+    assert float(capsys.readouterr().out.split()[-1]) < 1e-4
+
+
 def test_digits_demo_agrees_with_the_clear_model(tmp_path):
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")
