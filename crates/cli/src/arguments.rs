@@ -49,6 +49,8 @@ pub enum Verb {
     Encrypt(Encrypt),
     /// Multiply a plaintext matrix by an encrypted one
     Matmul(Matmul),
+    /// Bring an encrypted array back to a high level
+    Bootstrap(Bootstrap),
     /// Decrypt to a NumPy array
     Decrypt(Decrypt),
     /// Say what a file holds and check all of it
@@ -72,9 +74,10 @@ impl Verb {
                 let secret = (!keygen.existing).then_some(&keygen.secret);
                 secret.into_iter().chain(&keygen.public).chain(&keygen.evaluation).map(PathBuf::as_path).collect()
             }
-            Self::Encrypt(Encrypt { output, .. }) | Self::Matmul(Matmul { output, .. }) | Self::Decrypt(Decrypt { output, .. }) => {
-                vec![output]
-            }
+            Self::Encrypt(Encrypt { output, .. })
+            | Self::Matmul(Matmul { output, .. })
+            | Self::Bootstrap(Bootstrap { output, .. })
+            | Self::Decrypt(Decrypt { output, .. }) => vec![output],
             Self::Params { .. } | Self::Inspect(_) | Self::Doctor | Self::Tune(_) => Vec::new(),
         }
     }
@@ -115,7 +118,7 @@ pub struct ParamsSource {
 
 /// Arguments of `keygen`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate", "power_rotations", "ranks", "to_rlwe", "shared_mask"]).multiple(true))]
+#[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate", "power_rotations", "ranks", "to_rlwe", "shared_mask", "bootstrap"]).multiple(true))]
 pub struct Keygen {
     /// Parameters.
     #[command(flatten)]
@@ -153,6 +156,9 @@ pub struct Keygen {
     /// With keys that bring N bundles under one mask and take them apart again
     #[arg(long, value_name = "N", value_parser = body_count(), requires = "evaluation")]
     pub shared_mask: Option<u16>,
+    /// Make the evaluation keys of bootstraps of arrays with N slots in each polynomial, or with all slots
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "0", requires = "evaluation")]
+    pub bootstrap: Option<usize>,
     /// Highest level the evaluation keys serve [default: the top]
     #[arg(long, value_name = "L", requires = "evaluation")]
     pub level: Option<usize>,
@@ -211,6 +217,25 @@ pub struct Encrypt {
     /// Put N polynomials under one mask, with a secret key: chunks of a row where it needs several, else rows [default: 1, under the main secret]
     #[arg(long, value_name = "N", value_parser = body_count())]
     pub bodies: Option<u16>,
+}
+
+/// Arguments of `bootstrap`.
+#[derive(Debug, Args)]
+pub struct Bootstrap {
+    #[command(flatten)]
+    pub params: ParamsSource,
+    /// Evaluation keys, made with `keygen --bootstrap`
+    #[arg(long, value_name = "FILE")]
+    pub evaluation: PathBuf,
+    /// Encrypted array in slots
+    #[arg(long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// File to write
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Print the plan: levels, precision, probability of failure, keys, predicted times
+    #[arg(long)]
+    pub explain: bool,
 }
 
 /// Arguments of `matmul`.

@@ -61,6 +61,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Verb::Keygen(arguments) => verbs::keygen::run(arguments, &console, &runtime),
         Verb::Encrypt(arguments) => verbs::encrypt::run(arguments, &console, &runtime),
         Verb::Matmul(arguments) => verbs::matmul::run(arguments, &console, &runtime),
+        Verb::Bootstrap(arguments) => verbs::bootstrap::run(arguments, &console, &runtime),
         Verb::Decrypt(arguments) => verbs::decrypt::run(arguments, &console, &runtime),
         Verb::Inspect(arguments) => verbs::inspect::run(arguments, &console),
         Verb::Doctor => verbs::doctor::run(&console, &runtime),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clathrate_ckks::keys::Reach;
-use clathrate_ckks::{CkksError, KeyNeeds, Params, Runtime, SecretKey};
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan, CkksError, KeyNeeds, Params, Runtime, SecretKey};
 use clathrate_lattice::Level;
 use serde_json::json;
 
@@ -103,6 +103,10 @@ fn needs(arguments: &Keygen, params: &Params) -> Result<KeyNeeds, Failure> {
     }
     if arguments.single_steps {
         needs = needs.single_steps();
+    }
+    if let Some(slots) = arguments.bootstrap {
+        let options = BootstrapOptions { slots: Some(slots).filter(|&slots| slots > 0), ..BootstrapOptions::default() };
+        needs = needs.merge(&BootstrapPlan::with_options(params, options)?.needs()?);
     }
     needs = needs.along(&arguments.ranks, arguments.to_rlwe, reach);
     if arguments.evaluation.is_some() && needs.is_empty() {

@@ -1,5 +1,6 @@
 //! The verbs, one file each; and what several of them say.
 
+pub mod bootstrap;
 pub mod decrypt;
 pub mod doctor;
 pub mod encrypt;

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod bodies;
+mod bootstrap;
 mod flow;
 mod interrupted;
 #[cfg(unix)]

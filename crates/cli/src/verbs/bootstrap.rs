@@ -1,0 +1,30 @@
+//! `clathrate bootstrap`: the same numbers at a high level.
+
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Ciphertext, EvaluationKeys, Evaluator, Runtime};
+
+use super::{describe, document, size, warn_insecure};
+use crate::arguments::Bootstrap;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::files;
+
+/// Runs the verb.
+pub fn run(arguments: &Bootstrap, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+    let output = &arguments.output;
+    files::check_output(output)?;
+    let params = files::params(&arguments.params.params, runtime)?;
+    warn_insecure(console, &params);
+    let input = files::load(&arguments.input, |reader| Ciphertext::from_reader(reader, &params))?;
+    let options = BootstrapOptions { slots: Some(input.layout().capacity), real: !input.is_complex(), ..BootstrapOptions::default() };
+    let plan = BootstrapPlan::with_options(&params, options)?;
+    let keys = files::load(&arguments.evaluation, |reader| EvaluationKeys::from_reader(reader, &params))?;
+    let fresh = Evaluator::with_keys(keys).bootstrap(&input, &plan)?;
+    let bytes = files::save(output, &fresh)?;
+    let mut text = format!("wrote {} ({}): {}", output.display(), size(bytes), describe(&fresh));
+    if arguments.explain {
+        text = format!("{}\n{text}", plan.explain()?);
+    }
+    let mut document = document(&fresh, output, bytes);
+    document["log2_failure"] = plan.log2_failure().into();
+    console.result(text, &document)
+}

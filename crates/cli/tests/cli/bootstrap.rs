@@ -1,0 +1,43 @@
+//! Bootstraps on the command line: keys, the array at a high level, refusals.
+
+use serde_json::json;
+
+use crate::support::*;
+
+const BOOT: &str = "insecure_boot";
+
+#[test]
+fn arrays_are_bootstrapped_between_encryption_and_decryption() {
+    let desk = Desk::new();
+    let x: Vec<f64> = ramp(16);
+    desk.put("x.npy", &npy_f64(&[16], &x));
+    let made = desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --evaluation keys.clt --bootstrap 16")).stdout;
+    assert!(made.contains("keys.clt"), "{made}");
+    desk.ok(&format!("encrypt --params {BOOT} --key sk.clt --input x.npy --output low.clt --encoding slots --level 3"));
+    let line = format!("bootstrap --params {BOOT} --evaluation keys.clt --input low.clt --output fresh.clt");
+    let said = desk.ok(&format!("{line} --explain")).stdout;
+    assert!(said.starts_with("bootstrap of 16 real slots under \"insecure_boot\"\n") && said.contains("modular reduction"), "{said}");
+    let document = desk.run(&format!("{line} --json")).json();
+    assert_eq!((&document["level"], &document["shape"]), (&json!(6), &json!([16])));
+    assert!(document["log2_failure"].as_f64().expect("a number") < -128.0);
+    desk.ok(&format!("decrypt --params {BOOT} --secret sk.clt --input fresh.clt --output y.npy"));
+    assert_close(&read_npy(&desk.get("y.npy")).1, &x, 1e-4);
+}
+
+#[test]
+fn what_cannot_be_bootstrapped_is_refused_and_leaves_no_file() {
+    let desk = Desk::new();
+    desk.put("x.npy", &npy_f64(&[16], &ramp(16)));
+    desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --evaluation keys.clt --conjugate"));
+    desk.ok(&format!("encrypt --params {BOOT} --key sk.clt --input x.npy --output low.clt --encoding slots --level 2"));
+    desk.ok(&format!("encrypt --params {BOOT} --key sk.clt --input x.npy --output high.clt --encoding slots --level 3"));
+    for (input, told) in [("low.clt", "level 3"), ("high.clt", "rotation")] {
+        let line = format!("bootstrap --params {BOOT} --evaluation keys.clt --input {input} --output fresh.clt");
+        let failed = desk.run(&line);
+        assert!(failed.code != 0 && failed.stderr.contains(told), "{}", failed.stderr);
+        assert!(!desk.path("fresh.clt").exists());
+    }
+    let other = desk.run("keygen --params insecure_small --secret other.clt --evaluation others.clt --bootstrap");
+    assert!(other.code != 0 && other.stderr.contains("cannot be bootstrapped"), "{}", other.stderr);
+    assert!(!desk.path("other.clt").exists());
+}
