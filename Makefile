@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: demo test test-rust test-python test-full bench bench-keyswitch bench-dpad lint build clean help
+.PHONY: demo test test-rust test-python test-full bench bench-keyswitch bench-dpad bench-bootstrap lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -16,6 +16,7 @@ help:
 	@echo "make bench      ours and other libraries, one table (QUICK=1: two minutes)"
 	@echo "make bench-keyswitch  every way to switch keys at every level, beside the papers' numbers (QUICK=1: half a minute, small degrees)"
 	@echo "make bench-dpad  RNS-CKKS, ModHE and DPad-HE at the paper's sets, beside its numbers (QUICK=1: half a minute, small degrees)"
+	@echo "make bench-bootstrap  bootstraps by stage, with precision, keys and memory (QUICK=1: seconds, a small degree)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
 
 $(BIN)/pip:
@@ -70,6 +71,13 @@ bench-keyswitch:
 	$(PYTHON) bench/keyswitch.py bench/results/$(KEYSWITCH_RESULTS).json
 
 # Ranks at the paper's parameters: about 9 minutes and 14 GB of memory, on a quiet machine. A quick run has results of its own.
+# Bootstraps by stage: about 2 minutes and 9 GB of memory, on a quiet machine. A quick run has results of its own.
+BOOTSTRAP_RESULTS := bootstrap$(if $(filter-out 0,$(QUICK)),-quick)
+bench-bootstrap:
+	$(CARGO) build --release --locked -p clathrate-bench
+	$(PYTHON) bench/run.py $(BOOTSTRAP_RESULTS) --total 600 --part clathrate 600 "target/release/clathrate-bench --set stream,bootstrap"
+	$(PYTHON) bench/bootstrap.py bench/results/$(BOOTSTRAP_RESULTS).json
+
 DPAD_RESULTS := dpad$(if $(filter-out 0,$(QUICK)),-quick)
 bench-dpad:
 	$(CARGO) build --release --locked -p clathrate-bench

@@ -6,7 +6,7 @@ use clap::Parser;
 #[derive(Debug, Parser)]
 #[command(name = "clathrate-bench", version, about, after_help = sets_help(), max_term_width = 120)]
 pub struct Arguments {
-    /// What to time, several separated by commas [default: all but keyswitch and dpad; with --quick ntt,n14]
+    /// What to time, several separated by commas [default: all but keyswitch, dpad and bootstrap; with --quick ntt,n14]
     #[arg(long, value_name = "SETS")]
     pub set: Vec<String>,
     /// Fewer runs; QUICK=1 in the environment does the same
@@ -15,7 +15,7 @@ pub struct Arguments {
     /// Only these operations, separated by commas
     #[arg(long, value_name = "WORKS")]
     pub only: Vec<String>,
-    /// Of keyswitch and dpad, only these parameter sets, separated by commas
+    /// Of keyswitch, dpad and bootstrap, only these parameter sets, separated by commas
     #[arg(long, value_name = "NAMES")]
     pub preset: Vec<String>,
     /// Print rows and errors only
@@ -45,11 +45,14 @@ pub enum BenchSet {
     Keyswitch,
     /// Ranks, beside the paper's numbers.
     Dpad,
+    /// Bootstraps.
+    Bootstrap,
 }
 
 impl BenchSet {
     /// All sets, as the help lists them.
-    pub const ALL: [Self; 8] = [Self::Stream, Self::Ntt, Self::N14, Self::N15, Self::N16, Self::Ranks, Self::Keyswitch, Self::Dpad];
+    pub const ALL: [Self; 9] =
+        [Self::Stream, Self::Ntt, Self::N14, Self::N15, Self::N16, Self::Ranks, Self::Keyswitch, Self::Dpad, Self::Bootstrap];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
@@ -62,6 +65,7 @@ impl BenchSet {
             Self::Ranks => "ranks",
             Self::Keyswitch => "keyswitch",
             Self::Dpad => "dpad",
+            Self::Bootstrap => "bootstrap",
         }
     }
 
@@ -76,6 +80,7 @@ impl BenchSet {
             Self::Ranks => "presets rank2_n14 and rank4_n13",
             Self::Keyswitch => "every choice of key switching at every level of klss_n15, klss_n16 and level_aware",
             Self::Dpad => "products, rotations, conversions and repeated squaring under RNS-CKKS, ModHE and DPad-HE",
+            Self::Bootstrap => "bootstraps at presets boot_n15 and boot_fast, by stage",
         }
     }
 }
@@ -83,5 +88,5 @@ impl BenchSet {
 /// The end of the help: every set with what it times.
 fn sets_help() -> String {
     let lines: Vec<String> = BenchSet::ALL.iter().map(|set| format!("  {:<9}  {}", set.name(), set.about())).collect();
-    format!("Sets:\n{}\n\nWith --quick, keyswitch and dpad run at small degrees that are not secure.", lines.join("\n"))
+    format!("Sets:\n{}\n\nWith --quick, keyswitch, dpad and bootstrap run at small degrees that are not secure.", lines.join("\n"))
 }

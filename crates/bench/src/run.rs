@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::names::listed;
 use crate::output::Output;
 use crate::timing::Timer;
-use crate::{dpad, keyswitch, scheme, stream, transform};
+use crate::{bootstrap, dpad, keyswitch, scheme, stream, transform};
 
 /// The operations, in the order they are timed.
-const WORKS: [&str; 23] = [
+const WORKS: [&str; 24] = [
     stream::WORK,
     "ntt_forward",
     "ntt_inverse",
@@ -38,6 +38,7 @@ const WORKS: [&str; 23] = [
     dpad::CONVERSION,
     dpad::SQUARING,
     dpad::ROTATIONS,
+    bootstrap::WORK,
 ];
 
 /// The sets of `make bench`, cheapest first; key switching and ranks are benchmarks of their own.
@@ -51,7 +52,7 @@ const QUICK_VARIABLE: &str = "QUICK";
 
 const fn presets(set: BenchSet) -> &'static [&'static str] {
     match set {
-        BenchSet::Stream | BenchSet::Ntt | BenchSet::Keyswitch | BenchSet::Dpad => &[],
+        BenchSet::Stream | BenchSet::Ntt | BenchSet::Keyswitch | BenchSet::Dpad | BenchSet::Bootstrap => &[],
         BenchSet::N14 => &["bench_n14"],
         BenchSet::N15 => &["bench_n15_one", "bench_n15_mid", "bench_n15_low"],
         BenchSet::N16 => &["bench_n16_mid", "bench_n16_one"],
@@ -85,6 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             BenchSet::Ntt => transform::run(&timer, Isa::detect().map_err(CkksError::from)?)?,
             BenchSet::Keyswitch => keyswitch::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Dpad => dpad::run(&timer, &selection.presets, &runtime)?,
+            BenchSet::Bootstrap => bootstrap::run(&timer, &selection.presets, &runtime)?,
             BenchSet::N14 | BenchSet::N15 | BenchSet::N16 | BenchSet::Ranks => {
                 for preset in presets(set) {
                     scheme::run(&timer, preset, &runtime)?;
@@ -105,7 +107,7 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
     let names = listed(&arguments.set, "set", &BenchSet::ALL.map(BenchSet::name))?;
     let works = listed(&arguments.only, "operation", &WORKS)?;
     let dpad = dpad::names();
-    let known: Vec<&'static str> = keyswitch::PRESETS.into_iter().chain(dpad.iter().copied()).collect();
+    let known: Vec<&'static str> = keyswitch::PRESETS.into_iter().chain(dpad.iter().copied()).chain(bootstrap::PRESETS).collect();
     let presets = listed(&arguments.preset, "parameter set", &known)?;
     let sets: Vec<BenchSet> = match (names.is_empty(), quick) {
         (false, _) => names.iter().filter_map(|name| BenchSet::ALL.into_iter().find(|set| set.name() == *name)).collect(),
@@ -113,7 +115,11 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
         (true, false) => ALL.to_vec(),
     };
     for preset in &presets {
-        let owner = if keyswitch::PRESETS.contains(preset) { BenchSet::Keyswitch } else { BenchSet::Dpad };
+        let owner = match preset {
+            preset if keyswitch::PRESETS.contains(preset) => BenchSet::Keyswitch,
+            preset if bootstrap::PRESETS.contains(preset) => BenchSet::Bootstrap,
+            _ => BenchSet::Dpad,
+        };
         if !sets.contains(&owner) {
             let owner = owner.name();
             return Err(Failure::Usage(format!(

@@ -64,8 +64,8 @@ mod tests {
         // One uniform number: rounded to 0, whatever it is. Two: |sum| >= 1/2 with probability 1/4.
         assert_eq!(log2_tail(1, 1), f64::NEG_INFINITY);
         assert!((log2_tail(2, 1) - (0.25f64).log2()).abs() < 1e-12);
-        // Three: Pr[|S| >= 1/2] = 2 Pr[S >= 1/2] = 2 * 1/6 (the corner of the cube beyond x = 1 from a vertex): ((1)^3 / 6) * 2.
-        assert!((log2_tail(3, 1) - (2.0f64 * (1.0 - 0.5 - 1.0 / 6.0)).log2()).abs() < 1e-12);
+        // Three: S + 3/2 is a sum of three numbers in [0, 1], below 1 in a simplex of volume 1/6; the same beyond 2.
+        assert!((log2_tail(3, 1) - (1.0f64 / 3.0).log2()).abs() < 1e-12);
         // h = 32: 6.37e-4 for 6 [design study, checked there by 10^7 samples].
         assert!((log2_tail(32, 6).exp2() / 6.37e-4 - 1.0).abs() < 2e-3);
     }
