@@ -1704,7 +1704,7 @@ class Ciphertext:
         >>> [secret_key.decrypt(y).round(4).tolist() for y in x.rotate_many([0, 1])]
         [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 1.0]]
         """
-    def bootstrap(self, plan: BootstrapPlan | None = None) -> Ciphertext:
+    def bootstrap(self, plan: BootstrapPlan | None = None, progress: _Progress = None) -> Ciphertext:
         """The same numbers at a high level, for further products: a bootstrap.
 
         Parameters

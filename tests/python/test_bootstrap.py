@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import clathrate as cl
-from clathrate.errors import DataError, LevelError, MissingKeyError, ParamsError, ShapeError
+from clathrate.errors import CancelledError, DataError, LevelError, MissingKeyError, ParamsError, ShapeError
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +77,16 @@ def test_what_cannot_be_bootstrapped_is_refused_with_the_reason(owner, small):
         owner.encrypt(np.ones(16), level=plan.input_level - 1).bootstrap(plan)
     with pytest.raises(ShapeError, match="capacity of 16"):
         owner.encrypt(np.ones(8), level=plan.input_level).bootstrap(plan)
+
+
+def test_progress_tells_the_stages_and_can_stop(owner):
+    plan = cl.BootstrapPlan(owner.params, slots=16)
+    x = owner.encrypt(np.ones(16), level=plan.input_level).with_keys(owner.evaluation_keys(plan.needs))
+    told = []
+    x.bootstrap(plan, progress=lambda done, total: told.append((done, total)))
+    assert told == [(done, 6) for done in range(7)]
+    with pytest.raises(CancelledError):
+        x.bootstrap(plan, progress=lambda done, _: done < 3)
 
 
 def test_a_trace_finds_the_keys_of_a_bootstrap(owner):

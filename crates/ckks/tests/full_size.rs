@@ -93,7 +93,8 @@ fn computes(params: &Params) {
 #[test]
 fn every_secure_preset_is_tried_at_full_size() {
     let mut secure = preset_names();
-    secure.retain(|name| !name.starts_with("insecure_"));
+    // Sets for bootstrapping have segments of different scales; tests/bootstrap.rs tries them.
+    secure.retain(|name| !name.starts_with("insecure_") && !name.starts_with("boot_"));
     let mut tried: Vec<String> = TRIED.iter().map(|&name| name.to_owned()).collect();
     secure.sort();
     tried.sort();

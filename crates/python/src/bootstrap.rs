@@ -1,11 +1,10 @@
-//! Bootstrapping: plans, and the method of encrypted arrays.
+//! Plans of bootstraps.
 
 use std::sync::Arc;
 
-use clathrate_ckks::{BootstrapOptions, BootstrapPlan, CkksError};
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan};
 use pyo3::prelude::*;
 
-use crate::ciphertext::PyCiphertext;
 use crate::needs::PyNeeds;
 use crate::numbers::Whole;
 use crate::params::{PyParams, size};
@@ -113,56 +112,4 @@ impl PyBootstrapPlan {
             plan.log2_failure()
         )
     }
-}
-
-#[pymethods]
-impl PyCiphertext {
-    /// The same numbers at a high level, for further products: a bootstrap.
-    ///
-    /// Parameters
-    /// ----------
-    /// plan : BootstrapPlan, optional
-    ///     The plan; by default one for this array's slots, and for real numbers if the array is real. Make a plan once where several
-    ///     arrays are bootstrapped, because the plan keeps its tables.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The array at `plan.output_level`.
-    ///
-    /// Raises
-    /// ------
-    /// ParamsError
-    ///     Where the parameters cannot be bootstrapped.
-    /// LevelError
-    ///     Where the array is below `plan.input_level`.
-    /// MissingKeyError
-    ///     Without the keys of `plan.needs`.
-    ///
-    /// Notes
-    /// -----
-    /// Numbers must be at most 1 in magnitude. Larger ones lose precision with the third power, and wrap around where they are much larger.
-    ///
-    /// Examples
-    /// --------
-    /// >>> params = cl.Params.preset("insecure_boot")
-    /// >>> owner = cl.SecretKey.generate(params)
-    /// >>> plan = cl.BootstrapPlan(params, slots=8, is_complex=False)
-    /// >>> x = owner.encrypt([0.5, -0.25], level=3, capacity=8).with_keys(owner.evaluation_keys(plan.needs))
-    /// >>> owner.decrypt(x.bootstrap(plan)).round(3)
-    /// array([ 0.5 , -0.25])
-    #[pyo3(signature = (plan=None))]
-    fn bootstrap(&self, py: Python<'_>, plan: Option<&PyBootstrapPlan>) -> PyResult<Self> {
-        let own = plan.map(|plan| plan.plan.clone());
-        self.map(py, |evaluator, x| {
-            let plan = own.map_or_else(|| plan_for(x), Ok)?;
-            evaluator.bootstrap(x, &plan)
-        })
-    }
-}
-
-/// A plan for the slots and numbers of `x`.
-fn plan_for(x: &clathrate_ckks::Ciphertext) -> Result<Arc<BootstrapPlan>, CkksError> {
-    let options = BootstrapOptions { slots: Some(x.layout().capacity), real: !x.is_complex(), ..BootstrapOptions::default() };
-    BootstrapPlan::with_options(x.params(), options).map(Arc::new)
 }

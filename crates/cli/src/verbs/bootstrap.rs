@@ -18,7 +18,9 @@ pub fn run(arguments: &Bootstrap, console: &Console, runtime: &Runtime) -> Resul
     let options = BootstrapOptions { slots: Some(input.layout().capacity), real: !input.is_complex(), ..BootstrapOptions::default() };
     let plan = BootstrapPlan::with_options(&params, options)?;
     let keys = files::load(&arguments.evaluation, |reader| EvaluationKeys::from_reader(reader, &params))?;
-    let fresh = Evaluator::with_keys(keys).bootstrap(&input, &plan)?;
+    let mut bar = console.progress("bootstrap");
+    let fresh = Evaluator::with_keys(keys).bootstrap_with_progress(&input, &plan, &mut bar.callback())?;
+    drop(bar);
     let bytes = files::save(output, &fresh)?;
     let mut text = format!("wrote {} ({}): {}", output.display(), size(bytes), describe(&fresh));
     if arguments.explain {

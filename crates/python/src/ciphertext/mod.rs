@@ -3,6 +3,7 @@
 //! [`object`] is the class and how its methods find evaluation keys; the other files add methods by idea.
 
 mod attributes;
+mod bootstrap;
 mod masks;
 mod moves;
 mod object;

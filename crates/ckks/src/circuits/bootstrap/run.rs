@@ -8,9 +8,18 @@ use super::stages;
 use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
+use crate::progress::Progress;
 
 /// The operation's name in errors.
 const TO_SLOTS: &str = "a move from coefficients to slots";
+
+/// Stages of a bootstrap.
+const STAGES: usize = 6;
+
+/// Says that `done` stages are done, and whether to go on.
+fn tell(progress: Progress<'_>, done: usize) -> Result<(), CkksError> {
+    if progress(done, STAGES) { Ok(()) } else { Err(CkksError::Cancelled) }
+}
 
 /// `x` as an array without padding in natural order, in slots: the stages work on slots whatever they hold.
 fn bare(x: Ciphertext, capacity: usize, complex: bool) -> Ciphertext {
@@ -35,12 +44,21 @@ impl Evaluator {
     /// unless slots; [`CkksError::Conversion`] for complex numbers where the plan is for real ones; [`CkksError::ScaleMismatch`]; errors of missing keys;
     /// [`CkksError::Cancelled`].
     pub fn bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+        self.bootstrap_with_progress(x, plan, &mut |_, _| true)
+    }
+
+    /// As [`Evaluator::bootstrap`]; `progress` is called before each stage and at the end.
+    ///
+    /// # Errors
+    /// As [`Evaluator::bootstrap`]; [`CkksError::Cancelled`] where `progress` says so.
+    pub fn bootstrap_with_progress(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
         if plan.real && x.is_complex() {
             let reason = "the plan is for real numbers and the array is complex: make a plan with `real: false`".to_owned();
             return Err(CkksError::Conversion { operation: BOOTSTRAP, reason });
         }
+        tell(progress, 0)?;
         let coefficients = self.slots_to_coefficients(x, plan)?;
-        let fresh = self.half_bootstrap(&coefficients, plan)?;
+        let fresh = self.from_coefficients(&coefficients, plan, progress)?;
         let (params, level, scale) = (fresh.params.clone(), fresh.level, fresh.scale);
         let bundles = fresh.bundles.clone();
         Ok(fresh.with_all((&params, x.shape.clone()), x.layout, bundles, (level, scale)))
@@ -83,12 +101,22 @@ impl Evaluator {
     /// [`CkksError::Encoding`] unless coefficients; [`CkksError::LevelTooHigh`] above level 0; [`CkksError::ScaleMismatch`] at another scale than
     /// [`BootstrapPlan::message_scale`]; as [`Evaluator::bootstrap`].
     pub fn half_bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+        self.from_coefficients(x, plan, &mut |_, _| true)
+    }
+
+    fn from_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+        tell(progress, 1)?;
         let raised = self.raise_modulus(x, plan)?;
+        tell(progress, 2)?;
         let slots = self.coefficients_to_slots(&raised, plan)?;
+        tell(progress, 3)?;
         let halves = self.halves(&slots, plan)?;
+        tell(progress, 4)?;
         let reduced = self
             .stage(stages::REDUCTION, || halves.iter().map(|half| plan.reduction.run(self, half)).collect::<Result<Vec<_>, CkksError>>())?;
+        tell(progress, 5)?;
         let joined = self.joined_halves(reduced)?;
+        tell(progress, STAGES)?;
         // Number t was the coefficient of X^p(t) and is in slot t if p reverses bits, in the slot with the reversed number otherwise.
         let order = if x.layout.order == Order::BitReversed { Order::Natural } else { Order::BitReversed };
         let layout = Layout { encoding: Encoding::Slots, complex: !plan.real, order, ..x.layout }.with_padding(x.padding());

@@ -1,0 +1,66 @@
+//! Bootstraps.
+
+use std::sync::Arc;
+
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan, CkksError};
+use pyo3::prelude::*;
+
+use super::object::PyCiphertext;
+use crate::bootstrap::PyBootstrapPlan;
+use crate::errors::raise_for_key;
+use crate::run::{detached, with_progress};
+
+#[pymethods]
+impl PyCiphertext {
+    /// The same numbers at a high level, for further products: a bootstrap.
+    ///
+    /// Parameters
+    /// ----------
+    /// plan : BootstrapPlan, optional
+    ///     The plan; by default one for this array's slots, and for real numbers if the array is real. Make a plan once where several
+    ///     arrays are bootstrapped, because the plan keeps its tables.
+    /// progress : bool or callable, optional
+    ///     True for a progress bar, or a function of the stages that are done and of all stages. The default is no progress.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The array at `plan.output_level`.
+    ///
+    /// Raises
+    /// ------
+    /// ParamsError
+    ///     Where the parameters cannot be bootstrapped.
+    /// LevelError
+    ///     Where the array is below `plan.input_level`.
+    /// MissingKeyError
+    ///     Without the keys of `plan.needs`.
+    ///
+    /// Notes
+    /// -----
+    /// Numbers must be at most 1 in magnitude. Larger ones lose precision with the third power, and wrap around where they are much larger.
+    ///
+    /// Examples
+    /// --------
+    /// >>> params = cl.Params.preset("insecure_boot")
+    /// >>> owner = cl.SecretKey.generate(params)
+    /// >>> plan = cl.BootstrapPlan(params, slots=8, is_complex=False)
+    /// >>> x = owner.encrypt([0.5, -0.25], level=3, capacity=8).with_keys(owner.evaluation_keys(plan.needs))
+    /// >>> owner.decrypt(x.bootstrap(plan)).round(3)
+    /// array([ 0.5 , -0.25])
+    #[pyo3(signature = (plan=None, progress=None))]
+    fn bootstrap(&self, py: Python<'_>, plan: Option<&PyBootstrapPlan>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let (evaluator, x) = (self.evaluator(), &*self.data);
+        let own = plan.map(|plan| plan.plan.clone());
+        let plan = detached(py, || own.map_or_else(|| plan_for(x), Ok))?;
+        let translate = |error| raise_for_key(py, error, "cl.BootstrapPlan(params).needs");
+        let fresh = with_progress(py, progress, "bootstrap", translate, |tick| evaluator.bootstrap_with_progress(x, &plan, tick))?;
+        self.beside(py, fresh)
+    }
+}
+
+/// A plan for the slots and numbers of `x`.
+fn plan_for(x: &clathrate_ckks::Ciphertext) -> Result<Arc<BootstrapPlan>, CkksError> {
+    let options = BootstrapOptions { slots: Some(x.layout().capacity), real: !x.is_complex(), ..BootstrapOptions::default() };
+    BootstrapPlan::with_options(x.params(), options).map(Arc::new)
+}
