@@ -41,7 +41,10 @@ fn every_unmarked_preset_has_128_bits_and_every_mark_is_needed() {
         if spec.degree <= 1 << 13 || (bits - 128.0).abs() < 1e-3 {
             let params = Params::new(spec.clone(), &common::base_runtime()).expect("preset");
             assert_eq!(params.is_insecure(), spec.insecure || spec.below_128, "{name}");
-            assert!(params.log2_qp() <= nominal && params.log2_qp() > nominal - 1.0, "{name}: {} for {nominal}", params.log2_qp());
+            // A prime of 28 bits at degree 2^10 may be a twentieth of a bit below its size.
+            let primes = spec.steps.iter().map(Vec::len).sum::<usize>() + spec.special.len();
+            let slack = (0.05 * primes as f64).max(1.0);
+            assert!(params.log2_qp() <= nominal && params.log2_qp() > nominal - slack, "{name}: {} for {nominal}", params.log2_qp());
             (log2_qp, bits) = (params.log2_qp(), params.security_bits());
             let own = estimated_bits(spec.degree * spec.rank, log2_qp, spec.distribution());
             let temporary = params.temporary().map_or(f64::INFINITY, |temporary| temporary.security_bits);

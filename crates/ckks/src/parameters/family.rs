@@ -70,8 +70,9 @@ pub struct Raising {
     pub log2_step: f64,
 }
 
-/// Least bits of the step of a raise key: diagonals are rounded at this precision.
-const RAISE_STEP_BITS: f64 = 44.0;
+/// Least bits of the step of a raise key: two primes of the usual sizes. Its diagonals are rounded at about this precision, so that the other maps from
+/// coefficients to slots can use all bits of their steps.
+const RAISE_STEP_BITS: f64 = 60.0;
 
 /// The data that the members of a family share.
 pub(super) struct Family {

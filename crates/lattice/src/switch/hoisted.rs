@@ -16,7 +16,6 @@ use super::switcher::Switcher;
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
 use crate::linear_combination::{PackedCombination, check_combinations};
-use crate::multiply::check_automorphism;
 use crate::poly::{Basis, Eval};
 use crate::polys::{Polys, PolysMut};
 
@@ -56,7 +55,9 @@ impl Switcher {
             .iter()
             .map(|baby| {
                 let Some((phi, key)) = baby else { return Ok(None) };
-                check_automorphism(phi, ring)?;
+                if phi.degree() != ring.degree() {
+                    return Err(LatticeError::RingMismatch { left: phi.degree(), right: ring.degree() });
+                }
                 if key.rank() != bundle.rank() {
                     return Err(LatticeError::RankMismatch { left: bundle.rank(), right: key.rank() });
                 }
