@@ -1712,6 +1712,8 @@ class Ciphertext:
         plan : BootstrapPlan, optional
             The plan; by default one for this array's slots, and for real numbers if the array is real. Make a plan once where several
             arrays are bootstrapped, because the plan keeps its tables.
+        progress : bool or callable, optional
+            True for a progress bar, or a function of the stages that are done and of all stages. The default is no progress.
 
         Returns
         -------
