@@ -17,7 +17,7 @@ use crate::timing::{Extra, Timer, Times};
 pub const WORK: &str = "bootstrap";
 
 /// The parameter sets, cheapest first.
-pub const PRESETS: [&str; 2] = ["boot_n15", "boot_fast"];
+pub const PRESETS: [&str; 3] = ["boot_n15", "boot_fast", "boot_default"];
 
 /// The set of a quick run.
 const QUICK: [&str; 1] = ["insecure_boot"];

@@ -108,7 +108,7 @@ fn every_preset_for_bootstrapping_is_tried_at_full_size() {
     let mut names = clathrate_ckks::parameters::preset_names();
     names.retain(|name| name.starts_with("boot_"));
     names.sort();
-    assert_eq!(names, ["boot_fast", "boot_n15"]);
+    assert_eq!(names, ["boot_default", "boot_fast", "boot_n15"]);
 }
 
 /// Full-size parameters: run with `--ignored`. Prints the stages, their times and the precision.
@@ -116,6 +116,12 @@ fn every_preset_for_bootstrapping_is_tried_at_full_size() {
 #[ignore = "full size: make test-full"]
 fn n15_bootstrap_is_precise() {
     full_size("boot_n15", 21.5);
+}
+
+#[test]
+#[ignore = "full size: make test-full"]
+fn default_bootstrap_is_precise() {
+    full_size("boot_default", 27.0);
 }
 
 #[test]
