@@ -15,7 +15,8 @@ use crate::run::detached;
 /// Parameters
 /// ----------
 /// params : Params
-///     Parameters with the segments and the ephemeral secret that a bootstrap needs, such as the presets "boot_default", "boot_fast" and "boot_n15".
+///     Parameters with the segments and the ephemeral secret that a bootstrap needs, such as the presets "boot_default", "boot_fast" and
+///     "boot_n15".
 /// slots : int, optional
 ///     The slots of each polynomial, a power of two: the capacity that rows are encrypted with. By default all.
 /// is_complex : bool, optional
