@@ -58,7 +58,7 @@ impl Evaluator {
         }
         tell(progress, 0)?;
         let coefficients = self.slots_to_coefficients(x, plan)?;
-        let fresh = self.from_coefficients(&coefficients, plan, progress)?;
+        let fresh = self.bootstrap_coefficients(&coefficients, plan, progress)?;
         let (params, level, scale) = (fresh.params.clone(), fresh.level, fresh.scale);
         let bundles = fresh.bundles.clone();
         Ok(fresh.with_all((&params, x.shape.clone()), x.layout, bundles, (level, scale)))
@@ -101,10 +101,10 @@ impl Evaluator {
     /// [`CkksError::Encoding`] unless coefficients; [`CkksError::LevelTooHigh`] above level 0; [`CkksError::ScaleMismatch`] at another scale than
     /// [`BootstrapPlan::message_scale`]; as [`Evaluator::bootstrap`].
     pub fn half_bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        self.from_coefficients(x, plan, &mut |_, _| true)
+        self.bootstrap_coefficients(x, plan, &mut |_, _| true)
     }
 
-    fn from_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+    fn bootstrap_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
         tell(progress, 1)?;
         let raised = self.raise_modulus(x, plan)?;
         tell(progress, 2)?;
