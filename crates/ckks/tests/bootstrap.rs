@@ -220,7 +220,22 @@ fn stages_refuse_what_they_cannot_take() {
         assert_refused!(BootstrapPlan::with_options(&params, options), CkksError::OutOfRange { .. }, "2 to 512");
     }
     let deep = BootstrapOptions { degree: Some(300), ..BootstrapOptions::default() };
-    assert_refused!(BootstrapPlan::with_options(&params, deep), CkksError::PolynomialDepth { .. }, "300");
+    assert_refused!(BootstrapPlan::with_options(&params, deep), CkksError::NotBootstrappable { .. }, "300");
+    // A range that the polynomial does not cover: heavier secrets, fewer double angles.
+    for (weight, levels) in [(Some(64), 8), (Some(128), 8), (Some(1000), 8), (None, 8), (Some(32), 6), (Some(32), 5)] {
+        let mut spec = params.spec().clone();
+        spec.ephemeral_weight = weight;
+        spec.steps.drain(8..8 + 8 - levels);
+        spec.segments[2].levels = (7, 6 + levels);
+        spec.segments[3].levels = (7 + levels, 9 + levels);
+        let other = Params::new(spec, &base_runtime()).expect("parameters");
+        assert_refused!(BootstrapPlan::new(&other), CkksError::NotBootstrappable { .. }, "cannot be bootstrapped");
+    }
+    // Arrays above the application's segment come down through its top.
+    for level in [8, 14, 17] {
+        let high = encrypt_as(&sk, &noise(slots, 1), &[slots], at(level), 1);
+        assert_close(&decrypt(&sk, &ev.bootstrap(&high, &plan).expect("bootstrap")), &noise(slots, 1), 1e-4);
+    }
     // A cancelled bootstrap stops at the next stage.
     let stopped = ev.clone().watched(|stage| stage != "modular reduction");
     assert_refused!(stopped.bootstrap(&x, &plan), CkksError::Cancelled, "stopped");

@@ -215,4 +215,11 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     assert_refused!(ev.run_linear(&encrypt_as(&sk, &[1.0; 4], &[4], coefficients, 1), &plan), CkksError::Encoding { .. }, "slots");
     let square = ev.multiply_scalar(&x, 0.5).expect("product");
     assert_refused!(ev.run_linear(&square, &plan), CkksError::ScaleMismatch { .. }, "scale");
+    // What would round diagonals away, overflow, or take all memory.
+    assert_refused!(ev.evaluate_linear(&square, &map), CkksError::OutOfRange { .. }, "rescale the input first");
+    let large = map.clone().scaled(Complex64::new(1e9, 0.0));
+    assert_refused!(large.plan(&params, Level(1)), CkksError::ValueTooLarge { .. }, "level 0");
+    assert_refused!(LinearTransform::from_matrix(&vec![1.0; 1 << 14], 1, 1 << 14), CkksError::OutOfRange { .. }, "blocks");
+    let huge = Complex64::new(1e308, 0.0);
+    assert_refused!(LinearTransform::from_diagonals(4, [(0, vec![huge]), (4, vec![huge])]), CkksError::NotFinite { .. }, "inf");
 }

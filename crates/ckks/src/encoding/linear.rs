@@ -45,6 +45,21 @@ pub struct LinearTransform {
     diagonals: BTreeMap<usize, Vec<Complex64>>,
 }
 
+/// Most numbers of all diagonals: 1 GiB.
+const MOST_NUMBERS: usize = 1 << 26;
+
+/// Refuses maps whose diagonals take too much memory.
+fn check_size(diagonals: usize, length: usize) -> Result<(), CkksError> {
+    if diagonals.saturating_mul(length) <= MOST_NUMBERS {
+        return Ok(());
+    }
+    let remedy = format!(
+        "at most {MOST_NUMBERS} numbers in all diagonals: cut the matrix into blocks, or give only the diagonals that are not zero"
+    );
+    let value = format!("{diagonals} diagonals of {length} numbers");
+    Err(CkksError::OutOfRange { what: "the size of a linear transform", value, remedy })
+}
+
 impl LinearTransform {
     /// The map with the given diagonals, by shift; negative shifts are rotations to the right. A diagonal may be given by one period, whose length divides
     /// `slots`. Diagonals of equal shifts are added.
@@ -72,10 +87,14 @@ impl LinearTransform {
             }
             period = period.max(diagonal.len());
         }
+        check_size(given.len().min(slots), period)?;
         let mut sums: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
         for (shift, diagonal) in given {
             let sum = sums.entry(shift.rem_euclid(slots as i64) as usize).or_insert_with(|| vec![ZERO; period]);
             sum.iter_mut().zip(diagonal.iter().cycle()).for_each(|(sum, value)| *sum += value);
+            if let Some(index) = sum.iter().position(|value| !value.is_finite()) {
+                return Err(CkksError::NotFinite { index, value: sum[index].norm() });
+            }
         }
         Ok(Self { rows: slots, columns: slots, slots, period, diagonals: sums }.reduced())
     }
@@ -84,7 +103,8 @@ impl LinearTransform {
     /// beyond `rows` are zero, and slots beyond `columns` are not read.
     ///
     /// # Errors
-    /// [`CkksError::Empty`], [`CkksError::Shape`] where the number of values is not `rows * columns`; [`CkksError::NotFinite`].
+    /// [`CkksError::Empty`], [`CkksError::Shape`] where the number of values is not `rows * columns`; [`CkksError::NotFinite`]; [`CkksError::OutOfRange`]
+    /// where the diagonals take too much memory.
     pub fn from_matrix<'v>(values: impl Into<ValuesRef<'v>>, rows: usize, columns: usize) -> Result<Self, CkksError> {
         let values = values.into();
         if rows == 0 || columns == 0 {
@@ -95,6 +115,11 @@ impl LinearTransform {
             return Err(CkksError::Shape { operation: LINEAR, left: vec![rows, columns], right: vec![values.len()], remedy });
         }
         let slots = rows.max(columns).next_power_of_two();
+        let mut used = vec![false; slots];
+        for (j, i) in (0..rows).flat_map(|j| (0..columns).map(move |i| (j, i))) {
+            used[(i + slots - j) % slots] |= values.get(j * columns + i) != ZERO;
+        }
+        check_size(used.into_iter().filter(|&used| used).count(), slots)?;
         let mut diagonals: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
         for (j, i) in (0..rows).flat_map(|j| (0..columns).map(move |i| (j, i))) {
             let index = j * columns + i;

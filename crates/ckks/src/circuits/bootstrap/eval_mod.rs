@@ -45,17 +45,18 @@ impl ModularReduction {
     /// a polynomial of degree `degree` and as many double angles as the levels allow.
     ///
     /// # Errors
-    /// [`CkksError::PolynomialDepth`] where the levels do not suffice for the polynomial and one double angle; as [`Polynomial::plan_at`].
+    /// [`CkksError::NotBootstrappable`] where the levels do not suffice for the polynomial and one double angle; as
+    /// [`Polynomial::plan_at`](crate::Polynomial::plan_at).
     pub(super) fn new(params: &Params, (level, output): (Level, Level), range: usize, degree: usize) -> Result<Self, CkksError> {
         let depth = usize::BITS as usize - degree.leading_zeros() as usize;
         let doublings = (level.0 - output.0).saturating_sub(depth);
         if doublings == 0 {
-            return Err(CkksError::PolynomialDepth {
-                degree,
-                depth: depth + 1,
-                level: level.0 - output.0,
-                max_level: params.max_level().0,
-            });
+            let levels = level.0 - output.0;
+            let reason = format!(
+                "the modular reduction has {levels} levels, a polynomial of degree {degree} and one double angle take {}: make its segment longer",
+                depth + 1
+            );
+            return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
         }
         let cosine = cosine(range, degree, doublings)?.plan(params, level)?;
         let mut scale = cosine.output_scale();
@@ -65,7 +66,12 @@ impl ModularReduction {
             at = Level(at.0 - 1);
         }
         if at != output {
-            let reason = format!("the polynomial of the modular reduction takes {} levels in place of {depth}", cosine.depth());
+            let reason = format!(
+                "for integer parts below {range} the polynomial of the modular reduction takes {} levels, not {depth}: make the segment shorter by {}, or \
+                 use a larger `ephemeral_weight`",
+                cosine.depth(),
+                at.0 - output.0
+            );
             return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
         }
         let mut reduction = Self {

@@ -12,8 +12,9 @@
 use num_bigint::{BigInt, BigUint};
 use num_traits::{One, ToPrimitive, Zero};
 
-/// Largest weight for which the tail is computed exactly; the computation takes `O(h^2)` operations on integers of `O(h log h)` bits.
-pub const MOST_WEIGHT: usize = 4096;
+/// Largest weight for which plans are made: the tail takes `O(h^2)` operations on integers of `O(h log h)` bits, and no polynomial serves the range that
+/// larger weights need.
+pub const MOST_WEIGHT: usize = 256;
 
 /// `log2 x` of an integer; minus infinity for 0.
 fn log2(x: &BigUint) -> f64 {

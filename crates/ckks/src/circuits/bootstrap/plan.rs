@@ -1,5 +1,6 @@
 //! The plan of a bootstrap: linear maps, their levels and scales, the range of the modular reduction.
 
+use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, Raise};
 
 use super::eval_mod::ModularReduction;
@@ -23,6 +24,9 @@ const COSINE_DEGREE: usize = 30;
 
 /// Least bits by which the raised ciphertext is multiplied, so that the noise of the change to the main secret is small against the message.
 const GUARD_BITS: f64 = 4.0;
+
+/// Least accuracy of the modular reduction without noise, in bits of the worst message.
+const LEAST_BITS: f64 = 10.0;
 
 /// What a plan of a bootstrap may choose.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -137,8 +141,8 @@ impl BootstrapPlan {
     /// The circuit with these options.
     ///
     /// # Errors
-    /// [`CkksError::NotBootstrappable`] where the chain lacks a segment, the rank is not 1, or no secret is sparse enough; [`CkksError::OutOfRange`] for a
-    /// number of slots; [`CkksError::PolynomialDepth`] where the levels of the modular reduction do not suffice; scale errors.
+    /// [`CkksError::NotBootstrappable`] where the chain lacks a segment, the rank is not 1, no secret is sparse enough, the levels of the modular reduction do
+    /// not suffice, or its approximation is poor; [`CkksError::OutOfRange`] for a number of slots; scale errors.
     pub fn with_options(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
         let refuse = |reason: String| Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
         if params.rank() != 1 {
@@ -176,6 +180,17 @@ impl BootstrapPlan {
         let range = options.range.unwrap_or_else(|| least_range(weight, params.degree(), options.log2_failure));
         let (output, input) = (Level(application.highest()), Level(reduced.highest()));
         let reduction = ModularReduction::new(params, (input, output), range, options.degree.unwrap_or(COSINE_DEGREE))?;
+        let (_, worst) = reduction.approximation_error(|_| 1.0);
+        if options.range.is_none() && (worst.is_nan() || -worst.log2() < LEAST_BITS) {
+            return refuse(format!(
+                "for integer parts below {range}, a polynomial of degree {} and {} leave {:.1} bits at a ratio of 2^{:.1}, at least {LEAST_BITS} are needed: \
+                 make the segment \"{REDUCTION}\" longer or its scale larger, or use a smaller `ephemeral_weight`",
+                reduction.cosine().polynomial().degree(),
+                counted(reduction.doublings(), "double angle"),
+                -worst.log2(),
+                reduction.ratio().log2()
+            ));
+        }
         let q0 = params.log2_q(Level(0)).exp2();
         // Slots to coefficients: from the application's lowest level to level 0, at the scale that the modular reduction asks for.
         let (start, message_scale) = (Level(application.lowest()), q0 / reduction.ratio());

@@ -53,7 +53,7 @@ impl Evaluator {
     /// As [`Evaluator::bootstrap`]; [`CkksError::Cancelled`] where `progress` says so.
     pub fn bootstrap_with_progress(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
         if plan.real && x.is_complex() {
-            let reason = "the plan is for real numbers and the array is complex: make a plan with `real: false`".to_owned();
+            let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
             return Err(CkksError::Conversion { operation: BOOTSTRAP, reason });
         }
         tell(progress, 0)?;
@@ -81,7 +81,9 @@ impl Evaluator {
             return Err(CkksError::LevelTooLow { operation: BOOTSTRAP, needed: needed.0, level: x.level.0 });
         }
         self.stage(stages::TO_COEFFICIENTS, || {
-            let mut y = self.at_level(x, needed)?.into_owned();
+            // Scales follow inside a segment, so an array from above the application's segment is first brought to its top.
+            let top = self.at_level(x, x.level.min(plan.output_level()))?;
+            let mut y = self.at_level(&top, needed)?.into_owned();
             if let Some(first) = plan.to_coefficients.first().filter(|first| first.input_level() < needed) {
                 y = self.restrict(&y, first.input_level())?.into_owned();
             }

@@ -16,6 +16,7 @@ use clathrate_lattice::{Level, PackedPlaintexts};
 
 use super::{LINEAR, LinearTransform};
 use crate::arrays::{Ciphertext, Encoding};
+use crate::encoding::check_room;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::recording::Recording;
@@ -136,8 +137,9 @@ impl LinearTransform {
     /// The circuit for inputs at `level`.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where the parameters have fewer slots than the map, or the map has no diagonal, or
-    /// fewer keys are allowed than any plan needs; [`CkksError::ScaleOutOfRange`]; `NoSpecialPrimes` where the parameters cannot switch; level errors.
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where the parameters have fewer slots than the map, the map has no diagonal, fewer keys
+    /// are allowed than any plan needs, or the scales leave the diagonals too few bits; [`CkksError::ValueTooLarge`] where the images of numbers of magnitude 1
+    /// overflow; [`CkksError::ScaleOutOfRange`]; `NoSpecialPrimes` where the parameters cannot switch; level errors.
     pub fn plan_with(&self, params: &Params, level: Level, options: LinearTransformOptions) -> Result<LinearTransformPlan, CkksError> {
         params.check_level(level)?;
         let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: LINEAR, needed: 1, level: 0 })?);
@@ -157,6 +159,12 @@ impl LinearTransform {
         let diagonal_scale = output_scale * params.step_product(level) / input_scale;
         params.check_scale(input_scale * diagonal_scale, level)?;
         params.check_scale(diagonal_scale, level)?;
+        if diagonal_scale < params.step_product(level).sqrt() {
+            let remedy = "the input's scale and the step leave the diagonals too few bits: rescale the input first".to_owned();
+            return refuse("the scale left for diagonals", format!("2^{:.1}", diagonal_scale.log2()), remedy);
+        }
+        // Numbers of magnitude 1 must fit, as for products with plaintexts.
+        check_room(params, self.row_sum(), output_scale, below)?;
         let unit = unit_of(self.shifts(), self.slots());
         let counts = (0..=(self.slots() / unit).ilog2()).map(|log| 1usize << log);
         let splits: Vec<Split> = counts.map(|count| Split::new(self, unit, count)).collect();
