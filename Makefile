@@ -70,7 +70,6 @@ bench-keyswitch:
 	$(PYTHON) bench/run.py $(KEYSWITCH_RESULTS) --total 1500 --part clathrate 1500 "target/release/clathrate-bench --set stream,keyswitch"
 	$(PYTHON) bench/keyswitch.py bench/results/$(KEYSWITCH_RESULTS).json
 
-# Ranks at the paper's parameters: about 9 minutes and 14 GB of memory, on a quiet machine. A quick run has results of its own.
 # Bootstraps by stage: about 2 minutes and 9 GB of memory, on a quiet machine. A quick run has results of its own.
 BOOTSTRAP_RESULTS := bootstrap$(if $(filter-out 0,$(QUICK)),-quick)
 bench-bootstrap:
@@ -78,6 +77,7 @@ bench-bootstrap:
 	$(PYTHON) bench/run.py $(BOOTSTRAP_RESULTS) --total 600 --part clathrate 600 "target/release/clathrate-bench --set stream,bootstrap"
 	$(PYTHON) bench/bootstrap.py bench/results/$(BOOTSTRAP_RESULTS).json
 
+# Ranks at the paper's parameters: about 9 minutes and 14 GB of memory, on a quiet machine. A quick run has results of its own.
 DPAD_RESULTS := dpad$(if $(filter-out 0,$(QUICK)),-quick)
 bench-dpad:
 	$(CARGO) build --release --locked -p clathrate-bench
