@@ -300,6 +300,6 @@ pub trait Engine: Send + Sync + Debug {
     /// coefficient.
     fn first_component(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>, moduli: &[usize]);
 
-    /// Residues of `degree` signed integers modulo each of `moduli`, in Coeff form.
-    fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer;
+    /// `out[i] <-` the residues of `degree` signed integers modulo `moduli[i]`, in Coeff form.
+    fn reduce_signed(&self, out: RowsMut<'_>, values: &[i64], moduli: &[usize]);
 }

@@ -91,7 +91,7 @@ impl Run<'_> {
         e.combine(&mut targets, &left, &[xs[0], ys[0], one.view()], &OWN).expect("fits");
         self.keep("combine", &out);
         let values: Vec<i64> = (0..degree).map(|_| self.words.next() as i64).collect();
-        self.keep("signed", &e.reduce_signed(&values, &OWN));
+        self.change("signed", &x, |out| e.reduce_signed(out.slice(0..OWN.len()), &values, &OWN));
     }
 
     fn factors(&mut self) {

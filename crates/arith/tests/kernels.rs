@@ -176,6 +176,8 @@ fn elementwise_every_tail_length_equals_scalar() {
                     };
                     same(&|kernel, x| kernel.add_assign(x, &y), "add");
                     same(&|kernel, x| kernel.sub_assign(x, &y), "sub");
+                    same(&|kernel, out| kernel.add(out, &x, &y), "add to a third");
+                    same(&|kernel, out| kernel.sub(out, &x, &y), "sub to a third");
                     same(&|kernel, x| kernel.negate_assign(x), "negate");
                     same(&|kernel, x| kernel.mul_assign(x, &y), "mul");
                     for w in [0, 1, q - 1, q / 2] {

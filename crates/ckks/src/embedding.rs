@@ -10,7 +10,7 @@
 
 use std::f64::consts::PI;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftPlanner};
@@ -21,6 +21,7 @@ pub struct Encoder {
     degree: usize,
     /// One per power-of-two slot count, `2^i` at index `i`.
     transforms: Vec<Arc<Transform>>,
+    scratch: Arc<Scratch>,
 }
 
 struct Transform {
@@ -44,7 +45,7 @@ impl Encoder {
     pub fn new(degree: usize) -> Self {
         let mut planner = FftPlanner::new();
         let transforms = (0..degree.trailing_zeros()).map(|log| Arc::new(Transform::new(1 << log, &mut planner))).collect();
-        Self { degree, transforms }
+        Self { degree, transforms, scratch: Arc::default() }
     }
 
     /// The real polynomial, `degree` coefficients, whose first `slots.len()` slots are `slots` (repeated through all `degree / 2`).
@@ -52,33 +53,77 @@ impl Encoder {
     /// `slots.len()` is a power of two, at most `degree / 2`.
     #[must_use]
     pub fn embed(&self, slots: &[Complex64]) -> Vec<f64> {
-        let count = slots.len();
+        self.embed_with(slots.len(), |place| place.copy_from_slice(slots))
+    }
+
+    /// As [`Encoder::embed`]; `fill` writes `count` slots, which are zero before.
+    #[must_use]
+    pub fn embed_with(&self, count: usize, fill: impl FnOnce(&mut [Complex64])) -> Vec<f64> {
         let transform = &self.transforms[count.trailing_zeros() as usize];
-        let mut values = vec![Complex64::default(); count];
-        for (slot, &index) in slots.iter().zip(&transform.order) {
-            values[index as usize] = *slot;
-        }
-        transform.inverse.process(&mut values);
-        let gap = self.degree / (2 * count);
-        let scale = 1.0 / count as f64;
-        let mut coefficients = vec![0.0; self.degree];
-        for (t, (value, twist)) in values.iter().zip(&transform.twist).enumerate() {
-            let c = value * twist.conj() * scale;
-            coefficients[t * gap] = c.re;
-            coefficients[(t + count) * gap] = c.im;
-        }
-        coefficients
+        self.scratch.with(2 * count + transform.inverse.get_inplace_scratch_len(), |scratch| {
+            let (slots, rest) = scratch.split_at_mut(count);
+            let (values, rest) = rest.split_at_mut(count);
+            slots.fill(Complex64::default());
+            fill(slots);
+            for (slot, &index) in slots.iter().zip(&transform.order) {
+                values[index as usize] = *slot;
+            }
+            transform.inverse.process_with_scratch(values, rest);
+            let gap = self.degree / (2 * count);
+            let scale = 1.0 / count as f64;
+            let mut coefficients = vec![0.0; self.degree];
+            for (t, (value, twist)) in values.iter().zip(&transform.twist).enumerate() {
+                let c = value * twist.conj() * scale;
+                coefficients[t * gap] = c.re;
+                coefficients[(t + count) * gap] = c.im;
+            }
+            coefficients
+        })
     }
 
     /// The first `count` slots of the part of the polynomial in the subring of `X^(degree / 2 count)`.
     #[must_use]
     pub fn evaluate(&self, coefficients: &[f64], count: usize) -> Vec<Complex64> {
+        self.evaluate_with(coefficients, count, <[_]>::to_vec)
+    }
+
+    /// As [`Encoder::evaluate`]; `read` receives the slots.
+    pub fn evaluate_with<T>(&self, coefficients: &[f64], count: usize, read: impl FnOnce(&[Complex64]) -> T) -> T {
         let transform = &self.transforms[count.trailing_zeros() as usize];
-        let gap = self.degree / (2 * count);
-        let pair = |t: usize| Complex64::new(coefficients[t * gap], coefficients[(t + count) * gap]);
-        let mut values: Vec<Complex64> = transform.twist.iter().enumerate().map(|(t, twist)| pair(t) * twist).collect();
-        transform.forward.process(&mut values);
-        transform.order.iter().map(|&index| values[index as usize]).collect()
+        self.scratch.with(2 * count + transform.forward.get_inplace_scratch_len(), |scratch| {
+            let (slots, rest) = scratch.split_at_mut(count);
+            let (values, rest) = rest.split_at_mut(count);
+            let gap = self.degree / (2 * count);
+            for (t, (value, twist)) in values.iter_mut().zip(&transform.twist).enumerate() {
+                *value = Complex64::new(coefficients[t * gap], coefficients[(t + count) * gap]) * twist;
+            }
+            transform.forward.process_with_scratch(values, rest);
+            for (slot, &index) in slots.iter_mut().zip(&transform.order) {
+                *slot = values[index as usize];
+            }
+            read(slots)
+        })
+    }
+}
+
+/// Buffers of transforms, kept for the next one, one for each thread that used the encoder at the same time as others. The system's allocator may
+/// return buffers of this size to the operating system each time, and fresh memory costs more than the transform.
+#[derive(Default)]
+struct Scratch(Mutex<Vec<Vec<Complex64>>>);
+
+impl Scratch {
+    /// Runs `work` on `len` numbers of unspecified value.
+    fn with<T>(&self, len: usize, work: impl FnOnce(&mut [Complex64]) -> T) -> T {
+        let kept = self.0.lock().ok().and_then(|mut idle| idle.pop());
+        let mut buffer = kept.unwrap_or_default();
+        if buffer.len() < len {
+            buffer.resize(len, Complex64::default());
+        }
+        let result = work(&mut buffer[..len]);
+        if let Ok(mut idle) = self.0.lock() {
+            idle.push(buffer);
+        }
+        result
     }
 }
 

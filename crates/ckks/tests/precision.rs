@@ -30,7 +30,7 @@ fn encoding_errors_are_those_of_rounding_at_every_degree_and_scale() {
             for round in 0..rounds {
                 let z = phases(degree / 2, (7 * round + log2_scale as usize) as u64);
                 let embedded = params.encoder().embed(&z);
-                let poly = encode_coefficients(&params, &embedded, scale, top).expect("fits").into_coeff();
+                let poly = encode_coefficients(&params, embedded.clone(), scale, top).expect("fits").into_coeff();
                 let back = decode_coefficients(&poly, scale, true).expect("decides");
                 coefficients.push(deviation(&back, &embedded).powi(2));
                 slots.push(complex_deviation(&params.encoder().evaluate(&back, degree / 2), &z).powi(2));
@@ -59,7 +59,7 @@ fn wide_messages_decode_exactly_by_every_path() {
                 continue;
             }
             let values: Vec<f64> = (0..64).map(|i| if i % 2 == 0 { value.floor() } else { -value.floor() }).collect();
-            let poly = encode_coefficients(&params, &values, 1.0, Level(level)).expect("fits").into_coeff();
+            let poly = encode_coefficients(&params, values.clone(), 1.0, Level(level)).expect("fits").into_coeff();
             assert_eq!(decode_coefficients(&poly, 1.0, true).expect("decides"), values, "2^{log2_value} at level {level}");
         }
     }

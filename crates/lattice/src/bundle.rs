@@ -430,8 +430,9 @@ impl Bundle<Eval> {
         let seed = rng.mask_seed();
         Self::seeded(&seed, ring, basis, Rank(secret.rank()), Bodies(secret.bodies()), |mask, bodies| {
             for (body, mut target) in bodies.into_iter().enumerate() {
-                let error = SecretPoly::new(gaussian_poly(ring, basis, rng).into_eval());
-                target.assign_difference(error.get(), mask_times_secret(mask, secret, basis, body)?.get())?;
+                let product = mask_times_secret(mask, secret, basis, body)?;
+                set_gaussian(&mut target, rng);
+                target.sub_assign(product.get())?;
             }
             Ok(())
         })
@@ -515,9 +516,10 @@ fn expand_into(seed: &MaskSeed, mask: PolysMut<'_, Eval>) {
     });
 }
 
-/// A polynomial of independent Gaussian errors, sigma = 3.2.
-pub(crate) fn gaussian_poly(ring: &Ring, basis: &Basis, rng: &mut SecretRng) -> Poly<Coeff> {
-    let mut errors = zeroize::Zeroizing::new(vec![0i64; ring.degree()]);
+/// `target <-` a polynomial of independent Gaussian errors, sigma = 3.2. It is written where its sum with other terms is wanted, so that no polynomial of
+/// errors alone is left in memory.
+pub(crate) fn set_gaussian(target: &mut PolyMut<'_, Eval>, rng: &mut SecretRng) {
+    let mut errors = zeroize::Zeroizing::new(vec![0i64; target.ring().degree()]);
     rng.gaussian(&mut errors);
-    Poly::from_signed(ring, basis, &errors)
+    target.set_signed(&errors);
 }

@@ -264,6 +264,17 @@ impl<'a, D: Domain> PolyMut<'a, D> {
         Ok(())
     }
 
+    /// `self <- self + c other`, where `c` is given by its residues, one per modulus of the basis.
+    ///
+    /// # Errors
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the rings or the bases differ.
+    pub fn add_multiple<'b>(&mut self, other: impl Into<PolyRef<'b, D>>, residues: &[u64]) -> Result<(), LatticeError> {
+        let other = other.into();
+        self.view().check_same_basis(other)?;
+        self.ring.engine().add_mul_constants_assign(self.rows.reborrow(), other.rows(), residues, self.basis.indices());
+        Ok(())
+    }
+
     /// `self <- self + other`.
     ///
     /// # Errors
@@ -304,6 +315,13 @@ impl<'a, D: Domain> PolyMut<'a, D> {
 }
 
 impl PolyMut<'_, Eval> {
+    /// `self <-` the polynomial with these signed coefficients, `degree` of them.
+    pub(crate) fn set_signed(&mut self, values: &[i64]) {
+        let (engine, indices) = (self.ring.engine(), self.basis.indices());
+        engine.reduce_signed(self.rows.reborrow(), values, indices);
+        engine.forward_ntt(self.rows.reborrow(), indices);
+    }
+
     /// `self <- self * other`, the ring product.
     ///
     /// # Errors
@@ -470,7 +488,9 @@ impl Poly<Coeff> {
     /// The polynomial with the given signed coefficients, one per power of `X`.
     #[must_use]
     pub fn from_signed(ring: &Ring, basis: &Basis, values: &[i64]) -> Self {
-        Self::from_buffer(ring, basis, ring.engine().reduce_signed(values, basis.indices()))
+        let mut data = ring.engine().scratch(basis.len());
+        ring.engine().reduce_signed(data.view_mut(), values, basis.indices());
+        Self::from_buffer(ring, basis, data)
     }
 
     /// The same polynomial in Eval form.

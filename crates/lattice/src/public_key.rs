@@ -5,7 +5,7 @@
 
 use clathrate_arith::Factor2;
 
-use crate::bundle::{Bundle, gaussian_poly};
+use crate::bundle::{Bundle, set_gaussian};
 use crate::error::LatticeError;
 use crate::poly::{Basis, Eval, Poly};
 use crate::polys::Polys;
@@ -74,7 +74,9 @@ impl PublicKey {
         ring.engine().dot_products(sums.view_mut(), &terms, &rows, basis.indices());
         let mut sums = Polys::from_buffer(ring, basis, sums);
         for mut sum in sums.view_mut() {
-            sum.add_assign(SecretPoly::new(gaussian_poly(ring, basis, rng).into_eval()).get())?;
+            let mut error = Poly::zero(ring, basis);
+            set_gaussian(&mut error.view_mut(), rng);
+            sum.add_assign(SecretPoly::new(error).get())?;
         }
         Bundle::from_polys(sums, self.zeroes[0].rank())
     }

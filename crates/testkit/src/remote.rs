@@ -453,8 +453,8 @@ impl Engine for RemoteEngine {
         change(out, |out| self.inner.first_component(form, out, x.view(), moduli));
     }
 
-    fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {
-        self.adopt(&self.inner.reduce_signed(values, moduli))
+    fn reduce_signed(&self, out: RowsMut<'_>, values: &[i64], moduli: &[usize]) {
+        change(out, |out| self.inner.reduce_signed(out, values, moduli));
     }
 }
 

@@ -49,9 +49,6 @@ const PRODUCT_BLOCK: usize = 8192;
 /// per row.
 const SHORT_ROWS: usize = 4096;
 
-/// Words per block of a sum or difference that is written to a third buffer: a block is copied, then added to while it is in the first-level cache.
-const COPY_BLOCK: usize = 1024;
-
 /// Primes below the first bound have the fastest transform, primes below the second bound the next fastest.
 const CLASS_BITS: [f64; 2] = [45.9, 50.0];
 
@@ -212,27 +209,18 @@ impl CpuEngine {
         self.each_span(x, moduli, |modulus, x, span| work(self.kernel(moduli, modulus), x, &y[span]));
     }
 
-    /// `out <- x`, then `work` on each block of `out`, while it is in the cache, and the same block of `y`.
-    fn each_copied_pair(
+    fn each_triple(
         &self,
         out: RowsMut<'_>,
         x: Rows<'_>,
         y: Rows<'_>,
         moduli: &[usize],
-        work: impl Fn(&dyn RowKernel, &mut [u64], &[u64]) + Send + Sync,
+        work: impl Fn(&dyn RowKernel, &mut [u64], &[u64], &[u64]) + Send + Sync,
     ) {
         assert!(out.rows() == x.rows() && out.degree() == x.degree(), "operands have the same rows");
-        let x = x.host();
-        assert!(x.len() == y.host().len(), "operands have the same rows");
-        let y = y.host();
-        self.each_span(out, moduli, |modulus, out, span| {
-            let kernel = self.kernel(moduli, modulus);
-            let (x, y) = (&x[span.clone()], &y[span]);
-            for ((out, x), y) in out.chunks_mut(COPY_BLOCK).zip(x.chunks(COPY_BLOCK)).zip(y.chunks(COPY_BLOCK)) {
-                out.copy_from_slice(x);
-                work(kernel, out, y);
-            }
-        });
+        let (x, y) = (x.host(), y.host());
+        assert!(x.len() == y.len(), "operands have the same rows");
+        self.each_span(out, moduli, |modulus, out, span| work(self.kernel(moduli, modulus), out, &x[span.clone()], &y[span]));
     }
 }
 
@@ -340,11 +328,11 @@ impl Engine for CpuEngine {
     }
 
     fn add(&self, out: RowsMut<'_>, x: Rows<'_>, y: Rows<'_>, moduli: &[usize]) {
-        self.each_copied_pair(out, x, y, moduli, |kernel, x, y| kernel.add_assign(x, y));
+        self.each_triple(out, x, y, moduli, |kernel, out, x, y| kernel.add(out, x, y));
     }
 
     fn sub(&self, out: RowsMut<'_>, x: Rows<'_>, y: Rows<'_>, moduli: &[usize]) {
-        self.each_copied_pair(out, x, y, moduli, |kernel, x, y| kernel.sub_assign(x, y));
+        self.each_triple(out, x, y, moduli, |kernel, out, x, y| kernel.sub(out, x, y));
     }
 
     fn add_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]) {
@@ -511,10 +499,8 @@ impl Engine for CpuEngine {
         components::first(self, form, out, x, moduli);
     }
 
-    fn reduce_signed(&self, values: &[i64], moduli: &[usize]) -> Buffer {
-        assert_eq!(values.len(), self.degree, "one value per coefficient");
-        let mut out = self.scratch(moduli.len());
-        self.each_row(out.view_mut(), |i, row| self.kernel(moduli, i).reduce_signed(row, values));
-        out
+    fn reduce_signed(&self, out: RowsMut<'_>, values: &[i64], moduli: &[usize]) {
+        assert!(out.degree() == values.len() && out.rows() == moduli.len(), "one value per coefficient, one row per modulus");
+        self.each_row(out, |i, row| self.kernel(moduli, i).reduce_signed(row, values));
     }
 }

@@ -117,6 +117,16 @@ pub trait RowKernel: Send + Sync + Debug {
     /// `x <- x - y`.
     fn sub_assign(&self, x: &mut [u64], y: &[u64]);
 
+    /// `out <- x + y`.
+    fn add(&self, out: &mut [u64], x: &[u64], y: &[u64]) {
+        copied(out, x, y, |out, y| self.add_assign(out, y));
+    }
+
+    /// `out <- x - y`.
+    fn sub(&self, out: &mut [u64], x: &[u64], y: &[u64]) {
+        copied(out, x, y, |out, y| self.sub_assign(out, y));
+    }
+
     /// `x <- -x`.
     fn negate_assign(&self, x: &mut [u64]);
 
@@ -224,4 +234,15 @@ fn assert_component_shape(degree: usize, whole: usize, mut lengths: impl ExactSi
 #[cfg(target_arch = "x86_64")]
 fn tails<'a>(rows: &[&'a [u64]], start: usize) -> Vec<&'a [u64]> {
     rows.iter().map(|row| &row[start..]).collect()
+}
+
+/// Words per block of [`copied`].
+const COPY_BLOCK: usize = 1024;
+
+/// `out <- x`, then `work` on each block of `out`, while it is in the first-level cache, and the same block of `y`.
+fn copied(out: &mut [u64], x: &[u64], y: &[u64], work: impl Fn(&mut [u64], &[u64])) {
+    for ((out, x), y) in out.chunks_mut(COPY_BLOCK).zip(x.chunks(COPY_BLOCK)).zip(y.chunks(COPY_BLOCK)) {
+        out.copy_from_slice(x);
+        work(out, y);
+    }
 }

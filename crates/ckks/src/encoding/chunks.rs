@@ -1,7 +1,5 @@
 //! Converts between the numbers of an array and the coefficients of its polynomials, by the array's layout.
 
-use rustfft::num_complex::Complex64;
-
 use super::values::{Values, ValuesRef};
 use crate::arrays::{Encoding, Layout};
 use crate::parameters::Params;
@@ -10,11 +8,11 @@ use crate::parameters::Params;
 pub(crate) fn coefficients_of(params: &Params, values: ValuesRef<'_>, layout: &Layout, polynomial: usize) -> Vec<f64> {
     let entries = layout.entries(polynomial);
     if layout.encoding == Encoding::Slots {
-        let mut slots = vec![Complex64::default(); layout.capacity];
-        for (t, index) in entries.enumerate() {
-            slots[layout.position(t)] = values.get(index);
-        }
-        return params.encoder().embed(&slots);
+        return params.encoder().embed_with(layout.capacity, |slots| {
+            for (t, index) in entries.enumerate() {
+                slots[layout.position(t)] = values.get(index);
+            }
+        });
     }
     let (_, _, component) = layout.polynomial(polynomial);
     let mut coefficients = vec![0.0; layout.degree];
@@ -37,13 +35,13 @@ pub(crate) fn coefficients_of(params: &Params, values: ValuesRef<'_>, layout: &L
 pub(crate) fn read_coefficients(params: &Params, coefficients: &[f64], layout: &Layout, polynomial: usize, numbers: &mut Values) {
     let entries = layout.entries(polynomial);
     if layout.encoding == Encoding::Slots {
-        let slots = params.encoder().evaluate(coefficients, layout.capacity);
-        for (t, index) in entries.enumerate() {
-            let value = slots[layout.position(t)];
-            numbers.set_real(index, value.re);
-            numbers.set_imaginary(index, value.im);
-        }
-        return;
+        return params.encoder().evaluate_with(coefficients, layout.capacity, |slots| {
+            for (t, index) in entries.enumerate() {
+                let value = slots[layout.position(t)];
+                numbers.set_real(index, value.re);
+                numbers.set_imaginary(index, value.im);
+            }
+        });
     }
     let (_, _, component) = layout.polynomial(polynomial);
     let get = |position: usize| (position % layout.components == component).then(|| coefficients[position / layout.components]);

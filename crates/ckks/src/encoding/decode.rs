@@ -23,28 +23,49 @@ const COEFFICIENT_LIMIT_BITS: f64 = 120.0;
 ///
 /// # Errors
 /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
-pub fn encode_coefficients(params: &Params, coefficients: &[f64], scale: f64, level: Level) -> Result<Poly<Eval>, CkksError> {
+pub fn encode_coefficients(params: &Params, coefficients: Vec<f64>, scale: f64, level: Level) -> Result<Poly<Eval>, CkksError> {
     let ring = params.chain().ring();
     let basis = params.chain().basis(level);
-    let mut largest = 0.0f64;
-    for (index, &value) in coefficients.iter().enumerate() {
-        if !value.is_finite() {
-            return Err(CkksError::NotFinite { index, value });
-        }
-        largest = largest.max(value.abs());
+    if !coefficients.iter().fold(true, |finite, value| finite & value.is_finite()) {
+        let (index, &value) = coefficients.iter().enumerate().find(|(_, value)| !value.is_finite()).unwrap_or((0, &f64::NAN));
+        return Err(CkksError::NotFinite { index, value });
     }
-    check_room(params, largest, scale, level)?;
+    check_room(params, largest_magnitude(&coefficients), scale, level)?;
     Ok(round_to_poly(ring, &basis, coefficients, scale)?.into_eval())
 }
+
+/// The largest magnitude, 0 of no values. In lanes that do not wait for each other, so that the compiler uses vectors.
+fn largest_magnitude(values: &[f64]) -> f64 {
+    let mut largest = [0.0f64; 8];
+    let lanes = values.chunks_exact(largest.len());
+    let rest = lanes.remainder().iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+    for lane in lanes {
+        largest.iter_mut().zip(lane).for_each(|(largest, value)| *largest = if value.abs() > *largest { value.abs() } else { *largest });
+    }
+    largest.into_iter().fold(rest, f64::max)
+}
+
+/// Magnitudes below this are rounded by adding [`ROUNDER`].
+const FAST_LIMIT: f64 = (1u64 << 51) as f64;
+
+/// A number of at most half this magnitude plus this number has the integer, rounded to the nearest and to even at ties, in its last bits, because
+/// doubles of this size are integers. Processors without an instruction for rounding vectors have additions of vectors.
+const ROUNDER: f64 = (3u64 << 51) as f64;
 
 /// `round(coefficients * scale)` as a polynomial of `ring`, whose degree is the number of coefficients, over `basis`.
 ///
 /// # Errors
 /// [`CkksError::ValueTooLarge`] above 120 bits, beyond which integers are not exact.
-pub(crate) fn round_to_poly(ring: &Ring, basis: &Basis, coefficients: &[f64], scale: f64) -> Result<Poly<Coeff>, CkksError> {
-    let largest = coefficients.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+pub(crate) fn round_to_poly(ring: &Ring, basis: &Basis, coefficients: Vec<f64>, scale: f64) -> Result<Poly<Coeff>, CkksError> {
+    let largest = largest_magnitude(&coefficients);
+    if largest * scale < FAST_LIMIT {
+        // In the memory of the coefficients: a collected `Vec` of the same size reuses it.
+        let round = |c: f64| (c * scale + ROUNDER).to_bits().wrapping_sub(ROUNDER.to_bits()).cast_signed();
+        let values: Vec<i64> = coefficients.into_iter().map(round).collect();
+        return Ok(Poly::from_signed(ring, basis, &values));
+    }
     if largest * scale < 2f64.powi(62) {
-        let values: Vec<i64> = coefficients.iter().map(|&c| (c * scale).round_ties_even() as i64).collect();
+        let values: Vec<i64> = coefficients.into_iter().map(|c| (c * scale).round_ties_even() as i64).collect();
         return Ok(Poly::from_signed(ring, basis, &values));
     }
     let needed = (largest * scale).log2();
@@ -126,14 +147,14 @@ pub fn decode_coefficients(poly: &Poly<Coeff>, scale: f64, complete: bool) -> Op
     let primes: Vec<Modulus> = basis.indices().iter().map(|&i| moduli[i]).collect();
     let (words, degree) = (poly.download(), poly.ring().degree());
     let rows: Vec<&[u64]> = words.chunks_exact(degree).collect();
-    if let Some(values) = compose_short(&rows, &primes[..prefix], check.then(|| &primes[prefix])) {
-        return Some(values.iter().map(|&v| v as f64 / scale).collect());
+    if let Some(values) = compose_short(&rows, &primes[..prefix], check.then(|| &primes[prefix]), scale) {
+        return Some(values);
     }
     complete.then(|| compose_long(&rows, &primes).iter().map(|v| v.to_f64().unwrap_or(f64::NAN) / scale).collect())
 }
 
-/// Mixed-radix composition in 128 bits; `None` where the check prime disagrees.
-fn compose_short(rows: &[&[u64]], primes: &[Modulus], check: Option<&Modulus>) -> Option<Vec<i128>> {
+/// Mixed-radix composition in 128 bits, divided by `scale`; `None` where the check prime disagrees.
+fn compose_short(rows: &[&[u64]], primes: &[Modulus], check: Option<&Modulus>, scale: f64) -> Option<Vec<f64>> {
     // radix[i] = q_0 .. q_{i-1}; inverse[i] = its inverse modulo q_i.
     let mut radix = vec![1i128];
     for q in primes {
@@ -153,7 +174,7 @@ fn compose_short(rows: &[&[u64]], primes: &[Modulus], check: Option<&Modulus>) -
                 value -= radix[primes.len()];
             }
             let agrees = check.is_none_or(|q| q.reduce_i128(value) == rows[primes.len()][column]);
-            agrees.then_some(value)
+            agrees.then_some(value as f64 / scale)
         })
         .collect()
 }
@@ -176,4 +197,31 @@ fn compose_long(rows: &[&[u64]], primes: &[Modulus]) -> Vec<BigInt> {
             if value > half { value - &product } else { value }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fast_rounding_is_rounding_to_even() {
+        let edges =
+            [0.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.499_999_999_999_999_94, -0.0, 1e15 + 0.5, FAST_LIMIT - 0.25, 0.25 - FAST_LIMIT];
+        for value in edges.into_iter().chain((0..4000).map(|i| f64::from(i - 2000) * 0.125 + 1e14)) {
+            let fast = (value + ROUNDER).to_bits().wrapping_sub(ROUNDER.to_bits()).cast_signed();
+            assert_eq!(fast, value.round_ties_even() as i64, "{value}");
+        }
+    }
+
+    #[test]
+    fn largest_magnitude_reads_every_place() {
+        for len in [0usize, 1, 7, 8, 9, 24, 31] {
+            for place in 0..len {
+                let mut values = vec![0.25; len];
+                values[place] = -3.0;
+                assert_eq!(largest_magnitude(&values), 3.0);
+            }
+            assert_eq!(largest_magnitude(&vec![0.0; len]), 0.0);
+        }
+    }
 }

@@ -93,7 +93,7 @@ impl Plaintext {
         check_values(values, shape, &layout)?;
         params.check_level(level)?;
         params.check_scale(scale, level)?;
-        let encode = |polynomial| encode_coefficients(params, &coefficients_of(params, values, &layout, polynomial), scale, level);
+        let encode = |polynomial| encode_coefficients(params, coefficients_of(params, values, &layout, polynomial), scale, level);
         let messages = (0..layout.polynomials()).map(encode).collect::<Result<_, _>>()?;
         Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, largest: values.largest(), messages })
     }

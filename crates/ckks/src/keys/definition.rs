@@ -266,7 +266,7 @@ impl Params {
             let shift = shift as i64;
             let coefficients = self.encoder().embed(&transform.rotated_diagonal(shift, shift, map.slots));
             let phi = Automorphism::new(GaloisElement::rotation(shift, self.degree()), self.degree());
-            Ok((phi, round_to_poly(ring, basis, &coefficients, scale)?.into_eval()))
+            Ok((phi, round_to_poly(ring, basis, coefficients, scale)?.into_eval()))
         };
         transform.shifts().map(diagonal).collect()
     }

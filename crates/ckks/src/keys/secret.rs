@@ -37,7 +37,7 @@ fn encrypt_with(
         if !progress(index, layout.bundles()) {
             return Err(CkksError::Cancelled);
         }
-        let message = |polynomial| encode_coefficients(params, &coefficients_of(params, values, &layout, polynomial), scale, level);
+        let message = |polynomial| encode_coefficients(params, coefficients_of(params, values, &layout, polynomial), scale, level);
         let messages = (0..layout.bodies).map(|body| layout.polynomial_at(index, body).map(message).transpose());
         let messages = messages.collect::<Result<Vec<_>, _>>()?;
         let mut bundle = zero(&basis)?;

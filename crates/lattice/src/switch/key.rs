@@ -11,7 +11,7 @@ use clathrate_arith::{FactorShape, Factors, Rows};
 use super::derived::DerivedKeys;
 use super::representation::KeyRepresentation;
 use super::secret_matrix::SecretMatrix;
-use crate::bundle::{Bundle, gaussian_poly};
+use crate::bundle::{Bundle, set_gaussian};
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
@@ -77,12 +77,11 @@ impl SwitchKey {
                     let xs: Vec<PolyRef<'_, Eval>> = mask.iter().collect();
                     for ((secret, entry), mut body) in secrets.iter().zip(row).zip(bodies) {
                         let ys: Vec<&Poly<Eval>> = secret.iter().map(SecretPoly::get).collect();
-                        let error = SecretPoly::new(gaussian_poly(ring, &basis, rng).into_eval());
-                        body.assign_difference(error.get(), SecretPoly::new(Poly::inner_product(&xs, &ys)?).get())?;
+                        let product = SecretPoly::new(Poly::inner_product(&xs, &ys)?);
+                        set_gaussian(&mut body, rng);
+                        body.sub_assign(product.get())?;
                         if let Some(entry) = entry {
-                            let mut message = entry.get().clone();
-                            message.mul_constants_assign(&constants);
-                            body.add_assign(SecretPoly::new(message).get())?;
+                            body.add_multiple(entry.get(), &constants)?;
                         }
                     }
                     Ok(())

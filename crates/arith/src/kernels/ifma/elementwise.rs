@@ -96,6 +96,21 @@ impl ElementWords {
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    pub fn add(&self, out: &mut [u64], x: &[u64], y: &[u64]) -> usize {
+        let c = Constants::new(&self.words);
+        zip_into(out, x, y, |x, y| c.reduce_by(add(x, y), c.q))
+    }
+
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+    pub fn sub(&self, out: &mut [u64], x: &[u64], y: &[u64]) -> usize {
+        let c = Constants::new(&self.words);
+        zip_into(out, x, y, |x, y| {
+            let difference = sub(x, y);
+            _mm512_min_epu64(difference, add(difference, c.q))
+        })
+    }
+
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn negate_assign(&self, x: &mut [u64]) -> usize {
         let c = Constants::new(&self.words);
         map_assign(x, |x| c.reduce_by(sub(c.q, x), c.q))
@@ -373,6 +388,19 @@ fn zip_assign(x: &mut [u64], y: &[u64], f: impl Fn(Lanes, Lanes) -> Lanes) -> us
             let target = x.as_mut_ptr().add(i);
             store(target, f(load(target), load(y.as_ptr().add(i))));
         }
+    }
+    whole
+}
+
+/// `out <- f(x, y)` on whole vectors.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
+fn zip_into(out: &mut [u64], x: &[u64], y: &[u64], f: impl Fn(Lanes, Lanes) -> Lanes) -> usize {
+    assert!(out.len() == x.len() && x.len() == y.len(), "slices of one call have equal lengths");
+    let whole = x.len() / LANES * LANES;
+    for i in (0..whole).step_by(LANES) {
+        // SAFETY: i + 8 <= the length of all three.
+        unsafe { store(out.as_mut_ptr().add(i), f(load(x.as_ptr().add(i)), load(y.as_ptr().add(i)))) };
     }
     whole
 }

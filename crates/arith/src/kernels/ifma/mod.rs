@@ -110,6 +110,18 @@ impl RowKernel for IfmaRow {
         self.scalar.sub_assign(&mut x[done..], &y[done..]);
     }
 
+    fn add(&self, out: &mut [u64], x: &[u64], y: &[u64]) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.add(out, x, y) };
+        self.scalar.add(&mut out[done..], &x[done..], &y[done..]);
+    }
+
+    fn sub(&self, out: &mut [u64], x: &[u64], y: &[u64]) {
+        // SAFETY: detected in `new`.
+        let done = unsafe { self.elements.sub(out, x, y) };
+        self.scalar.sub(&mut out[done..], &x[done..], &y[done..]);
+    }
+
     fn negate_assign(&self, x: &mut [u64]) {
         // SAFETY: detected in `new`.
         let done = unsafe { self.elements.negate_assign(x) };

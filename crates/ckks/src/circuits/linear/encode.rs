@@ -28,7 +28,7 @@ impl LinearTransformPlan {
         let encode = |step: &Step| -> Result<PackedPlaintexts, CkksError> {
             let polys = step.terms.iter().map(|term| {
                 let coefficients = encoder.embed(&self.transform.rotated_diagonal(term.shift as i64, step.steps, slots));
-                round_to_poly(&ring, basis, &coefficients, self.diagonal_scale()).map(Poly::into_eval)
+                round_to_poly(&ring, basis, coefficients, self.diagonal_scale()).map(Poly::into_eval)
             });
             let polys: Vec<Poly<Eval>> = polys.collect::<Result<_, _>>()?;
             Ok(PackedPlaintexts::pack(&polys.iter().collect::<Vec<_>>())?)

@@ -151,7 +151,7 @@ impl Run<'_> {
             let mut padding = vec![-at_zero; layout.capacity];
             (0..layout.entries_in(last)).for_each(|t| padding[layout.position(t)] = ZERO);
             let coefficients = value.params.encoder().embed(&padding);
-            let message = encode_coefficients(&value.params, &coefficients, value.scale, value.level)?;
+            let message = encode_coefficients(&value.params, coefficients, value.scale, value.level)?;
             for row in 0..layout.rows {
                 value.bundles[layout.bundle(row, last, 0)].add_message(0, &message)?;
             }
