@@ -26,11 +26,13 @@ mod cosine;
 pub mod eval_mod;
 pub mod failure;
 mod plan;
+mod precision;
 mod raise;
 mod run;
 
 pub use eval_mod::ModularReduction;
 pub use plan::{BootstrapOptions, BootstrapPlan};
+pub use precision::BootstrapError;
 
 /// Name of the segment of the lowest levels.
 pub const BASE: &str = "base";

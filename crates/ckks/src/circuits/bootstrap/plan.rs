@@ -5,6 +5,7 @@ use clathrate_lattice::{Level, Raise};
 
 use super::eval_mod::ModularReduction;
 use super::failure::{least_range, log2_tail};
+use super::precision::rounding_weight;
 use super::raise::RaisedTransform;
 use super::{APPLICATION, BASE, RAISED, REDUCTION};
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
@@ -65,7 +66,7 @@ pub struct BootstrapPlan {
     pub(super) raised_scale: f64,
     pub(super) to_slots: Vec<LinearTransformPlan>,
     pub(super) reduction: ModularReduction,
-    weight: usize,
+    pub(super) weight: usize,
 }
 
 /// How the modulus is raised.
@@ -98,13 +99,6 @@ fn scale_bits(factors: &[LinearTransform], total: f64) -> Vec<f64> {
     let mean = weights.iter().sum::<f64>() / weights.len() as f64;
     let each = total / factors.len() as f64;
     weights.iter().map(|weight| each + weight - mean).collect()
-}
-
-/// `sqrt(2 p D)` over the norm of a row.
-fn rounding_weight(factor: &LinearTransform) -> f64 {
-    let diagonals = factor.shifts().count() as f64;
-    let norm = factor.shifts().filter_map(|shift| factor.diagonal(shift as i64)).map(|diagonal| diagonal[0].norm_sqr()).sum::<f64>().sqrt();
-    (2.0 * factor.period() as f64 * diagonals).sqrt() / norm
 }
 
 /// Plans `factors` from `level` down, from `input_scale` to `output_scale`.
@@ -252,6 +246,12 @@ impl BootstrapPlan {
         self.slots
     }
 
+    /// Whether numbers are real.
+    #[must_use]
+    pub fn is_real(&self) -> bool {
+        self.real
+    }
+
     /// The lowest level of an array that can be bootstrapped: the levels below are for slots-to-coefficients.
     #[must_use]
     pub fn input_level(&self) -> Level {
@@ -302,11 +302,8 @@ impl BootstrapPlan {
         const GIB: f64 = (1u64 << 30) as f64;
         let (recording, reduction) = (self.dry_run()?, &self.reduction);
         let keys = recording.keys(&self.params)?;
-        let (mean, worst) = reduction.approximation_error(|integer| {
-            let at_least = |i: usize| log2_tail(self.weight, i).exp2();
-            let i = integer.unsigned_abs() as usize;
-            if i == 0 { 1.0 - at_least(1) } else { (at_least(i) - at_least(i + 1)) / 2.0 }
-        });
+        let (mean, worst) = reduction.approximation_error(|integer| self.probability(integer));
+        let error = self.predicted_error()?;
         let kept = self.params.log2_q(self.output_level()) - self.params.log2_q(self.input_level());
         let splits = |plans: &[LinearTransformPlan]| {
             let one = |plan: &LinearTransformPlan| format!("{} + {}", plan.baby_steps().count(), plan.giant_steps().count());
@@ -318,6 +315,8 @@ impl BootstrapPlan {
              levels {} to {}: {kept:.1} bits left for the application\n\
              rotations of the linear maps, baby + giant steps: slots to coefficients {}; coefficients to slots {}{}\n\
              modular reduction: |I| < {}, degree {}, {} double angles, ratio 2^{:.2}; its error alone: {:.1} bits (root mean square), {:.1} (worst)\n\
+             predicted error of a real or imaginary part, uniform in [-1, 1]: {:.1} bits (root mean square); of slots to coefficients alone {:.1}, \
+             encapsulation {:.1}, coefficients to slots {:.1}, noise of the modular reduction {:.1}\n\
              failure: 2^{:.1} for each polynomial\n\
              keys: {}, {:.2} GiB\n{recording}",
             self.slots,
@@ -333,6 +332,11 @@ impl BootstrapPlan {
             reduction.ratio().log2(),
             -mean.log2(),
             -worst.log2(),
+            -error.deviation().log2(),
+            -error.to_coefficients.log2() / 2.0,
+            -error.encapsulation.log2() / 2.0,
+            -error.to_slots.log2() / 2.0,
+            -error.reduction.log2() / 2.0,
             self.log2_failure(),
             keys.len(),
             keys.bytes(&self.params)? as f64 / GIB,

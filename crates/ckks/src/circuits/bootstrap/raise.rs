@@ -19,6 +19,7 @@ use clathrate_lattice::modulus::Division;
 use clathrate_lattice::{Basis, Bundle, Eval, Level, Poly, Raise};
 
 use crate::arrays::Ciphertext;
+use crate::circuits::linear::LinearTransform;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::{Cost, Found, KeyName, Operation, RaisedMap};
@@ -83,6 +84,19 @@ impl RaisedTransform {
             sum: Raise::new(ring, &kept, &params.chain().basis(level))?,
             plain,
         })
+    }
+
+    /// The map.
+    ///
+    /// # Errors
+    /// As [`Params::key_definition`].
+    pub(super) fn transform(&self) -> Result<LinearTransform, CkksError> {
+        self.params.raised_map(self.map)
+    }
+
+    /// The scale at which the key's diagonals are rounded.
+    pub(super) fn scale(&self) -> f64 {
+        f64::from(self.map.log2_scale).exp2()
     }
 
     /// The raised image of `x`, which is under the ephemeral secret at level 0; the result is under the main secret, with this scale.

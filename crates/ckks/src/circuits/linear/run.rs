@@ -10,7 +10,7 @@ use clathrate_lattice::{Bundle, Eval, PackedPlaintexts, SwitchKey, Switcher};
 
 use super::plan::{LinearTransformPlan, transform_cost};
 use super::{LINEAR, LinearTransform};
-use crate::arrays::{Ciphertext, Estimate, Order, Padding};
+use crate::arrays::{Ciphertext, Estimate, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{check_slots, entry_error};
@@ -119,7 +119,7 @@ impl Evaluator {
         if !x.is_symbol() || x.estimate().is_none() {
             return Ok(mapped);
         }
-        let error = entry_error(&mapped, plan.variance(&x)?);
+        let error = entry_error(&mapped, plan.variance(x.secret)?);
         Ok(mapped.estimated(|own| {
             let mapped = own.scale(plan.transform.row_sum());
             mapped.with_error(error + plan.rounding_error(own))
@@ -250,14 +250,14 @@ impl LinearTransformPlan {
     }
 
     /// The variance that rotations add to a coefficient of the result, and the rounding of the last division.
-    fn variance(&self, x: &Ciphertext) -> Result<f64, CkksError> {
+    pub(crate) fn variance(&self, secret: SecretName) -> Result<f64, CkksError> {
         let (babies, giants) = self.moving();
         let rounding = self.params.noise_model().rounding();
         if babies + giants == 0 {
             return Ok(rounding);
         }
         let steps = self.baby_steps().chain(self.giant_steps()).next().unwrap_or(1);
-        let operation = Operation::rotation(x.secret, steps).ok_or(CkksError::NoKeys { operation: LINEAR })?;
+        let operation = Operation::rotation(secret, steps).ok_or(CkksError::NoKeys { operation: LINEAR })?;
         let switch = self.params.operation_variance(operation, self.level)?;
         // Babies are multiplied with diagonals at their scale, giants come after the product; both are divided by the step.
         let largest = |shift: usize| {

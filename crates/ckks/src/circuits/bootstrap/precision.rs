@@ -1,0 +1,146 @@
+//! The error of a bootstrap, predicted: the variance of the error of a real or imaginary part, by source.
+//!
+//! Every source adds an error that is independent of the others, so variances add. All are in units of the message. Three facts carry them to the end:
+//!
+//! ```text
+//! coefficient to slot    noise of variance V in each of N coefficients is noise of variance V N / 2 in a slot's real part
+//! linear maps            a factor of the transforms is a unitary map times a number g, so it multiplies variances with g^2
+//! modular reduction      x = I + m / rho and t = x / R: an error dt becomes an error rho R dt of the message
+//! ```
+//!
+//! Source: [bootstrapping study], sec. 2.3, derived again; the noise of the second Chebyshev polynomial is the largest inside the modular reduction, because
+//! its derivative is smallest where integer parts are most frequent.
+
+use clathrate_lattice::Level;
+
+use super::failure::log2_tail;
+use super::plan::{BootstrapPlan, Raising};
+use crate::arrays::SecretName;
+use crate::circuits::linear::{LinearTransform, LinearTransformPlan};
+use crate::error::CkksError;
+use crate::keys::Operation;
+
+/// The variance of a number that is uniform in [-1, 1].
+const UNIFORM: f64 = 1.0 / 3.0;
+
+/// Predicted variances of the error of a real or imaginary part, by source, for messages whose parts are uniform in [-1, 1].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BootstrapError {
+    /// Slots to coefficients: roundings, and the rounding of the diagonals.
+    pub to_coefficients: f64,
+    /// The change to the ephemeral secret.
+    pub encapsulation: f64,
+    /// The raise and coefficients to slots: roundings, and the rounding of the diagonals, which multiply the integer parts, too.
+    pub to_slots: f64,
+    /// Noise of the modular reduction.
+    pub reduction: f64,
+    /// The modular reduction in exact arithmetic: the polynomial's approximation, and the sine's bend.
+    pub approximation: f64,
+}
+
+impl BootstrapError {
+    /// The standard deviation of the whole.
+    #[must_use]
+    pub fn deviation(&self) -> f64 {
+        (self.to_coefficients + self.encapsulation + self.to_slots + self.reduction + self.approximation).sqrt()
+    }
+}
+
+/// The square of the factor by which the map multiplies the norm of a vector: that of a row, because rows are orthogonal.
+fn gain(factor: &LinearTransform) -> f64 {
+    factor.shifts().filter_map(|shift| factor.diagonal(shift as i64)).map(|diagonal| diagonal[0].norm_sqr()).sum()
+}
+
+/// `sqrt(2 p D)` over the norm of a row, for a map of period `p` with `D` diagonals: the relative error of its result, where diagonals are rounded at scale
+/// `s`, is this over `sqrt(12) s`.
+pub(super) fn rounding_weight(factor: &LinearTransform) -> f64 {
+    (2.0 * factor.period() as f64 * factor.shifts().count() as f64 / gain(factor)).sqrt()
+}
+
+/// The square of the relative error by the rounding of diagonals.
+fn diagonals_error(factor: &LinearTransform, scale: f64) -> f64 {
+    (rounding_weight(factor) / scale).powi(2) / 12.0
+}
+
+/// The gain of all `plans` from number `first` on.
+fn gain_from(plans: &[LinearTransformPlan], first: usize) -> f64 {
+    plans[first..].iter().map(|plan| gain(plan.transform())).product()
+}
+
+impl BootstrapPlan {
+    /// The predicted error, by source.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub fn predicted_error(&self) -> Result<BootstrapError, CkksError> {
+        let (params, reduction) = (&self.params, &self.reduction);
+        let model = params.noise_model();
+        let (rounding, to_slot) = (model.rounding(), params.degree() as f64 / 2.0);
+        let main = SecretName::Main;
+
+        let mut to_coefficients = 0.0;
+        for (index, plan) in self.to_coefficients.iter().enumerate() {
+            // Of slots that are the embedding of the coefficients: `gain` is that of the inverse map's remaining factors.
+            let variance = plan.variance(main)? / plan.output_scale().powi(2);
+            to_coefficients += variance * gain_from(&self.to_coefficients, index + 1);
+            to_coefficients += UNIFORM * diagonals_error(plan.transform(), plan.diagonal_scale());
+        }
+
+        // The mod-down of the change rounds under the ephemeral secret, whose weight is small.
+        let own_rounding = (1.0 + self.weight as f64) / 12.0;
+        let mut encapsulation = 0.0;
+        if params.encapsulation().is_some() {
+            let change = params.operation_variance(Operation::ChangeSecret(main, SecretName::Ephemeral), Level(0))?;
+            encapsulation = (change + own_rounding) / self.message_scale().powi(2);
+        }
+
+        // In units of t: the raised phase over q0 is a sum of `weight + 1` uniform numbers.
+        let raised = own_rounding / reduction.radius().powi(2);
+        let mut t = to_slot * rounding / self.raised_scale.powi(2) * gain_from(&self.to_slots, 0);
+        match &self.raise {
+            Raising::Mapped(transform) => t += raised * diagonals_error(&transform.transform()?, transform.scale()),
+            Raising::Plain { .. } => {
+                let change = params.operation_variance(Operation::ChangeSecret(SecretName::Ephemeral, main), self.raised_level)?;
+                t += to_slot * change / self.raised_scale.powi(2) * gain_from(&self.to_slots, 0);
+            }
+        }
+        for (index, plan) in self.to_slots.iter().enumerate() {
+            t += to_slot * plan.variance(main)? / plan.output_scale().powi(2) * gain_from(&self.to_slots, index + 1);
+            t += raised * diagonals_error(plan.transform(), plan.diagonal_scale());
+        }
+        // The sum with the conjugate is twice the number, and the noise of the conjugation counts once.
+        let (level, scale) = (reduction.input_level(), params.scale(reduction.input_level()));
+        let conjugation = params.operation_variance(Operation::Conjugate, level)? + rounding;
+        t += to_slot * conjugation / scale.powi(2);
+
+        // y = 2 t^2 - 1 has the derivative 4 t. Its noise is complex: the imaginary part of one half of the message meets the real part of the other.
+        let below = Level(level.0 - 1);
+        let product = params.operation_variance(Operation::Multiply, level)? / params.step_product(level).powi(2) + rounding;
+        let halves = if self.real { 1.0 } else { 2.0 };
+        let inverse_square: f64 = self.integer_parts().map(|(i, p)| p / (4.0 * (i as f64 - 0.25) / reduction.radius()).powi(2)).sum();
+        let second = halves * to_slot * product / params.scale(below).powi(2) * inverse_square;
+
+        let message = (reduction.ratio() * reduction.radius()).powi(2);
+        let (approximation, _) = reduction.approximation_error(|integer| self.probability(integer));
+        Ok(BootstrapError {
+            to_coefficients,
+            encapsulation,
+            to_slots: message * t,
+            reduction: message * second,
+            approximation: approximation.powi(2),
+        })
+    }
+
+    /// The probability of an integer part.
+    pub(super) fn probability(&self, integer: i64) -> f64 {
+        let at_least = |i: usize| log2_tail(self.weight, i).exp2();
+        let i = integer.unsigned_abs() as usize;
+        if i == 0 { 1.0 - at_least(1) } else { (at_least(i) - at_least(i + 1)) / 2.0 }
+    }
+
+    /// The integer parts in the range, with their probabilities.
+    fn integer_parts(&self) -> impl Iterator<Item = (i64, f64)> {
+        let most = self.reduction.range() as i64 - 1;
+        (-most..=most).map(|integer| (integer, self.probability(integer)))
+    }
+}
