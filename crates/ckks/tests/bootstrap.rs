@@ -91,7 +91,7 @@ fn bootstrapped_numbers_are_the_numbers() {
         let options = BootstrapOptions { slots: Some(slots), real, ..BootstrapOptions::default() };
         let (got, plan) = bootstrapped(&params, &sk, options, &values, &[slots]);
         let error = complex_deviation(&got, &x);
-        let (approximation, worst) = plan.reduction().approximation_error(|_| 1.0);
+        let (approximation, worst) = plan.reduction().approximation_error(1.0, |_| 1.0);
         println!(
             "{slots} slots, real {real}: {:.2} bits, approximation {:.2}, worst {:.2}, failure 2^{:.1}",
             -error.log2(),
@@ -104,10 +104,9 @@ fn bootstrapped_numbers_are_the_numbers() {
 }
 
 /// The root mean square of the real and imaginary parts of the errors of `rounds` bootstraps, over the predicted one.
-fn measured_over_predicted(name: &str, options: BootstrapOptions, rounds: u8) -> f64 {
-    let params = params(name);
-    let sk = secret(&params, 21);
-    let plan = BootstrapPlan::with_options(&params, options).expect("plan");
+fn measured_over_predicted(params: &Params, options: BootstrapOptions, rounds: u8) -> f64 {
+    let sk = secret(params, 21);
+    let plan = BootstrapPlan::with_options(params, options).expect("plan");
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
     let own = EncryptOptions { level: Some(plan.input_level()), capacity: Some(plan.slots()), ..EncryptOptions::default() };
     let (mut sum, mut count) = (0.0, 0.0);
@@ -124,15 +123,46 @@ fn measured_over_predicted(name: &str, options: BootstrapOptions, rounds: u8) ->
         }
     }
     let (measured, predicted) = ((sum / count as f64).sqrt(), plan.predicted_error().expect("prediction"));
-    println!("{name}, {} slots: {:.2} bits, predicted {:.2}: {predicted:?}", plan.slots(), -measured.log2(), -predicted.deviation().log2());
+    println!("{} slots: {:.2} bits, predicted {:.2}: {predicted:?}", plan.slots(), -measured.log2(), -predicted.deviation().log2());
     measured / predicted.deviation()
+}
+
+/// The small chain with an application segment at 2^58, which holds more bits than one round leaves.
+fn wide() -> Params {
+    let mut spec = small().spec().clone();
+    spec.name = "wide".to_owned();
+    (1..4).for_each(|level| spec.steps[level] = vec![38.0]);
+    (4..7).for_each(|level| spec.steps[level] = vec![29.0, 29.0]);
+    spec.steps[7] = vec![46.2];
+    spec.segments[1].log2_scale = 58.0;
+    Params::new(spec, &base_runtime()).expect("parameters")
+}
+
+#[test]
+fn rounds_add_their_precision() {
+    let params = wide();
+    for (rounds, slots, bits) in [(1, 512, 24.0), (2, 512, 42.0), (2, 64, 42.0), (3, 512, 48.0)] {
+        let options = BootstrapOptions { rounds: Some(rounds), slots: Some(slots), ..BootstrapOptions::default() };
+        let ratio = measured_over_predicted(&params, options, 4);
+        let plan = BootstrapPlan::with_options(&params, options).expect("plan");
+        assert!((0.9..1.1).contains(&ratio), "{rounds} rounds, {slots} slots: {ratio}");
+        let predicted = -plan.predicted_error().expect("prediction").deviation().log2();
+        assert!(predicted > bits, "{rounds} rounds: {predicted} bits");
+        assert_eq!(plan.output_level(), Level(7 - rounds));
+    }
+    assert_eq!(BootstrapPlan::new(&params).expect("plan").rounds(), 2, "the scale asks for them");
+    assert_eq!(BootstrapPlan::new(&small()).expect("plan").rounds(), 1);
+    for rounds in [0, 4, 1000] {
+        let error = BootstrapPlan::with_options(&params, BootstrapOptions { rounds: Some(rounds), ..BootstrapOptions::default() });
+        assert!(matches!(&error, Err(CkksError::OutOfRange { .. })), "{rounds}: {error:?}");
+    }
 }
 
 #[test]
 fn errors_have_the_predicted_deviation() {
     for (slots, real) in [(512, false), (512, true), (64, false)] {
         let options = BootstrapOptions { slots: Some(slots), real, ..BootstrapOptions::default() };
-        let ratio = measured_over_predicted("insecure_boot", options, 6);
+        let ratio = measured_over_predicted(&small(), options, 6);
         assert!((0.9..1.1).contains(&ratio), "{slots} slots, real {real}: {ratio}");
     }
 }

@@ -147,24 +147,24 @@ impl ModularReduction {
         y * self.ratio * self.slope() / (2.0 * PI)
     }
 
-    /// The root mean square and the largest error of the circuit without noise, over messages in [-1, 1] and integer parts below the range; the root mean square
-    /// weighs each integer part with `weight`.
+    /// The root mean square and the largest error of the circuit without noise, over messages of magnitude up to `largest` and integer parts below the range; the
+    /// root mean square weighs each integer part with `weight`.
     #[must_use]
-    pub fn approximation_error(&self, weight: impl Fn(i64) -> f64) -> (f64, f64) {
+    pub fn approximation_error(&self, largest: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
         const MESSAGES: i64 = 32;
-        let (mut sum, mut weights, mut largest) = (0.0, 0.0, 0.0f64);
+        let (mut sum, mut weights, mut worst) = (0.0, 0.0, 0.0f64);
         let most = self.range as i64 - 1;
         for integer in -most..=most {
             let own = weight(integer);
             for step in -MESSAGES..=MESSAGES {
-                let message = step as f64 / MESSAGES as f64;
+                let message = largest * step as f64 / MESSAGES as f64;
                 let error = self.evaluate(integer as f64 + message / self.ratio) - message;
                 sum += own * error * error;
                 weights += own;
-                largest = largest.max(error.abs());
+                worst = worst.max(error.abs());
             }
         }
-        ((sum / weights).sqrt(), largest)
+        ((sum / weights).sqrt(), worst)
     }
 
     /// The message of every slot, from `x / R` in every slot, both real.

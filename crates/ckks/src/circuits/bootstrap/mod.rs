@@ -58,6 +58,8 @@ pub mod stages {
     pub const SPLIT: &str = "split";
     /// Modular reduction.
     pub const REDUCTION: &str = "modular reduction";
+    /// Between two rounds: the error of the rounds before, and its correction.
+    pub const ROUNDS: &str = "rounds";
     /// Real and imaginary parts together.
     pub const JOIN: &str = "join";
 }

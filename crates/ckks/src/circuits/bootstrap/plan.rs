@@ -29,6 +29,16 @@ const GUARD_BITS: f64 = 4.0;
 /// Least accuracy of the modular reduction without noise, in bits of the worst message.
 const LEAST_BITS: f64 = 10.0;
 
+/// A further round multiplies the error by the largest power of two that leaves it this many bits below 1, in standard deviations: the largest of 2^16 errors is
+/// at about ten deviations, because the noise inside the modular reduction is amplified most where the integer part is 0.
+const CORRECTION_MARGIN_BITS: f64 = 4.0;
+
+/// Where the application's scale holds so many bits more than one round leaves, the plan has a second round.
+const SECOND_ROUND_BITS: f64 = 16.0;
+
+/// Most rounds.
+const MOST_ROUNDS: usize = 4;
+
 /// What a plan of a bootstrap may choose.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BootstrapOptions {
@@ -42,6 +52,10 @@ pub struct BootstrapOptions {
     pub range: Option<usize>,
     /// Degree of the cosine's polynomial; absent for 30.
     pub degree: Option<usize>,
+    /// Rounds: the second bootstraps what the first one left as error, multiplied by a power of two, and so on. Each further round takes the time of a bootstrap
+    /// and one level, and adds its precision to that of the rounds before, up to what the application's scale can hold. Absent for as many as
+    /// [`BootstrapPlan::with_options`] says.
+    pub rounds: Option<usize>,
     /// Whether keys that raise the modulus apply the first map from coefficients to slots as well, where the parameters have such keys and all slots are used:
     /// faster and without a level, for a key of many polynomials.
     pub raise_keys: bool,
@@ -49,7 +63,7 @@ pub struct BootstrapOptions {
 
 impl Default for BootstrapOptions {
     fn default() -> Self {
-        Self { slots: None, real: false, log2_failure: -128.0, range: None, degree: None, raise_keys: true }
+        Self { slots: None, real: false, log2_failure: -128.0, range: None, degree: None, rounds: None, raise_keys: true }
     }
 }
 
@@ -67,6 +81,9 @@ pub struct BootstrapPlan {
     pub(super) to_slots: Vec<LinearTransformPlan>,
     pub(super) reduction: ModularReduction,
     pub(super) weight: usize,
+    pub(super) rounds: usize,
+    /// The binary logarithm of the factor that a further round multiplies the error of the rounds before with, for each round.
+    pub(super) log2_factors: Vec<u32>,
 }
 
 /// How the modulus is raised.
@@ -132,7 +149,8 @@ impl BootstrapPlan {
         Self::with_options(params, BootstrapOptions::default())
     }
 
-    /// The circuit with these options.
+    /// The circuit with these options. Without a number of rounds it has two where the application's scale holds 16 bits more than one round leaves, and one
+    /// otherwise.
     ///
     /// # Errors
     /// [`CkksError::NotBootstrappable`] where the chain lacks a segment, the rank is not 1, no secret is sparse enough, the levels of the modular reduction do
@@ -174,7 +192,7 @@ impl BootstrapPlan {
         let range = options.range.unwrap_or_else(|| least_range(weight, params.degree(), options.log2_failure));
         let (output, input) = (Level(application.highest()), Level(reduced.highest()));
         let reduction = ModularReduction::new(params, (input, output), range, options.degree.unwrap_or(COSINE_DEGREE))?;
-        let (_, worst) = reduction.approximation_error(|_| 1.0);
+        let (_, worst) = reduction.approximation_error(1.0, |_| 1.0);
         if options.range.is_none() && (worst.is_nan() || -worst.log2() < LEAST_BITS) {
             return refuse(format!(
                 "for integer parts below {range}, a polynomial of degree {} and {} leave {:.1} bits at a ratio of 2^{:.1}, at least {LEAST_BITS} are needed: \
@@ -220,7 +238,7 @@ impl BootstrapPlan {
             }
         };
         let to_slots = plan_factors(params, &up, raised_level, (raised_scale, output_scale))?;
-        Ok(Self {
+        let mut plan = Self {
             params: params.clone(),
             slots,
             real: options.real,
@@ -231,7 +249,24 @@ impl BootstrapPlan {
             to_slots,
             reduction,
             weight,
-        })
+            rounds: 1,
+            log2_factors: Vec::new(),
+        };
+        let one = plan.predicted_error()?.deviation();
+        let held = plan.rounding_error().sqrt();
+        let rounds = options.rounds.unwrap_or(if (one / held).log2() >= SECOND_ROUND_BITS { 2 } else { 1 });
+        let most = MOST_ROUNDS.min((output.0 - start.0).max(1));
+        if !(1..=most).contains(&rounds) {
+            let remedy =
+                format!("use 1 to {most}: each round after the first takes one of the {} left", counted(output.0 - start.0, "level"));
+            return Err(CkksError::OutOfRange { what: "the number of rounds of a bootstrap", value: rounds.to_string(), remedy });
+        }
+        let step = (-one.log2() - CORRECTION_MARGIN_BITS).floor();
+        // Errors below the rounding cannot be corrected.
+        let limit = -held.log2();
+        plan.log2_factors = (1..rounds).map(|round| (step * round as f64).min(limit) as u32).collect();
+        plan.rounds = rounds;
+        Ok(plan)
     }
 
     /// The parameters.
@@ -261,7 +296,13 @@ impl BootstrapPlan {
     /// The level of a bootstrapped array.
     #[must_use]
     pub fn output_level(&self) -> Level {
-        self.reduction.output_level()
+        Level(self.reduction.output_level().0 - (self.rounds - 1))
+    }
+
+    /// Rounds; see [`BootstrapOptions::rounds`].
+    #[must_use]
+    pub fn rounds(&self) -> usize {
+        self.rounds
     }
 
     /// The modular reduction.
@@ -282,10 +323,10 @@ impl BootstrapPlan {
         &self.to_slots
     }
 
-    /// Binary logarithm of the probability that the bootstrap of one polynomial fails.
+    /// Binary logarithm of the probability that the bootstrap of one polynomial fails, in any of its rounds.
     #[must_use]
     pub fn log2_failure(&self) -> f64 {
-        log2_tail(self.weight, self.reduction.range()) + (self.params.degree() as f64).log2()
+        log2_tail(self.weight, self.reduction.range()) + (self.params.degree() as f64 * self.rounds as f64).log2()
     }
 
     /// The scale of the message in coefficients at level 0.
@@ -302,7 +343,7 @@ impl BootstrapPlan {
         const GIB: f64 = (1u64 << 30) as f64;
         let (recording, reduction) = (self.dry_run()?, &self.reduction);
         let keys = recording.keys(&self.params)?;
-        let (mean, worst) = reduction.approximation_error(|integer| self.probability(integer));
+        let (mean, worst) = reduction.approximation_error(1.0, |integer| self.probability(integer));
         let error = self.predicted_error()?;
         let kept = self.params.log2_q(self.output_level()) - self.params.log2_q(self.input_level());
         let splits = |plans: &[LinearTransformPlan]| {
@@ -311,7 +352,7 @@ impl BootstrapPlan {
         };
         let numbers = if self.real { "real" } else { "complex" };
         Ok(format!(
-            "bootstrap of {} {numbers} slots under \"{}\"\n\
+            "bootstrap of {} {numbers} slots under \"{}\", {}\n\
              levels {} to {}: {kept:.1} bits left for the application\n\
              rotations of the linear maps, baby + giant steps: slots to coefficients {}; coefficients to slots {}{}\n\
              modular reduction: |I| < {}, degree {}, {} double angles, ratio 2^{:.2}; its error alone: {:.1} bits (root mean square), {:.1} (worst)\n\
@@ -321,6 +362,7 @@ impl BootstrapPlan {
              keys: {}, {:.2} GiB\n{recording}",
             self.slots,
             self.params.spec().name,
+            counted(self.rounds, "round"),
             self.input_level(),
             self.output_level(),
             splits(&self.to_coefficients),

@@ -3,7 +3,8 @@
 //! Every source adds an error that is independent of the others, so variances add. All are in units of the message. Three facts carry them to the end:
 //!
 //! ```text
-//! coefficient to slot    noise of variance V in each of N coefficients is noise of variance V N / 2 in a slot's real part
+//! coefficient to slot    noise of variance V in each coefficient is noise of variance V n in the real part of one of n slots, because decoding reads the 2 n
+//!                        coefficients of the subring alone
 //! linear maps            a factor of the transforms is a unitary map times a number g, so it multiplies variances with g^2
 //! modular reduction      x = I + m / rho and t = x / R: an error dt becomes an error rho R dt of the message
 //! ```
@@ -23,6 +24,9 @@ use crate::keys::Operation;
 /// The variance of a number that is uniform in [-1, 1].
 const UNIFORM: f64 = 1.0 / 3.0;
 
+/// What a further round bootstraps is within this, in nearly all slots.
+const CORRECTED: f64 = 0.125;
+
 /// Predicted variances of the error of a real or imaginary part, by source, for messages whose parts are uniform in [-1, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BootstrapError {
@@ -36,13 +40,15 @@ pub struct BootstrapError {
     pub reduction: f64,
     /// The modular reduction in exact arithmetic: the polynomial's approximation, and the sine's bend.
     pub approximation: f64,
+    /// Rounding errors between rounds, at the application's scale; zero for one round.
+    pub rounds: f64,
 }
 
 impl BootstrapError {
     /// The standard deviation of the whole.
     #[must_use]
     pub fn deviation(&self) -> f64 {
-        (self.to_coefficients + self.encapsulation + self.to_slots + self.reduction + self.approximation).sqrt()
+        (self.to_coefficients + self.encapsulation + self.to_slots + self.reduction + self.approximation + self.rounds).sqrt()
     }
 }
 
@@ -68,22 +74,23 @@ fn gain_from(plans: &[LinearTransformPlan], first: usize) -> f64 {
 }
 
 impl BootstrapPlan {
-    /// The predicted error, by source.
+    /// The predicted error, by source. Of several rounds, the last one's error counts, divided by the factor of that round.
     ///
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub fn predicted_error(&self) -> Result<BootstrapError, CkksError> {
         let (params, reduction) = (&self.params, &self.reduction);
         let model = params.noise_model();
-        let (rounding, to_slot) = (model.rounding(), params.degree() as f64 / 2.0);
+        let (rounding, to_slot) = (model.rounding(), self.slots as f64);
         let main = SecretName::Main;
+        let largest = if self.rounds > 1 { CORRECTED } else { 1.0 };
 
         let mut to_coefficients = 0.0;
         for (index, plan) in self.to_coefficients.iter().enumerate() {
             // Of slots that are the embedding of the coefficients: `gain` is that of the inverse map's remaining factors.
             let variance = plan.variance(main)? / plan.output_scale().powi(2);
             to_coefficients += variance * gain_from(&self.to_coefficients, index + 1);
-            to_coefficients += UNIFORM * diagonals_error(plan.transform(), plan.diagonal_scale());
+            to_coefficients += UNIFORM * largest.powi(2) * diagonals_error(plan.transform(), plan.diagonal_scale());
         }
 
         // The mod-down of the change rounds under the ephemeral secret, whose weight is small.
@@ -121,14 +128,23 @@ impl BootstrapPlan {
         let second = halves * to_slot * product / params.scale(below).powi(2) * inverse_square;
 
         let message = (reduction.ratio() * reduction.radius()).powi(2);
-        let (approximation, _) = reduction.approximation_error(|integer| self.probability(integer));
+        let (approximation, _) = reduction.approximation_error(largest, |integer| self.probability(integer));
+        let last = self.log2_factors.last().map_or(1.0, |&bits| 4f64.powi(-(bits as i32)));
         Ok(BootstrapError {
-            to_coefficients,
-            encapsulation,
-            to_slots: message * t,
-            reduction: message * second,
-            approximation: approximation.powi(2),
+            to_coefficients: last * to_coefficients,
+            encapsulation: last * encapsulation,
+            to_slots: last * message * t,
+            reduction: last * message * second,
+            approximation: last * approximation.powi(2),
+            rounds: if self.rounds > 1 { self.rounding_error() } else { 0.0 },
         })
+    }
+
+    /// The variance of the rounding errors between two rounds: the result of a round is brought to the level of the input, and the sum is rescaled.
+    pub(super) fn rounding_error(&self) -> f64 {
+        let slot = self.params.noise_model().rounding() * self.slots as f64;
+        let [input, output] = [self.input_level(), Level(self.reduction.output_level().0 - 1)].map(|level| self.params.scale(level));
+        slot * (input.powi(-2) + output.powi(-2))
     }
 
     /// The probability of an integer part.

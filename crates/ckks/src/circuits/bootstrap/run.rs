@@ -35,6 +35,8 @@ fn bare(x: Ciphertext, capacity: usize, complex: bool) -> Ciphertext {
 impl Evaluator {
     /// The same numbers at a high level: all stages of `plan`.
     ///
+    /// Several rounds [META-BTS: Bae et al., CCS 2022] bootstrap the error that the rounds before left.
+    ///
     /// Range: numbers of magnitude at most 1, in slots, at a level from [`BootstrapPlan::input_level`] up and at the canonical scale. The result is at
     /// [`BootstrapPlan::output_level`], at the canonical scale. It is wrong in all slots of a polynomial with the probability [`BootstrapPlan::log2_failure`],
     /// and where the numbers are much larger.
@@ -56,12 +58,33 @@ impl Evaluator {
             let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
             return Err(CkksError::Conversion { operation: BOOTSTRAP, reason });
         }
-        tell(progress, 0)?;
-        let coefficients = self.slots_to_coefficients(x, plan)?;
-        let fresh = self.bootstrap_coefficients(&coefficients, plan, progress)?;
-        let (params, level, scale) = (fresh.params.clone(), fresh.level, fresh.scale);
-        let bundles = fresh.bundles.clone();
-        Ok(fresh.with_all((&params, x.shape.clone()), x.layout, bundles, (level, scale)))
+        let mut round = |x: &Ciphertext, number: usize| {
+            let mut own = |done: usize, _| progress(done + number * STAGES, plan.rounds * STAGES);
+            tell(&mut own, 0)?;
+            let coefficients = self.slots_to_coefficients(x, plan)?;
+            let fresh = self.bootstrap_coefficients(&coefficients, plan, &mut own)?;
+            let (params, level, scale) = (fresh.params.clone(), fresh.level, fresh.scale);
+            let bundles = fresh.bundles.clone();
+            Ok::<_, CkksError>(fresh.with_all((&params, x.shape.clone()), x.layout, bundles, (level, scale)))
+        };
+        let mut fresh = round(x, 0)?;
+        for (number, &bits) in plan.log2_factors.iter().enumerate() {
+            // What is missing, multiplied by an integer, goes through the same circuit.
+            let factor = Complex64::from(f64::from(bits).exp2());
+            let missing = self.stage(stages::ROUNDS, || {
+                let x = self.at_level(x, plan.input_level())?;
+                let missing = self.sub(&x, &*self.at_level(&fresh, plan.input_level())?)?;
+                self.linear_combination(&[(&missing, factor)], missing.scale)
+            })?;
+            let correction = round(&missing, number + 1)?;
+            fresh = self.stage(stages::ROUNDS, || {
+                let level = fresh.level;
+                let scale = x.params.step_product(level) * x.params.scale(Level(level.0 - 1));
+                let sum = self.linear_combination_at(level, &[(&fresh, Complex64::from(1.0)), (&correction, factor.inv())], scale)?;
+                self.rescale(&sum)
+            })?;
+        }
+        Ok(fresh)
     }
 
     /// The same numbers as coefficients at level 0: complex pairs in bit-reversed order.
@@ -82,7 +105,7 @@ impl Evaluator {
         }
         self.stage(stages::TO_COEFFICIENTS, || {
             // Scales follow inside a segment, so an array from above the application's segment is first brought to its top.
-            let top = self.at_level(x, x.level.min(plan.output_level()))?;
+            let top = self.at_level(x, x.level.min(plan.reduction.output_level()))?;
             let mut y = self.at_level(&top, needed)?.into_owned();
             if let Some(first) = plan.to_coefficients.first().filter(|first| first.input_level() < needed) {
                 y = self.restrict(&y, first.input_level())?.into_owned();
