@@ -17,7 +17,7 @@ use crate::timing::{Extra, Timer, Times};
 pub const WORK: &str = "bootstrap";
 
 /// The parameter sets, cheapest first.
-pub const PRESETS: [&str; 3] = ["boot_n15", "boot_fast", "boot_default"];
+pub const PRESETS: [&str; 4] = ["boot_n15", "boot_fast", "boot_default", "boot_precise"];
 
 /// The set of a quick run.
 const QUICK: [&str; 1] = ["insecure_boot"];
@@ -71,7 +71,8 @@ fn one(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Failure
     let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
     let low = owner.encrypt_array(&Values::Complex(x.clone()), &[x.len()], options)?;
     let (mut whole, mut stages): (Vec<f64>, Vec<(String, Vec<f64>)>) = (Vec::new(), Vec::new());
-    let mut errors = (0.0, 0.0f64);
+    let mut errors = (0.0, 0.0f64, 0.0);
+    let predicted_deviation = plan.predicted_error()?.deviation();
     for round in 0..=RUNS {
         marks.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let start = Instant::now();
@@ -80,7 +81,8 @@ fn one(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Failure
         if round == 0 {
             let found = owner.decrypt(&fresh)?.into_complex();
             let parts = || found.iter().zip(&x).flat_map(|(a, b)| [(a - b).re.abs(), (a - b).im.abs()]);
-            errors = (parts().sum::<f64>() / (2 * x.len()) as f64, parts().fold(0.0, f64::max));
+            let mean = |power: i32| parts().map(|part| part.powi(power)).sum::<f64>() / (2 * x.len()) as f64;
+            errors = (mean(1), parts().fold(0.0, f64::max), mean(2).sqrt());
             if errors.1.is_nan() || errors.1 > TOLERANCE {
                 return Err(Failure::slot_error(errors.1, TOLERANCE));
             }
@@ -89,12 +91,16 @@ fn one(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Failure
         whole.push((end - start).as_secs_f64() * 1e3);
         let marks = marks.lock().unwrap_or_else(PoisonError::into_inner);
         let ends = marks.iter().skip(1).map(|(_, at)| *at).chain([end]);
+        // A stage that runs several times in one bootstrap is listed once, with its whole time.
         for ((stage, at), end) in marks.iter().zip(ends) {
             let took = (end - *at).as_secs_f64() * 1e3;
-            match stages.iter_mut().find(|(name, _)| name == stage) {
-                Some((_, times)) => times.push(took),
-                None => stages.push((stage.clone(), vec![took])),
-            }
+            let place = stages.iter().position(|(name, _)| name == stage).unwrap_or_else(|| {
+                stages.push((stage.clone(), Vec::new()));
+                stages.len() - 1
+            });
+            let times = &mut stages[place].1;
+            times.resize(round, 0.0);
+            times[round - 1] += took;
         }
     }
     let predicted = |stage: &str| recording.stages().iter().find(|known| known.name == stage).map(|known| known.cost.nanoseconds / 1e6);
@@ -111,6 +117,9 @@ fn one(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Failure
         "log2_failure": plan.log2_failure(),
         "bits_left": params.log2_q(plan.output_level()) - params.log2_q(plan.input_level()),
         "levels_left": plan.output_level().0 - plan.input_level().0,
+        "rounds": plan.rounds(),
+        "predicted_bits": -predicted_deviation.log2(),
+        "rms_bits": -errors.2.log2(),
         "mean_bits": -errors.0.log2(),
         "worst_bits": -errors.1.log2(),
         "max_error": errors.1,

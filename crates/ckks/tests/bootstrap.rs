@@ -122,7 +122,7 @@ fn measured_over_predicted(params: &Params, options: BootstrapOptions, rounds: u
             count += if plan.is_real() { 1.0 } else { 2.0 };
         }
     }
-    let (measured, predicted) = ((sum / count as f64).sqrt(), plan.predicted_error().expect("prediction"));
+    let (measured, predicted) = ((sum / count).sqrt(), plan.predicted_error().expect("prediction"));
     println!("{} slots: {:.2} bits, predicted {:.2}: {predicted:?}", plan.slots(), -measured.log2(), -predicted.deviation().log2());
     measured / predicted.deviation()
 }
@@ -159,6 +159,24 @@ fn rounds_add_their_precision() {
 }
 
 #[test]
+fn dry_runs_bound_the_error_behind_a_bootstrap() {
+    let params = small();
+    let plan = BootstrapPlan::new(&params).expect("plan");
+    for (magnitude, finite) in [(0.5, true), (1.0, true), (1.5, false)] {
+        let ev = Evaluator::recording(&params);
+        let x = ev.symbol(&[512], Encoding::Slots, plan.input_level(), magnitude).expect("symbol");
+        let y = ev.bootstrap(&x, &plan).expect("dry run");
+        let estimate = y.estimate().expect("bounds");
+        assert_eq!(estimate.error.is_finite(), finite, "{magnitude}: {estimate:?}");
+        if finite {
+            let own = x.estimate().expect("bounds").error;
+            let predicted = 2f64.sqrt() * plan.predicted_error().expect("prediction").deviation();
+            assert!(estimate.error > own + predicted && estimate.error < own + 8.0 * predicted, "{estimate:?}");
+        }
+    }
+}
+
+#[test]
 fn errors_have_the_predicted_deviation() {
     for (slots, real) in [(512, false), (512, true), (64, false)] {
         let options = BootstrapOptions { slots: Some(slots), real, ..BootstrapOptions::default() };
@@ -172,7 +190,7 @@ fn every_preset_for_bootstrapping_is_tried_at_full_size() {
     let mut names = clathrate_ckks::parameters::preset_names();
     names.retain(|name| name.starts_with("boot_"));
     names.sort();
-    assert_eq!(names, ["boot_default", "boot_fast", "boot_n15"]);
+    assert_eq!(names, ["boot_default", "boot_fast", "boot_n15", "boot_precise"]);
 }
 
 /// Full-size parameters: run with `--ignored`. Prints the stages, their times and the precision.
@@ -192,6 +210,12 @@ fn default_bootstrap_is_precise() {
 #[ignore = "full size: make test-full"]
 fn fast_bootstrap_is_precise() {
     full_size("boot_fast", 23.0);
+}
+
+#[test]
+#[ignore = "full size: make test-full"]
+fn precise_bootstrap_is_precise() {
+    full_size("boot_precise", 41.0);
 }
 
 /// Bootstraps full rows of complex numbers; the mean error of a real or imaginary part must be below `2^-bits`.
@@ -252,7 +276,9 @@ fn bootstraps_fail_at_the_predicted_rate() {
     let params = Params::new(spec, &base_runtime()).expect("parameters");
     let sk = secret(&params, 11);
     let (range, slots, rounds) = (6, params.slot_count(), 60);
-    let plan = BootstrapPlan::with_options(&params, BootstrapOptions { range: Some(range), ..BootstrapOptions::default() }).expect("plan");
+    let plan =
+        BootstrapPlan::with_options(&params, BootstrapOptions { range: Some(range), rounds: Some(1), ..BootstrapOptions::default() })
+            .expect("plan");
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
     let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
     let x = complex(slots, 12);

@@ -233,6 +233,9 @@ pub struct Bootstrap {
     /// File to write
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Bootstrap the error that is left once more, N - 1 times: more precise, for a level each [default: by the parameters]
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<usize>,
     /// Print the plan: levels, precision, probability of failure, keys, predicted times
     #[arg(long)]
     pub explain: bool,

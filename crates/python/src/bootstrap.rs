@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clathrate_arith::text::counted;
 use clathrate_ckks::{BootstrapOptions, BootstrapPlan};
 use pyo3::prelude::*;
 
@@ -15,19 +16,23 @@ use crate::run::detached;
 /// Parameters
 /// ----------
 /// params : Params
-///     Parameters with the segments and the ephemeral secret that a bootstrap needs, such as the presets "boot_default", "boot_fast" and
-///     "boot_n15".
+///     Parameters with the segments and the ephemeral secret that a bootstrap needs, such as the presets "boot_default", "boot_fast",
+///     "boot_precise" and "boot_n15".
 /// slots : int, optional
 ///     The slots of each polynomial, a power of two: the capacity that rows are encrypted with. By default all.
 /// is_complex : bool, optional
 ///     Whether the numbers may be complex. For real numbers alone the bootstrap takes less time. The default is True.
+/// rounds : int, optional
+///     How often to bootstrap: the second round bootstraps the error that the first one left, and so on. Each further round takes the time of a
+///     bootstrap and one level, and adds its precision, up to what the application's scale can hold. By default 2 where the scale holds 16 bits more than
+///     one round leaves ("boot_precise"), otherwise 1.
 ///
 /// Raises
 /// ------
 /// ParamsError
 ///     Where the parameters cannot be bootstrapped; the message says what is missing.
 /// DataError
-///     Where `slots` is not a power of two, or too large.
+///     Where `slots` is not a power of two, or too large, or `rounds` are more than the levels allow.
 ///
 /// Examples
 /// --------
@@ -49,10 +54,11 @@ pub struct PyBootstrapPlan {
 #[pymethods]
 impl PyBootstrapPlan {
     #[new]
-    #[pyo3(signature = (params, slots=None, is_complex=true))]
-    fn new(py: Python<'_>, params: &PyParams, slots: Option<Whole>, is_complex: bool) -> PyResult<Self> {
+    #[pyo3(signature = (params, slots=None, is_complex=true, rounds=None))]
+    fn new(py: Python<'_>, params: &PyParams, slots: Option<Whole>, is_complex: bool, rounds: Option<Whole>) -> PyResult<Self> {
         let slots = slots.map(|slots| size(py, "slots", slots)).transpose()?;
-        let options = BootstrapOptions { slots, real: !is_complex, ..BootstrapOptions::default() };
+        let rounds = rounds.map(|rounds| size(py, "rounds", rounds)).transpose()?;
+        let options = BootstrapOptions { slots, real: !is_complex, rounds, ..BootstrapOptions::default() };
         let plan = detached(py, || BootstrapPlan::with_options(&params.params, options))?;
         Ok(Self { plan: Arc::new(plan) })
     }
@@ -81,6 +87,19 @@ impl PyBootstrapPlan {
         self.plan.slots()
     }
 
+    /// How often the error of the rounds before is bootstrapped, the first round included.
+    #[getter]
+    fn rounds(&self) -> usize {
+        self.plan.rounds()
+    }
+
+    /// The predicted precision in bits: minus the binary logarithm of the root mean square error of a real or imaginary part, for numbers whose parts are
+    /// uniform in [-1, 1].
+    #[getter]
+    fn precision_bits(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(-detached(py, || self.plan.predicted_error())?.deviation().log2())
+    }
+
     /// The binary logarithm of the probability that the bootstrap of one polynomial fails, which makes all of its numbers wrong.
     #[getter]
     fn log2_failure(&self) -> f64 {
@@ -97,7 +116,7 @@ impl PyBootstrapPlan {
     /// Examples
     /// --------
     /// >>> print(cl.BootstrapPlan(cl.Params.preset("insecure_boot")).explain().splitlines()[0])
-    /// bootstrap of 512 complex slots under "insecure_boot"
+    /// bootstrap of 512 complex slots under "insecure_boot", 1 round
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || self.plan.explain())
     }
@@ -105,9 +124,10 @@ impl PyBootstrapPlan {
     fn __repr__(&self) -> String {
         let plan = &self.plan;
         format!(
-            "BootstrapPlan({}, {} slots, levels {} to {}, failure 2^{:.1})",
+            "BootstrapPlan({}, {} slots, {}, levels {} to {}, failure 2^{:.1})",
             plan.params().spec().name,
             plan.slots(),
+            counted(plan.rounds(), "round"),
             plan.input_level(),
             plan.output_level(),
             plan.log2_failure()

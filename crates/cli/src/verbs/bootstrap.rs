@@ -15,7 +15,12 @@ pub fn run(arguments: &Bootstrap, console: &Console, runtime: &Runtime) -> Resul
     let params = files::params(&arguments.params.params, runtime)?;
     warn_insecure(console, &params);
     let input = files::load(&arguments.input, |reader| Ciphertext::from_reader(reader, &params))?;
-    let options = BootstrapOptions { slots: Some(input.layout().capacity), real: !input.is_complex(), ..BootstrapOptions::default() };
+    let options = BootstrapOptions {
+        slots: Some(input.layout().capacity),
+        real: !input.is_complex(),
+        rounds: arguments.rounds,
+        ..BootstrapOptions::default()
+    };
     let plan = BootstrapPlan::with_options(&params, options)?;
     let keys = files::load(&arguments.evaluation, |reader| EvaluationKeys::from_reader(reader, &params))?;
     let mut bar = console.progress("bootstrap");

@@ -151,20 +151,28 @@ impl ModularReduction {
     /// root mean square weighs each integer part with `weight`.
     #[must_use]
     pub fn approximation_error(&self, largest: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
-        const MESSAGES: i64 = 32;
-        let (mut sum, mut weights, mut worst) = (0.0, 0.0, 0.0f64);
+        let errors: Vec<(f64, f64)> = messages(largest).map(|message| self.error_at(message, &weight)).collect();
+        let mean = errors.iter().map(|(square, _)| square).sum::<f64>() / errors.len() as f64;
+        (mean.sqrt(), errors.iter().fold(0.0, |worst, &(_, error)| error.max(worst)))
+    }
+
+    /// As [`ModularReduction::approximation_error`], the root mean square over the integer parts alone, for the message of magnitude up to 1 that it is largest for.
+    pub(super) fn worst_message_error(&self, weight: impl Fn(i64) -> f64) -> f64 {
+        messages(1.0).map(|message| self.error_at(message, &weight).0).fold(0.0, f64::max).sqrt()
+    }
+
+    /// The mean square, by `weight`, and the largest error of one message over the integer parts below the range.
+    fn error_at(&self, message: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
         let most = self.range as i64 - 1;
+        let (mut sum, mut weights, mut worst) = (0.0, 0.0, 0.0f64);
         for integer in -most..=most {
-            let own = weight(integer);
-            for step in -MESSAGES..=MESSAGES {
-                let message = largest * step as f64 / MESSAGES as f64;
-                let error = self.evaluate(integer as f64 + message / self.ratio) - message;
-                sum += own * error * error;
-                weights += own;
-                worst = worst.max(error.abs());
-            }
+            let (own, error) = (weight(integer), self.evaluate(integer as f64 + message / self.ratio) - message);
+            sum += own * error * error;
+            weights += own;
+            // A result that is no number is the worst.
+            worst = if error.is_nan() { f64::INFINITY } else { worst.max(error.abs()) };
         }
-        ((sum / weights).sqrt(), worst)
+        (sum / weights, worst)
     }
 
     /// The message of every slot, from `x / R` in every slot, both real.
@@ -178,4 +186,10 @@ impl ModularReduction {
         let scale = self.params.scale(self.output_level);
         Ok(y.at_scale(scale))
     }
+}
+
+/// Messages of magnitude up to `largest`, evenly spread.
+fn messages(largest: f64) -> impl Iterator<Item = f64> {
+    const STEPS: i64 = 32;
+    (-STEPS..=STEPS).map(move |step| largest * step as f64 / STEPS as f64)
 }

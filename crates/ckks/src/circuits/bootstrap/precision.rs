@@ -16,13 +16,19 @@ use clathrate_lattice::Level;
 
 use super::failure::log2_tail;
 use super::plan::{BootstrapPlan, Raising};
-use crate::arrays::SecretName;
+use crate::arrays::{Estimate, SecretName};
 use crate::circuits::linear::{LinearTransform, LinearTransformPlan};
 use crate::error::CkksError;
 use crate::keys::Operation;
 
 /// The variance of a number that is uniform in [-1, 1].
 const UNIFORM: f64 = 1.0 / 3.0;
+
+/// Predicted variances are within 20 % of measured ones; bounds are twice them.
+const MARGIN: f64 = 2.0;
+
+/// How far numbers may exceed 1 by their noise.
+const SLACK: f64 = 1e-3;
 
 /// What a further round bootstraps is within this, in nearly all slots.
 const CORRECTED: f64 = 0.125;
@@ -138,6 +144,19 @@ impl BootstrapPlan {
             approximation: last * approximation.powi(2),
             rounds: if self.rounds > 1 { self.rounding_error() } else { 0.0 },
         })
+    }
+
+    /// The bounds of a bootstrapped array, from those of the array: no bound beyond magnitude 1, for which the modular reduction is made.
+    pub(super) fn bounds(&self, own: Estimate) -> Result<Estimate, CkksError> {
+        if own.magnitude + own.error > 1.0 + SLACK {
+            return Ok(Estimate { magnitude: f64::INFINITY, error: f64::INFINITY });
+        }
+        // The real and the imaginary part, and for one round the error of the message for which the sine and the polynomial are worst.
+        let predicted = self.predicted_error()?;
+        let worst = self.reduction.worst_message_error(|integer| self.probability(integer));
+        let approximation = if self.rounds > 1 { predicted.approximation } else { worst.powi(2) };
+        let error = (2.0 * (MARGIN * predicted.deviation().powi(2) + approximation)).sqrt();
+        Ok(Estimate { magnitude: own.magnitude, error: own.error + error })
     }
 
     /// The variance of the rounding errors between two rounds: the result of a round is brought to the level of the input, and the sum is rescaled.

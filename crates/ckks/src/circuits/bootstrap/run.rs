@@ -84,7 +84,9 @@ impl Evaluator {
                 self.rescale(&sum)
             })?;
         }
-        Ok(fresh)
+        // Bounds that follow the stages one by one would grow without limit in the modular reduction, whose input is bounded only with a probability.
+        let bounds = x.estimate().map(|own| plan.bounds(own)).transpose()?;
+        Ok(fresh.bounded_by(bounds))
     }
 
     /// The same numbers as coefficients at level 0: complex pairs in bit-reversed order.
