@@ -2592,19 +2592,23 @@ class BootstrapPlan:
     Parameters
     ----------
     params : Params
-        Parameters with the segments and the ephemeral secret that a bootstrap needs, such as the presets "boot_default", "boot_fast" and
-        "boot_n15".
+        Parameters with the segments and the ephemeral secret that a bootstrap needs, such as the presets "boot_default", "boot_fast",
+        "boot_precise" and "boot_n15".
     slots : int, optional
         The slots of each polynomial, a power of two: the capacity that rows are encrypted with. By default all.
     is_complex : bool, optional
         Whether the numbers may be complex. For real numbers alone the bootstrap takes less time. The default is True.
+    rounds : int, optional
+        How often to bootstrap: the second round bootstraps the error that the first one left, and so on. Each further round takes the time of a
+        bootstrap and one level, and adds its precision, up to what the application's scale can hold. By default 2 where the scale holds 16 bits more than
+        one round leaves ("boot_precise"), otherwise 1.
 
     Raises
     ------
     ParamsError
         Where the parameters cannot be bootstrapped; the message says what is missing.
     DataError
-        Where `slots` is not a power of two, or too large.
+        Where `slots` is not a power of two, or too large, or `rounds` are more than the levels allow.
 
     Examples
     --------
@@ -2646,7 +2650,7 @@ class BootstrapPlan:
         Examples
         --------
         >>> print(cl.BootstrapPlan(cl.Params.preset("insecure_boot")).explain().splitlines()[0])
-        bootstrap of 512 complex slots under "insecure_boot"
+        bootstrap of 512 complex slots under "insecure_boot", 1 round
         """
 
 @final

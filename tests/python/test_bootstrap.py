@@ -94,3 +94,30 @@ def test_a_trace_finds_the_keys_of_a_bootstrap(owner):
     keys = owner.evaluation_keys(traced.needs)
     x = np.linspace(-1, 1, 512)
     np.testing.assert_allclose(owner.decrypt(owner.encrypt(x).with_keys(keys).bootstrap()), x, atol=2**-14)
+
+
+def test_rounds_add_precision_and_take_levels(owner, rng):
+    one, two = (cl.BootstrapPlan(owner.params, rounds=rounds) for rounds in (1, 2))
+    assert cl.BootstrapPlan(owner.params).rounds == one.rounds == 1
+    assert (two.rounds, two.output_level) == (2, one.output_level - 1)
+    assert two.precision_bits > one.precision_bits + 10
+    assert two.log2_failure == pytest.approx(one.log2_failure + 1)
+    assert two.needs == one.needs
+    x = rng.uniform(-1, 1, 512)
+    low = owner.encrypt(x, level=two.input_level).with_keys(owner.evaluation_keys(two.needs))
+    told = []
+    fresh = low.bootstrap(two, progress=lambda done, total: told.append((done, total)))
+    error = np.sqrt(np.mean((owner.decrypt(fresh) - owner.decrypt(low)) ** 2))
+    assert -np.log2(error) == pytest.approx(two.precision_bits, abs=0.3)
+    assert told[0] == (0, 12)
+    assert told[-1] == (12, 12)
+    with pytest.raises(DataError, match="use 1 to 3"):
+        cl.BootstrapPlan(owner.params, rounds=9)
+
+
+def test_a_trace_bounds_the_error_behind_a_bootstrap(owner):
+    plan = cl.BootstrapPlan(owner.params)
+    trace = cl.trace(lambda x: x.bootstrap(plan), (512,), params=owner.params, encoding="slots", bound=1.0)
+    assert trace.inputs[0].error_bound < trace.result.error_bound < 1e-4
+    larger = cl.trace(lambda x: x.bootstrap(plan), (512,), params=owner.params, encoding="slots", bound=2.0)
+    assert larger.result.error_bound == np.inf
