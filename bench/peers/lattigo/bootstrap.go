@@ -84,6 +84,7 @@ func runBootstrap(name string, set bootstrapSet, memoryGiB float64) error {
 	if err != nil {
 		return err
 	}
+	set.circuit.LogP = set.scheme.LogP // as the set's name has it; the library would take more special primes at degree 2^15
 	circuit, err := bootstrapping.NewParametersFromLiteral(params, set.circuit)
 	if err != nil {
 		return err
@@ -102,8 +103,7 @@ func runBootstrap(name string, set bootstrapSet, memoryGiB float64) error {
 		b.absent(work, fmt.Sprintf("keys of about %.1f GiB do not fit in %.1f GiB", wanted, memoryGiB))
 		return b.failed
 	}
-	// The collector would otherwise let the heap double. Keys are at most 0.6 of the machine's free memory.
-	debug.SetMemoryLimit(int64(memoryGiB * 1.4 * (1 << 30)))
+	debug.SetGCPercent(20) // the collector would otherwise let the heap double
 
 	secret := rlwe.NewKeyGenerator(params).GenSecretKeyNew()
 	start := time.Now()
