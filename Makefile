@@ -16,7 +16,7 @@ help:
 	@echo "make bench      ours and other libraries, one table (QUICK=1: two minutes)"
 	@echo "make bench-keyswitch  every way to switch keys at every level, beside the papers' numbers (QUICK=1: half a minute, small degrees)"
 	@echo "make bench-dpad  RNS-CKKS, ModHE and DPad-HE at the paper's sets, beside its numbers (QUICK=1: half a minute, small degrees)"
-	@echo "make bench-bootstrap  bootstraps by stage, with precision, keys and memory (QUICK=1: seconds, a small degree)"
+	@echo "make bench-bootstrap  bootstraps by stage, with precision, keys and memory, beside other libraries (QUICK=1: seconds, a small degree, ours only)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
 
 $(BIN)/pip:
@@ -70,11 +70,16 @@ bench-keyswitch:
 	$(PYTHON) bench/run.py $(KEYSWITCH_RESULTS) --total 1500 --part clathrate 1500 "target/release/clathrate-bench --set stream,keyswitch"
 	$(PYTHON) bench/keyswitch.py bench/results/$(KEYSWITCH_RESULTS).json
 
-# Bootstraps by stage: about 2 minutes and 9 GB of memory, on a quiet machine. A quick run has results of its own.
+# Bootstraps by stage and those of other libraries: about 12 minutes after the first installation and 18 GB of memory, on a quiet machine.
+# A quick run has results of its own, and no other libraries.
 BOOTSTRAP_RESULTS := bootstrap$(if $(filter-out 0,$(QUICK)),-quick)
+BOOTSTRAP_PEERS := $(if $(filter-out 0,$(QUICK)),,--part peers 600 "$(PYTHON) bench/peers/run.py bootstrap --limit 590")
 bench-bootstrap:
 	$(CARGO) build --release --locked -p clathrate-bench
-	$(PYTHON) bench/run.py $(BOOTSTRAP_RESULTS) --total 600 --part clathrate 600 "target/release/clathrate-bench --set stream,bootstrap"
+ifeq (,$(filter-out 0,$(QUICK)))
+	$(PYTHON) bench/peers/run.py install --peer poulpy --peer lattigo --peer openfhe
+endif
+	$(PYTHON) bench/run.py $(BOOTSTRAP_RESULTS) --total 1200 --part clathrate 600 "target/release/clathrate-bench --set stream,bootstrap" $(BOOTSTRAP_PEERS)
 	$(PYTHON) bench/bootstrap.py bench/results/$(BOOTSTRAP_RESULTS).json
 
 # Ranks at the paper's parameters: about 9 minutes and 14 GB of memory, on a quiet machine. A quick run has results of its own.

@@ -11,6 +11,9 @@ row of work "bootstrap" is one parameter set, all slots complex and uniform in t
     peak_bytes              of the process so far, null where the system does not tell
     predicted_ms            of the dry run, by the machine profile in use
     stages                  [{"stage", "median_ms", "predicted_ms"}], in order
+
+Rows of other libraries have no predicted_ms and no stages, and may lack whatever the library does not tell: security_bits and
+log2_failure are what it states itself, key_bytes what it tells or what follows from the shapes of its keys.
 """
 
 from __future__ import annotations
@@ -20,52 +23,63 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from command_line import tables_and_plots
-from tables import RESULTS, Row, grid, machine_line, parse_rows
+from tables import OURS, RESULTS, Row, grid, machine_line, number, parse_rows
 
-NEEDED = (
-    "preset",
-    "degree",
-    "slots",
-    "log_qp",
-    "log2_failure",
-    "bits_left",
-    "mean_bits",
-    "worst_bits",
-    "key_bytes",
-    "predicted_ms",
-    "stages",
-)
+NEEDED = ("preset", "degree", "slots", "log_qp", "bits_left", "mean_bits", "worst_bits")
+NEEDED_OF_OURS = (*NEEDED, "log2_failure", "key_bytes", "predicted_ms", "stages")
+
+# Our sets that a library's are compared with, where degree and slots agree.
+COMPARED = {"poulpy": ("boot_fast", "boot_n15"), "lattigo": ("boot_default", "boot_n15"), "openfhe": ("boot_default", "boot_n15")}
 GIB = float(1 << 30)
 
 
 def collect(rows: Iterable[Row]) -> list[Row]:
-    """The rows of bootstraps. Errors: ValueError for a row without its fields."""
-    found = [row for row in rows if row["work"] == "bootstrap"]
+    """The rows of bootstraps, and those that say why a library has none. Errors: ValueError for a row without its fields."""
+    found = [row for row in rows if row["work"] == "bootstrap" or (row["work"] == "*" and "absent" in row)]
     for row in found:
-        missing = [] if "absent" in row else [field for field in NEEDED if field not in row["extra"]]
+        needed = NEEDED_OF_OURS if row["who"] == OURS else NEEDED
+        missing = [] if "absent" in row else [field for field in needed if field not in row["extra"]]
         if missing:
             raise ValueError(f"the row of {row['params']} lacks {', '.join(missing)}")
     return found
 
 
-def gib(size: float | None) -> str:
-    """Bytes for a table."""
-    return "-" if size is None else f"{size / GIB:.2f}"
+def cell(value: float | None, decimals: int = 1, unit: float = 1.0) -> str:
+    """A number for a table, in multiples of `unit`; "-" where there is none."""
+    return "-" if value is None else f"{value / unit:.{decimals}f}"
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
     """One line for each parameter set."""
-    sizes_and_times = ["preset", "slots", "log2 QP", "seconds", "predicted"]
-    head = [*sizes_and_times, "mean bits", "worst bits", "bits left", "log2 failure", "keys, GiB", "peak, GiB"]
+    sizes_and_times = ["who", "preset", "slots", "log2 QP", "seconds", "predicted"]
+    qualities = ["mean bits", "worst bits", "bits left", "log2 failure", "security"]
     lines = []
     for row in rows:
         extra = row["extra"]
-        seconds = f"{row['median_ms'] / 1e3:.2f}"
-        numbers = [f"{extra[name]:.1f}" for name in ("mean_bits", "worst_bits", "bits_left", "log2_failure")]
-        sizes = [gib(extra["key_bytes"]), gib(extra.get("peak_bytes"))]
-        first = [extra["preset"], str(extra["slots"]), f"{extra['log_qp']:.0f}", seconds, f"{extra['predicted_ms'] / 1e3:.2f}"]
-        lines.append([*first, *numbers, *sizes])
-    return grid(head, lines)
+        times = [cell(row["median_ms"], 2, 1e3), cell(extra.get("predicted_ms"), 2, 1e3)]
+        numbers = [cell(extra.get(name)) for name in ("mean_bits", "worst_bits", "bits_left", "log2_failure")]
+        sizes = [cell(extra.get(name), 2, GIB) for name in ("key_bytes", "peak_bytes")]
+        first = [row["who"], extra["preset"], str(extra["slots"]), cell(extra["log_qp"], 0)]
+        lines.append([*first, *times, *numbers, cell(extra.get("security_bits"), 0), *sizes])
+    return grid([*sizes_and_times, *qualities, "keys, GiB", "peak, GiB"], lines)
+
+
+def comparison(rows: Sequence[Row]) -> list[str]:
+    """One line for each pair of sets that may be compared."""
+    ours = {row["extra"]["preset"]: row for row in rows if row["who"] == OURS}
+    lines = []
+    for theirs in rows:
+        for mine in (ours[preset] for preset in COMPARED.get(theirs["who"], ()) if preset in ours):
+            a, b = mine["extra"], theirs["extra"]
+            if (a["degree"], a["slots"]) != (b["degree"], b["slots"]):
+                continue
+            ratio = mine["median_ms"] / theirs["median_ms"]
+            seconds = [cell(row["median_ms"], 2, 1e3) for row in (mine, theirs)]
+            pairs = [f"{cell(a[field])} / {cell(b[field])}" for field in ("bits_left", "mean_bits")]
+            per_bit = number(ratio * b["bits_left"] / a["bits_left"])
+            lines.append([a["preset"], f"{theirs['who']} {b['preset']}", *seconds, number(ratio), per_bit, *pairs])
+    head = ["ours", "theirs", "our seconds", "their seconds", "ours / theirs", "the same per bit left", "bits left", "mean bits"]
+    return grid(head, lines) if lines else []
 
 
 def split(row: Row) -> list[str]:
@@ -84,11 +98,20 @@ def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = 
     found = collect(rows)
     measured, absent = [row for row in found if "absent" not in row], [row for row in found if "absent" in row]
     lines = ["# bootstrap", "", machine_line(about), ""]
-    lines += ["Complex slots, all of them, uniform in the unit square; medians of five bootstraps after one that is not timed.", ""]
+    lines += ["Complex slots, all of them, uniform in the unit square; medians of five bootstraps, of other libraries three, after"]
+    lines += ["one that is not timed. `-`: not told by the library.", ""]
     lines += summary(measured)
-    for row in measured:
+    compared = comparison(measured)
+    if compared:
+        lines += ["", "## Ours beside theirs", ""]
+        lines += [
+            "Below 1 means that ours is faster. Sets of the same degree and slots: `boot_fast` beside Poulpy's, `boot_default` beside"
+        ]
+        lines += ["Lattigo's and OpenFHE's, `boot_n15` beside those of degree 2^15. They differ in precision and in the bits left.", ""]
+        lines += compared
+    for row in (row for row in measured if row["who"] == OURS):
         lines += ["", f"## {row['extra']['preset']}", "", *split(row)]
-    lines += ["", *(f"- {row['params']}: not measured, {row['absent']}" for row in absent)]
+    lines += ["", *(f"- {row['who']}, {row['params']}: not measured, {row['absent']}" for row in absent)]
     lines += [f"![{plot}]({plot})" for plot in plots]
     return "\n".join(lines).rstrip() + "\n"
 

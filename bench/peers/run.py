@@ -1,8 +1,9 @@
 """Installs and runs the benchmark programs of the peers: Lattigo, OpenFHE, SEAL, Poulpy.
 
 Sits in bench/peers; standard library only. `run.py install` builds each peer's program into .cache/peers, `run.py run`
-installs what is missing and prints the rows of every program and parameter set, one JSON row per line. A peer that
-cannot be installed, fails or runs out of time prints a row {"who", "work": "*", "absent": reason}.
+installs what is missing and prints the rows of every program and parameter set, one JSON row per line, `run.py bootstrap`
+those of the peers' bootstraps. A peer that cannot be installed, fails or runs out of time prints a row {"who", "work": "*",
+"absent": reason}.
 """
 
 from __future__ import annotations
@@ -32,6 +33,18 @@ QUICK_PARAMS = ("n14",)
 FULL_PARAMS = ("n14", "n15-one", "n15-mid", "n15-low", "n16-mid", "n16-one")
 EXTRA_PARAMS = ("n16-low",)
 TIME_LIMITS = {True: 75.0, False: 620.0}
+
+# Bootstraps: each peer's own sets, those of degree 2^16 first; a quick run has small ones where a peer has them.
+BOOTSTRAPS = (
+    ("poulpy", "n16_d35_k733_p20_s2c"),
+    ("poulpy", "n16_d35_k685_p19_s2c_ffr_ci"),
+    ("lattigo", "N16QP1546H192H32"),
+    ("openfhe", "n16-59"),
+    ("openfhe", "n16-59-slots-first"),
+    ("lattigo", "N15QP880H16384H32"),
+    ("poulpy", "n15_d35_k180_p18_c2s"),
+)
+QUICK_BOOTSTRAPS = (("lattigo", "insecure_n11"), ("openfhe", "insecure_n11"), ("openfhe", "insecure_n11-slots-first"))
 INSTALL_SECONDS = 900
 MEMORY_SHARE = 0.6  # of what is free: other programs need memory too
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "GOMAXPROCS": "1"}
@@ -174,40 +187,42 @@ def available_gib() -> float:
     return int(sizes.get("MemAvailable", 8 << 20)) / (1 << 20)
 
 
-def measure(names: list[str], params: list[str], limit_seconds: float) -> Iterator[Row]:
-    """Rows of every peer and parameter set, small sets first; installations do not count in the limit."""
+def measure(runs: list[tuple[str, str]], limit_seconds: float, work: str = "*") -> Iterator[Row]:
+    """Rows of pairs of a peer and a parameter set, in order; installations do not count in the limit."""
     installed: dict[str, Path] = {}
-    for name in names:
+    for name in dict.fromkeys(name for name, _ in runs):
         try:
             installed[name] = ensure_installed(name)
         except Absent as reason:
-            yield absent_row(name, str(reason))
+            yield absent_row(name, str(reason), work=work)
     deadline = time.monotonic() + limit_seconds
-    for set_name in params:
-        for name, folder in installed.items():
-            command = [*PEERS[name].command(folder), "--params", set_name]
-            command += ["--memory-gib", f"{available_gib() * MEMORY_SHARE:.1f}"] + (["--quick"] if quick() else [])
-            left = deadline - time.monotonic()
-            print(f"peers: {name} {set_name}, {max(left, 0):.0f} s left", file=sys.stderr, flush=True)
-            output, problem = run_limited(command, left, os.environ | ONE_THREAD)
-            try:
-                rows = parse_rows(output)[1]
-            except ValueError:  # a line cut off by the time limit
-                rows = parse_rows("\n".join(output.splitlines()[:-1]))[1]
-            yield from rows
-            told = any("absent" in row for row in rows)
-            if problem and not (told and problem.startswith("exit status")):
-                yield absent_row(name, problem, set_name)
-            elif not rows:
-                yield absent_row(name, "printed no rows", set_name)
+    for name, set_name in runs:
+        if name not in installed:
+            continue
+        command = [*PEERS[name].command(installed[name]), "--params", set_name]
+        command += ["--memory-gib", f"{available_gib() * MEMORY_SHARE:.1f}"] + (["--quick"] if quick() else [])
+        left = deadline - time.monotonic()
+        print(f"peers: {name} {set_name}, {max(left, 0):.0f} s left", file=sys.stderr, flush=True)
+        output, problem = run_limited(command, left, os.environ | ONE_THREAD)
+        try:
+            rows = parse_rows(output)[1]
+        except ValueError:  # a line cut off by the time limit
+            rows = parse_rows("\n".join(output.splitlines()[:-1]))[1]
+        yield from rows
+        told = any("absent" in row for row in rows)
+        if problem and not (told and problem.startswith("exit status")):
+            yield absent_row(name, problem, set_name, work)
+        elif not rows:
+            yield absent_row(name, "printed no rows", set_name, work)
 
 
 def main() -> int:
-    """Command line: run.py install|run [--peer NAME ...] [--params SET ...] [--limit SECONDS]."""
+    """Command line: run.py install|run|bootstrap [--peer NAME ...] [--params SET ...] [--limit SECONDS]."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("install", "run"))
+    parser.add_argument("step", choices=("install", "run", "bootstrap"))
     parser.add_argument("--peer", action="append", choices=list(PEERS), help="only this peer; may be repeated")
-    parser.add_argument("--params", action="append", choices=[*FULL_PARAMS, *EXTRA_PARAMS], help="only this set")
+    sets = [*FULL_PARAMS, *EXTRA_PARAMS, *dict.fromkeys(set_name for _, set_name in BOOTSTRAPS + QUICK_BOOTSTRAPS)]
+    parser.add_argument("--params", action="append", choices=sets, help="only this set")
     parser.add_argument("--limit", type=float, default=TIME_LIMITS[quick()], help="seconds for all runs together")
     options = parser.parse_args()
     names = options.peer or list(PEERS)
@@ -219,7 +234,13 @@ def main() -> int:
             except Absent as reason:
                 print(json.dumps(absent_row(name, str(reason))), flush=True)
         return 0
-    for row in measure(names, options.params or list(QUICK_PARAMS if quick() else FULL_PARAMS), options.limit):
+    if options.step == "bootstrap":
+        every, work = QUICK_BOOTSTRAPS if quick() else BOOTSTRAPS, "bootstrap"
+        runs = [(name, set_name) for name, set_name in every if name in names and set_name in (options.params or sets)]
+    else:
+        params, work = options.params or list(QUICK_PARAMS if quick() else FULL_PARAMS), "*"
+        runs = [(name, set_name) for set_name in params for name in names]
+    for row in measure(runs, options.limit, work):
         print(json.dumps(row), flush=True)
     return 0
 

@@ -10,6 +10,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 
@@ -45,10 +46,12 @@ class Bench:
         error: Callable[[object], float],
         note: str = "",
         parts: int = 1,
+        runs: int | None = None,
+        after: Callable[[], dict[str, object]] = dict,
     ) -> None:
-        """Runs `operation` once, checks its result by `error`, then measures it until the budget is spent.
+        """Runs `operation` once, checks its result by `error`, then measures it `runs` times or until the budget is spent.
 
-        Times are those of one of its `parts` equal parts.
+        Times are those of one of its `parts` equal parts; `after` returns fields that are known after the last run.
         """
         try:
             worst = error(operation())
@@ -57,7 +60,9 @@ class Bench:
             samples: list[float] = []
             spent_ms = 0.0
             while (
-                not samples
+                len(samples) < runs
+                if runs
+                else not samples
                 or (len(samples) < 3 and spent_ms < 8 * self.budget_ms)
                 or (len(samples) < self.most and spent_ms < self.budget_ms)
             ):
@@ -77,13 +82,34 @@ class Bench:
             "max_ms": max(samples),
             "runs": len(samples),
         }
-        self.emit(work, fields, {"max_error": worst} | ({"note": note} if note else {}))
+        self.emit(work, fields, {"max_error": worst} | after() | ({"note": note} if note else {}))
 
 
 def sample(count: int, shift: float) -> np.ndarray:
     """Complex test values of modulus at most one. Shapes: (count,)."""
     index = np.arange(count)
     return (0.5 + 0.5 * np.cos(index * 0.013)) * np.exp(1j * (index * 0.7 + shift))
+
+
+def uniform(count: int) -> np.ndarray:
+    """Complex numbers uniform in the unit square [-1, 1) x [-1, 1), always the same. Shapes: (count,)."""
+    source = np.random.default_rng(40)
+    return source.uniform(-1, 1, count) + 1j * source.uniform(-1, 1, count)
+
+
+def part_errors(want: np.ndarray, have: np.ndarray) -> tuple[float, float]:
+    """The mean and the largest absolute error of a real or imaginary part. Shapes: (count,) twice."""
+    errors = np.abs(np.concatenate([(have - want).real, (have - want).imag]))
+    return float(errors.mean()), float(errors.max())
+
+
+def peak_bytes() -> int | None:
+    """The most memory that this process has had, where the system tells it."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), None)
 
 
 def worst_error(want: np.ndarray, have: object) -> float:

@@ -309,7 +309,13 @@ func main() {
 	memory := flag.Float64("memory-gib", 8, "memory that keys may take")
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
-	if err := run(*name, *quick, *memory); err != nil {
+	err := error(nil)
+	if set, bootstraps := bootstrapSets()[*name]; bootstraps {
+		err = runBootstrap(*name, set, *memory)
+	} else {
+		err = run(*name, *quick, *memory)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -4,6 +4,8 @@
 //! Poulpy has no prime chain: a ciphertext is `width` bits in limbs of `base2k` bits, a key has digits of whole limbs and
 //! is `digits * digit_bits + guard` bits wide. That width stands for log QP, the ciphertext's for log Q.
 
+mod bootstrap;
+
 use std::collections::HashMap;
 use std::error::Error;
 use std::hint::black_box;
@@ -457,5 +459,9 @@ fn main() -> Result<(), Failure> {
             _ => return Err(format!("unknown argument {argument}").into()),
         }
     }
-    if run(&name, quick, memory_gib, shape)? { Ok(()) } else { Err("some operations failed: see their rows".into()) }
+    let right = match bootstrap::preset(&name)? {
+        Some(preset) => bootstrap::run(&preset, memory_gib)?,
+        None => run(&name, quick, memory_gib, shape)?,
+    };
+    if right { Ok(()) } else { Err("some operations failed: see their rows".into()) }
 }
