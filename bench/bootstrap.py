@@ -7,6 +7,8 @@ row of work "bootstrap" is one parameter set, all slots complex and uniform in t
     log2_failure            binary logarithm of the probability that one bootstrap fails
     bits_left, levels_left  what the application has between two bootstraps
     mean_bits, worst_bits   -log2 of the mean and of the largest error of a real or imaginary part
+    rms_bits, predicted_bits
+                            -log2 of the root mean square error, and the one that the plan predicts
     key_bytes, key_seconds  evaluation keys in memory, and the time to make them
     peak_bytes              of the process so far, null where the system does not tell
     predicted_ms            of the dry run, by the machine profile in use
@@ -52,12 +54,12 @@ def cell(value: float | None, decimals: int = 1, unit: float = 1.0) -> str:
 def summary(rows: Sequence[Row]) -> list[str]:
     """One line for each parameter set."""
     sizes_and_times = ["who", "preset", "slots", "log2 QP", "seconds", "predicted"]
-    qualities = ["mean bits", "worst bits", "bits left", "log2 failure", "security"]
+    qualities = ["mean bits", "worst bits", "rms bits", "predicted rms", "bits left", "log2 failure", "security"]
     lines = []
     for row in rows:
         extra = row["extra"]
         times = [cell(row["median_ms"], 2, 1e3), cell(extra.get("predicted_ms"), 2, 1e3)]
-        numbers = [cell(extra.get(name)) for name in ("mean_bits", "worst_bits", "bits_left", "log2_failure")]
+        numbers = [cell(extra.get(name)) for name in ("mean_bits", "worst_bits", "rms_bits", "predicted_bits", "bits_left", "log2_failure")]
         sizes = [cell(extra.get(name), 2, GIB) for name in ("key_bytes", "peak_bytes")]
         first = [row["who"], extra["preset"], str(extra["slots"]), cell(extra["log_qp"], 0)]
         lines.append([*first, *times, *numbers, cell(extra.get("security_bits"), 0), *sizes])
