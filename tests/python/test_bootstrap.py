@@ -73,6 +73,8 @@ def test_what_cannot_be_bootstrapped_is_refused_with_the_reason(owner, small):
     x = owner.encrypt(np.ones(16), level=plan.input_level)
     with pytest.raises(MissingKeyError):
         x.bootstrap(plan)
+    with pytest.raises(MissingKeyError, match=r"needs \d+ keys, .* GiB.*plan.needs"):
+        x.with_keys(owner.evaluation_keys(cl.Needs(relinearise=True))).bootstrap(plan)
     with pytest.raises(LevelError):
         owner.encrypt(np.ones(16), level=plan.input_level - 1).bootstrap(plan)
     with pytest.raises(ShapeError, match="capacity of 16"):

@@ -306,6 +306,21 @@ pub enum CkksError {
         /// The operation.
         operation: &'static str,
     },
+    /// Keys that a planned circuit needs are not in the key set.
+    #[error(
+        "{operation} needs {}, {:.2} GiB, that the key set does not have: {names}; make evaluation keys for the needs of its plan",
+        clathrate_arith::text::counted(*count, "key"), *bytes as f64 / (1u64 << 30) as f64
+    )]
+    MissingKeys {
+        /// The circuit.
+        operation: &'static str,
+        /// How many keys.
+        count: usize,
+        /// Their bytes in memory.
+        bytes: usize,
+        /// What they are for, the first few.
+        names: String,
+    },
     /// No relinearisation key.
     #[error("multiplying ciphertexts needs a relinearisation key; the key set has none: ask for `relinearise` when making evaluation keys")]
     NoRelinearisationKey,
@@ -462,6 +477,7 @@ impl CkksError {
             Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,
             Self::LevelTooLow { .. } | Self::PolynomialDepth { .. } | Self::LevelUp { .. } | Self::LevelTooHigh { .. } => ErrorKind::Level,
             Self::NoKeys { .. }
+            | Self::MissingKeys { .. }
             | Self::NoRelinearisationKey
             | Self::NoConjugationKey
             | Self::NoRotationKey { .. }

@@ -9,7 +9,7 @@ use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::encoding::dft;
 use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{CkksError, Complex64, Encoding, Evaluator, Order, Params, SecretKey};
+use clathrate_ckks::{CkksError, Complex64, Encoding, Evaluator, KeyNeeds, Order, Params, SecretKey};
 use clathrate_lattice::Level;
 use common::measure::*;
 use common::*;
@@ -174,6 +174,34 @@ fn dry_runs_bound_the_error_behind_a_bootstrap() {
             assert!(estimate.error > own + predicted && estimate.error < own + 8.0 * predicted, "{estimate:?}");
         }
     }
+}
+
+#[test]
+fn missing_keys_are_listed_before_the_work() {
+    let params = small();
+    let sk = secret(&params, 2);
+    let plan = BootstrapPlan::new(&params).expect("plan");
+    let needs = plan.needs().expect("needs");
+    let own = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
+    let ct = encrypt_as(&sk, &Values::Real(noise(512, 1)), &[512], own, 3);
+    // All but the relinearisation, which is needed last, and the conjugation.
+    let (late, early): (Vec<_>, Vec<_>) = needs.operations().partition(|(operation, _)| {
+        matches!(operation, clathrate_ckks::keys::Operation::Multiply | clathrate_ckks::keys::Operation::Conjugate)
+    });
+    let most = early.iter().fold(KeyNeeds::new(), |needs, &(operation, reach)| needs.operation(operation, reach));
+    let mut stages = 0;
+    let error = evaluator(&sk, &most).bootstrap_with_progress(&ct, &plan, &mut |_, _| {
+        stages += 1;
+        true
+    });
+    let Err(CkksError::MissingKeys { count, bytes, names, .. }) = error else { panic!("{error:?}") };
+    let missing = late.iter().fold(KeyNeeds::new(), |needs, &(operation, reach)| needs.operation(operation, reach));
+    let expected = params.required_keys(&missing).expect("keys").bytes(&params).expect("bytes");
+    assert_eq!((stages, count, bytes), (0, 2, expected), "{names}");
+    // Without the rotations, the first few are named and the others counted.
+    let rotations = late.iter().fold(KeyNeeds::new(), |needs, &(operation, reach)| needs.operation(operation, reach));
+    let error = evaluator(&sk, &rotations).bootstrap(&ct, &plan);
+    assert!(matches!(&error, Err(CkksError::MissingKeys { names, .. }) if names.contains("more")), "{error:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::any::Any;
 use std::io;
 use std::path::Path;
 
+use clathrate_arith::text::counted;
 use clathrate_ckks::CkksError;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::FileError;
@@ -60,6 +61,12 @@ fn python_message(error: &CkksError) -> Option<String> {
         CkksError::NoKeys { operation } => format!(
             "{operation} needs evaluation keys, and the ciphertext carries none: make them with \
              `keys = secret_key.evaluation_keys(cl.Needs(...))` and attach them with `ct = ct.with_keys(keys)`"
+        ),
+        CkksError::MissingKeys { operation, count, bytes, names } => format!(
+            "{operation} needs {}, {:.2} GiB, that the attached keys do not have: {names}; make keys with \
+             `secret_key.evaluation_keys(plan.needs)`",
+            counted(*count, "key"),
+            *bytes as f64 / f64::from(1 << 30)
         ),
         CkksError::NoRelinearisationKey => {
             "multiplying ciphertexts needs a relinearisation key, and the attached keys have none: make keys \

@@ -164,6 +164,14 @@ impl Evaluator {
         self.take_symbol(symbol, Some(bound))
     }
 
+    /// The keys of an evaluator that computes on data.
+    pub(crate) fn held(&self) -> Option<&EvaluationKeys> {
+        match &self.keys {
+            Keys::Held(keys) => Some(keys),
+            Keys::None | Keys::Recorded(_) => None,
+        }
+    }
+
     /// Adds a symbol that was made elsewhere to this dry run, as a fresh public-key encryption. From then on the dry run counts the memory of this array and of
     /// every array computed from it. If `bound` is given, as the largest magnitude of its numbers, all these arrays carry bounds on numbers and errors.
     ///

@@ -7,6 +7,7 @@ use clathrate_lattice::{Level, SwitchKey, Switcher, TemporaryRank};
 
 use super::definition::KeyDefinition;
 use super::name::{KeyAddress, KeyName};
+use super::needs::{KeyNeeds, Reach};
 use super::route::{Operation, Route};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
@@ -180,6 +181,26 @@ impl EvaluationKeys {
                 Found::TemporaryRank(up, TemporaryRank { wide, base: down.switcher()?, down: &down.key })
             }
         })
+    }
+
+    /// Refuses `needs` that these keys do not serve, all missing keys in one error, before a long computation finds them one by one. Slots repeat with `period`.
+    ///
+    /// # Errors
+    /// [`CkksError::MissingKeys`]; as [`Params::required_keys`].
+    pub(crate) fn check_needs(&self, params: &Params, operation: &'static str, needs: &KeyNeeds, period: usize) -> Result<(), CkksError> {
+        const SHOWN: usize = 6;
+        let lacks = |&(needed, reach): &(Operation, Reach)| self.find(params, needed, reach.level(params.max_level()), period).is_err();
+        let missing: Vec<(Operation, Reach)> = needs.operations().filter(lacks).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let own = missing.iter().fold(KeyNeeds::new(), |own, &(needed, reach)| own.operation(needed, reach));
+        let keys = params.required_keys(&own)?;
+        let mut names: Vec<String> = missing.iter().take(SHOWN).map(|(needed, _)| needed.to_string()).collect();
+        if missing.len() > SHOWN {
+            names.push(format!("{} more", missing.len() - SHOWN));
+        }
+        Err(CkksError::MissingKeys { operation, count: keys.len(), bytes: keys.bytes(params)?, names: names.join(", ") })
     }
 
     /// The error that says why the keys of `operation` are missing: the set has them for lower levels only, or not at all.

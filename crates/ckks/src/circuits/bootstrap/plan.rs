@@ -1,5 +1,7 @@
 //! The plan of a bootstrap: linear maps, their levels and scales, the range of the modular reduction.
 
+use std::sync::OnceLock;
+
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, Raise};
 
@@ -82,6 +84,7 @@ pub struct BootstrapPlan {
     pub(super) reduction: ModularReduction,
     pub(super) weight: usize,
     pub(super) rounds: usize,
+    needs: OnceLock<KeyNeeds>,
     /// The binary logarithm of the factor that a further round multiplies the error of the rounds before with, for each round.
     pub(super) log2_factors: Vec<u32>,
 }
@@ -250,6 +253,7 @@ impl BootstrapPlan {
             reduction,
             weight,
             rounds: 1,
+            needs: OnceLock::new(),
             log2_factors: Vec::new(),
         };
         let one = plan.predicted_error()?.deviation();
@@ -390,7 +394,16 @@ impl BootstrapPlan {
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
-        Ok(self.run_on_symbol(Evaluator::recording(&self.params))?.needs().clone())
+        self.known_needs().cloned()
+    }
+
+    /// As [`BootstrapPlan::needs`], found once.
+    pub(super) fn known_needs(&self) -> Result<&KeyNeeds, CkksError> {
+        if let Some(needs) = self.needs.get() {
+            return Ok(needs);
+        }
+        let needs = self.run_on_symbol(Evaluator::recording(&self.params))?.needs().clone();
+        Ok(self.needs.get_or_init(|| needs))
     }
 
     /// Runs the circuit on a symbol of one polynomial, for keys made for [`BootstrapPlan::needs`]: predicted time by stage, transforms, products.

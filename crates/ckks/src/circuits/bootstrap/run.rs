@@ -58,6 +58,9 @@ impl Evaluator {
             let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
             return Err(CkksError::Conversion { operation: BOOTSTRAP, reason });
         }
+        if let Some(keys) = self.held().filter(|_| !x.is_symbol()) {
+            keys.check_needs(&plan.params, BOOTSTRAP, plan.known_needs()?, plan.slots)?;
+        }
         let mut round = |x: &Ciphertext, number: usize| {
             let mut own = |done: usize, _| progress(done + number * STAGES, plan.rounds * STAGES);
             tell(&mut own, 0)?;
