@@ -150,7 +150,15 @@ fn rounds_add_their_precision() {
         assert!(predicted > bits, "{rounds} rounds: {predicted} bits");
         assert_eq!(plan.output_level(), Level(7 - rounds));
     }
-    assert_eq!(BootstrapPlan::new(&params).expect("plan").rounds(), 2, "the scale asks for them");
+    // An array from the highest level, above the application's segment, takes part in the rounds at the level of the input.
+    let (sk, plan) = (secret(&params, 21), BootstrapPlan::new(&params).expect("plan"));
+    let x = complex(512, 40);
+    let ct = encrypt_as(&sk, &Values::Complex(x), &[512], EncryptOptions::default(), 1);
+    assert!(ct.level() > plan.output_level());
+    let fresh = evaluator(&sk, &plan.needs().expect("needs")).bootstrap(&ct, &plan).expect("bootstrap");
+    let error = complex_deviation(&decrypt_complex(&sk, &fresh), &decrypt_complex(&sk, &ct));
+    assert!(error < 2f64.powi(-40), "{error:e}");
+    assert_eq!(plan.rounds(), 2, "the scale asks for them");
     assert_eq!(BootstrapPlan::new(&small()).expect("plan").rounds(), 1);
     for rounds in [0, 4, 1000] {
         let error = BootstrapPlan::with_options(&params, BootstrapOptions { rounds: Some(rounds), ..BootstrapOptions::default() });

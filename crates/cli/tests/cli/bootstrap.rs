@@ -16,12 +16,20 @@ fn arrays_are_bootstrapped_between_encryption_and_decryption() {
     desk.ok(&format!("encrypt --params {BOOT} --key sk.clt --input x.npy --output low.clt --encoding slots --level 3"));
     let line = format!("bootstrap --params {BOOT} --evaluation keys.clt --input low.clt --output fresh.clt");
     let said = desk.ok(&format!("{line} --explain")).stdout;
-    assert!(said.starts_with("bootstrap of 16 real slots under \"insecure_boot\"\n") && said.contains("modular reduction"), "{said}");
+    assert!(
+        said.starts_with("bootstrap of 16 real slots under \"insecure_boot\", 1 round\n") && said.contains("modular reduction"),
+        "{said}"
+    );
     let document = desk.run(&format!("{line} --json")).json();
     assert_eq!((&document["level"], &document["shape"]), (&json!(6), &json!([16])));
     assert!(document["log2_failure"].as_f64().expect("a number") < -128.0);
     desk.ok(&format!("decrypt --params {BOOT} --secret sk.clt --input fresh.clt --output y.npy"));
     assert_close(&read_npy(&desk.get("y.npy")).1, &x, 1e-4);
+    // A second round takes a level and no other key.
+    let document = desk.run(&format!("{line} --rounds 2 --json")).json();
+    assert_eq!(&document["level"], &json!(5));
+    desk.ok(&format!("decrypt --params {BOOT} --secret sk.clt --input fresh.clt --output z.npy"));
+    assert_close(&read_npy(&desk.get("z.npy")).1, &x, 1e-9);
 }
 
 #[test]
@@ -31,7 +39,7 @@ fn what_cannot_be_bootstrapped_is_refused_and_leaves_no_file() {
     desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --evaluation keys.clt --conjugate"));
     desk.ok(&format!("encrypt --params {BOOT} --key sk.clt --input x.npy --output low.clt --encoding slots --level 2"));
     desk.ok(&format!("encrypt --params {BOOT} --key sk.clt --input x.npy --output high.clt --encoding slots --level 3"));
-    for (input, told) in [("low.clt", "level 3"), ("high.clt", "rotation")] {
+    for (input, told) in [("low.clt", "level 3"), ("high.clt", "12 keys, 0.01 GiB, that the key set does not have")] {
         let line = format!("bootstrap --params {BOOT} --evaluation keys.clt --input {input} --output fresh.clt");
         let failed = desk.run(&line);
         assert!(failed.code != 0 && failed.stderr.contains(told), "{}", failed.stderr);

@@ -75,8 +75,7 @@ impl Evaluator {
             // What is missing, multiplied by an integer, goes through the same circuit.
             let factor = Complex64::from(f64::from(bits).exp2());
             let missing = self.stage(stages::ROUNDS, || {
-                let x = self.at_level(x, plan.input_level())?;
-                let missing = self.sub(&x, &*self.at_level(&fresh, plan.input_level())?)?;
+                let missing = self.sub(&self.entry(x, plan)?, &*self.at_level(&fresh, plan.input_level())?)?;
                 self.linear_combination(&[(&missing, factor)], missing.scale)
             })?;
             let correction = round(&missing, number + 1)?;
@@ -90,6 +89,12 @@ impl Evaluator {
         // Bounds that follow the stages one by one would grow without limit in the modular reduction, whose input is bounded only with a probability.
         let bounds = x.estimate().map(|own| plan.bounds(own)).transpose()?;
         Ok(fresh.bounded_by(bounds))
+    }
+
+    /// `x` at the plan's lowest level. Scales follow inside a segment, so an array from above the application's segment is first brought to its top.
+    fn entry(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+        let top = self.at_level(x, x.level.min(plan.reduction.output_level()))?;
+        Ok(self.at_level(&top, plan.input_level())?.into_owned())
     }
 
     /// The same numbers as coefficients at level 0: complex pairs in bit-reversed order.
@@ -109,9 +114,7 @@ impl Evaluator {
             return Err(CkksError::LevelTooLow { operation: BOOTSTRAP, needed: needed.0, level: x.level.0 });
         }
         self.stage(stages::TO_COEFFICIENTS, || {
-            // Scales follow inside a segment, so an array from above the application's segment is first brought to its top.
-            let top = self.at_level(x, x.level.min(plan.reduction.output_level()))?;
-            let mut y = self.at_level(&top, needed)?.into_owned();
+            let mut y = self.entry(x, plan)?;
             if let Some(first) = plan.to_coefficients.first().filter(|first| first.input_level() < needed) {
                 y = self.restrict(&y, first.input_level())?.into_owned();
             }
