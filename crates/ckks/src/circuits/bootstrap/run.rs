@@ -58,6 +58,7 @@ impl Evaluator {
             let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
             return Err(CkksError::Conversion { operation: BOOTSTRAP, reason });
         }
+        self.check_input(x, plan)?;
         if let Some(keys) = self.held().filter(|_| !x.is_symbol()) {
             keys.check_needs(&plan.params, BOOTSTRAP, plan.known_needs()?, plan.slots)?;
         }
@@ -91,17 +92,8 @@ impl Evaluator {
         Ok(fresh.bounded_by(bounds))
     }
 
-    /// `x` at the plan's lowest level. Scales follow inside a segment, so an array from above the application's segment is first brought to its top.
-    fn entry(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        let top = self.at_level(x, x.level.min(plan.reduction.output_level()))?;
-        Ok(self.at_level(&top, plan.input_level())?.into_owned())
-    }
-
-    /// The same numbers as coefficients at level 0: complex pairs in bit-reversed order.
-    ///
-    /// # Errors
-    /// As [`Evaluator::bootstrap`].
-    pub fn slots_to_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+    /// Refuses arrays that the plan is not for.
+    fn check_input(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<(), CkksError> {
         self.check(x)?;
         x.params.check_same(&plan.params, "the plan of a bootstrap")?;
         x.check_main(BOOTSTRAP)?;
@@ -113,6 +105,22 @@ impl Evaluator {
         if x.level < needed {
             return Err(CkksError::LevelTooLow { operation: BOOTSTRAP, needed: needed.0, level: x.level.0 });
         }
+        Ok(())
+    }
+
+    /// `x` at the plan's lowest level. Scales follow inside a segment, so an array from above the application's segment is first brought to its top.
+    fn entry(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+        let top = self.at_level(x, x.level.min(plan.reduction.output_level()))?;
+        Ok(self.at_level(&top, plan.input_level())?.into_owned())
+    }
+
+    /// The same numbers as coefficients at level 0: complex pairs in bit-reversed order.
+    ///
+    /// # Errors
+    /// As [`Evaluator::bootstrap`].
+    pub fn slots_to_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+        self.check_input(x, plan)?;
+        let needed = plan.input_level();
         self.stage(stages::TO_COEFFICIENTS, || {
             let mut y = self.entry(x, plan)?;
             if let Some(first) = plan.to_coefficients.first().filter(|first| first.input_level() < needed) {
