@@ -188,7 +188,7 @@ impl SecretKey {
             return Err(LatticeError::EmptyShape { what: "the rank", got: rank });
         }
         if rank > self.rank {
-            return Err(LatticeError::RankUp { from: self.rank, to: rank });
+            return Err(LatticeError::RankUp { from: rank, to: self.rank });
         }
         let mut coefficients = Zeroizing::new(Vec::with_capacity(self.bodies * rank * self.degree));
         for body in self.coefficients.chunks_exact(self.rank * self.degree) {
