@@ -2599,9 +2599,9 @@ class BootstrapPlan:
     is_complex : bool, optional
         Whether the numbers may be complex. For real numbers alone the bootstrap takes less time. The default is True.
     rounds : int, optional
-        How often to bootstrap: the second round bootstraps the error that the first one left, and so on. Each further round takes the time of a
-        bootstrap and one level, and adds its precision, up to what the application's scale can hold. By default 2 where the scale holds 16 bits more than
-        one round leaves ("boot_precise"), otherwise 1.
+        How often to bootstrap: the second round bootstraps the error that the first one left, and so on. Each further round takes the
+        time of a bootstrap and one level, and adds its precision, up to what the application's scale can hold. By default 2 where the
+        scale holds 16 bits more than one round leaves ("boot_precise"), otherwise 1.
 
     Raises
     ------
