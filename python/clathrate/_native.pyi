@@ -2623,7 +2623,9 @@ class BootstrapPlan:
     >>> bool(abs(secret_key.decrypt(fresh) - np.linspace(-1, 1, 512)).max() < 1e-4)
     True
     """
-    def __new__(cls, params: Params, slots: SupportsIndex | None = None, is_complex: bool = True) -> BootstrapPlan: ...
+    def __new__(
+        cls, params: Params, slots: SupportsIndex | None = None, is_complex: bool = True, rounds: SupportsIndex | None = None
+    ) -> BootstrapPlan: ...
     @property
     def needs(self) -> Needs:
         """The keys that the bootstrap needs, for `SecretKey.evaluation_keys`."""
@@ -2636,6 +2638,14 @@ class BootstrapPlan:
     @property
     def slots(self) -> int:
         """The slots of each polynomial."""
+    @property
+    def rounds(self) -> int:
+        """How often the error of the rounds before is bootstrapped, the first round included."""
+    @property
+    def precision_bits(self) -> float:
+        """The predicted precision in bits: minus the binary logarithm of the root mean square error of a real or imaginary part, for numbers whose parts are
+        uniform in [-1, 1].
+        """
     @property
     def log2_failure(self) -> float:
         """The binary logarithm of the probability that the bootstrap of one polynomial fails, which makes all of its numbers wrong."""

@@ -24,6 +24,7 @@
 
 mod cosine;
 pub mod eval_mod;
+mod factors;
 pub mod failure;
 mod plan;
 mod precision;

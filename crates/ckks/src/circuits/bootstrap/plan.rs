@@ -6,8 +6,8 @@ use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, Raise};
 
 use super::eval_mod::ModularReduction;
+use super::factors::rounding_weight;
 use super::failure::{least_range, log2_tail};
-use super::precision::rounding_weight;
 use super::raise::RaisedTransform;
 use super::{APPLICATION, BASE, RAISED, REDUCTION};
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
