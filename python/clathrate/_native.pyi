@@ -2643,8 +2643,8 @@ class BootstrapPlan:
         """How often the error of the rounds before is bootstrapped, the first round included."""
     @property
     def precision_bits(self) -> float:
-        """The predicted precision in bits: minus the binary logarithm of the root mean square error of a real or imaginary part, for numbers whose parts are
-        uniform in [-1, 1].
+        """The predicted precision in bits: minus the binary logarithm of the root mean square error of a real or imaginary part, for
+        numbers whose parts are uniform in [-1, 1].
         """
     @property
     def log2_failure(self) -> float:

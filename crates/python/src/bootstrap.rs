@@ -93,8 +93,8 @@ impl PyBootstrapPlan {
         self.plan.rounds()
     }
 
-    /// The predicted precision in bits: minus the binary logarithm of the root mean square error of a real or imaginary part, for numbers whose parts are
-    /// uniform in [-1, 1].
+    /// The predicted precision in bits: minus the binary logarithm of the root mean square error of a real or imaginary part, for
+    /// numbers whose parts are uniform in [-1, 1].
     #[getter]
     fn precision_bits(&self, py: Python<'_>) -> PyResult<f64> {
         Ok(-detached(py, || self.plan.predicted_error())?.deviation().log2())
