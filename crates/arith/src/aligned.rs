@@ -4,6 +4,7 @@
 //! each time spends more time on page faults than on computation, so buffers return to a [`Pool`] when dropped.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -188,7 +189,8 @@ impl fmt::Debug for AlignedWords {
     }
 }
 
-/// Recycles buffers by length, up to a byte budget. When the budget is exceeded, buffers of the least recently used lengths are freed.
+/// Recycles buffers by length, up to a byte budget. When the budget is exceeded, the buffers that lie idle for the longest time are freed. Of one length, the
+/// buffer that was returned last is handed out first, so that those which a computation no longer needs become the oldest.
 ///
 /// The lengths of large buffers are rounded up ([`rounded_up`]), and a large buffer serves any length from half its own up, so that the arrays of neighbouring
 /// levels, whose lengths differ by a few rows, use the same buffers: otherwise a circuit that descends through the levels finds no buffer to reuse.
@@ -202,9 +204,11 @@ pub struct Pool {
 
 #[derive(Debug, Default)]
 struct Shelves {
-    /// Idle buffers of one length each, the least recently used length first; a few dozen lengths at most.
-    by_len: Vec<(usize, Vec<AlignedWords>)>,
+    /// Idle buffers of one length each, the one that was returned first at the front, with the times of their return; a few dozen lengths at most.
+    by_len: Vec<(usize, VecDeque<(u64, AlignedWords)>)>,
     bytes: usize,
+    /// How many buffers were returned so far: the time.
+    returned: u64,
 }
 
 /// Lengths between two powers of two that large buffers have.
@@ -219,15 +223,20 @@ fn rounded_up(len: usize) -> usize {
 }
 
 impl Shelves {
-    /// The shelf of `len`, which becomes the most recently used.
-    fn shelf(&mut self, len: usize) -> &mut Vec<AlignedWords> {
-        let shelf = match self.by_len.iter().position(|(other, _)| *other == len) {
-            Some(place) => self.by_len.remove(place),
-            None => (len, Vec::new()),
-        };
-        self.by_len.push(shelf);
-        let last = self.by_len.len() - 1;
-        &mut self.by_len[last].1
+    /// The shelf of `len`.
+    fn shelf(&mut self, len: usize) -> &mut VecDeque<(u64, AlignedWords)> {
+        let place = self.by_len.iter().position(|(other, _)| *other == len).unwrap_or_else(|| {
+            self.by_len.push((len, VecDeque::new()));
+            self.by_len.len() - 1
+        });
+        &mut self.by_len[place].1
+    }
+
+    fn put(&mut self, words: AlignedWords) {
+        self.bytes += words.capacity * size_of::<u64>();
+        self.returned += 1;
+        let time = self.returned;
+        self.shelf(words.capacity).push_back((time, words));
     }
 
     /// The shortest idle buffer of at least `capacity` words, and for large buffers of at most twice as many.
@@ -235,15 +244,15 @@ impl Shelves {
         let most = if capacity * size_of::<u64>() < HUGE_PAGE { capacity } else { 2 * capacity };
         let fits = self.by_len.iter().filter(|(len, shelf)| (capacity..=most).contains(len) && !shelf.is_empty());
         let len = fits.map(|&(len, _)| len).min()?;
-        let words = self.shelf(len).pop()?;
+        let (_, words) = self.shelf(len).pop_back()?;
         self.bytes -= words.capacity * size_of::<u64>();
         Some(words)
     }
 
-    /// Takes one buffer off the least recently used shelf; `None` where all are empty.
+    /// Takes out the buffer that was returned first; `None` where there is none.
     fn evict(&mut self) -> Option<AlignedWords> {
-        let place = self.by_len.iter().position(|(_, shelf)| !shelf.is_empty())?;
-        let words = self.by_len[place].1.pop()?;
+        let oldest = |(_, shelf): &&mut (usize, VecDeque<(u64, AlignedWords)>)| shelf.front().map_or(u64::MAX, |&(time, _)| time);
+        let (_, words) = self.by_len.iter_mut().min_by_key(oldest)?.1.pop_front()?;
         self.bytes -= words.capacity * size_of::<u64>();
         Some(words)
     }
@@ -280,8 +289,7 @@ impl Pool {
         }
         let mut evicted = Vec::new();
         if let Ok(mut shelves) = self.shelves.lock() {
-            shelves.shelf(words.capacity).push(words);
-            shelves.bytes += bytes;
+            shelves.put(words);
             while shelves.bytes > self.budget_bytes {
                 evicted.push(shelves.evict());
             }
@@ -330,15 +338,25 @@ mod tests {
     }
 
     #[test]
-    fn pool_gives_up_the_length_least_recently_used() {
+    fn pool_gives_up_the_buffers_that_lie_idle_longest() {
+        let marked = |len: usize, mark: u64| {
+            let mut words = AlignedWords::zeroed(len);
+            words[0] = mark;
+            words
+        };
         let pool = Pool::new(8 * 100);
-        (0..5).for_each(|_| pool.put(AlignedWords::zeroed(20)));
-        let mut recent = AlignedWords::zeroed(30);
-        recent[0] = 7;
-        pool.put(recent); // two of the five are freed
+        (1..=5).for_each(|mark| pool.put(marked(20, mark)));
+        // One buffer of a length that is in use all the time keeps no other of this length from being freed.
+        for _ in 0..3 {
+            let recent = pool.take(20);
+            assert_eq!(recent[0], 5);
+            pool.put(recent);
+        }
+        pool.put(marked(30, 7)); // two of the five are freed
         assert_eq!(pool.take(30)[0], 7, "recycled, not fresh");
         let shelves = pool.shelves.lock().expect("no other thread");
-        assert_eq!((shelves.bytes, shelves.by_len[0].1.len()), (8 * 60, 3));
+        assert_eq!(shelves.bytes, 8 * 60);
+        assert_eq!(shelves.by_len[0].1.iter().map(|(_, words)| words[0]).collect::<Vec<_>>(), [3, 4, 5]);
     }
 
     #[test]

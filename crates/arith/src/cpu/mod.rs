@@ -35,8 +35,8 @@ mod factors;
 mod gadget;
 mod plaintext;
 
-/// Least bytes of idle buffers that an engine keeps for reuse.
-const POOL_BYTES: usize = 512 << 20;
+/// Least bytes of idle buffers that an engine keeps for reuse: products of high rank take about as much at degree 2^13, too.
+const POOL_BYTES: usize = 1 << 30;
 
 /// Bytes of idle buffers that an engine keeps for each coefficient of its ring: 2 GiB at degree 2^16, about fifty ciphertexts of a deep circuit. Memory that is
 /// returned to the system costs a page fault, and on virtual machines much more, each time that it is used again.
