@@ -236,6 +236,14 @@ pub enum LatticeError {
         /// Requested rank.
         to: usize,
     },
+    /// A secret cut to more polynomials than it has.
+    #[error("the secret has {rank} polynomials in each body, so it cannot be cut to {requested}: use 1 to {rank}")]
+    SecretRank {
+        /// The secret's rank.
+        rank: usize,
+        /// Requested rank.
+        requested: usize,
+    },
     /// A change of degree by an unsupported factor.
     #[error("degree {degree} with rank {rank} cannot become degree {target}: the factor must be a power of two that divides the {what}")]
     DegreeChange {

@@ -182,13 +182,13 @@ impl SecretKey {
     /// The secret of the first `rank` polynomials of each body. A fixed weight `h` becomes its share `h * rank / self.rank()`, rounded.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for rank 0, [`LatticeError::RankUp`] for a rank above this key's.
+    /// [`LatticeError::EmptyShape`] for rank 0, [`LatticeError::SecretRank`] for a rank above this key's.
     pub fn truncate_rank(&self, rank: usize) -> Result<Self, LatticeError> {
         if rank == 0 {
             return Err(LatticeError::EmptyShape { what: "the rank", got: rank });
         }
         if rank > self.rank {
-            return Err(LatticeError::RankUp { from: rank, to: self.rank });
+            return Err(LatticeError::SecretRank { rank: self.rank, requested: rank });
         }
         let mut coefficients = Zeroizing::new(Vec::with_capacity(self.bodies * rank * self.degree));
         for body in self.coefficients.chunks_exact(self.rank * self.degree) {

@@ -143,7 +143,9 @@ fn secrets_of_impossible_shape_are_refused() {
     }
     let s = stored(16).expect("fits");
     assert_eq!(error(s.truncate_rank(0)), empty("the rank"));
-    assert_eq!(error(s.truncate_rank(3)), LatticeError::RankUp { from: 3, to: 2 });
+    let beyond = error(s.truncate_rank(3));
+    assert_eq!(beyond, LatticeError::SecretRank { rank: 2, requested: 3 });
+    assert!(beyond.to_string().contains("cut to 3: use 1 to 2"), "{beyond}");
 }
 
 #[test]
