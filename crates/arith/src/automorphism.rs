@@ -102,9 +102,41 @@ impl Automorphism {
 
     /// `out <- phi(x)`, both rows in Eval form.
     pub fn apply_eval(&self, out: &mut [u64], x: &[u64]) {
+        assert_eq!(out.len(), self.degree, "a row has as many words as the automorphism's degree");
+        self.apply_eval_from(out, 0, x);
+    }
+
+    /// The words of `phi(x)` from `start` on, as many as `out` has; `start` and the length are multiples of 8 or the whole row. `x` is a row in Eval form.
+    pub fn apply_eval_from(&self, out: &mut [u64], start: usize, x: &[u64]) {
         match &self.eval {
-            EvalOrder::Words(source) => out.iter_mut().zip(source).for_each(|(target, &source)| *target = x[source as usize]),
-            EvalOrder::Blocks(permutation) => permutation.apply(out, x),
+            EvalOrder::Words(source) => {
+                out.iter_mut().zip(&source[start..]).for_each(|(target, &source)| *target = x[source as usize]);
+            }
+            EvalOrder::Blocks(permutation) => {
+                assert_eq!(x.len(), self.degree, "a row has as many words as the automorphism's degree");
+                permutation.apply_within(out, start, x, 0);
+            }
+        }
+    }
+
+    /// The first word of the aligned block of `length` words, a power of two, that the block of `phi(x)` from `start` on is made of; `start` is a multiple of
+    /// `length`. The words are in Eval form, where the low bits of an exponent determine those of its multiple.
+    #[must_use]
+    pub fn source_of(&self, start: usize, length: usize) -> usize {
+        let word = match &self.eval {
+            EvalOrder::Words(source) => source[start] as usize,
+            EvalOrder::Blocks(permutation) => permutation.source_of(start),
+        };
+        word / length * length
+    }
+
+    /// As [`Automorphism::apply_eval_from`], from the words of `x` that start at `from`, as [`Automorphism::source_of`] tells.
+    pub fn apply_eval_within(&self, out: &mut [u64], start: usize, x: &[u64], from: usize) {
+        match &self.eval {
+            EvalOrder::Words(source) => {
+                out.iter_mut().zip(&source[start..]).for_each(|(target, &source)| *target = x[source as usize - from]);
+            }
+            EvalOrder::Blocks(permutation) => permutation.apply_within(out, start, x, from),
         }
     }
 

@@ -89,6 +89,30 @@ pub struct PlaintextSum<'a> {
     pub inputs: &'a [usize],
 }
 
+/// What the turned products of [`Engine::hoisted_products`] are made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Hoisted<'a> {
+    /// The left factors, with one row per modulus.
+    pub digits: &'a [Rows<'a>],
+    /// A polynomial for each column, with one row per constant.
+    pub lifted: &'a [Rows<'a>],
+    /// How many of the first columns get nothing of their polynomial added to a product.
+    pub masks: usize,
+    /// What the polynomials are multiplied with, modulo each of the first moduli; they are zero modulo the others.
+    pub constants: &'a [u64],
+}
+
+/// One turned product of [`Engine::hoisted_products`].
+#[derive(Debug, Clone, Copy)]
+pub struct TurnedProduct<'a> {
+    /// The automorphism that follows the product.
+    pub phi: &'a Automorphism,
+    /// The right factors, of one group and as many columns as there are polynomials.
+    pub factors: &'a Factors,
+    /// For each modulus, the row of the factors that has this modulus.
+    pub rows: &'a [usize],
+}
+
 /// A machine that computes with rows of residues.
 pub trait Engine: Send + Sync + Debug {
     /// Ring degree: words per row.
@@ -227,6 +251,23 @@ pub trait Engine: Send + Sync + Debug {
     /// than the factors'. Row `i` of inputs and outputs belongs to row `rows[i]` of the factors.
     fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]);
 
+    /// As [`Engine::factor_products`] with the images of `inputs` under `phis` for `xs`, those under one automorphism together (`t = phi * inputs + input`), and one
+    /// group of factors. Inputs, in Eval form, and outputs have one row per entry of `moduli`.
+    fn turned_factor_products(
+        &self,
+        out: RowsMut<'_>,
+        inputs: &[Rows<'_>],
+        phis: &[Automorphism],
+        factors: &Factors,
+        rows: &[usize],
+        moduli: &[usize],
+    ) {
+        let turn = |phi: &Automorphism| inputs.iter().map(|&x| self.automorphism(Form::Eval, phi, x, moduli)).collect::<Vec<_>>();
+        let turned: Vec<Buffer> = phis.iter().flat_map(turn).collect();
+        let xs: Vec<Rows<'_>> = turned.iter().map(Buffer::view).collect();
+        self.factor_products(out, &xs, factors, &[0], rows, moduli);
+    }
+
     /// As [`Engine::factor_products`] with the digits of `inputs` for `xs`, digit by digit (`t = digit * inputs + input`). The digits are extended,
     /// transformed and multiplied row by row, so that they are never stored as a whole. The result is bit for bit that of [`Engine::convert`],
     /// [`Engine::forward_ntt`] and [`Engine::factor_products`].
@@ -251,6 +292,40 @@ pub trait Engine: Send + Sync + Debug {
     /// Shapes: all `out[s]` and `xs[i]` hold equally many polynomials. Polynomials of `out[s]` have one row per entry of `moduli`. Polynomials of an
     /// input may have fewer rows, which belong to the first moduli; the input is zero modulo the others.
     fn plaintext_products(&self, out: &mut [RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]);
+
+    /// [`Engine::plaintext_products`] of the inputs `x_t = phi_t(sum_j digits[j] factors_t[j] + lifted * constants)`, where the first `masks` columns have the sum
+    /// alone; without a product, `x_t = lifted * constants` in all columns. All in Eval form.
+    ///
+    /// The result is bit for bit that of [`Engine::factor_products`], [`Engine::add_mul_constants_assign`], [`Engine::automorphism`] and
+    /// [`Engine::plaintext_products`]. An engine that overrides this need not store the inputs.
+    fn hoisted_products(
+        &self,
+        out: &mut [RowsMut<'_>],
+        input: &Hoisted<'_>,
+        products: &[Option<TurnedProduct<'_>>],
+        sums: &[PlaintextSum<'_>],
+        moduli: &[usize],
+    ) {
+        let (columns, own) = (input.lifted.len(), input.constants.len());
+        let mut turned = Vec::with_capacity(products.len());
+        for product in products {
+            let rows = if product.is_some() { moduli.len() } else { own };
+            let mut x = self.zeroed(columns * rows);
+            if let Some(TurnedProduct { factors, rows, .. }) = product {
+                self.factor_products(x.view_mut(), input.digits, factors, &[0], rows, moduli);
+            }
+            let masks = if product.is_some() { input.masks } else { 0 };
+            for (poly, target) in input.lifted.iter().zip(x.view_mut().chunks(rows.max(1))).skip(masks).filter(|_| own > 0) {
+                self.add_mul_constants_assign(target, *poly, input.constants, &moduli[..own]);
+            }
+            turned.push(match product {
+                Some(TurnedProduct { phi, .. }) => self.automorphism(Form::Eval, phi, x.view(), moduli),
+                None => x,
+            });
+        }
+        let xs: Vec<Rows<'_>> = turned.iter().map(Buffer::view).collect();
+        self.plaintext_products(out, &xs, sums, moduli);
+    }
 
     // Changes of the modulus.
 

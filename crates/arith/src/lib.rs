@@ -32,7 +32,7 @@ pub use automorphism::{Automorphism, GaloisElement};
 pub use buffer::{Buffer, DeviceMemory, Memory, Rows, RowsMut};
 pub use conversion::{BaseConversion, EngineTables, Rounding};
 pub use cpu::CpuEngine;
-pub use engine::{Dividend, DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, PlaintextSum};
+pub use engine::{Dividend, DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PlaintextSum, TurnedProduct};
 pub use error::ArithError;
 pub use extension::DigitExtension;
 pub use factors::{FactorLayout, FactorShape, Factors};

@@ -432,8 +432,13 @@ fn operands_that_do_not_fit_are_errors_with_numbers() {
 }
 
 #[test]
-fn baby_steps_a_few_primes_at_a_time_equal_those_in_full_bit_for_bit() {
-    for_all_kinds(64, 12, |setting| {
+fn fused_baby_steps_equal_those_in_full_bit_for_bit() {
+    // The larger degree has several of the blocks that the engine works on.
+    [64, 2048].into_iter().for_each(fused_baby_steps);
+}
+
+fn fused_baby_steps(degree: usize) {
+    for_all_kinds(degree, 12, |setting| {
         let (ct, _) = setting.encrypt(12);
         let digits = ct.decompose_mask(&setting.switcher, &setting.tables).expect("digits");
         let (phis, frame) = ([0i64, 1, -5, 9].map(|steps| setting.phi(steps)), setting.tables.frame().clone());
@@ -445,7 +450,7 @@ fn baby_steps_a_few_primes_at_a_time_equal_those_in_full_bit_for_bit() {
         let babies: Vec<BabyStep<'_>> = phis.iter().zip(&keys).enumerate().map(|(index, pair)| (index > 0).then_some(pair)).collect();
         // Plaintexts of full degree and of a subring; a sum of the unrotated input alone among the others.
         let chosen: [&[usize]; 3] = [&[0, 1, 2, 3], &[0], &[3, 1, 1]];
-        let plaintexts: Vec<PackedPlaintexts> = [64, 16, 8]
+        let plaintexts: Vec<PackedPlaintexts> = [degree, degree / 4, 8]
             .into_iter()
             .zip(chosen)
             .map(|(degree, chosen)| {

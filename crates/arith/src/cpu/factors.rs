@@ -5,6 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{CpuEngine, rows_of_all};
+use crate::automorphism::Automorphism;
 use crate::buffer::{Buffer, Rows, RowsMut};
 use crate::engine::Engine;
 use crate::factors::{FactorShape, Factors, RowMut};
@@ -86,6 +87,42 @@ pub(super) fn check(out: &RowsMut<'_>, terms: usize, factors: &Factors, groups: 
     assert!(rows.len() == moduli.len(), "one row per modulus");
     let own: Vec<usize> = factors.moduli().collect();
     assert!(rows.iter().zip(moduli).all(|(&row, &modulus)| own[row] == modulus), "rows of the same moduli");
+}
+
+/// Words of each image that stay near the processor until they are multiplied: those of 128 images take 512 KiB.
+const TURNED_BLOCK: usize = 512;
+
+/// The images are computed block by block, in the cache, and are never stored as a whole.
+pub(super) fn turned_products(
+    engine: &CpuEngine,
+    out: RowsMut<'_>,
+    inputs: &[Rows<'_>],
+    phis: &[Automorphism],
+    factors: &Factors,
+    rows: &[usize],
+    moduli: &[usize],
+) {
+    let terms = inputs.len() * phis.len();
+    check(&out, terms, factors, &[0], rows, moduli);
+    assert!(inputs.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
+    assert!(phis.iter().all(|phi| phi.degree() == engine.degree), "an automorphism belongs to one degree");
+    let block = TURNED_BLOCK.min(engine.degree);
+    let mut by_row = rows_of_all(out.host(), moduli.len(), engine.degree);
+    engine.each(&mut by_row, |i, outputs| {
+        let kernel = engine.tables[moduli[i]].kernel();
+        let mut turned = engine.memory.take(terms * block);
+        for start in (0..engine.degree).step_by(block) {
+            let pairs = phis.iter().flat_map(|phi| inputs.iter().map(move |x| (phi, x)));
+            for (target, (phi, x)) in turned.chunks_exact_mut(block).zip(pairs) {
+                phi.apply_eval_from(target, start, x.row(i));
+            }
+            let left: Vec<&[u64]> = turned.chunks_exact(block).collect();
+            let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
+            kernel.dot_packed(&mut targets, &left, factors.run(rows[i], start, 0, 0), false);
+        }
+        engine.memory.put(turned);
+        engine.count(Pass::Hadamard, outputs.len() * terms);
+    });
 }
 
 pub(super) fn products(

@@ -14,7 +14,7 @@ use crate::aligned::Pool;
 use crate::automorphism::{Automorphism, mul_monomial};
 use crate::buffer::{Buffer, Rows, RowsMut};
 use crate::conversion::BaseConversion;
-use crate::engine::{DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, PlaintextSum};
+use crate::engine::{DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PlaintextSum, TurnedProduct};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
@@ -33,6 +33,7 @@ mod digits;
 mod divide;
 mod factors;
 mod gadget;
+mod hoisted;
 mod plaintext;
 
 /// Least bytes of idle buffers that an engine keeps for reuse: products of high rank take about as much at degree 2^13, too.
@@ -436,6 +437,29 @@ impl Engine for CpuEngine {
 
     fn unpack_factors(&self, factors: &Factors, group: usize, terms: &[usize], columns: Range<usize>, rows: &[usize]) -> Buffer {
         factors::unpack(self, factors, group, terms, columns, rows)
+    }
+
+    fn hoisted_products(
+        &self,
+        out: &mut [RowsMut<'_>],
+        input: &Hoisted<'_>,
+        products: &[Option<TurnedProduct<'_>>],
+        sums: &[PlaintextSum<'_>],
+        moduli: &[usize],
+    ) {
+        hoisted::products(self, out, input, products, sums, moduli);
+    }
+
+    fn turned_factor_products(
+        &self,
+        out: RowsMut<'_>,
+        inputs: &[Rows<'_>],
+        phis: &[Automorphism],
+        factors: &Factors,
+        rows: &[usize],
+        moduli: &[usize],
+    ) {
+        factors::turned_products(self, out, inputs, phis, factors, rows, moduli);
     }
 
     fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {

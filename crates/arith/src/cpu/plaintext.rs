@@ -17,26 +17,37 @@ const EXPANDED_BLOCK: usize = 512;
 
 /// The number of polynomials of each input. Asserts that the shapes fit each other, which the caller guarantees.
 fn check(engine: &CpuEngine, out: &[RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]) -> usize {
-    assert!(!moduli.is_empty() && out.len() == sums.len(), "one output per sum, over some moduli");
     let rows = out.first().map_or(0, RowsMut::rows);
-    assert!(rows.is_multiple_of(moduli.len()), "one row per modulus");
-    let polys = rows / moduli.len();
-    assert!(out.iter().all(|out| out.rows() == rows && out.degree() == engine.degree), "as many polynomials in every output");
+    let polys = rows.checked_div(moduli.len()).unwrap_or(0);
+    check_sums(engine, out, (polys, xs.len()), sums, moduli);
     for x in xs {
         assert!(x.rows().is_multiple_of(polys) && x.rows() <= rows, "as many polynomials in every input, of one row per modulus at most");
         assert!(x.degree() == engine.degree, "inputs of the engine's degree");
     }
+    polys
+}
+
+/// Asserts that `sums` of `inputs` inputs of `polys` polynomials fit the outputs.
+pub(super) fn check_sums(
+    engine: &CpuEngine,
+    out: &[RowsMut<'_>],
+    (polys, inputs): (usize, usize),
+    sums: &[PlaintextSum<'_>],
+    moduli: &[usize],
+) {
+    assert!(!moduli.is_empty() && out.len() == sums.len(), "one output per sum, over some moduli");
+    let rows = polys * moduli.len();
+    assert!(out.iter().all(|out| out.rows() == rows && out.degree() == engine.degree), "as many polynomials in every output");
     for sum in sums {
         let shape = sum.plaintexts.shape();
         assert!(shape.groups == 1 && shape.columns == 1 && shape.terms == sum.inputs.len(), "one input per plaintext");
-        assert!(sum.inputs.iter().all(|&input| input < xs.len()), "inputs that are there");
+        assert!(sum.inputs.iter().all(|&input| input < inputs), "inputs that are there");
         let degree = sum.plaintexts.degree();
         assert!(degree > 0 && engine.degree.is_multiple_of(degree), "the plaintexts' degree divides the engine's");
         let own: Vec<usize> = sum.plaintexts.moduli().collect();
         assert!(sum.rows.len() == moduli.len(), "one row index per modulus");
         assert!(sum.rows.iter().zip(moduli).all(|(&row, &modulus)| own[row] == modulus), "rows of the same moduli");
     }
-    polys
 }
 
 /// Row `row` of each of the `polys` polynomials of `x`; `None` where the polynomials have fewer rows.
@@ -64,12 +75,11 @@ pub(super) fn products(engine: &CpuEngine, out: &mut [RowsMut<'_>], xs: &[Rows<'
             let end = (start + BLOCK).min(degree);
             for (sum, outputs) in sums.iter().zip(outputs.iter_mut()) {
                 let mut outputs: Vec<&mut [u64]> = outputs.iter_mut().map(|words| &mut words[start..end]).collect();
-                let block = Block { kernel, row: sum.rows[row], start, inputs: &inputs, sum };
-                if sum.plaintexts.degree() == degree {
-                    block.of_full_degree(&mut outputs);
-                } else {
-                    block.of_smaller_degree(&mut outputs, degree / sum.plaintexts.degree(), &mut expanded);
-                }
+                Block { kernel, row: sum.rows[row], start, from: start, inputs: &inputs, sum }.products(
+                    &mut outputs,
+                    degree,
+                    &mut expanded,
+                );
             }
         }
         // Terms whose input is zero modulo this prime are left out.
@@ -79,18 +89,29 @@ pub(super) fn products(engine: &CpuEngine, out: &mut [RowsMut<'_>], xs: &[Rows<'
 }
 
 /// A block of one row of one sum.
-struct Block<'a> {
-    kernel: &'a dyn RowKernel,
+pub(super) struct Block<'a> {
+    pub(super) kernel: &'a dyn RowKernel,
     /// The row of the plaintexts.
-    row: usize,
-    /// The first coefficient.
-    start: usize,
-    /// The row of each input's polynomials; `None` where the input is zero.
-    inputs: &'a [Option<Vec<&'a [u64]>>],
-    sum: &'a PlaintextSum<'a>,
+    pub(super) row: usize,
+    /// The first coefficient of the plaintexts.
+    pub(super) start: usize,
+    /// The first word of the inputs.
+    pub(super) from: usize,
+    /// The words of each input's polynomials; `None` where the input is zero.
+    pub(super) inputs: &'a [Option<Vec<&'a [u64]>>],
+    pub(super) sum: &'a PlaintextSum<'a>,
 }
 
 impl Block<'_> {
+    /// The products at ring degree `degree`; `expanded` is memory for plaintexts of a smaller degree.
+    pub(super) fn products(&self, outputs: &mut [&mut [u64]], degree: usize, expanded: &mut Vec<u64>) {
+        if self.sum.plaintexts.degree() == degree {
+            self.of_full_degree(outputs);
+        } else {
+            self.of_smaller_degree(outputs, degree / self.sum.plaintexts.degree(), expanded);
+        }
+    }
+
     /// The rows of input `index`, where it is not zero.
     fn input(&self, index: usize) -> Option<&[&[u64]]> {
         self.inputs[index].as_deref()
@@ -104,7 +125,7 @@ impl Block<'_> {
             // Adjacent terms are one product; terms whose input is zero separate such runs.
             while term < inputs.len() {
                 let present = inputs[term..].iter().map_while(|&input| self.input(input));
-                let left: Vec<&[u64]> = present.map(|polys| &polys[poly][self.start..self.start + output.len()]).collect();
+                let left: Vec<&[u64]> = present.map(|polys| &polys[poly][self.from..self.from + output.len()]).collect();
                 if left.is_empty() {
                     term += 1;
                     continue;
@@ -136,7 +157,7 @@ impl Block<'_> {
                     output[from..to].fill(0);
                     continue;
                 }
-                let left: Vec<&[u64]> = terms.iter().map(|(_, polys)| &polys[poly][self.start + from..self.start + to]).collect();
+                let left: Vec<&[u64]> = terms.iter().map(|(_, polys)| &polys[poly][self.from + from..self.from + to]).collect();
                 self.kernel.dot(&mut output[from..to], &left, &right, false);
             }
         }

@@ -53,44 +53,55 @@ impl BlockPermutation {
         })
     }
 
-    /// Writes the permuted `x` to `out`. Both have the permutation's length.
-    pub fn apply(&self, out: &mut [u64], x: &[u64]) {
-        assert_eq!(out.len(), self.blocks.len() * BLOCK, "a row has as many words as the permutation");
-        assert_eq!(x.len(), out.len(), "a row has as many words as the permutation");
-        #[cfg(target_arch = "x86_64")]
-        if self.vectors {
-            // SAFETY: AVX-512 F was detected in `recognise`; lengths are checked above.
-            unsafe { self.apply_vectors(out, x) };
-            return;
-        }
-        self.apply_words(out, x);
+    /// The first word of the block that is moved to the word `start`.
+    #[must_use]
+    pub fn source_of(&self, start: usize) -> usize {
+        self.blocks[start / BLOCK] as usize / ORDERS * BLOCK
     }
 
-    /// [`BlockPermutation::apply`] in plain Rust.
-    pub fn apply_words(&self, out: &mut [u64], x: &[u64]) {
+    /// Writes the permuted row to `out`: the words from `start` on, as many as `out` has, whole blocks. `x` are the words of the row from `from` on; the blocks that
+    /// are read are among them.
+    pub fn apply_within(&self, out: &mut [u64], start: usize, x: &[u64], from: usize) {
+        assert!(start.is_multiple_of(BLOCK) && out.len().is_multiple_of(BLOCK) && from.is_multiple_of(BLOCK), "whole blocks");
+        let blocks = &self.blocks[start / BLOCK..(start + out.len()) / BLOCK];
+        let first = from / BLOCK;
+        let count = x.len() / BLOCK;
+        let known = |&block: &u32| (block as usize / ORDERS).checked_sub(first).is_some_and(|block| block < count);
+        assert!(blocks.iter().all(known), "the blocks that are read are given");
+        #[cfg(target_arch = "x86_64")]
+        if self.vectors {
+            // SAFETY: AVX-512 F was detected in `recognise`; blocks and lengths are checked above.
+            unsafe { self.apply_vectors(out, blocks, x, first) };
+            return;
+        }
+        self.apply_words(out, blocks, x, first);
+    }
+
+    /// [`BlockPermutation::apply_within`] in plain Rust; `first` is the number of the first block of `x`.
+    fn apply_words(&self, out: &mut [u64], blocks: &[u32], x: &[u64], first: usize) {
         let (rows, _) = x.as_chunks::<BLOCK>();
         let (targets, _) = out.as_chunks_mut::<BLOCK>();
-        for (target, &block) in targets.iter_mut().zip(&self.blocks) {
-            let (row, order) = (&rows[block as usize / ORDERS], &self.orders[block as usize % ORDERS]);
+        for (target, &block) in targets.iter_mut().zip(blocks) {
+            let (row, order) = (&rows[block as usize / ORDERS - first], &self.orders[block as usize % ORDERS]);
             for (word, &place) in target.iter_mut().zip(order) {
                 *word = row[place as usize % BLOCK];
             }
         }
     }
 
-    /// [`BlockPermutation::apply`] with one vector per block.
+    /// [`BlockPermutation::apply_within`] with one vector per block.
     ///
     /// # Safety
-    /// The machine has AVX-512 F; `out` and `x` have the permutation's length.
+    /// The machine has AVX-512 F; the sources of `blocks`, less `first`, are blocks of `x`, and `out` has as many blocks.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f")]
-    unsafe fn apply_vectors(&self, out: &mut [u64], x: &[u64]) {
+    unsafe fn apply_vectors(&self, out: &mut [u64], blocks: &[u32], x: &[u64], first: usize) {
         use std::arch::x86_64::{_mm512_loadu_si512, _mm512_permutexvar_epi64, _mm512_storeu_si512};
-        // SAFETY: the orders are eight words each; sources are blocks of `x`, as `recognise` checked.
+        // SAFETY: the orders are eight words each; sources are blocks of `x`, as the caller checked.
         unsafe {
             let mut target = out.as_mut_ptr();
-            for &block in &self.blocks {
-                let row = _mm512_loadu_si512(x.as_ptr().add(block as usize / ORDERS * BLOCK).cast());
+            for &block in blocks {
+                let row = _mm512_loadu_si512(x.as_ptr().add((block as usize / ORDERS - first) * BLOCK).cast());
                 let order = _mm512_loadu_si512(self.orders[block as usize % ORDERS].as_ptr().cast());
                 _mm512_storeu_si512(target.cast(), _mm512_permutexvar_epi64(order, row));
                 target = target.add(BLOCK);
@@ -122,9 +133,25 @@ mod tests {
         let x: Vec<u64> = (0..64).map(|i| i * 1000 + 7).collect();
         let expected: Vec<u64> = source.iter().map(|&word| x[word as usize]).collect();
         let (mut by_vectors, mut by_words) = (vec![0; 64], vec![0; 64]);
-        permutation.apply(&mut by_vectors, &x);
-        permutation.apply_words(&mut by_words, &x);
+        permutation.apply_within(&mut by_vectors, 0, &x, 0);
+        permutation.apply_words(&mut by_words, &permutation.blocks, &x, 0);
         assert_eq!(by_vectors, expected);
         assert_eq!(by_words, expected);
+        for (start, length) in [(0, 8), (8, 24), (56, 8), (16, 0), (64, 0)] {
+            let mut part = vec![0; length];
+            permutation.apply_within(&mut part, start, &x, 0);
+            assert_eq!(part, expected[start..start + length], "{length} words from {start}");
+            if length == 8 {
+                let from = permutation.source_of(start);
+                assert_eq!(from, source[start] as usize / 8 * 8);
+                part.fill(0);
+                permutation.apply_within(&mut part, start, &x[from..from + 8], from);
+                assert_eq!(part, expected[start..start + length]);
+            }
+        }
+        for (start, x, from) in [(0, &x[..56], 0), (0, &x[8..], 0), (8, &x[8..16], 8), (4, &x[..], 0), (64, &x[..], 0)] {
+            let refused = std::panic::catch_unwind(|| permutation.apply_within(&mut [0; 8], start, x, from));
+            assert!(refused.is_err(), "{} words from {from}, to {start}", x.len());
+        }
     }
 }

@@ -25,11 +25,8 @@ use crate::bundle::Bundle;
 use crate::chain::Chain;
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
-use crate::poly::{Basis, Eval};
+use crate::poly::Eval;
 use crate::polys::{Polys, PolysRef};
-
-/// Primes that are multiplied at once: the rotated inputs are stored for these primes only.
-const PRIMES_AT_ONCE: usize = 4;
 
 impl Chain {
     /// The chain whose highest step consists of the first `count` special primes, and whose special primes are the others. Keys over all of its primes are over
@@ -80,18 +77,9 @@ impl Switcher {
         let frame = Arc::new(Frame::new(chain, key.level(), chain.special_basis())?);
         let (engine, basis, columns) = (ring.engine(), key.basis(), key.columns());
         let mut out = Polys::<Eval>::scratch(ring, basis, columns);
-        for first in (0..basis.len()).step_by(PRIMES_AT_ONCE) {
-            let rows: Vec<usize> = (first..basis.len().min(first + PRIMES_AT_ONCE)).collect();
-            let part = Basis::new(rows.iter().map(|&row| basis.indices()[row]));
-            let own = inputs.restrict(&part)?;
-            let turned: Vec<Polys<Eval>> = phis.iter().map(|phi| own.view().automorphism(phi)).collect();
-            let xs: Vec<_> = turned.iter().flat_map(|polys| (0..polys.len()).map(move |index| polys.view().at(index).rows())).collect();
-            let mut sums = Polys::<Eval>::scratch(ring, &part, columns);
-            engine.factor_products(sums.view_mut().into_rows(), &xs, key.factors(), &[0], &rows, part.indices());
-            for (sum, target) in sums.view().iter().zip(out.view_mut()) {
-                engine.copy(target.into_rows().slice(first..first + rows.len()), sum.rows());
-            }
-        }
+        let xs: Vec<_> = (0..inputs.len()).map(|index| inputs.at(index).rows()).collect();
+        let rows: Vec<usize> = (0..basis.len()).collect();
+        engine.turned_factor_products(out.view_mut().into_rows(), &xs, phis, key.factors(), &rows, basis.indices());
         let eval = Some(Bundle::from_polys(out, key.rank())?);
         Ok(Extended { frame, coeff: None, eval })
     }
