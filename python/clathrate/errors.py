@@ -18,6 +18,7 @@ __all__ = [
     "LevelError",
     "MissingFileError",
     "MissingKeyError",
+    "NotEnoughMemoryError",
     "ParamsError",
     "RandomError",
     "ScaleError",
@@ -103,6 +104,10 @@ class RandomError(ClathrateError, RuntimeError):
 
 class CancelledError(ClathrateError):
     """A progress function returned False."""
+
+
+class NotEnoughMemoryError(ClathrateError, MemoryError):
+    """Less free memory than an operation takes; found before the work."""
 
 
 class InternalError(ClathrateError, RuntimeError):

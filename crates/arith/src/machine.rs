@@ -38,7 +38,13 @@ pub struct Memory {
     pub free_bytes: u64,
 }
 
-/// This process's memory: the smaller of the machine's and the control group's limit; `None` if the system does not report it.
+/// The environment variable with the most bytes that this process may use, as a whole number.
+pub const MEMORY_LIMIT: &str = "CLATHRATE_MEMORY_LIMIT";
+
+/// Bytes of a page, in which the system counts the memory of a process; larger pages make the count an underestimate.
+const PAGE_BYTES: u64 = 4096;
+
+/// This process's memory: the smallest of the machine's, the control group's limit and the limit in [`MEMORY_LIMIT`]; `None` if the system does not report it.
 #[must_use]
 pub fn memory() -> Option<Memory> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
@@ -51,6 +57,12 @@ pub fn memory() -> Option<Memory> {
     if let Some(limit) = number("/sys/fs/cgroup/memory.max") {
         total_bytes = total_bytes.min(limit);
         free_bytes = free_bytes.min(limit.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
+    }
+    if let Some(limit) = std::env::var(MEMORY_LIMIT).ok().and_then(|text| text.trim().parse::<u64>().ok()) {
+        let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+        let resident = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE_BYTES;
+        total_bytes = total_bytes.min(limit);
+        free_bytes = free_bytes.min(limit.saturating_sub(resident));
     }
     Some(Memory { total_bytes, free_bytes })
 }

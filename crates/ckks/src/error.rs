@@ -321,6 +321,18 @@ pub enum CkksError {
         /// What they are for, the first few.
         names: String,
     },
+    /// Less free memory than an operation takes.
+    #[error("{operation} takes about {:.2} GiB of memory, and {:.2} GiB are free: {remedy}", gib(*needed), gib(*free))]
+    NotEnoughMemory {
+        /// The operation.
+        operation: &'static str,
+        /// Predicted bytes.
+        needed: u64,
+        /// Free bytes.
+        free: u64,
+        /// What would help.
+        remedy: &'static str,
+    },
     /// No relinearisation key.
     #[error("multiplying ciphertexts needs a relinearisation key; the key set has none: ask for `relinearise` when making evaluation keys")]
     NoRelinearisationKey,
@@ -489,6 +501,7 @@ impl CkksError {
             Self::File(error) => file_kind(error),
             Self::Sampling(_) => ErrorKind::Random,
             Self::Cancelled => ErrorKind::Cancelled,
+            Self::NotEnoughMemory { .. } => ErrorKind::Memory,
             Self::Lattice(error) => lattice_kind(error),
         }
     }
@@ -502,6 +515,11 @@ fn insecure_in_words(bits: &f64, dimension: &usize, log2_qp: &f64, distribution:
     } else {
         format!("the security table does not cover these parameters {key}, which count as below 128 bits")
     }
+}
+
+/// Bytes in GiB.
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / (1u64 << 30) as f64
 }
 
 fn lattice_kind(error: &LatticeError) -> ErrorKind {
@@ -555,4 +573,6 @@ pub enum ErrorKind {
     Random,
     /// Stopped by the caller.
     Cancelled,
+    /// Less free memory than needed.
+    Memory,
 }

@@ -34,7 +34,8 @@ Exit codes (with --json the kind is in the field `error` of one object on stderr
   15  cancelled      stopped
   16  array          an .npy file that cannot be read
   17  exists         a secret key would be overwritten
-  18  self-test      this machine computes wrongly";
+  18  self-test      this machine computes wrongly
+  19  memory         less free memory than the work takes";
 
 /// Why a command stopped.
 #[derive(Debug, Error)]
@@ -148,6 +149,7 @@ const fn core_kind(kind: ErrorKind) -> (&'static str, u8) {
         ErrorKind::Io => ("io", 13),
         ErrorKind::Random => ("random", 14),
         ErrorKind::Cancelled => ("cancelled", 15),
+        ErrorKind::Memory => ("memory", 19),
     }
 }
 
@@ -171,6 +173,7 @@ mod tests {
             ErrorKind::Io,
             ErrorKind::Random,
             ErrorKind::Cancelled,
+            ErrorKind::Memory,
         ]
         .map(core_kind);
         let own = [

@@ -31,6 +31,7 @@ fn class_name(error: &CkksError) -> &'static str {
         ErrorKind::Io => "FileAccessError",
         ErrorKind::Random => "RandomError",
         ErrorKind::Cancelled => "CancelledError",
+        ErrorKind::Memory => "NotEnoughMemoryError",
     }
 }
 

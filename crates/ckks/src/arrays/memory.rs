@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use clathrate_arith::machine;
+
+use crate::error::CkksError;
+
 /// Counts the bytes of all arrays that are alive.
 #[derive(Debug, Default)]
 pub struct MemoryMeter {
@@ -54,5 +58,19 @@ impl Clone for Footprint {
 impl Drop for Footprint {
     fn drop(&mut self) {
         self.meter.now.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// Refuses an operation that takes more memory than is free, before it starts. Where the system does not tell how much is free, nothing is refused.
+///
+/// # Errors
+/// [`CkksError::NotEnoughMemory`].
+pub(crate) fn check_free(operation: &'static str, needed: usize, remedy: &'static str) -> Result<(), CkksError> {
+    let needed = needed as u64;
+    match machine::memory() {
+        Some(memory) if memory.free_bytes < needed => {
+            Err(CkksError::NotEnoughMemory { operation, needed, free: memory.free_bytes, remedy })
+        }
+        _ => Ok(()),
     }
 }

@@ -6,6 +6,7 @@ use super::evaluation::{EvaluationKeys, HeldKey};
 use super::name::KeyAddress;
 use super::needs::KeyNeeds;
 use super::secret::SecretKey;
+use crate::arrays::memory::check_free;
 use crate::error::CkksError;
 use crate::parameters::Params;
 use crate::progress::Progress;
@@ -14,7 +15,7 @@ impl SecretKey {
     /// Exactly the evaluation keys that `needs` states.
     ///
     /// # Errors
-    /// As [`Params::required_keys`]; [`CkksError::Insecure`] for a key that its secret does not protect.
+    /// As [`Params::required_keys`]; [`CkksError::Insecure`] for a key that its secret does not protect; [`CkksError::NotEnoughMemory`].
     pub fn evaluation_keys(&self, needs: &KeyNeeds) -> Result<EvaluationKeys, CkksError> {
         self.evaluation_keys_with_progress(needs, &mut |_, _| true)
     }
@@ -43,6 +44,8 @@ impl SecretKey {
             definition.check_security(level)?;
             work.push((address, level, definition));
         }
+        let remedy = "ask for fewer keys or lower levels, or give bootstraps a limit on the bytes of keys";
+        check_free("making these evaluation keys", required.bytes(&self.params)?, remedy)?;
         let total = work.len();
         let mut keys = EvaluationKeys::none(&self.params, self.id);
         for (done, (address, level, definition)) in work.into_iter().enumerate() {
