@@ -70,16 +70,16 @@ bench-keyswitch:
 	$(PYTHON) bench/run.py $(KEYSWITCH_RESULTS) --total 1500 --part clathrate 1500 "target/release/clathrate-bench --set stream,keyswitch"
 	$(PYTHON) bench/keyswitch.py bench/results/$(KEYSWITCH_RESULTS).json
 
-# Bootstraps by stage and those of other libraries: about 12 minutes after the first installation and 18 GB of memory, on a quiet machine.
+# Bootstraps by stage and those of other libraries: about 25 minutes after the first installation and 18 GB of memory, on a quiet machine.
 # A quick run has results of its own, and no other libraries.
 BOOTSTRAP_RESULTS := bootstrap$(if $(filter-out 0,$(QUICK)),-quick)
-BOOTSTRAP_PEERS := $(if $(filter-out 0,$(QUICK)),,--part peers 600 "$(PYTHON) bench/peers/run.py bootstrap --limit 590")
+BOOTSTRAP_PEERS := $(if $(filter-out 0,$(QUICK)),,--part peers 1000 "$(PYTHON) bench/peers/run.py bootstrap --limit 990")
 bench-bootstrap:
 	$(CARGO) build --release --locked -p clathrate-bench
 ifeq (,$(filter-out 0,$(QUICK)))
 	$(PYTHON) bench/peers/run.py install --peer poulpy --peer lattigo --peer openfhe
 endif
-	$(PYTHON) bench/run.py $(BOOTSTRAP_RESULTS) --total 1200 --part clathrate 600 "target/release/clathrate-bench --set stream,bootstrap" $(BOOTSTRAP_PEERS)
+	$(PYTHON) bench/run.py $(BOOTSTRAP_RESULTS) --total 1900 --part clathrate 900 "target/release/clathrate-bench --set stream,ntt,bootstrap" $(BOOTSTRAP_PEERS)
 	$(PYTHON) bench/bootstrap.py bench/results/$(BOOTSTRAP_RESULTS).json
 
 # Ranks at the paper's parameters: about 9 minutes and 14 GB of memory, on a quiet machine. A quick run has results of its own.

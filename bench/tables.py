@@ -86,7 +86,9 @@ def machine() -> dict[str, Any]:
     flags = set(cpu.get("flags", "").split())
     kernels = [name for name in ("avx2", "avx512f", "avx512ifma") if name in flags]
     commit = _output("git", "rev-parse", "--short=12", "HEAD") or "unknown"
-    if commit != "unknown" and _output("git", "status", "--porcelain", "--untracked-files=no"):
+    # Results that an earlier part of the same run has written are no change of what is measured.
+    changed = ("git", "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)bench/results")
+    if commit != "unknown" and _output(*changed):
         commit += "-dirty"
     name = cpu.get("model name") or platform.processor() or platform.machine()
     return {

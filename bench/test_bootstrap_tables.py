@@ -67,8 +67,32 @@ def as_preset(row, preset, **extra):
 def test_tables_show_every_figure_and_the_split_by_stage():
     page = bootstrap.markdown(MACHINE, [ROW, {"work": "stream_read", "params": "1", "who": "clathrate", "absent": "no"}])
     assert "| boot_x | 32768 | 1746 | 1.50 | 1.20 | 23.8 | 19.9 | 23.4 | 23.4 | 595.4 | -132.7 | - | 3.00 | - |" in page
-    assert "| modulus raise | 150.0 | 48.0 | 10 % |" in page
-    assert "| join | 1350.0 | - | 90 % |" in page
+    assert "| modulus raise | 150.0 | 48.0 | 10 % | - | - |" in page
+    assert "| join | 1350.0 | - | 90 % | - | - |" in page
+
+
+def test_floors_follow_from_the_speeds_of_the_same_run():
+    stage = {"stage": "modulus raise", "median_ms": 150.0, "predicted_ms": 48.0, "transforms": 1000, "key_bytes": 1 << 31}
+    speeds = [
+        {"work": "ntt_forward", "params": "2^16, 40-bit prime", "who": "clathrate", "median_ms": 0.05},
+        {"work": "stream_read", "params": "1024 MiB", "who": "clathrate", "median_ms": 30.0},
+    ]
+    row = as_preset(ROW, "boot_x", stages=[stage], degree=65536)
+    assert "| modulus raise | 150.0 | 48.0 | 10 % | 110.0 | 73 % |" in bootstrap.markdown(MACHINE, [row, *speeds])
+    assert "| modulus raise | 150.0 | 48.0 | 10 % | - | - |" in bootstrap.markdown(MACHINE, [row, speeds[0]])
+
+
+def test_variants_stand_in_the_first_table_and_are_not_compared():
+    variant = as_preset(ROW, "boot_default") | {"params": "boot_default, 2 threads"}
+    page = bootstrap.markdown(MACHINE, [as_preset(ROW, "boot_default"), variant, THEIRS])
+    assert "| clathrate | boot_default, 2 threads |" in page
+    assert page.count("| boot_default | lattigo set_y |") == 1
+
+
+def test_ranks_have_a_table():
+    at = {"rank": 2, "degree": 32768, "to_slots_ms": 10.0, "split_ms": 1.0, "reduction_ms": 20.0, "conversion_ms": 0.5}
+    page = bootstrap.markdown(MACHINE, [as_preset(ROW, "boot_x", ranks=[at])])
+    assert "| boot_x | 2 | 32768 | 10.0 | 1.0 | 20.0 | 31.0 | 0.5 |" in page
 
 
 def test_rows_that_lack_a_field_are_refused_and_absent_ones_are_told():

@@ -191,6 +191,10 @@ class Params:
         None, the default, is no such secret.
     ephemeral_special : int, optional
         The number of special primes that keys to the sparse secret use. The default is 2.
+    bootstrap_key_bytes : int, optional
+        The most bytes that the keys of a bootstrap may take in memory, unless its plan says otherwise. None, the default, is no limit.
+    bootstrap_log2_failure : float, optional
+        The binary logarithm of the largest probability that a bootstrap may fail with. None, the default, is -128.
     runtime : Runtime, optional
         How to run: threads, instruction set, key switching. None, the default, is `Runtime()`.
 
@@ -224,6 +228,8 @@ class Params:
         segments: Sequence[_Segment] = (),
         ephemeral_weight: SupportsIndex | None = None,
         ephemeral_special: SupportsIndex | None = None,
+        bootstrap_key_bytes: SupportsIndex | None = None,
+        bootstrap_log2_failure: float | None = None,
         runtime: Runtime | None = None,
     ) -> Params: ...
     @staticmethod
@@ -585,6 +591,12 @@ class Params:
     @property
     def slot_count(self) -> int:
         """The number of complex slots of a polynomial: n / 2."""
+    @property
+    def application_levels(self) -> tuple[int, int] | None:
+        """The lowest and the highest level of the application, in parameters that bootstrap; otherwise None.
+
+        A bootstrap starts from the lowest level or above, and ends at the highest, or a level below it for each further round.
+        """
     @property
     def max_level(self) -> int:
         """The highest level: the number of rescales that a fresh ciphertext allows."""
@@ -1742,6 +1754,43 @@ class Ciphertext:
         >>> owner.decrypt(x.bootstrap(plan)).round(3)
         array([ 0.5 , -0.25])
         """
+    def bootstrap_pair(self, other: Ciphertext, plan: BootstrapPlan | None = None) -> tuple[Ciphertext, Ciphertext]:
+        """Two arrays of real numbers at a high level, in the time of one of complex numbers: they are its real and imaginary parts.
+
+        The rows of one array are bootstrapped in pairs by `bootstrap` already, with a plan for complex numbers.
+
+        Parameters
+        ----------
+        other : Ciphertext
+            The other array, of the same shape.
+        plan : BootstrapPlan, optional
+            A plan for complex numbers; by default one for this array's slots.
+
+        Returns
+        -------
+        tuple of Ciphertext
+            Both arrays at `plan.output_level`.
+
+        Raises
+        ------
+        ParamsError
+            Where the parameters cannot be bootstrapped.
+        ShapeError
+            Where the shapes differ.
+        LevelError
+            Where an array is below `plan.input_level`.
+        MissingKeyError
+            Without the keys of `plan.needs`.
+
+        Examples
+        --------
+        >>> params = cl.Params.preset("insecure_boot")
+        >>> owner = cl.SecretKey.generate(params)
+        >>> keys = owner.evaluation_keys(cl.BootstrapPlan(params, slots=8).needs)
+        >>> x, y = (owner.encrypt([value] * 8, level=3).with_keys(keys) for value in (0.5, -0.25))
+        >>> [owner.decrypt(fresh).round(3)[0] for fresh in x.bootstrap_pair(y)]
+        [np.float64(0.5), np.float64(-0.25)]
+        """
     def conj(self) -> Ciphertext:
         """The complex conjugate of every entry.
 
@@ -2015,7 +2064,7 @@ class Ciphertext:
         >>> (x.degree, x.rank), (x.to_mlwe(4).degree, x.to_mlwe(4).rank)
         ((1024, 1), (256, 4))
         """
-    def with_keys(self, keys: EvaluationKeys | None) -> Ciphertext:
+    def with_keys(self, keys: EvaluationKeys | None, *, bootstrap_below: SupportsIndex | None = None) -> Ciphertext:
         """The same ciphertext with evaluation keys attached, which results inherit.
 
         Where both operands of an operator carry keys, the keys of the left one are used. Keys are shared, not copied, and are no part of
@@ -2025,6 +2074,9 @@ class Ciphertext:
         ----------
         keys : EvaluationKeys or None
             The keys; None detaches them.
+        bootstrap_below : int, optional
+            Operators bootstrap an array by themselves where their result, rescaled, would be below this level and the keys can do it. By
+            default the lowest level that a bootstrap can start from. `trace` finds the level that costs least.
 
         Returns
         -------
@@ -2037,6 +2089,14 @@ class Ciphertext:
             Where the keys were made for other parameters.
         WrongSecretError
             Where the keys belong to another secret.
+        ParamsError
+            Where `bootstrap_below` is given, and the parameters cannot bootstrap.
+        DataError
+            Where `bootstrap_below` is not a level of the application.
+
+        Notes
+        -----
+        A bootstrap takes seconds, and numbers must be at most 1 in magnitude where one may come.
 
         Examples
         --------
@@ -2512,7 +2572,12 @@ class LinearTransform:
     @overload
     def __call__(self, row: ArrayLike, /) -> NDArray[np.float64] | NDArray[np.complex128]: ...
     def plan(
-        self, params: Params, level: SupportsIndex | None = None, scale: float | None = None, keys: SupportsIndex | None = None
+        self,
+        params: Params,
+        level: SupportsIndex | None = None,
+        scale: float | None = None,
+        keys: SupportsIndex | None = None,
+        key_bytes: SupportsIndex | None = None,
     ) -> LinearTransformPlan:
         """The circuit for encrypted rows of one level: which rotations are computed, and how they are shared.
 
@@ -2525,7 +2590,10 @@ class LinearTransform:
         scale : float, optional
             The scale of the input; by default the canonical scale of the level.
         keys : int, optional
-            The most rotation keys to use; by default as many as the fastest plan needs.
+            The most rotation keys to use; by default as many as the fastest plan needs. Every map can be had with three keys or less, by
+            rotations that follow one another, which takes longer.
+        key_bytes : int, optional
+            The most bytes that the rotation keys may take in memory; by default as many as the fastest plan needs.
 
         Returns
         -------
@@ -2535,7 +2603,7 @@ class LinearTransform:
         Raises
         ------
         DataError
-            Where the parameters have fewer slots than the map, or the map is zero, or every plan needs more keys.
+            Where the parameters have fewer slots than the map, or the map is zero, or every plan needs more keys or bytes.
         LevelError
             Where the level is 0 or not one of the parameters.
 
@@ -2571,7 +2639,7 @@ class LinearTransformPlan:
     def __call__(self, ciphertext: Ciphertext, /) -> Ciphertext: ...
     @property
     def rotations(self) -> list[int]:
-        """The rotations that the plan uses, ascending, modulo the parameters' slots."""
+        """The rotations that the plan needs keys for, ascending, modulo the parameters' slots."""
     @property
     def needs(self) -> Needs:
         """The keys that the plan needs, for `SecretKey.evaluation_keys`."""
@@ -2602,13 +2670,17 @@ class BootstrapPlan:
         How often to bootstrap: the second round bootstraps the error that the first one left, and so on. Each further round takes the
         time of a bootstrap and one level, and adds its precision, up to what the application's scale can hold. By default 2 where the
         scale holds 16 bits more than one round leaves ("boot_precise"), otherwise 1.
+    key_bytes : int, optional
+        The most bytes that all keys of the bootstrap may take in memory; files take less. Fewer keys take more time.
+        By default the parameters' own limit, which most have not.
 
     Raises
     ------
     ParamsError
         Where the parameters cannot be bootstrapped; the message says what is missing.
     DataError
-        Where `slots` is not a power of two, or too large, or `rounds` are more than the levels allow.
+        Where `slots` is not a power of two, or too large, `rounds` are more than the levels allow, or no plan's keys fit into
+        `key_bytes`.
 
     Examples
     --------
@@ -2624,7 +2696,12 @@ class BootstrapPlan:
     True
     """
     def __new__(
-        cls, params: Params, slots: SupportsIndex | None = None, is_complex: bool = True, rounds: SupportsIndex | None = None
+        cls,
+        params: Params,
+        slots: SupportsIndex | None = None,
+        is_complex: bool = True,
+        rounds: SupportsIndex | None = None,
+        key_bytes: SupportsIndex | None = None,
     ) -> BootstrapPlan: ...
     @property
     def needs(self) -> Needs:
@@ -2635,6 +2712,9 @@ class BootstrapPlan:
     @property
     def output_level(self) -> int:
         """The level of a bootstrapped array."""
+    @property
+    def key_bytes(self) -> int:
+        """The bytes of all keys of the bootstrap in memory; files take less."""
     @property
     def slots(self) -> int:
         """The slots of each polynomial."""
@@ -2942,8 +3022,10 @@ class Recorder:
     ----------
     params : Params
         The parameters of the dry run.
+    bootstrap_below : int, optional
+        As `Ciphertext.with_keys` takes it.
     """
-    def __new__(cls, params: Params) -> Recorder: ...
+    def __new__(cls, params: Params, bootstrap_below: SupportsIndex | None = None) -> Recorder: ...
     def symbol(
         self,
         shape: Sequence[SupportsIndex],
@@ -3024,6 +3106,9 @@ class Recording:
     @property
     def stages(self) -> list[tuple[str, _Figures]]:
         """The cost of each stage with the stage's name, in the order in which stages were entered first."""
+    @property
+    def bootstraps(self) -> bool:
+        """Whether an operator bootstrapped by itself."""
     @property
     def peak_bytes(self) -> int:
         """The most bytes that the arrays take at once."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from ._native import Ciphertext, Needs, Params, Recorder
+from ._native import Ciphertext, Needs, Params, Recorder, Recording
 
 if TYPE_CHECKING:
     from ._native import _BodyAxis, _Encoding, _Order
@@ -78,6 +78,8 @@ class Trace:
     peak_bytes : int
         The most bytes that the encrypted arrays take at once, the inputs included. Keys are not among them, nor is the memory that single
         operations take while they run.
+    bootstrap_below : int or None
+        The level below which operators bootstrapped, for `Ciphertext.with_keys`; None where none did.
 
     Examples
     --------
@@ -98,6 +100,7 @@ class Trace:
     multiply_adds: int
     key_bytes: int
     peak_bytes: int
+    bootstrap_below: int | None
     _table: str = field(repr=False)
 
     def explain(self) -> str:
@@ -129,6 +132,7 @@ def trace(
     axis: _BodyAxis | None = None,
     capacity: SupportsIndex | None = None,
     order: _Order = "natural",
+    bootstrap_below: SupportsIndex | None = None,
 ) -> Trace:
     """Runs a function without keys and data, and tells the evaluation keys, levels and scales that it needs, and what it costs.
 
@@ -165,6 +169,9 @@ def trace(
         As `SecretKey.encrypt` takes it.
     order : {"natural", "bit-reversed"}, optional
         As `SecretKey.encrypt` takes it.
+    bootstrap_below : int, optional
+        As `Ciphertext.with_keys` takes it. By default, where levels run out and the parameters can bootstrap, the function is called once
+        for each level, and the level with the least predicted time is taken.
 
     Returns
     -------
@@ -181,14 +188,39 @@ def trace(
     --------
     >>> cl.trace(lambda x: (x * x).rescale().rotate(1), (100,), params=params).needs
     Needs(relinearise: level 5, rotate 1: level 4)
+
+    A power that takes more levels than there are, so that a bootstrap comes in between:
+
+    >>> def power(x):
+    ...     for _ in range(5):
+    ...         x = (x * x).rescale()
+    ...     return x
+    >>> found = cl.trace(power, (512,), params=cl.Params.preset("insecure_boot"), level=6)
+    >>> found.bootstrap_below, found.result.level
+    (3, 4)
     """
-    recorder = Recorder(params)
 
-    def symbol(shape: Sequence[SupportsIndex]) -> Ciphertext:
-        return recorder.symbol(shape, encoding, level, scale, is_complex, bound, bodies=bodies, axis=axis, capacity=capacity, order=order)
+    def run(below: SupportsIndex | None) -> tuple[Recording, Trace]:
+        recorder = Recorder(params, below)
 
-    inputs = tuple(symbol(shape) for shape in shapes)
-    result = function(*inputs)
-    recording = recorder.recording()
-    stages = tuple(StageCost(name, *figures) for name, figures in recording.stages)
-    return Trace(recorder.needs(), inputs, result, stages, *recording.total, recording.peak_bytes, recording.explain())
+        def symbol(shape: Sequence[SupportsIndex]) -> Ciphertext:
+            return recorder.symbol(
+                shape, encoding, level, scale, is_complex, bound, bodies=bodies, axis=axis, capacity=capacity, order=order
+            )
+
+        inputs = tuple(symbol(shape) for shape in shapes)
+        result = function(*inputs)
+        recording = recorder.recording()
+        stages = tuple(StageCost(name, *figures) for name, figures in recording.stages)
+        figures = (*recording.total, recording.peak_bytes)
+        found = None if below is None or not recording.bootstraps else int(below)
+        return recording, Trace(recorder.needs(), inputs, result, stages, *figures, found, recording.explain())
+
+    levels = params.application_levels
+    recording, best = run(bootstrap_below if bootstrap_below is not None or levels is None else levels[0])
+    if bootstrap_below is None and levels is not None and recording.bootstraps:
+        for below in range(levels[0] + 1, levels[1]):
+            found = run(below)[1]
+            if found.seconds < best.seconds:
+                best = found
+    return best

@@ -123,3 +123,84 @@ def test_a_trace_bounds_the_error_behind_a_bootstrap(owner):
     assert trace.inputs[0].error_bound < trace.result.error_bound < 1e-4
     larger = cl.trace(lambda x: x.bootstrap(plan), (512,), params=owner.params, encoding="slots", bound=2.0)
     assert larger.result.error_bound == np.inf
+
+
+def power(x):
+    """x to the 32nd, which takes five levels of the three that there are."""
+    for _ in range(5):
+        x = (x * x).rescale()
+    return x
+
+
+def test_operators_bootstrap_where_levels_run_out(owner, rng):
+    trace = cl.trace(power, (512,), params=owner.params, level=6)
+    lowest, highest = owner.params.application_levels
+    assert (lowest, highest) == (3, 6)
+    assert trace.bootstrap_below in range(lowest, highest)
+    keys = owner.evaluation_keys(trace.needs)
+    x = rng.uniform(0.8, 1, 512)
+    y = power(owner.encrypt(x, level=6).with_keys(keys, bootstrap_below=trace.bootstrap_below))
+    assert y.level == trace.result.level
+    np.testing.assert_allclose(owner.decrypt(y), x**32, atol=1e-3)
+    # The default is as low as possible.
+    y = power(owner.encrypt(x, level=6).with_keys(keys))
+    np.testing.assert_allclose(owner.decrypt(y), x**32, atol=1e-3)
+    # Without the keys the levels run out.
+    plain = owner.encrypt(x, level=6).with_keys(owner.evaluation_keys(cl.Needs(relinearise=True)))
+    for _ in range(3):
+        plain = (plain * plain).rescale()
+    assert plain.level == lowest
+    assert (plain * plain).level == lowest
+    with pytest.raises(cl.DataError, match="3 to 5"):
+        owner.encrypt(x, level=6).with_keys(keys, bootstrap_below=2)
+    other = cl.SecretKey.generate(cl.Params.preset("insecure_small"))
+    relinearise = other.evaluation_keys(cl.Needs(relinearise=True))
+    with pytest.raises(cl.ParamsError, match="cannot be bootstrapped"):
+        other.encrypt(x[:8]).with_keys(relinearise, bootstrap_below=2)
+    assert other.params.application_levels is None
+
+
+def test_a_trace_places_the_bootstrap_by_price(owner):
+    """An array that is used several times at too low a level is bootstrapped once, before, if that costs less."""
+
+    def branches(x):
+        y = (x * x).rescale()
+        # Each branch is one level too long for what is left of y.
+        return [((y * y).rescale() * number).rescale() for number in (0.5, 0.25, 0.125)]
+
+    late = cl.trace(branches, (512,), params=owner.params, level=5, bootstrap_below=3)
+    best = cl.trace(branches, (512,), params=owner.params, level=5)
+    assert late.bootstrap_below == 3
+    assert best.bootstrap_below == 4
+    assert best.seconds < 0.6 * late.seconds
+    assert "automatic bootstrap" in best.explain()
+    # Where levels suffice, nothing is bootstrapped.
+    assert cl.trace(branches, (512,), params=owner.params, level=6).bootstrap_below is None
+
+
+def test_real_arrays_are_bootstrapped_in_pairs(owner, rng):
+    plan = cl.BootstrapPlan(owner.params, slots=512)
+    keys = owner.evaluation_keys(plan.needs)
+    x, y = rng.uniform(-1, 1, (2, 512))
+    fresh = owner.encrypt(x, level=3).with_keys(keys).bootstrap_pair(owner.encrypt(y, level=3), plan)
+    for array, expected in zip(fresh, (x, y), strict=True):
+        assert array.level == plan.output_level
+        np.testing.assert_allclose(owner.decrypt(array), expected, atol=2**-14)
+    rows = rng.uniform(-1, 1, (5, 512))
+    np.testing.assert_allclose(owner.decrypt(owner.encrypt(rows, level=3, encoding="slots").with_keys(keys).bootstrap()), rows, atol=2**-14)
+
+
+def test_keys_of_a_bootstrap_fit_into_the_bytes_that_are_given(owner, rng):
+    free = cl.BootstrapPlan(owner.params)
+    few = cl.BootstrapPlan(owner.params, key_bytes=free.key_bytes // 2)
+    keys = owner.evaluation_keys(few.needs)
+    assert few.key_bytes <= free.key_bytes // 2
+    x = rng.uniform(-1, 1, 512)
+    fresh = owner.encrypt(x, level=3).with_keys(keys).bootstrap(few)
+    np.testing.assert_allclose(owner.decrypt(fresh), x, atol=2**-14)
+    with pytest.raises(cl.DataError, match="allow at least"):
+        cl.BootstrapPlan(owner.params, key_bytes=1000)
+    plan = cl.LinearTransform(np.eye(16)[::-1] + np.eye(16)).plan(owner.params, keys=2)
+    assert len(plan.rotations) <= 2
+    with pytest.raises(cl.DataError, match="allow at least"):
+        cl.LinearTransform(np.eye(16)[::-1]).plan(owner.params, key_bytes=1)

@@ -49,12 +49,16 @@ def test_ranks_page_runs_and_its_product_is_right(capsys):
 
 
 def test_bootstrapping_page_runs_and_its_numbers_are_right(capsys):
-    bootstrap, transform = snippets("docs/bootstrapping.md")
+    bootstrap, automatic, transform = snippets("docs/bootstrapping.md")
     names: dict[str, object] = {}
     exec(bootstrap, names)
     low, fresh, error = capsys.readouterr().out.splitlines()[-1].split()
     assert int(low) < int(fresh)
     assert float(error) < 2**-14
+    exec(automatic, names)
+    below, error = capsys.readouterr().out.split()
+    assert 3 <= int(below) < 6
+    assert float(error) < 1e-3
     exec(transform, names)
     assert float(capsys.readouterr().out.split()[-1]) < 1e-4
 

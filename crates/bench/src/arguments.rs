@@ -80,7 +80,9 @@ impl BenchSet {
             Self::Ranks => "presets rank2_n14 and rank4_n13",
             Self::Keyswitch => "every choice of key switching at every level of klss_n15, klss_n16 and level_aware",
             Self::Dpad => "products, rotations, conversions and repeated squaring under RNS-CKKS, ModHE and DPad-HE",
-            Self::Bootstrap => "bootstraps at presets boot_n15, boot_fast, boot_default and boot_precise, by stage",
+            Self::Bootstrap => {
+                "bootstraps at presets boot_n15, boot_fast, boot_fast_64, boot_default, boot_small and boot_precise, by stage"
+            }
         }
     }
 }

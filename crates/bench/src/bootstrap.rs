@@ -5,11 +5,13 @@ use std::time::Instant;
 
 use clathrate_arith::machine;
 use clathrate_arith::sequence::numbers;
+use clathrate_arith::text::counted;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{BootstrapPlan, Evaluator, Params, Runtime, SecretKey};
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Evaluator, Params, Runtime, SecretKey};
 use num_complex::Complex64;
 use serde_json::{Value, json};
 
+use crate::bootstrap_ranks;
 use crate::failure::Failure;
 use crate::timing::{Extra, Timer, Times};
 
@@ -17,7 +19,13 @@ use crate::timing::{Extra, Timer, Times};
 pub const WORK: &str = "bootstrap";
 
 /// The parameter sets, cheapest first.
-pub const PRESETS: [&str; 4] = ["boot_n15", "boot_fast", "boot_default", "boot_precise"];
+pub const PRESETS: [&str; 6] = ["boot_n15", "boot_fast", "boot_fast_64", "boot_default", "boot_small", "boot_precise"];
+
+/// The sets that are timed with all threads, too.
+const THREADED: [&str; 2] = ["boot_n15", "boot_fast"];
+
+/// Slots that the first set is timed with, too.
+const FEWER_SLOTS: [usize; 4] = [1, 16, 256, 4096];
 
 /// The set of a quick run.
 const QUICK: [&str; 1] = ["insecure_boot"];
@@ -40,21 +48,49 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
         return Ok(());
     }
     let all: &[&str] = if timer.is_quick() { &QUICK } else { &PRESETS };
-    for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
-        one(timer, preset, runtime)?;
+    for (index, preset) in all.iter().enumerate().filter(|(_, preset)| presets.is_empty() || presets.contains(preset)) {
+        let whole = Variant { preset, slots: None, threads: None };
+        one(timer, whole, runtime)?;
+        if THREADED.contains(preset) {
+            one(timer, Variant { threads: std::thread::available_parallelism().ok().map(usize::from), ..whole }, runtime)?;
+        }
+        for slots in FEWER_SLOTS.into_iter().filter(|_| index == 0 && !timer.is_quick()) {
+            one(timer, Variant { slots: Some(slots), ..whole }, runtime)?;
+        }
     }
     Ok(())
 }
 
-fn one(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Failure> {
-    let params = Params::preset(preset, runtime)?;
-    let plan = BootstrapPlan::new(&params)?;
+/// What is timed.
+#[derive(Clone, Copy)]
+struct Variant<'p> {
+    preset: &'p str,
+    /// Slots of each polynomial; absent for all.
+    slots: Option<usize>,
+    /// Threads; absent for those of the run.
+    threads: Option<usize>,
+}
+
+impl Variant<'_> {
+    fn name(&self) -> String {
+        let slots = self.slots.map(|slots| format!(", {}", counted(slots, "slot")));
+        let threads = self.threads.map(|threads| format!(", {}", counted(threads, "thread")));
+        [self.preset, &slots.unwrap_or_default(), &threads.unwrap_or_default()].concat()
+    }
+}
+
+fn one(timer: &Timer<'_>, variant: Variant<'_>, runtime: &Runtime) -> Result<(), Failure> {
+    let (preset, name) = (variant.preset, variant.name());
+    let runtime = Runtime { threads: variant.threads.or(runtime.threads), ..runtime.clone() };
+    let params = Params::preset(preset, &runtime)?;
+    let plan = BootstrapPlan::with_options(&params, BootstrapOptions { slots: variant.slots, ..BootstrapOptions::default() })?;
     let recording = plan.dry_run()?;
     let key_bytes = recording.keys(&params)?.bytes(&params)?;
     let wanted = (key_bytes as f64 * MEMORY_FACTOR) as u64;
     if let Some(memory) = machine::memory().filter(|memory| memory.free_bytes < wanted) {
-        return timer.absent(WORK, preset, &format!("{} MiB of free memory, about {} are needed", memory.free_bytes >> 20, wanted >> 20));
+        return timer.absent(WORK, &name, &format!("{} MiB of free memory, about {} are needed", memory.free_bytes >> 20, wanted >> 20));
     }
+    reset_peak();
     let owner = SecretKey::generate(&params)?;
     let start = Instant::now();
     let keys = owner.evaluation_keys(&plan.needs()?)?;
@@ -68,7 +104,7 @@ fn one(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Failure
         })
     };
     let x: Vec<Complex64> = numbers(40).zip(numbers(41)).map(|(re, im)| Complex64::new(re, im)).take(plan.slots()).collect();
-    let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
+    let options = EncryptOptions { level: Some(plan.input_level()), capacity: Some(plan.slots()), ..EncryptOptions::default() };
     let low = owner.encrypt_array(&Values::Complex(x.clone()), &[x.len()], options)?;
     let (mut whole, mut stages): (Vec<f64>, Vec<(String, Vec<f64>)>) = (Vec::new(), Vec::new());
     let mut errors = (0.0, 0.0f64, 0.0);
@@ -103,15 +139,23 @@ fn one(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Failure
             times[round - 1] += took;
         }
     }
-    let predicted = |stage: &str| recording.stages().iter().find(|known| known.name == stage).map(|known| known.cost.nanoseconds / 1e6);
-    let split: Vec<Value> = stages
-        .into_iter()
-        .map(|(stage, times)| json!({ "predicted_ms": predicted(&stage), "stage": stage, "median_ms": Times::new(times).median() }))
-        .collect();
+    let cost = |stage: &str| recording.stages().iter().find(|known| known.name == stage).map(|known| known.cost);
+    let row = |(stage, times): (String, Vec<f64>)| {
+        let cost = cost(&stage);
+        json!({
+            "predicted_ms": cost.map(|cost| cost.nanoseconds / 1e6),
+            "transforms": cost.map(|cost| cost.transforms),
+            "key_bytes": cost.map(|cost| cost.key_bytes),
+            "stage": stage,
+            "median_ms": Times::new(times).median(),
+        })
+    };
+    let split: Vec<Value> = stages.into_iter().map(row).collect();
     let fields = json!({
         "preset": preset,
         "degree": params.degree(),
         "slots": plan.slots(),
+        "threads": runtime.threads.unwrap_or(1),
         "log_qp": params.log2_qp(),
         "security_bits": params.security_bits(),
         "log2_failure": plan.log2_failure(),
@@ -128,13 +172,20 @@ fn one(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Failure
         "peak_bytes": peak_bytes(),
         "predicted_ms": recording.cost().nanoseconds / 1e6,
         "stages": split,
+        "ranks": if variant.slots.is_none() && variant.threads.is_none() { Some(bootstrap_ranks::predicted(&plan)?) } else { None },
         "quick": timer.is_quick(),
     });
     let extra: Extra = fields.as_object().cloned().unwrap_or_default();
-    timer.print((WORK, preset), &Times::new(whole), &extra)
+    timer.print((WORK, &name), &Times::new(whole), &extra)
 }
 
-/// The most memory that this process has had, where the system tells it.
+/// Starts the system's count of the most memory anew, where it can be.
+fn reset_peak() {
+    // The system may refuse; then the peak is that of the process so far.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// The most memory that this process has had since [`reset_peak`], where the system tells it.
 fn peak_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod bootstrap;
+mod bootstrap_ranks;
 mod dpad;
 mod failure;
 mod keyswitch;

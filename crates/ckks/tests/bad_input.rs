@@ -466,6 +466,8 @@ fn random_specifications_never_panic_and_what_they_make_works() {
             secret_weight: dice.pick(&[None, None, Some(1usize), Some(8), Some(64), Some(usize::MAX)]),
             ephemeral_weight: if dice.below(8) == 0 { dice.pick(&[Some(0usize), Some(4), Some(4), Some(usize::MAX)]) } else { None },
             ephemeral_special: if dice.below(16) == 0 { dice.pick(&[Some(0usize), Some(1), Some(usize::MAX)]) } else { None },
+            bootstrap_key_bytes: dice.pick(&[None, None, Some(0), Some(u64::MAX)]),
+            bootstrap_log2_failure: dice.pick(&[None, None, Some(-64.0), Some(0.0), Some(-1e300)]),
             digit_bits: dice.pick(&[None, None, Some(1e-9), Some(1.0), Some(30.0), Some(80.0), Some(1e300)]),
             insecure: dice.below(8) != 0,
             below_128: dice.below(2) == 0,

@@ -146,8 +146,17 @@ fn dry_runs_count_the_transforms_and_products_that_run() {
 fn dry_runs_of_bootstraps_count_the_transforms_and_products_that_run() {
     let (params, meter) = metered("insecure_boot");
     let owner = secret(&params, 1);
-    for (slots, real, raise_keys) in [(512, false, true), (512, true, true), (512, false, false), (16, false, true)] {
-        let choice = BootstrapOptions { slots: Some(slots), real, raise_keys, ..BootstrapOptions::default() };
+    let all = BootstrapPlan::new(&params).expect("plan").key_bytes().expect("bytes");
+    for (slots, real, raise_keys, share) in [
+        (512, false, true, 10),
+        (512, true, true, 10),
+        (512, false, false, 10),
+        (16, false, true, 10),
+        (512, false, true, 5),
+        (512, false, true, 4),
+    ] {
+        let most_key_bytes = Some(all * share / 10).filter(|_| share < 10);
+        let choice = BootstrapOptions { slots: Some(slots), real, raise_keys, most_key_bytes, ..BootstrapOptions::default() };
         let plan = BootstrapPlan::with_options(&params, choice).expect("plan");
         let recording = plan.dry_run().expect("dry run");
         let ev = evaluator(&owner, &plan.needs().expect("needs"));
@@ -161,7 +170,7 @@ fn dry_runs_of_bootstraps_count_the_transforms_and_products_that_run() {
         assert_eq!(
             (cost.transforms, cost.hadamard_products),
             ((counts.forward + counts.inverse) as f64, counts.hadamard as f64),
-            "{slots} slots, real {real}, raise keys {raise_keys}"
+            "{slots} slots, real {real}, raise keys {raise_keys}, {share} / 10 of the bytes"
         );
     }
 }

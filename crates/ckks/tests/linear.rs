@@ -87,8 +87,9 @@ fn encrypted_maps_equal_the_clear_ones_within_the_predicted_error() {
         let params = params(name);
         let sk = secret(&params, 1);
         for (what, map) in maps(params.slot_count()) {
-            for level in [params.max_level(), Level(1)] {
-                let plan = map.plan(&params, level).expect("plan");
+            for (level, most_keys) in [(params.max_level(), None), (Level(1), None), (params.max_level(), Some(3))] {
+                let plan = map.plan_with(&params, level, LinearTransformOptions { most_keys, ..Default::default() }).expect("plan");
+                assert!(plan.rotations().len() <= most_keys.unwrap_or(usize::MAX));
                 let ev = evaluator(&sk, &plan.needs().expect("needs"));
                 // Two rows, in slots of the map's number, at the level.
                 let (rows, columns) = (2, map.columns());
@@ -134,7 +135,7 @@ fn every_split_and_route_gives_the_same_map() {
         let options = LinearTransformOptions { most_keys: Some(most), ..Default::default() };
         match map.plan_with(&params, ct.level(), options) {
             Ok(plan) => {
-                let keys = plan.baby_steps().count() + plan.giant_steps().count();
+                let keys = plan.rotations().len();
                 assert!(keys <= most);
                 fewest = fewest.min(keys);
                 let ev = evaluator(&sk, &plan.needs().expect("needs"));
@@ -151,6 +152,19 @@ fn every_split_and_route_gives_the_same_map() {
             }
         }
     }
+    assert_eq!(fewest, 1, "one rotation over and over");
+    // Bytes bound the number of keys.
+    let every = map.plan(&params, ct.level()).expect("plan");
+    let one = every.key_bytes() / every.rotations().len();
+    for keys in [1, 2, 5] {
+        let options = LinearTransformOptions { most_key_bytes: Some(keys * one + one / 2), ..Default::default() };
+        let plan = map.plan_with(&params, ct.level(), options).expect("plan");
+        assert!(plan.rotations().len() <= keys && plan.predicted_nanoseconds() >= every.predicted_nanoseconds());
+        let held: usize = params.required_keys(&plan.needs().expect("needs")).expect("keys").bytes(&params).expect("bytes");
+        assert_eq!(held, plan.key_bytes());
+    }
+    let options = LinearTransformOptions { most_key_bytes: Some(one - 1), ..Default::default() };
+    assert_refused!(map.plan_with(&params, ct.level(), options), CkksError::OutOfRange { .. }, &one.to_string());
     // Keys for powers of two alone: rotations in turn.
     let plan = map.plan(&params, ct.level()).expect("plan");
     let powers = (0..5).flat_map(|log| [1i64 << log, -(1i64 << log)]);

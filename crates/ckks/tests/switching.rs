@@ -30,6 +30,8 @@ fn spec(rank: usize, levels: usize) -> ParamsSpec {
         secret_weight: None,
         ephemeral_weight: None,
         ephemeral_special: None,
+        bootstrap_key_bytes: None,
+        bootstrap_log2_failure: None,
         digit_bits: None,
         insecure: true,
         below_128: false,

@@ -159,6 +159,9 @@ pub struct Keygen {
     /// Make the evaluation keys of bootstraps of arrays with N slots in each polynomial, or with all slots
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "0", requires = "evaluation")]
     pub bootstrap: Option<usize>,
+    /// Most bytes that the keys of bootstraps may take in memory, more than in the file; fewer keys take more time [default: by the parameters]
+    #[arg(long, value_name = "BYTES", requires = "bootstrap")]
+    pub key_bytes: Option<usize>,
     /// Highest level the evaluation keys serve [default: the top]
     #[arg(long, value_name = "L", requires = "evaluation")]
     pub level: Option<usize>,
@@ -236,6 +239,9 @@ pub struct Bootstrap {
     /// Bootstrap the error that is left once more, N - 1 times: more precise, for a level each [default: by the parameters]
     #[arg(long, value_name = "N")]
     pub rounds: Option<usize>,
+    /// As given to `keygen --key-bytes`
+    #[arg(long, value_name = "BYTES")]
+    pub key_bytes: Option<usize>,
     /// Print the plan: levels, precision, probability of failure, keys, predicted times
     #[arg(long)]
     pub explain: bool,

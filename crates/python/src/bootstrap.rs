@@ -26,13 +26,17 @@ use crate::run::detached;
 ///     How often to bootstrap: the second round bootstraps the error that the first one left, and so on. Each further round takes the
 ///     time of a bootstrap and one level, and adds its precision, up to what the application's scale can hold. By default 2 where the
 ///     scale holds 16 bits more than one round leaves ("boot_precise"), otherwise 1.
+/// key_bytes : int, optional
+///     The most bytes that all keys of the bootstrap may take in memory; files take less. Fewer keys take more time.
+///     By default the parameters' own limit, which most have not.
 ///
 /// Raises
 /// ------
 /// ParamsError
 ///     Where the parameters cannot be bootstrapped; the message says what is missing.
 /// DataError
-///     Where `slots` is not a power of two, or too large, or `rounds` are more than the levels allow.
+///     Where `slots` is not a power of two, or too large, `rounds` are more than the levels allow, or no plan's keys fit into
+///     `key_bytes`.
 ///
 /// Examples
 /// --------
@@ -54,11 +58,19 @@ pub struct PyBootstrapPlan {
 #[pymethods]
 impl PyBootstrapPlan {
     #[new]
-    #[pyo3(signature = (params, slots=None, is_complex=true, rounds=None))]
-    fn new(py: Python<'_>, params: &PyParams, slots: Option<Whole>, is_complex: bool, rounds: Option<Whole>) -> PyResult<Self> {
+    #[pyo3(signature = (params, slots=None, is_complex=true, rounds=None, key_bytes=None))]
+    fn new(
+        py: Python<'_>,
+        params: &PyParams,
+        slots: Option<Whole>,
+        is_complex: bool,
+        rounds: Option<Whole>,
+        key_bytes: Option<Whole>,
+    ) -> PyResult<Self> {
         let slots = slots.map(|slots| size(py, "slots", slots)).transpose()?;
         let rounds = rounds.map(|rounds| size(py, "rounds", rounds)).transpose()?;
-        let options = BootstrapOptions { slots, real: !is_complex, rounds, ..BootstrapOptions::default() };
+        let most_key_bytes = key_bytes.map(|bytes| size(py, "key_bytes", bytes)).transpose()?;
+        let options = BootstrapOptions { slots, real: !is_complex, rounds, most_key_bytes, ..BootstrapOptions::default() };
         let plan = detached(py, || BootstrapPlan::with_options(&params.params, options))?;
         Ok(Self { plan: Arc::new(plan) })
     }
@@ -79,6 +91,12 @@ impl PyBootstrapPlan {
     #[getter]
     fn output_level(&self) -> usize {
         self.plan.output_level().0
+    }
+
+    /// The bytes of all keys of the bootstrap in memory; files take less.
+    #[getter]
+    fn key_bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        detached(py, || self.plan.key_bytes())
     }
 
     /// The slots of each polynomial.

@@ -1,10 +1,10 @@
 //! Evaluation keys: what computing on ciphertexts needs.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use clathrate_ckks::EvaluationKeys;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{HeldKey, KeyAddress};
+use clathrate_ckks::{CkksError, EvaluationKeys, Evaluator, Level};
 use pyo3::prelude::*;
 
 use crate::buffers::{BufferAndRebuild, reduce, to_array};
@@ -33,9 +33,30 @@ use crate::text::hex;
 pub struct PyEvaluationKeys {
     pub keys: Arc<EvaluationKeys>,
     pub params: Py<PyParams>,
+    /// The evaluator that all ciphertexts with these keys share, because it keeps the plans of bootstraps.
+    evaluator: OnceLock<Evaluator>,
 }
 
 impl PyEvaluationKeys {
+    /// The Python object of `keys`.
+    pub fn new(keys: Arc<EvaluationKeys>, params: Py<PyParams>) -> Self {
+        Self { keys, params, evaluator: OnceLock::new() }
+    }
+
+    /// An evaluator with these keys. Where the parameters can bootstrap, it bootstraps by itself below level `below`, by default where the application's levels
+    /// run out.
+    ///
+    /// # Errors
+    /// Where a level is given, and the parameters cannot bootstrap or have no such level.
+    pub fn evaluator(&self, below: Option<Level>) -> Result<Evaluator, CkksError> {
+        let plain = || Evaluator::with_keys(self.keys.clone());
+        if below.is_some() {
+            return plain().bootstrapping(below);
+        }
+        let automatic = || if self.keys.params().has_bootstrap_levels() { plain().bootstrapping(None) } else { Ok(plain()) };
+        Ok(self.evaluator.get_or_init(|| automatic().unwrap_or_else(|_| plain())).clone())
+    }
+
     /// What `repr` adds: keys of rotations by powers of two and keys of other shapes, where there are any.
     fn elsewhere(&self) -> String {
         let powers = if self.keys.has_powers() { " and powers of two" } else { "" };
@@ -237,7 +258,7 @@ impl PyEvaluationKeys {
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
         let keys = detached(py, || EvaluationKeys::from_reader(&FileReader::open(&path)?, &params.get().params))?;
-        Ok(Self { keys: Arc::new(keys), params })
+        Ok(Self::new(Arc::new(keys), params))
     }
 
     /// The bytes that `save` would write.

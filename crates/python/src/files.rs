@@ -55,7 +55,7 @@ impl Loaded {
         Ok(match self {
             Self::Params(params) => Bound::new(py, PyParams { params })?.into_any(),
             Self::PublicKey(key) => Bound::new(py, PyPublicKey { key: Arc::new(key), params: given()? })?.into_any(),
-            Self::EvaluationKeys(keys) => Bound::new(py, PyEvaluationKeys { keys, params: given()? })?.into_any(),
+            Self::EvaluationKeys(keys) => Bound::new(py, PyEvaluationKeys::new(keys, given()?))?.into_any(),
             Self::Ciphertext(data) => Bound::new(py, PyCiphertext::new(py, data, &given()?)?)?.into_any(),
             Self::ParamsMissing(kind) => {
                 return Err(PyTypeError::new_err(format!("the file holds {kind}: pass the parameters too, `load(path, params)`")));

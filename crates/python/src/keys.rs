@@ -319,7 +319,7 @@ impl PySecretKey {
         let needs = &needs.get().needs;
         let translate = |error| raise(py, error);
         let keys = with_progress(py, progress, "evaluation keys", translate, |tick| self.key.evaluation_keys_with_progress(needs, tick))?;
-        Ok(PyEvaluationKeys { keys: Arc::new(keys), params: self.params.clone_ref(py) })
+        Ok(PyEvaluationKeys::new(Arc::new(keys), self.params.clone_ref(py)))
     }
 
     /// The same secret at another degree and rank, to encrypt there.

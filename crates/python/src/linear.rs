@@ -125,7 +125,10 @@ impl PyLinearTransform {
     /// scale : float, optional
     ///     The scale of the input; by default the canonical scale of the level.
     /// keys : int, optional
-    ///     The most rotation keys to use; by default as many as the fastest plan needs.
+    ///     The most rotation keys to use; by default as many as the fastest plan needs. Every map can be had with three keys or less, by
+    ///     rotations that follow one another, which takes longer.
+    /// key_bytes : int, optional
+    ///     The most bytes that the rotation keys may take in memory; by default as many as the fastest plan needs.
     ///
     /// Returns
     /// -------
@@ -135,7 +138,7 @@ impl PyLinearTransform {
     /// Raises
     /// ------
     /// DataError
-    ///     Where the parameters have fewer slots than the map, or the map is zero, or every plan needs more keys.
+    ///     Where the parameters have fewer slots than the map, or the map is zero, or every plan needs more keys or bytes.
     /// LevelError
     ///     Where the level is 0 or not one of the parameters.
     ///
@@ -146,7 +149,7 @@ impl PyLinearTransform {
     /// >>> row = secret_key.encrypt([3.0, 4.0]).with_keys(keys)
     /// >>> secret_key.decrypt(plan(row)).round(4)
     /// array([4. , 1.5])
-    #[pyo3(signature = (params, level=None, scale=None, keys=None))]
+    #[pyo3(signature = (params, level=None, scale=None, keys=None, key_bytes=None))]
     fn plan(
         &self,
         py: Python<'_>,
@@ -154,12 +157,14 @@ impl PyLinearTransform {
         level: Option<Whole>,
         scale: Option<Real>,
         keys: Option<Whole>,
+        key_bytes: Option<Whole>,
     ) -> PyResult<PyLinearTransformPlan> {
         let level = params.level(py, level)?;
         let scale = Real::given(scale);
         check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
         let most_keys = keys.map(|keys| size(py, "the number of keys", keys)).transpose()?;
-        let options = LinearTransformOptions { input_scale: scale, output_scale: None, most_keys };
+        let most_key_bytes = key_bytes.map(|bytes| size(py, "key_bytes", bytes)).transpose()?;
+        let options = LinearTransformOptions { input_scale: scale, output_scale: None, most_keys, most_key_bytes };
         let plan = detached(py, || self.transform.plan_with(&params.params, level, options))?;
         Ok(PyLinearTransformPlan { plan: Arc::new(plan) })
     }
@@ -208,11 +213,11 @@ impl PyLinearTransformPlan {
         ciphertext.map(py, |evaluator, x| evaluator.run_linear(x, &self.plan))
     }
 
-    /// The rotations that the plan uses, ascending, modulo the parameters' slots.
+    /// The rotations that the plan needs keys for, ascending, modulo the parameters' slots.
     #[getter]
     fn rotations(&self) -> Vec<i64> {
         let slots = self.plan.params().slot_count() as i64;
-        let mut steps: Vec<i64> = self.plan.baby_steps().chain(self.plan.giant_steps()).map(|steps| steps.rem_euclid(slots)).collect();
+        let mut steps: Vec<i64> = self.plan.rotations().into_iter().map(|steps| steps.rem_euclid(slots)).collect();
         steps.sort_unstable();
         steps.dedup();
         steps

@@ -21,6 +21,8 @@ use crate::params::PyParams;
 /// ----------
 /// params : Params
 ///     The parameters of the dry run.
+/// bootstrap_below : int, optional
+///     As `Ciphertext.with_keys` takes it.
 #[pyclass(frozen, module = "clathrate._native", name = "Recorder")]
 pub struct PyRecorder {
     params: Py<PyParams>,
@@ -30,9 +32,14 @@ pub struct PyRecorder {
 #[pymethods]
 impl PyRecorder {
     #[new]
-    fn new(params: Py<PyParams>) -> Self {
-        let evaluator = Evaluator::recording(&params.get().params);
-        Self { params, evaluator }
+    #[pyo3(signature = (params, bootstrap_below=None))]
+    fn new(py: Python<'_>, params: Py<PyParams>, bootstrap_below: Option<Whole>) -> PyResult<Self> {
+        let below = bootstrap_below.map(|level| params.get().level(py, Some(level))).transpose()?;
+        let mut evaluator = Evaluator::recording(&params.get().params);
+        if below.is_some() || params.get().params.has_bootstrap_levels() {
+            evaluator = evaluator.bootstrapping(below).map_err(|error| raise(py, error))?;
+        }
+        Ok(Self { params, evaluator })
     }
 
     /// A symbol: the ciphertext that `SecretKey.encrypt` would give for these arguments, without data.
@@ -153,6 +160,15 @@ impl PyRecording {
     #[getter]
     fn stages(&self) -> Vec<(String, Figures)> {
         self.recording.stages().iter().map(|stage| (stage.name.clone(), figures(stage.cost))).collect()
+    }
+
+    /// Whether an operator bootstrapped by itself.
+    #[getter]
+    fn bootstraps(&self) -> bool {
+        self.recording
+            .stages()
+            .iter()
+            .any(|stage| stage.name.split('/').any(|name| name == clathrate_ckks::circuits::bootstrap::stages::AUTOMATIC))
     }
 
     /// The most bytes that the arrays take at once.

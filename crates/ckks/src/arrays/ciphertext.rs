@@ -253,6 +253,13 @@ impl Ciphertext {
         other
     }
 
+    /// The same polynomials as an array with another shape and layout.
+    pub(crate) fn rearranged(mut self, shape: Vec<usize>, layout: Layout) -> Self {
+        let bundles = std::mem::take(&mut self.bundles);
+        let params = self.params.clone();
+        self.with_all((&params, shape), layout, bundles, (self.level, self.scale))
+    }
+
     /// The same numbers with another layout. A symbol gets the memory of the new layout.
     pub(crate) fn laid_out(self, layout: Layout) -> Self {
         let before = self.predicted_bytes();

@@ -71,8 +71,12 @@ fn composed(layers: impl Iterator<Item = LinearTransform>) -> Result<Option<Line
     Ok(product)
 }
 
-/// `layers` cut into `factors` products of neighbouring ones, as even as possible; the first factors have one layer more where it is not even.
+/// `layers` cut into `factors` products of neighbouring ones, as even as possible; the first factors have one layer more where it is not even. The coefficients
+/// of one slot are the slot, so without layers there is one factor that changes nothing.
 fn grouped(layers: Vec<LinearTransform>, factors: usize) -> Result<Vec<LinearTransform>, CkksError> {
+    if layers.is_empty() && factors > 0 {
+        return Ok(vec![LinearTransform::from_diagonals(1, [(0, vec![Complex64::new(1.0, 0.0)])])?]);
+    }
     let (each, more) = (layers.len() / factors.max(1), layers.len() % factors.max(1));
     let mut layers = layers.into_iter();
     let mut product = |index: usize| composed(layers.by_ref().take(each + usize::from(index < more)));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use clathrate_lattice::{Bundle, Eval, LatticeError, Level, Poly};
 
-use super::evaluator::{Evaluator, check_slots, entry_error, entrywise, joined};
+use super::evaluator::{Evaluator, Room, check_slots, entry_error, entrywise, joined};
 use super::levels::same_scale;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::check_room;
@@ -246,6 +246,7 @@ impl Evaluator {
     pub fn multiply_plain<'v>(&self, x: &Ciphertext, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
+        let x = &*self.refreshed(x, Room::Depth(1))?;
         let factor = self.factor_scale_for(x, ELEMENT_WISE)?;
         self.spend_encoding(x, x.layout.polynomials())?;
         self.multiply_encoded(x, &Plaintext::encode_for(x, values, x.level, factor)?)
@@ -283,6 +284,7 @@ impl Evaluator {
             return Err(CkksError::NotFinite { index: 0, value: factor });
         }
         let whole = factor.fract() == 0.0;
+        let x = &*if whole { Cow::Borrowed(x) } else { self.refreshed(x, Room::Depth(1))? };
         let factor_scale = if whole { 1.0 } else { self.factor_scale_for(x, "a product with a fraction")? };
         let scale = if whole { x.scale } else { self.product_scale(x, factor_scale)? };
         check_room(&x.params, factor.abs(), scale, x.level)?;

@@ -1,5 +1,6 @@
 //! The evaluator: where it finds keys, and what it records on a dry run. Its operations are in the other files of this folder.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_lattice::Level;
@@ -37,6 +38,29 @@ pub struct Evaluator {
     keys: Keys,
     /// The callback that is told the names of stages.
     watch: Option<Watch>,
+    /// What happens before operations that take levels.
+    refresh: Option<Refresh>,
+}
+
+/// How many levels an operation needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// The result, rescaled, is so many levels below the operand.
+    Depth(usize),
+    /// The operand must be at this level or above.
+    Level(Level),
+}
+
+/// A function that returns the same numbers at a higher level, or nothing where the array has room enough or cannot be refreshed.
+#[derive(Clone)]
+struct Refresh(Arc<RefreshFunction>);
+
+type RefreshFunction = dyn Fn(&Evaluator, &Ciphertext, Room) -> Result<Option<Ciphertext>, CkksError> + Send + Sync;
+
+impl std::fmt::Debug for Refresh {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Refresh")
+    }
 }
 
 /// A callback with the name of a stage; it returns whether to continue.
@@ -106,21 +130,21 @@ impl Evaluator {
     /// An evaluator without keys, for all operations that need none; products of ciphertexts and rotations need keys.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), keys: Keys::None, watch: None }
+        Self { params: params.clone(), keys: Keys::None, watch: None, refresh: None }
     }
 
     /// An evaluator with `keys`.
     #[must_use]
     pub fn with_keys(keys: impl Into<Arc<EvaluationKeys>>) -> Self {
         let keys = keys.into();
-        Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None }
+        Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None, refresh: None }
     }
 
     /// An evaluator for dry runs on symbols ([`Ciphertext::symbol`]): it applies the same rules for shapes, levels and scales, without data and keys.
     /// [`Evaluator::needs`] returns the keys that the computation would use. Clones share their recording.
     #[must_use]
     pub fn recording(params: &Params) -> Self {
-        Self { params: params.clone(), keys: Keys::Recorded(Arc::default()), watch: None }
+        Self { params: params.clone(), keys: Keys::Recorded(Arc::default()), watch: None, refresh: None }
     }
 
     /// As [`Evaluator::recording`], for a computation whose keys will be made for `needs`. Costs and bounds on errors depend on the keys, because a key for lower
@@ -128,7 +152,7 @@ impl Evaluator {
     #[must_use]
     pub fn recording_for(params: &Params, needs: KeyNeeds) -> Self {
         let recording = Arc::new(Mutex::new(Recording::made_for(needs)));
-        Self { params: params.clone(), keys: Keys::Recorded(recording), watch: None }
+        Self { params: params.clone(), keys: Keys::Recorded(recording), watch: None, refresh: None }
     }
 
     /// The recorded operations that need keys, each with the highest level at which it is used; empty for evaluators that do not record.
@@ -229,6 +253,52 @@ impl Evaluator {
     #[must_use]
     pub fn watched(self, watch: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         Self { watch: Some(Watch(Arc::new(watch))), ..self }
+    }
+
+    /// The same evaluator, which calls `refresh` before operations that take levels. The function gets this evaluator without the function.
+    pub(crate) fn refreshing(
+        self,
+        refresh: impl Fn(&Self, &Ciphertext, Room) -> Result<Option<Ciphertext>, CkksError> + Send + Sync + 'static,
+    ) -> Self {
+        Self { refresh: Some(Refresh(Arc::new(refresh))), ..self }
+    }
+
+    /// The same evaluator, which bootstraps nothing by itself.
+    #[must_use]
+    pub fn without_bootstrapping(&self) -> Self {
+        Self { refresh: None, ..self.clone() }
+    }
+
+    /// `x`, or, where this evaluator bootstraps by itself ([`Evaluator::bootstrapping`]), the same numbers at a higher level if an operation that takes so many
+    /// levels would make it bootstrap. To use an array several times, take this once.
+    ///
+    /// # Errors
+    /// As [`Evaluator::bootstrap`].
+    pub fn with_room<'x>(&self, x: &'x Ciphertext, levels: usize) -> Result<Cow<'x, Ciphertext>, CkksError> {
+        self.check(x)?;
+        self.refreshed(x, Room::Depth(levels))
+    }
+
+    /// `x`, or the same numbers at a higher level where there is too little room for an operation.
+    pub(crate) fn refreshed<'x>(&self, x: &'x Ciphertext, room: Room) -> Result<Cow<'x, Ciphertext>, CkksError> {
+        self.refreshed_for(x, || room)
+    }
+
+    /// As [`Evaluator::refreshed`], for room that takes time to find out.
+    pub(crate) fn refreshed_for<'x>(&self, x: &'x Ciphertext, room: impl FnOnce() -> Room) -> Result<Cow<'x, Ciphertext>, CkksError> {
+        let Some(Refresh(refresh)) = &self.refresh else { return Ok(Cow::Borrowed(x)) };
+        Ok(refresh(&self.without_bootstrapping(), x, room())?.map_or(Cow::Borrowed(x), Cow::Owned))
+    }
+
+    /// As [`Evaluator::refreshed`], for the factors of a product; an array times itself is refreshed once.
+    pub(crate) fn refreshed_factors<'x>(
+        &self,
+        x: &'x Ciphertext,
+        y: &'x Ciphertext,
+    ) -> Result<(Cow<'x, Ciphertext>, Cow<'x, Ciphertext>), CkksError> {
+        let fresh = self.refreshed(x, Room::Depth(1))?;
+        let other = if std::ptr::eq(x, y) { fresh.clone() } else { self.refreshed(y, Room::Depth(1))? };
+        Ok((fresh, other))
     }
 
     /// Runs `run` and counts everything that it records on a dry run `count` times.

@@ -45,6 +45,7 @@ impl Evaluator {
     /// layout, level, scale and secret errors.
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
+        let (x, y) = &self.refreshed_factors(x, y)?;
         let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise(&a.tensor(b)?)).collect();
@@ -59,6 +60,7 @@ impl Evaluator {
     /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
+        let (x, y) = &self.refreshed_factors(x, y)?;
         let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;

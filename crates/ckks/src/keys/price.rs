@@ -61,6 +61,10 @@ pub struct TransformCosts {
     pub mask_division: Cost,
     /// The mod-down of a whole bundle.
     pub division: Cost,
+    /// A whole switch on its own.
+    pub switch: Cost,
+    /// The rescale of a bundle of one body.
+    pub rescale: Cost,
     /// Primes of the extended modulus, which plaintexts are multiplied over.
     pub extended_primes: usize,
 }
@@ -123,6 +127,8 @@ impl KeyDefinition {
             inner_product: self.cost_of(&switcher.inner_product_counts(&tables, self.inputs(), self.columns()))?,
             mask_division: self.cost_of(&switcher.mod_down_counts(&tables, self.rank()))?,
             division: self.cost_of(&switcher.mod_down_counts(&tables, self.columns()))?,
+            switch: self.switch_cost(level)?,
+            rescale: self.params.rescale_cost(level, self.columns()),
             extended_primes: tables.extended().len(),
         })
     }

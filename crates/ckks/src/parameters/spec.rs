@@ -71,6 +71,12 @@ pub struct ParamsSpec {
     /// How many of the first primes of `special` the keys to the ephemeral secret use; absent for 2, or for all if there are fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral_special: Option<usize>,
+    /// The most bytes that the keys of a bootstrap may take in memory, unless a plan says otherwise; absent for as many as the fastest plan needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrap_key_bytes: Option<u64>,
+    /// Binary logarithm of the largest probability that a bootstrap may fail with, unless a plan says otherwise; absent for -128.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrap_log2_failure: Option<f64>,
     /// Most bits of a switching digit; absent for the bits of the special modulus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digit_bits: Option<f64>,
@@ -221,6 +227,11 @@ impl ParamsSpec {
                 return refuse(format!("ephemeral_special {count} is out of range: use 1 to the {} special primes", self.special.len()));
             }
             _ => {}
+        }
+        if let Some(log2) = self.bootstrap_log2_failure
+            && !(log2.is_finite() && log2 < 0.0)
+        {
+            return refuse(format!("bootstrap_log2_failure {log2} is not a negative number, the binary logarithm of a probability"));
         }
         if let Some(bits) = self.digit_bits
             && !(bits.is_finite() && bits > 0.0)

@@ -19,6 +19,7 @@ pub fn run(arguments: &Bootstrap, console: &Console, runtime: &Runtime) -> Resul
         slots: Some(input.layout().capacity),
         real: !input.is_complex(),
         rounds: arguments.rounds,
+        most_key_bytes: arguments.key_bytes,
         ..BootstrapOptions::default()
     };
     let plan = BootstrapPlan::with_options(&params, options)?;

@@ -105,7 +105,11 @@ fn needs(arguments: &Keygen, params: &Params) -> Result<KeyNeeds, Failure> {
         needs = needs.single_steps();
     }
     if let Some(slots) = arguments.bootstrap {
-        let options = BootstrapOptions { slots: Some(slots).filter(|&slots| slots > 0), ..BootstrapOptions::default() };
+        let options = BootstrapOptions {
+            slots: Some(slots).filter(|&slots| slots > 0),
+            most_key_bytes: arguments.key_bytes,
+            ..BootstrapOptions::default()
+        };
         needs = needs.merge(&BootstrapPlan::with_options(params, options)?.needs()?);
     }
     needs = needs.along(&arguments.ranks, arguments.to_rlwe, reach);

@@ -198,7 +198,7 @@ impl PyCiphertext {
             },
             match self.keys {
                 Keys::None => "",
-                Keys::Attached(_) => ", with keys",
+                Keys::Attached(..) => ", with keys",
                 Keys::Recorded(_) => ", symbol",
             }
         )

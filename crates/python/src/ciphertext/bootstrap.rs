@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use super::object::PyCiphertext;
 use crate::bootstrap::PyBootstrapPlan;
 use crate::errors::raise_for_key;
-use crate::run::{detached, with_progress};
+use crate::run::{detached, detached_with, with_progress};
 
 #[pymethods]
 impl PyCiphertext {
@@ -57,10 +57,59 @@ impl PyCiphertext {
         let fresh = with_progress(py, progress, "bootstrap", translate, |tick| evaluator.bootstrap_with_progress(x, &plan, tick))?;
         self.beside(py, fresh)
     }
+
+    /// Two arrays of real numbers at a high level, in the time of one of complex numbers: they are its real and imaginary parts.
+    ///
+    /// The rows of one array are bootstrapped in pairs by `bootstrap` already, with a plan for complex numbers.
+    ///
+    /// Parameters
+    /// ----------
+    /// other : Ciphertext
+    ///     The other array, of the same shape.
+    /// plan : BootstrapPlan, optional
+    ///     A plan for complex numbers; by default one for this array's slots.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of Ciphertext
+    ///     Both arrays at `plan.output_level`.
+    ///
+    /// Raises
+    /// ------
+    /// ParamsError
+    ///     Where the parameters cannot be bootstrapped.
+    /// ShapeError
+    ///     Where the shapes differ.
+    /// LevelError
+    ///     Where an array is below `plan.input_level`.
+    /// MissingKeyError
+    ///     Without the keys of `plan.needs`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> params = cl.Params.preset("insecure_boot")
+    /// >>> owner = cl.SecretKey.generate(params)
+    /// >>> keys = owner.evaluation_keys(cl.BootstrapPlan(params, slots=8).needs)
+    /// >>> x, y = (owner.encrypt([value] * 8, level=3).with_keys(keys) for value in (0.5, -0.25))
+    /// >>> [owner.decrypt(fresh).round(3)[0] for fresh in x.bootstrap_pair(y)]
+    /// [np.float64(0.5), np.float64(-0.25)]
+    #[pyo3(signature = (other, plan=None))]
+    fn bootstrap_pair(&self, py: Python<'_>, other: &Self, plan: Option<&PyBootstrapPlan>) -> PyResult<(Self, Self)> {
+        let (evaluator, x, y) = (self.evaluator(), &*self.data, &*other.data);
+        let own = plan.map(|plan| plan.plan.clone());
+        let plan = detached(py, || own.map_or_else(|| plan_of(x, false), Ok))?;
+        let translate = |error| raise_for_key(py, error, "cl.BootstrapPlan(params).needs");
+        let (fresh, beside) = detached_with(py, translate, || evaluator.bootstrap_pair(x, y, &plan))?;
+        Ok((self.beside(py, fresh)?, self.beside(py, beside)?))
+    }
 }
 
-/// A plan for the slots and numbers of `x`.
+/// A plan for the slots and numbers of `x`; several polynomials of real numbers share bootstraps of complex ones.
 fn plan_for(x: &clathrate_ckks::Ciphertext) -> Result<Arc<BootstrapPlan>, CkksError> {
-    let options = BootstrapOptions { slots: Some(x.layout().capacity), real: !x.is_complex(), ..BootstrapOptions::default() };
+    plan_of(x, !x.is_complex() && x.layout().bundles() == 1)
+}
+
+fn plan_of(x: &clathrate_ckks::Ciphertext, real: bool) -> Result<Arc<BootstrapPlan>, CkksError> {
+    let options = BootstrapOptions { slots: Some(x.layout().capacity), real, ..BootstrapOptions::default() };
     BootstrapPlan::with_options(x.params(), options).map(Arc::new)
 }

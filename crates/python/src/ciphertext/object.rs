@@ -3,7 +3,8 @@
 //! A ciphertext may carry evaluation keys (`with_keys`), which results inherit: that is how an operator finds them. They are shared,
 //! never copied, and never part of a file or a pickle.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Ciphertext, CkksError, Evaluator};
@@ -11,6 +12,7 @@ use pyo3::prelude::*;
 
 use crate::errors::{raise, raise_for_array, raise_for_key};
 use crate::evaluation_keys::PyEvaluationKeys;
+use crate::numbers::Whole;
 use crate::params::PyParams;
 use crate::run::{detached, detached_with};
 
@@ -45,6 +47,8 @@ pub struct PyCiphertext {
     pub data: Arc<Ciphertext>,
     pub(super) params: Py<PyParams>,
     pub(super) keys: Keys,
+    /// The same numbers at a higher level, where an operator bootstrapped them: the next operators use it as well.
+    fresh: OnceLock<Arc<Ciphertext>>,
 }
 
 /// Where operators find evaluation keys.
@@ -52,7 +56,7 @@ pub(super) enum Keys {
     /// Nowhere.
     None,
     /// Attached by `with_keys`.
-    Attached(Py<PyEvaluationKeys>),
+    Attached(Py<PyEvaluationKeys>, Evaluator),
     /// This is a symbol of a dry run: its operators write down the keys they would use.
     Recorded(Evaluator),
 }
@@ -61,7 +65,7 @@ impl Keys {
     fn clone_ref(&self, py: Python<'_>) -> Self {
         match self {
             Self::None => Self::None,
-            Self::Attached(keys) => Self::Attached(keys.clone_ref(py)),
+            Self::Attached(keys, evaluator) => Self::Attached(keys.clone_ref(py), evaluator.clone()),
             Self::Recorded(evaluator) => Self::Recorded(evaluator.clone()),
         }
     }
@@ -74,26 +78,40 @@ impl PyCiphertext {
     /// Those of allocating a Python object.
     pub fn new(py: Python<'_>, data: Ciphertext, params: &Py<PyParams>) -> PyResult<Self> {
         let params = PyParams::of(py, data.params(), params)?;
-        Ok(Self { data: Arc::new(data), params, keys: Keys::None })
+        Ok(Self { data: Arc::new(data), params, keys: Keys::None, fresh: OnceLock::new() })
     }
 
     /// A symbol whose operators write their needs to `recorder`.
     pub fn symbol(data: Ciphertext, params: Py<PyParams>, recorder: Evaluator) -> Self {
-        Self { data: Arc::new(data), params, keys: Keys::Recorded(recorder) }
+        Self { data: Arc::new(data), params, keys: Keys::Recorded(recorder), fresh: OnceLock::new() }
     }
 
     /// `data` as a ciphertext beside this one: same family of parameters, same keys.
     pub(super) fn beside(&self, py: Python<'_>, data: Ciphertext) -> PyResult<Self> {
         let params = PyParams::of(py, data.params(), &self.params)?;
-        Ok(Self { data: Arc::new(data), params, keys: self.keys.clone_ref(py) })
+        Ok(Self { data: Arc::new(data), params, keys: self.keys.clone_ref(py), fresh: OnceLock::new() })
     }
 
     pub(super) fn evaluator(&self) -> Evaluator {
         match &self.keys {
-            Keys::Attached(keys) => Evaluator::with_keys(keys.get().keys.clone()),
-            Keys::Recorded(evaluator) => evaluator.clone(),
+            Keys::Attached(_, evaluator) | Keys::Recorded(evaluator) => evaluator.clone(),
             Keys::None => Evaluator::new(self.data.params()),
         }
+    }
+
+    /// The operand of a product: this ciphertext, or the same numbers at a higher level where `evaluator` bootstraps them.
+    fn factor(&self, py: Python<'_>, evaluator: &Evaluator) -> PyResult<Arc<Ciphertext>> {
+        if let Some(fresh) = self.fresh.get() {
+            return Ok(fresh.clone());
+        }
+        let data = &self.data;
+        let fresh = detached(py, || {
+            Ok(match evaluator.with_room(data, 1)? {
+                Cow::Borrowed(_) => None,
+                Cow::Owned(fresh) => Some(Arc::new(fresh)),
+            })
+        })?;
+        Ok(fresh.map_or_else(|| self.data.clone(), |fresh| self.fresh.get_or_init(|| fresh).clone()))
     }
 
     /// Runs a computation on this ciphertext alone.
@@ -138,6 +156,33 @@ impl PyCiphertext {
         holder.beside(py, result)
     }
 
+    /// As [`Self::zip`], for the factors of a product.
+    pub(super) fn zip_factors(
+        &self,
+        py: Python<'_>,
+        other: &Self,
+        work: impl FnOnce(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
+    ) -> PyResult<Self> {
+        let holder = if matches!(self.keys, Keys::None) { other } else { self };
+        let evaluator = holder.evaluator();
+        let (left, right) = (self.factor(py, &evaluator)?, other.factor(py, &evaluator)?);
+        let result = detached(py, || work(&evaluator, &left, &right))?;
+        holder.beside(py, result)
+    }
+
+    /// As [`Self::map`], for the factor of a product with a number.
+    pub(super) fn map_factor(
+        &self,
+        py: Python<'_>,
+        translate: impl Fn(CkksError) -> PyErr,
+        work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
+    ) -> PyResult<Self> {
+        let evaluator = self.evaluator();
+        let data = self.factor(py, &evaluator)?;
+        let result = detached_with(py, translate, || work(&evaluator, &data))?;
+        self.beside(py, result)
+    }
+
     /// Runs a computation with an array of this shape.
     pub(super) fn with_values(
         &self,
@@ -163,6 +208,9 @@ impl PyCiphertext {
     /// ----------
     /// keys : EvaluationKeys or None
     ///     The keys; None detaches them.
+    /// bootstrap_below : int, optional
+    ///     Operators bootstrap an array by themselves where their result, rescaled, would be below this level and the keys can do it. By
+    ///     default the lowest level that a bootstrap can start from. `trace` finds the level that costs least.
     ///
     /// Returns
     /// -------
@@ -175,31 +223,43 @@ impl PyCiphertext {
     ///     Where the keys were made for other parameters.
     /// WrongSecretError
     ///     Where the keys belong to another secret.
+    /// ParamsError
+    ///     Where `bootstrap_below` is given, and the parameters cannot bootstrap.
+    /// DataError
+    ///     Where `bootstrap_below` is not a level of the application.
+    ///
+    /// Notes
+    /// -----
+    /// A bootstrap takes seconds, and numbers must be at most 1 in magnitude where one may come.
     ///
     /// Examples
     /// --------
     /// >>> secret_key.encrypt([1.0, 2.0]).with_keys(keys).keys is keys
     /// True
-    #[pyo3(signature = (keys))]
-    fn with_keys(&self, py: Python<'_>, keys: Option<Py<PyEvaluationKeys>>) -> PyResult<Self> {
+    #[pyo3(signature = (keys, *, bootstrap_below=None))]
+    fn with_keys(&self, py: Python<'_>, keys: Option<Py<PyEvaluationKeys>>, bootstrap_below: Option<Whole>) -> PyResult<Self> {
         if let (Some(keys), false) = (&keys, self.data.is_symbol()) {
             let keys = &keys.get().keys;
             self.data.params().check_related(keys.params(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
             self.data.key_id().check_same(keys.id(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
         }
+        let below = bootstrap_below.map(|level| self.params.get().level(py, Some(level))).transpose()?;
         let keys = match (&self.keys, keys) {
             (Keys::Recorded(recorder), _) => Keys::Recorded(recorder.clone()),
-            (_, Some(keys)) => Keys::Attached(keys),
+            (_, Some(keys)) => {
+                let evaluator = keys.get().evaluator(below).map_err(|error| raise(py, error))?;
+                Keys::Attached(keys, evaluator)
+            }
             (_, None) => Keys::None,
         };
-        Ok(Self { data: self.data.clone(), params: self.params.clone_ref(py), keys })
+        Ok(Self { data: self.data.clone(), params: self.params.clone_ref(py), keys, fresh: OnceLock::new() })
     }
 
     /// The attached evaluation keys, or None.
     #[getter]
     fn keys(&self, py: Python<'_>) -> Option<Py<PyEvaluationKeys>> {
         match &self.keys {
-            Keys::Attached(keys) => Some(keys.clone_ref(py)),
+            Keys::Attached(keys, _) => Some(keys.clone_ref(py)),
             Keys::None | Keys::Recorded(_) => None,
         }
     }

@@ -7,7 +7,7 @@ use pyo3::types::PyNotImplemented;
 use super::object::PyCiphertext;
 use super::operand::Operand;
 use crate::arrays::Array;
-use crate::errors::{exception, raise_for_array};
+use crate::errors::{exception, raise, raise_for_array};
 use crate::run::detached_with;
 use crate::values::{inverted, negated, scalar};
 
@@ -27,15 +27,20 @@ impl PyCiphertext {
 
     fn multiply_by(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
         let translate = |error| raise_for_array(py, error, &[]);
-        let (evaluator, data) = (self.evaluator(), &*self.data);
-        let result = detached_with(py, translate, || evaluator.multiply_scalar(data, factor))?;
-        self.beside(py, result)
+        if factor.fract() == 0.0 {
+            // An integer takes no level.
+            let (evaluator, data) = (self.evaluator(), &*self.data);
+            let result = detached_with(py, translate, || evaluator.multiply_scalar(data, factor))?;
+            return self.beside(py, result);
+        }
+        self.map_factor(py, translate, |evaluator, x| evaluator.multiply_scalar(x, factor))
     }
 
     fn multiply_values(&self, py: Python<'_>, array: Array, operation: &'static str, invert: bool) -> PyResult<Self> {
         let values = array.broadcast(py, self.data.shape(), operation)?;
         let values = if invert { inverted(py, values)? } else { values };
-        self.with_values(py, &values, |evaluator, x, values| evaluator.multiply_plain(x, values))
+        let translate = |error| raise_for_array(py, error, self.data.shape());
+        self.map_factor(py, translate, |evaluator, x| evaluator.multiply_plain(x, &values))
     }
 }
 
@@ -87,7 +92,7 @@ impl PyCiphertext {
 
     fn __mul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         let product = match Operand::new(other)? {
-            Operand::Ciphertext(other) => self.zip(py, other.get(), |evaluator, x, y| evaluator.multiply(x, y))?,
+            Operand::Ciphertext(other) => self.zip_factors(py, other.get(), |evaluator, x, y| evaluator.multiply(x, y))?,
             Operand::Scalar(value) => self.multiply_by(py, value)?,
             Operand::Array(array) => self.multiply_values(py, array, "an element-wise product", false)?,
             Operand::Other => return not_implemented(py),
@@ -124,7 +129,7 @@ impl PyCiphertext {
 
     fn __pow__<'py>(&self, py: Python<'py>, exponent: &Bound<'py, PyAny>, modulus: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         if modulus.is_none() && exponent.extract::<i64>().is_ok_and(|exponent| exponent == 2) {
-            return Ok(Bound::new(py, self.map(py, |evaluator, x| evaluator.square(x))?)?.into_any());
+            return Ok(Bound::new(py, self.map_factor(py, |error| raise(py, error), |evaluator, x| evaluator.square(x))?)?.into_any());
         }
         Err(PyValueError::new_err("the only power is `ct ** 2`: multiply and rescale for the others"))
     }

@@ -126,7 +126,11 @@ impl PyCiphertext {
     /// array([1., 4., 9.])
     #[pyo3(signature = (other, rescale=true))]
     fn multiply(&self, py: Python<'_>, other: &Bound<'_, Self>, rescale: bool) -> PyResult<Self> {
-        self.zip(py, other.get(), |evaluator, x, y| if rescale { evaluator.multiply_rescale(x, y) } else { evaluator.multiply(x, y) })
+        self.zip_factors(
+            py,
+            other.get(),
+            |evaluator, x, y| if rescale { evaluator.multiply_rescale(x, y) } else { evaluator.multiply(x, y) },
+        )
     }
 
     /// Divides the encrypted numbers' scale by the last step of the modulus and drops that step: one level less.

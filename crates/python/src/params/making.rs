@@ -91,8 +91,8 @@ impl PyParams {
 #[pymethods]
 impl PyParams {
     #[new]
-    #[pyo3(signature = (*, degree, steps, log2_scale=Real(0.0), special=Reals::default(), rank=Whole(1), temporary_rank=None, temporary=Reals::default(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), segments=Vec::new(), ephemeral_weight=None, ephemeral_special=None, runtime=None),
-           text_signature = "(*, degree, steps, log2_scale=0.0, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', segments=(), ephemeral_weight=None, ephemeral_special=None, runtime=None)")]
+    #[pyo3(signature = (*, degree, steps, log2_scale=Real(0.0), special=Reals::default(), rank=Whole(1), temporary_rank=None, temporary=Reals::default(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), segments=Vec::new(), ephemeral_weight=None, ephemeral_special=None, bootstrap_key_bytes=None, bootstrap_log2_failure=None, runtime=None),
+           text_signature = "(*, degree, steps, log2_scale=0.0, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', segments=(), ephemeral_weight=None, ephemeral_special=None, bootstrap_key_bytes=None, bootstrap_log2_failure=None, runtime=None)")]
     fn new(
         py: Python<'_>,
         degree: Whole,
@@ -110,6 +110,8 @@ impl PyParams {
         segments: Vec<SegmentOption>,
         ephemeral_weight: Option<Whole>,
         ephemeral_special: Option<Whole>,
+        bootstrap_key_bytes: Option<Whole>,
+        bootstrap_log2_failure: Option<Real>,
         runtime: Option<&Bound<'_, PyRuntime>>,
     ) -> PyResult<Self> {
         let sizes = |sizes: Reals| sizes.0.into_iter().map(|Real(bits)| bits).collect::<Vec<f64>>();
@@ -127,6 +129,11 @@ impl PyParams {
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
             ephemeral_weight: ephemeral_weight.map(|weight| size(py, "ephemeral_weight", weight)).transpose()?,
             ephemeral_special: ephemeral_special.map(|count| size(py, "ephemeral_special", count)).transpose()?,
+            bootstrap_key_bytes: bootstrap_key_bytes
+                .map(|bytes| size(py, "bootstrap_key_bytes", bytes))
+                .transpose()?
+                .map(|bytes| bytes as u64),
+            bootstrap_log2_failure: Real::given(bootstrap_log2_failure),
             digit_bits: Real::given(digit_bits),
             insecure,
             below_128,

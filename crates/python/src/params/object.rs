@@ -56,6 +56,10 @@ use crate::run::detached;
 ///     None, the default, is no such secret.
 /// ephemeral_special : int, optional
 ///     The number of special primes that keys to the sparse secret use. The default is 2.
+/// bootstrap_key_bytes : int, optional
+///     The most bytes that the keys of a bootstrap may take in memory, unless its plan says otherwise. None, the default, is no limit.
+/// bootstrap_log2_failure : float, optional
+///     The binary logarithm of the largest probability that a bootstrap may fail with. None, the default, is -128.
 /// runtime : Runtime, optional
 ///     How to run: threads, instruction set, key switching. None, the default, is `Runtime()`.
 ///
@@ -105,6 +109,14 @@ impl PyParams {
 
 #[pymethods]
 impl PyParams {
+    /// The lowest and the highest level of the application, in parameters that bootstrap; otherwise None.
+    ///
+    /// A bootstrap starts from the lowest level or above, and ends at the highest, or a level below it for each further round.
+    #[getter]
+    fn application_levels(&self) -> Option<(usize, usize)> {
+        self.params.application_levels().ok().map(|(lowest, highest)| (lowest.0, highest.0))
+    }
+
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| other.get().params == self.params)
     }

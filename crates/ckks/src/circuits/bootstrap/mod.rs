@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Each stage is an operation of its own on an [`Evaluator`](crate::Evaluator), a function of the plan, and leaves an array whose layout, level and scale say
-//! what it holds. The order is slots-to-coefficients first: its linear maps run where the modulus is short, and the precision does not depend on the message.
+//! what it holds. The order is usually slots-to-coefficients first: its linear maps run where the modulus is short, and the precision does not depend on the
+//! message.
 //!
 //! The chain's segments, from the lowest level up, have these names:
 //!
@@ -19,20 +20,29 @@
 //! | [`REDUCTION`] | `A + 1 .. M` | with the step of level `A + 1`, modular reduction |
 //! | [`RAISED`] | `M + 1 .. top` | coefficients to slots |
 //!
+//! Slots-to-coefficients comes last where a segment [`LOWERING`] lies between application and modular reduction: levels `A + 1 .. B`. Then `s` is 1, the modular
+//! reduction ends at level `B`, and an array at level 1 needs no linear map before the raise. The modular reduction's errors are in coefficients, and all of them
+//! meet in every slot, so results have `log2(slots) / 2` bits less.
+//!
 //! Source: Cheon et al. (EUROCRYPT 2018); order of the stages: [pcmm-mambo, sec. 2.4], [hermes, sec. 2]; encapsulation: Bossuat, Troncoso-Pastoriza,
 //! Hubaux (ACNS 2022).
 
+mod automatic;
+mod choose;
 mod cosine;
 pub mod eval_mod;
 mod factors;
 pub mod failure;
+mod options;
 mod plan;
 mod precision;
 mod raise;
 mod run;
+mod stage_levels;
 
 pub use eval_mod::ModularReduction;
-pub use plan::{BootstrapOptions, BootstrapPlan};
+pub use options::BootstrapOptions;
+pub use plan::BootstrapPlan;
 pub use precision::BootstrapError;
 
 /// Name of the segment of the lowest levels.
@@ -40,6 +50,9 @@ pub const BASE: &str = "base";
 
 /// Name of the segment that is left to the application.
 pub const APPLICATION: &str = "application";
+
+/// Name of the segment of slots-to-coefficients, in chains where it comes last.
+pub const LOWERING: &str = "slots to coefficients";
 
 /// Name of the segment of the modular reduction.
 pub const REDUCTION: &str = "modular reduction";
@@ -49,6 +62,8 @@ pub const RAISED: &str = "coefficients to slots";
 
 /// Names of the stages, as progress and cost tables show them.
 pub mod stages {
+    /// Around all stages of a bootstrap that an evaluator runs by itself.
+    pub const AUTOMATIC: &str = "automatic bootstrap";
     /// Slots to coefficients.
     pub const TO_COEFFICIENTS: &str = "slots to coefficients";
     /// Change to the ephemeral secret, raise, change back, and the sum into the subring of few slots.

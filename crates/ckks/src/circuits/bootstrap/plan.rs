@@ -5,25 +5,30 @@ use std::sync::OnceLock;
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, Raise};
 
+use super::REDUCTION;
 use super::eval_mod::ModularReduction;
 use super::factors::rounding_weight;
 use super::failure::{least_range, log2_tail};
+use super::options::BootstrapOptions;
 use super::raise::RaisedTransform;
-use super::{APPLICATION, BASE, RAISED, REDUCTION};
+use super::stage_levels::StageLevels;
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
 use crate::circuits::linear::{LinearTransform, LinearTransformOptions, LinearTransformPlan};
 use crate::encoding::dft;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::recording::Recording;
-use crate::keys::{KeyNeeds, RaisedMap};
-use crate::parameters::{Params, Segment};
+use crate::keys::{EvaluationKeys, KeyNeeds, RaisedMap};
+use crate::parameters::Params;
 
 /// The operation's name in errors.
 pub(super) const BOOTSTRAP: &str = "a bootstrap";
 
 /// Degree of the cosine's polynomial: with 8 levels for the modular reduction, three double angles remain.
 const COSINE_DEGREE: usize = 30;
+
+/// Binary logarithm of the largest probability of failure, unless options or parameters say otherwise.
+const LOG2_FAILURE: f64 = -128.0;
 
 /// Least bits by which the raised ciphertext is multiplied, so that the noise of the change to the main secret is small against the message.
 const GUARD_BITS: f64 = 4.0;
@@ -38,36 +43,11 @@ const CORRECTION_MARGIN_BITS: f64 = 4.0;
 /// Where the application's scale holds so many bits more than one round leaves, the plan has a second round.
 const SECOND_ROUND_BITS: f64 = 16.0;
 
+/// Polynomials over all primes that the steps of a bootstrap keep at once, beside its arrays: digits, extended sums, encoded diagonals.
+const WORKING_POLYNOMIALS: usize = 48;
+
 /// Most rounds.
 const MOST_ROUNDS: usize = 4;
-
-/// What a plan of a bootstrap may choose.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BootstrapOptions {
-    /// Slots of each polynomial, a power of two; absent for all.
-    pub slots: Option<usize>,
-    /// Whether numbers are real: half the work of the modular reduction.
-    pub real: bool,
-    /// Binary logarithm of the probability that the bootstrap of one polynomial fails.
-    pub log2_failure: f64,
-    /// The range of the modular reduction in place of the one that follows from the probability: for tests of failures.
-    pub range: Option<usize>,
-    /// Degree of the cosine's polynomial; absent for 30.
-    pub degree: Option<usize>,
-    /// Rounds: the second bootstraps what the first one left as error, multiplied by a power of two, and so on. Each further round takes the time of a bootstrap
-    /// and one level, and adds its precision to that of the rounds before, up to what the application's scale can hold. Absent for as many as
-    /// [`BootstrapPlan::with_options`] says.
-    pub rounds: Option<usize>,
-    /// Whether keys that raise the modulus apply the first map from coefficients to slots as well, where the parameters have such keys and all slots are used:
-    /// faster and without a level, for a key of many polynomials.
-    pub raise_keys: bool,
-}
-
-impl Default for BootstrapOptions {
-    fn default() -> Self {
-        Self { slots: None, real: false, log2_failure: -128.0, range: None, degree: None, rounds: None, raise_keys: true }
-    }
-}
 
 /// The circuit of a bootstrap for arrays with a given number of slots.
 #[derive(Debug)]
@@ -75,6 +55,8 @@ pub struct BootstrapPlan {
     pub(super) params: Params,
     pub(super) slots: usize,
     pub(super) real: bool,
+    pub(super) half: bool,
+    pub(super) levels: StageLevels,
     pub(super) to_coefficients: Vec<LinearTransformPlan>,
     pub(super) raise: Raising,
     pub(super) raised_level: Level,
@@ -85,6 +67,8 @@ pub struct BootstrapPlan {
     pub(super) weight: usize,
     pub(super) rounds: usize,
     needs: OnceLock<KeyNeeds>,
+    /// The most bytes that the arrays of one polynomial take at once.
+    array_bytes: OnceLock<usize>,
     /// The binary logarithm of the factor that a further round multiplies the error of the rounds before with, for each round.
     pub(super) log2_factors: Vec<u32>,
 }
@@ -101,14 +85,6 @@ pub(super) enum Raising {
     },
     /// The lift with the first map from coefficients to slots.
     Mapped(Box<RaisedTransform>),
-}
-
-/// The segment called `name`.
-fn segment<'p>(params: &'p Params, name: &str) -> Result<&'p Segment, CkksError> {
-    params.segments().iter().find(|segment| segment.name == name).ok_or_else(|| CkksError::NotBootstrappable {
-        params: params.spec().name.clone(),
-        reason: format!("there is no segment \"{name}\"; a chain that bootstraps has the segments \"{BASE}\", \"{APPLICATION}\", \"{REDUCTION}\", \"{RAISED}\""),
-    })
 }
 
 /// Cuts the product of all factors' scales among them, in bits: `total` in all. The rounding of a factor's diagonals makes a relative error proportional to
@@ -136,7 +112,7 @@ fn plan_factors(
         let at = Level(level.0 - index);
         // The last factor ends at the wanted scale exactly.
         let output = if index + 1 == factors.len() { output_scale } else { scale * bits.exp2() / params.step_product(at) };
-        let options = LinearTransformOptions { input_scale: Some(scale), output_scale: Some(output), most_keys: None };
+        let options = LinearTransformOptions { input_scale: Some(scale), output_scale: Some(output), ..LinearTransformOptions::default() };
         plans.push(factor.plan_with(params, at, options)?);
         scale = output;
     }
@@ -144,39 +120,16 @@ fn plan_factors(
 }
 
 impl BootstrapPlan {
-    /// The circuit for arrays in all slots, failing with a probability of at most 2^-128 for each polynomial.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::with_options`].
-    pub fn new(params: &Params) -> Result<Self, CkksError> {
-        Self::with_options(params, BootstrapOptions::default())
-    }
-
-    /// The circuit with these options. Without a number of rounds it has two where the application's scale holds 16 bits more than one round leaves, and one
-    /// otherwise.
-    ///
-    /// # Errors
-    /// [`CkksError::NotBootstrappable`] where the chain lacks a segment, the rank is not 1, no secret is sparse enough, the levels of the modular reduction do
-    /// not suffice, or its approximation is poor; [`CkksError::OutOfRange`] for a number of slots; scale errors.
-    pub fn with_options(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
+    /// The fastest circuit of one round with any keys.
+    pub(super) fn one_round(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
         let refuse = |reason: String| Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
         if params.rank() != 1 {
             return refuse(format!("the rank is {}: convert to rank 1 with to_rlwe first", params.rank()));
         }
-        let (base, application) = (segment(params, BASE)?, segment(params, APPLICATION)?);
-        let (reduced, raised) = (segment(params, REDUCTION)?, segment(params, RAISED)?);
-        if base.lowest() != 0
-            || application.lowest() != base.highest() + 1
-            || reduced.lowest() != application.highest() + 1
-            || raised.lowest() != reduced.highest() + 1
-        {
-            return refuse(format!(
-                "the segments must follow one another from level 0 up: \"{BASE}\", \"{APPLICATION}\", \"{REDUCTION}\", \"{RAISED}\""
-            ));
-        }
+        let levels = StageLevels::new(params)?;
         let slots = options.slots.unwrap_or_else(|| params.slot_count());
-        if !slots.is_power_of_two() || !(2..=params.slot_count()).contains(&slots) {
-            let remedy = format!("use a power of two from 2 to {}", params.slot_count());
+        if !slots.is_power_of_two() || !(1..=params.slot_count()).contains(&slots) {
+            let remedy = format!("use a power of two from 1 to {}", params.slot_count());
             return Err(CkksError::OutOfRange { what: "the number of slots of a bootstrap", value: slots.to_string(), remedy });
         }
         let weight = match (params.encapsulation(), params.spec().secret_weight) {
@@ -192,9 +145,14 @@ impl BootstrapPlan {
                 super::failure::MOST_WEIGHT
             ));
         }
-        let range = options.range.unwrap_or_else(|| least_range(weight, params.degree(), options.log2_failure));
-        let (output, input) = (Level(application.highest()), Level(reduced.highest()));
-        let reduction = ModularReduction::new(params, (input, output), range, options.degree.unwrap_or(COSINE_DEGREE))?;
+        let log2_failure = options.log2_failure.or(params.spec().bootstrap_log2_failure).unwrap_or(LOG2_FAILURE);
+        if !(log2_failure.is_finite() && log2_failure < 0.0) {
+            let remedy = "give a negative number, the binary logarithm of a probability".to_owned();
+            return Err(CkksError::OutOfRange { what: "log2_failure", value: log2_failure.to_string(), remedy });
+        }
+        let range = options.range.unwrap_or_else(|| least_range(weight, params.degree(), log2_failure));
+        let input = levels.slots;
+        let reduction = ModularReduction::new(params, (input, levels.reduced), range, options.degree.unwrap_or(COSINE_DEGREE))?;
         let (_, worst) = reduction.approximation_error(1.0, |_| 1.0);
         if options.range.is_none() && (worst.is_nan() || -worst.log2() < LEAST_BITS) {
             return refuse(format!(
@@ -207,32 +165,40 @@ impl BootstrapPlan {
             ));
         }
         let q0 = params.log2_q(Level(0)).exp2();
-        // Slots to coefficients: from the application's lowest level to level 0, at the scale that the modular reduction asks for.
-        let (start, message_scale) = (Level(application.lowest()), q0 / reduction.ratio());
-        let down = dft::slots_to_coefficients(slots, start.0)?;
-        let to_coefficients = plan_factors(params, &down, Level(down.len()), (params.scale(start), message_scale))?;
+        let message_scale = q0 / reduction.ratio();
+        let to_coefficients = if options.half {
+            Vec::new()
+        } else if levels.slots_last() {
+            // From the level after the modular reduction to the application's highest.
+            let down = dft::slots_to_coefficients(slots, levels.reduced.0 - levels.end.0)?;
+            plan_factors(params, &down, Level(levels.end.0 + down.len()), (params.scale(levels.reduced), params.scale(levels.end)))?
+        } else {
+            // From the application's lowest level to level 0, at the scale that the modular reduction asks for.
+            let down = dft::slots_to_coefficients(slots, levels.start.0)?;
+            plan_factors(params, &down, Level(down.len()), (params.scale(levels.start), message_scale))?
+        };
         // Coefficients to slots: of the raised phase v, v / (q0 R) is to be in slots, and half of it for the sum with the conjugate. A sum into a subring
         // multiplies v by the number of terms.
-        let (levels, output_scale) = (params.max_level().0 - input.0, params.scale(input) / 2.0);
-        let mapped = options.raise_keys && slots == params.slot_count() && (slots.trailing_zeros() as usize) > levels;
+        let (steps, output_scale) = (params.max_level().0 - input.0, params.scale(input) / 2.0);
+        let mapped = options.raise_keys && slots == params.slot_count() && (slots.trailing_zeros() as usize) > steps;
         let (raise, up, raised_level, raised_scale) = match params.raising().filter(|_| mapped) {
             Some(raising) => {
-                let layers = slots.trailing_zeros().div_ceil(levels as u32 + 1);
-                let (first, rest) = (dft::first_to_slots(slots, layers)?, dft::rest_to_slots(slots, layers, levels)?);
+                let layers = slots.trailing_zeros().div_ceil(steps as u32 + 1);
+                let (first, rest) = (dft::first_to_slots(slots, layers)?, dft::rest_to_slots(slots, layers, steps)?);
                 // All factors get relative rounding errors of one size: b_k - w_k is equal for all, with b_k the bits at which a factor's diagonals are rounded
                 // and w_k those of its rounding weight. The first factor's bits are those of the step and of the growth of the scale.
-                let steps = (1..=rest.len()).map(|index| params.step_product(Level(input.0 + index)).log2()).sum::<f64>();
+                let bits = (1..=rest.len()).map(|index| params.step_product(Level(input.0 + index)).log2()).sum::<f64>();
                 let unmapped = (q0 * reduction.radius()).log2();
                 let weights = rest.iter().chain([&first]).map(|factor| rounding_weight(factor).log2()).sum::<f64>();
-                let each = (raising.log2_step + steps + output_scale.log2() - unmapped - weights) / (rest.len() + 1) as f64;
+                let each = (raising.log2_step + bits + output_scale.log2() - unmapped - weights) / (rest.len() + 1) as f64;
                 // The mod-down of the raise rounds at the raised scale, so the message must be larger there than it was at level 0.
                 let bits = (each + rounding_weight(&first).log2()).max(raising.log2_step + GUARD_BITS).ceil();
                 let map = RaisedMap { slots, layers, log2_scale: bits as u32 };
                 let scale = (unmapped + bits - raising.log2_step).exp2();
-                (Raising::Mapped(Box::new(RaisedTransform::new(params, map)?)), rest, Level(input.0 + levels), scale)
+                (Raising::Mapped(Box::new(RaisedTransform::new(params, map)?)), rest, Level(input.0 + steps), scale)
             }
             None => {
-                let up = dft::coefficients_to_slots(slots, levels)?;
+                let up = dft::coefficients_to_slots(slots, steps)?;
                 let (ring, chain, level) = (params.chain().ring(), params.chain(), Level(input.0 + up.len()));
                 let guard = GUARD_BITS.exp2();
                 let terms = (params.slot_count() / slots) as f64;
@@ -241,10 +207,12 @@ impl BootstrapPlan {
             }
         };
         let to_slots = plan_factors(params, &up, raised_level, (raised_scale, output_scale))?;
-        let mut plan = Self {
+        Ok(Self {
             params: params.clone(),
             slots,
             real: options.real,
+            half: options.half,
+            levels,
             to_coefficients,
             raise,
             raised_level,
@@ -254,23 +222,46 @@ impl BootstrapPlan {
             weight,
             rounds: 1,
             needs: OnceLock::new(),
+            array_bytes: OnceLock::new(),
             log2_factors: Vec::new(),
-        };
-        let one = plan.predicted_error()?.deviation();
-        let held = plan.rounding_error().sqrt();
-        let rounds = options.rounds.unwrap_or(if (one / held).log2() >= SECOND_ROUND_BITS { 2 } else { 1 });
-        let most = MOST_ROUNDS.min((output.0 - start.0).max(1));
+        })
+    }
+
+    /// The circuit with `rounds` rounds, or as many as the application's scale asks for.
+    pub(super) fn with_rounds(mut self, rounds: Option<usize>) -> Result<Self, CkksError> {
+        let (start, end) = (self.levels.start, self.levels.end);
+        let one = self.predicted_error()?.deviation();
+        let held = self.rounding_error().sqrt();
+        let rounds = if self.half { rounds.or(Some(1)) } else { rounds };
+        let rounds = rounds.unwrap_or(if (one / held).log2() >= SECOND_ROUND_BITS { 2 } else { 1 });
+        let most = if self.half { 1 } else { MOST_ROUNDS.min((end.0 - start.0).max(1)) };
         if !(1..=most).contains(&rounds) {
-            let remedy =
-                format!("use 1 to {most}: each round after the first takes one of the {} left", counted(output.0 - start.0, "level"));
+            let remedy = format!("use 1 to {most}: each round after the first takes one of the {} left", counted(end.0 - start.0, "level"));
             return Err(CkksError::OutOfRange { what: "the number of rounds of a bootstrap", value: rounds.to_string(), remedy });
         }
         let step = (-one.log2() - CORRECTION_MARGIN_BITS).floor();
         // Errors below the rounding cannot be corrected.
         let limit = -held.log2();
-        plan.log2_factors = (1..rounds).map(|round| (step * round as f64).min(limit) as u32).collect();
-        plan.rounds = rounds;
-        Ok(plan)
+        self.log2_factors = (1..rounds).map(|round| (step * round as f64).min(limit) as u32).collect();
+        self.rounds = rounds;
+        self.needs = OnceLock::new();
+        Ok(self)
+    }
+
+    /// The linear maps, those of slots-to-coefficients first.
+    pub(super) fn linear_maps(&self) -> impl Iterator<Item = &LinearTransformPlan> {
+        self.to_coefficients.iter().chain(&self.to_slots)
+    }
+
+    /// Takes `plan` in place of the linear map with this number.
+    pub(super) fn set_linear_map(&mut self, index: usize, plan: LinearTransformPlan) {
+        let down = self.to_coefficients.len();
+        if index < down {
+            self.to_coefficients[index] = plan;
+        } else {
+            self.to_slots[index - down] = plan;
+        }
+        self.needs = OnceLock::new();
     }
 
     /// The parameters.
@@ -294,19 +285,37 @@ impl BootstrapPlan {
     /// The lowest level of an array that can be bootstrapped: the levels below are for slots-to-coefficients.
     #[must_use]
     pub fn input_level(&self) -> Level {
-        Level(self.params.segments().iter().find(|segment| segment.name == APPLICATION).map_or(0, Segment::lowest))
+        if self.half { Level(0) } else { self.levels.start }
+    }
+
+    /// Whether the circuit starts from coefficients at level 0.
+    #[must_use]
+    pub fn is_half(&self) -> bool {
+        self.half
     }
 
     /// The level of a bootstrapped array.
     #[must_use]
     pub fn output_level(&self) -> Level {
-        Level(self.reduction.output_level().0 - (self.rounds - 1))
+        let end = if self.half { self.levels.reduced } else { self.levels.end };
+        Level(end.0 - (self.rounds - 1))
     }
 
     /// Rounds; see [`BootstrapOptions::rounds`].
     #[must_use]
     pub fn rounds(&self) -> usize {
         self.rounds
+    }
+
+    /// Whether slots-to-coefficients comes last.
+    #[must_use]
+    pub fn slots_last(&self) -> bool {
+        self.levels.slots_last()
+    }
+
+    /// Whether the modular reduction runs on both halves of the coefficients: real numbers in slots have real coefficients in both.
+    pub(super) fn both_halves(&self) -> bool {
+        !self.real || self.slots_last()
     }
 
     /// The modular reduction.
@@ -351,7 +360,11 @@ impl BootstrapPlan {
         let error = self.predicted_error()?;
         let kept = self.params.log2_q(self.output_level()) - self.params.log2_q(self.input_level());
         let splits = |plans: &[LinearTransformPlan]| {
-            let one = |plan: &LinearTransformPlan| format!("{} + {}", plan.baby_steps().count(), plan.giant_steps().count());
+            let one = |plan: &LinearTransformPlan| {
+                let (before, after) = plan.switches();
+                let keys = if plan.is_iterated() { format!(" by {}", counted(plan.rotations().len(), "key")) } else { String::new() };
+                format!("{before} + {after}{keys}")
+            };
             plans.iter().map(one).collect::<Vec<_>>().join(", ")
         };
         let numbers = if self.real { "real" } else { "complex" };
@@ -397,6 +410,31 @@ impl BootstrapPlan {
         self.known_needs().cloned()
     }
 
+    /// Refuses keys that lack one of those that the bootstrap needs.
+    ///
+    /// # Errors
+    /// [`CkksError::MissingKeys`], with all that are missing.
+    pub(super) fn check_keys(&self, keys: &EvaluationKeys) -> Result<(), CkksError> {
+        keys.check_needs(&self.params, BOOTSTRAP, self.known_needs()?, self.slots)
+    }
+
+    /// Bytes that a bootstrap of `polys` polynomials takes beside its keys, about: the most that its arrays take at once, which all polynomials take, and what the
+    /// steps of linear maps and modular reduction take for one polynomial.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub fn memory_bytes(&self, polys: usize) -> Result<usize, CkksError> {
+        let arrays = match self.array_bytes.get() {
+            Some(&bytes) => bytes,
+            None => {
+                let bytes = self.dry_run()?.peak_array_bytes();
+                *self.array_bytes.get_or_init(|| bytes)
+            }
+        };
+        let widest = self.params.chain().key_basis(self.params.max_level()).len() * self.params.degree() * size_of::<u64>();
+        Ok(arrays * polys + WORKING_POLYNOMIALS * widest)
+    }
+
     /// As [`BootstrapPlan::needs`], found once.
     pub(super) fn known_needs(&self) -> Result<&KeyNeeds, CkksError> {
         if let Some(needs) = self.needs.get() {
@@ -416,6 +454,12 @@ impl BootstrapPlan {
 
     fn run_on_symbol(&self, evaluator: Evaluator) -> Result<Recording, CkksError> {
         let layout = Layout::new(&[self.slots], Encoding::Slots, self.params.degree())?.with_capacity(self.slots)?;
+        if self.half {
+            let layout = Layout { encoding: Encoding::Coefficients, complex: true, ..layout };
+            let symbol = Ciphertext::symbol_with(&self.params, &[self.slots], layout, SecretName::Main, Level(0), self.message_scale())?;
+            evaluator.half_bootstrap(&evaluator.take_symbol(symbol, None)?, self)?;
+            return Ok(evaluator.recorded());
+        }
         let layout = Layout { complex: !self.real, ..layout };
         let level = self.input_level();
         let symbol = Ciphertext::symbol_with(&self.params, &[self.slots], layout, SecretName::Main, level, self.params.scale(level))?;

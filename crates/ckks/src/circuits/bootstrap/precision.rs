@@ -9,6 +9,9 @@
 //! modular reduction      x = I + m / rho and t = x / R: an error dt becomes an error rho R dt of the message
 //! ```
 //!
+//! Where slots-to-coefficients comes last, the modular reduction works on the coefficients of the message, which are small, and each slot of the result is a sum of
+//! all their errors: variances grow by the number of slots.
+//!
 //! Source: [bootstrapping study], sec. 2.3, derived again; the noise of the second Chebyshev polynomial is the largest inside the modular reduction, because
 //! its derivative is smallest where integer parts are most frequent.
 
@@ -37,7 +40,7 @@ const CORRECTED: f64 = 0.125;
 /// Predicted variances of the error of a real or imaginary part, by source, for messages whose parts are uniform in [-1, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BootstrapError {
-    /// Slots to coefficients: roundings, and the rounding of the diagonals.
+    /// Slots to coefficients: roundings, and the rounding of the diagonals. Where that comes last, also the rounding on the way to level 0.
     pub to_coefficients: f64,
     /// The change to the ephemeral secret.
     pub encapsulation: f64,
@@ -80,13 +83,18 @@ impl BootstrapPlan {
         let (rounding, to_slot) = (model.rounding(), self.slots as f64);
         let main = SecretName::Main;
         let largest = if self.rounds > 1 { CORRECTED } else { 1.0 };
+        // From the error of a coefficient after the modular reduction to that of a slot.
+        let spread = if self.slots_last() && !self.is_half() { to_slot } else { 1.0 };
 
         let mut to_coefficients = 0.0;
         for (index, plan) in self.to_coefficients.iter().enumerate() {
-            // Of slots that are the embedding of the coefficients: `gain` is that of the inverse map's remaining factors.
-            let variance = plan.variance(main)? / plan.output_scale().powi(2);
+            // Slots that are to be coefficients meet the noise of one coefficient; slots that stay slots meet that of all.
+            let variance = spread * plan.variance(main)? / plan.output_scale().powi(2);
             to_coefficients += variance * gain_from(&self.to_coefficients, index + 1);
             to_coefficients += UNIFORM * largest.powi(2) * diagonals_error(plan.transform(), plan.diagonal_scale());
+        }
+        if spread > 1.0 {
+            to_coefficients += spread * rounding / self.message_scale().powi(2);
         }
 
         // The mod-down of the change rounds under the ephemeral secret, whose weight is small.
@@ -119,19 +127,20 @@ impl BootstrapPlan {
         // y = 2 t^2 - 1 has the derivative 4 t. Its noise is complex: the imaginary part of one half of the message meets the real part of the other.
         let below = Level(level.0 - 1);
         let product = params.operation_variance(Operation::Multiply, level)? / params.step_product(level).powi(2) + rounding;
-        let halves = if self.real { 1.0 } else { 2.0 };
+        let halves = if self.both_halves() { 2.0 } else { 1.0 };
         let inverse_square: f64 = self.integer_parts().map(|(i, p)| p / (4.0 * (i as f64 - 0.25) / reduction.radius()).powi(2)).sum();
         let second = halves * to_slot * product / params.scale(below).powi(2) * inverse_square;
 
         let message = (reduction.ratio() * reduction.radius()).powi(2);
-        let (approximation, _) = reduction.approximation_error(largest, |integer| self.probability(integer));
+        // The coefficients of a message are as large as its slots divided by the square root of their number.
+        let (approximation, _) = reduction.approximation_error(largest / spread.sqrt(), |integer| self.probability(integer));
         let last = self.log2_factors.last().map_or(1.0, |&bits| 4f64.powi(-(bits as i32)));
         Ok(BootstrapError {
             to_coefficients: last * to_coefficients,
-            encapsulation: last * encapsulation,
-            to_slots: last * message * t,
-            reduction: last * message * second,
-            approximation: last * approximation.powi(2),
+            encapsulation: last * spread * encapsulation,
+            to_slots: last * spread * message * t,
+            reduction: last * spread * message * second,
+            approximation: last * spread * approximation.powi(2),
             rounds: if self.rounds > 1 { self.rounding_error() } else { 0.0 },
         })
     }
@@ -152,7 +161,7 @@ impl BootstrapPlan {
     /// The variance of the rounding errors between two rounds: the result of a round is brought to the level of the input, and the sum is rescaled.
     pub(super) fn rounding_error(&self) -> f64 {
         let slot = self.params.noise_model().rounding() * self.slots as f64;
-        let [input, output] = [self.input_level(), Level(self.reduction.output_level().0 - 1)].map(|level| self.params.scale(level));
+        let [input, output] = [self.input_level(), Level(self.levels.end.0 - 1)].map(|level| self.params.scale(level));
         slot * (input.powi(-2) + output.powi(-2))
     }
 

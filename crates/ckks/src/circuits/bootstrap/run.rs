@@ -1,10 +1,13 @@
 //! Carries out the stages of a bootstrap, on data or on symbols.
 
+use std::borrow::Cow;
+
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
 use super::plan::{BOOTSTRAP, BootstrapPlan, Raising};
-use super::stages;
+use super::{LOWERING, stages};
+use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -12,6 +15,9 @@ use crate::progress::Progress;
 
 /// The operation's name in errors.
 const TO_SLOTS: &str = "a move from coefficients to slots";
+
+/// Degree times polynomials from which on free memory is compared with what a bootstrap takes.
+const LEAST_CHECKED: usize = 1 << 15;
 
 /// Stages of a bootstrap.
 const STAGES: usize = 6;
@@ -23,13 +29,11 @@ fn tell(progress: Progress<'_>, done: usize) -> Result<(), CkksError> {
 
 /// `x` as an array without padding in natural order, in slots: the stages work on slots whatever they hold.
 fn bare(x: Ciphertext, capacity: usize, complex: bool) -> Ciphertext {
-    let (params, level, scale) = (x.params.clone(), x.level, x.scale);
     let columns = capacity * x.layout.chunks;
     let shape = [&x.shape[..x.shape.len().saturating_sub(1)], &[columns]].concat();
     let layout =
         Layout { encoding: Encoding::Slots, capacity, columns, complex, order: Order::Natural, padding: Padding::Zero, ..x.layout };
-    let bundles = x.bundles.clone();
-    x.with_all((&params, shape), layout, bundles, (level, scale))
+    x.rearranged(shape, layout)
 }
 
 impl Evaluator {
@@ -38,13 +42,14 @@ impl Evaluator {
     /// Several rounds [META-BTS: Bae et al., CCS 2022] bootstrap the error that the rounds before left.
     ///
     /// Range: numbers of magnitude at most 1, in slots, at a level from [`BootstrapPlan::input_level`] up and at the canonical scale. The result is at
-    /// [`BootstrapPlan::output_level`], at the canonical scale. It is wrong in all slots of a polynomial with the probability [`BootstrapPlan::log2_failure`],
+    /// [`BootstrapPlan::output_level`], at the canonical scale. Of a plan for complex numbers, two polynomials of real numbers are bootstrapped at once. An array
+    /// of rank `k` and degree `N / k` is converted to rank 1 and back, by keys of [`Params::rlwe_needs`](crate::Params::rlwe_needs). The result is wrong in all slots of a polynomial with the probability [`BootstrapPlan::log2_failure`],
     /// and where the numbers are much larger.
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] below the plan's lowest level; [`CkksError::Shape`] for another number of slots than the plan's; [`CkksError::Encoding`]
     /// unless slots; [`CkksError::Conversion`] for complex numbers where the plan is for real ones; [`CkksError::ScaleMismatch`]; errors of missing keys;
-    /// [`CkksError::Cancelled`].
+    /// [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`].
     pub fn bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.bootstrap_with_progress(x, plan, &mut |_, _| true)
     }
@@ -54,47 +59,142 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::bootstrap`]; [`CkksError::Cancelled`] where `progress` says so.
     pub fn bootstrap_with_progress(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
-        if plan.real && x.is_complex() {
-            let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
+        let rank = x.params.rank();
+        if rank > 1 && x.params.rlwe_shape() == plan.params.shape() {
+            // The conversion is cheapest where the modulus is short, and the way back takes no key.
+            let low = self.at_level(x, x.level.min(plan.input_level()))?;
+            return self.to_mlwe(&self.bootstrap_with_progress(&self.to_rlwe(&low)?, plan, progress)?, rank);
+        }
+        let bundles = x.layout.bundles();
+        if x.is_complex() || plan.real || plan.slots_last() || bundles < 2 || x.layout.bodies > 1 {
+            return Ok(self.bootstrap_parts(vec![x.clone()], plan, progress)?.swap_remove(0));
+        }
+        // A plan for complex numbers bootstraps two polynomials of real numbers at once. Of an odd number, the middle one is in both halves.
+        self.check_input(x, plan)?;
+        let count = bundles.div_ceil(2);
+        let capacity = x.layout.capacity;
+        let half = |first: usize| {
+            let layout = Layout { rows: count, columns: capacity, chunks: 1, ..x.layout }.with_padding(Padding::Zero);
+            let own = x.bundles.iter().skip(first).take(count).cloned().collect();
+            x.with_all((&x.params, vec![count, capacity]), layout, own, (x.level, x.scale))
+        };
+        let fresh = self.bootstrap_parts(vec![half(0), half(bundles - count)], plan, progress)?;
+        let [upper, lower] = &fresh[..] else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
+        let own = upper.bundles.iter().chain(lower.bundles.iter().skip(2 * count - bundles)).cloned().collect();
+        Ok(upper.with_all((&x.params, x.shape.clone()), x.layout, own, (upper.level, upper.scale)))
+    }
+
+    /// Two arrays of real numbers, of one shape, in the time of one of complex numbers: they are its real and imaginary parts. `plan` is for complex numbers.
+    ///
+    /// # Errors
+    /// As [`Evaluator::bootstrap`]; [`CkksError::Conversion`] for complex numbers or a plan for real ones; shape errors;
+    /// [`CkksError::NotBootstrappable`] for a chain on which slots-to-coefficients comes last.
+    pub fn bootstrap_pair(&self, x: &Ciphertext, y: &Ciphertext, plan: &BootstrapPlan) -> Result<(Ciphertext, Ciphertext), CkksError> {
+        self.check_pair(x, y, BOOTSTRAP)?;
+        if x.is_complex() || plan.real {
+            let reason =
+                "two arrays of real numbers make one of complex numbers: give real numbers, and a plan for complex ones".to_owned();
             return Err(CkksError::Conversion { operation: BOOTSTRAP, reason });
         }
-        self.check_input(x, plan)?;
-        if let Some(keys) = self.held().filter(|_| !x.is_symbol()) {
-            keys.check_needs(&plan.params, BOOTSTRAP, plan.known_needs()?, plan.slots)?;
+        if plan.slots_last() {
+            return Err(plan.order_error("two arrays are bootstrapped one after the other"));
         }
-        let mut round = |x: &Ciphertext, number: usize| {
+        let level = x.level.min(y.level);
+        let parts = [x, y].map(|part| Ok(self.at_level(part, level)?.into_owned())).into_iter().collect::<Result<_, CkksError>>()?;
+        let mut fresh = self.bootstrap_parts(parts, plan, &mut |_, _| true)?.into_iter();
+        let mut next = || fresh.next().ok_or(CkksError::NoTerms { operation: BOOTSTRAP });
+        Ok((next()?, next()?))
+    }
+
+    /// The rounds of a bootstrap of one array, or of two of real numbers as the real and imaginary parts of one.
+    fn bootstrap_parts(&self, parts: Vec<Ciphertext>, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
+        for x in &parts {
+            if plan.real && x.is_complex() {
+                let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
+                return Err(CkksError::Conversion { operation: BOOTSTRAP, reason });
+            }
+            self.check_input(x, plan)?;
+        }
+        if let Some(keys) = self.held().filter(|_| parts.iter().all(|x| !x.is_symbol())) {
+            plan.check_keys(keys)?;
+            // A first small bootstrap is faster than the dry run that tells its memory.
+            let polys = parts[0].layout.bundles() * parts[0].layout.bodies;
+            if plan.params.degree() * polys >= LEAST_CHECKED {
+                let remedy = "bootstrap fewer rows at once, or free memory";
+                check_free(BOOTSTRAP, plan.memory_bytes(polys)?, remedy)?;
+            }
+        }
+        let mut round = |parts: &[Ciphertext], number: usize| {
             let mut own = |done: usize, _| progress(done + number * STAGES, plan.rounds * STAGES);
-            tell(&mut own, 0)?;
-            let coefficients = self.slots_to_coefficients(x, plan)?;
-            let fresh = self.bootstrap_coefficients(&coefficients, plan, &mut own)?;
-            let (params, level, scale) = (fresh.params.clone(), fresh.level, fresh.scale);
-            let bundles = fresh.bundles.clone();
-            Ok::<_, CkksError>(fresh.with_all((&params, x.shape.clone()), x.layout, bundles, (level, scale)))
+            self.round(parts, plan, &mut own)
         };
-        let mut fresh = round(x, 0)?;
+        // In several rounds two arrays stay one until the end: the imaginary errors of each would be taken for errors of the other.
+        let pair = match &parts[..] {
+            [x, y] if plan.rounds > 1 => Some([self.paired(x, y)?]),
+            _ => None,
+        };
+        let wholes: &[Ciphertext] = pair.as_ref().map_or(&parts, |pair| pair);
+        let mut fresh = round(wholes, 0)?;
         for (number, &bits) in plan.log2_factors.iter().enumerate() {
             // What is missing, multiplied by an integer, goes through the same circuit.
             let factor = Complex64::from(f64::from(bits).exp2());
-            let missing = self.stage(stages::ROUNDS, || {
-                let missing = self.sub(&self.entry(x, plan)?, &*self.at_level(&fresh, plan.input_level())?)?;
+            let missing = |(x, fresh): (&Ciphertext, &Ciphertext)| {
+                let missing = self.sub(&self.entry(x, plan)?, &*self.at_level(fresh, plan.input_level())?)?;
                 self.linear_combination(&[(&missing, factor)], missing.scale)
-            })?;
-            let correction = round(&missing, number + 1)?;
-            fresh = self.stage(stages::ROUNDS, || {
+            };
+            let missing = self.stage(stages::ROUNDS, || wholes.iter().zip(&fresh).map(missing).collect::<Result<Vec<_>, CkksError>>())?;
+            let corrections = round(&missing, number + 1)?;
+            // The parts of a pair are half the sums with the conjugate.
+            let apart = pair.is_some() && number + 1 == plan.log2_factors.len();
+            let corrected = |(fresh, correction): (&Ciphertext, &Ciphertext)| {
                 let level = fresh.level;
-                let scale = x.params.step_product(level) * x.params.scale(Level(level.0 - 1));
-                let sum = self.linear_combination_at(level, &[(&fresh, Complex64::from(1.0)), (&correction, factor.inv())], scale)?;
-                self.rescale(&sum)
-            })?;
+                let scale = plan.params.step_product(level) * plan.params.scale(Level(level.0 - 1)) / if apart { 2.0 } else { 1.0 };
+                self.linear_combination_at(level, &[(fresh, Complex64::from(1.0)), (correction, factor.inv())], scale)
+            };
+            let sums =
+                self.stage(stages::ROUNDS, || fresh.iter().zip(&corrections).map(corrected).collect::<Result<Vec<_>, CkksError>>())?;
+            let sums = if apart { self.halves(&sums[0], plan)? } else { sums };
+            fresh = self.stage(stages::ROUNDS, || sums.iter().map(|sum| self.rescale(sum)).collect::<Result<_, CkksError>>())?;
         }
+        let fresh = fresh.into_iter().zip(&parts).map(|(fresh, x)| fresh.rearranged(x.shape.clone(), x.layout));
         // Bounds that follow the stages one by one would grow without limit in the modular reduction, whose input is bounded only with a probability.
-        let bounds = x.estimate().map(|own| plan.bounds(own)).transpose()?;
-        Ok(fresh.bounded_by(bounds))
+        let bounded = |(x, fresh): (&Ciphertext, Ciphertext)| Ok(fresh.bounded_by(x.estimate().map(|own| plan.bounds(own)).transpose()?));
+        parts.iter().zip(fresh).map(bounded).collect()
+    }
+
+    /// `x + i y`.
+    fn paired(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.linear_combination(&[(x, Complex64::from(1.0)), (y, Complex64::i())], x.scale)
+    }
+
+    /// One round of all stages.
+    fn round(&self, parts: &[Ciphertext], plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
+        tell(progress, 0)?;
+        let x = match parts {
+            [x] => Cow::Borrowed(x),
+            [x, y] => Cow::Owned(self.paired(x, y)?),
+            _ => return Err(CkksError::NoTerms { operation: BOOTSTRAP }),
+        };
+        let coefficients = if plan.slots_last() { self.as_coefficients(&x, plan)? } else { self.slots_to_coefficients(&x, plan)? };
+        let halves = self.reduced_halves(&coefficients, plan, progress)?;
+        let fresh = match parts {
+            [_] => {
+                let joined = self.joined_halves(halves)?;
+                vec![if plan.slots_last() { self.stage(stages::TO_COEFFICIENTS, || self.lowered(&joined, plan))? } else { joined }]
+            }
+            _ => halves,
+        };
+        tell(progress, STAGES)?;
+        Ok(fresh.into_iter().zip(parts).map(|(fresh, x)| fresh.rearranged(x.shape.clone(), x.layout)).collect())
     }
 
     /// Refuses arrays that the plan is not for.
     fn check_input(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<(), CkksError> {
         self.check(x)?;
+        if plan.is_half() {
+            let reason = "the plan starts from coefficients at level 0: use half_bootstrap, or make a plan of the whole".to_owned();
+            return Err(CkksError::NotBootstrappable { params: plan.params.spec().name.clone(), reason });
+        }
         x.params.check_same(&plan.params, "the plan of a bootstrap")?;
         x.check_main(BOOTSTRAP)?;
         if x.encoding() != Encoding::Slots {
@@ -110,28 +210,47 @@ impl Evaluator {
 
     /// `x` at the plan's lowest level. Scales follow inside a segment, so an array from above the application's segment is first brought to its top.
     fn entry(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        let top = self.at_level(x, x.level.min(plan.reduction.output_level()))?;
+        let top = self.at_level(x, x.level.min(plan.levels.end))?;
         Ok(self.at_level(&top, plan.input_level())?.into_owned())
     }
 
     /// The same numbers as coefficients at level 0: complex pairs in bit-reversed order.
     ///
     /// # Errors
-    /// As [`Evaluator::bootstrap`].
+    /// As [`Evaluator::bootstrap`]; [`CkksError::NotBootstrappable`] for a chain on which this stage comes last.
     pub fn slots_to_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.check_input(x, plan)?;
-        let needed = plan.input_level();
+        if plan.slots_last() {
+            return Err(plan.order_error("use the whole bootstrap, or a chain without the segment"));
+        }
         self.stage(stages::TO_COEFFICIENTS, || {
-            let mut y = self.entry(x, plan)?;
-            if let Some(first) = plan.to_coefficients.first().filter(|first| first.input_level() < needed) {
-                y = self.restrict(&y, first.input_level())?.into_owned();
-            }
-            for factor in &plan.to_coefficients {
-                y = self.map_slots(&y, factor)?;
-            }
+            let y = self.lowered(&self.entry(x, plan)?, plan)?;
             let layout =
                 Layout { encoding: Encoding::Coefficients, complex: true, order: Order::BitReversed, ..y.layout }.with_padding(y.padding());
             Ok(y.laid_out(layout))
+        })
+    }
+
+    /// The maps of slots-to-coefficients, from the level and at the scale of `x`.
+    fn lowered(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+        let mut y = Cow::Borrowed(x);
+        if let Some(first) = plan.to_coefficients.first().filter(|first| first.input_level() < x.level) {
+            y = self.restrict(x, first.input_level())?;
+        }
+        for factor in &plan.to_coefficients {
+            y = Cow::Owned(self.map_slots(&y, factor)?);
+        }
+        Ok(y.into_owned())
+    }
+
+    /// An array in slots at level 0, at the scale that the modular reduction asks for, and read as the coefficients of its polynomials.
+    fn as_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+        self.stage(stages::RAISE, || {
+            let y = self.entry(x, plan)?;
+            let scale = plan.params.step_product(y.level) * plan.message_scale();
+            let y = self.rescale(&self.linear_combination(&[(&y, Complex64::from(1.0))], scale)?)?;
+            let layout = Layout { encoding: Encoding::Coefficients, complex: true, order: Order::Natural, ..y.layout };
+            Ok(y.laid_out(layout.with_padding(x.padding())))
         })
     }
 
@@ -142,10 +261,15 @@ impl Evaluator {
     /// [`CkksError::Encoding`] unless coefficients; [`CkksError::LevelTooHigh`] above level 0; [`CkksError::ScaleMismatch`] at another scale than
     /// [`BootstrapPlan::message_scale`]; as [`Evaluator::bootstrap`].
     pub fn half_bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        self.bootstrap_coefficients(x, plan, &mut |_, _| true)
+        let joined = self.joined_halves(self.reduced_halves(x, plan, &mut |_, _| true)?)?;
+        // Number t was the coefficient of X^p(t) and is in slot t if p reverses bits, in the slot with the reversed number otherwise.
+        let order = if x.layout.order == Order::BitReversed { Order::Natural } else { Order::BitReversed };
+        let layout = Layout { encoding: Encoding::Slots, complex: !plan.real, order, ..x.layout }.with_padding(x.padding());
+        Ok(joined.rearranged(x.shape.clone(), layout))
     }
 
-    fn bootstrap_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+    /// Raise, coefficients to slots, and modular reduction of the halves.
+    fn reduced_halves(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
         tell(progress, 1)?;
         let raised = self.raise_modulus(x, plan)?;
         tell(progress, 2)?;
@@ -153,17 +277,9 @@ impl Evaluator {
         tell(progress, 3)?;
         let halves = self.halves(&slots, plan)?;
         tell(progress, 4)?;
-        let reduced = self
-            .stage(stages::REDUCTION, || halves.iter().map(|half| plan.reduction.run(self, half)).collect::<Result<Vec<_>, CkksError>>())?;
+        let reduced = self.stage(stages::REDUCTION, || halves.iter().map(|half| plan.reduction.run(self, half)).collect())?;
         tell(progress, 5)?;
-        let joined = self.joined_halves(reduced)?;
-        tell(progress, STAGES)?;
-        // Number t was the coefficient of X^p(t) and is in slot t if p reverses bits, in the slot with the reversed number otherwise.
-        let order = if x.layout.order == Order::BitReversed { Order::Natural } else { Order::BitReversed };
-        let layout = Layout { encoding: Encoding::Slots, complex: !plan.real, order, ..x.layout }.with_padding(x.padding());
-        let (params, level, scale) = (joined.params.clone(), joined.level, joined.scale);
-        let bundles = joined.bundles.clone();
-        Ok(joined.with_all((&params, x.shape.clone()), layout, bundles, (level, scale)))
+        Ok(reduced)
     }
 
     /// The phase of an array at level 0, read as integers `v = m + q0 I`, modulo the primes of the raised level: the numbers are the embedding of `v / (q0 R)`,
@@ -224,7 +340,7 @@ impl Evaluator {
             let (one, i) = (Complex64::new(1.0, 0.0), Complex64::i());
             let conjugate = self.conjugate(x)?;
             let mut halves = vec![self.linear_combination(&[(x, one), (&conjugate, one)], x.scale)?];
-            if !plan.real {
+            if plan.both_halves() {
                 halves.push(self.linear_combination(&[(x, -i), (&conjugate, i)], x.scale)?);
             }
             // The sums are twice the parts.
@@ -247,6 +363,12 @@ impl Evaluator {
 }
 
 impl BootstrapPlan {
+    /// What a chain cannot do on which slots-to-coefficients comes last.
+    fn order_error(&self, remedy: &str) -> CkksError {
+        let reason = format!("its segment \"{LOWERING}\" puts slots to coefficients last: {remedy}");
+        CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason }
+    }
+
     /// The cost of raising `polys` polynomials.
     fn raise_cost(&self, polys: usize) -> crate::keys::Cost {
         let (degree, polys) = (self.params.degree(), polys as f64);

@@ -5,13 +5,19 @@
 //! ```
 //!
 //! A baby step multiplies the shared digits of `x` with a key. A giant step divides the mask of its inner sum by the special modulus, decomposes it and
-//! multiplies it with a key. With `n1` babies to a giant, the plan tries every power of two for `n1` and takes the least predicted time among those with at
-//! most as many keys as asked for.
+//! multiplies it with a key. With `n1` babies to a giant, the plan tries every power of two for `n1`.
+//!
+//! Two keys suffice where rotations follow one another: each baby step is the one before it, rotated once more, and the inner sums are collected by Horner's
+//! rule. Where the shifts do not start at 0, a third key rotates the input to the first of them. Every step is a whole switch then, so this takes longer.
+//!
+//! The plan takes the least predicted time among all ways whose keys are as few, and take as few bytes, as asked for. Source: the iteration is MinKS [ARK: Kim
+//! et al., MICRO 2022, sec. IV].
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use clathrate_arith::GaloisElement;
+use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, PackedPlaintexts};
 
 use super::{LINEAR, LinearTransform};
@@ -32,6 +38,8 @@ pub struct LinearTransformOptions {
     pub input_scale: Option<f64>,
     /// The most rotation keys to use; absent for the fastest plan.
     pub most_keys: Option<usize>,
+    /// The most bytes that the plan's rotation keys may take in memory, made for its level; absent for the fastest plan.
+    pub most_key_bytes: Option<usize>,
 }
 
 /// One diagonal of a giant step.
@@ -50,6 +58,17 @@ pub(super) struct Step {
     pub(super) terms: Vec<Term>,
 }
 
+/// Rotations that follow one another. Baby steps are the multiples of `baby`, from 0 on without a gap; giant steps are multiples of `giant`, ascending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Iteration {
+    /// The rotation of the input before all others.
+    pub(super) first: i64,
+    /// From one baby step to the next.
+    pub(super) baby: i64,
+    /// From one giant step to the next.
+    pub(super) giant: i64,
+}
+
 /// The encoded diagonals of each giant step, by the primes that they are over.
 type Plaintexts = HashMap<Vec<usize>, Arc<Vec<PackedPlaintexts>>>;
 
@@ -64,6 +83,14 @@ pub struct LinearTransformPlan {
     /// Rotations of the input, 0 among them where it is used.
     pub(super) babies: Vec<i64>,
     pub(super) giants: Vec<Step>,
+    /// Whether the steps follow one another, after one rotation of the input; otherwise baby steps share a decomposition.
+    pub(super) iteration: Option<Iteration>,
+    /// Bytes of one rotation key for the level, in memory.
+    key_bytes: usize,
+    /// The fewest keys that a plan of this map can have.
+    fewest_keys: usize,
+    /// Predicted time of the rotations.
+    nanoseconds: f64,
     pub(super) plaintexts: Mutex<Plaintexts>,
 }
 
@@ -71,6 +98,7 @@ pub struct LinearTransformPlan {
 struct Split {
     babies: Vec<i64>,
     giants: Vec<Step>,
+    iteration: Option<Iteration>,
 }
 
 /// Greatest common divisor, as a power of two, of shifts in a number of slots that is a power of two.
@@ -95,27 +123,78 @@ impl Split {
         let index = |baby: i64| babies.partition_point(|&other| other < baby);
         let term = |&(baby, shift): &(i64, usize)| Term { baby: index(baby), shift };
         let giants = giants.iter().map(|(&steps, terms)| Step { steps, terms: terms.iter().map(term).collect() }).collect();
-        Self { babies, giants }
+        Self { babies, giants, iteration: None }
+    }
+
+    /// Steps that follow one another, with `count` baby steps to a giant one. `first` is the shift, in multiples of `unit`, that the others are counted from.
+    fn iterated(transform: &LinearTransform, unit: usize, first: usize, count: usize) -> Self {
+        let slots = transform.slots();
+        let mut giants: BTreeMap<usize, Vec<Term>> = BTreeMap::new();
+        for shift in transform.shifts() {
+            let place = (shift + slots - first * unit) % slots / unit;
+            giants.entry(place / count).or_default().push(Term { baby: place % count, shift });
+        }
+        let used = giants.values().flatten().map(|term| term.baby).max().unwrap_or(0);
+        let signed = |steps: usize| if steps > slots / 2 { steps as i64 - slots as i64 } else { steps as i64 };
+        let babies = (0..=used).map(|baby| (baby * unit) as i64).collect();
+        let giants = giants.into_iter().map(|(place, terms)| Step { steps: (place * count * unit) as i64, terms }).collect();
+        let iteration = Iteration { first: signed(first * unit), baby: unit as i64, giant: (count * unit) as i64 };
+        Self { babies, giants, iteration: Some(iteration) }
     }
 
     /// Rotations that need keys, without duplicates.
     fn rotations(&self) -> Vec<i64> {
-        let mut rotations: Vec<i64> = self.babies.iter().copied().chain(self.giants.iter().map(|giant| giant.steps)).collect();
-        rotations.retain(|&steps| steps != 0);
+        let mut rotations = keyed_steps(&self.babies, &self.giants, self.iteration);
         rotations.sort_unstable();
         rotations.dedup();
         rotations
     }
 
     fn cost(&self, costs: &TransformCosts) -> Cost {
-        let moving = |steps: &&i64| **steps != 0;
-        let giants: Vec<i64> = self.giants.iter().map(|giant| giant.steps).collect();
-        transform_cost(costs, self.babies.iter().filter(moving).count(), giants.iter().filter(moving).count())
+        let (babies, giants) = switches(&self.babies, &self.giants, self.iteration);
+        transform_cost(costs, (babies, giants), self.iteration.is_some())
     }
 }
 
-/// The cost of the rotations of a transform, the last mod-down included.
-pub(super) fn transform_cost(costs: &TransformCosts, babies: usize, giants: usize) -> Cost {
+/// The place, in multiples of `unit`, after the longest run of shifts that no diagonal has: the others follow it in the shortest run.
+fn first_place(transform: &LinearTransform, unit: usize) -> usize {
+    let places: Vec<usize> = transform.shifts().map(|shift| shift / unit).collect();
+    let all = transform.slots() / unit;
+    let gap = |index: usize| (places[index] + all - places[(index + places.len() - 1) % places.len()] - 1) % all;
+    (0..places.len()).max_by_key(|&index| (gap(index), std::cmp::Reverse(index))).map_or(0, |index| places[index])
+}
+
+/// The rotations that keys are asked for.
+fn keyed_steps(babies: &[i64], giants: &[Step], iteration: Option<Iteration>) -> Vec<i64> {
+    let mut steps: Vec<i64> = match iteration {
+        None => babies.iter().copied().chain(giants.iter().map(|giant| giant.steps)).collect(),
+        Some(Iteration { first, baby, giant }) => {
+            let repeated = [(babies.len() > 1, baby), (giants.last().is_some_and(|last| last.steps > 0), giant)];
+            repeated.into_iter().filter_map(|(used, steps)| used.then_some(steps)).chain([first]).collect()
+        }
+    };
+    steps.retain(|&steps| steps != 0);
+    steps
+}
+
+/// Rotations before and after the products with plaintexts.
+fn switches(babies: &[i64], giants: &[Step], iteration: Option<Iteration>) -> (usize, usize) {
+    match iteration {
+        None => (babies.iter().filter(|&&steps| steps != 0).count(), giants.iter().filter(|giant| giant.steps != 0).count()),
+        Some(Iteration { first, giant, .. }) => {
+            let last = giants.last().map_or(0, |last| last.steps / giant) as usize;
+            (babies.len().saturating_sub(1) + usize::from(first != 0), last)
+        }
+    }
+}
+
+/// The cost of the rotations of a transform, the last mod-down or rescale included.
+pub(super) fn transform_cost(costs: &TransformCosts, (babies, giants): (usize, usize), iterated: bool) -> Cost {
+    if iterated {
+        let mut cost = costs.switch.times((babies + giants) as f64);
+        cost += costs.rescale;
+        return cost;
+    }
     let mut cost = costs.inner_product.times((babies + giants) as f64);
     cost += costs.decomposition.times((usize::from(babies > 0) + giants) as f64);
     cost += costs.mask_division.times(giants as f64);
@@ -138,9 +217,20 @@ impl LinearTransform {
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where the parameters have fewer slots than the map, the map has no diagonal, fewer keys
-    /// are allowed than any plan needs, or the scales leave the diagonals too few bits; [`CkksError::ValueTooLarge`] where the images of numbers of magnitude 1
+    /// or bytes are allowed than any plan needs, or the scales leave the diagonals too few bits; [`CkksError::ValueTooLarge`] where the images of numbers of magnitude 1
     /// overflow; [`CkksError::ScaleOutOfRange`]; `NoSpecialPrimes` where the parameters cannot switch; level errors.
     pub fn plan_with(&self, params: &Params, level: Level, options: LinearTransformOptions) -> Result<LinearTransformPlan, CkksError> {
+        self.plan_shared(params, level, options, || Arc::new(self.clone()))
+    }
+
+    /// As [`LinearTransform::plan_with`]; `shared` is this map.
+    fn plan_shared(
+        &self,
+        params: &Params,
+        level: Level,
+        options: LinearTransformOptions,
+        shared: impl FnOnce() -> Arc<Self>,
+    ) -> Result<LinearTransformPlan, CkksError> {
         params.check_level(level)?;
         let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: LINEAR, needed: 1, level: 0 })?);
         let refuse = |what: &'static str, value: String, remedy: String| Err(CkksError::OutOfRange { what, value, remedy });
@@ -167,31 +257,46 @@ impl LinearTransform {
         check_room(params, self.row_sum(), output_scale, below)?;
         let unit = unit_of(self.shifts(), self.slots());
         let counts = (0..=(self.slots() / unit).ilog2()).map(|log| 1usize << log);
-        let splits: Vec<Split> = counts.map(|count| Split::new(self, unit, count)).collect();
+        let first = first_place(self, unit);
+        let splits: Vec<Split> =
+            counts.flat_map(|count| [Split::new(self, unit, count), Split::iterated(self, unit, first, count)]).collect();
         let fewest = splits.iter().map(|split| split.rotations().len()).min().unwrap_or(0);
+        // Every rotation costs the same, and every key is as large, so one key stands for all.
+        let priced = if fewest == 0 {
+            None
+        } else {
+            let definition = params.key_definition(KeyName::Automorphism(GaloisElement::rotation(1, params.degree())))?.serving(level);
+            Some((definition.transform_costs(level)?, definition.bytes(level)?))
+        };
+        let key_bytes = priced.as_ref().map_or(0, |(_, bytes)| *bytes);
         let most = options.most_keys.unwrap_or(usize::MAX);
         if most < fewest {
             return refuse("the number of rotation keys of a linear transform", most.to_string(), format!("allow at least {fewest}"));
         }
-        // Every rotation costs the same, so one key stands for all.
-        let priced = if fewest == 0 {
-            None
-        } else {
-            let name = KeyName::Automorphism(GaloisElement::rotation(1, params.degree()));
-            Some(params.key_definition(name)?.serving(level).transform_costs(level)?)
-        };
-        let time = |split: &Split| priced.as_ref().map_or(0.0, |costs| split.cost(costs).nanoseconds);
-        let allowed = splits.into_iter().filter(|split| split.rotations().len() <= most);
+        let most_bytes = options.most_key_bytes.unwrap_or(usize::MAX);
+        if most_bytes < fewest * key_bytes {
+            let remedy = format!("allow at least {}: {}", fewest * key_bytes, counted(fewest, "key"));
+            return refuse("the bytes of rotation keys of a linear transform", most_bytes.to_string(), remedy);
+        }
+        let time = |split: &Split| priced.as_ref().map_or(0.0, |(costs, _)| split.cost(costs).nanoseconds);
+        let fits = |split: &Split| split.rotations().len() <= most && split.rotations().len() * key_bytes <= most_bytes;
+        let allowed = splits.into_iter().filter(fits);
         let best = allowed.min_by(|x, y| time(x).total_cmp(&time(y)).then(x.rotations().len().cmp(&y.rotations().len())));
-        let Some(Split { babies, giants }) = best else { return refuse("the number of diagonals", "0".to_owned(), String::new()) };
+        let Some(best) = best else { return refuse("the number of diagonals", "0".to_owned(), String::new()) };
+        let nanoseconds = time(&best);
+        let Split { babies, giants, iteration } = best;
         Ok(LinearTransformPlan {
             params: params.clone(),
-            transform: Arc::new(self.clone()),
+            transform: shared(),
             level,
             input_scale,
             output_scale,
             babies,
             giants,
+            iteration,
+            key_bytes,
+            fewest_keys: fewest,
+            nanoseconds,
             plaintexts: Mutex::default(),
         })
     }
@@ -240,7 +345,51 @@ impl LinearTransformPlan {
         self.output_scale * self.params.step_product(self.level) / self.input_scale
     }
 
-    /// Rotations of the input that share a decomposition, without 0.
+    /// Whether rotations follow one another, by two or three keys, in place of rotations that share a decomposition.
+    #[must_use]
+    pub fn is_iterated(&self) -> bool {
+        self.iteration.is_some()
+    }
+
+    /// The rotations that the plan asks keys for.
+    #[must_use]
+    pub fn rotations(&self) -> Vec<i64> {
+        keyed_steps(&self.babies, &self.giants, self.iteration)
+    }
+
+    /// Bytes of the rotation keys in memory, made for the plan's level.
+    #[must_use]
+    pub fn key_bytes(&self) -> usize {
+        self.rotations().len() * self.key_bytes
+    }
+
+    /// Predicted time of the rotations of one bundle, without the products with diagonals, which are the same for every plan of a map.
+    #[must_use]
+    pub fn predicted_nanoseconds(&self) -> f64 {
+        self.nanoseconds
+    }
+
+    /// The fastest plan of the same map, between the same scales, with fewer keys; `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`LinearTransform::plan_with`].
+    pub fn with_fewer_keys(&self) -> Result<Option<Self>, CkksError> {
+        let fewer = self.rotations().len().saturating_sub(1);
+        if fewer < self.fewest_keys {
+            return Ok(None);
+        }
+        let (input_scale, output_scale) = (Some(self.input_scale), Some(self.output_scale));
+        let options = LinearTransformOptions { input_scale, output_scale, most_keys: Some(fewer), most_key_bytes: None };
+        self.transform.plan_shared(&self.params, self.level, options, || self.transform.clone()).map(Some)
+    }
+
+    /// How many rotations come before and after the products with plaintexts.
+    #[must_use]
+    pub fn switches(&self) -> (usize, usize) {
+        switches(&self.babies, &self.giants, self.iteration)
+    }
+
+    /// Rotations of the input that share a decomposition, or follow one another, without 0.
     pub fn baby_steps(&self) -> impl Iterator<Item = i64> {
         self.babies.iter().copied().filter(|&steps| steps != 0)
     }

@@ -8,12 +8,12 @@ use clathrate_lattice::switch::hoisted::BabyStep;
 use clathrate_lattice::switch::{Extended, SwitchTables};
 use clathrate_lattice::{Bundle, Eval, PackedPlaintexts, SwitchKey, Switcher};
 
-use super::plan::{LinearTransformPlan, transform_cost};
+use super::plan::{Iteration, LinearTransformPlan, Term, transform_cost};
 use super::{LINEAR, LinearTransform};
 use crate::arrays::{Ciphertext, Estimate, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::evaluation::evaluator::{check_slots, entry_error};
+use crate::evaluation::evaluator::{Room, check_slots, entry_error};
 use crate::evaluation::levels::same_scale;
 use crate::keys::{Cost, Found, HeldKey, Operation};
 
@@ -45,6 +45,7 @@ impl Evaluator {
     /// # Errors
     /// As [`LinearTransform::plan`] and [`Evaluator::run_linear`].
     pub fn evaluate_linear(&self, x: &Ciphertext, transform: &LinearTransform) -> Result<Ciphertext, CkksError> {
+        let x = &*self.refreshed(x, Room::Depth(1))?;
         let options = super::LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
         self.run_linear(x, &transform.plan_with(x.params(), x.level(), options)?)
     }
@@ -79,7 +80,7 @@ impl Evaluator {
             let remedy = format!("rows of at most {} entries can be mapped; cut the matrix into blocks", x.params.slot_count());
             return Err(CkksError::Shape { operation: LINEAR, left: x.shape.clone(), right: vec![], remedy });
         }
-        let mapped = self.map_slots(x, plan)?;
+        let mapped = self.map_slots(&*self.refreshed(x, Room::Level(plan.input_level()))?, plan)?;
         let mut shape = x.shape.clone();
         match shape.last_mut() {
             Some(last) => *last = transform.rows(),
@@ -89,9 +90,7 @@ impl Evaluator {
         layout.columns = transform.rows();
         layout.complex |= transform.is_complex();
         let layout = layout.with_padding(Padding::Zero);
-        let (params, level, scale) = (mapped.params.clone(), mapped.level, mapped.scale);
-        let bundles = mapped.bundles.clone();
-        Ok(mapped.with_all((&params, shape), layout, bundles, (level, scale)))
+        Ok(mapped.rearranged(shape, layout))
     }
 
     /// The plan's map of the slots of every polynomial, whatever their order and padding; shape and layout of the result are those of `x`.
@@ -103,15 +102,24 @@ impl Evaluator {
             return Err(CkksError::Shape { operation: LINEAR, left: vec![x.layout.capacity], right: vec![slots], remedy });
         }
         let x = self.input_of(x, plan)?;
-        let found = self.rotations(&x, plan)?;
-        let bundles = match &found {
-            None => Vec::new(),
-            Some(rotations) if rotations.babies.is_empty() => {
-                x.bundles.iter().map(|bundle| plan.multiply(bundle)).collect::<Result<_, _>>()?
+        let bundles = if let Some(iteration) = plan.iteration {
+            match self.repeated_rotations(&x, plan, iteration)? {
+                None => Vec::new(),
+                Some(found) => {
+                    let plaintexts = plan.plaintexts(&plan.params.chain().basis(plan.level))?;
+                    x.bundles.iter().map(|bundle| plan.iterate(bundle, iteration, &found, &plaintexts)).collect::<Result<_, _>>()?
+                }
             }
-            Some(rotations) => {
-                let plaintexts = plan.plaintexts(rotations.tables.extended())?;
-                x.bundles.iter().map(|bundle| plan.map(bundle, rotations, &plaintexts)).collect::<Result<_, _>>()?
+        } else {
+            match &self.rotations(&x, plan)? {
+                None => Vec::new(),
+                Some(rotations) if rotations.babies.is_empty() => {
+                    x.bundles.iter().map(|bundle| plan.multiply(bundle)).collect::<Result<_, _>>()?
+                }
+                Some(rotations) => {
+                    let plaintexts = plan.plaintexts(rotations.tables.extended())?;
+                    x.bundles.iter().map(|bundle| plan.map(bundle, rotations, &plaintexts)).collect::<Result<_, _>>()?
+                }
             }
         };
         let (level, scale) = (plan.output_level(), plan.output_scale());
@@ -137,6 +145,32 @@ impl Evaluator {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.input_scale().log2() });
         }
         Ok(x)
+    }
+
+    /// The keys of an iteration: of its first rotation, of baby steps, of giant steps; `None` on a dry run, which records each use and the cost.
+    fn repeated_rotations<'k>(
+        &'k self,
+        x: &Ciphertext,
+        plan: &LinearTransformPlan,
+        iteration: Iteration,
+    ) -> Result<Option<[Found<'k>; 3]>, CkksError> {
+        let period = plan.transform.slots();
+        let (before, after) = plan.switches();
+        let first = usize::from(iteration.first != 0);
+        let find = |steps: i64, uses: usize| {
+            if uses == 0 {
+                return Ok(Some(Found::Nothing));
+            }
+            let operation = self.operation_under(x, LINEAR, Operation::rotation(x.secret, steps))?;
+            let bundles = uses * x.layout.bundles();
+            self.keys_switching(&plan.params, x, (LINEAR, bundles), operation, (plan.level, period))
+        };
+        let found = [find(iteration.first, first)?, find(iteration.baby, before - first)?, find(iteration.giant, after)?];
+        self.spend(x, || Ok(plan.products_cost(x, plan.params.chain().basis(plan.level).len())))?;
+        Ok(match found {
+            [Some(first), Some(baby), Some(giant)] if !x.is_symbol() => Some([first, baby, giant]),
+            _ => None,
+        })
     }
 
     /// The keys of the plan's rotations; `None` on a dry run, which records them and the cost.
@@ -219,21 +253,62 @@ impl LinearTransformPlan {
         Ok(switcher.mod_down_rescale(&total)?)
     }
 
-    /// Baby and giant steps that rotate.
-    fn moving(&self) -> (usize, usize) {
-        (self.baby_steps().count(), self.giant_steps().count())
+    /// The map of one bundle by rotations that follow one another: the first rotation, baby steps, inner sums, and Horner's rule for the giant steps.
+    fn iterate(
+        &self,
+        bundle: &Bundle<Eval>,
+        iteration: Iteration,
+        [first, baby, giant]: &[Found<'_>; 3],
+        plaintexts: &[PackedPlaintexts],
+    ) -> Result<Bundle<Eval>, CkksError> {
+        let mut babies = vec![first.apply(bundle)?];
+        for index in 1..self.babies.len() {
+            babies.push(baby.apply(&babies[index - 1])?);
+        }
+        let inputs: Vec<Vec<usize>> = self.giants.iter().map(|giant| giant.terms.iter().map(|term| term.baby).collect()).collect();
+        let combinations: Vec<PackedCombination<'_>> =
+            plaintexts.iter().zip(&inputs).map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs }).collect();
+        let sums = Bundle::packed_combinations(&babies.iter().collect::<Vec<_>>(), &combinations)?;
+        drop(babies);
+        let mut total: Option<Bundle<Eval>> = None;
+        let mut place = 0;
+        for (sum, step) in sums.into_iter().zip(&self.giants).rev() {
+            total = Some(match total {
+                None => sum,
+                Some(mut total) => {
+                    for _ in step.steps / iteration.giant..place {
+                        total = giant.apply(&total)?;
+                    }
+                    total.add_assign(&sum)?;
+                    total
+                }
+            });
+            place = step.steps / iteration.giant;
+        }
+        let mut total = total.ok_or(CkksError::NoTerms { operation: LINEAR })?;
+        for _ in 0..place {
+            total = giant.apply(&total)?;
+        }
+        Ok(total.divide(&self.params.chain().rescale_division(self.level)?)?)
+    }
+
+    /// The cost of the products of one bundle's polynomials with plaintexts over `primes` primes, and of the rescale that follows where no mod-down does.
+    fn products_cost(&self, x: &Ciphertext, primes: usize) -> Cost {
+        let polys = x.polys_per_bundle();
+        let terms: usize = self.giants.iter().map(|giant| giant.terms.len()).sum();
+        let mut cost = self.params.rows_cost(polys * primes * terms);
+        cost += self.params.rescale_cost(self.level, polys);
+        cost
     }
 
     /// The cost for one bundle of `x`.
     fn cost(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Cost, CkksError> {
-        let (babies, giants) = self.moving();
+        let (babies, giants) = self.switches();
         let polys = x.polys_per_bundle();
         let terms = self.giants.iter().flat_map(|giant| &giant.terms);
         let primes = self.params.chain().basis(self.level).len();
         if babies + giants == 0 {
-            let mut cost = self.params.rows_cost(polys * primes);
-            cost += self.params.rescale_cost(self.level, polys);
-            return Ok(cost);
+            return Ok(self.products_cost(x, primes));
         }
         // All keys together serve the levels that each of them serves.
         let operations = self.baby_steps().chain(self.giant_steps()).map(|steps| Operation::rotation(x.secret, steps));
@@ -242,7 +317,7 @@ impl LinearTransformPlan {
         let reaches = operations.iter().map(|&operation| evaluator.reach(&self.params, operation, self.level));
         let reach = reaches.min().unwrap_or(self.level);
         let costs = self.params.operation_definition(operation, self.level)?.serving(reach).transform_costs(self.level)?;
-        let mut cost = transform_cost(&costs, babies, giants);
+        let mut cost = transform_cost(&costs, (babies, giants), false);
         // The unrotated input is zero modulo the special primes, so it is multiplied modulo the level's primes alone.
         let rows: usize = terms.map(|term| if self.babies[term.baby] == 0 { primes } else { costs.extended_primes }).sum();
         cost += self.params.rows_cost(polys * rows);
@@ -251,14 +326,26 @@ impl LinearTransformPlan {
 
     /// The variance that rotations add to a coefficient of the result, and the rounding of the last division.
     pub(crate) fn variance(&self, secret: SecretName) -> Result<f64, CkksError> {
-        let (babies, giants) = self.moving();
+        let (babies, giants) = self.switches();
         let rounding = self.params.noise_model().rounding();
         if babies + giants == 0 {
             return Ok(rounding);
         }
-        let steps = self.baby_steps().chain(self.giant_steps()).next().unwrap_or(1);
+        let steps = self.rotations().first().copied().unwrap_or(1);
         let operation = Operation::rotation(secret, steps).ok_or(CkksError::NoKeys { operation: LINEAR })?;
         let switch = self.params.operation_variance(operation, self.level)?;
+        if let Some(iteration) = self.iteration {
+            // A baby step carries the noise of every rotation before it, and each diagonal meets another slot of it.
+            let rotations = |baby: usize| (baby + usize::from(iteration.first != 0)) as f64;
+            let row = |j: usize| -> f64 {
+                let terms = self.giants.iter().flat_map(|giant| &giant.terms);
+                let one = |term: &Term| self.transform.diagonal(term.shift as i64).map_or(0.0, |values| values[j].norm_sqr());
+                terms.map(|term| rotations(term.baby) * one(term)).sum()
+            };
+            let growth = (0..self.transform.period()).map(row).fold(0.0, f64::max);
+            let (scale, step) = (self.diagonal_scale(), self.params.step_product(self.level));
+            return Ok((switch + rounding) * (growth * (scale / step).powi(2) + giants as f64 / (step * step)) + rounding);
+        }
         // Babies are multiplied with diagonals at their scale, giants come after the product; both are divided by the step.
         let largest = |shift: usize| {
             self.transform.diagonal(shift as i64).unwrap_or_default().iter().map(|value| value.norm_sqr()).fold(0.0, f64::max)

@@ -9,7 +9,7 @@ use crate::arrays::{Ciphertext, Estimate, Layout};
 use crate::encoding::encode_coefficients;
 use crate::error::CkksError;
 use crate::evaluation::combinations::ProductTerm;
-use crate::evaluation::evaluator::{Evaluator, check_slots, entry_error};
+use crate::evaluation::evaluator::{Evaluator, Room, check_slots, entry_error};
 use crate::evaluation::levels::same_scale;
 
 /// The operation's name in errors.
@@ -23,6 +23,10 @@ impl Evaluator {
     /// # Errors
     /// As [`Polynomial::plan_at`] and [`Evaluator::run_polynomial`].
     pub fn evaluate_polynomial(&self, x: &Ciphertext, polynomial: &Polynomial) -> Result<Ciphertext, CkksError> {
+        let x = &*self.refreshed_for(x, || {
+            // How many levels the polynomial takes does not depend on the level.
+            polynomial.plan(&x.params, x.params.max_level()).map_or(Room::Depth(0), |plan| Room::Depth(plan.depth()))
+        })?;
         self.run_polynomial(x, &polynomial.plan_at(&x.params, x.level, x.scale)?)
     }
 
@@ -36,6 +40,7 @@ impl Evaluator {
         x.params.check_same(plan.params(), "the plan")?;
         check_slots(x, POLYNOMIAL)?;
         x.check_main(POLYNOMIAL)?;
+        let x = &*self.refreshed(x, Room::Level(plan.input_level()))?;
         if x.level < plan.input_level() {
             return Err(CkksError::LevelTooLow { operation: "this plan", needed: plan.input_level().0, level: x.level.0 });
         }
