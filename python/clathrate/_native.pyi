@@ -813,7 +813,8 @@ class Needs:
             parameters. Keys that are not needed are left out. Where they are needed also `"power_rotations": level`; `"ranks": {rank:
             level}`; `"share_mask": {bodies: level}` and `"split_mask": {bodies: level}`; `"bodies": {bodies: {"rotations": {steps: level},
             "conjugate": level}}`, for arrays of several bodies under one mask; `"routes"`, a list of ranks and conversions with what is
-            needed at each; and `"relatives": {(degree, rank): ...}`, the needs at other degrees and ranks.
+            needed at each; `"others": {name: level}`, the keys of a bootstrap that no other entry names; and `"relatives": {(degree, rank):
+            ...}`, the needs at other degrees and ranks.
 
         Examples
         --------
@@ -2075,8 +2076,9 @@ class Ciphertext:
         keys : EvaluationKeys or None
             The keys; None detaches them.
         bootstrap_below : int, optional
-            Operators bootstrap an array by themselves where their result, rescaled, would be below this level and the keys can do it. By
-            default the lowest level that a bootstrap can start from. `trace` finds the level that costs least.
+            Operators bootstrap an array by themselves where their result, rescaled, would be below this level and the keys can do it; at
+            the lowest, the lower one of `params.application_levels`. `trace` finds the level that costs least. None, the default: no
+            operator bootstraps by itself.
 
         Returns
         -------

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from ._native import Ciphertext, Needs, Params, Recorder, Recording
+from .errors import ClathrateError
 
 if TYPE_CHECKING:
     from ._native import _BodyAxis, _Encoding, _Order
@@ -220,7 +221,10 @@ def trace(
     recording, best = run(bootstrap_below if bootstrap_below is not None or levels is None else levels[0])
     if bootstrap_below is None and levels is not None and recording.bootstraps:
         for below in range(levels[0] + 1, levels[1]):
-            found = run(below)[1]
+            try:
+                found = run(below)[1]
+            except ClathrateError:
+                continue  # what works from the lowest level may leave too few levels elsewhere
             if found.seconds < best.seconds:
                 best = found
     return best

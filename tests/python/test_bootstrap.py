@@ -142,11 +142,12 @@ def test_operators_bootstrap_where_levels_run_out(owner, rng):
     y = power(owner.encrypt(x, level=6).with_keys(keys, bootstrap_below=trace.bootstrap_below))
     assert y.level == trace.result.level
     np.testing.assert_allclose(owner.decrypt(y), x**32, atol=1e-3)
-    # The default is as low as possible.
-    y = power(owner.encrypt(x, level=6).with_keys(keys))
-    np.testing.assert_allclose(owner.decrypt(y), x**32, atol=1e-3)
-    # Without the keys the levels run out.
-    plain = owner.encrypt(x, level=6).with_keys(owner.evaluation_keys(cl.Needs(relinearise=True)))
+    # Without being told to, and without the keys, nothing is bootstrapped.
+    low = owner.encrypt(x, level=3)
+    assert (low.with_keys(keys) * low).level == 3
+    assert (low.with_keys(keys, bootstrap_below=3) * low).level == 6
+    assert (low * 0.5).level == 3
+    plain = owner.encrypt(x, level=6).with_keys(owner.evaluation_keys(cl.Needs(relinearise=True)), bootstrap_below=3)
     for _ in range(3):
         plain = (plain * plain).rescale()
     assert plain.level == lowest
@@ -204,3 +205,42 @@ def test_keys_of_a_bootstrap_fit_into_the_bytes_that_are_given(owner, rng):
     assert len(plan.rotations) <= 2
     with pytest.raises(cl.DataError, match="allow at least"):
         cl.LinearTransform(np.eye(16)[::-1]).plan(owner.params, key_bytes=1)
+
+
+def test_needs_name_the_keys_that_only_a_bootstrap_has(owner):
+    others = cl.BootstrapPlan(owner.params).needs.to_dict()["others"]
+    assert any("raise the modulus" in name for name in others)
+    assert any("change the secret from" in name and level == 0 for name, level in others.items())
+    assert "others" not in cl.Needs(relinearise=True, shared_mask=2).to_dict()
+
+
+def test_traces_of_operations_that_take_several_levels_find_a_place(owner, rng):
+    polynomial = cl.Polynomial([0, 0.4, 0.5])
+
+    def repeated(x):
+        for _ in range(4):
+            x = polynomial(x)
+        return x
+
+    for params, level in [(owner.params, 6), (cl.Params.preset("insecure_boot_last"), 4)]:
+        trace = cl.trace(repeated, (512,), params=params, level=level)
+        lowest, highest = params.application_levels
+        assert trace.bootstrap_below in range(lowest, highest)
+        assert trace.result.level >= lowest
+    few = cl.trace(power, (8,), params=owner.params, level=6, capacity=8)
+    assert few.bootstrap_below is not None
+
+
+def test_limits_of_memory_are_numbers(owner, monkeypatch):
+    needs = cl.BootstrapPlan(owner.params).needs
+    for limit in ("abc", "-1", "1e9"):
+        monkeypatch.setenv("CLATHRATE_MEMORY_LIMIT", limit)
+        with pytest.raises(cl.DataError, match="whole number of bytes"):
+            owner.evaluation_keys(needs)
+    monkeypatch.setenv("CLATHRATE_MEMORY_LIMIT", "1000000")
+    with pytest.raises(cl.NotEnoughMemoryError, match="GiB are free"):
+        owner.evaluation_keys(needs)
+    with pytest.raises(MemoryError):
+        owner.evaluation_keys(needs)
+    monkeypatch.setenv("CLATHRATE_MEMORY_LIMIT", "")
+    assert owner.evaluation_keys(cl.Needs(relinearise=True)).has_relinearisation

@@ -224,9 +224,10 @@ fn errors_have_the_predicted_deviation() {
 #[test]
 fn every_preset_for_bootstrapping_is_tried_at_full_size() {
     let mut names = clathrate_ckks::parameters::preset_names();
-    names.retain(|name| name.starts_with("boot_"));
+    names.retain(|name| !name.starts_with("insecure_") && params_of(name).has_bootstrap_levels());
     names.sort();
-    assert_eq!(names, ["boot_default", "boot_fast", "boot_fast_64", "boot_n15", "boot_precise", "boot_small"]);
+    let tried = ["boot_default", "boot_fast", "boot_fast_64", "boot_n15", "boot_precise", "boot_small", "paper_fgb", "paper_hermes_n15"];
+    assert_eq!(names, tried);
 }
 
 /// Full-size parameters: run with `--ignored`. Prints the stages, their times and the precision.
@@ -438,7 +439,9 @@ fn stages_refuse_what_they_cannot_take() {
         CkksError::Shape { .. },
         "equal"
     );
-    assert_refused!(ev.bootstrap_pair(&z, &z, &plan), CkksError::Conversion { .. }, "real numbers");
+    for (left, right) in [(&z, &z), (&z, &x), (&x, &z)] {
+        assert_refused!(ev.bootstrap_pair(left, right, &plan), CkksError::Conversion { .. }, "real numbers");
+    }
     assert_refused!(ev.bootstrap_pair(&x, &x, &real), CkksError::Conversion { .. }, "complex ones");
     let deep = BootstrapOptions { degree: Some(300), ..BootstrapOptions::default() };
     assert_refused!(BootstrapPlan::with_options(&params, deep), CkksError::NotBootstrappable { .. }, "300");
@@ -732,6 +735,24 @@ fn evaluators_bootstrap_where_levels_run_out() {
     assert!(refused.is_err(), "{refused:?}");
     let few = evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::Reach::Top)).bootstrapping(None).expect("evaluator");
     assert!(circuit(&few, &ct).is_err());
+    // A factor does not rise where the other one stays below the application's levels.
+    let lower = encrypt_as(&sk, &x, &[slots], EncryptOptions { level: Some(Level(2)), ..EncryptOptions::default() }, 33);
+    let low = encrypt_as(&sk, &x, &[slots], EncryptOptions { level: Some(Level(3)), ..EncryptOptions::default() }, 34);
+    for (left, right) in [(&low, &lower), (&lower, &low)] {
+        let (automatic, plain) = (ev.multiply(left, right), ev.without_bootstrapping().multiply(left, right));
+        assert_eq!(automatic.expect("product").level(), plain.expect("product").level());
+    }
+    // An operation of several levels counts as one, up to what a bootstrap leaves: from the highest level nothing has to be bootstrapped.
+    for lowest in [3, 4, 5] {
+        let recorder = Evaluator::recording(&params).bootstrapping(Some(Level(lowest))).expect("evaluator");
+        let mut y = recorder.symbol(&[slots], Encoding::Slots, end, 1.0).expect("symbol");
+        let square =
+            clathrate_ckks::Polynomial::new([0.0, 0.4, 0.5], clathrate_ckks::PolynomialBasis::Power, (-1.0, 1.0)).expect("polynomial");
+        for round in 0..4 {
+            y = recorder.evaluate_polynomial(&y, &square).expect("dry run");
+            assert!(y.level() >= start, "below {lowest}, round {round}: level {}", y.level());
+        }
+    }
     // Nothing is bootstrapped as long as levels suffice.
     let recorder = Evaluator::recording(&params).bootstrapping(None).expect("evaluator");
     let symbol = recorder.symbol(&[slots], Encoding::Slots, end, 1.0).expect("symbol");

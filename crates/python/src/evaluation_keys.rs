@@ -1,6 +1,7 @@
 //! Evaluation keys: what computing on ciphertexts needs.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{HeldKey, KeyAddress};
@@ -33,28 +34,32 @@ use crate::text::hex;
 pub struct PyEvaluationKeys {
     pub keys: Arc<EvaluationKeys>,
     pub params: Py<PyParams>,
-    /// The evaluator that all ciphertexts with these keys share, because it keeps the plans of bootstraps.
-    evaluator: OnceLock<Evaluator>,
+    /// The evaluators that ciphertexts with these keys share, by the level below which they bootstrap, because they keep the plans of bootstraps.
+    evaluators: Mutex<BTreeMap<Option<Level>, Evaluator>>,
 }
 
 impl PyEvaluationKeys {
     /// The Python object of `keys`.
     pub fn new(keys: Arc<EvaluationKeys>, params: Py<PyParams>) -> Self {
-        Self { keys, params, evaluator: OnceLock::new() }
+        Self { keys, params, evaluators: Mutex::default() }
     }
 
-    /// An evaluator with these keys. Where the parameters can bootstrap, it bootstraps by itself below level `below`, by default where the application's levels
-    /// run out.
+    /// An evaluator with these keys, which bootstraps by itself below level `below`. Evaluators of one level share the plans of their bootstraps.
     ///
     /// # Errors
     /// Where a level is given, and the parameters cannot bootstrap or have no such level.
     pub fn evaluator(&self, below: Option<Level>) -> Result<Evaluator, CkksError> {
         let plain = || Evaluator::with_keys(self.keys.clone());
-        if below.is_some() {
-            return plain().bootstrapping(below);
+        if below.is_none() {
+            return Ok(plain());
         }
-        let automatic = || if self.keys.params().has_bootstrap_levels() { plain().bootstrapping(None) } else { Ok(plain()) };
-        Ok(self.evaluator.get_or_init(|| automatic().unwrap_or_else(|_| plain())).clone())
+        let mut known = self.evaluators.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(evaluator) = known.get(&below) {
+            return Ok(evaluator.clone());
+        }
+        let evaluator = plain().bootstrapping(below)?;
+        known.insert(below, evaluator.clone());
+        Ok(evaluator)
     }
 
     /// What `repr` adds: keys of rotations by powers of two and keys of other shapes, where there are any.

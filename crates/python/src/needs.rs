@@ -139,6 +139,16 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
     if !bodies.is_empty() {
         report.set_item("bodies", bodies)?;
     }
+    let others = PyDict::new(py);
+    for (operation, reach) in needs.operations() {
+        let apart = matches!(operation, Operation::ChangeSecret(SecretName::Body { .. }, SecretName::Main));
+        if matches!(operation, Operation::ChangeSecret(..) | Operation::RaiseToSlots(_)) && !apart {
+            others.set_item(operation.to_string(), level(reach))?;
+        }
+    }
+    if !others.is_empty() {
+        report.set_item("others", others)?;
+    }
     if needs.relatives().next().is_some() {
         let relatives = PyDict::new(py);
         needs.relatives().try_for_each(|(shape, needs)| relatives.set_item((shape.degree, shape.rank), self::report(py, needs)?))?;
@@ -312,7 +322,8 @@ impl PyNeeds {
     ///     parameters. Keys that are not needed are left out. Where they are needed also `"power_rotations": level`; `"ranks": {rank:
     ///     level}`; `"share_mask": {bodies: level}` and `"split_mask": {bodies: level}`; `"bodies": {bodies: {"rotations": {steps: level},
     ///     "conjugate": level}}`, for arrays of several bodies under one mask; `"routes"`, a list of ranks and conversions with what is
-    ///     needed at each; and `"relatives": {(degree, rank): ...}`, the needs at other degrees and ranks.
+    ///     needed at each; `"others": {name: level}`, the keys of a bootstrap that no other entry names; and `"relatives": {(degree, rank):
+    ///     ...}`, the needs at other degrees and ranks.
     ///
     /// Examples
     /// --------

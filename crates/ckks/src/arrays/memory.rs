@@ -64,8 +64,12 @@ impl Drop for Footprint {
 /// Refuses an operation that takes more memory than is free, before it starts. Where the system does not tell how much is free, nothing is refused.
 ///
 /// # Errors
-/// [`CkksError::NotEnoughMemory`].
+/// [`CkksError::NotEnoughMemory`]; [`CkksError::OutOfRange`] for a limit in the environment that is no number.
 pub(crate) fn check_free(operation: &'static str, needed: usize, remedy: &'static str) -> Result<(), CkksError> {
+    if let Some(Err(value)) = machine::memory_limit() {
+        let remedy = "give a whole number of bytes".to_owned();
+        return Err(CkksError::OutOfRange { what: "the environment variable CLATHRATE_MEMORY_LIMIT", value, remedy });
+    }
     let needed = needed as u64;
     match machine::memory() {
         Some(memory) if memory.free_bytes < needed => {

@@ -263,6 +263,12 @@ impl Evaluator {
         Self { refresh: Some(Refresh(Arc::new(refresh))), ..self }
     }
 
+    /// Whether this evaluator bootstraps by itself.
+    #[must_use]
+    pub fn bootstraps(&self) -> bool {
+        self.refresh.is_some()
+    }
+
     /// The same evaluator, which bootstraps nothing by itself.
     #[must_use]
     pub fn without_bootstrapping(&self) -> Self {
@@ -296,8 +302,16 @@ impl Evaluator {
         x: &'x Ciphertext,
         y: &'x Ciphertext,
     ) -> Result<(Cow<'x, Ciphertext>, Cow<'x, Ciphertext>), CkksError> {
+        if x.level > y.level {
+            let (y, x) = self.refreshed_factors(y, x)?;
+            return Ok((x, y));
+        }
         let fresh = self.refreshed(x, Room::Depth(1))?;
-        let other = if std::ptr::eq(x, y) { fresh.clone() } else { self.refreshed(y, Room::Depth(1))? };
+        if std::ptr::eq(x, y) {
+            return Ok((fresh.clone(), fresh));
+        }
+        // The product is as low as the lower factor: where that one stays, the other one need not rise.
+        let other = if matches!(fresh, Cow::Borrowed(_)) { Cow::Borrowed(y) } else { self.refreshed(y, Room::Depth(1))? };
         Ok((fresh, other))
     }
 

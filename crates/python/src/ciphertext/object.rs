@@ -101,6 +101,9 @@ impl PyCiphertext {
 
     /// The operand of a product: this ciphertext, or the same numbers at a higher level where `evaluator` bootstraps them.
     fn factor(&self, py: Python<'_>, evaluator: &Evaluator) -> PyResult<Arc<Ciphertext>> {
+        if !evaluator.bootstraps() {
+            return Ok(self.data.clone());
+        }
         if let Some(fresh) = self.fresh.get() {
             return Ok(fresh.clone());
         }
@@ -165,7 +168,11 @@ impl PyCiphertext {
     ) -> PyResult<Self> {
         let holder = if matches!(self.keys, Keys::None) { other } else { self };
         let evaluator = holder.evaluator();
-        let (left, right) = (self.factor(py, &evaluator)?, other.factor(py, &evaluator)?);
+        // The product is as low as the lower factor: where that one stays, the other one need not rise.
+        let (low, high) = if self.data.level() <= other.data.level() { (self, other) } else { (other, self) };
+        let lower = low.factor(py, &evaluator)?;
+        let higher = if Arc::ptr_eq(&lower, &low.data) { high.data.clone() } else { high.factor(py, &evaluator)? };
+        let (left, right) = if std::ptr::eq(low, self) { (lower, higher) } else { (higher, lower) };
         let result = detached(py, || work(&evaluator, &left, &right))?;
         holder.beside(py, result)
     }
@@ -209,8 +216,9 @@ impl PyCiphertext {
     /// keys : EvaluationKeys or None
     ///     The keys; None detaches them.
     /// bootstrap_below : int, optional
-    ///     Operators bootstrap an array by themselves where their result, rescaled, would be below this level and the keys can do it. By
-    ///     default the lowest level that a bootstrap can start from. `trace` finds the level that costs least.
+    ///     Operators bootstrap an array by themselves where their result, rescaled, would be below this level and the keys can do it; at
+    ///     the lowest, the lower one of `params.application_levels`. `trace` finds the level that costs least. None, the default: no
+    ///     operator bootstraps by itself.
     ///
     /// Returns
     /// -------

@@ -27,8 +27,8 @@ impl PyCiphertext {
 
     fn multiply_by(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
         let translate = |error| raise_for_array(py, error, &[]);
-        if factor.fract() == 0.0 {
-            // An integer takes no level.
+        if factor.fract() == 0.0 || !factor.is_finite() {
+            // An integer takes no level, and what is no number is refused.
             let (evaluator, data) = (self.evaluator(), &*self.data);
             let result = detached_with(py, translate, || evaluator.multiply_scalar(data, factor))?;
             return self.beside(py, result);

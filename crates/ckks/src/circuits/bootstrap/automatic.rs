@@ -16,22 +16,20 @@ use crate::evaluation::evaluator::Room;
 use crate::evaluation::levels::same_scale;
 use crate::parameters::Params;
 
-/// The plans made so far, by the slots of an array and whether its numbers are real.
+/// The plans made so far, by the slots of an array and whether its numbers are real; nothing where there is no plan.
 #[derive(Debug, Default)]
-struct Plans(Mutex<BTreeMap<(usize, bool), Arc<BootstrapPlan>>>);
+struct Plans(Mutex<BTreeMap<(usize, bool), Option<Arc<BootstrapPlan>>>>);
 
 impl Plans {
-    fn plan(&self, x: &Ciphertext) -> Result<Arc<BootstrapPlan>, CkksError> {
+    fn plan(&self, x: &Ciphertext) -> Option<Arc<BootstrapPlan>> {
         // Two polynomials of real numbers share a bootstrap of complex ones.
         let (slots, real) = (x.layout().capacity, !x.is_complex() && x.layout().bundles() == 1);
         let mut plans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans.get(&(slots, real)) {
-            return Ok(plan.clone());
-        }
-        let options = BootstrapOptions { slots: Some(slots), real, ..BootstrapOptions::default() };
-        let plan = Arc::new(BootstrapPlan::with_options(x.params(), options)?);
-        plans.insert((slots, real), plan.clone());
-        Ok(plan)
+        let make = || {
+            let options = BootstrapOptions { slots: Some(slots), real, ..BootstrapOptions::default() };
+            BootstrapPlan::with_options(x.params(), options).ok().map(Arc::new)
+        };
+        plans.entry((slots, real)).or_insert_with(make).clone()
     }
 }
 
@@ -63,23 +61,25 @@ impl Evaluator {
         (levels, least): (StageLevels, Level),
         plans: &Plans,
     ) -> Result<Option<Ciphertext>, CkksError> {
-        let needed = match room {
+        // The level that the operation should start from, and the one that it must start from.
+        let (wanted, needed) = match room {
             Room::Depth(0) => return Ok(None),
-            Room::Depth(depth) => Level(least.0 + depth),
-            Room::Level(level) => level,
+            Room::Depth(depth) => (Level(least.0 + depth), Level(levels.start.0 + depth)),
+            Room::Level(level) => (level, level),
         };
         let able = x.params() == self.params()
             && x.secret() == SecretName::Main
             && x.encoding() == Encoding::Slots
             && x.level() >= levels.start
             && same_scale(x.scale(), x.params().scale(x.level()));
-        if x.level() >= needed || !able {
+        if x.level() >= wanted || !able {
             return Ok(None);
         }
-        let plan = plans.plan(x)?;
+        let Some(plan) = plans.plan(x) else { return Ok(None) };
         // Where the operation needs more levels than a bootstrap leaves, or the keys are missing, the operation says what is wrong.
         let lacks = self.held().is_some_and(|keys| plan.check_keys(keys).is_err());
-        if plan.output_level() <= x.level() || plan.output_level() < needed.max(levels.start) || lacks {
+        let output = plan.output_level();
+        if x.level() >= output || output < needed || lacks {
             return Ok(None);
         }
         self.stage(stages::AUTOMATIC, || self.bootstrap(x, &plan)).map(Some)

@@ -43,8 +43,8 @@ impl Evaluator {
     ///
     /// Range: numbers of magnitude at most 1, in slots, at a level from [`BootstrapPlan::input_level`] up and at the canonical scale. The result is at
     /// [`BootstrapPlan::output_level`], at the canonical scale. Of a plan for complex numbers, two polynomials of real numbers are bootstrapped at once. An array
-    /// of rank `k` and degree `N / k` is converted to rank 1 and back, by keys of [`Params::rlwe_needs`](crate::Params::rlwe_needs). The result is wrong in all slots of a polynomial with the probability [`BootstrapPlan::log2_failure`],
-    /// and where the numbers are much larger.
+    /// of rank `k` and degree `N / k` is converted to rank 1 and back, by keys of [`Params::rlwe_needs`](crate::Params::rlwe_needs). The result is wrong in all
+    /// slots of a polynomial with the probability [`BootstrapPlan::log2_failure`], and where the numbers are much larger.
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] below the plan's lowest level; [`CkksError::Shape`] for another number of slots than the plan's; [`CkksError::Encoding`]
@@ -91,7 +91,7 @@ impl Evaluator {
     /// [`CkksError::NotBootstrappable`] for a chain on which slots-to-coefficients comes last.
     pub fn bootstrap_pair(&self, x: &Ciphertext, y: &Ciphertext, plan: &BootstrapPlan) -> Result<(Ciphertext, Ciphertext), CkksError> {
         self.check_pair(x, y, BOOTSTRAP)?;
-        if x.is_complex() || plan.real {
+        if x.is_complex() || y.is_complex() || plan.real {
             let reason =
                 "two arrays of real numbers make one of complex numbers: give real numbers, and a plan for complex ones".to_owned();
             return Err(CkksError::Conversion { operation: BOOTSTRAP, reason });
