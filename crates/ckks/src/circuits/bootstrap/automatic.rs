@@ -16,9 +16,12 @@ use crate::evaluation::evaluator::Room;
 use crate::evaluation::levels::same_scale;
 use crate::parameters::Params;
 
-/// The plans made so far, by the slots of an array and whether its numbers are real; nothing where there is no plan.
+/// Plans by the slots of an array and whether its numbers are real; nothing where there is no plan.
+type KnownPlans = BTreeMap<(usize, bool), Option<Arc<BootstrapPlan>>>;
+
+/// The plans made so far.
 #[derive(Debug, Default)]
-struct Plans(Mutex<BTreeMap<(usize, bool), Option<Arc<BootstrapPlan>>>>);
+struct Plans(Mutex<KnownPlans>);
 
 impl Plans {
     fn plan(&self, x: &Ciphertext) -> Option<Arc<BootstrapPlan>> {
