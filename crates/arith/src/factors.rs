@@ -186,7 +186,7 @@ impl Factors {
     pub fn run(&self, row: usize, start: usize, group: usize, term: usize) -> Run<'_> {
         let bits = self.layout.rows[row].bits;
         let at = self.offset(row, start, group) + term * self.layout.shape.columns * bits as usize;
-        Run { bytes: &bytemuck::cast_slice(self.memory.host())[at..], bits, stride: self.stride(row) }
+        Run { bytes: &bytemuck::cast_slice(self.memory.host())[at..], bits, stride: self.stride(row), next: &[] }
     }
 
     /// All rows, writable. Rows share no byte.

@@ -21,13 +21,22 @@ pub struct Run<'a> {
     pub bits: u32,
     /// Bytes from one vector's slots to the next one's.
     pub stride: usize,
+    /// The bytes of the run that is read after this one and has the same shape, to be prefetched; empty where that run follows directly.
+    pub next: &'a [u8],
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
     /// The run from coefficient `start` on, a multiple of [`VECTOR`].
     #[must_use]
     pub fn after(&self, start: usize) -> Self {
-        Self { bytes: &self.bytes[start / VECTOR * self.stride..], ..*self }
+        let at = start / VECTOR * self.stride;
+        Self { bytes: &self.bytes[at..], next: self.next.get(at..).unwrap_or_default(), ..*self }
+    }
+
+    /// This run, after which `next` is read: another run of this shape, perhaps of other factors.
+    #[must_use]
+    pub fn before(self, next: Run<'a>) -> Self {
+        Self { next: next.bytes, ..self }
     }
 }
 

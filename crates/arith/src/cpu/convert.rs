@@ -26,8 +26,7 @@ impl CpuEngine {
         fraction.fill(0.0);
         for (i, row) in scaled.iter_mut().enumerate() {
             let kernel = self.tables[conversion.sources[i]].kernel();
-            row.copy_from_slice(&x.row(i)[start..start + row.len()]);
-            kernel.mul_constant_assign(row, conversion.prepare[i]);
+            kernel.quotient(row, &x.row(i)[start..start + row.len()], None, conversion.prepare[i], false);
             if centred {
                 kernel.add_fraction(fraction, row, conversion.inverse_moduli[i]);
             }

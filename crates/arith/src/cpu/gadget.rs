@@ -93,8 +93,7 @@ impl<'a> Task<'a> {
                     self.engine.count_conversion(conversion, 1);
                 }
                 None => {
-                    x.copy_from_slice(input.coefficients.row(row));
-                    kernel.mul_constant_assign(x, self.constant(digit, row));
+                    kernel.quotient(x, input.coefficients.row(row), None, self.constant(digit, row), false);
                 }
             };
             let limbs = digit.target(row).zip(conversion.limbs.as_ref());
@@ -150,8 +149,7 @@ impl<'a> Task<'a> {
         match (state, kernel.split(), input.values) {
             (State::Head, Some(split), _) => split.tail(block, head, start, near, ahead),
             (State::Values, _, Some(values)) => {
-                block.copy_from_slice(&values.row(row)[start..start + block.len()]);
-                kernel.mul_constant_assign(block, self.constant(digit, row));
+                kernel.quotient(block, &values.row(row)[start..start + block.len()], None, self.constant(digit, row), false);
             }
             _ => return &head[start..start + block.len()],
         }
@@ -161,7 +159,7 @@ impl<'a> Task<'a> {
     /// The factors that the block from `start` on of row `row` is multiplied by first, for `count` terms from `term` on.
     fn ahead(&self, row: usize, start: usize, term: usize, count: usize) -> Ahead<'_> {
         let Some(&group) = self.groups.first() else { return Ahead::default() };
-        let Run { bytes, bits, stride } = self.factors.run(self.rows[row], start, group, term);
+        let Run { bytes, bits, stride, .. } = self.factors.run(self.rows[row], start, group, term);
         let run = count * self.factors.shape().columns * bits as usize;
         let vectors = self.factors.block().div_ceil(VECTOR);
         let all = if run == stride { self.groups.len() * vectors } else { vectors };

@@ -36,9 +36,13 @@ pub(super) fn products(
         let mut words = engine.memory.take((products.len() + 1) * columns * block);
         let (scratch, turned) = words.split_at_mut(columns * block);
         let mut expanded = Vec::new();
+        let run = |product: usize, start: usize| {
+            let TurnedProduct { phi, factors, rows } = products.get(product).copied().flatten()?;
+            Some(factors.run(rows[row], phi.source_of(start, block), 0, 0))
+        };
         for start in (0..degree).step_by(block) {
-            for (product, target) in products.iter().zip(turned.chunks_exact_mut(columns * block)) {
-                let Some(TurnedProduct { phi, factors, rows }) = product else {
+            for (place, (product, target)) in products.iter().zip(turned.chunks_exact_mut(columns * block)).enumerate() {
+                let Some((TurnedProduct { phi, .. }, factors)) = product.as_ref().zip(run(place, start)) else {
                     // The unturned input, which is zero modulo the further moduli.
                     if let Some(w) = multiplier {
                         for (poly, target) in input.lifted.iter().zip(target.chunks_exact_mut(block)) {
@@ -51,7 +55,9 @@ pub(super) fn products(
                 let from = phi.source_of(start, block);
                 let left: Vec<&[u64]> = input.digits.iter().map(|digit| &digit.row(row)[from..from + block]).collect();
                 let mut targets: Vec<&mut [u64]> = scratch.chunks_exact_mut(block).collect();
-                kernel.dot_packed(&mut targets, &left, factors.run(rows[row], from, 0, 0), false);
+                // Every product reads factors of its own in an order of its own, so what follows a run in memory is not what is read next.
+                let next = (place + 1..products.len()).find_map(|other| run(other, start));
+                kernel.dot_packed(&mut targets, &left, next.map_or(factors, |next| factors.before(next)), false);
                 if let Some(w) = multiplier {
                     for (poly, target) in input.lifted.iter().zip(targets).skip(input.masks) {
                         kernel.add_mul_constant_assign(target, &poly.row(row)[from..from + block], w);
