@@ -17,10 +17,13 @@ use crate::meter::Pass;
 use crate::modulus::Multiplier;
 
 /// Targets per task, which share one reading of the remainder: in limbs, and as columns.
-const ROWS: [usize; 2] = [2, 4];
+const ROWS: [usize; 2] = [2, 8];
 
-/// Words of a block of the conversion, and of a block of tails unless a sixteenth of a row is longer.
+/// Words of a block of tails, unless a sixteenth of a row is longer.
 const BLOCK: usize = 4096;
+
+/// Words of each column that are converted for one target after another.
+const COLUMN_BLOCK: usize = 1024;
 
 /// Vectors of each sixteenth of a row that are processed at a time: their limbs stay in the second-level cache until the next target reads them.
 const TILE: usize = 32;
@@ -55,8 +58,8 @@ impl<'a> Task<'a> {
     /// Computes rows of the quotient of input `index`, each given with its target, one whole row after another.
     fn whole_rows(&self, rows: &mut [(usize, &mut [u64])], index: usize) {
         let (degree, input, columns) = (self.engine.degree, &self.inputs[index], self.prepared.columns(index));
-        for start in (0..degree).step_by(BLOCK) {
-            let span = start..(start + BLOCK).min(degree);
+        for start in (0..degree).step_by(COLUMN_BLOCK) {
+            let span = start..(start + COLUMN_BLOCK).min(degree);
             let columns: Vec<&[u64]> = columns.iter().map(|column| &column[span.clone()]).collect();
             for (target, row) in rows.iter_mut() {
                 let weights = &self.conversion.weights[*target];
