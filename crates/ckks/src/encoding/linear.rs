@@ -43,6 +43,8 @@ pub struct LinearTransform {
     period: usize,
     /// By shift in `[0, slots)`, one period of each diagonal that is not zero.
     diagonals: BTreeMap<usize, Vec<Complex64>>,
+    /// The largest sum of magnitudes along a row.
+    row_sum: f64,
 }
 
 /// Most numbers of all diagonals: 1 GiB.
@@ -96,7 +98,7 @@ impl LinearTransform {
                 return Err(CkksError::NotFinite { index, value: sum[index].norm() });
             }
         }
-        Ok(Self { rows: slots, columns: slots, slots, period, diagonals: sums }.reduced())
+        Ok(Self { rows: slots, columns: slots, slots, period, diagonals: sums, row_sum: 0.0 }.reduced())
     }
 
     /// The product with a real or complex matrix, row-major `rows x columns`. The number of slots is the larger side, rounded up to a power of two; results
@@ -131,16 +133,21 @@ impl LinearTransform {
                 diagonals.entry((i + slots - j) % slots).or_insert_with(|| vec![ZERO; slots])[j] = value;
             }
         }
-        Ok(Self { rows, columns, slots, period: slots, diagonals }.reduced())
+        Ok(Self { rows, columns, slots, period: slots, diagonals, row_sum: 0.0 }.reduced())
     }
 
-    /// Without diagonals that are zero, and with the shortest period.
+    /// Without diagonals that are zero, with the shortest period, and with its row sum.
     fn reduced(mut self) -> Self {
         self.diagonals.retain(|_, diagonal| diagonal.iter().any(|&value| value != ZERO));
         while self.period > 1 && self.diagonals.values().all(|diagonal| diagonal[..self.period / 2] == diagonal[self.period / 2..]) {
             self.period /= 2;
             self.diagonals.values_mut().for_each(|diagonal| diagonal.truncate(self.period));
         }
+        let mut sums = vec![0.0; self.period];
+        for diagonal in self.diagonals.values() {
+            sums.iter_mut().zip(diagonal).for_each(|(sum, value)| *sum += magnitude(*value));
+        }
+        self.row_sum = sums.into_iter().fold(0.0, f64::max);
         self
     }
 
@@ -163,12 +170,13 @@ impl LinearTransform {
         for (&outer, left) in &next.diagonals {
             for (&inner, right) in &self.diagonals {
                 let sum = diagonals.entry((outer + inner) % self.slots).or_insert_with(|| vec![ZERO; period]);
+                // Periods are powers of two.
                 for (j, sum) in sum.iter_mut().enumerate() {
-                    *sum += left[j % next.period] * right[(j + outer) % self.period];
+                    *sum += left[j & (next.period - 1)] * right[(j + outer) & (self.period - 1)];
                 }
             }
         }
-        Ok(Self { rows: next.rows, columns: self.columns, slots: self.slots, period, diagonals }.reduced())
+        Ok(Self { rows: next.rows, columns: self.columns, slots: self.slots, period, diagonals, row_sum: 0.0 }.reduced())
     }
 
     /// The map times a number.
@@ -243,7 +251,12 @@ impl LinearTransform {
     /// The largest sum of magnitudes along a row of the matrix: how much the map can enlarge numbers.
     #[must_use]
     pub fn row_sum(&self) -> f64 {
-        let row = |j: usize| self.diagonals.values().map(|diagonal| diagonal[j].norm()).sum();
-        (0..self.period).map(row).fold(0.0, f64::max)
+        self.row_sum
     }
+}
+
+/// The magnitude of a number, by its square where that neither overflows nor vanishes, which is faster.
+fn magnitude(value: Complex64) -> f64 {
+    let square = value.norm_sqr();
+    if square.is_normal() || value == ZERO { square.sqrt() } else { value.norm() }
 }

@@ -169,7 +169,7 @@ impl Params {
             }
             Name::RaiseToSlots(map) => {
                 let raising = self.raising().ok_or(CkksError::NoEphemeralSecret)?;
-                self.raised_map(map)?;
+                self.check_raised_map(map)?;
                 let contribution = Contribution::Raised(self.secret_view(SecretName::Ephemeral)?, map);
                 KeyDefinition { modulus: KeyModulus::Raise, most: raising.switcher.chain().max_level(), ..base(contribution, main()) }
             }
@@ -233,7 +233,11 @@ impl Params {
     /// # Errors
     /// [`CkksError::OutOfRange`] for a map that these parameters do not have.
     pub(crate) fn raised_map(&self, map: RaisedMap) -> Result<LinearTransform, CkksError> {
-        let RaisedMap { slots, layers, log2_scale } = map;
+        self.check_raised_map(map)?;
+        dft::first_to_slots(map.slots, map.layers)
+    }
+
+    fn check_raised_map(&self, RaisedMap { slots, layers, log2_scale }: RaisedMap) -> Result<(), CkksError> {
         let most = self.slot_count();
         if !slots.is_power_of_two() || !(2..=most).contains(&slots) {
             let remedy = format!("use a power of two from 2 to {most}");
@@ -247,7 +251,7 @@ impl Params {
                 remedy,
             });
         }
-        dft::first_to_slots(slots, layers)
+        Ok(())
     }
 
     /// For each diagonal of a raised map its rotation `phi_j` and the polynomial `round(2^log2_scale nu_j)`, with `phi_j(nu_j x) = d_j phi_j(x)`.
@@ -291,7 +295,7 @@ impl KeyDefinition {
             Contribution::Linear(view) => view.polys.len(),
             Contribution::Quadratic(view) => view.polys.len() * (view.polys.len() + 1) / 2,
             Contribution::Diagonal(view, bodies) => view.polys.len() * bodies,
-            Contribution::Raised(view, map) => view.polys.len() * self.params.raised_map(*map).map_or(0, |map| map.shifts().count()),
+            Contribution::Raised(view, map) => view.polys.len() * map.diagonals(),
         }
     }
 

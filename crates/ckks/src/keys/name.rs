@@ -61,6 +61,14 @@ pub struct RaisedMap {
     pub log2_scale: u32,
 }
 
+impl RaisedMap {
+    /// Diagonals of the map: the highest layer combines slots half a row apart, so its two shifts are one, and every further layer doubles their number.
+    #[must_use]
+    pub fn diagonals(self) -> usize {
+        1 << self.layers
+    }
+}
+
 /// A switching key and the shape that it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyAddress {
