@@ -392,7 +392,7 @@ impl PackedRows {
     }
 
     fn run(&self) -> Run<'_> {
-        Run { bytes: &self.bytes, bits: self.bits, stride: self.stride }
+        Run { bytes: &self.bytes, bits: self.bits, stride: self.stride, next: &[] }
     }
 }
 

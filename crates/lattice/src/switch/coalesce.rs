@@ -22,21 +22,25 @@ use crate::ring::Ring;
 /// Neighbouring base digits merged into digits of at most `max_bits`, as runs of base digits, over the base digits that a key for levels up to
 /// `level` has. [level-aware, sec. 3.2]
 ///
-/// Of the highest digit only the primes that `level` has count: `d_j` needs the right residue modulo these alone, so it is a number below their product. This is
-/// what lets a low level, whose modulus is shorter than one base digit, take few special primes.
+/// A digit that stands alone may be longer, if its primes that `level` has are not: `d_j` needs the right residue modulo these alone, so it is a number below
+/// their product. This is what lets a low level, whose modulus is shorter than one base digit, take few special primes. Runs count whole digits, so that those of
+/// a lower level are the first ones of a higher level, and one key serves both.
 ///
 /// # Errors
-/// [`LatticeError::DigitTooLarge`] where a base digit alone has more bits.
+/// [`LatticeError::DigitTooLarge`] where the primes of a base digit that `level` has are more bits.
 pub fn merged_digits(chain: &Chain, gadget: &Gadget, level: Level, max_bits: f64) -> Result<Vec<Range<usize>>, LatticeError> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     let mut room = 0.0;
     let known = chain.basis(level);
     for (digit, basis) in gadget.digits()[..gadget.digit_count(chain, level)].iter().enumerate() {
+        let digit_bits = basis.log2(chain.ring());
         let used = Basis::new(basis.indices().iter().copied().filter(|&index| known.row_of(index).is_some()));
-        let digit_bits = used.log2(chain.ring());
+        let used_bits = used.log2(chain.ring());
         match runs.last_mut() {
             Some(run) if digit_bits <= room => run.end = digit + 1,
-            _ if digit_bits > max_bits => return Err(LatticeError::DigitTooLarge { digit, digit_bits, special_bits: max_bits }),
+            _ if used_bits > max_bits => {
+                return Err(LatticeError::DigitTooLarge { digit, digit_bits: used_bits, special_bits: max_bits });
+            }
             _ => {
                 runs.push(digit..digit + 1);
                 room = max_bits;
