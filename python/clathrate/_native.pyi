@@ -2580,6 +2580,7 @@ class LinearTransform:
         scale: float | None = None,
         keys: SupportsIndex | None = None,
         key_bytes: SupportsIndex | None = None,
+        on_the_fly: bool = False,
     ) -> LinearTransformPlan:
         """The circuit for encrypted rows of one level: which rotations are computed, and how they are shared.
 
@@ -2654,6 +2655,10 @@ class LinearTransformPlan:
     @property
     def nbytes(self) -> int:
         """The bytes of the diagonals that were encoded so far."""
+    def encode(self) -> None: ...
+    def save(self, path: _Path) -> int: ...
+    @staticmethod
+    def load(path: _Path, params: Params, trusted_map: bool = False) -> LinearTransformPlan: ...
 
 @final
 class BootstrapPlan:
@@ -2704,6 +2709,7 @@ class BootstrapPlan:
         is_complex: bool = True,
         rounds: SupportsIndex | None = None,
         key_bytes: SupportsIndex | None = None,
+        arcsine: SupportsIndex | None = None,
     ) -> BootstrapPlan: ...
     @property
     def needs(self) -> Needs:

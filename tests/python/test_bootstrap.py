@@ -244,3 +244,44 @@ def test_limits_of_memory_are_numbers(owner, monkeypatch):
         owner.evaluation_keys(needs)
     monkeypatch.setenv("CLATHRATE_MEMORY_LIMIT", "")
     assert owner.evaluation_keys(cl.Needs(relinearise=True)).has_relinearisation
+
+
+@pytest.mark.parametrize("trusted_map", [False, True])
+def test_plans_of_linear_transforms_have_files(small, tmp_path, trusted_map):
+    matrix = np.random.default_rng(3).uniform(-1, 1, (16, 16))
+    plan = cl.LinearTransform(matrix).plan(small.params)
+    row = np.linspace(-1, 1, 16)
+    ct = small.key.encrypt(row).with_keys(small.key.evaluation_keys(plan.needs))
+    assert plan.nbytes == 0
+    plan.encode()
+    path = tmp_path / "plan.clt"
+    assert plan.save(path) == path.stat().st_size > plan.nbytes > 0
+    again = cl.LinearTransformPlan.load(path, small.params, trusted_map=trusted_map)
+    assert (again.nbytes, again.rotations, again.input_level) == (plan.nbytes, plan.rotations, plan.input_level)
+    assert again(ct).to_bytes().tobytes() == plan(ct).to_bytes().tobytes()
+    assert repr(cl.load(path, small.params)) == repr(plan)
+    with pytest.raises(TypeError, match="pass the parameters too"):
+        cl.load(path)
+    with pytest.raises(cl.WrongParamsError):
+        cl.LinearTransformPlan.load(path, cl.Params.preset("insecure_deep"))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(cl.FileFormatError):
+        cl.LinearTransformPlan.load(path, small.params, trusted_map=trusted_map)
+
+
+def test_plans_may_keep_nothing(small):
+    plan = cl.LinearTransform(np.eye(16)[::-1]).plan(small.params, on_the_fly=True)
+    ct = small.key.encrypt(np.arange(16) / 16).with_keys(small.key.evaluation_keys(plan.needs))
+    assert np.allclose(small.key.decrypt(plan(ct)), np.arange(16)[::-1] / 16, atol=1e-4)
+    assert plan.nbytes == 0
+    with pytest.raises(cl.DataError, match="on_the_fly"):
+        plan.encode()
+
+
+def test_arcsines_are_odd_and_take_levels():
+    params = cl.Params.preset("insecure_boot")
+    with pytest.raises(cl.DataError, match="odd number from 3 to 15"):
+        cl.BootstrapPlan(params, arcsine=4)
+    # Eight levels are those of the polynomial and of three double angles; an arcsine of degree 3 leaves one double angle, which is too few for precision.
+    with pytest.raises(cl.ParamsError):
+        cl.BootstrapPlan(params, arcsine=3)

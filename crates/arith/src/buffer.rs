@@ -18,9 +18,13 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use crate::aligned::{AlignedWords, Pool};
+use crate::mapped::MappedWords;
 
 /// The panic message where host memory is needed and another engine's memory was given.
 const FOREIGN: &str = "these residues are in another engine's memory: download them";
+
+/// The panic message where words are to be written that belong to a file.
+const READ_ONLY: &str = "these words are those of a mapped file, which are only read";
 
 /// Words in the memory of an engine that has an address space of its own. Dropping the value frees the words.
 pub trait DeviceMemory: Send + Sync + fmt::Debug {
@@ -41,6 +45,8 @@ pub trait DeviceMemory: Send + Sync + fmt::Debug {
 pub enum Memory {
     /// In the host's memory.
     Host(AlignedWords),
+    /// Those of a mapped file, which can only be read: of packed factors.
+    Mapped(MappedWords),
     /// In the memory of an engine of another kind.
     Device(Box<dyn DeviceMemory>),
 }
@@ -54,6 +60,7 @@ impl Memory {
     pub fn host(&self) -> &[u64] {
         match self {
             Self::Host(words) => words,
+            Self::Mapped(words) => words,
             Self::Device(_) => panic!("{FOREIGN}"),
         }
     }
@@ -61,11 +68,12 @@ impl Memory {
     /// The words, writable.
     ///
     /// # Panics
-    /// Where they are not in the host's memory.
+    /// Where they are not in the host's memory, or belong to a file.
     #[must_use]
     pub fn host_mut(&mut self) -> &mut [u64] {
         match self {
             Self::Host(words) => words,
+            Self::Mapped(_) => panic!("{READ_ONLY}"),
             Self::Device(_) => panic!("{FOREIGN}"),
         }
     }
@@ -75,6 +83,7 @@ impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Host(words) => words.fmt(f),
+            Self::Mapped(words) => words.fmt(f),
             Self::Device(memory) => memory.fmt(f),
         }
     }
@@ -132,8 +141,8 @@ impl Buffer {
     #[must_use]
     pub fn view(&self) -> Rows<'_> {
         let place = match &self.memory {
-            Memory::Host(words) => Place::Host(&words[..self.rows * self.degree]),
             Memory::Device(memory) => Place::Device(&**memory, 0),
+            host => Place::Host(&host.host()[..self.rows * self.degree]),
         };
         Rows { place, rows: self.rows, degree: self.degree }
     }
@@ -142,8 +151,8 @@ impl Buffer {
     #[must_use]
     pub fn view_mut(&mut self) -> RowsMut<'_> {
         let place = match &mut self.memory {
-            Memory::Host(words) => PlaceMut::Host(&mut words[..self.rows * self.degree]),
             Memory::Device(memory) => PlaceMut::Device(&**memory, 0),
+            host => PlaceMut::Host(&mut host.host_mut()[..self.rows * self.degree]),
         };
         RowsMut { place, rows: self.rows, degree: self.degree }
     }
@@ -195,6 +204,7 @@ impl Buffer {
     pub fn zeroize(&mut self) {
         match &mut self.memory {
             Memory::Host(words) => words.zeroize(),
+            Memory::Mapped(_) => panic!("{READ_ONLY}"),
             Memory::Device(memory) => memory.zeroize(),
         }
     }
@@ -203,7 +213,7 @@ impl Buffer {
 impl Clone for Buffer {
     fn clone(&self) -> Self {
         let memory = match &self.memory {
-            Memory::Host(_) => {
+            Memory::Host(_) | Memory::Mapped(_) => {
                 let words = self.host();
                 let mut copy = self.pool.upgrade().map_or_else(|| AlignedWords::zeroed(words.len()), |pool| pool.take(words.len()));
                 copy.copy_from_slice(words);

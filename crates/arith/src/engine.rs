@@ -237,6 +237,16 @@ pub trait Engine: Send + Sync + Debug {
     /// Zero factors with one row per entry of `moduli`, in this engine's memory.
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors;
 
+    /// Factors that are in the host's memory or in a mapped file, brought to where this engine computes: an engine of the host leaves them where they are.
+    fn adopt_factors(&self, factors: Factors) -> Factors {
+        factors
+    }
+
+    /// The words of factors, as [`Engine::adopt_factors`] takes them.
+    fn factor_words<'a>(&self, factors: &'a Factors) -> Cow<'a, [u64]> {
+        Cow::Borrowed(factors.memory().host())
+    }
+
     /// Fills one group: slot `term * columns + column` becomes the sum of `sources[slot]`, where row `i` of the factors is computed from row
     /// `source_rows[i]` of the sources.
     fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]);

@@ -15,7 +15,7 @@ use std::fmt;
 
 use crate::aligned::AlignedWords;
 use crate::buffer::Memory;
-use crate::packing::{OVERREAD, Run, RunMut, VECTOR};
+use crate::packing::{OVERREAD, Run, RunMut, VECTOR, unpack};
 use crate::text::counted;
 
 /// Coefficients per block: as many as the last pass of a transform keeps in the first-level cache.
@@ -78,6 +78,25 @@ impl FactorLayout {
             offset = offset.next_multiple_of(crate::aligned::ALIGNMENT);
         }
         Self { shape, degree, rows, bytes: offset }
+    }
+
+    /// The first residue in `words`, the memory of such factors, that is not below its row's bound: row, place within the row in the order of the memory, value.
+    ///
+    /// # Panics
+    /// Where the words are too few.
+    #[must_use]
+    pub fn first_not_below(&self, words: &[u64], bounds: &[u64]) -> Option<(usize, usize, u64)> {
+        let bytes: &[u8] = bytemuck::cast_slice(words);
+        let vectors = Factors::vectors(self.degree) * self.shape.groups * self.shape.slots();
+        self.rows.iter().zip(bounds).enumerate().find_map(|(index, (row, &bound))| {
+            let bits = row.bits as usize;
+            let mut packed = bytes[row.offset..row.offset + vectors * bits].chunks_exact(bits).enumerate();
+            packed.find_map(|(vector, bytes)| {
+                let lanes = unpack(bytes, row.bits);
+                let lane = lanes.iter().position(|&residue| residue >= bound)?;
+                Some((index, vector * VECTOR + lane, lanes[lane]))
+            })
+        })
     }
 
     /// Words of the memory that the factors need.

@@ -6,8 +6,9 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::Path;
+use std::sync::Arc;
 
 use memmap2::Mmap;
 use thiserror::Error;
@@ -90,6 +91,35 @@ impl Deref for MappedFile {
 impl fmt::Debug for MappedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "MappedFile({})", counted(self.map.len(), "byte"))
+    }
+}
+
+/// Words of a mapped file, in place; the file stays mapped while they live.
+#[derive(Debug, Clone)]
+pub struct MappedWords {
+    file: Arc<MappedFile>,
+    bytes: Range<usize>,
+}
+
+impl MappedWords {
+    /// The words that the bytes `bytes` of `file` are.
+    ///
+    /// # Errors
+    /// As [`little_endian_words`].
+    ///
+    /// # Panics
+    /// Where the range reaches beyond the file.
+    pub fn new(file: &Arc<MappedFile>, bytes: Range<usize>) -> Result<Self, ViewError> {
+        little_endian_words(&file[bytes.clone()])?;
+        Ok(Self { file: file.clone(), bytes })
+    }
+}
+
+impl Deref for MappedWords {
+    type Target = [u64];
+    fn deref(&self) -> &[u64] {
+        // Checked in `new`, and a mapping does not move.
+        little_endian_words(&self.file[self.bytes.clone()]).unwrap_or_default()
     }
 }
 

@@ -3,6 +3,8 @@
 //! Metadata holds shape, level and scale; sections hold words. A mask that has not changed since it was expanded from its seed is stored as the seed.
 //! The memory that reading allocates is bounded by the parameters and by the bytes present in the file, never by a number in the file alone.
 
+mod plan;
+
 use std::io::{Seek, Write};
 
 use clathrate_lattice::{Basis, Bodies, Bundle, Degree, Eval, Level, MaskSeed, Poly, PolyRef, Rank, SwitchKey};
@@ -16,6 +18,8 @@ use crate::key_id::KeyId;
 use crate::keys::{EvaluationKeys, HeldKey, KeyAddress, KeyDefinition, KeyName, PublicKey, SecretKey};
 use crate::parameters::{Params, ParamsSpec, Runtime};
 use crate::shape::ModuleShape;
+
+pub use plan::LinearTransformMetadata;
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
     let ParameterId { name: parameter_name, digest: parameter_digest } = params.parameter_id();

@@ -10,10 +10,6 @@ use clathrate_lattice::Level;
 use common::measure::*;
 use common::*;
 
-fn complex(count: usize, seed: u64) -> Vec<Complex64> {
-    noise(2 * count, seed).chunks(2).map(|pair| Complex64::new(pair[0], pair[1])).collect()
-}
-
 /// The product of a row-major matrix with a vector, from the definition.
 fn product(matrix: &[Complex64], x: &[Complex64]) -> Vec<Complex64> {
     matrix.chunks_exact(x.len()).map(|row| row.iter().zip(x).map(|(m, x)| m * x).sum()).collect()

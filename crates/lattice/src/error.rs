@@ -146,6 +146,14 @@ pub enum LatticeError {
         /// The value given.
         got: usize,
     },
+    /// Packed residues that are not as many words as their shape takes.
+    #[error("packed residues of this shape take {expected} words, got {found}")]
+    WordCount {
+        /// The words that the shape takes.
+        expected: usize,
+        /// The words given.
+        found: usize,
+    },
     /// A digit larger than the special modulus.
     #[error(
         "digit {digit} has {digit_bits:.1} bits, the special modulus only {special_bits:.1}: use shorter digits or more special primes"

@@ -22,6 +22,7 @@ pub mod modulus;
 pub mod multiply;
 pub mod noise;
 pub mod packed_plaintext;
+pub mod packing;
 mod phase;
 pub mod poly;
 pub mod polys;

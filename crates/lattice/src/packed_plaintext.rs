@@ -3,11 +3,12 @@
 //! A linear transform reads its plaintexts from memory once per use, so their size bounds its speed. Packed, a residue modulo a 36-bit prime takes 36 bits
 //! instead of 64. The products of [`crate::linear_combination`] and [`crate::switch::Extended`] read packed plaintexts in place.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use clathrate_arith::text::counted;
-use clathrate_arith::{FactorShape, Factors, Rows};
+use clathrate_arith::{FactorLayout, FactorShape, Factors, Memory, Rows};
 
 use crate::error::LatticeError;
 use crate::poly::{Basis, Eval, Poly};
@@ -38,6 +39,52 @@ impl PackedPlaintexts {
         let sources: Vec<Vec<Rows<'_>>> = plaintexts.iter().map(|plaintext| vec![plaintext.rows()]).collect();
         ring.engine().pack_factors(&mut factors, 0, &sources, &(0..basis.len()).collect::<Vec<_>>());
         Ok(Self { ring, basis, factors: Arc::new(factors) })
+    }
+
+    /// Words that `count` plaintexts of `ring` over `basis` take, as [`PackedPlaintexts::words`] gives them.
+    #[must_use]
+    pub fn word_count(ring: &Ring, basis: &Basis, count: usize) -> usize {
+        Self::layout(ring, basis, count).words()
+    }
+
+    fn layout(ring: &Ring, basis: &Basis, terms: usize) -> FactorLayout {
+        let shape = FactorShape { groups: 1, terms, columns: 1, packed: true };
+        FactorLayout::new(shape, ring.degree(), basis.indices().iter().map(|&index| (index, ring.moduli()[index].bits())))
+    }
+
+    /// The first residue of packed plaintexts in `words` that is not below its prime: its row, its place within the row, its value. `None` where there is none, or
+    /// the words are too few.
+    #[must_use]
+    pub fn first_not_reduced(ring: &Ring, basis: &Basis, count: usize, words: &[u64]) -> Option<(usize, usize, u64)> {
+        let layout = Self::layout(ring, basis, count);
+        let primes: Vec<u64> = basis.indices().iter().map(|&index| ring.moduli()[index].value()).collect();
+        if words.len() < layout.words() { None } else { layout.first_not_below(words, &primes) }
+    }
+
+    /// The packed residues, in the layout of [`clathrate_arith::factors`]; bytes between and after the rows are of no meaning.
+    #[must_use]
+    pub fn words(&self) -> Cow<'_, [u64]> {
+        self.ring.engine().factor_words(&self.factors)
+    }
+
+    /// `count` plaintexts from their packed residues ([`PackedPlaintexts::words`]), which may stay in a mapped file. Residues are not checked: products with
+    /// those that are not reduced are wrong.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] without plaintexts; [`LatticeError::BasisMismatch`] for a prime that the ring does not have; [`LatticeError::WordCount`] for
+    /// another number of words.
+    pub fn from_memory(ring: &Ring, basis: &Basis, count: usize, memory: Memory) -> Result<Self, LatticeError> {
+        if count == 0 {
+            return Err(LatticeError::EmptyShape { what: "the number of plaintexts", got: 0 });
+        }
+        basis.check(ring)?;
+        let layout = Self::layout(ring, basis, count);
+        let (expected, found) = (layout.words(), memory.host().len());
+        if found != expected {
+            return Err(LatticeError::WordCount { expected, found });
+        }
+        let factors = ring.engine().adopt_factors(Factors::in_memory(layout, memory));
+        Ok(Self { ring: ring.clone(), basis: basis.clone(), factors: Arc::new(factors) })
     }
 
     /// Plaintext `index`, unpacked: the polynomial that was packed, bit for bit. `None` where there is no such plaintext.

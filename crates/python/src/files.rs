@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clathrate_ckks::file::{FileKind, FileReader};
-use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, Params, PublicKey, Runtime};
+use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, LinearTransformPlan, Params, PublicKey, Runtime};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -13,6 +13,7 @@ use crate::ciphertext::PyCiphertext;
 use crate::errors::exception;
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::keys::PyPublicKey;
+use crate::linear::PyLinearTransformPlan;
 use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::run::{attached, detached};
@@ -25,6 +26,7 @@ enum Loaded {
     PublicKey(PublicKey),
     EvaluationKeys(Arc<EvaluationKeys>),
     Ciphertext(Ciphertext),
+    Plan(LinearTransformPlan),
     /// A kind that needs its own function, or none yet.
     Refused(FileKind),
     /// The kind needs parameters, and none were given.
@@ -44,8 +46,9 @@ fn read(reader: &FileReader<'_>, params: Option<&Params>, runtime: Option<&Runti
         (FileKind::PublicKey, Some(params)) => Loaded::PublicKey(PublicKey::from_reader(reader, params)?),
         (FileKind::EvaluationKeys, Some(params)) => Loaded::EvaluationKeys(Arc::new(EvaluationKeys::from_reader(reader, params)?)),
         (FileKind::Ciphertext, Some(params)) => Loaded::Ciphertext(Ciphertext::from_reader(reader, params)?),
-        (FileKind::PublicKey | FileKind::EvaluationKeys | FileKind::Ciphertext, None) => Loaded::ParamsMissing(kind),
-        (FileKind::SecretKey | FileKind::Plaintext | FileKind::Plan, _) => Loaded::Refused(kind),
+        (FileKind::Plan, Some(params)) => Loaded::Plan(LinearTransformPlan::from_reader(reader, params)?),
+        (FileKind::PublicKey | FileKind::EvaluationKeys | FileKind::Ciphertext | FileKind::Plan, None) => Loaded::ParamsMissing(kind),
+        (FileKind::SecretKey | FileKind::Plaintext, _) => Loaded::Refused(kind),
     })
 }
 
@@ -57,6 +60,7 @@ impl Loaded {
             Self::PublicKey(key) => Bound::new(py, PyPublicKey { key: Arc::new(key), params: given()? })?.into_any(),
             Self::EvaluationKeys(keys) => Bound::new(py, PyEvaluationKeys::new(keys, given()?))?.into_any(),
             Self::Ciphertext(data) => Bound::new(py, PyCiphertext::new(py, data, &given()?)?)?.into_any(),
+            Self::Plan(plan) => Bound::new(py, PyLinearTransformPlan { plan: Arc::new(plan) })?.into_any(),
             Self::ParamsMissing(kind) => {
                 return Err(PyTypeError::new_err(format!("the file holds {kind}: pass the parameters too, `load(path, params)`")));
             }
@@ -75,7 +79,7 @@ impl Loaded {
     }
 }
 
-/// Reads a file that holds parameters, a public key, evaluation keys or a ciphertext.
+/// Reads a file that holds parameters, a public key, evaluation keys, a ciphertext or the plan of a linear transform.
 ///
 /// A secret key is not read: `SecretKey.load` reads it on purpose.
 ///
@@ -90,7 +94,7 @@ impl Loaded {
 ///
 /// Returns
 /// -------
-/// Params or PublicKey or EvaluationKeys or Ciphertext
+/// Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan
 ///     What the file holds.
 ///
 /// Raises
@@ -137,7 +141,7 @@ pub fn load<'py>(
 ///
 /// Returns
 /// -------
-/// Params or PublicKey or EvaluationKeys or Ciphertext
+/// Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan
 ///     What the bytes hold.
 ///
 /// Raises

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clathrate_ckks::file::{FileReader, OpenOptions, Stored};
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{LinearTransform, LinearTransformOptions, LinearTransformPlan};
 use numpy::Complex64;
@@ -15,6 +16,7 @@ use crate::errors::{check_scale, exception, out_of_range, raise};
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::{PyParams, size};
+use crate::paths::FilePath;
 use crate::run::detached;
 
 /// A matrix that multiplies encrypted rows in slots: `plan(ct)` is `matrix @ row` for each row.
@@ -129,6 +131,8 @@ impl PyLinearTransform {
     ///     rotations that follow one another, which takes longer.
     /// key_bytes : int, optional
     ///     The most bytes that the rotation keys may take in memory; by default as many as the fastest plan needs.
+    /// on_the_fly : bool, optional
+    ///     Whether the diagonals are encoded anew for each use and not kept: less memory, more time. The default is False.
     ///
     /// Returns
     /// -------
@@ -149,7 +153,7 @@ impl PyLinearTransform {
     /// >>> row = secret_key.encrypt([3.0, 4.0]).with_keys(keys)
     /// >>> secret_key.decrypt(plan(row)).round(4)
     /// array([4. , 1.5])
-    #[pyo3(signature = (params, level=None, scale=None, keys=None, key_bytes=None))]
+    #[pyo3(signature = (params, level=None, scale=None, keys=None, key_bytes=None, on_the_fly=false))]
     fn plan(
         &self,
         py: Python<'_>,
@@ -158,13 +162,14 @@ impl PyLinearTransform {
         scale: Option<Real>,
         keys: Option<Whole>,
         key_bytes: Option<Whole>,
+        on_the_fly: bool,
     ) -> PyResult<PyLinearTransformPlan> {
         let level = params.level(py, level)?;
         let scale = Real::given(scale);
         check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
         let most_keys = keys.map(|keys| size(py, "the number of keys", keys)).transpose()?;
         let most_key_bytes = key_bytes.map(|bytes| size(py, "key_bytes", bytes)).transpose()?;
-        let options = LinearTransformOptions { input_scale: scale, output_scale: None, most_keys, most_key_bytes };
+        let options = LinearTransformOptions { input_scale: scale, output_scale: None, most_keys, most_key_bytes, on_the_fly };
         let plan = detached(py, || self.transform.plan_with(&params.params, level, options))?;
         Ok(PyLinearTransformPlan { plan: Arc::new(plan) })
     }
@@ -196,7 +201,8 @@ impl PyLinearTransform {
 
 /// The circuit of a linear transform for inputs of one level and scale: `plan(ct)` carries it out.
 ///
-/// `LinearTransform.plan` makes it. The encoded diagonals are kept with the plan, so later calls are faster than the first one.
+/// `LinearTransform.plan` makes it. The encoded diagonals are kept with the plan, so later calls are faster than the first one; a file of the plan
+/// holds them, too.
 ///
 /// Examples
 /// --------
@@ -204,7 +210,7 @@ impl PyLinearTransform {
 /// [1, 3]
 #[pyclass(frozen, module = "clathrate", name = "LinearTransformPlan")]
 pub struct PyLinearTransformPlan {
-    plan: Arc<LinearTransformPlan>,
+    pub plan: Arc<LinearTransformPlan>,
 }
 
 #[pymethods]
@@ -245,6 +251,89 @@ impl PyLinearTransformPlan {
     #[getter]
     fn nbytes(&self) -> usize {
         self.plan.plaintext_bytes()
+    }
+
+    /// Encodes the diagonals now, unless that has been done, so that the first call need not do it.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     Where the plan keeps no diagonals (`on_the_fly`).
+    ///
+    /// Examples
+    /// --------
+    /// >>> plan = cl.LinearTransform(np.eye(4)[::-1]).plan(params)
+    /// >>> plan.encode()
+    /// >>> plan.nbytes > 0
+    /// True
+    fn encode(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.plan.encode())
+    }
+
+    /// Writes the plan to a file: the numbers of the matrix, and the diagonals that have been encoded so far.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     The file.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The file's length in bytes.
+    ///
+    /// Raises
+    /// ------
+    /// FileAccessError
+    ///     Where the file cannot be written.
+    ///
+    /// Examples
+    /// --------
+    /// >>> plan = cl.LinearTransform(np.eye(4)[::-1]).plan(params)
+    /// >>> plan.encode()
+    /// >>> size = plan.save("flip.clt")
+    /// >>> cl.LinearTransformPlan.load("flip.clt", params).rotations
+    /// [1, 3]
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
+        detached(py, || Ok(self.plan.save(&path)?))
+    }
+
+    /// Reads a plan from a file.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     The file.
+    /// params : Params
+    ///     The parameters that the plan was made for.
+    /// trusted_map : bool, optional
+    ///     Whether encoded diagonals stay in the file and are read from there when they are used: for files that no other program can change
+    ///     meanwhile, because that would change results or end this process. The default is False.
+    ///
+    /// Returns
+    /// -------
+    /// LinearTransformPlan
+    ///     The plan.
+    ///
+    /// Raises
+    /// ------
+    /// FileFormatError
+    ///     Where the file does not hold the plan of a linear transform, or is damaged.
+    /// FileAccessError
+    ///     Where the file cannot be read.
+    /// WrongParamsError
+    ///     Where the plan was made for other parameters.
+    ///
+    /// Examples
+    /// --------
+    /// >>> size = cl.LinearTransform(np.eye(4)[::-1]).plan(params).save("flip.clt")
+    /// >>> cl.LinearTransformPlan.load("flip.clt", params, trusted_map=True)
+    /// LinearTransformPlan(levels 4 to 3, 2 baby steps, 1 giant step)
+    #[staticmethod]
+    #[pyo3(signature = (path, params, trusted_map=false))]
+    fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
+        let read = || LinearTransformPlan::from_reader(&FileReader::open_with(&path, OpenOptions { trusted_map })?, &params.params);
+        Ok(Self { plan: Arc::new(detached(py, read)?) })
     }
 
     fn __repr__(&self) -> String {

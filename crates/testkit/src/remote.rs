@@ -191,7 +191,7 @@ impl RemoteEngine {
         Buffer::on_device(Box::new(self.put(buffer.host())), buffer.rows(), buffer.degree())
     }
 
-    fn adopt_factors(&self, factors: &Factors) -> Factors {
+    fn put_factors(&self, factors: &Factors) -> Factors {
         Factors::in_memory(factors.layout().clone(), Memory::Device(Box::new(self.put(factors.memory().host()))))
     }
 }
@@ -199,7 +199,7 @@ impl RemoteEngine {
 fn handle_of(factors: &Factors) -> &Handle {
     match factors.memory() {
         Memory::Device(memory) => Handle::of(&**memory),
-        Memory::Host(_) => panic!("factors of an engine of this kind"),
+        Memory::Host(_) | Memory::Mapped(_) => panic!("factors of an engine of this kind"),
     }
 }
 
@@ -343,7 +343,15 @@ impl Engine for RemoteEngine {
     }
 
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors {
-        self.adopt_factors(&self.inner.zeroed_factors(shape, moduli))
+        self.put_factors(&self.inner.zeroed_factors(shape, moduli))
+    }
+
+    fn adopt_factors(&self, factors: Factors) -> Factors {
+        self.put_factors(&factors)
+    }
+
+    fn factor_words<'a>(&self, factors: &'a Factors) -> Cow<'a, [u64]> {
+        Cow::Owned(fetch_factors(factors).memory().host().to_vec())
     }
 
     fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]) {
@@ -355,7 +363,7 @@ impl Engine for RemoteEngine {
     }
 
     fn sum_factors(&self, base: &Factors, terms: &[Vec<usize>], rows: &[usize]) -> Factors {
-        self.adopt_factors(&self.inner.sum_factors(&fetch_factors(base), terms, rows))
+        self.put_factors(&self.inner.sum_factors(&fetch_factors(base), terms, rows))
     }
 
     fn unpack_factors(&self, factors: &Factors, group: usize, terms: &[usize], columns: Range<usize>, rows: &[usize]) -> Buffer {

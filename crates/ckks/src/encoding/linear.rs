@@ -136,6 +136,20 @@ impl LinearTransform {
         Ok(Self { rows, columns, slots, period: slots, diagonals, row_sum: 0.0 }.reduced())
     }
 
+    /// This map of all slots as one from rows of `columns` numbers to rows of `rows`; `None` where it reads or writes slots beyond them, or fewer slots would do.
+    pub(crate) fn of_shape(mut self, rows: usize, columns: usize) -> Option<Self> {
+        let slots = rows.max(columns).checked_next_power_of_two()?;
+        let inside = |shift: usize, j: usize| j < rows && (j + shift) % self.slots < columns;
+        let outside = |(&shift, diagonal): (&usize, &Vec<Complex64>)| {
+            (0..self.slots).any(|j| !inside(shift, j) && diagonal[j & (self.period - 1)] != ZERO)
+        };
+        if rows == 0 || columns == 0 || slots != self.slots || self.diagonals.iter().any(outside) {
+            return None;
+        }
+        (self.rows, self.columns) = (rows, columns);
+        Some(self)
+    }
+
     /// Without diagonals that are zero, with the shortest period, and with its row sum.
     fn reduced(mut self) -> Self {
         self.diagonals.retain(|_, diagonal| diagonal.iter().any(|&value| value != ZERO));

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clathrate_arith::mapped::{self, AlignedBytes, MappedFile};
 use zeroize::Zeroizing;
@@ -20,7 +21,7 @@ const HASHED_PIECE_BYTES: u64 = 256 * 1024;
 #[derive(Debug)]
 pub(super) enum Backing<'a> {
     /// A mapping; the caller vouches that nobody changes the file.
-    Mapped(MappedFile),
+    Mapped(Arc<MappedFile>),
     /// Our own copy of the whole.
     Memory(AlignedBytes),
     /// The caller's memory.
@@ -121,7 +122,7 @@ impl OpenedFile {
     /// The file as a mapping, where the system allows one.
     pub fn mapped(self) -> Backing<'static> {
         match MappedFile::map(&self.file) {
-            Ok(map) => Backing::Mapped(map),
+            Ok(map) => Backing::Mapped(Arc::new(map)),
             Err(_) => Backing::Opened(self),
         }
     }

@@ -9,7 +9,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clathrate_arith::mapped::{self, AlignedBytes};
+use clathrate_arith::Memory;
+use clathrate_arith::aligned::AlignedWords;
+use clathrate_arith::mapped::{self, AlignedBytes, MappedWords};
 use serde::de::DeserializeOwned;
 
 use super::backing::{Backing, Bytes, OpenedFile, part};
@@ -215,6 +217,28 @@ impl<'a> FileReader<'a> {
                 Ok(Cow::Owned(words))
             }
         }
+    }
+
+    /// As [`FileReader::words`], in memory of their own or, of a mapped file, where they are: the file stays mapped while they live.
+    ///
+    /// # Errors
+    /// As [`FileReader::words`]; `Io` where the system refuses the memory.
+    pub fn memory(&self, name: &str, expected: usize) -> Result<Memory, FileError> {
+        if let Backing::Mapped(file) = &self.backing {
+            let index = self.find(name)?;
+            self.expect_length(index, (expected as u64).saturating_mul(8))?;
+            self.verify(index)?;
+            let range = self.range(index);
+            // Only a big-endian machine cannot use the words in place.
+            if let Ok(words) = MappedWords::new(file, range.start as usize..range.end as usize) {
+                return Ok(Memory::Mapped(words));
+            }
+        }
+        let words = self.words(name, expected)?;
+        let refused = || FileError::io(Path::new("(memory)"), "read", std::io::ErrorKind::OutOfMemory.into());
+        let mut memory = AlignedWords::try_zeroed(expected).ok_or_else(refused)?;
+        memory.copy_from_slice(&words);
+        Ok(Memory::Host(memory))
     }
 
     /// Compares the checksums of all sections, in little memory.

@@ -17,6 +17,11 @@ pub fn noise(count: usize, seed: u64) -> Vec<f64> {
     (0..count).map(|_| next()).collect()
 }
 
+/// `count` complex numbers whose parts are as those of [`noise`].
+pub fn complex(count: usize, seed: u64) -> Vec<Complex64> {
+    noise(2 * count, seed).chunks(2).map(|pair| Complex64::new(pair[0], pair[1])).collect()
+}
+
 /// `count` complex numbers of magnitude 1.
 pub fn phases(count: usize, seed: u64) -> Vec<Complex64> {
     noise(count, seed).iter().map(|&x| Complex64::from_polar(1.0, x * std::f64::consts::PI)).collect()

@@ -19,12 +19,16 @@ use crate::gadget::Gadget;
 use crate::poly::Basis;
 use crate::ring::Ring;
 
+/// Bits by which a part of a base digit must be shorter than a whole one may be. The special primes of whole digits are what the parameters were made for, and
+/// switches with them have their noise; those chosen for a part must not add to it. So many bits make the noise of the key less than that of the rounding.
+const PART_MARGIN_BITS: f64 = 8.0;
+
 /// Neighbouring base digits merged into digits of at most `max_bits`, as runs of base digits, over the base digits that a key for levels up to
 /// `level` has. [level-aware, sec. 3.2]
 ///
 /// A digit that stands alone may be longer, if its primes that `level` has are not: `d_j` needs the right residue modulo these alone, so it is a number below
-/// their product. This is what lets a low level, whose modulus is shorter than one base digit, take few special primes. Runs count whole digits, so that those of
-/// a lower level are the first ones of a higher level, and one key serves both.
+/// their product. This is what lets a low level, whose modulus is shorter than one base digit, take few special primes; it must leave [`PART_MARGIN_BITS`]. Runs
+/// count whole digits, so that those of a lower level are the first ones of a higher level, and one key serves both.
 ///
 /// # Errors
 /// [`LatticeError::DigitTooLarge`] where the primes of a base digit that `level` has are more bits.
@@ -35,7 +39,7 @@ pub fn merged_digits(chain: &Chain, gadget: &Gadget, level: Level, max_bits: f64
     for (digit, basis) in gadget.digits()[..gadget.digit_count(chain, level)].iter().enumerate() {
         let digit_bits = basis.log2(chain.ring());
         let used = Basis::new(basis.indices().iter().copied().filter(|&index| known.row_of(index).is_some()));
-        let used_bits = used.log2(chain.ring());
+        let used_bits = digit_bits.min(used.log2(chain.ring()) + PART_MARGIN_BITS);
         match runs.last_mut() {
             Some(run) if digit_bits <= room => run.end = digit + 1,
             _ if used_bits > max_bits => {

@@ -8,6 +8,9 @@
 //! The cosine is approximated by a Chebyshev polynomial of `t = (x - 1/4) / R`, which is even, so that half the products suffice; `R = K - 3/4` is the largest
 //! magnitude of `x - 1/4`. Then `r` double angles follow. The result is multiplied with `rho / 2 pi` by a change of its scale alone.
 //!
+//! The cubic error is balanced over the messages by a larger slope, or taken away by a polynomial of the arcsine, `y + y^3 / 6 + ..`, which takes further levels.
+//! Below 30 bits an arcsine does not pay: a larger ratio `rho` costs less modulus than its levels.
+//!
 //! Source: Han and Ki (CT-RSA 2020), sec. 4 (double angles); Lee et al. (EUROCRYPT 2021), sec. 3; balanced cubic error: [bootstrapping study], sec. 2.3.
 
 use std::f64::consts::PI;
@@ -17,7 +20,7 @@ use rustfft::num_complex::Complex64;
 
 use super::cosine::{cosine, radius};
 use crate::arrays::Ciphertext;
-use crate::circuits::polynomial::PolynomialPlan;
+use crate::circuits::polynomial::{Polynomial, PolynomialBasis, PolynomialPlan};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::combinations::ProductTerm;
@@ -33,27 +36,69 @@ pub struct ModularReduction {
     range: usize,
     doublings: usize,
     cosine: PolynomialPlan,
+    arcsine: Option<PolynomialPlan>,
     output_level: Level,
-    /// The scale of the sine.
+    /// The scale of the sine, or of its arcsine.
     sine_scale: f64,
     /// The ratio `rho` of the modulus to the message's scale.
     ratio: f64,
 }
 
+/// Degrees of the arcsine's polynomial.
+const ARCSINE_DEGREES: std::ops::RangeInclusive<usize> = 3..=15;
+
+/// Levels that a polynomial takes.
+fn depth_of(degree: usize) -> usize {
+    usize::BITS as usize - degree.leading_zeros() as usize
+}
+
+/// The Taylor polynomial of the arcsine times `factor`, of odd degree: inputs are small.
+///
+/// # Errors
+/// [`CkksError::OutOfRange`] for another degree.
+fn arcsine_of(degree: usize, factor: f64) -> Result<Polynomial, CkksError> {
+    if !ARCSINE_DEGREES.contains(&degree) || degree.is_multiple_of(2) {
+        return Err(CkksError::OutOfRange {
+            what: "the degree of the arcsine",
+            value: degree.to_string(),
+            remedy: format!("use an odd number from {} to {}", ARCSINE_DEGREES.start(), ARCSINE_DEGREES.end()),
+        });
+    }
+    let mut coefficients = vec![0.0; degree + 1];
+    let mut binomial = 1.0;
+    for k in 0..=degree / 2 {
+        // binomial(2 k, k) / 4^k
+        coefficients[2 * k + 1] = factor * binomial / (2 * k + 1) as f64;
+        binomial *= (2 * k + 1) as f64 / (2 * k + 2) as f64;
+    }
+    Polynomial::new(coefficients, PolynomialBasis::Power, (-1.0, 1.0))
+}
+
 impl ModularReduction {
     /// A circuit from `level`, at its canonical scale, to `output`, where the message has the canonical scale: for integer parts of magnitude below `range`, by
-    /// a polynomial of degree `degree` and as many double angles as the levels allow.
+    /// a polynomial of degree `degree`, as many double angles as the levels allow, and an arcsine if its degree and the ratio of the modulus to the message's
+    /// scale are given; without one, the ratio follows from the scales.
     ///
     /// # Errors
-    /// [`CkksError::NotBootstrappable`] where the levels do not suffice for the polynomial and one double angle; as
-    /// [`Polynomial::plan_at`](crate::Polynomial::plan_at).
-    pub(super) fn new(params: &Params, (level, output): (Level, Level), range: usize, degree: usize) -> Result<Self, CkksError> {
-        let depth = usize::BITS as usize - degree.leading_zeros() as usize;
+    /// [`CkksError::NotBootstrappable`] where the levels do not suffice for the polynomials and one double angle; [`CkksError::OutOfRange`] for a degree of
+    /// the arcsine that is not odd or too large; as [`Polynomial::plan_at`](crate::Polynomial::plan_at).
+    pub(super) fn new(
+        params: &Params,
+        (level, output): (Level, Level),
+        range: usize,
+        degree: usize,
+        arcsine: Option<(usize, f64)>,
+    ) -> Result<Self, CkksError> {
+        if let Some((degree, ratio)) = arcsine {
+            arcsine_of(degree, ratio)?;
+        }
+        let depth = depth_of(degree) + arcsine.map_or(0, |(degree, _)| depth_of(degree));
         let doublings = (level.0 - output.0).saturating_sub(depth);
         if doublings == 0 {
             let levels = level.0 - output.0;
             let reason = format!(
-                "the modular reduction has {levels} levels, a polynomial of degree {degree} and one double angle take {}: make its segment longer",
+                "the modular reduction has {levels} levels, a polynomial of degree {degree}, one double angle{} take {}: make its segment longer",
+                if arcsine.is_some() { " and the arcsine" } else { "" },
                 depth + 1
             );
             return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
@@ -65,11 +110,24 @@ impl ModularReduction {
             scale = scale * scale / params.step_product(at);
             at = Level(at.0 - 1);
         }
+        let given = arcsine.map(|(_, ratio)| ratio);
+        let arcsine = match arcsine {
+            None => None,
+            Some((degree, ratio)) => {
+                // The factor rho / 2 pi is in the coefficients, with what the scale of the result differs from the wanted one; that does not depend on them.
+                let plan = |factor: f64| arcsine_of(degree, factor * ratio / (2.0 * PI))?.plan_at(params, at, scale);
+                let first = plan(1.0)?;
+                Some(plan(params.scale(first.output_level()) / first.output_scale())?)
+            }
+        };
+        if let Some(arcsine) = &arcsine {
+            (at, scale) = (arcsine.output_level(), arcsine.output_scale());
+        }
         if at != output {
             let reason = format!(
-                "for integer parts below {range} the polynomial of the modular reduction takes {} levels, not {depth}: make the segment shorter by {}, or \
+                "for integer parts below {range} the polynomials of the modular reduction take {} levels, not {depth}: make the segment shorter by {}, or \
                  use a larger `ephemeral_weight`",
-                cosine.depth(),
+                cosine.depth() + arcsine.as_ref().map_or(0, PolynomialPlan::depth),
                 at.0 - output.0
             );
             return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
@@ -79,10 +137,14 @@ impl ModularReduction {
             range,
             doublings,
             cosine,
+            arcsine,
             output_level: at,
             sine_scale: scale,
-            ratio: 2.0 * PI * scale / params.scale(at),
+            ratio: given.unwrap_or(2.0 * PI * scale / params.scale(at)),
         };
+        if given.is_some() {
+            return Ok(reduction);
+        }
         // The slope depends on the ratio and the ratio on the slope, by less than 2^-10.
         for _ in 0..8 {
             reduction.ratio = 2.0 * PI * reduction.sine_scale / (params.scale(at) * reduction.slope());
@@ -106,6 +168,12 @@ impl ModularReduction {
     #[must_use]
     pub fn cosine(&self) -> &PolynomialPlan {
         &self.cosine
+    }
+
+    /// The plan of the arcsine's polynomial, if there is one.
+    #[must_use]
+    pub fn arcsine(&self) -> Option<&PolynomialPlan> {
+        self.arcsine.as_ref()
     }
 
     /// The ratio `rho` of the modulus to the scale of the message: `x = I + m / rho`.
@@ -144,6 +212,9 @@ impl ModularReduction {
         for _ in 0..self.doublings {
             y = 2.0 * y * y - 1.0;
         }
+        if let Some(arcsine) = &self.arcsine {
+            return arcsine.polynomial().evaluate_real(y) * self.sine_scale / self.params.scale(self.output_level);
+        }
         y * self.ratio * self.slope() / (2.0 * PI)
     }
 
@@ -152,7 +223,9 @@ impl ModularReduction {
     #[must_use]
     pub fn approximation_error(&self, largest: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
         let errors: Vec<(f64, f64)> = messages(largest).map(|message| self.error_at(message, &weight)).collect();
-        let mean = errors.iter().map(|(square, _)| square).sum::<f64>() / errors.len() as f64;
+        // The ends count half, because the messages are a grid of an interval.
+        let ends = [errors.first(), errors.last()].into_iter().flatten().map(|(square, _)| square / 2.0).sum::<f64>();
+        let mean = (errors.iter().map(|(square, _)| square).sum::<f64>() - ends) / (errors.len() - 1) as f64;
         (mean.sqrt(), errors.iter().fold(0.0, |worst, &(_, error)| error.max(worst)))
     }
 
@@ -182,6 +255,9 @@ impl ModularReduction {
         for _ in 0..self.doublings {
             y = evaluator.sum_of_products_rescale(&[ProductTerm { left: &y, right: &y, twice: true }], None)?;
             y = evaluator.with_constant(y, Complex64::new(-1.0, 0.0))?;
+        }
+        if let Some(arcsine) = &self.arcsine {
+            y = evaluator.run_polynomial(&y, arcsine)?;
         }
         let scale = self.params.scale(self.output_level);
         Ok(y.at_scale(scale))

@@ -17,6 +17,9 @@ pub struct BootstrapOptions {
     pub range: Option<usize>,
     /// Degree of the cosine's polynomial; absent for 30.
     pub degree: Option<usize>,
+    /// Degree of a polynomial of the arcsine that follows the double angles, an odd number from 3 to 15; absent for none. It takes away the error of the sine,
+    /// which is cubic in the message, and takes 2 to 4 levels of the modular reduction.
+    pub arcsine: Option<usize>,
     /// Rounds: the second bootstraps what the first one left as error, multiplied by a power of two, and so on. Each further round takes the time of a bootstrap
     /// and one level, and adds its precision to that of the rounds before, up to what the application's scale can hold. Absent for as many as
     /// [`BootstrapPlan::with_options`](super::BootstrapPlan::with_options) says.
@@ -38,6 +41,7 @@ impl Default for BootstrapOptions {
             log2_failure: None,
             range: None,
             degree: None,
+            arcsine: None,
             rounds: None,
             raise_keys: true,
             most_key_bytes: None,

@@ -152,7 +152,11 @@ impl BootstrapPlan {
         }
         let range = options.range.unwrap_or_else(|| least_range(weight, params.degree(), log2_failure));
         let input = levels.slots;
-        let reduction = ModularReduction::new(params, (input, levels.reduced), range, options.degree.unwrap_or(COSINE_DEGREE))?;
+        let degree = options.degree.unwrap_or(COSINE_DEGREE);
+        // With an arcsine the message is at the nominal scale of the lowest segment.
+        let ratio = params.log2_q(Level(0)).exp2() / params.scale(Level(levels.start.0.saturating_sub(1)));
+        let arcsine = options.arcsine.map(|degree| (degree, ratio));
+        let reduction = ModularReduction::new(params, (input, levels.reduced), range, degree, arcsine)?;
         let (_, worst) = reduction.approximation_error(1.0, |_| 1.0);
         if options.range.is_none() && (worst.is_nan() || -worst.log2() < LEAST_BITS) {
             return refuse(format!(
@@ -372,7 +376,7 @@ impl BootstrapPlan {
             "bootstrap of {} {numbers} slots under \"{}\", {}\n\
              levels {} to {}: {kept:.1} bits left for the application\n\
              rotations of the linear maps, baby + giant steps: slots to coefficients {}; coefficients to slots {}{}\n\
-             modular reduction: |I| < {}, degree {}, {} double angles, ratio 2^{:.2}; its error alone: {:.1} bits (root mean square), {:.1} (worst)\n\
+             modular reduction: |I| < {}, degree {}, {}{}, ratio 2^{:.2}; its error alone: {:.1} bits (root mean square), {:.1} (worst)\n\
              predicted error of a real or imaginary part, uniform in [-1, 1]: {:.1} bits (root mean square); of slots to coefficients alone {:.1}, \
              encapsulation {:.1}, coefficients to slots {:.1}, noise of the modular reduction {:.1}\n\
              failure: 2^{:.1} for each polynomial\n\
@@ -387,7 +391,8 @@ impl BootstrapPlan {
             splits(&self.to_slots),
             reduction.range(),
             reduction.cosine().polynomial().degree(),
-            reduction.doublings(),
+            counted(reduction.doublings(), "double angle"),
+            reduction.arcsine().map_or_else(String::new, |arcsine| format!(", arcsine of degree {}", arcsine.polynomial().degree())),
             reduction.ratio().log2(),
             -mean.log2(),
             -worst.log2(),

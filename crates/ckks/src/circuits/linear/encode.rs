@@ -1,8 +1,8 @@
 //! The diagonals of a plan as packed plaintexts. Diagonals with a short period are encoded in a subring, so they take little memory.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use clathrate_lattice::{Basis, Eval, PackedPlaintexts, Poly};
+use clathrate_lattice::{Basis, Eval, PackedPlaintexts, Poly, Ring};
 
 use super::plan::{LinearTransformPlan, Step};
 use crate::embedding::Encoder;
@@ -13,18 +13,28 @@ use crate::error::CkksError;
 const LEAST_SLOTS: usize = 4;
 
 impl LinearTransformPlan {
-    /// The plaintexts of each giant step over `basis`, encoded on the first call.
+    /// The plaintexts of each giant step over `basis`, encoded on the first call, or on each call where the plan keeps none.
     ///
     /// # Errors
     /// [`CkksError::ValueTooLarge`] where a diagonal does not fit the modulus.
     pub(super) fn plaintexts(&self, basis: &Basis) -> Result<Arc<Vec<PackedPlaintexts>>, CkksError> {
-        let mut known = self.plaintexts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self.plaintexts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(plaintexts) = known.get(basis.indices()) {
             return Ok(plaintexts.clone());
         }
-        let slots = self.transform.period().max(LEAST_SLOTS).min(self.params.slot_count());
-        let ring = self.params.chain().ring().subring(2 * slots)?;
-        let encoder = Encoder::new(2 * slots);
+        if self.on_the_fly {
+            drop(known);
+            return self.encoded_over(basis).map(Arc::new);
+        }
+        let plaintexts = Arc::new(self.encoded_over(basis)?);
+        known.insert(basis.indices().to_vec(), plaintexts.clone());
+        Ok(plaintexts)
+    }
+
+    fn encoded_over(&self, basis: &Basis) -> Result<Vec<PackedPlaintexts>, CkksError> {
+        let ring = self.plaintext_ring()?;
+        let slots = ring.degree() / 2;
+        let encoder = Encoder::new(ring.degree());
         let encode = |step: &Step| -> Result<PackedPlaintexts, CkksError> {
             let polys = step.terms.iter().map(|term| {
                 let coefficients = encoder.embed(&self.transform.rotated_diagonal(term.shift as i64, step.steps, slots));
@@ -33,20 +43,63 @@ impl LinearTransformPlan {
             let polys: Vec<Poly<Eval>> = polys.collect::<Result<_, _>>()?;
             Ok(PackedPlaintexts::pack(&polys.iter().collect::<Vec<_>>())?)
         };
-        let plaintexts = Arc::new(self.giants.iter().map(encode).collect::<Result<Vec<_>, CkksError>>()?);
-        known.insert(basis.indices().to_vec(), plaintexts.clone());
-        Ok(plaintexts)
+        self.giants.iter().map(encode).collect()
     }
 
-    /// Bytes of all plaintexts that were encoded so far.
+    /// The ring of the plaintexts: the subring in which diagonals of their period are.
+    pub(crate) fn plaintext_ring(&self) -> Result<Ring, CkksError> {
+        let slots = self.transform.period().max(LEAST_SLOTS).min(self.params.slot_count());
+        Ok(self.params.chain().ring().subring(2 * slots)?)
+    }
+
+    /// The number of diagonals of each giant step.
+    pub(crate) fn diagonal_counts(&self) -> impl Iterator<Item = usize> {
+        self.giants.iter().map(|giant| giant.terms.len())
+    }
+
+    /// Encodes the diagonals now, for keys that are made for this plan, unless that has been done: the first use need not do it.
+    ///
+    /// # Errors
+    /// [`CkksError::ValueTooLarge`] where a diagonal does not fit the modulus; [`CkksError::OutOfRange`] for a plan that keeps no plaintexts.
+    pub fn encode(&self) -> Result<(), CkksError> {
+        if self.on_the_fly {
+            return Err(CkksError::OutOfRange {
+                what: "the diagonals that a plan keeps",
+                value: "none".to_owned(),
+                remedy: "make the plan without `on_the_fly`".to_owned(),
+            });
+        }
+        let (before, after) = self.switches();
+        let basis = if self.iteration.is_some() || before + after == 0 {
+            self.params.chain().basis(self.level)
+        } else {
+            self.params.switcher()?.transform_tables_for(self.level, self.level)?.extended().clone()
+        };
+        self.plaintexts(&basis).map(drop)
+    }
+
+    /// What has been encoded, with the primes that it is over.
+    pub(crate) fn encoded(&self) -> Vec<(Basis, Arc<Vec<PackedPlaintexts>>)> {
+        let known = self.plaintexts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<_> = known.iter().map(|(indices, plaintexts)| (Basis::new(indices.iter().copied()), plaintexts.clone())).collect();
+        all.sort_by(|(x, _), (y, _)| x.indices().cmp(y.indices()));
+        all
+    }
+
+    /// Takes plaintexts that were encoded before, one for each giant step.
+    pub(crate) fn take_encoded(&self, basis: &Basis, plaintexts: Vec<PackedPlaintexts>) {
+        self.plaintexts.lock().unwrap_or_else(PoisonError::into_inner).insert(basis.indices().to_vec(), Arc::new(plaintexts));
+    }
+
+    /// Bytes of all plaintexts that are encoded now, those in a mapped file among them.
     #[must_use]
     pub fn plaintext_bytes(&self) -> usize {
-        let known = self.plaintexts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let known = self.plaintexts.lock().unwrap_or_else(PoisonError::into_inner);
         known.values().flat_map(|plaintexts| plaintexts.iter()).map(PackedPlaintexts::bytes).sum()
     }
 
     /// Drops the encoded plaintexts; they are encoded again when needed.
     pub fn drop_plaintexts(&self) {
-        self.plaintexts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+        self.plaintexts.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }

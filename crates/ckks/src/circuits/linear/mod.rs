@@ -9,6 +9,7 @@ mod encode;
 mod plan;
 mod run;
 
+pub(crate) use plan::Way;
 pub use plan::{LinearTransformOptions, LinearTransformPlan};
 
 use crate::encoding::linear::LINEAR;

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex};
 use clathrate_arith::GaloisElement;
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, PackedPlaintexts};
+use serde::{Deserialize, Serialize};
 
 use super::{LINEAR, LinearTransform};
 use crate::arrays::{Ciphertext, Encoding};
@@ -40,6 +41,18 @@ pub struct LinearTransformOptions {
     pub most_keys: Option<usize>,
     /// The most bytes that the plan's rotation keys may take in memory, made for its level; absent for the fastest plan.
     pub most_key_bytes: Option<usize>,
+    /// Whether diagonals are encoded anew for each use and not kept: less memory, more time.
+    pub on_the_fly: bool,
+}
+
+/// Which of the plans of a map a plan is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Way {
+    /// Multiples of the smallest rotation that the baby steps to one giant step may be.
+    pub(crate) baby_steps: usize,
+    /// Whether the steps follow one another.
+    pub(crate) iterated: bool,
 }
 
 /// One diagonal of a giant step.
@@ -83,6 +96,7 @@ pub struct LinearTransformPlan {
     /// Rotations of the input, 0 among them where it is used.
     pub(super) babies: Vec<i64>,
     pub(super) giants: Vec<Step>,
+    pub(super) way: Way,
     /// Whether the steps follow one another, after one rotation of the input; otherwise baby steps share a decomposition.
     pub(super) iteration: Option<Iteration>,
     /// Bytes of one rotation key for the level, in memory.
@@ -91,11 +105,14 @@ pub struct LinearTransformPlan {
     fewest_keys: usize,
     /// Predicted time of the rotations.
     nanoseconds: f64,
+    /// Whether plaintexts are not kept.
+    pub(super) on_the_fly: bool,
     pub(super) plaintexts: Mutex<Plaintexts>,
 }
 
 /// One way to cut the rotations into baby and giant steps.
 struct Split {
+    way: Way,
     babies: Vec<i64>,
     giants: Vec<Step>,
     iteration: Option<Iteration>,
@@ -123,7 +140,7 @@ impl Split {
         let index = |baby: i64| babies.partition_point(|&other| other < baby);
         let term = |&(baby, shift): &(i64, usize)| Term { baby: index(baby), shift };
         let giants = giants.iter().map(|(&steps, terms)| Step { steps, terms: terms.iter().map(term).collect() }).collect();
-        Self { babies, giants, iteration: None }
+        Self { way: Way { baby_steps: count, iterated: false }, babies, giants, iteration: None }
     }
 
     /// Steps that follow one another, with `count` baby steps to a giant one. `first` is the shift, in multiples of `unit`, that the others are counted from.
@@ -139,7 +156,7 @@ impl Split {
         let babies = (0..=used).map(|baby| (baby * unit) as i64).collect();
         let giants = giants.into_iter().map(|(place, terms)| Step { steps: (place * count * unit) as i64, terms }).collect();
         let iteration = Iteration { first: signed(first * unit), baby: unit as i64, giant: (count * unit) as i64 };
-        Self { babies, giants, iteration: Some(iteration) }
+        Self { way: Way { baby_steps: count, iterated: true }, babies, giants, iteration: Some(iteration) }
     }
 
     /// Rotations that need keys, without duplicates.
@@ -220,7 +237,22 @@ impl LinearTransform {
     /// or bytes are allowed than any plan needs, or the scales leave the diagonals too few bits; [`CkksError::ValueTooLarge`] where the images of numbers of magnitude 1
     /// overflow; [`CkksError::ScaleOutOfRange`]; `NoSpecialPrimes` where the parameters cannot switch; level errors.
     pub fn plan_with(&self, params: &Params, level: Level, options: LinearTransformOptions) -> Result<LinearTransformPlan, CkksError> {
-        self.plan_shared(params, level, options, || Arc::new(self.clone()))
+        self.plan_shared(params, level, options, None, || Arc::new(self.clone()))
+    }
+
+    /// The plan that goes `way`, whatever the fastest is.
+    ///
+    /// # Errors
+    /// As [`LinearTransform::plan_with`]; [`CkksError::OutOfRange`] where the map has no such plan.
+    pub(crate) fn plan_by(
+        self,
+        params: &Params,
+        level: Level,
+        options: LinearTransformOptions,
+        way: Way,
+    ) -> Result<LinearTransformPlan, CkksError> {
+        let shared = Arc::new(self);
+        shared.plan_shared(params, level, options, Some(way), || shared.clone())
     }
 
     /// As [`LinearTransform::plan_with`]; `shared` is this map.
@@ -229,6 +261,7 @@ impl LinearTransform {
         params: &Params,
         level: Level,
         options: LinearTransformOptions,
+        way: Option<Way>,
         shared: impl FnOnce() -> Arc<Self>,
     ) -> Result<LinearTransformPlan, CkksError> {
         params.check_level(level)?;
@@ -258,9 +291,19 @@ impl LinearTransform {
         let unit = unit_of(self.shifts(), self.slots());
         let counts = (0..=(self.slots() / unit).ilog2()).map(|log| 1usize << log);
         let first = first_place(self, unit);
-        let splits: Vec<Split> =
+        let mut splits: Vec<Split> =
             counts.flat_map(|count| [Split::new(self, unit, count), Split::iterated(self, unit, first, count)]).collect();
         let fewest = splits.iter().map(|split| split.rotations().len()).min().unwrap_or(0);
+        if let Some(way) = way {
+            splits.retain(|split| split.way == way);
+            if splits.is_empty() {
+                return refuse(
+                    "the number of baby steps",
+                    way.baby_steps.to_string(),
+                    "use a power of two up to that of rotations".to_owned(),
+                );
+            }
+        }
         // Every rotation costs the same, and every key is as large, so one key stands for all.
         let priced = if fewest == 0 {
             None
@@ -284,7 +327,7 @@ impl LinearTransform {
         let best = allowed.min_by(|x, y| time(x).total_cmp(&time(y)).then(x.rotations().len().cmp(&y.rotations().len())));
         let Some(best) = best else { return refuse("the number of diagonals", "0".to_owned(), String::new()) };
         let nanoseconds = time(&best);
-        let Split { babies, giants, iteration } = best;
+        let Split { way, babies, giants, iteration } = best;
         Ok(LinearTransformPlan {
             params: params.clone(),
             transform: shared(),
@@ -293,10 +336,12 @@ impl LinearTransform {
             output_scale,
             babies,
             giants,
+            way,
             iteration,
             key_bytes,
             fewest_keys: fewest,
             nanoseconds,
+            on_the_fly: options.on_the_fly,
             plaintexts: Mutex::default(),
         })
     }
@@ -313,6 +358,17 @@ impl LinearTransformPlan {
     #[must_use]
     pub fn transform(&self) -> &LinearTransform {
         &self.transform
+    }
+
+    /// Whether diagonals are encoded anew for each use.
+    #[must_use]
+    pub fn is_on_the_fly(&self) -> bool {
+        self.on_the_fly
+    }
+
+    /// Which of the plans of its map this is.
+    pub(crate) fn way(&self) -> Way {
+        self.way
     }
 
     /// Level of the input; the result is one level below.
@@ -379,8 +435,9 @@ impl LinearTransformPlan {
             return Ok(None);
         }
         let (input_scale, output_scale) = (Some(self.input_scale), Some(self.output_scale));
-        let options = LinearTransformOptions { input_scale, output_scale, most_keys: Some(fewer), most_key_bytes: None };
-        self.transform.plan_shared(&self.params, self.level, options, || self.transform.clone()).map(Some)
+        let options =
+            LinearTransformOptions { input_scale, output_scale, most_keys: Some(fewer), most_key_bytes: None, on_the_fly: self.on_the_fly };
+        self.transform.plan_shared(&self.params, self.level, options, None, || self.transform.clone()).map(Some)
     }
 
     /// How many rotations come before and after the products with plaintexts.

@@ -1,0 +1,160 @@
+//! Bootstrapping at full-size parameters: minutes and gigabytes each, so only `make test-full` runs them. They print the stages, their times and the precision.
+
+mod common;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
+use clathrate_ckks::file::Stored;
+use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::{Complex64, Encoding, Evaluator};
+use clathrate_lattice::Level;
+use common::measure::*;
+use common::*;
+
+#[test]
+fn every_preset_for_bootstrapping_is_tried_at_full_size() {
+    let mut names = clathrate_ckks::parameters::preset_names();
+    names.retain(|name| !name.starts_with("insecure_") && params(name).has_bootstrap_levels());
+    names.sort();
+    let tried = ["boot_default", "boot_fast", "boot_fast_64", "boot_n15", "boot_precise", "boot_small", "paper_fgb", "paper_hermes_n15"];
+    assert_eq!(names, tried);
+}
+
+#[test]
+#[ignore = "full size: make test-full"]
+fn n15_bootstrap_is_precise() {
+    full_size("boot_n15", 21.5);
+}
+
+#[test]
+#[ignore = "full size: make test-full"]
+fn default_bootstrap_is_precise() {
+    full_size("boot_default", 27.0);
+}
+
+#[test]
+#[ignore = "full size: make test-full"]
+fn fast_bootstrap_is_precise() {
+    full_size("boot_fast", 23.0);
+}
+
+#[test]
+#[ignore = "full size: make test-full"]
+fn precise_bootstrap_is_precise() {
+    full_size("boot_precise", 41.0);
+}
+
+#[test]
+#[ignore = "full size: make test-full"]
+fn bootstraps_that_may_fail_more_often_are_precise() {
+    full_size("boot_fast_64", 23.5);
+}
+
+#[test]
+#[ignore = "full size: make test-full"]
+fn bootstraps_with_few_keys_are_precise() {
+    full_size("boot_small", 23.0);
+}
+
+#[test]
+#[ignore = "full size: make test-full"]
+fn bootstraps_at_the_moduli_of_the_papers_are_precise() {
+    full_size("paper_fgb", 22.0);
+}
+
+/// The moduli of a set for half bootstraps: coefficients at level 0 come to slots at the highest level.
+#[test]
+#[ignore = "full size: make test-full"]
+fn half_bootstraps_at_the_moduli_of_a_paper_are_precise() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let params = params("paper_hermes_n15");
+    assert!(params.security_bits() >= 128.0);
+    let sk = secret(&params, 36);
+    let plan = BootstrapPlan::with_options(&params, BootstrapOptions { half: true, ..BootstrapOptions::default() }).expect("plan");
+    assert!(plan.log2_failure() <= -128.0 && plan.to_coefficients().is_empty() && plan.rounds() == 1);
+    assert_eq!((plan.input_level(), plan.output_level()), (Level(0), Level(6)));
+    println!("{}", plan.explain().expect("explanation"));
+    let ev = evaluator(&sk, &plan.needs().expect("needs"));
+    let options = EncryptOptions {
+        level: Some(Level(0)),
+        scale: Some(plan.message_scale()),
+        encoding: Some(Encoding::Coefficients),
+        ..EncryptOptions::default()
+    };
+    let x = complex(params.slot_count(), 37);
+    let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[x.len()], options, 38);
+    let start = Instant::now();
+    let fresh = ev.half_bootstrap(&ct, &plan).expect("half bootstrap");
+    let seconds = start.elapsed().as_secs_f64();
+    let got = decrypt_complex(&sk, &fresh);
+    let before = decrypt_complex(&sk, &ct);
+    let errors = || got.iter().zip(&before).flat_map(|(a, b)| [(a - b).re, (a - b).im]);
+    let measured = (errors().map(|error| error * error).sum::<f64>() / (2 * x.len()) as f64).sqrt();
+    let predicted = plan.predicted_error().expect("prediction").deviation();
+    println!("paper_hermes_n15: {seconds:.2} s, {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
+    assert!((0.9..1.1).contains(&(measured / predicted)) && measured < 2f64.powi(-16), "{measured:e}");
+}
+
+/// Keys of full-size parameters take gigabytes: one set at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Bootstraps full rows of complex numbers; the mean error of a real or imaginary part must be below `2^-bits`.
+fn full_size(name: &str, bits: f64) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let params = params(name);
+    assert!(params.security_bits() >= 128.0, "{name}: {}", params.security_bits());
+    let sk = secret(&params, 9);
+    let plan = BootstrapPlan::new(&params).expect("plan");
+    let most = params.spec().bootstrap_log2_failure.unwrap_or(-128.0);
+    assert!((most - 20.0..=most).contains(&plan.log2_failure()), "{name}: 2^{}", plan.log2_failure());
+    println!("{}", plan.explain().expect("explanation"));
+    let keys = sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys");
+    assert_eq!(keys.bytes(), plan.key_bytes().expect("bytes"));
+    if let Some(most) = params.spec().bootstrap_key_bytes {
+        assert!(keys.bytes() as u64 <= most, "{name}: {} bytes of keys", keys.bytes());
+    }
+    if name == "boot_small" {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("keys");
+        keys.save(&path).expect("file");
+        let stored = path.metadata().expect("file").len();
+        println!("{name}: {stored} bytes of keys in a file");
+        assert!(stored <= 1_000_000_000, "{name}: {stored} bytes of keys in a file");
+    }
+    let ev = Evaluator::with_keys(keys);
+    let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
+    let count = params.slot_count();
+    let uniform = |seed: u64| complex(count, 7 + seed);
+    let mut messages: Vec<(String, Vec<Complex64>)> = (0..10).map(|seed| ("uniform".to_owned(), uniform(seed))).collect();
+    messages.push(("real".to_owned(), uniform(10).iter().map(|x| x.re.into()).collect()));
+    messages.push(("in [0, 1]".to_owned(), uniform(11).iter().map(|x| Complex64::new(x.re.abs(), x.im.abs())).collect()));
+    messages.push(("constant 1".to_owned(), vec![Complex64::from(1.0); count]));
+    messages.push(("constant 0.5 - 0.25i".to_owned(), vec![Complex64::new(0.5, -0.25); count]));
+    messages.push(("zero".to_owned(), vec![Complex64::default(); count]));
+    messages.push(("one slot".to_owned(), (0..count).map(|slot| Complex64::from(f64::from(u8::from(slot == 5)))).collect()));
+    let (mut squares, mut rows) = (0.0, 0);
+    for (kind, x) in &messages {
+        let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[x.len()], options, 8);
+        let start = Instant::now();
+        let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
+        let seconds = start.elapsed().as_secs_f64();
+        let got = decrypt_complex(&sk, &fresh);
+        let errors = || got.iter().zip(x).flat_map(|(a, b)| [(a - b).re.abs(), (a - b).im.abs()]);
+        let (mean, worst) = (-(errors().sum::<f64>() / (2 * x.len()) as f64).log2(), -errors().fold(0.0, f64::max).log2());
+        println!("{name}, {kind}: {seconds:.2} s, mean {mean:.2} bits, worst {worst:.2} bits");
+        // The sine bends most at magnitude 1, which a constant has in all slots.
+        assert!(mean > bits - if kind == "uniform" { 0.0 } else { 1.5 }, "{name}, {kind}: {mean} bits");
+        // Half of a polynomial would be lost if it failed.
+        assert!(worst > bits - 6.0, "{name}, {kind}: {worst} bits");
+        if kind == "uniform" {
+            squares += errors().map(|error| error * error).sum::<f64>() / (2 * x.len()) as f64;
+            rows += 1;
+        }
+    }
+    let (measured, predicted) = ((squares / f64::from(rows)).sqrt(), plan.predicted_error().expect("prediction"));
+    println!("{name}: deviation {:.2} bits, predicted {:.2}: {predicted:?}", -measured.log2(), -predicted.deviation().log2());
+    let ratio = measured / predicted.deviation();
+    assert!((0.9..1.1).contains(&ratio), "{name}: the deviation is {ratio} times the predicted one");
+}
