@@ -2597,6 +2597,8 @@ class LinearTransform:
             rotations that follow one another, which takes longer.
         key_bytes : int, optional
             The most bytes that the rotation keys may take in memory; by default as many as the fastest plan needs.
+        on_the_fly : bool, optional
+            Whether the diagonals are encoded anew for each use and not kept: less memory, more time. The default is False.
 
         Returns
         -------
@@ -2632,7 +2634,8 @@ class LinearTransform:
 class LinearTransformPlan:
     """The circuit of a linear transform for inputs of one level and scale: `plan(ct)` carries it out.
 
-    `LinearTransform.plan` makes it. The encoded diagonals are kept with the plan, so later calls are faster than the first one.
+    `LinearTransform.plan` makes it. The encoded diagonals are kept with the plan, so later calls are faster than the first one; a file of
+    the plan holds them, too.
 
     Examples
     --------
@@ -2655,10 +2658,85 @@ class LinearTransformPlan:
     @property
     def nbytes(self) -> int:
         """The bytes of the diagonals that were encoded so far."""
-    def encode(self) -> None: ...
-    def save(self, path: _Path) -> int: ...
+    def encode(self) -> int:
+        """Encodes the diagonals now, unless that has been done, so that the first call need not do it.
+
+        Returns
+        -------
+        int
+            The bytes of the encoded diagonals, as `nbytes`.
+
+        Raises
+        ------
+        DataError
+            Where the plan keeps no diagonals (`on_the_fly`).
+
+        Examples
+        --------
+        >>> plan = cl.LinearTransform(np.eye(4)[::-1]).plan(params)
+        >>> plan.encode() == plan.nbytes > 0
+        True
+        """
+    def save(self, path: _Path) -> int:
+        """Writes the plan to a file: the numbers of the matrix, and the diagonals that have been encoded so far.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file.
+
+        Returns
+        -------
+        int
+            The file's length in bytes.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be written.
+
+        Examples
+        --------
+        >>> plan = cl.LinearTransform(np.eye(4)[::-1]).plan(params)
+        >>> encoded = plan.encode()
+        >>> size = plan.save("flip.clt")
+        >>> cl.LinearTransformPlan.load("flip.clt", params).rotations
+        [1, 3]
+        """
     @staticmethod
-    def load(path: _Path, params: Params, trusted_map: bool = False) -> LinearTransformPlan: ...
+    def load(path: _Path, params: Params, trusted_map: bool = False) -> LinearTransformPlan:
+        """Reads a plan from a file.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file.
+        params : Params
+            The parameters that the plan was made for.
+        trusted_map : bool, optional
+            Whether encoded diagonals stay in the file and are read from there when they are used: for files that no other program can
+            change meanwhile, because that would change results or end this process. The default is False.
+
+        Returns
+        -------
+        LinearTransformPlan
+            The plan.
+
+        Raises
+        ------
+        FileFormatError
+            Where the file does not hold the plan of a linear transform, or is damaged.
+        FileAccessError
+            Where the file cannot be read.
+        WrongParamsError
+            Where the plan was made for other parameters.
+
+        Examples
+        --------
+        >>> size = cl.LinearTransform(np.eye(4)[::-1]).plan(params).save("flip.clt")
+        >>> cl.LinearTransformPlan.load("flip.clt", params, trusted_map=True)
+        LinearTransformPlan(levels 5 to 4, 2 baby steps, 0 giant steps)
+        """
 
 @final
 class BootstrapPlan:
@@ -2680,14 +2758,18 @@ class BootstrapPlan:
     key_bytes : int, optional
         The most bytes that all keys of the bootstrap may take in memory; files take less. Fewer keys take more time.
         By default the parameters' own limit, which most have not.
+    arcsine : int, optional
+        The degree of a polynomial of the arcsine behind the sine, an odd number from 3 to 15. It takes away an error that is cubic in the
+        numbers, and takes 2 to 4 levels of the modular reduction, which the parameters must have. By default there is none.
 
     Raises
     ------
     ParamsError
         Where the parameters cannot be bootstrapped; the message says what is missing.
     DataError
-        Where `slots` is not a power of two, or too large, `rounds` are more than the levels allow, or no plan's keys fit into
-        `key_bytes`.
+        Where `slots` is not a power of two, or too large, `rounds` are more than the levels allow, no plan's keys fit into
+        `key_bytes`, or
+        `arcsine` is not an odd number from 3 to 15.
 
     Examples
     --------
@@ -2920,7 +3002,7 @@ def doctor() -> dict[str, Any]:
     """
 
 def load(path: _Path, params: Params | None = None, runtime: Runtime | None = None) -> Any:
-    """Reads a file that holds parameters, a public key, evaluation keys or a ciphertext.
+    """Reads a file that holds parameters, a public key, evaluation keys, a ciphertext or the plan of a linear transform.
 
     A secret key is not read: `SecretKey.load` reads it on purpose.
 
@@ -2935,7 +3017,7 @@ def load(path: _Path, params: Params | None = None, runtime: Runtime | None = No
 
     Returns
     -------
-    Params or PublicKey or EvaluationKeys or Ciphertext
+    Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan
         What the file holds.
 
     Raises
@@ -2971,7 +3053,7 @@ def from_bytes(data: ReadableBuffer, params: Params | None = None, runtime: Runt
 
     Returns
     -------
-    Params or PublicKey or EvaluationKeys or Ciphertext
+    Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan
         What the bytes hold.
 
     Raises

@@ -253,7 +253,7 @@ def test_plans_of_linear_transforms_have_files(small, tmp_path, trusted_map):
     row = np.linspace(-1, 1, 16)
     ct = small.key.encrypt(row).with_keys(small.key.evaluation_keys(plan.needs))
     assert plan.nbytes == 0
-    plan.encode()
+    assert plan.encode() == plan.nbytes
     path = tmp_path / "plan.clt"
     assert plan.save(path) == path.stat().st_size > plan.nbytes > 0
     again = cl.LinearTransformPlan.load(path, small.params, trusted_map=trusted_map)
@@ -282,6 +282,6 @@ def test_arcsines_are_odd_and_take_levels():
     params = cl.Params.preset("insecure_boot")
     with pytest.raises(cl.DataError, match="odd number from 3 to 15"):
         cl.BootstrapPlan(params, arcsine=4)
-    # Eight levels are those of the polynomial and of three double angles; an arcsine of degree 3 leaves one double angle, which is too few for precision.
+    # Eight levels are those of the polynomial and of three double angles; an arcsine leaves fewer double angles, which is too imprecise.
     with pytest.raises(cl.ParamsError):
         cl.BootstrapPlan(params, arcsine=3)

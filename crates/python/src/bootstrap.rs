@@ -38,7 +38,8 @@ use crate::run::detached;
 /// ParamsError
 ///     Where the parameters cannot be bootstrapped; the message says what is missing.
 /// DataError
-///     Where `slots` is not a power of two, or too large, `rounds` are more than the levels allow, no plan's keys fit into `key_bytes`, or
+///     Where `slots` is not a power of two, or too large, `rounds` are more than the levels allow, no plan's keys fit into
+///     `key_bytes`, or
 ///     `arcsine` is not an odd number from 3 to 15.
 ///
 /// Examples

@@ -201,8 +201,8 @@ impl PyLinearTransform {
 
 /// The circuit of a linear transform for inputs of one level and scale: `plan(ct)` carries it out.
 ///
-/// `LinearTransform.plan` makes it. The encoded diagonals are kept with the plan, so later calls are faster than the first one; a file of the plan
-/// holds them, too.
+/// `LinearTransform.plan` makes it. The encoded diagonals are kept with the plan, so later calls are faster than the first one; a file of
+/// the plan holds them, too.
 ///
 /// Examples
 /// --------
@@ -255,6 +255,11 @@ impl PyLinearTransformPlan {
 
     /// Encodes the diagonals now, unless that has been done, so that the first call need not do it.
     ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The bytes of the encoded diagonals, as `nbytes`.
+    ///
     /// Raises
     /// ------
     /// DataError
@@ -263,11 +268,11 @@ impl PyLinearTransformPlan {
     /// Examples
     /// --------
     /// >>> plan = cl.LinearTransform(np.eye(4)[::-1]).plan(params)
-    /// >>> plan.encode()
-    /// >>> plan.nbytes > 0
+    /// >>> plan.encode() == plan.nbytes > 0
     /// True
-    fn encode(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.plan.encode())
+    fn encode(&self, py: Python<'_>) -> PyResult<usize> {
+        detached(py, || self.plan.encode())?;
+        Ok(self.plan.plaintext_bytes())
     }
 
     /// Writes the plan to a file: the numbers of the matrix, and the diagonals that have been encoded so far.
@@ -290,7 +295,7 @@ impl PyLinearTransformPlan {
     /// Examples
     /// --------
     /// >>> plan = cl.LinearTransform(np.eye(4)[::-1]).plan(params)
-    /// >>> plan.encode()
+    /// >>> encoded = plan.encode()
     /// >>> size = plan.save("flip.clt")
     /// >>> cl.LinearTransformPlan.load("flip.clt", params).rotations
     /// [1, 3]
@@ -307,8 +312,8 @@ impl PyLinearTransformPlan {
     /// params : Params
     ///     The parameters that the plan was made for.
     /// trusted_map : bool, optional
-    ///     Whether encoded diagonals stay in the file and are read from there when they are used: for files that no other program can change
-    ///     meanwhile, because that would change results or end this process. The default is False.
+    ///     Whether encoded diagonals stay in the file and are read from there when they are used: for files that no other program can
+    ///     change meanwhile, because that would change results or end this process. The default is False.
     ///
     /// Returns
     /// -------
@@ -328,7 +333,7 @@ impl PyLinearTransformPlan {
     /// --------
     /// >>> size = cl.LinearTransform(np.eye(4)[::-1]).plan(params).save("flip.clt")
     /// >>> cl.LinearTransformPlan.load("flip.clt", params, trusted_map=True)
-    /// LinearTransformPlan(levels 4 to 3, 2 baby steps, 1 giant step)
+    /// LinearTransformPlan(levels 5 to 4, 2 baby steps, 0 giant steps)
     #[staticmethod]
     #[pyo3(signature = (path, params, trusted_map=false))]
     fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
