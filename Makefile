@@ -73,13 +73,21 @@ bench-keyswitch:
 # Bootstraps by stage and those of other libraries: about 25 minutes after the first installation and 18 GB of memory, on a quiet machine.
 # A quick run has results of its own, and no other libraries.
 BOOTSTRAP_RESULTS := bootstrap$(if $(filter-out 0,$(QUICK)),-quick)
+# One program for each set, so that its peak of memory is its own.
+BOOTSTRAP_SETS := boot_n15 boot_fast boot_fast_64 boot_default boot_small boot_precise
+ifeq (,$(filter-out 0,$(QUICK)))
+BOOTSTRAP_OURS := --part clathrate 60 "target/release/clathrate-bench --set stream,ntt" \
+	$(foreach preset,$(BOOTSTRAP_SETS),--part clathrate 300 "target/release/clathrate-bench --set bootstrap --preset $(preset)")
+else
+BOOTSTRAP_OURS := --part clathrate 900 "target/release/clathrate-bench --set stream,ntt,bootstrap"
+endif
 BOOTSTRAP_PEERS := $(if $(filter-out 0,$(QUICK)),,--part peers 1000 "$(PYTHON) bench/peers/run.py bootstrap --limit 990")
 bench-bootstrap:
 	$(CARGO) build --release --locked -p clathrate-bench
 ifeq (,$(filter-out 0,$(QUICK)))
 	$(PYTHON) bench/peers/run.py install --peer poulpy --peer lattigo --peer openfhe
 endif
-	$(PYTHON) bench/run.py $(BOOTSTRAP_RESULTS) --total 1900 --part clathrate 900 "target/release/clathrate-bench --set stream,ntt,bootstrap" $(BOOTSTRAP_PEERS)
+	$(PYTHON) bench/run.py $(BOOTSTRAP_RESULTS) --total 1900 $(BOOTSTRAP_OURS) $(BOOTSTRAP_PEERS)
 	$(PYTHON) bench/bootstrap.py bench/results/$(BOOTSTRAP_RESULTS).json
 
 # Ranks at the paper's parameters: about 9 minutes and 14 GB of memory, on a quiet machine. A quick run has results of its own.
