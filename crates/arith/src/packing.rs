@@ -33,10 +33,10 @@ impl<'a> Run<'a> {
         Self { bytes: &self.bytes[at..], next: self.next.get(at..).unwrap_or_default(), ..*self }
     }
 
-    /// This run, after which `next` is read: another run of this shape, perhaps of other factors.
+    /// This run, after which `next` is read, perhaps of other factors; a run of another shape is not prefetched.
     #[must_use]
     pub fn before(self, next: Run<'a>) -> Self {
-        Self { next: next.bytes, ..self }
+        if (next.stride, next.bits) == (self.stride, self.bits) { Self { next: next.bytes, ..self } } else { self }
     }
 }
 

@@ -28,6 +28,10 @@ fn maps() -> Vec<LinearTransform> {
         LinearTransform::from_matrix(&noise(32 * 32, 1), 32, 32).expect("map"),
         LinearTransform::from_matrix(&complex(5 * 30, 2), 5, 30).expect("map"),
         LinearTransform::from_matrix(&noise(20 * 3, 3), 20, 3).expect("map"),
+        // Fewer rows and columns than slots: by way of more.
+        LinearTransform::from_matrix(&noise(20 * 3, 4), 20, 3)
+            .and_then(|wide| wide.then(&LinearTransform::from_matrix(&noise(2 * 20, 5), 2, 20)?))
+            .expect("map"),
     ]
 }
 
@@ -145,6 +149,8 @@ fn damaged_and_foreign_plans_are_refused() {
         ("\"columns\":12", "\"columns\":40"),
         ("\"slots\":16", "\"slots\":15"),
         ("\"slots\":16", "\"slots\":4294967296"),
+        ("\"rows\":5,\"columns\":12,\"slots\":16", "\"rows\":4611686018427387904,\"columns\":4611686018427387904,\"slots\":4611686018427387904"),
+        ("\"slots\":16", "\"slots\":8"),
         ("\"period\":16", "\"period\":8"),
         ("\"period\":16", "\"period\":0"),
         ("\"period\":16", "\"period\":18446744073709551615"),
@@ -177,8 +183,12 @@ fn damaged_and_foreign_plans_are_refused() {
         writer.add_section(section.name(), &bytes).expect("section");
     }
     let bytes = writer.finish().expect("bytes");
-    let result = LinearTransformPlan::from_reader(&FileReader::from_bytes(&bytes).expect("reader"), &params);
-    assert!(matches!(&result, Err(CkksError::File(FileError::ResidueTooLarge { .. }))), "{result:?}");
+    let wrong = folder.path().join("wrong");
+    std::fs::write(&wrong, &bytes).expect("file");
+    for trusted in [false, true] {
+        let result = load(&wrong, &params, trusted);
+        assert!(matches!(&result, Err(CkksError::File(FileError::ResidueTooLarge { row: 0, column: 0, .. }))), "{result:?}");
+    }
     // A byte of the packed residues, without the checksum.
     let mut bytes = std::fs::read(&path).expect("file");
     let place = bytes.len() / 2;

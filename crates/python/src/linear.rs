@@ -253,7 +253,7 @@ impl PyLinearTransformPlan {
         self.plan.plaintext_bytes()
     }
 
-    /// Encodes the diagonals now, unless that has been done, so that the first call need not do it.
+    /// Encodes the diagonals now, unless that has been done, so that the first call with keys made for this plan need not do it.
     ///
     /// Returns
     /// -------

@@ -136,14 +136,15 @@ impl LinearTransform {
         Ok(Self { rows, columns, slots, period: slots, diagonals, row_sum: 0.0 }.reduced())
     }
 
-    /// This map of all slots as one from rows of `columns` numbers to rows of `rows`; `None` where it reads or writes slots beyond them, or fewer slots would do.
+    /// This map of all slots as one from rows of `columns` numbers to rows of `rows`; `None` where it reads or writes slots beyond them.
     pub(crate) fn of_shape(mut self, rows: usize, columns: usize) -> Option<Self> {
-        let slots = rows.max(columns).checked_next_power_of_two()?;
-        let inside = |shift: usize, j: usize| j < rows && (j + shift) % self.slots < columns;
+        // Number i of a period is in the rows i, i + period, .., and meets the columns that are i + shift modulo the period: the last ones decide.
+        let last = self.slots - self.period;
         let outside = |(&shift, diagonal): (&usize, &Vec<Complex64>)| {
-            (0..self.slots).any(|j| !inside(shift, j) && diagonal[j & (self.period - 1)] != ZERO)
+            let beyond = |i: usize| last + i >= rows || last + (i + shift) % self.period >= columns;
+            diagonal.iter().enumerate().any(|(i, &value)| value != ZERO && beyond(i))
         };
-        if rows == 0 || columns == 0 || slots != self.slots || self.diagonals.iter().any(outside) {
+        if rows == 0 || columns == 0 || rows.max(columns) > self.slots || self.diagonals.iter().any(outside) {
             return None;
         }
         (self.rows, self.columns) = (rows, columns);

@@ -63,8 +63,7 @@ pub struct RaisedMap {
 
 impl RaisedMap {
     /// Diagonals of the map: the highest layer combines slots half a row apart, so its two shifts are one, and every further layer doubles their number.
-    #[must_use]
-    pub fn diagonals(self) -> usize {
+    pub(crate) fn diagonals(self) -> usize {
         1 << self.layers
     }
 }

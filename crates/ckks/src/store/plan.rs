@@ -1,11 +1,11 @@
 //! The file form of the plan of a linear transform: the numbers of its diagonals, and the diagonals that have been encoded.
 //!
-//! Encoded diagonals lie in the file as they lie in memory, so a mapped file serves them in place. Their residues are checked where they are copied; of a mapped
-//! file, which the caller trusts, only the checksums are compared.
+//! Encoded diagonals lie in the file as they lie in memory, so a mapped file serves them in place, after every residue has been compared with its prime.
 
 use std::io::{Seek, Write};
+use std::path::Path;
+use std::sync::Arc;
 
-use clathrate_arith::Memory;
 use clathrate_lattice::{Basis, Level, PackedPlaintexts, Ring};
 use rustfft::num_complex::Complex64;
 use serde::{Deserialize, Serialize};
@@ -38,40 +38,76 @@ pub struct LinearTransformMetadata {
 
 const DIAGONALS: &str = "diagonals";
 
+/// A plan and what it had encoded at one moment: other threads may use the plan while it is written.
+struct Snapshot<'a> {
+    plan: &'a LinearTransformPlan,
+    encoded: Vec<(Basis, Arc<Vec<PackedPlaintexts>>)>,
+}
+
 fn section(form: usize, giant: usize) -> String {
     format!("f{form}g{giant}")
+}
+
+impl<'a> Snapshot<'a> {
+    fn of(plan: &'a LinearTransformPlan) -> Self {
+        Self { plan, encoded: plan.encoded() }
+    }
 }
 
 impl Stored for LinearTransformPlan {
     type Metadata = LinearTransformMetadata;
 
     fn file_label(&self) -> FileLabel {
-        label(FileKind::Plan, self.params())
+        Snapshot::of(self).file_label()
     }
 
     fn file_metadata(&self) -> LinearTransformMetadata {
-        let transform = self.transform();
+        Snapshot::of(self).file_metadata()
+    }
+
+    fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
+        Snapshot::of(self).write_sections(writer)
+    }
+
+    fn replace(&self, path: impl AsRef<Path>) -> Result<u64, FileError> {
+        Snapshot::of(self).replace(path)
+    }
+
+    fn to_file_bytes(&self) -> Result<Vec<u8>, FileError> {
+        Snapshot::of(self).to_file_bytes()
+    }
+}
+
+impl Stored for Snapshot<'_> {
+    type Metadata = LinearTransformMetadata;
+
+    fn file_label(&self) -> FileLabel {
+        label(FileKind::Plan, self.plan.params())
+    }
+
+    fn file_metadata(&self) -> LinearTransformMetadata {
+        let (plan, transform) = (self.plan, self.plan.transform());
         LinearTransformMetadata {
             rows: transform.rows(),
             columns: transform.columns(),
             slots: transform.slots(),
             period: transform.period(),
             shifts: transform.shifts().collect(),
-            level: self.input_level().0,
-            input_scale: self.input_scale(),
-            output_scale: self.output_scale(),
-            on_the_fly: self.is_on_the_fly(),
-            way: self.way(),
-            encoded: self.encoded().iter().map(|(basis, _)| basis.indices().to_vec()).collect(),
+            level: plan.input_level().0,
+            input_scale: plan.input_scale(),
+            output_scale: plan.output_scale(),
+            on_the_fly: plan.is_on_the_fly(),
+            way: plan.way(),
+            encoded: self.encoded.iter().map(|(basis, _)| basis.indices().to_vec()).collect(),
         }
     }
 
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
-        let transform = self.transform();
+        let transform = self.plan.transform();
         let diagonals = transform.shifts().flat_map(|shift| transform.diagonal(shift as i64).unwrap_or_default());
         let words: Vec<u64> = diagonals.flat_map(|value| [value.re.to_bits(), value.im.to_bits()]).collect();
         writer.add_words(DIAGONALS, &words)?;
-        for (form, (_, plaintexts)) in self.encoded().iter().enumerate() {
+        for (form, (_, plaintexts)) in self.encoded.iter().enumerate() {
             for (giant, plaintexts) in plaintexts.iter().enumerate() {
                 writer.add_words(&section(form, giant), &plaintexts.words())?;
             }
@@ -80,9 +116,12 @@ impl Stored for LinearTransformPlan {
     }
 }
 
-/// The map of a file.
-fn read_transform(reader: &FileReader<'_>, metadata: &LinearTransformMetadata) -> Result<LinearTransform, CkksError> {
+/// The map of a file, in at most `most` slots.
+fn read_transform(reader: &FileReader<'_>, metadata: &LinearTransformMetadata, most: usize) -> Result<LinearTransform, CkksError> {
     let LinearTransformMetadata { rows, columns, slots, period, shifts, .. } = metadata;
+    if *slots > most {
+        return Err(inconsistent(&format!("the map has {slots} slots, the parameters have {most}")));
+    }
     let words = period.checked_mul(2).and_then(|each| each.checked_mul(shifts.len()));
     let words = reader.words(DIAGONALS, words.ok_or_else(|| inconsistent("the shape overflows"))?)?;
     let number = |pair: &[u64; 2]| Complex64::new(f64::from_bits(pair[0]), f64::from_bits(pair[1]));
@@ -97,9 +136,7 @@ fn read_transform(reader: &FileReader<'_>, metadata: &LinearTransformMetadata) -
 /// The plaintexts of section `name`.
 fn read_plaintexts(reader: &FileReader<'_>, name: &str, ring: &Ring, basis: &Basis, count: usize) -> Result<PackedPlaintexts, CkksError> {
     let memory = reader.memory(name, PackedPlaintexts::word_count(ring, basis, count))?;
-    if let Memory::Host(words) = &memory
-        && let Some((row, column, value)) = PackedPlaintexts::first_not_reduced(ring, basis, count, words)
-    {
+    if let Some((row, column, value)) = PackedPlaintexts::first_not_reduced(ring, basis, count, memory.host()) {
         let modulus = basis.indices().get(row).map_or(0, |&index| ring.moduli()[index].value());
         return Err(FileError::ResidueTooLarge { row, column, value, modulus }.into());
     }
@@ -115,7 +152,7 @@ impl LinearTransformPlan {
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::Plan, params)?;
         let metadata: LinearTransformMetadata = reader.metadata()?;
-        let transform = read_transform(reader, &metadata)?;
+        let transform = read_transform(reader, &metadata, params.slot_count())?;
         let options = LinearTransformOptions {
             input_scale: Some(metadata.input_scale),
             output_scale: Some(metadata.output_scale),

@@ -20,26 +20,35 @@ use crate::poly::Basis;
 use crate::ring::Ring;
 
 /// Bits by which a part of a base digit must be shorter than a whole one may be. The special primes of whole digits are what the parameters were made for, and
-/// switches with them have their noise; those chosen for a part must not add to it. So many bits make the noise of the key less than that of the rounding.
+/// switches with them have their noise; those chosen for a part must not add to it. So many bits, for one input, make the noise of the key less than that of
+/// the rounding under any but the sparsest secrets.
 const PART_MARGIN_BITS: f64 = 8.0;
 
 /// Neighbouring base digits merged into digits of at most `max_bits`, as runs of base digits, over the base digits that a key for levels up to
 /// `level` has. [level-aware, sec. 3.2]
 ///
 /// A digit that stands alone may be longer, if its primes that `level` has are not: `d_j` needs the right residue modulo these alone, so it is a number below
-/// their product. This is what lets a low level, whose modulus is shorter than one base digit, take few special primes; it must leave [`PART_MARGIN_BITS`]. Runs
+/// their product. This is what lets a low level, whose modulus is shorter than one base digit, take few special primes; it must leave [`PART_MARGIN_BITS`], and
+/// half a bit for each doubling of the number of inputs. Runs
 /// count whole digits, so that those of a lower level are the first ones of a higher level, and one key serves both.
 ///
 /// # Errors
-/// [`LatticeError::DigitTooLarge`] where the primes of a base digit that `level` has are more bits.
-pub fn merged_digits(chain: &Chain, gadget: &Gadget, level: Level, max_bits: f64) -> Result<Vec<Range<usize>>, LatticeError> {
+/// [`LatticeError::DigitTooLarge`] where the primes of a base digit that `level` has are more bits, with the margin for a part.
+pub fn merged_digits(
+    chain: &Chain,
+    gadget: &Gadget,
+    level: Level,
+    max_bits: f64,
+    inputs: usize,
+) -> Result<Vec<Range<usize>>, LatticeError> {
+    let margin = PART_MARGIN_BITS + (inputs.max(1) as f64).log2() / 2.0;
     let mut runs: Vec<Range<usize>> = Vec::new();
     let mut room = 0.0;
     let known = chain.basis(level);
     for (digit, basis) in gadget.digits()[..gadget.digit_count(chain, level)].iter().enumerate() {
         let digit_bits = basis.log2(chain.ring());
         let used = Basis::new(basis.indices().iter().copied().filter(|&index| known.row_of(index).is_some()));
-        let used_bits = digit_bits.min(used.log2(chain.ring()) + PART_MARGIN_BITS);
+        let used_bits = digit_bits.min(used.log2(chain.ring()) + margin);
         match runs.last_mut() {
             Some(run) if digit_bits <= room => run.end = digit + 1,
             _ if used_bits > max_bits => {

@@ -61,7 +61,7 @@ impl KeyRepresentation {
         };
         let special = Basis::new(free.indices()[first..].iter().copied());
         let runs = if method.coalesced {
-            coalesce::merged_digits(chain, gadget, level, special.log2(chain.ring()) + DIGIT_SLACK_BITS)?
+            coalesce::merged_digits(chain, gadget, level, special.log2(chain.ring()) + DIGIT_SLACK_BITS, inputs)?
         } else {
             (0..gadget.digit_count(chain, level)).map(|digit| digit..digit + 1).collect()
         };

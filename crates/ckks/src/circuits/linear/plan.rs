@@ -49,7 +49,7 @@ pub struct LinearTransformOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Way {
-    /// Multiples of the smallest rotation that the baby steps to one giant step may be.
+    /// How many multiples of the unit the baby steps to one giant step may be: of the largest power of two that divides all shifts.
     pub(crate) baby_steps: usize,
     /// Whether the steps follow one another.
     pub(crate) iterated: bool,

@@ -114,7 +114,8 @@ impl Evaluator {
             match &self.rotations(&x, plan)? {
                 None => Vec::new(),
                 Some(rotations) if rotations.babies.is_empty() => {
-                    x.bundles.iter().map(|bundle| plan.multiply(bundle)).collect::<Result<_, _>>()?
+                    let plaintexts = plan.plaintexts(&plan.params.chain().basis(plan.level))?;
+                    x.bundles.iter().map(|bundle| plan.multiply(bundle, &plaintexts[0])).collect::<Result<_, _>>()?
                 }
                 Some(rotations) => {
                     let plaintexts = plan.plaintexts(rotations.tables.extended())?;
@@ -206,11 +207,9 @@ impl Evaluator {
 
 impl LinearTransformPlan {
     /// A map that rotates nothing: the product with one diagonal.
-    fn multiply(&self, bundle: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
-        let basis = self.params.chain().basis(self.level);
-        let plaintexts = self.plaintexts(&basis)?;
+    fn multiply(&self, bundle: &Bundle<Eval>, diagonal: &PackedPlaintexts) -> Result<Bundle<Eval>, CkksError> {
         let division = self.params.chain().rescale_division(self.level)?;
-        Ok(bundle.mul_packed(&plaintexts[0])?.divide(&division)?)
+        Ok(bundle.mul_packed(diagonal)?.divide(&division)?)
     }
 
     /// The map of one bundle: baby steps, inner sums, giant steps, one mod-down with the rescale.
