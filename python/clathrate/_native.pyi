@@ -2659,7 +2659,7 @@ class LinearTransformPlan:
     def nbytes(self) -> int:
         """The bytes of the diagonals that were encoded so far."""
     def encode(self) -> int:
-        """Encodes the diagonals now, unless that has been done, so that the first call need not do it.
+        """Encodes the diagonals now, unless that has been done, so that the first call with keys made for this plan need not do it.
 
         Returns
         -------

@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use crate::aligned::{AlignedWords, Pool};
-use crate::mapped::MappedWords;
+use crate::mapped::{FileWords, MappedWords};
 
 /// The panic message where host memory is needed and another engine's memory was given.
 const FOREIGN: &str = "these residues are in another engine's memory: download them";
@@ -75,6 +75,15 @@ impl Memory {
             Self::Host(words) => words,
             Self::Mapped(_) => panic!("{READ_ONLY}"),
             Self::Device(_) => panic!("{FOREIGN}"),
+        }
+    }
+}
+
+impl From<FileWords> for Memory {
+    fn from(words: FileWords) -> Self {
+        match words {
+            FileWords::Copied(words) => Self::Host(words),
+            FileWords::Mapped(words) => Self::Mapped(words),
         }
     }
 }

@@ -123,6 +123,35 @@ impl Deref for MappedWords {
     }
 }
 
+/// Words read from a file: copied, or where they are.
+#[derive(Debug)]
+pub enum FileWords {
+    /// In memory of their own.
+    Copied(AlignedWords),
+    /// In a mapped file.
+    Mapped(MappedWords),
+}
+
+impl FileWords {
+    /// A copy of `words`; `None` where the system refuses the memory.
+    #[must_use]
+    pub fn copied_from(words: &[u64]) -> Option<Self> {
+        let mut copy = AlignedWords::try_zeroed(words.len())?;
+        copy.copy_from_slice(words);
+        Some(Self::Copied(copy))
+    }
+}
+
+impl Deref for FileWords {
+    type Target = [u64];
+    fn deref(&self) -> &[u64] {
+        match self {
+            Self::Copied(words) => words,
+            Self::Mapped(words) => words,
+        }
+    }
+}
+
 /// Bytes in memory aligned to [`ALIGNMENT`](crate::aligned::ALIGNMENT).
 pub struct AlignedBytes {
     words: AlignedWords,

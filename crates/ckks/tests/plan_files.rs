@@ -149,7 +149,10 @@ fn damaged_and_foreign_plans_are_refused() {
         ("\"columns\":12", "\"columns\":40"),
         ("\"slots\":16", "\"slots\":15"),
         ("\"slots\":16", "\"slots\":4294967296"),
-        ("\"rows\":5,\"columns\":12,\"slots\":16", "\"rows\":4611686018427387904,\"columns\":4611686018427387904,\"slots\":4611686018427387904"),
+        (
+            "\"rows\":5,\"columns\":12,\"slots\":16",
+            "\"rows\":4611686018427387904,\"columns\":4611686018427387904,\"slots\":4611686018427387904",
+        ),
         ("\"slots\":16", "\"slots\":8"),
         ("\"period\":16", "\"period\":8"),
         ("\"period\":16", "\"period\":0"),

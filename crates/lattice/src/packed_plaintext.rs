@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use clathrate_arith::mapped::FileWords;
 use clathrate_arith::text::counted;
-use clathrate_arith::{FactorLayout, FactorShape, Factors, Memory, Rows};
+use clathrate_arith::{FactorLayout, FactorShape, Factors, Rows};
 
 use crate::error::LatticeError;
 use crate::poly::{Basis, Eval, Poly};
@@ -73,17 +74,17 @@ impl PackedPlaintexts {
     /// # Errors
     /// [`LatticeError::EmptyShape`] without plaintexts; [`LatticeError::BasisMismatch`] for a prime that the ring does not have; [`LatticeError::WordCount`] for
     /// another number of words.
-    pub fn from_memory(ring: &Ring, basis: &Basis, count: usize, memory: Memory) -> Result<Self, LatticeError> {
+    pub fn from_words(ring: &Ring, basis: &Basis, count: usize, words: FileWords) -> Result<Self, LatticeError> {
         if count == 0 {
             return Err(LatticeError::EmptyShape { what: "the number of plaintexts", got: 0 });
         }
         basis.check(ring)?;
         let layout = Self::layout(ring, basis, count);
-        let (expected, found) = (layout.words(), memory.host().len());
+        let (expected, found) = (layout.words(), words.len());
         if found != expected {
             return Err(LatticeError::WordCount { expected, found });
         }
-        let factors = ring.engine().adopt_factors(Factors::in_memory(layout, memory));
+        let factors = ring.engine().adopt_factors(Factors::in_memory(layout, words.into()));
         Ok(Self { ring: ring.clone(), basis: basis.clone(), factors: Arc::new(factors) })
     }
 

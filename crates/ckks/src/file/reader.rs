@@ -9,9 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clathrate_arith::Memory;
-use clathrate_arith::aligned::AlignedWords;
-use clathrate_arith::mapped::{self, AlignedBytes, MappedWords};
+use clathrate_arith::mapped::{self, AlignedBytes, FileWords, MappedWords};
 use serde::de::DeserializeOwned;
 
 use super::backing::{Backing, Bytes, OpenedFile, part};
@@ -223,7 +221,7 @@ impl<'a> FileReader<'a> {
     ///
     /// # Errors
     /// As [`FileReader::words`]; `Io` where the system refuses the memory.
-    pub fn memory(&self, name: &str, expected: usize) -> Result<Memory, FileError> {
+    pub fn kept_words(&self, name: &str, expected: usize) -> Result<FileWords, FileError> {
         if let Backing::Mapped(file) = &self.backing {
             let index = self.find(name)?;
             self.expect_length(index, (expected as u64).saturating_mul(8))?;
@@ -231,14 +229,12 @@ impl<'a> FileReader<'a> {
             let range = self.range(index);
             // Only a big-endian machine cannot use the words in place.
             if let Ok(words) = MappedWords::new(file, range.start as usize..range.end as usize) {
-                return Ok(Memory::Mapped(words));
+                return Ok(FileWords::Mapped(words));
             }
         }
         let words = self.words(name, expected)?;
         let refused = || FileError::io(Path::new("(memory)"), "read", std::io::ErrorKind::OutOfMemory.into());
-        let mut memory = AlignedWords::try_zeroed(expected).ok_or_else(refused)?;
-        memory.copy_from_slice(&words);
-        Ok(Memory::Host(memory))
+        FileWords::copied_from(&words).ok_or_else(refused)
     }
 
     /// Compares the checksums of all sections, in little memory.

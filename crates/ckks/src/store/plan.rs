@@ -135,12 +135,12 @@ fn read_transform(reader: &FileReader<'_>, metadata: &LinearTransformMetadata, m
 
 /// The plaintexts of section `name`.
 fn read_plaintexts(reader: &FileReader<'_>, name: &str, ring: &Ring, basis: &Basis, count: usize) -> Result<PackedPlaintexts, CkksError> {
-    let memory = reader.memory(name, PackedPlaintexts::word_count(ring, basis, count))?;
-    if let Some((row, column, value)) = PackedPlaintexts::first_not_reduced(ring, basis, count, memory.host()) {
+    let words = reader.kept_words(name, PackedPlaintexts::word_count(ring, basis, count))?;
+    if let Some((row, column, value)) = PackedPlaintexts::first_not_reduced(ring, basis, count, &words) {
         let modulus = basis.indices().get(row).map_or(0, |&index| ring.moduli()[index].value());
         return Err(FileError::ResidueTooLarge { row, column, value, modulus }.into());
     }
-    Ok(PackedPlaintexts::from_memory(ring, basis, count, memory)?)
+    Ok(PackedPlaintexts::from_words(ring, basis, count, words)?)
 }
 
 impl LinearTransformPlan {
