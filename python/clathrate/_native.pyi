@@ -1469,6 +1469,10 @@ class Ciphertext:
     Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext of equal shape, an array that broadcasts to the shape,
     or a number; `-ct`; `ct ** 2`; `ct / x` for plain x; `W @ ct` for a plain matrix W. Pandas objects count as the arrays of their values.
 
+    For `W @ ct`, an encrypted matrix is in coefficients, and no key is needed. A vector in slots is multiplied, too, and `ct @ W`
+    multiplies each row in slots: with the rotation keys of `LinearTransform(W).plan(params).needs`, or of `LinearTransform(W.T)`, at the
+    cost of a level.
+
     Products of ciphertexts, rotations and conjugation use evaluation keys. `ct.with_keys(keys)` attaches them, and results inherit them.
 
     Comparing a ciphertext, converting it to numbers and iterating over it raise `TypeError`: only the owner of the secret key can read it.
@@ -1494,6 +1498,7 @@ class Ciphertext:
     def __pow__(self, exponent: Literal[2], modulus: None = None, /) -> Ciphertext: ...
     def __neg__(self) -> Ciphertext: ...
     def __pos__(self) -> Ciphertext: ...
+    def __matmul__(self, other: ArrayLike, /) -> Ciphertext: ...
     def __rmatmul__(self, other: ArrayLike, /) -> Ciphertext: ...
     def matmul(self, weights: ArrayLike, weight_scale: float | None = None, progress: _Progress = None) -> Ciphertext:
         """The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.

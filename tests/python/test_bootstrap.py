@@ -285,3 +285,36 @@ def test_arcsines_are_odd_and_take_levels():
     # Eight levels are those of the polynomial and of three double angles; an arcsine leaves fewer double angles, which is too imprecise.
     with pytest.raises(cl.ParamsError):
         cl.BootstrapPlan(params, arcsine=3)
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_rows_in_slots_multiply_with_matrices_on_both_sides(small, rng, is_complex):
+    matrix = rng.uniform(-1, 1, (8, 8)) + (1j * rng.uniform(-1, 1, (8, 8)) if is_complex else 0)
+    needs = cl.Needs(rotations=range(1, 8))
+    keys = small.key.evaluation_keys(needs)
+    x, rows = rng.uniform(-1, 1, 8), rng.uniform(-1, 1, (3, 8))
+    vector = small.key.encrypt(x).with_keys(keys)
+    np.testing.assert_allclose(small.key.decrypt(matrix @ vector), matrix @ x, atol=1e-4)
+    np.testing.assert_allclose(small.key.decrypt(vector @ matrix), x @ matrix, atol=1e-4)
+    several = small.key.encrypt(rows, encoding="slots").with_keys(keys)
+    np.testing.assert_allclose(small.key.decrypt(several @ matrix), rows @ matrix, atol=1e-4)
+    assert (several @ matrix).level == several.level - 1
+    tall = rng.uniform(-1, 1, (8, 3))
+    np.testing.assert_allclose(small.key.decrypt(vector @ tall), x @ tall, atol=1e-4)
+    assert (vector @ tall).shape == (3,)
+
+
+def test_products_with_rows_in_slots_refuse_what_does_not_fit(small):
+    vector = small.key.encrypt(np.ones(8))
+    with pytest.raises(MissingKeyError):
+        np.ones((8, 8)) @ vector
+    with pytest.raises(ShapeError):
+        np.ones((8, 7)) @ vector
+    with pytest.raises(ShapeError):
+        vector @ np.ones((7, 8))
+    with pytest.raises(ShapeError, match="two axes"):
+        vector @ np.ones(8)
+    with pytest.raises(TypeError, match="coefficients"):
+        small.key.encrypt(np.ones((8, 8)), encoding="coefficients") @ np.ones((8, 8))
+    with pytest.raises(TypeError, match="two encrypted matrices"):
+        vector @ vector

@@ -32,6 +32,10 @@ use crate::run::{detached, detached_with};
 /// Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext of equal shape, an array that broadcasts to the shape,
 /// or a number; `-ct`; `ct ** 2`; `ct / x` for plain x; `W @ ct` for a plain matrix W. Pandas objects count as the arrays of their values.
 ///
+/// For `W @ ct`, an encrypted matrix is in coefficients, and no key is needed. A vector in slots is multiplied, too, and `ct @ W`
+/// multiplies each row in slots: with the rotation keys of `LinearTransform(W).plan(params).needs`, or of `LinearTransform(W.T)`, at the
+/// cost of a level.
+///
 /// Products of ciphertexts, rotations and conjugation use evaluation keys. `ct.with_keys(keys)` attaches them, and results inherit them.
 ///
 /// Comparing a ciphertext, converting it to numbers and iterating over it raise `TypeError`: only the owner of the secret key can read it.

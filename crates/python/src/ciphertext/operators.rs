@@ -1,5 +1,6 @@
 //! Python's operators.
 
+use clathrate_ckks::Encoding;
 use pyo3::exceptions::{PyTypeError, PyValueError, PyZeroDivisionError};
 use pyo3::prelude::*;
 use pyo3::types::PyNotImplemented;
@@ -143,15 +144,22 @@ impl PyCiphertext {
     }
 
     fn __rmatmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        Ok(Bound::new(py, self.matmul(py, other, None, None)?)?.into_any())
+        let in_slots = self.data.encoding() == Encoding::Slots;
+        let product =
+            if in_slots && self.data.shape().len() == 1 { self.image(py, other, false)? } else { self.matmul(py, other, None, None)? };
+        Ok(Bound::new(py, product)?.into_any())
     }
 
-    fn __matmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(PyTypeError::new_err(if other.is_instance_of::<Self>() {
-            "products of two encrypted matrices are not available: one operand of `@` is a plain matrix, on the left"
-        } else {
-            "`ct @ W` is not available: rows are encrypted together, so the plain matrix goes on the left; encrypt the transpose and \
-             compute `W.T @ ct`"
-        }))
+    fn __matmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
+        if other.is_instance_of::<Self>() {
+            let message = "products of two encrypted matrices are not available: one operand of `@` is a plain matrix";
+            return Err(PyTypeError::new_err(message));
+        }
+        if self.data.encoding() != Encoding::Slots {
+            let message = "`ct @ W` is not available for coefficients: the plain matrix goes on the left; encrypt the transpose and compute `W.T @ ct`, or \
+                           encrypt in slots";
+            return Err(PyTypeError::new_err(message));
+        }
+        Ok(Bound::new(py, self.image(py, other, true)?)?.into_any())
     }
 }

@@ -1,16 +1,46 @@
 //! Products and rescaling.
 
 use clathrate_arith::text::counted;
-use clathrate_ckks::CkksError;
 use clathrate_ckks::circuits::matrix::Weights;
+use clathrate_ckks::{CkksError, LinearTransform};
+use numpy::Complex64;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
-use crate::arrays::matrix;
-use crate::errors::{check_scale, raise, raise_for_array};
+use crate::arrays::{array, matrix};
+use crate::errors::{check_scale, exception, raise, raise_for_array};
 use crate::numbers::Real;
 use crate::run::with_progress;
+
+impl PyCiphertext {
+    /// The product of each row in slots with a plain matrix: `matrix @ row`, or `row @ matrix`.
+    pub(super) fn image<'py>(&self, py: Python<'py>, matrix: &Bound<'py, PyAny>, row_first: bool) -> PyResult<Self> {
+        let array = array(matrix)?;
+        let [rows, columns] = array.shape[..] else {
+            let remedy = "the plain operand is a matrix of two axes".to_owned();
+            let (left, right) = (array.shape, self.data.shape().to_vec());
+            return Err(raise(py, CkksError::Shape { operation: "a product with rows in slots", left, right, remedy }));
+        };
+        let transform = if row_first {
+            let values = array.values.into_complex();
+            let transposed: Vec<Complex64> =
+                (0..columns).flat_map(|j| (0..rows).map(move |i| (i, j))).map(|(i, j)| values[i * columns + j]).collect();
+            LinearTransform::from_matrix(&transposed, columns, rows)
+        } else {
+            LinearTransform::from_matrix(&array.values, rows, columns)
+        };
+        let transform = transform.map_err(|error| raise(py, error))?;
+        self.map(py, |evaluator, x| evaluator.evaluate_linear(x, &transform)).map_err(|error| {
+            if !error.get_type(py).name().is_ok_and(|name| name == "MissingKeyError") {
+                return error;
+            }
+            let hint = "rows in slots multiply with a matrix by rotations, whose keys `LinearTransform(W).plan(params).needs` lists; a vector that is \
+                        encrypted as a matrix of one column, in coefficients, needs no key";
+            exception(py, "MissingKeyError", format!("{}: {hint}", error.value(py)))
+        })
+    }
+}
 
 #[pymethods]
 impl PyCiphertext {
