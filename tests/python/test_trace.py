@@ -162,8 +162,9 @@ def test_rotations_by_the_period_need_no_key():
         (lambda x: x.drop_to_level(1).drop_to_level(2), cl.LevelError),
         (lambda x: x + np.ones(3), cl.ShapeError),
         (lambda x: x * np.ones((2, 8)), cl.ShapeError),
-        (lambda x: np.ones((2, 8)) @ x, cl.ShapeError),
-        (lambda x: x @ np.ones((8, 2)), TypeError),
+        (lambda x: np.ones((2, 7)) @ x, cl.ShapeError),
+        (lambda x: x @ np.ones((7, 2)), cl.ShapeError),
+        (lambda x: x @ x, TypeError),
         (lambda x: x + "a", TypeError),
         (lambda x: x * np.array(["a"]), TypeError),
         (lambda x: 1 / x, TypeError),
@@ -183,6 +184,16 @@ def test_traces_and_ciphertexts_raise_the_same_errors(circuit, error):
     keys = key.evaluation_keys(cl.Needs(relinearise=True))
     with pytest.raises(error):
         circuit(key.encrypt(np.ones(8)).with_keys(keys))
+
+
+def test_traces_find_the_keys_of_products_with_matrices():
+    params = cl.Params.preset("insecure_small")
+    key = cl.SecretKey.generate(params)
+    matrix, x = np.arange(16.0).reshape(2, 8) / 16, np.linspace(-1, 1, 8)
+    for circuit in (lambda x: matrix @ x, lambda x: x @ matrix.T):
+        keys = key.evaluation_keys(cl.trace(circuit, (8,), params=params).needs)
+        got = key.decrypt(circuit(key.encrypt(x).with_keys(keys)))
+        np.testing.assert_allclose(got, matrix @ x, atol=1e-4)
 
 
 def test_traces_of_coefficients_refuse_slot_operations():
