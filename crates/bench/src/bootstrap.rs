@@ -24,8 +24,8 @@ pub const PRESETS: [&str; 6] = ["boot_n15", "boot_fast", "boot_fast_64", "boot_d
 /// The sets that are timed with all threads, too.
 const THREADED: [&str; 2] = ["boot_n15", "boot_fast"];
 
-/// Slots that the first set is timed with, too.
-const FEWER_SLOTS: [usize; 4] = [1, 16, 256, 4096];
+/// Slots that the first set is timed with, too, and whether by transforms of their own.
+const FEWER_SLOTS: [(usize, bool); 6] = [(1, false), (64, false), (1024, false), (8192, false), (1, true), (64, true)];
 
 /// The set of a quick run.
 const QUICK: [&str; 1] = ["insecure_boot"];
@@ -49,13 +49,13 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     }
     let all: &[&str] = if timer.is_quick() { &QUICK } else { &PRESETS };
     for (index, preset) in all.iter().enumerate().filter(|(_, preset)| presets.is_empty() || presets.contains(preset)) {
-        let whole = Variant { preset, slots: None, threads: None };
+        let whole = Variant { preset, slots: None, own: false, threads: None };
         one(timer, whole, runtime)?;
         if THREADED.contains(preset) {
             one(timer, Variant { threads: std::thread::available_parallelism().ok().map(usize::from), ..whole }, runtime)?;
         }
-        for slots in FEWER_SLOTS.into_iter().filter(|_| index == 0 && !timer.is_quick()) {
-            one(timer, Variant { slots: Some(slots), ..whole }, runtime)?;
+        for (slots, own) in FEWER_SLOTS.into_iter().filter(|_| index == 0 && !timer.is_quick()) {
+            one(timer, Variant { slots: Some(slots), own, ..whole }, runtime)?;
         }
     }
     Ok(())
@@ -67,6 +67,8 @@ struct Variant<'p> {
     preset: &'p str,
     /// Slots of each polynomial; absent for all.
     slots: Option<usize>,
+    /// Whether the linear transforms are those of the slots; otherwise the plan chooses.
+    own: bool,
     /// Threads; absent for those of the run.
     threads: Option<usize>,
 }
@@ -75,7 +77,8 @@ impl Variant<'_> {
     fn name(&self) -> String {
         let slots = self.slots.map(|slots| format!(", {}", counted(slots, "slot")));
         let threads = self.threads.map(|threads| format!(", {}", counted(threads, "thread")));
-        [self.preset, &slots.unwrap_or_default(), &threads.unwrap_or_default()].concat()
+        let own = if self.own { ", own transforms" } else { "" };
+        [self.preset, &slots.unwrap_or_default(), own, &threads.unwrap_or_default()].concat()
     }
 }
 
@@ -83,7 +86,9 @@ fn one(timer: &Timer<'_>, variant: Variant<'_>, runtime: &Runtime) -> Result<(),
     let (preset, name) = (variant.preset, variant.name());
     let runtime = Runtime { threads: variant.threads.or(runtime.threads), ..runtime.clone() };
     let params = Params::preset(preset, &runtime)?;
-    let plan = BootstrapPlan::with_options(&params, BootstrapOptions { slots: variant.slots, ..BootstrapOptions::default() })?;
+    let transform_slots = variant.slots.filter(|_| variant.own);
+    let options = BootstrapOptions { slots: variant.slots, transform_slots, ..BootstrapOptions::default() };
+    let plan = BootstrapPlan::with_options(&params, options)?;
     let recording = plan.dry_run()?;
     let key_bytes = recording.keys(&params)?.bytes(&params)?;
     let wanted = (key_bytes as f64 * MEMORY_FACTOR) as u64;

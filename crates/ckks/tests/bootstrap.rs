@@ -6,8 +6,10 @@ use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::encoding::dft;
 use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{CkksError, Complex64, Encoding, Evaluator, KeyNeeds, Order, Params, SecretKey};
+use clathrate_ckks::parameters::Switching;
+use clathrate_ckks::{CkksError, Complex64, Encoding, Evaluator, KeyNeeds, Order, Params, Runtime, SecretKey};
 use clathrate_lattice::Level;
+use clathrate_lattice::switch::SwitchMethod;
 use common::measure::*;
 use common::*;
 
@@ -78,10 +80,20 @@ fn bootstrapped(
 fn bootstrapped_numbers_are_the_numbers() {
     let params = small();
     let sk = secret(&params, 3);
-    for (slots, real) in [(512, false), (512, true), (64, false), (2, false), (1, false), (1, true)] {
+    for (slots, own, real) in [
+        (512, true, false),
+        (512, true, true),
+        (64, true, false),
+        (2, true, false),
+        (1, true, false),
+        (1, true, true),
+        (64, false, false),
+        (1, false, true),
+    ] {
         let x = if real { noise(slots, 4).into_iter().map(Complex64::from).collect() } else { complex(slots, 4) };
         let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
-        let options = BootstrapOptions { slots: Some(slots), real, ..BootstrapOptions::default() };
+        let transform_slots = own.then_some(slots);
+        let options = BootstrapOptions { slots: Some(slots), transform_slots, real, ..BootstrapOptions::default() };
         let (got, plan) = bootstrapped(&params, &sk, options, &values, &[slots]);
         let error = complex_deviation(&got, &x);
         let (approximation, worst) = plan.reduction().approximation_error(1.0, |_| 1.0);
@@ -134,8 +146,11 @@ fn wide() -> Params {
 #[test]
 fn rounds_add_their_precision() {
     let params = wide();
-    for (rounds, slots, bits) in [(1, 512, 24.0), (2, 512, 42.0), (2, 64, 42.0), (3, 512, 48.0)] {
-        let options = BootstrapOptions { rounds: Some(rounds), slots: Some(slots), ..BootstrapOptions::default() };
+    for (rounds, slots, transforms, bits) in
+        [(1, 512, 512, 24.0), (2, 512, 512, 42.0), (2, 64, 64, 42.0), (2, 64, 512, 42.0), (2, 256, 512, 42.0), (3, 512, 512, 48.0)]
+    {
+        let options =
+            BootstrapOptions { rounds: Some(rounds), slots: Some(slots), transform_slots: Some(transforms), ..BootstrapOptions::default() };
         let ratio = measured_over_predicted(&params, options, 4);
         let plan = BootstrapPlan::with_options(&params, options).expect("plan");
         assert!((0.9..1.1).contains(&ratio), "{rounds} rounds, {slots} slots: {ratio}");
@@ -244,9 +259,19 @@ fn missing_keys_are_listed_before_the_work() {
 
 #[test]
 fn errors_have_the_predicted_deviation() {
-    for (slots, real) in [(512, false), (512, true), (64, false)] {
-        let options = BootstrapOptions { slots: Some(slots), real, ..BootstrapOptions::default() };
-        let ratio = measured_over_predicted(&small(), options, 6);
+    for (slots, transforms, real, bootstraps) in [
+        (512, 512, false, 6),
+        (512, 512, true, 6),
+        (64, 64, false, 6),
+        (256, 512, false, 6),
+        (64, 512, false, 12),
+        (64, 512, true, 12),
+        (64, 128, false, 12),
+        (8, 512, false, 60),
+    ] {
+        let options =
+            BootstrapOptions { slots: Some(slots), transform_slots: Some(transforms), real, rounds: Some(1), ..Default::default() };
+        let ratio = measured_over_predicted(&small(), options, bootstraps);
         assert!((0.9..1.1).contains(&ratio), "{slots} slots, real {real}: {ratio}");
     }
 }
@@ -361,7 +386,7 @@ fn params_of(name: &str) -> Params {
 fn results_do_not_depend_on_the_threads_or_the_instruction_set() {
     let mut results = Vec::new();
     for (threads, isa) in [(1, None), (2, None), (1, Some("scalar".to_owned()))] {
-        let runtime = clathrate_ckks::Runtime { threads: Some(threads), isa, ..base_runtime() };
+        let runtime = Runtime { threads: Some(threads), isa, ..base_runtime() };
         let params = Params::preset("insecure_boot", &runtime).expect("preset");
         let sk = secret(&params, 15);
         let options = BootstrapOptions { real: true, ..BootstrapOptions::default() };
@@ -372,6 +397,69 @@ fn results_do_not_depend_on_the_threads_or_the_instruction_set() {
         results.push(ev.bootstrap(&x, &plan).expect("bootstrap").to_file_bytes().expect("bytes"));
     }
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+/// The hybrid method, on keys as made or not, and key decomposition with digits of each length leave the same bits of a whole bootstrap. The special primes are the
+/// same for all, because their number decides what is rounded.
+#[test]
+fn results_do_not_depend_on_the_switching_method() {
+    let under = |switching: Switching| Params::preset("insecure_boot", &Runtime { switching, ..base_runtime() }).expect("preset");
+    let special = small().chain().special_basis().len();
+    // One plan for all: baby and giant steps follow the price, and roundings follow the steps.
+    let plan = BootstrapPlan::new(&under(SwitchMethod::hybrid(special).into())).expect("plan");
+    let bytes = |switching: Switching| {
+        let sk = secret(&under(switching), 15);
+        let ev = evaluator(&sk, &plan.needs().expect("needs"));
+        let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
+        let x = encrypt_as(&sk, &Values::Complex(complex(512, 16)), &[512], options, 17);
+        ev.bootstrap(&x, &plan).expect("bootstrap").to_file_bytes().expect("bytes")
+    };
+    let hybrid = bytes(SwitchMethod::hybrid(special).into());
+    assert!(hybrid == bytes(Switching::AsMade), "keys as made");
+    for digit in 1..=4 {
+        assert!(hybrid == bytes(SwitchMethod::klss(special, digit).into()), "key digits of {digit}");
+    }
+}
+
+/// Plans for few slots take the transforms of all slots where these are faster, by the same keys whatever the numbers and rounds.
+#[test]
+fn few_slots_share_the_transforms_and_keys_of_all() {
+    let params = small();
+    let sk = secret(&params, 31);
+    let every = BootstrapPlan::new(&params).expect("plan").needs().expect("needs");
+    let ev = evaluator(&sk, &every);
+    for (slots, real, rounds) in [(64, false, 1), (64, true, 1), (256, false, 2), (8, true, 2), (1, false, 1)] {
+        let options = BootstrapOptions { slots: Some(slots), real, rounds: Some(rounds), ..BootstrapOptions::default() };
+        let plan = BootstrapPlan::with_options(&params, options).expect("plan");
+        assert_eq!((plan.slots(), plan.transform_slots()), (slots, 512));
+        assert!(plan.explain().expect("explanation").contains("transforms of 512 slots"));
+        // Three rows that do not fill their slots: the padding stays zero.
+        let (rows, columns) = (3, slots - slots / 4);
+        let x = if real { noise(rows * columns, 4).into_iter().map(Complex64::from).collect() } else { complex(rows * columns, 4) };
+        let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
+        let own = EncryptOptions {
+            level: Some(plan.input_level()),
+            capacity: Some(slots),
+            encoding: Some(Encoding::Slots),
+            ..EncryptOptions::default()
+        };
+        let ct = encrypt_as(&sk, &values, &[rows, columns], own, 5);
+        let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
+        assert_eq!((fresh.level(), fresh.shape(), fresh.layout().capacity), (plan.output_level(), &[rows, columns][..], slots));
+        let error = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
+        assert!(error < 2f64.powi(-24), "{slots} slots, real {real}, {rounds} rounds: {error:e}");
+    }
+    // Own transforms on request, and those of half bootstraps; other numbers of slots are refused.
+    let own = BootstrapOptions { slots: Some(64), transform_slots: Some(64), ..BootstrapOptions::default() };
+    assert_eq!(BootstrapPlan::with_options(&params, own).expect("plan").transform_slots(), 64);
+    let half = BootstrapOptions { slots: Some(64), half: true, ..BootstrapOptions::default() };
+    assert_eq!(BootstrapPlan::with_options(&params, half).expect("plan").transform_slots(), 64);
+    for (transform_slots, half, remedy) in
+        [(32, false, "64 to 512"), (96, false, "64 to 512"), (1024, false, "64 to 512"), (512, true, "use 64")]
+    {
+        let options = BootstrapOptions { slots: Some(64), transform_slots: Some(transform_slots), half, ..BootstrapOptions::default() };
+        assert_refused!(BootstrapPlan::with_options(&params, options), CkksError::OutOfRange { .. }, remedy);
+    }
 }
 
 /// Two arrays of real numbers in the time of one, several polynomials of real numbers two by two.
@@ -491,10 +579,11 @@ fn the_other_order_bootstraps_as_well() {
         println!("{slots} slots, real {real}: {:.2} bits", -error.log2());
         assert!(error < 2f64.powi(-bits), "{slots} slots, real {real}: {error:e}");
     }
-    for (slots, real) in [(512, false), (512, true), (64, false)] {
-        let options = BootstrapOptions { slots: Some(slots), real, rounds: Some(1), ..BootstrapOptions::default() };
-        let ratio = measured_over_predicted(&params, options, 6);
-        assert!((0.9..1.1).contains(&ratio), "{slots} slots, real {real}: {ratio}");
+    for (slots, transforms, real) in [(512, 512, false), (512, 512, true), (64, 64, false), (64, 512, false)] {
+        let options =
+            BootstrapOptions { slots: Some(slots), transform_slots: Some(transforms), real, rounds: Some(1), ..Default::default() };
+        let ratio = measured_over_predicted(&params, options, if slots == 64 { 12 } else { 6 });
+        assert!((0.9..1.1).contains(&ratio), "{slots} slots by {transforms}, real {real}: {ratio}");
     }
     let plan = BootstrapPlan::new(&params).expect("plan");
     let ev = evaluator(&sk, &plan.needs().expect("needs"));

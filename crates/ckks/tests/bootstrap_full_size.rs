@@ -97,6 +97,44 @@ fn half_bootstraps_at_the_moduli_of_a_paper_are_precise() {
     assert!((0.9..1.1).contains(&(measured / predicted)) && measured < 2f64.powi(-16), "{measured:e}");
 }
 
+/// Few slots by the transforms of all, with one row of each number of slots under one set of keys.
+#[test]
+#[ignore = "full size: make test-full"]
+fn few_slots_are_as_fast_and_more_precise() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let params = params("boot_n15");
+    let sk = secret(&params, 40);
+    let every = BootstrapPlan::new(&params).expect("plan");
+    let ev = evaluator(&sk, &every.needs().expect("needs"));
+    for slots in [4096, 256, 1] {
+        let options = BootstrapOptions { slots: Some(slots), ..BootstrapOptions::default() };
+        let plan = BootstrapPlan::with_options(&params, options).expect("plan");
+        assert_eq!(plan.transform_slots(), params.slot_count());
+        let options = EncryptOptions { level: Some(plan.input_level()), capacity: Some(slots), ..EncryptOptions::default() };
+        let (mut sum, mut count) = (0.0, 0);
+        // The error of few numbers is measured over several bootstraps.
+        for round in 0..if slots < 256 { 40 } else { 4 } {
+            let x = complex(slots, 41 + round);
+            let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[slots], options, 42);
+            let before = decrypt_complex(&sk, &ct);
+            let start = Instant::now();
+            let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
+            let seconds = start.elapsed().as_secs_f64();
+            if round == 0 {
+                println!("boot_n15, {slots} slots: {seconds:.2} s");
+            }
+            sum += decrypt_complex(&sk, &fresh).iter().zip(&before).map(|(a, b)| (a - b).norm_sqr()).sum::<f64>();
+            count += 2 * slots;
+        }
+        let (measured, predicted) = ((sum / count as f64).sqrt(), plan.predicted_error().expect("prediction").deviation());
+        println!("boot_n15, {slots} slots: {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
+        // 80 samples leave 8 % of their own, one standard deviation.
+        let room = if slots == 1 { 0.25 } else { 0.1 };
+        assert!((measured / predicted - 1.0).abs() < room, "{slots} slots: {measured:e}, predicted {predicted:e}");
+        assert!(predicted < every.predicted_error().expect("prediction").deviation());
+    }
+}
+
 /// Keys of full-size parameters take gigabytes: one set at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 

@@ -19,7 +19,8 @@ use crate::run::detached;
 ///     Parameters with the segments and the ephemeral secret that a bootstrap needs, such as the presets "boot_default", "boot_fast",
 ///     "boot_precise" and "boot_n15".
 /// slots : int, optional
-///     The slots of each polynomial, a power of two: the capacity that rows are encrypted with. By default all.
+///     The slots of each polynomial, a power of two: the capacity that rows are encrypted with. By default all. For few slots the plan
+///     takes linear transforms of these slots, or those of all where they are faster or clearly more precise.
 /// is_complex : bool, optional
 ///     Whether the numbers may be complex. For real numbers alone the bootstrap takes less time. The default is True.
 /// rounds : int, optional
@@ -109,6 +110,12 @@ impl PyBootstrapPlan {
     #[getter]
     fn slots(&self) -> usize {
         self.plan.slots()
+    }
+
+    /// The slots of the linear transforms: `slots`, or all of the parameters, in which the numbers repeat.
+    #[getter]
+    fn transform_slots(&self) -> usize {
+        self.plan.transform_slots()
     }
 
     /// How often the error of the rounds before is bootstrapped, the first round included.

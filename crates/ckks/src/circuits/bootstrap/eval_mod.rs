@@ -223,10 +223,55 @@ impl ModularReduction {
     #[must_use]
     pub fn approximation_error(&self, largest: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
         let errors: Vec<(f64, f64)> = messages(largest).map(|message| self.error_at(message, &weight)).collect();
-        // The ends count half, because the messages are a grid of an interval.
-        let ends = [errors.first(), errors.last()].into_iter().flatten().map(|(square, _)| square / 2.0).sum::<f64>();
-        let mean = (errors.iter().map(|(square, _)| square).sum::<f64>() - ends) / (errors.len() - 1) as f64;
+        let mean = grid_mean(&errors.iter().map(|&(square, _)| square).collect::<Vec<_>>());
         (mean.sqrt(), errors.iter().fold(0.0, |worst, &(_, error)| error.max(worst)))
+    }
+
+    /// The mean square of the circuit's error without noise over messages of magnitude up to `largest`, in two parts: that of its mean over the integer parts, each
+    /// weighed with `weight`, and the rest.
+    pub(super) fn approximation_variances(&self, largest: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
+        let moments: Vec<_> = messages(largest).map(|message| self.moments(message, &weight)).collect();
+        let common = grid_mean(&moments.iter().map(|(mean, _)| mean * mean).collect::<Vec<_>>());
+        (common, grid_mean(&moments.iter().map(|(_, square)| *square).collect::<Vec<_>>()) - common)
+    }
+
+    /// As [`ModularReduction::approximation_variances`] for what a second round takes as messages, which has the mean square that is returned first: `factor` times
+    /// the error of a first round with messages of magnitude up to 1, with a noise of this standard deviation. The mean is for a message of the first round.
+    pub(super) fn later_variances(&self, factor: f64, noise: f64, weight: impl Fn(i64) -> f64) -> (f64, f64, f64) {
+        let (mut input, mut common, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        for message in messages(1.0) {
+            let (mut sums, mut weights) = ([0.0; 3], 0.0);
+            for integer in self.integers() {
+                let error = message - self.evaluate(integer as f64 + message / self.ratio);
+                for second in [factor * (error - noise), factor * (error + noise)] {
+                    let (own, (mean, square)) = (weight(integer), self.moments(second, &weight));
+                    weights += own;
+                    sums = [sums[0] + own * second * second, sums[1] + own * mean, sums[2] + own * square];
+                }
+            }
+            input.push(sums[0] / weights);
+            common.push((sums[1] / weights).powi(2));
+            all.push(sums[2] / weights);
+        }
+        (grid_mean(&input), grid_mean(&common), grid_mean(&all) - grid_mean(&common))
+    }
+
+    /// The mean error of a message over the integer parts, each weighed with `weight`, and the mean square.
+    fn moments(&self, message: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
+        let (mut sum, mut squares, mut weights) = (0.0, 0.0, 0.0);
+        for integer in self.integers() {
+            let (own, error) = (weight(integer), self.evaluate(integer as f64 + message / self.ratio) - message);
+            sum += own * error;
+            squares += own * error * error;
+            weights += own;
+        }
+        (sum / weights, squares / weights)
+    }
+
+    /// The integer parts below the range.
+    fn integers(&self) -> impl Iterator<Item = i64> {
+        let most = self.range as i64 - 1;
+        -most..=most
     }
 
     /// As [`ModularReduction::approximation_error`], the root mean square over the integer parts alone, for the message of magnitude up to 1 that it is largest for.
@@ -236,16 +281,10 @@ impl ModularReduction {
 
     /// The mean square, by `weight`, and the largest error of one message over the integer parts below the range.
     fn error_at(&self, message: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
-        let most = self.range as i64 - 1;
-        let (mut sum, mut weights, mut worst) = (0.0, 0.0, 0.0f64);
-        for integer in -most..=most {
-            let (own, error) = (weight(integer), self.evaluate(integer as f64 + message / self.ratio) - message);
-            sum += own * error * error;
-            weights += own;
-            // A result that is no number is the worst.
-            worst = if error.is_nan() { f64::INFINITY } else { worst.max(error.abs()) };
-        }
-        (sum / weights, worst)
+        let error = |integer: i64| (self.evaluate(integer as f64 + message / self.ratio) - message).abs();
+        // A result that is no number is the worst.
+        let worst = self.integers().map(error).fold(0.0f64, |worst, own| if own.is_nan() { f64::INFINITY } else { worst.max(own) });
+        (self.moments(message, weight).1, worst)
     }
 
     /// The message of every slot, from `x / R` in every slot, both real.
@@ -262,6 +301,12 @@ impl ModularReduction {
         let scale = self.params.scale(self.output_level);
         Ok(y.at_scale(scale))
     }
+}
+
+/// The mean of values on a grid of an interval, of which the ends count half.
+fn grid_mean(values: &[f64]) -> f64 {
+    let ends = [values.first(), values.last()].into_iter().flatten().sum::<f64>() / 2.0;
+    (values.iter().sum::<f64>() - ends) / (values.len() - 1) as f64
 }
 
 /// Messages of magnitude up to `largest`, evenly spread.

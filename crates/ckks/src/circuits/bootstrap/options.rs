@@ -5,6 +5,9 @@
 pub struct BootstrapOptions {
     /// Slots of each polynomial, a power of two; absent for all.
     pub slots: Option<usize>,
+    /// Slots of the linear transforms, a power of two from `slots` up: numbers repeat in more slots than the array has. Absent for the better of `slots` and all,
+    /// see [`BootstrapPlan::with_options`](super::BootstrapPlan::with_options). Half bootstraps take `slots`.
+    pub transform_slots: Option<usize>,
     /// Whether numbers are real: half the work of the modular reduction, where slots-to-coefficients comes first.
     pub real: bool,
     /// Whether the circuit starts from coefficients at level 0 ([`Evaluator::half_bootstrap`](crate::Evaluator::half_bootstrap)) and leaves slots-to-coefficients
@@ -36,6 +39,7 @@ impl Default for BootstrapOptions {
     fn default() -> Self {
         Self {
             slots: None,
+            transform_slots: None,
             real: false,
             half: false,
             log2_failure: None,

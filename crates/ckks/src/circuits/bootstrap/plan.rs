@@ -53,7 +53,10 @@ const MOST_ROUNDS: usize = 4;
 #[derive(Debug)]
 pub struct BootstrapPlan {
     pub(super) params: Params,
+    /// Slots of each polynomial of the arrays.
     pub(super) slots: usize,
+    /// Slots of the linear transforms: numbers repeat in them with period `slots`.
+    pub(super) transform_slots: usize,
     pub(super) real: bool,
     pub(super) half: bool,
     pub(super) levels: StageLevels,
@@ -132,6 +135,21 @@ impl BootstrapPlan {
             let remedy = format!("use a power of two from 1 to {}", params.slot_count());
             return Err(CkksError::OutOfRange { what: "the number of slots of a bootstrap", value: slots.to_string(), remedy });
         }
+        let transform_slots = options.transform_slots.unwrap_or(slots);
+        if !transform_slots.is_power_of_two()
+            || !(slots..=params.slot_count()).contains(&transform_slots)
+            || options.half && transform_slots > slots
+        {
+            let remedy = match options.half {
+                true => format!("use {slots}, those of the array: half bootstraps have no numbers that repeat"),
+                false => format!("use a power of two from {slots} to {}", params.slot_count()),
+            };
+            return Err(CkksError::OutOfRange {
+                what: "the slots of a bootstrap's transforms",
+                value: transform_slots.to_string(),
+                remedy,
+            });
+        }
         let weight = match (params.encapsulation(), params.spec().secret_weight) {
             (Some(encapsulation), _) => encapsulation.weight,
             (None, Some(weight)) => weight,
@@ -174,21 +192,21 @@ impl BootstrapPlan {
             Vec::new()
         } else if levels.slots_last() {
             // From the level after the modular reduction to the application's highest.
-            let down = dft::slots_to_coefficients(slots, levels.reduced.0 - levels.end.0)?;
+            let down = dft::slots_to_coefficients(transform_slots, levels.reduced.0 - levels.end.0)?;
             plan_factors(params, &down, Level(levels.end.0 + down.len()), (params.scale(levels.reduced), params.scale(levels.end)))?
         } else {
             // From the application's lowest level to level 0, at the scale that the modular reduction asks for.
-            let down = dft::slots_to_coefficients(slots, levels.start.0)?;
+            let down = dft::slots_to_coefficients(transform_slots, levels.start.0)?;
             plan_factors(params, &down, Level(down.len()), (params.scale(levels.start), message_scale))?
         };
         // Coefficients to slots: of the raised phase v, v / (q0 R) is to be in slots, and half of it for the sum with the conjugate. A sum into a subring
         // multiplies v by the number of terms.
         let (steps, output_scale) = (params.max_level().0 - input.0, params.scale(input) / 2.0);
-        let mapped = options.raise_keys && slots == params.slot_count() && (slots.trailing_zeros() as usize) > steps;
+        let mapped = options.raise_keys && transform_slots == params.slot_count() && (transform_slots.trailing_zeros() as usize) > steps;
         let (raise, up, raised_level, raised_scale) = match params.raising().filter(|_| mapped) {
             Some(raising) => {
-                let layers = slots.trailing_zeros().div_ceil(steps as u32 + 1);
-                let (first, rest) = (dft::first_to_slots(slots, layers)?, dft::rest_to_slots(slots, layers, steps)?);
+                let layers = transform_slots.trailing_zeros().div_ceil(steps as u32 + 1);
+                let (first, rest) = (dft::first_to_slots(transform_slots, layers)?, dft::rest_to_slots(transform_slots, layers, steps)?);
                 // All factors get relative rounding errors of one size: b_k - w_k is equal for all, with b_k the bits at which a factor's diagonals are rounded
                 // and w_k those of its rounding weight. The first factor's bits are those of the step and of the growth of the scale.
                 let bits = (1..=rest.len()).map(|index| params.step_product(Level(input.0 + index)).log2()).sum::<f64>();
@@ -197,15 +215,15 @@ impl BootstrapPlan {
                 let each = (raising.log2_step + bits + output_scale.log2() - unmapped - weights) / (rest.len() + 1) as f64;
                 // The mod-down of the raise rounds at the raised scale, so the message must be larger there than it was at level 0.
                 let bits = (each + rounding_weight(&first).log2()).max(raising.log2_step + GUARD_BITS).ceil();
-                let map = RaisedMap { slots, layers, log2_scale: bits as u32 };
+                let map = RaisedMap { slots: transform_slots, layers, log2_scale: bits as u32 };
                 let scale = (unmapped + bits - raising.log2_step).exp2();
                 (Raising::Mapped(Box::new(RaisedTransform::new(params, map)?)), rest, Level(input.0 + steps), scale)
             }
             None => {
-                let up = dft::coefficients_to_slots(slots, steps)?;
+                let up = dft::coefficients_to_slots(transform_slots, steps)?;
                 let (ring, chain, level) = (params.chain().ring(), params.chain(), Level(input.0 + up.len()));
                 let guard = GUARD_BITS.exp2();
-                let terms = (params.slot_count() / slots) as f64;
+                let terms = (params.slot_count() / transform_slots) as f64;
                 let lift = Raise::new(ring, &chain.basis(Level(0)), &chain.basis(level))?;
                 (Raising::Plain { lift: Box::new(lift), guard: guard as i128 }, up, level, q0 * reduction.radius() * guard * terms)
             }
@@ -214,6 +232,7 @@ impl BootstrapPlan {
         Ok(Self {
             params: params.clone(),
             slots,
+            transform_slots,
             real: options.real,
             half: options.half,
             levels,
@@ -278,6 +297,12 @@ impl BootstrapPlan {
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots
+    }
+
+    /// Slots of the linear transforms, in which the numbers of [`BootstrapPlan::slots`] repeat.
+    #[must_use]
+    pub fn transform_slots(&self) -> usize {
+        self.transform_slots
     }
 
     /// Whether numbers are real.
@@ -373,7 +398,7 @@ impl BootstrapPlan {
         };
         let numbers = if self.real { "real" } else { "complex" };
         Ok(format!(
-            "bootstrap of {} {numbers} slots under \"{}\", {}\n\
+            "bootstrap of {} {numbers} slots under \"{}\", {}{}\n\
              levels {} to {}: {kept:.1} bits left for the application\n\
              rotations of the linear maps, baby + giant steps: slots to coefficients {}; coefficients to slots {}{}\n\
              modular reduction: |I| < {}, degree {}, {}{}, ratio 2^{:.2}; its error alone: {:.1} bits (root mean square), {:.1} (worst)\n\
@@ -384,6 +409,10 @@ impl BootstrapPlan {
             self.slots,
             self.params.spec().name,
             counted(self.rounds, "round"),
+            match self.transform_slots {
+                all if all > self.slots => format!(", by transforms of {all} slots in which numbers repeat"),
+                _ => String::new(),
+            },
             self.input_level(),
             self.output_level(),
             splits(&self.to_coefficients),

@@ -9,6 +9,10 @@
 //! modular reduction      x = I + m / rho and t = x / R: an error dt becomes an error rho R dt of the message
 //! ```
 //!
+//! Where the transforms have more slots than the array, each number is in several slots, and decoding takes their mean: errors that are independent from slot to slot
+//! have their variance divided by the number of repetitions. The integer parts are independent and the message is not, so the approximation's error has a part
+//! that stays, its mean over the integer parts.
+//!
 //! Where slots-to-coefficients comes last, the modular reduction works on the coefficients of the message, which are small, and each slot of the result is a sum of
 //! all their errors: variances grow by the number of slots.
 //!
@@ -34,9 +38,6 @@ const MARGIN: f64 = 2.0;
 /// How far numbers may exceed 1 by their noise.
 const SLACK: f64 = 1e-3;
 
-/// What a further round bootstraps is within this, in nearly all slots.
-const CORRECTED: f64 = 0.125;
-
 /// Predicted variances of the error of a real or imaginary part, by source, for messages whose parts are uniform in [-1, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BootstrapError {
@@ -58,7 +59,24 @@ impl BootstrapError {
     /// The standard deviation of the whole.
     #[must_use]
     pub fn deviation(&self) -> f64 {
-        (self.to_coefficients + self.encapsulation + self.to_slots + self.reduction + self.approximation + self.rounds).sqrt()
+        (self.noise() + self.approximation).sqrt()
+    }
+
+    /// All but the approximation.
+    fn noise(&self) -> f64 {
+        self.to_coefficients + self.encapsulation + self.to_slots + self.reduction + self.rounds
+    }
+
+    /// With all variances multiplied by `factor`.
+    fn times(self, factor: f64) -> Self {
+        Self {
+            to_coefficients: factor * self.to_coefficients,
+            encapsulation: factor * self.encapsulation,
+            to_slots: factor * self.to_slots,
+            reduction: factor * self.reduction,
+            approximation: factor * self.approximation,
+            rounds: factor * self.rounds,
+        }
     }
 }
 
@@ -78,22 +96,65 @@ impl BootstrapPlan {
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub fn predicted_error(&self) -> Result<BootstrapError, CkksError> {
+        let weight = |integer: i64| self.probability(integer);
+        let (share, spread) = (self.share(), self.coefficient_to_slot());
+        // The coefficients of a message are as large as its slots divided by the square root of their number.
+        let lowered = |largest: f64| {
+            let (common, own) = self.reduction.approximation_variances(largest / spread.sqrt(), weight);
+            spread * (common + own)
+        };
+        let approximation = if self.lowers_last() {
+            lowered(1.0)
+        } else {
+            let (common, own) = self.reduction.approximation_variances(1.0, weight);
+            common + share * own
+        };
+        let first = BootstrapError { approximation, ..self.round_noise(UNIFORM)? };
+        let (Some(&bits), Some(&last)) = (self.log2_factors.first(), self.log2_factors.last()) else { return Ok(first) };
+        // The second round's messages are the errors of the first, times its factor; the messages of further rounds are as large.
+        let factor = f64::from(bits).exp2();
+        let (square, approximation) = if self.lowers_last() {
+            let square = (factor * first.deviation()).powi(2);
+            (square, lowered((square / UNIFORM).sqrt()))
+        } else {
+            let (square, common, own) = self.reduction.later_variances(factor, (first.noise() / share).sqrt(), weight);
+            (square, common + share * own)
+        };
+        let later = BootstrapError { approximation, ..self.round_noise(square)? };
+        Ok(BootstrapError { rounds: self.rounding_error(), ..later.times(4f64.powi(-(last as i32))) })
+    }
+
+    /// Whether the modular reduction's errors are in coefficients of which slots-to-coefficients makes slots.
+    fn lowers_last(&self) -> bool {
+        self.slots_last() && !self.is_half()
+    }
+
+    /// The share of a variance that is left in the mean of all slots that hold one number.
+    fn share(&self) -> f64 {
+        self.slots as f64 / self.transform_slots as f64
+    }
+
+    /// From the variance of a coefficient after the modular reduction to that of a number.
+    fn coefficient_to_slot(&self) -> f64 {
+        if self.lowers_last() { self.slots as f64 } else { self.share() }
+    }
+
+    /// The errors of one round but for the approximation's, for messages whose parts have the mean square `square`.
+    fn round_noise(&self, square: f64) -> Result<BootstrapError, CkksError> {
         let (params, reduction) = (&self.params, &self.reduction);
         let model = params.noise_model();
-        let (rounding, to_slot) = (model.rounding(), self.slots as f64);
+        let (rounding, to_slot) = (model.rounding(), self.transform_slots as f64);
         let main = SecretName::Main;
-        let largest = if self.rounds > 1 { CORRECTED } else { 1.0 };
-        // From the error of a coefficient after the modular reduction to that of a slot.
-        let spread = if self.slots_last() && !self.is_half() { to_slot } else { 1.0 };
+        let (share, spread) = (self.share(), self.coefficient_to_slot());
 
         let mut to_coefficients = 0.0;
         for (index, plan) in self.to_coefficients.iter().enumerate() {
             // Slots that are to be coefficients meet the noise of one coefficient; slots that stay slots meet that of all.
             let variance = spread * plan.variance(main)? / plan.output_scale().powi(2);
             to_coefficients += variance * gain_from(&self.to_coefficients, index + 1);
-            to_coefficients += UNIFORM * largest.powi(2) * diagonals_error(plan.transform(), plan.diagonal_scale());
+            to_coefficients += share * square * diagonals_error(plan.transform(), plan.diagonal_scale());
         }
-        if spread > 1.0 {
+        if self.lowers_last() {
             to_coefficients += spread * rounding / self.message_scale().powi(2);
         }
 
@@ -132,16 +193,13 @@ impl BootstrapPlan {
         let second = halves * to_slot * product / params.scale(below).powi(2) * inverse_square;
 
         let message = (reduction.ratio() * reduction.radius()).powi(2);
-        // The coefficients of a message are as large as its slots divided by the square root of their number.
-        let (approximation, _) = reduction.approximation_error(largest / spread.sqrt(), |integer| self.probability(integer));
-        let last = self.log2_factors.last().map_or(1.0, |&bits| 4f64.powi(-(bits as i32)));
         Ok(BootstrapError {
-            to_coefficients: last * to_coefficients,
-            encapsulation: last * spread * encapsulation,
-            to_slots: last * spread * message * t,
-            reduction: last * spread * message * second,
-            approximation: last * spread * approximation.powi(2),
-            rounds: if self.rounds > 1 { self.rounding_error() } else { 0.0 },
+            to_coefficients,
+            encapsulation: spread * encapsulation,
+            to_slots: spread * message * t,
+            reduction: spread * message * second,
+            approximation: 0.0,
+            rounds: 0.0,
         })
     }
 

@@ -201,6 +201,9 @@ impl Evaluator {
             let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding().name().to_owned());
             return Err(CkksError::Encoding { operation: BOOTSTRAP, expected, got });
         }
+        if x.layout.capacity != plan.slots {
+            return Err(plan.capacity_error(BOOTSTRAP, x.layout.capacity, plan.slots));
+        }
         let needed = plan.input_level();
         if x.level < needed {
             return Err(CkksError::LevelTooLow { operation: BOOTSTRAP, needed: needed.0, level: x.level.0 });
@@ -224,7 +227,7 @@ impl Evaluator {
             return Err(plan.order_error("use the whole bootstrap, or a chain without the segment"));
         }
         self.stage(stages::TO_COEFFICIENTS, || {
-            let y = self.lowered(&self.entry(x, plan)?, plan)?;
+            let y = self.lowered(&plan.spread(self.entry(x, plan)?), plan)?;
             let layout =
                 Layout { encoding: Encoding::Coefficients, complex: true, order: Order::BitReversed, ..y.layout }.with_padding(y.padding());
             Ok(y.laid_out(layout))
@@ -246,7 +249,7 @@ impl Evaluator {
     /// An array in slots at level 0, at the scale that the modular reduction asks for, and read as the coefficients of its polynomials.
     fn as_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.stage(stages::RAISE, || {
-            let y = self.entry(x, plan)?;
+            let y = plan.spread(self.entry(x, plan)?);
             let scale = plan.params.step_product(y.level) * plan.message_scale();
             let y = self.rescale(&self.linear_combination(&[(&y, Complex64::from(1.0))], scale)?)?;
             let layout = Layout { encoding: Encoding::Coefficients, complex: true, order: Order::Natural, ..y.layout };
@@ -295,9 +298,8 @@ impl Evaluator {
         if x.level != Level(0) {
             return Err(CkksError::LevelTooHigh { operation: TO_SLOTS, shape: x.params.shape(), level: x.level.0, most: 0 });
         }
-        if x.layout.capacity != plan.slots {
-            let remedy = format!("the plan is for {} slots: make one for {}", plan.slots, x.layout.capacity);
-            return Err(CkksError::Shape { operation: TO_SLOTS, left: vec![x.layout.capacity], right: vec![plan.slots], remedy });
+        if x.layout.capacity != plan.transform_slots {
+            return Err(plan.capacity_error(TO_SLOTS, x.layout.capacity, plan.transform_slots));
         }
         if !crate::evaluation::levels::same_scale(x.scale, plan.message_scale()) {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.message_scale().log2() });
@@ -306,10 +308,10 @@ impl Evaluator {
             let sparse = if x.params.encapsulation().is_some() { self.change_secret(x, SecretName::Ephemeral)? } else { x.clone() };
             let scale = plan.raised_scale;
             let (lift, guard) = match &plan.raise {
-                Raising::Mapped(transform) => return Ok(bare(transform.run(self, &sparse, scale)?, plan.slots, true)),
+                Raising::Mapped(transform) => return Ok(bare(transform.run(self, &sparse, scale)?, plan.transform_slots, true)),
                 Raising::Plain { lift, guard } => (lift, *guard),
             };
-            let terms = x.params.slot_count() / plan.slots;
+            let terms = x.params.slot_count() / plan.transform_slots;
             self.spend(&sparse, || Ok(plan.raise_cost(sparse.polys_per_bundle())))?;
             let raised = sparse.try_map(plan.raised_level, scale / terms as f64, |bundle| {
                 let mut raised = bundle.raise(lift)?;
@@ -319,13 +321,13 @@ impl Evaluator {
             let raised = if sparse.secret == SecretName::Main { raised } else { self.change_secret(&raised, SecretName::Main)? };
             // The sum over the rotations by multiples of the number of slots removes the coefficients between those of the subring.
             let mut sum = bare(raised, plan.params.slot_count(), true);
-            let mut step = plan.slots;
+            let mut step = plan.transform_slots;
             while step < plan.params.slot_count() {
                 let turned = self.rotate_slots(&sum, &[step as i64])?.pop().ok_or(CkksError::NoTerms { operation: TO_SLOTS })?;
                 sum = self.add(&sum, &turned)?;
                 step *= 2;
             }
-            Ok(bare(sum.at_scale(scale), plan.slots, true))
+            Ok(bare(sum.at_scale(scale), plan.transform_slots, true))
         })
     }
 
@@ -345,7 +347,7 @@ impl Evaluator {
             }
             // The sums are twice the parts.
             let scale = 2.0 * x.scale;
-            Ok(halves.into_iter().map(|half| bare(half.at_scale(scale), plan.slots, false)).collect())
+            Ok(halves.into_iter().map(|half| bare(half.at_scale(scale), plan.transform_slots, false)).collect())
         })
     }
 
@@ -367,6 +369,21 @@ impl BootstrapPlan {
     fn order_error(&self, remedy: &str) -> CkksError {
         let reason = format!("its segment \"{LOWERING}\" puts slots to coefficients last: {remedy}");
         CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason }
+    }
+
+    /// An array of other slots than the stage takes.
+    fn capacity_error(&self, operation: &'static str, got: usize, expected: usize) -> CkksError {
+        let remedy = format!("the plan is for {expected} slots: encrypt rows with a capacity of {expected}, or make a plan for {got}");
+        CkksError::Shape { operation, left: vec![got], right: vec![expected], remedy }
+    }
+
+    /// `x` with the slots of the transforms: the numbers of its own slots repeat in them.
+    fn spread(&self, x: Ciphertext) -> Ciphertext {
+        if self.transform_slots == self.slots {
+            return x;
+        }
+        let complex = x.is_complex();
+        bare(x, self.transform_slots, complex)
     }
 
     /// The cost of raising `polys` polynomials.
