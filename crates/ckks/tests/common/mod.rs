@@ -1,6 +1,7 @@
 //! What the CKKS tests share.
 #![allow(dead_code)]
 
+pub mod bootstraps;
 pub mod measure;
 
 use std::sync::{Arc, LazyLock};
