@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: demo test test-rust test-python test-full bench bench-keyswitch bench-dpad bench-bootstrap lint build clean help
+.PHONY: demo test test-rust test-python test-full bench bench-keyswitch bench-dpad bench-bootstrap bench-packing lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench-keyswitch  every way to switch keys at every level, beside the papers' numbers (QUICK=1: half a minute, small degrees)"
 	@echo "make bench-dpad  RNS-CKKS, ModHE and DPad-HE at the paper's sets, beside its numbers (QUICK=1: half a minute, small degrees)"
 	@echo "make bench-bootstrap  bootstraps by stage, with precision, keys and memory, beside other libraries (QUICK=1: seconds, a small degree, ours only)"
+	@echo "make bench-packing  LWE samples into ciphertexts by every method, beside the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
 
 $(BIN)/pip:
@@ -96,6 +97,13 @@ bench-dpad:
 	$(CARGO) build --release --locked -p clathrate-bench
 	$(PYTHON) bench/run.py $(DPAD_RESULTS) --total 1500 --part clathrate 1500 "target/release/clathrate-bench --set dpad"
 	$(PYTHON) bench/dpad.py bench/results/$(DPAD_RESULTS).json
+
+# Packing of samples, beside the paper's numbers: under a minute and 4 GB of memory. A quick run has results of its own.
+PACKING_RESULTS := packing$(if $(filter-out 0,$(QUICK)),-quick)
+bench-packing:
+	$(CARGO) build --release --locked -p clathrate-bench
+	$(PYTHON) bench/run.py $(PACKING_RESULTS) --total 300 --part clathrate 300 "target/release/clathrate-bench --set stream,packing"
+	$(PYTHON) bench/packing.py bench/results/$(PACKING_RESULTS).json
 
 lint: build
 	$(CARGO) fmt --all --check

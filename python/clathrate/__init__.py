@@ -48,6 +48,7 @@ array([[6., 6.]])
 from . import errors
 from ._native import (
     BootstrapPlan,
+    PackingPlan,
     Ciphertext,
     EvaluationKeys,
     Explanation,
@@ -94,6 +95,7 @@ from .errors import (
 
 __all__ = [
     "BootstrapPlan",
+    "PackingPlan",
     "CancelledError",
     "Ciphertext",
     "ClathrateError",

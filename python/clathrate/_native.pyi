@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "BootstrapPlan",
+    "PackingPlan",
     "Ciphertext",
     "EvaluationKeys",
     "Explanation",
@@ -2042,6 +2043,9 @@ class Ciphertext:
         >>> x.layout.padding, x.clear_padding().rescale().layout.padding
         ('dirty', 'zero')
         """
+    def pack(self, plan: PackingPlan) -> Ciphertext:
+        """"""
+
     def to_mlwe(self, rank: SupportsIndex) -> Ciphertext:
         """The same numbers at a higher rank and the degree of equal dimension: the reverse of `to_rlwe`.
 
@@ -2156,7 +2160,7 @@ class Ciphertext:
     def nbytes(self) -> int:
         """The size in memory in bytes."""
     @property
-    def error_bound(self) -> float | None:
+    def precision_bits(self) -> float | None:
         """A bound on the root mean square error of an entry, in units of the numbers, or None.
 
         Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
@@ -2742,6 +2746,47 @@ class LinearTransformPlan:
         >>> cl.LinearTransformPlan.load("flip.clt", params, trusted_map=True)
         LinearTransformPlan(levels 5 to 4, 2 baby steps, 0 giant steps)
         """
+
+@final
+class PackingPlan:
+    """"""
+
+    def __new__(
+        cls,
+        params: Params,
+        count: SupportsIndex | None = None,
+        *,
+        degree: SupportsIndex | None = None,
+        level: SupportsIndex | None = None,
+        method: Literal["rows", "column"] | Sequence[SupportsIndex] | None = None,
+        key_bytes: SupportsIndex | None = None,
+    ) -> PackingPlan: ...
+    @property
+    def needs(self) -> Needs:
+        """"""
+
+    @property
+    def method(self) -> str:
+        """"""
+
+    @property
+    def degree(self) -> int:
+        """"""
+
+    @property
+    def key_bytes(self) -> int:
+        """"""
+
+    @property
+    def seconds(self) -> float:
+        """"""
+
+    @property
+    def precision_bits(self) -> float:
+        """"""
+
+    def explain(self) -> str:
+        """"""
 
 @final
 class BootstrapPlan:

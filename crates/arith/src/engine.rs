@@ -375,6 +375,15 @@ pub trait Engine: Send + Sync + Debug {
     /// Shapes: every part is one polynomial. Cost: one pass over memory for up to eight components in Eval form.
     fn join_components(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], twist: Twist, moduli: &[usize]);
 
+    /// As [`Engine::join_components`] with [`Twist::Positive`], for parts that hold as many polynomials as `out`: polynomial `q` of `out` is joined from
+    /// polynomial `q` of every part.
+    fn join_samples(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
+        for (q, target) in out.chunks(moduli.len()).into_iter().enumerate() {
+            let own: Vec<Rows<'_>> = parts.iter().map(|part| part.slice(q * moduli.len()..(q + 1) * moduli.len())).collect();
+            self.join_components(form, target, &own, Twist::Positive, moduli);
+        }
+    }
+
     /// The inverse of [`Engine::join_components`]: the components of polynomial `q` of `x` go to `parts[q g ..]`.
     fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]);
 

@@ -48,8 +48,13 @@ fn join(engine: &CpuEngine, form: Form, parts: &[&Buffer], twist: Twist) -> Buff
     let mut out = engine.scratch(rows);
     let polys = rows / BASIS.len();
     let chunks: Vec<Vec<Rows<'_>>> = parts.iter().map(|part| part.view().chunks(BASIS.len()).collect()).collect();
-    let parts: Vec<Rows<'_>> = (0..polys).flat_map(|poly| chunks.iter().map(move |chunks| chunks[poly])).collect();
-    engine.join_components(form, out.view_mut(), &parts, twist, &BASIS);
+    let all: Vec<Rows<'_>> = (0..polys).flat_map(|poly| chunks.iter().map(move |chunks| chunks[poly])).collect();
+    engine.join_components(form, out.view_mut(), &all, twist, &BASIS);
+    if twist == Twist::Positive {
+        let mut same = engine.scratch(rows);
+        engine.join_samples(form, same.view_mut(), &parts.iter().map(|part| part.view()).collect::<Vec<_>>(), &BASIS);
+        assert_eq!(same.view(), out.view(), "parts of several polynomials, degree {}, {} parts", engine.degree(), parts.len());
+    }
     out
 }
 

@@ -47,12 +47,24 @@ pub enum BenchSet {
     Dpad,
     /// Bootstraps.
     Bootstrap,
+    /// Packing of samples.
+    Packing,
 }
 
 impl BenchSet {
     /// All sets, as the help lists them.
-    pub const ALL: [Self; 9] =
-        [Self::Stream, Self::Ntt, Self::N14, Self::N15, Self::N16, Self::Ranks, Self::Keyswitch, Self::Dpad, Self::Bootstrap];
+    pub const ALL: [Self; 10] = [
+        Self::Stream,
+        Self::Ntt,
+        Self::N14,
+        Self::N15,
+        Self::N16,
+        Self::Ranks,
+        Self::Keyswitch,
+        Self::Dpad,
+        Self::Bootstrap,
+        Self::Packing,
+    ];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
@@ -66,6 +78,7 @@ impl BenchSet {
             Self::Keyswitch => "keyswitch",
             Self::Dpad => "dpad",
             Self::Bootstrap => "bootstrap",
+            Self::Packing => "packing",
         }
     }
 
@@ -83,6 +96,7 @@ impl BenchSet {
             Self::Bootstrap => {
                 "bootstraps at presets boot_n15, boot_fast, boot_fast_64, boot_default, boot_small and boot_precise, by stage"
             }
+            Self::Packing => "packing of 2^12 LWE samples at presets pack_n12 and paper_hermes_n12, by every method",
         }
     }
 }
@@ -90,5 +104,5 @@ impl BenchSet {
 /// The end of the help: every set with what it times.
 fn sets_help() -> String {
     let lines: Vec<String> = BenchSet::ALL.iter().map(|set| format!("  {:<9}  {}", set.name(), set.about())).collect();
-    format!("Sets:\n{}\n\nWith --quick, keyswitch, dpad and bootstrap run at small degrees that are not secure.", lines.join("\n"))
+    format!("Sets:\n{}\n\nWith --quick, keyswitch, dpad, bootstrap and packing run at small degrees that are not secure.", lines.join("\n"))
 }

@@ -1,6 +1,6 @@
 //! `clathrate-bench`: times operations on one thread and prints one JSON row per line; `bench/README.md` describes the rows.
 //!
-//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap` (one benchmark each); `names`,
+//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap`, `packing` (one benchmark each); `names`,
 //! `arguments`; `run`.
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,7 @@ mod keyswitch;
 mod names;
 mod noise;
 mod output;
+mod packing;
 mod run;
 mod scheme;
 mod stream;

@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::names::listed;
 use crate::output::Output;
 use crate::timing::Timer;
-use crate::{bootstrap, dpad, keyswitch, scheme, stream, transform};
+use crate::{bootstrap, dpad, keyswitch, packing, scheme, stream, transform};
 
 /// The operations, in the order they are timed.
-const WORKS: [&str; 24] = [
+const WORKS: [&str; 25] = [
     stream::WORK,
     "ntt_forward",
     "ntt_inverse",
@@ -39,6 +39,7 @@ const WORKS: [&str; 24] = [
     dpad::SQUARING,
     dpad::ROTATIONS,
     bootstrap::WORK,
+    packing::WORK,
 ];
 
 /// The sets of `make bench`, cheapest first; key switching and ranks are benchmarks of their own.
@@ -52,7 +53,7 @@ const QUICK_VARIABLE: &str = "QUICK";
 
 const fn presets(set: BenchSet) -> &'static [&'static str] {
     match set {
-        BenchSet::Stream | BenchSet::Ntt | BenchSet::Keyswitch | BenchSet::Dpad | BenchSet::Bootstrap => &[],
+        BenchSet::Stream | BenchSet::Ntt | BenchSet::Keyswitch | BenchSet::Dpad | BenchSet::Bootstrap | BenchSet::Packing => &[],
         BenchSet::N14 => &["bench_n14"],
         BenchSet::N15 => &["bench_n15_one", "bench_n15_mid", "bench_n15_low"],
         BenchSet::N16 => &["bench_n16_mid", "bench_n16_one"],
@@ -87,6 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             BenchSet::Keyswitch => keyswitch::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Dpad => dpad::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Bootstrap => bootstrap::run(&timer, &selection.presets, &runtime)?,
+            BenchSet::Packing => packing::run(&timer, &selection.presets, &runtime)?,
             BenchSet::N14 | BenchSet::N15 | BenchSet::N16 | BenchSet::Ranks => {
                 for preset in presets(set) {
                     scheme::run(&timer, preset, &runtime)?;
@@ -107,7 +109,8 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
     let names = listed(&arguments.set, "set", &BenchSet::ALL.map(BenchSet::name))?;
     let works = listed(&arguments.only, "operation", &WORKS)?;
     let dpad = dpad::names();
-    let known: Vec<&'static str> = keyswitch::PRESETS.into_iter().chain(dpad.iter().copied()).chain(bootstrap::PRESETS).collect();
+    let known: Vec<&'static str> =
+        keyswitch::PRESETS.into_iter().chain(dpad.iter().copied()).chain(bootstrap::PRESETS).chain(packing::PRESETS).collect();
     let presets = listed(&arguments.preset, "parameter set", &known)?;
     let sets: Vec<BenchSet> = match (names.is_empty(), quick) {
         (false, _) => names.iter().filter_map(|name| BenchSet::ALL.into_iter().find(|set| set.name() == *name)).collect(),
@@ -118,6 +121,7 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
         let owner = match preset {
             preset if keyswitch::PRESETS.contains(preset) => BenchSet::Keyswitch,
             preset if bootstrap::PRESETS.contains(preset) => BenchSet::Bootstrap,
+            preset if packing::PRESETS.contains(preset) => BenchSet::Packing,
             _ => BenchSet::Dpad,
         };
         if !sets.contains(&owner) {

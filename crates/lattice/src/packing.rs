@@ -12,144 +12,220 @@
 //! The column method is the step from degree 1 to degree `N`. Several steps one after another, with samples of middle degrees in between, take fewer keys: a step
 //! has `K / k'` inputs ([`Packing`]).
 //!
+//! Samples are joined by one call of the engine for all polynomials, so that LWE samples need one handle each and not one for each word.
+//!
 //! Source: [hermes, sec. 4.3 (ModPack), 4.4 (BaseHERMES)]; differs: the order of components, in which steps nest ([`crate::degree`]); fewer samples than a step
 //! takes are filled up with zeroes.
 
+use clathrate_arith::Form;
 use clathrate_arith::kernels::scalar::bit_reverse;
 
 use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
-use crate::poly::{Basis, Coeff, Poly, PolyRef};
-use crate::ring::Ring;
+use crate::poly::{Coeff, PolyRef};
+use crate::polys::{Polys, PolysRef};
 use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
 use crate::shape::{Bodies, Degree, Rank};
 use crate::switch::{SecretMatrix, SwitchKey, Switcher};
 
-/// The key of one step of packing.
-#[derive(Debug)]
-pub struct PackingKey {
-    key: SwitchKey,
-    /// Degree and rank of the samples.
-    from: (usize, usize),
-    /// Degree of the result.
+/// One step of packing: `target / degree` samples of degree `degree` and rank `rank` become one of degree `target`, by a switch at degree `large`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PackingStep {
     degree: usize,
+    rank: usize,
+    target: usize,
+    large: usize,
 }
 
-/// The secret of samples, raised to the subring of degree `degree` of their results: `s(X^gap)` for each of its polynomials.
-fn raised(secret: &SecretKey, degree: usize) -> Result<SecretKey, LatticeError> {
-    let gap = degree / secret.degree();
-    let mut coefficients = zeroize::Zeroizing::new(vec![0; degree * secret.rank()]);
-    let targets = coefficients.iter_mut().step_by(gap);
-    targets.zip(secret.all_coefficients()).for_each(|(target, &value)| *target = value);
-    SecretKey::from_coefficients(Degree(degree), Rank(secret.rank()), Bodies(1), secret.distribution(), coefficients)
-}
-
-impl PackingKey {
-    /// A key for samples under `from`, of a degree `n` and any rank, to samples of degree `degree` under the parts of `to`, a secret of the chain's degree and of
-    /// rank 1. The samples may be of levels up to `level`.
+impl PackingStep {
+    /// The step from samples of degree `n` and rank `K` to one of degree `target`, in the ring of degree `large`.
     ///
     /// # Errors
-    /// [`LatticeError::DegreeChange`] unless the degrees of sample, result and chain divide one another in powers of two and the rank of the result divides that
-    /// of the samples; [`LatticeError::ManyBodies`]; [`LatticeError::RankMismatch`] where `to` has another rank than 1; as [`SwitchKey::generate`].
-    pub fn generate(
+    /// [`LatticeError::DegreeChange`] unless the three degrees divide one another in powers of two, the first two differ, and the rank of the result divides
+    /// that of the samples.
+    pub fn new(Degree(degree): Degree, Rank(rank): Rank, Degree(target): Degree, Degree(large): Degree) -> Result<Self, LatticeError> {
+        let refused = |what: &'static str| Err(LatticeError::DegreeChange { degree, rank, target, what });
+        let steps = |small: usize, large: usize| large.checked_div(small).is_some_and(|gap| gap * small == large && gap.is_power_of_two());
+        if !steps(degree, target) || !steps(target, large) || degree == target {
+            return refused("degree");
+        }
+        if rank == 0 || !rank.is_multiple_of(large / target) {
+            return refused("rank");
+        }
+        Ok(Self { degree, rank, target, large })
+    }
+
+    /// The steps from samples of degree `n` and rank `K` to the ring of degree `large`, with samples of the ranks `midpoints`, falling, in between; without
+    /// midpoints it is one step, the column method.
+    ///
+    /// # Errors
+    /// [`LatticeError::DegreeChange`] for midpoints that do not fall or do not fit; as [`PackingStep::new`].
+    pub fn all(degree: Degree, rank: Rank, midpoints: &[usize], large: Degree) -> Result<Vec<Self>, LatticeError> {
+        let mut steps: Vec<Self> = Vec::with_capacity(midpoints.len() + 1);
+        let mut below = (degree, rank);
+        for &rank in midpoints.iter().chain(&[1]) {
+            let target = large.0.checked_div(rank).filter(|degree| degree * rank == large.0 && *degree > below.0.0);
+            let refused =
+                LatticeError::DegreeChange { degree: below.0.0, rank: below.1.0, target: large.0 / rank.max(1), what: "midpoint" };
+            let step = Self::new(below.0, below.1, Degree(target.ok_or(refused)?), large)?;
+            below = (Degree(step.target), Rank(step.result_rank()));
+            steps.push(step);
+        }
+        Ok(steps)
+    }
+
+    /// How many samples become one.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.target / self.degree
+    }
+
+    /// Degree of the samples.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// Degree of the result.
+    #[must_use]
+    pub fn target(&self) -> usize {
+        self.target
+    }
+
+    /// Rank of the result.
+    #[must_use]
+    pub fn result_rank(&self) -> usize {
+        self.large / self.target
+    }
+
+    /// Polynomials that the switch takes.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.rank / self.result_rank()
+    }
+
+    /// The secret that the key switches from, for samples under `from`: `s_t(X^g)` of its polynomials, of which as many as the result's rank make one of degree
+    /// `large`.
+    ///
+    /// # Errors
+    /// [`LatticeError::ManyBodies`]; [`LatticeError::DegreeChange`], [`LatticeError::RankMismatch`] for a secret of another shape than the samples.
+    pub fn inputs_secret(&self, from: &SecretKey) -> Result<SecretKey, LatticeError> {
+        if from.bodies() != 1 {
+            return Err(LatticeError::ManyBodies { operation: "packing", bodies: from.bodies() });
+        }
+        if from.degree() != self.degree {
+            let (degree, rank) = (from.degree(), from.rank());
+            return Err(LatticeError::DegreeChange { degree, rank, target: self.degree, what: "degree" });
+        }
+        if from.rank() != self.rank {
+            return Err(LatticeError::RankMismatch { left: self.rank, right: from.rank() });
+        }
+        let mut coefficients = zeroize::Zeroizing::new(vec![0; self.target * self.rank]);
+        let targets = coefficients.iter_mut().step_by(self.count());
+        targets.zip(from.all_coefficients()).for_each(|(target, &value)| *target = value);
+        let raised = SecretKey::from_coefficients(Degree(self.target), Rank(self.rank), Bodies(1), from.distribution(), coefficients)?;
+        raised.combine_degree(self.large)
+    }
+
+    /// A key of the step for samples under `from`, of levels up to `level`, to samples under the parts of `to`, a secret of the chain's degree and of rank 1.
+    ///
+    /// # Errors
+    /// [`LatticeError::RankMismatch`] where `to` has another rank than 1; as [`PackingStep::inputs_secret`] and [`SwitchKey::generate`].
+    pub fn key(
+        &self,
         chain: &Chain,
         gadget: &Gadget,
         level: Level,
         from: &SecretKey,
-        degree: usize,
         to: &SecretKey,
         rng: &mut SecretRng,
-    ) -> Result<Self, LatticeError> {
-        if from.bodies() != 1 {
-            return Err(LatticeError::ManyBodies { operation: "packing", bodies: from.bodies() });
-        }
+    ) -> Result<SwitchKey, LatticeError> {
         if to.rank() != 1 {
             return Err(LatticeError::RankMismatch { left: 1, right: to.rank() });
         }
-        check_degrees(from.degree(), from.rank(), degree, chain.ring().degree())?;
         chain.check_level(level)?;
-        let inputs = raised(from, degree)?.combine_degree(chain.ring().degree())?;
-        let matrix = SecretMatrix::linear(&inputs, chain.ring(), &chain.key_basis(level));
-        let key = SwitchKey::generate(chain, gadget, level, &matrix, to, rng)?;
-        Ok(Self { key, from: (from.degree(), from.rank()), degree })
+        let matrix = SecretMatrix::linear(&self.inputs_secret(from)?, chain.ring(), &chain.key_basis(level));
+        SwitchKey::generate(chain, gadget, level, &matrix, to, rng)
     }
 
-    /// The switching key: one input for each `N` coefficients of the raised secret.
-    #[must_use]
-    pub fn key(&self) -> &SwitchKey {
-        &self.key
-    }
-
-    /// How many samples the key packs into one.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.degree / self.from.0
-    }
-
-    /// One sample of degree `n'` whose messages are those of the samples: `m(X) = sum_p X^brv(p) m_p(X^gap)`, for `p` from 0 on; what is missing counts as zero.
-    /// Its secret is `to.split_degree(n')` ([`PackingKey::generate`]).
+    /// One sample of degree `n'` whose messages are those of the samples: `m(X) = sum_p X^brv(p) m_p(X^gap)`, for `p` from 0 on; missing samples, and those
+    /// behind the last one, count as zero. A sample is `K` polynomials of the mask and one body. Its secret is `to.split_degree(n')` ([`PackingStep::key`]).
     ///
-    /// The added noise is that of one switch of [`SwitchKey::inputs`] polynomials.
+    /// The added noise is that of one switch of [`PackingStep::inputs`] polynomials.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without samples; [`LatticeError::DegreeChange`] for too many, or samples of another degree;
-    /// [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`], [`LatticeError::BasisMismatch`], [`LatticeError::RingMismatch`] where samples differ from
-    /// each other or from the key's; as [`Switcher::switch_coeff`].
-    pub fn pack(&self, samples: &[&Bundle<Coeff>], switcher: &Switcher) -> Result<Bundle<Coeff>, LatticeError> {
-        let (degree, rank) = self.from;
-        let first = samples.first().ok_or(LatticeError::EmptyShape { what: "the number of samples", got: 0 })?;
-        if samples.len() > self.count() || first.ring().degree() != degree {
-            let (degree, target) = (first.ring().degree(), self.degree);
-            return Err(LatticeError::DegreeChange { degree, rank: first.rank(), target, what: "number of samples" });
+    /// [`LatticeError::RankMismatch`], [`LatticeError::BasisMismatch`], [`LatticeError::RingMismatch`] where samples differ from each other or from the step's;
+    /// as [`Switcher::switch_coeff`].
+    pub fn pack(
+        &self,
+        samples: &[Option<PolysRef<'_, Coeff>>],
+        switcher: &Switcher,
+        key: &SwitchKey,
+    ) -> Result<Bundle<Coeff>, LatticeError> {
+        let first = samples.iter().flatten().next().ok_or(LatticeError::EmptyShape { what: "the number of samples", got: 0 })?;
+        if samples.len() > self.count() || first.ring().degree() != self.degree || switcher.chain().ring().degree() != self.large {
+            let (degree, target) = (first.ring().degree(), self.target);
+            return Err(LatticeError::DegreeChange { degree, rank: self.rank, target, what: "number of samples" });
         }
-        if first.rank() != rank {
-            return Err(LatticeError::RankMismatch { left: rank, right: first.rank() });
+        for sample in samples.iter().flatten() {
+            if sample.len() != self.rank + 1 {
+                return Err(LatticeError::RankMismatch { left: self.rank, right: sample.len().saturating_sub(1) });
+            }
+            sample.at(0).check_same_basis(first.at(0))?;
         }
-        if first.body_count() != 1 {
-            return Err(LatticeError::BodiesMismatch { left: 1, right: first.body_count() });
-        }
-        samples.iter().try_for_each(|sample| first.check_same_shape(sample))?;
         let (large, basis) = (switcher.chain().ring(), first.basis());
-        let middle = large.subring(self.degree)?;
-        let group = large.degree() / self.degree;
-        let mask: Vec<Poly<Coeff>> = (0..rank).map(|place| self.combined(samples, &middle, basis, place)).collect::<Result<_, _>>()?;
-        let inputs: Vec<Poly<Coeff>> = mask.chunks_exact(group).map(|parts| Poly::combine_mask(large, parts)).collect::<Result<_, _>>()?;
-        drop(mask);
-        let mut switched = switcher.switch_coeff(&inputs.iter().collect::<Vec<_>>(), &self.key)?;
-        let body = self.combined(samples, &middle, basis, rank)?.iota(large)?;
-        switched.bodies_mut().at(0).add_assign(&body)?;
+        let middle = large.subring(self.target)?;
+        let zero = Polys::zero(first.ring(), basis, self.rank + 1);
+        let parts = samples.iter().map(|sample| sample.unwrap_or(zero.view()).rows());
+        let parts: Vec<_> = parts.chain(std::iter::repeat(zero.rows())).take(self.count()).collect();
+        let mut joined: Polys<Coeff> = Polys::scratch(&middle, basis, self.rank + 1);
+        middle.engine().join_samples(Form::Coeff, joined.view_mut().into_rows(), &parts, basis.indices());
+        let mask = joined.view().range(0..self.rank);
+        let embedded = if self.result_rank() == 1 { None } else { Some(Polys::combine_masks(large, mask, self.result_rank())?) };
+        let inputs: Vec<PolyRef<'_, Coeff>> = embedded.as_ref().map_or(mask, Polys::view).iter().collect();
+        let mut switched = switcher.switch_coeff(&inputs, key)?;
+        switched.bodies_mut().at(0).add_assign(&joined.at(self.rank).iota(large)?)?;
         switched.extract(&middle)
     }
-
-    /// Polynomial `place` of all samples, of which the body is the last, as one of degree `n'`.
-    fn combined(&self, samples: &[&Bundle<Coeff>], middle: &Ring, basis: &Basis, place: usize) -> Result<Poly<Coeff>, LatticeError> {
-        let zero = Poly::zero(samples[0].ring(), basis);
-        let own = samples.iter().filter_map(|sample| sample.view().get(place));
-        let parts: Vec<PolyRef<'_, Coeff>> = own.chain(std::iter::repeat((&zero).into())).take(self.count()).collect();
-        Poly::combine_components(middle, parts)
-    }
 }
 
-/// Refuses degrees that no step of packing has.
-fn check_degrees(from: usize, rank: usize, to: usize, large: usize) -> Result<(), LatticeError> {
-    let refused = |what: &'static str| Err(LatticeError::DegreeChange { degree: from, rank, target: to, what });
-    let steps = |small: usize, large: usize| large.checked_div(small).is_some_and(|gap| gap * small == large && gap.is_power_of_two());
-    if !steps(from, to) || !steps(to, large) {
-        return refused("degree");
+/// Samples packed by `steps`, each with its key: sample `p` of the first step's samples at `X^brv(p)`. Missing samples count as zero.
+///
+/// # Errors
+/// [`LatticeError::EmptyShape`] where all samples are missing; [`LatticeError::DegreeChange`] for too many samples; as [`PackingStep::pack`].
+pub fn pack_places(
+    steps: &[(PackingStep, &SwitchKey)],
+    samples: &[Option<PolysRef<'_, Coeff>>],
+    switcher: &Switcher,
+) -> Result<Bundle<Coeff>, LatticeError> {
+    let count: usize = steps.iter().map(|(step, _)| step.count()).product();
+    let none = || LatticeError::EmptyShape { what: "the number of samples", got: 0 };
+    if samples.len() > count {
+        let (degree, rank) = steps.first().map_or((0, 0), |(step, _)| (step.degree, step.rank));
+        return Err(LatticeError::DegreeChange { degree, rank, target: switcher.chain().ring().degree(), what: "number of samples" });
     }
-    if !rank.is_multiple_of(large / to) {
-        return refused("rank");
+    let mut round: Vec<Option<Bundle<Coeff>>> = Vec::new();
+    for (number, (step, key)) in steps.iter().enumerate() {
+        let own: Vec<Option<PolysRef<'_, Coeff>>> =
+            if number == 0 { samples.to_vec() } else { round.iter().map(|sample| sample.as_ref().map(Bundle::view)).collect() };
+        let pack = |samples: &[Option<PolysRef<'_, Coeff>>]| {
+            samples.iter().any(Option::is_some).then(|| step.pack(samples, switcher, key)).transpose()
+        };
+        let packed = own.chunks(step.count()).map(pack).collect::<Result<Vec<_>, _>>()?;
+        drop(own);
+        round = packed;
     }
-    Ok(())
+    round.into_iter().next().flatten().ok_or_else(none)
 }
 
-/// Steps of packing, one after another, from samples of a small degree to one of the chain's degree.
+/// Steps of packing with their keys, from samples of a small degree to one of the chain's degree.
 #[derive(Debug)]
 pub struct Packing {
-    keys: Vec<PackingKey>,
+    steps: Vec<(PackingStep, SwitchKey)>,
 }
 
 impl Packing {
@@ -157,7 +233,7 @@ impl Packing {
     /// method. The secrets of the midpoints are the parts of `to`.
     ///
     /// # Errors
-    /// [`LatticeError::DegreeChange`] for midpoints that do not fall or do not fit; as [`PackingKey::generate`].
+    /// As [`PackingStep::all`] and [`PackingStep::key`].
     pub fn generate(
         chain: &Chain,
         gadget: &Gadget,
@@ -167,52 +243,40 @@ impl Packing {
         to: &SecretKey,
         rng: &mut SecretRng,
     ) -> Result<Self, LatticeError> {
-        let large = chain.ring().degree();
-        let mut keys: Vec<PackingKey> = Vec::with_capacity(midpoints.len() + 1);
-        let mut below = (from.degree(), from.rank());
-        for &rank in midpoints.iter().chain(&[1]) {
-            let degree = large.checked_div(rank).filter(|degree| degree * rank == large && *degree > below.0);
-            let refused = LatticeError::DegreeChange { degree: below.0, rank: below.1, target: large / rank.max(1), what: "midpoint" };
-            let degree = degree.ok_or(refused)?;
-            let secret = if keys.is_empty() { None } else { Some(to.split_degree(below.0)?) };
-            keys.push(PackingKey::generate(chain, gadget, level, secret.as_ref().unwrap_or(from), degree, to, rng)?);
-            below = (degree, rank);
-        }
-        Ok(Self { keys })
+        let steps = PackingStep::all(Degree(from.degree()), Rank(from.rank()), midpoints, Degree(chain.ring().degree()))?;
+        let key = |(number, step): (usize, PackingStep)| {
+            let secret = if number == 0 { None } else { Some(to.split_degree(step.degree)?) };
+            Ok((step, step.key(chain, gadget, level, secret.as_ref().unwrap_or(from), to, rng)?))
+        };
+        Ok(Self { steps: steps.into_iter().enumerate().map(key).collect::<Result<_, LatticeError>>()? })
     }
 
-    /// The keys, in the order of the steps.
+    /// The steps and their keys.
     #[must_use]
-    pub fn keys(&self) -> &[PackingKey] {
-        &self.keys
+    pub fn steps(&self) -> &[(PackingStep, SwitchKey)] {
+        &self.steps
     }
 
     /// How many samples fit into the ring.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.keys.iter().map(PackingKey::count).product()
+        self.steps.iter().map(|(step, _)| step.count()).product()
     }
 
     /// One sample of the chain's degree: message `c` of the samples, counted from 0, is at `X^c` of each block of `X^count`: for samples of degree 1 it is
-    /// coefficient `c`. What is missing is zero.
+    /// coefficient `c`. What is missing is zero. A sample is `K` polynomials of the mask and one body: the view of a bundle, or a sample of a
+    /// [`SampleBatch`](crate::SampleBatch).
     ///
     /// # Errors
-    /// As [`PackingKey::pack`].
-    pub fn pack(&self, samples: &[&Bundle<Coeff>], switcher: &Switcher) -> Result<Bundle<Coeff>, LatticeError> {
-        let first = samples.first().ok_or(LatticeError::EmptyShape { what: "the number of samples", got: 0 })?;
+    /// As [`pack_places`].
+    pub fn pack(&self, samples: &[PolysRef<'_, Coeff>], switcher: &Switcher) -> Result<Bundle<Coeff>, LatticeError> {
         let count = self.count();
+        let steps: Vec<(PackingStep, &SwitchKey)> = self.steps.iter().map(|(step, key)| (*step, key)).collect();
         if samples.len() > count {
-            let (degree, rank) = (first.ring().degree(), first.rank());
-            return Err(LatticeError::DegreeChange { degree, rank, target: switcher.chain().ring().degree(), what: "number of samples" });
+            return pack_places(&steps, &samples.iter().copied().map(Some).collect::<Vec<_>>(), switcher);
         }
         // Component p of all steps together is at X^brv(p).
-        let zero = Bundle::zero(first.ring(), first.basis(), Rank(first.rank()), Bodies(first.body_count()))?;
-        let place = |index: usize| *samples.get(bit_reverse(index, count.trailing_zeros())).unwrap_or(&&zero);
-        let mut round: Vec<Bundle<Coeff>> = Vec::new();
-        for (step, key) in self.keys.iter().enumerate() {
-            let own: Vec<&Bundle<Coeff>> = if step == 0 { (0..count).map(place).collect() } else { round.iter().collect() };
-            round = own.chunks(key.count()).map(|samples| key.pack(samples, switcher)).collect::<Result<_, _>>()?;
-        }
-        round.into_iter().next().ok_or(LatticeError::EmptyShape { what: "the number of samples", got: 0 })
+        let place = |index: usize| samples.get(bit_reverse(index, count.trailing_zeros())).copied();
+        pack_places(&steps, &(0..count).map(place).collect::<Vec<_>>(), switcher)
     }
 }

@@ -328,6 +328,15 @@ impl<'a, D: Domain> PolysRef<'a, D> {
     }
 }
 
+impl<'a> PolysRef<'a, Eval> {
+    /// The same residues in Coeff form, where the two forms are one: at degree 1.
+    #[must_use]
+    pub fn as_coeff(&self) -> Option<PolysRef<'a, Coeff>> {
+        let same = PolysRef { ring: self.ring, basis: self.basis, rows: self.rows, domain: PhantomData };
+        (self.ring.degree() == 1).then_some(same)
+    }
+}
+
 impl PolysRef<'_, Eval> {
     /// Copies in Coeff form, in one pass over memory; a copy followed by a transform would take two.
     #[must_use]

@@ -5,10 +5,13 @@ mod common;
 use std::sync::Arc;
 
 use clathrate_lattice::noise::NoiseModel;
-use clathrate_lattice::packing::{Packing, PackingKey};
+use clathrate_lattice::packing::{Packing, PackingStep};
+use clathrate_lattice::polys::PolysRef;
 use clathrate_lattice::shape::{Bodies, Degree, Rank};
 use clathrate_lattice::switch::SwitchMethod;
-use clathrate_lattice::{Bundle, Chain, Coeff, Gadget, LatticeError, Level, Poly, SecretDistribution, SecretKey, SecretRng, Switcher};
+use clathrate_lattice::{
+    Bundle, Chain, Coeff, Gadget, LatticeError, Level, Poly, SampleBatch, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
+};
 use common::linear::chain_on;
 use common::*;
 
@@ -53,9 +56,14 @@ impl World {
     fn predicted(&self, packing: &Packing, to: &SecretKey) -> f64 {
         let tables = self.switcher.tables(LEVEL).expect("tables");
         let model = NoiseModel { degree: DEGREE, rank: 1, secret_variance: to.coefficient_variance() };
-        let step = |key: &PackingKey| model.coalesced_switch(key.key().inputs(), &tables.noise_digits(), tables.log2_special());
-        packing.keys().iter().map(step).sum()
+        let step =
+            |(_, key): &(PackingStep, SwitchKey)| model.coalesced_switch(key.inputs(), &tables.noise_digits(), tables.log2_special());
+        packing.steps().iter().map(step).sum()
     }
+}
+
+fn views(samples: &[Bundle<Coeff>]) -> Vec<PolysRef<'_, Coeff>> {
+    samples.iter().map(Bundle::view).collect()
 }
 
 /// Ways to the ring: degree and rank of the samples, midpoints.
@@ -79,14 +87,14 @@ fn messages_arrive_at_their_places_with_the_predicted_noise() {
         let (from, to) = (world.secret(degree, rank), world.secret(DEGREE, 1));
         let packing = world.packing(&from, midpoints, &to).expect("keys");
         let count = DEGREE / degree;
-        assert_eq!((packing.count(), packing.keys().len()), (count, midpoints.len() + 1));
+        assert_eq!((packing.count(), packing.steps().len()), (count, midpoints.len() + 1));
         let ranks: Vec<usize> = [rank].into_iter().chain(midpoints.iter().copied()).chain([1]).collect();
-        let inputs: Vec<usize> = packing.keys().iter().map(|key| key.key().inputs()).collect();
+        let inputs: Vec<usize> = packing.steps().iter().map(|(_, key)| key.inputs()).collect();
         assert_eq!(inputs, ranks.windows(2).map(|pair| pair[0] / pair[1]).collect::<Vec<_>>());
         let (mut squares, mut rounds) = (0.0, 0.0);
         for used in [count, 1, count / 2 + 1, count, count] {
             let (samples, messages): (Vec<_>, Vec<_>) = (0..used).map(|_| world.encrypt(&from)).unzip();
-            let packed = packing.pack(&samples.iter().collect::<Vec<_>>(), &world.switcher).expect("packed");
+            let packed = packing.pack(&views(&samples), &world.switcher).expect("packed");
             assert_eq!((packed.ring().degree(), packed.rank(), packed.body_count()), (DEGREE, 1, 1));
             let mut expected = vec![0i64; DEGREE];
             for (place, message) in messages.iter().enumerate() {
@@ -115,7 +123,7 @@ fn a_corrupted_sample_changes_its_own_coefficients_alone() {
     let basis = world.chain.basis(LEVEL);
     let shift = Poly::from_signed(samples[0].ring(), &basis, &[1 << 40]);
     samples[17].bodies_mut().at(0).add_assign(&shift).expect("sum");
-    let packed = packing.pack(&samples.iter().collect::<Vec<_>>(), &world.switcher).expect("packed");
+    let packed = packing.pack(&views(&samples), &world.switcher).expect("packed");
     let packed = packed.try_map(|poly| Ok(poly.to_poly().into_eval())).expect("bundle");
     let expected: Vec<i64> = messages.iter().map(|message| message[0]).collect();
     let expected = Poly::from_signed(world.chain.ring(), &basis, &expected).into_eval();
@@ -123,6 +131,18 @@ fn a_corrupted_sample_changes_its_own_coefficients_alone() {
         let own = if place == 17 { (1u64 << 40) as f64 } else { 0.0 };
         assert!((error - own).abs() < 4096.0, "{place}: {error}");
     }
+}
+
+#[test]
+fn samples_of_one_batch_pack_like_samples_of_their_own() {
+    let mut world = World::new(5);
+    let (from, to) = (world.secret(1, 64), world.secret(DEGREE, 1));
+    let packing = world.packing(&from, &[8], &to).expect("keys");
+    let samples: Vec<_> = (0..40).map(|_| world.encrypt(&from).0).collect();
+    let batch = SampleBatch::from_bundles(&samples).expect("batch");
+    let rows: Vec<_> = (0..batch.len()).map(|index| batch.sample(index).expect("sample")).collect();
+    let (own, together) = (packing.pack(&views(&samples), &world.switcher), packing.pack(&rows, &world.switcher));
+    assert!(own.expect("packed").view() == together.expect("packed").view());
 }
 
 #[test]
@@ -134,9 +154,9 @@ fn steps_cost_what_the_paper_counts() {
         let packing = world.packing(&from, midpoints, &to).expect("keys");
         let ranks: Vec<usize> = [rank].into_iter().chain(midpoints.iter().copied()).collect();
         let inputs: usize =
-            packing.keys().iter().zip(midpoints.iter().copied().chain([1])).map(|(key, results)| key.key().inputs() * results).sum();
+            packing.steps().iter().zip(midpoints.iter().copied().chain([1])).map(|((_, key), results)| key.inputs() * results).sum();
         assert_eq!(inputs, ranks.iter().sum::<usize>());
-        let keys: usize = packing.keys().iter().map(|key| key.key().inputs()).sum();
+        let keys: usize = packing.steps().iter().map(|(_, key)| key.inputs()).sum();
         let expected: usize = ranks.iter().zip(midpoints.iter().chain(&[1])).map(|(above, below)| above / below).sum();
         assert_eq!(keys, expected);
     }
@@ -156,14 +176,13 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(world.packing(&from, &[], &wide), Err(LatticeError::RankMismatch { .. })));
     let packing = world.packing(&from, &[8], &to).expect("keys");
     let samples: Vec<_> = (0..65).map(|_| world.encrypt(&from).0).collect();
-    let all: Vec<_> = samples.iter().collect();
-    assert!(matches!(packing.pack(&all, &world.switcher), Err(LatticeError::DegreeChange { .. })));
+    assert!(matches!(packing.pack(&views(&samples), &world.switcher), Err(LatticeError::DegreeChange { .. })));
     assert!(matches!(packing.pack(&[], &world.switcher), Err(LatticeError::EmptyShape { .. })));
     let other = world.secret(1, 32);
     let short = world.encrypt(&other).0;
-    assert!(matches!(packing.pack(&[&short], &world.switcher), Err(LatticeError::RankMismatch { .. })));
-    assert!(packing.pack(&[&samples[0], &short], &world.switcher).is_err());
+    assert!(matches!(packing.pack(&[short.view()], &world.switcher), Err(LatticeError::RankMismatch { .. })));
+    assert!(packing.pack(&[samples[0].view(), short.view()], &world.switcher).is_err());
     let other = world.secret(2, 64);
     let large = world.encrypt(&other).0;
-    assert!(matches!(packing.pack(&[&large], &world.switcher), Err(LatticeError::DegreeChange { .. })));
+    assert!(matches!(packing.pack(&[large.view()], &world.switcher), Err(LatticeError::DegreeChange { .. })));
 }

@@ -27,6 +27,7 @@ mod linear;
 mod machine;
 mod needs;
 mod numbers;
+mod packing;
 mod params;
 mod paths;
 mod polynomial;
@@ -61,6 +62,8 @@ mod _native {
     use crate::machine::{doctor, tune};
     #[pymodule_export]
     use crate::needs::PyNeeds;
+    #[pymodule_export]
+    use crate::packing::PyPackingPlan;
     #[pymodule_export]
     use crate::params::{PyParams, preset_names};
     #[pymodule_export]

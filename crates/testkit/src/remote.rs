@@ -446,6 +446,12 @@ impl Engine for RemoteEngine {
         change(out, |out| self.inner.join_components(form, out, &parts, twist, moduli));
     }
 
+    fn join_samples(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
+        let parts = fetch_all(parts);
+        let parts: Vec<Rows<'_>> = parts.iter().map(Fetched::view).collect();
+        change(out, |out| self.inner.join_samples(form, out, &parts, moduli));
+    }
+
     fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
         let x = fetch(x);
         change_all(parts, |parts| self.inner.split_components(form, parts, x.view(), twist, moduli));

@@ -26,6 +26,38 @@ pub(super) fn join(engine: &CpuEngine, form: Form, out: RowsMut<'_>, parts: &[Ro
     });
 }
 
+/// Rows of the result that are written together: the words that a sample has for them are one or two cache lines.
+const SAMPLE_ROWS: usize = 8;
+
+pub(super) fn join_samples(engine: &CpuEngine, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
+    let (rows, degree, gap) = (out.rows(), engine.degree, parts.len());
+    assert!(gap.is_power_of_two() && rows.is_multiple_of(moduli.len()), "a power of two of parts, one row per modulus");
+    assert!(parts.iter().all(|part| part.rows() == rows && part.degree() * gap == degree), "parts share the degree of the whole");
+    let small = degree / gap;
+    let parts: Vec<&[u64]> = parts.iter().map(Rows::host).collect();
+    if form == Form::Eval {
+        engine.each_row(out, |i, row| {
+            let own: Vec<&[u64]> = parts.iter().map(|part| &part[i * small..(i + 1) * small]).collect();
+            join_row(&engine.tables[moduli[i % moduli.len()]], row, &own, Twist::Positive);
+        });
+        return;
+    }
+    // In Coeff form the matrix of samples and rows is transposed, some rows at a time.
+    let mut tiles: Vec<&mut [u64]> = out.host().chunks_mut(SAMPLE_ROWS * degree).collect();
+    engine.each(&mut tiles, |tile, words| {
+        let first = tile * SAMPLE_ROWS * small;
+        let length = words.len() / gap;
+        for power in 0..gap {
+            let sample = &parts[bit_reverse(power, gap.trailing_zeros())][first..first + length];
+            for (row, values) in words.chunks_exact_mut(degree).zip(sample.chunks_exact(small)) {
+                for (target, &value) in row[power..].iter_mut().step_by(gap).zip(values) {
+                    *target = value;
+                }
+            }
+        }
+    });
+}
+
 pub(super) fn split(engine: &CpuEngine, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
     let rows = moduli.len();
     let gap = parts.len() * rows / x.rows().max(1);

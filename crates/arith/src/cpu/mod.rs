@@ -511,6 +511,10 @@ impl Engine for CpuEngine {
         components::join(self, form, out, parts, twist, moduli);
     }
 
+    fn join_samples(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
+        components::join_samples(self, form, out, parts, moduli);
+    }
+
     fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
         components::split(self, form, parts, x, twist, moduli);
     }

@@ -1,7 +1,8 @@
-//! Circuits over the evaluator: bootstrapping, linear transforms, polynomials, matrix products, schedules of ranks.
+//! Circuits over the evaluator: bootstrapping, linear transforms, polynomials, matrix products, packing, schedules of ranks.
 
 pub mod bootstrap;
 pub mod linear;
 pub mod matrix;
+pub mod packing;
 pub mod polynomial;
 pub mod rank_schedule;

@@ -7,6 +7,7 @@ pub mod evaluator;
 pub(crate) mod levels;
 pub mod masks;
 pub mod moves;
+mod packing;
 mod products;
 pub mod recording;
 pub mod rotations;

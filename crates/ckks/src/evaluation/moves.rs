@@ -200,7 +200,7 @@ impl Evaluator {
 
 /// For each bundle of `to`, whose degree is `gap` times as large, the bundles of `from` that it is packed from: a power of two of them, in the order of their
 /// components; `None` for components that are not stored.
-fn members_of(from: &Layout, to: &Layout, gap: usize) -> Vec<Vec<Option<usize>>> {
+pub(super) fn members_of(from: &Layout, to: &Layout, gap: usize) -> Vec<Vec<Option<usize>>> {
     let split = from.as_samples_of(gap);
     // Component i of the result is packed from the components that are i modulo the number of remaining components.
     let group = split.components.min(gap);
@@ -330,7 +330,7 @@ fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError
 }
 
 /// Refuses rows with more slots than the lower of the two degrees has.
-fn check_convertible(x: &Ciphertext, degree: usize, operation: &'static str) -> Result<(), CkksError> {
+pub(super) fn check_convertible(x: &Ciphertext, degree: usize, operation: &'static str) -> Result<(), CkksError> {
     let layout = &x.layout;
     if layout.encoding == Encoding::Coefficients || (layout.chunks == 1 && layout.capacity <= degree / 2) {
         return Ok(());

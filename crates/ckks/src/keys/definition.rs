@@ -6,8 +6,10 @@
 use std::ops::Range;
 
 use clathrate_arith::{Automorphism, GaloisElement};
+use clathrate_lattice::packing::PackingStep;
 use clathrate_lattice::secret::SecretPoly;
 use clathrate_lattice::security::estimated_bits;
+use clathrate_lattice::shape::{Degree, Rank};
 use clathrate_lattice::switch::SecretMatrix;
 use clathrate_lattice::{Basis, Chain, Eval, Gadget, Level, Poly, PolyRef, Ring, SecretDistribution, SecretKey, Switcher};
 
@@ -41,6 +43,8 @@ pub enum Contribution {
     Diagonal(SecretView, usize),
     /// `phi_j(nu_j s_i)` for each diagonal of a map, `nu_j` the polynomial of the diagonal before its rotation `phi_j`, `j` outer.
     Raised(SecretView, RaisedMap),
+    /// The parts of `s` at the degree of the samples, as the inputs of a step of packing.
+    Packed(SecretView, PackingStep),
 }
 
 /// The moduli that a key is made over.
@@ -173,7 +177,25 @@ impl Params {
                 let contribution = Contribution::Raised(self.secret_view(SecretName::Ephemeral)?, map);
                 KeyDefinition { modulus: KeyModulus::Raise, most: raising.switcher.chain().max_level(), ..base(contribution, main()) }
             }
+            Name::Pack { from, to } => base(Contribution::Packed(main(), self.packing_step(from, to)?), main()),
             Name::FormatSwitch(bodies) => base(Contribution::Diagonal(main(), bodies), self.secret_view(SecretName::Bodies(bodies))?),
+        })
+    }
+
+    /// The step of packing from samples of degree `from`, as large as this shape's ciphertexts, to samples of degree `to`.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`] at ranks above 1; [`CkksError::OutOfRange`] for degrees that are not powers of two, rising up to this degree.
+    pub(crate) fn packing_step(&self, from: usize, to: usize) -> Result<PackingStep, CkksError> {
+        if self.rank() != 1 {
+            let reason = format!("samples are packed at rank 1, not {}: an odd part of the rank cannot become degree", self.rank());
+            return Err(CkksError::Conversion { operation: "packing", reason });
+        }
+        let rank = self.degree().checked_div(from).unwrap_or(0);
+        PackingStep::new(Degree(from), Rank(rank), Degree(to), Degree(self.degree())).map_err(|_| CkksError::OutOfRange {
+            what: "a step of packing",
+            value: format!("from degree {from} to {to}"),
+            remedy: format!("use powers of two, rising from 1 to {}", self.degree()),
         })
     }
 
@@ -296,6 +318,7 @@ impl KeyDefinition {
             Contribution::Quadratic(view) => view.polys.len() * (view.polys.len() + 1) / 2,
             Contribution::Diagonal(view, bodies) => view.polys.len() * bodies,
             Contribution::Raised(view, map) => view.polys.len() * map.diagonals(),
+            Contribution::Packed(_, step) => step.inputs(),
         }
     }
 
@@ -363,6 +386,10 @@ impl KeyDefinition {
                 let secret = view.of(secret)?;
                 SecretMatrix::block_diagonal(&vec![&secret; *bodies], ring, basis)?
             }
+            Contribution::Packed(view, step) => {
+                let samples = view.of(secret)?.split_degree(step.degree())?;
+                SecretMatrix::linear(&step.inputs_secret(&samples)?, ring, basis)
+            }
             Contribution::Raised(view, map) => {
                 let whole = view.of(secret)?.eval(ring, basis, 0);
                 let mut rows = Vec::with_capacity(self.inputs());
@@ -384,7 +411,8 @@ impl KeyDefinition {
             Contribution::Linear(view)
             | Contribution::Quadratic(view)
             | Contribution::Diagonal(view, _)
-            | Contribution::Raised(view, _) => view,
+            | Contribution::Raised(view, _)
+            | Contribution::Packed(view, _) => view,
         }
     }
 

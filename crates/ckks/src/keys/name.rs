@@ -46,6 +46,14 @@ pub enum KeyName {
     },
     /// From `m` bundles under `s` to one bundle with `m` bodies under one mask. [pcmm-mambo, sec. 3.1]
     FormatSwitch(usize),
+    /// From samples of degree `from`, whose secret is the parts of `s`, to samples of degree `to` under the parts of `s`: one step of packing. The shape is the one
+    /// of rank 1. [hermes, sec. 4.3]
+    Pack {
+        /// Degree of the samples that are packed.
+        from: usize,
+        /// Degree of the result.
+        to: usize,
+    },
     /// From the automorphisms of a raised mask under the ephemeral secret to `s`, times the diagonals of the first map from coefficients to slots.
     RaiseToSlots(RaisedMap),
 }
@@ -90,6 +98,7 @@ impl fmt::Display for KeyName {
             Self::ChangeSecret { from, to } => write!(f, "change-secret {from} {to}"),
             Self::BodiesAutomorphism { bodies, element } => write!(f, "bodies-automorphism {bodies} {}", element.value()),
             Self::FormatSwitch(bodies) => write!(f, "format-switch {bodies}"),
+            Self::Pack { from, to } => write!(f, "pack {from} {to}"),
             Self::RaiseToSlots(RaisedMap { slots, layers, log2_scale }) => write!(f, "raise-to-slots {slots} {layers} {log2_scale}"),
         }
     }
@@ -123,6 +132,7 @@ impl KeyName {
             ["change-secret", from, to] => Self::ChangeSecret { from: secret(from)?, to: secret(to)? },
             ["bodies-automorphism", bodies, value] => Self::BodiesAutomorphism { bodies: count(bodies)?, element: element(value)? },
             ["format-switch", bodies] => Self::FormatSwitch(count(bodies)?),
+            ["pack", from, to] => Self::Pack { from: count(from)?, to: count(to)? },
             ["raise-to-slots", slots, layers, log2_scale] => {
                 let small = |value: &str| value.parse::<u32>().map_err(|_| unknown());
                 Self::RaiseToSlots(RaisedMap { slots: count(slots)?, layers: small(layers)?, log2_scale: small(log2_scale)? })

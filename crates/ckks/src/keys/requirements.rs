@@ -176,6 +176,7 @@ impl Params {
             Operation::ChangeSecret(from, to) => KeyName::ChangeSecret { from, to },
             Operation::FormatSwitch(bodies) => KeyName::FormatSwitch(bodies),
             Operation::RaiseToSlots(map) => KeyName::RaiseToSlots(map),
+            Operation::Pack { from, to } => KeyName::Pack { from, to },
             Operation::ConjugateBodies(bodies) => {
                 KeyName::BodiesAutomorphism { bodies, element: GaloisElement::conjugation(self.degree()) }
             }

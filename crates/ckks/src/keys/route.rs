@@ -33,6 +33,13 @@ pub enum Operation {
     ChangeSecret(SecretName, SecretName),
     /// Bringing this many bundles under one mask.
     FormatSwitch(usize),
+    /// One step of packing samples: from a degree to a higher one, at rank 1.
+    Pack {
+        /// Degree of the samples.
+        from: usize,
+        /// Degree of the result.
+        to: usize,
+    },
     /// The modulus raise with the first map from coefficients to slots.
     RaiseToSlots(RaisedMap),
     /// Complex conjugation of the slots of this many bodies under one mask.
@@ -106,6 +113,7 @@ impl fmt::Display for Operation {
             Self::ReduceRank(rank) => write!(f, "reduce to rank {rank}"),
             Self::ChangeSecret(from, to) => write!(f, "change the secret from {from} to {to}"),
             Self::FormatSwitch(bodies) => write!(f, "bring {bodies} bundles under one mask"),
+            Self::Pack { from, to } => write!(f, "pack samples of degree {from} to degree {to}"),
             Self::RaiseToSlots(RaisedMap { slots, layers, .. }) => write!(f, "raise the modulus with {layers} layers to {slots} slots"),
             Self::ConjugateBodies(bodies) => write!(f, "conjugate {bodies} bodies under one mask"),
             Self::RotateBodies { bodies, steps } => write!(f, "rotate {bodies} bodies under one mask by {steps}"),
@@ -174,6 +182,7 @@ impl Params {
             Operation::ChangeSecret(from, to) if from == to => Some(Route::Nothing),
             Operation::ChangeSecret(from, to) => single(KeyName::ChangeSecret { from, to }),
             Operation::FormatSwitch(bodies) => single(KeyName::FormatSwitch(bodies)),
+            Operation::Pack { from, to } => single(KeyName::Pack { from, to }),
             Operation::RaiseToSlots(map) => single(KeyName::RaiseToSlots(map)),
         }
     }
@@ -290,6 +299,7 @@ impl Params {
             | Operation::FormatSwitch(_)
             | Operation::ConjugateBodies(_)
             | Operation::RotateBodies { .. }
+            | Operation::Pack { .. }
             | Operation::RaiseToSlots(_) => {
                 CkksError::NoKey { operation: operation.to_string(), shape: self.shape(), available: list(held) }
             }

@@ -6,6 +6,7 @@ use super::attributes::python_shape;
 use super::object::PyCiphertext;
 use crate::errors::raise_for_key;
 use crate::numbers::{Whole, Wholes};
+use crate::packing::PyPackingPlan;
 use crate::params::size;
 use crate::run::detached_with;
 
@@ -202,6 +203,40 @@ impl PyCiphertext {
         let (shape, bodies) = (python_shape(self.data.shape()), self.data.layout().bodies);
         let needs = format!("cl.trace(lambda x: x.to_rlwe(), {shape}, params=params, bodies={bodies}).needs");
         self.map_needing(py, &needs, |evaluator, x| evaluator.to_rlwe(x))
+    }
+
+    /// The same numbers at rank 1 and the degree of equal dimension, packed from samples by a plan: `to_rlwe` by the plan's method.
+    ///
+    /// Parameters
+    /// ----------
+    /// plan : PackingPlan
+    ///     The plan, for samples of this degree.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The same numbers in a larger ring, in the layout of `to_rlwe`.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Without the keys of `plan.needs`.
+    /// ShapeError
+    ///     Where rows in slots do not fit the slots of this degree.
+    /// WrongParamsError
+    ///     For samples of another degree than the plan's.
+    ///
+    /// Examples
+    /// --------
+    /// >>> params = cl.Params.preset("insecure_small")
+    /// >>> owner = cl.SecretKey.generate(params)
+    /// >>> plan = cl.PackingPlan(params, method="column", level=1)
+    /// >>> samples = owner.encrypt([0.5, -0.25], encoding="coefficients", level=1).to_lwe()
+    /// >>> owner.decrypt(samples.with_keys(owner.evaluation_keys(plan.needs)).pack(plan)).round(3)
+    /// array([ 0.5 , -0.25])
+    fn pack(&self, py: Python<'_>, plan: &PyPackingPlan) -> PyResult<Self> {
+        let plan = plan.plan.clone();
+        self.map_needing(py, "cl.PackingPlan(params).needs", |evaluator, x| evaluator.pack_by(x, &plan))
     }
 
     /// The same numbers at a higher rank and the degree of equal dimension: the reverse of `to_rlwe`.

@@ -1,0 +1,210 @@
+//! Plans of packing: which keys bring LWE or MLWE samples into ciphertexts, chosen by predicted time under a limit on the bytes of keys.
+//!
+//! The row method has the fewest keys and one switch for each pair of samples. The column method has one switch with an input for each word of the mask, and a key
+//! as large as that. One or two midpoints have nearly the time of the column method and a small fraction of its keys. Source: [hermes, sec. 4.4].
+
+use std::fmt;
+
+use clathrate_lattice::Level;
+
+use crate::arrays::{Ciphertext, Encoding};
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::keys::KeyNeeds;
+use crate::parameters::Params;
+use crate::shape::ModuleShape;
+
+/// A way to pack samples.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PackingMethod {
+    /// One automorphism for each pair of samples: [`Evaluator::to_rlwe`].
+    Rows,
+    /// Switches of whole masks, with samples of these ranks in between: [`Evaluator::pack`]; without midpoints the column method.
+    Midpoints(Vec<usize>),
+}
+
+impl fmt::Display for PackingMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rows => f.write_str("rows"),
+            Self::Midpoints(ranks) if ranks.is_empty() => f.write_str("column"),
+            Self::Midpoints(ranks) => write!(f, "midpoints {}", ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        }
+    }
+}
+
+/// What a plan of packing may choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackingOptions {
+    /// Degree of the samples, a power of two: 1 for LWE samples.
+    pub degree: usize,
+    /// How many numbers are packed at once; absent for as many as a ciphertext holds. The plan packs other numbers as well.
+    pub count: Option<usize>,
+    /// The highest level of the samples; absent for all levels. Keys of lower levels are smaller.
+    pub level: Option<Level>,
+    /// The method; absent for the fastest whose keys fit.
+    pub method: Option<PackingMethod>,
+    /// The most bytes that the keys may take in memory; absent for no limit. Files take about half, because masks are seeds there.
+    pub most_key_bytes: Option<usize>,
+}
+
+impl Default for PackingOptions {
+    fn default() -> Self {
+        Self { degree: 1, count: None, level: None, method: None, most_key_bytes: None }
+    }
+}
+
+/// A method with what it is predicted to take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PackingCost {
+    /// The method.
+    pub method: PackingMethod,
+    /// Nanoseconds for all numbers, one thread.
+    pub nanoseconds: f64,
+    /// Bytes of keys in memory.
+    pub key_bytes: usize,
+    /// The predicted root mean square error of a number, that of its encryption included. The errors of the steps are added up as if they were one, so it is a little
+    /// more than the true one.
+    pub error: f64,
+}
+
+/// A way to pack samples of one shape.
+#[derive(Debug)]
+pub struct PackingPlan {
+    samples: Params,
+    count: usize,
+    level: Level,
+    needs: KeyNeeds,
+    chosen: PackingCost,
+    others: Vec<PackingCost>,
+}
+
+impl PackingPlan {
+    /// The fastest plan within the limits that `options` state, for samples of the family of `params`.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for a limit below the keys of every method, with the least bytes, and for midpoints that do not fit; [`CkksError::Conversion`] where
+    /// these parameters have no rank of 1 to pack to; [`CkksError::InvalidParams`] for a degree that the family does not have; level errors.
+    pub fn new(params: &Params, options: &PackingOptions) -> Result<Self, CkksError> {
+        let dimension = params.shape().dimension();
+        let rank = dimension.checked_div(options.degree).unwrap_or(0);
+        let samples = params.relative(ModuleShape { degree: options.degree, rank })?;
+        let level = options.level.unwrap_or_else(|| samples.max_level());
+        let count = options.count.unwrap_or_else(|| samples.rlwe_shape().degree).max(1);
+        let methods = match &options.method {
+            Some(method) => vec![method.clone()],
+            None => methods(&samples),
+        };
+        let mut priced = Vec::with_capacity(methods.len());
+        for method in methods {
+            let recorder = Evaluator::recording(&samples);
+            let x = recorder.symbol(&[count], Encoding::Coefficients, level, 1.0)?;
+            let y = packed(&recorder, &x, &method)?;
+            let needs = recorder.needs();
+            let key_bytes = samples.required_keys(&needs)?.bytes(&samples)?;
+            let error = y.estimate().map_or(f64::INFINITY, |own| own.error);
+            let nanoseconds = recorder.recorded().cost().nanoseconds;
+            priced.push((PackingCost { method, nanoseconds, key_bytes, error }, needs));
+        }
+        let least = priced.iter().map(|(cost, _)| cost.key_bytes).min().unwrap_or(0);
+        priced.sort_by(|(a, _), (b, _)| a.nanoseconds.total_cmp(&b.nanoseconds));
+        let fits = |(cost, _): &(PackingCost, KeyNeeds)| options.most_key_bytes.is_none_or(|most| cost.key_bytes <= most);
+        let place = priced.iter().position(fits).ok_or_else(|| CkksError::OutOfRange {
+            what: "the bytes of packing keys",
+            value: options.most_key_bytes.unwrap_or(0).to_string(),
+            remedy: format!("allow at least {least} bytes"),
+        })?;
+        let (chosen, needs) = priced.remove(place);
+        let needs = if samples.shape() == params.shape() { needs } else { KeyNeeds::new().relative(samples.shape(), &needs) };
+        Ok(Self { samples, count, level, needs, chosen, others: priced.into_iter().map(|(cost, _)| cost).collect() })
+    }
+
+    /// The parameters of the samples.
+    #[must_use]
+    pub fn samples(&self) -> &Params {
+        &self.samples
+    }
+
+    /// The numbers that the prediction is for.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The highest level of the samples.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The keys, stated for the shape of the parameters that the plan was made with.
+    #[must_use]
+    pub fn needs(&self) -> &KeyNeeds {
+        &self.needs
+    }
+
+    /// The method with its predicted time, keys and error.
+    #[must_use]
+    pub fn chosen(&self) -> &PackingCost {
+        &self.chosen
+    }
+
+    /// What was not chosen, fastest first.
+    #[must_use]
+    pub fn others(&self) -> &[PackingCost] {
+        &self.others
+    }
+
+    /// The choice and the best of what was not chosen, with predicted milliseconds, keys and errors.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        let (from, to) = (self.samples.shape(), self.samples.rlwe_shape());
+        let line = |cost: &PackingCost, mark: &str| {
+            let (milliseconds, mebibytes) = (cost.nanoseconds / 1e6, cost.key_bytes as f64 / f64::from(1 << 20));
+            format!("{mark} {:<20} {milliseconds:>12.2} {mebibytes:>12.2} {:>18.1}\n", cost.method.to_string(), -cost.error.log2())
+        };
+        // Whatever takes more time and more keys than another method is not shown.
+        let useful = |cost: &&PackingCost| {
+            !self.others.iter().chain([&self.chosen]).any(|other| other.nanoseconds < cost.nanoseconds && other.key_bytes <= cost.key_bytes)
+        };
+        let rest: String = self.others.iter().filter(useful).map(|cost| line(cost, " ")).collect();
+        format!(
+            "packing of {} numbers from samples of shape {from} to {to}, levels up to {}\n  {:<20} {:>12} {:>12} {:>18}\n{}{rest}",
+            self.count,
+            self.level,
+            "method",
+            "milliseconds",
+            "MiB of keys",
+            "bits of precision",
+            line(&self.chosen, "*"),
+        )
+    }
+}
+
+/// The row method, the column method, and those of one or two midpoints.
+fn methods(samples: &Params) -> Vec<PackingMethod> {
+    let ratio = samples.rlwe_shape().degree / samples.degree();
+    let ranks: Vec<usize> = (1..ratio.max(1).ilog2()).map(|log| 1 << log).collect();
+    let one = ranks.iter().map(|&rank| vec![rank]);
+    let two = ranks.iter().flat_map(|&high| ranks.iter().filter(move |&&low| low < high).map(move |&low| vec![high, low]));
+    let masks = std::iter::once(Vec::new()).chain(one).chain(two).map(PackingMethod::Midpoints);
+    std::iter::once(PackingMethod::Rows).chain(masks).collect()
+}
+
+fn packed(evaluator: &Evaluator, x: &Ciphertext, method: &PackingMethod) -> Result<Ciphertext, CkksError> {
+    match method {
+        PackingMethod::Rows => evaluator.to_rlwe(x),
+        PackingMethod::Midpoints(ranks) => evaluator.pack(x, ranks),
+    }
+}
+
+impl Evaluator {
+    /// The same array at rank 1 and the degree of equal dimension, packed by `plan`.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`] for samples of another shape than the plan's; as [`Evaluator::to_rlwe`] and [`Evaluator::pack`].
+    pub fn pack_by(&self, x: &Ciphertext, plan: &PackingPlan) -> Result<Ciphertext, CkksError> {
+        x.params().check_same(&plan.samples, "the plan of packing")?;
+        packed(self, x, &plan.chosen.method)
+    }
+}

@@ -1,0 +1,122 @@
+//! Packing: LWE or MLWE samples become ciphertexts of rank 1 by switches whose inputs are whole masks, with samples of middle degrees in between.
+//!
+//! ```text
+//! to_rlwe     the row method: one automorphism for each pair of samples, log2 g keys
+//! pack        the column method (no midpoint: one switch, the largest key), or with midpoints
+//! ```
+//!
+//! Both leave the same layout. Source: [hermes, sec. 4.3, 4.4]; row method: [CDKS, ePrint 2020/015].
+
+use clathrate_arith::kernels::scalar::bit_reverse;
+use clathrate_lattice::packing::{PackingStep, pack_places};
+use clathrate_lattice::{Bundle, Coeff, PolysRef, SwitchKey};
+
+use super::evaluator::Evaluator;
+use super::moves::{check_convertible, members_of};
+use crate::arrays::Ciphertext;
+use crate::error::CkksError;
+use crate::keys::{Found, Operation};
+use crate::parameters::Params;
+
+/// The operation's name in errors.
+const PACK: &str = "packing";
+
+impl Params {
+    /// The steps of packing from this shape to the shape of rank 1, with samples of the ranks `midpoints`, falling, in between.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`] at rank 1, or where the odd part of the rank is not 1; [`CkksError::OutOfRange`] for midpoints that are not powers of two that fall
+    /// from below this rank to above 1.
+    pub fn packing_steps(&self, midpoints: &[usize]) -> Result<Vec<PackingStep>, CkksError> {
+        let target = self.relative(self.rlwe_shape())?;
+        if target.shape() == self.shape() {
+            let reason = format!("ciphertexts of rank {} at degree {} are the result of packing, not samples", self.rank(), self.degree());
+            return Err(CkksError::Conversion { operation: PACK, reason });
+        }
+        let mut steps = Vec::with_capacity(midpoints.len() + 1);
+        let mut from = self.degree();
+        for &rank in midpoints.iter().chain(&[1]) {
+            let to = target.degree().checked_div(rank).filter(|&degree| degree * rank == target.degree() && degree > from);
+            let to = to.filter(|&to| to < target.degree() || rank == 1 && steps.len() == midpoints.len());
+            let refused = || CkksError::OutOfRange {
+                what: "the midpoints of packing",
+                value: format!("{midpoints:?}"),
+                remedy: format!("use falling powers of two from {} to 2, or none", target.degree() / self.degree() / 2),
+            };
+            steps.push(target.packing_step(from, to.ok_or_else(refused)?)?);
+            from = steps[steps.len() - 1].target();
+        }
+        Ok(steps)
+    }
+}
+
+impl Evaluator {
+    /// The same array at rank 1 and the degree of equal dimension, packed from samples of this shape with samples of the ranks `midpoints`, falling, in between;
+    /// without midpoints in one step, the column method. [`Evaluator::to_rlwe`] is the row method. The layout of the result is the same.
+    ///
+    /// Cost: a step from degree `n` to `n'` has one switch of `n' / n` polynomials for each sample that it leaves. Each step adds the noise of one switch.
+    ///
+    /// # Errors
+    /// As [`Params::packing_steps`]; [`CkksError::Conversion`] for several bodies under one mask, and for rows of more than `n / 2` slots; missing keys.
+    pub fn pack(&self, x: &Ciphertext, midpoints: &[usize]) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        x.check_main(PACK)?;
+        let steps = x.params.packing_steps(midpoints)?;
+        let target = x.params.relative(x.params.rlwe_shape())?;
+        check_convertible(x, x.params.degree(), PACK)?;
+        let gap = target.degree() / x.params.degree();
+        let layout = x.layout.raised(gap);
+        let members: Vec<Vec<Option<usize>>> = members_of(&x.layout, &layout, gap).into_iter().map(by_reversed_bits).collect();
+        let mut found = Vec::with_capacity(steps.len());
+        let mut taken = 1;
+        for step in &steps {
+            taken *= step.count();
+            let groups = |members: &Vec<Option<usize>>| members.chunks(taken).filter(|group| group.iter().any(Option::is_some)).count();
+            let switches = members.iter().map(groups).sum();
+            let operation = Operation::Pack { from: step.degree(), to: step.target() };
+            found.push(self.keys_switching(&target, x, (PACK, switches), operation, (x.level, target.slot_count()))?);
+        }
+        let found: Option<Vec<Found<'_>>> = found.into_iter().collect();
+        let Some(found) = found.filter(|_| !x.is_symbol()) else {
+            let moved = x.moved_as(&target, layout, Vec::new());
+            self.spend(&moved, || {
+                // Samples are read once and written once; masks are then shuffled once more, which a column does not need.
+                let shuffles = steps.len() + usize::from(steps.len() > 1);
+                Ok(target.passes_cost(shuffles * gap * target.chain().basis(x.level).len()))
+            })?;
+            let add = |y: Ciphertext, step: &PackingStep| {
+                self.switched(&target, y, Operation::Pack { from: step.degree(), to: step.target() }, x.level, 1.0)
+            };
+            return steps.iter().try_fold(moved, add);
+        };
+        let keys = found.iter().map(single).collect::<Result<Vec<_>, _>>()?;
+        let steps: Vec<(PackingStep, &SwitchKey)> = steps.into_iter().zip(keys).collect();
+        let switcher = target.switcher()?;
+        // At degree 1 the two forms of a polynomial are one.
+        let own: Vec<Bundle<Coeff>> =
+            if x.params.degree() == 1 { Vec::new() } else { x.bundles.iter().map(|bundle| bundle.clone().into_coeff()).collect() };
+        let sample = |index: usize| -> Option<PolysRef<'_, Coeff>> {
+            own.get(index).map(Bundle::view).or_else(|| x.bundles.get(index).and_then(|bundle| bundle.view().as_coeff()))
+        };
+        let pack = |members: &Vec<Option<usize>>| {
+            let samples: Vec<_> = members.iter().map(|index| index.and_then(sample)).collect();
+            Ok(pack_places(&steps, &samples, switcher)?.into_eval())
+        };
+        Ok(x.moved_as(&target, layout, members.iter().map(pack).collect::<Result<_, CkksError>>()?))
+    }
+}
+
+/// The members in the order in which steps of packing take them: they are counted by the powers of `X` that they are for, steps count by the reversed bits of
+/// these.
+fn by_reversed_bits(members: Vec<Option<usize>>) -> Vec<Option<usize>> {
+    let bits = members.len().trailing_zeros();
+    (0..members.len()).map(|place| members[bit_reverse(place, bits)]).collect()
+}
+
+/// The one key of a step.
+fn single<'k>(found: &Found<'k>) -> Result<&'k SwitchKey, CkksError> {
+    match found {
+        Found::InTurn(keys) if keys.len() == 1 => Ok(keys[0].key()),
+        _ => Err(CkksError::NoKeys { operation: PACK }),
+    }
+}
