@@ -48,7 +48,6 @@ array([[6., 6.]])
 from . import errors
 from ._native import (
     BootstrapPlan,
-    PackingPlan,
     Ciphertext,
     EvaluationKeys,
     Explanation,
@@ -56,6 +55,7 @@ from ._native import (
     LinearTransform,
     LinearTransformPlan,
     Needs,
+    PackingPlan,
     Params,
     Polynomial,
     PolynomialExplanation,
@@ -95,7 +95,6 @@ from .errors import (
 
 __all__ = [
     "BootstrapPlan",
-    "PackingPlan",
     "CancelledError",
     "Ciphertext",
     "ClathrateError",
@@ -113,6 +112,7 @@ __all__ = [
     "MissingKeyError",
     "Needs",
     "NotEnoughMemoryError",
+    "PackingPlan",
     "Params",
     "ParamsError",
     "Polynomial",

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "BootstrapPlan",
-    "PackingPlan",
     "Ciphertext",
     "EvaluationKeys",
     "Explanation",
@@ -20,6 +19,7 @@ __all__ = [
     "LinearTransform",
     "LinearTransformPlan",
     "Needs",
+    "PackingPlan",
     "Params",
     "Polynomial",
     "PolynomialExplanation",
@@ -2044,7 +2044,36 @@ class Ciphertext:
         ('dirty', 'zero')
         """
     def pack(self, plan: PackingPlan) -> Ciphertext:
-        """"""
+        """The same numbers at rank 1 and the degree of equal dimension, packed from samples by a plan: `to_rlwe` by the plan's method.
+
+        Parameters
+        ----------
+        plan : PackingPlan
+            The plan, for samples of this degree.
+
+        Returns
+        -------
+        Ciphertext
+            The same numbers in a larger ring, in the layout of `to_rlwe`.
+
+        Raises
+        ------
+        MissingKeyError
+            Without the keys of `plan.needs`.
+        ShapeError
+            Where rows in slots do not fit the slots of this degree.
+        WrongParamsError
+            For samples of another degree than the plan's.
+
+        Examples
+        --------
+        >>> params = cl.Params.preset("insecure_small")
+        >>> owner = cl.SecretKey.generate(params)
+        >>> plan = cl.PackingPlan(params, method="column", level=1)
+        >>> samples = owner.encrypt([0.5, -0.25], encoding="coefficients", level=1).to_lwe()
+        >>> owner.decrypt(samples.with_keys(owner.evaluation_keys(plan.needs)).pack(plan)).round(3)
+        array([ 0.5 , -0.25])
+        """
 
     def to_mlwe(self, rank: SupportsIndex) -> Ciphertext:
         """The same numbers at a higher rank and the degree of equal dimension: the reverse of `to_rlwe`.
@@ -2160,7 +2189,7 @@ class Ciphertext:
     def nbytes(self) -> int:
         """The size in memory in bytes."""
     @property
-    def precision_bits(self) -> float | None:
+    def error_bound(self) -> float | None:
         """A bound on the root mean square error of an entry, in units of the numbers, or None.
 
         Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
@@ -2749,7 +2778,49 @@ class LinearTransformPlan:
 
 @final
 class PackingPlan:
-    """"""
+    """A way to bring LWE or MLWE samples into ciphertexts of rank 1: `samples.pack(plan)` carries it out.
+
+    `Ciphertext.to_lwe` and `to_mlwe` make samples of an array in coefficients; `SecretKey.relative` encrypts them at once. The row method
+    switches pairs of samples, with few keys. The column method takes one switch of all masks, with a large key. Midpoints, samples of ranks
+    in between, take nearly the time of the column method and far smaller keys. By default the plan is the fastest whose keys fit.
+
+    Parameters
+    ----------
+    params : Params
+        Parameters of the samples, or any others of the same family.
+    count : int, optional
+        How many numbers are packed at once, for the prediction; by default as many as a ciphertext holds. The plan packs other
+        numbers, too.
+    degree : int, optional
+        The degree of the samples, a power of two. The default is 1: LWE samples.
+    level : int, optional
+        The highest level of the samples; keys of lower levels are smaller. By default the highest.
+    method : {"rows", "column"} or sequence of int, optional
+        "rows", "column", or the ranks of the midpoints, falling powers of two.
+    key_bytes : int, optional
+        The most bytes that the keys may take in memory; files take about half. By default there is no limit.
+
+    Raises
+    ------
+    DataError
+        Where no method's keys fit into `key_bytes`, or midpoints do not fall.
+    ShapeError
+        Where there is nothing to pack, as at rank 1.
+    ParamsError
+        For a degree that the parameters' family does not have.
+    LevelError
+        For a level that does not exist.
+
+    Examples
+    --------
+    >>> params = cl.Params.preset("insecure_small")
+    >>> owner = cl.SecretKey.generate(params)
+    >>> plan = cl.PackingPlan(params, method=[16])
+    >>> samples = owner.encrypt([1.0, 2.0, 3.0], encoding="coefficients").to_lwe()
+    >>> packed = samples.with_keys(owner.evaluation_keys(plan.needs)).pack(plan)
+    >>> packed.rank, owner.decrypt(packed).round(3)
+    (1, array([1., 2., 3.]))
+    """
 
     def __new__(
         cls,
@@ -2763,30 +2834,41 @@ class PackingPlan:
     ) -> PackingPlan: ...
     @property
     def needs(self) -> Needs:
-        """"""
+        """The keys, for `SecretKey.evaluation_keys` under the parameters that the plan was made with."""
 
     @property
     def method(self) -> str:
-        """"""
+        """The method: "rows", "column", or "midpoints" with their ranks."""
 
     @property
     def degree(self) -> int:
-        """"""
+        """The degree of the samples: 1 for LWE samples."""
 
     @property
     def key_bytes(self) -> int:
-        """"""
+        """The bytes of the keys in memory; files take about half."""
 
     @property
     def seconds(self) -> float:
-        """"""
+        """The predicted seconds for the plan's numbers, by one thread."""
 
     @property
     def precision_bits(self) -> float:
-        """"""
+        """The predicted precision in bits: minus the binary logarithm of the root mean square error of a number, encryption included."""
 
     def explain(self) -> str:
-        """"""
+        """The choice, marked by a star, and the methods that are faster or have fewer keys: predicted times, bytes of keys, precision.
+
+        Returns
+        -------
+        str
+            The table.
+
+        Examples
+        --------
+        >>> print(cl.PackingPlan(cl.Params.preset("insecure_small")).explain().splitlines()[0])
+        packing of 1024 numbers from samples of shape 1x1024 to 1024x1, levels up to 5
+        """
 
 @final
 class BootstrapPlan:

@@ -378,7 +378,7 @@ pub trait Engine: Send + Sync + Debug {
     /// As [`Engine::join_components`] with [`Twist::Positive`], for parts that hold as many polynomials as `out`: polynomial `q` of `out` is joined from
     /// polynomial `q` of every part.
     fn join_samples(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
-        for (q, target) in out.chunks(moduli.len()).into_iter().enumerate() {
+        for (q, target) in out.chunks(moduli.len()).enumerate() {
             let own: Vec<Rows<'_>> = parts.iter().map(|part| part.slice(q * moduli.len()..(q + 1) * moduli.len())).collect();
             self.join_components(form, target, &own, Twist::Positive, moduli);
         }

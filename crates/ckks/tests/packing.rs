@@ -68,6 +68,20 @@ fn numbers_arrive_within_the_predicted_noise_by_every_method() {
     }
 }
 
+/// Secure parameters, as many samples as the ring has coefficients.
+#[test]
+#[ignore = "full size: make test-full"]
+fn full_rings_are_packed_within_the_predicted_noise() {
+    for name in ["pack_n12", "paper_hermes_n12"] {
+        let params = params(name);
+        assert!(params.security_bits() >= 128.0, "{name}: {}", params.security_bits());
+        for midpoints in [&[][..], &[64], &[256, 16]] {
+            let ratio = measured_over_predicted(&params, 1, midpoints, params.degree());
+            assert!((0.8..1.1).contains(&ratio), "{name}, midpoints {midpoints:?}: {ratio}");
+        }
+    }
+}
+
 #[test]
 fn the_layout_is_that_of_the_row_method() {
     let params = params("insecure_tiny");

@@ -23,7 +23,8 @@ use crate::run::detached;
 /// params : Params
 ///     Parameters of the samples, or any others of the same family.
 /// count : int, optional
-///     How many numbers are packed at once, for the prediction; by default as many as a ciphertext holds. The plan packs other numbers, too.
+///     How many numbers are packed at once, for the prediction; by default as many as a ciphertext holds. The plan packs other
+///     numbers, too.
 /// degree : int, optional
 ///     The degree of the samples, a power of two. The default is 1: LWE samples.
 /// level : int, optional
@@ -144,7 +145,7 @@ impl PyPackingPlan {
     /// Examples
     /// --------
     /// >>> print(cl.PackingPlan(cl.Params.preset("insecure_small")).explain().splitlines()[0])
-    /// packing of 256 numbers from samples of shape 1x256 to 256x1, levels up to 3
+    /// packing of 1024 numbers from samples of shape 1x1024 to 1024x1, levels up to 5
     fn explain(&self) -> String {
         self.plan.explain()
     }

@@ -26,8 +26,11 @@ pub(super) fn join(engine: &CpuEngine, form: Form, out: RowsMut<'_>, parts: &[Ro
     });
 }
 
-/// Rows of the result that are written together: the words that a sample has for them are one or two cache lines.
-const SAMPLE_ROWS: usize = 8;
+/// Rows of the result that are written together: the words that a sample has for them are a few neighbouring cache lines.
+const SAMPLE_ROWS: usize = 32;
+
+/// Side of the squares of words that are transposed at a time: a cache line.
+const SQUARE: usize = 8;
 
 pub(super) fn join_samples(engine: &CpuEngine, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
     let (rows, degree, gap) = (out.rows(), engine.degree, parts.len());
@@ -47,8 +50,13 @@ pub(super) fn join_samples(engine: &CpuEngine, form: Form, out: RowsMut<'_>, par
     engine.each(&mut tiles, |tile, words| {
         let first = tile * SAMPLE_ROWS * small;
         let length = words.len() / gap;
+        let sample = |power: usize| &parts[bit_reverse(power, gap.trailing_zeros())][first..first + length];
+        if small == 1 && length.is_multiple_of(SQUARE) && gap >= SQUARE {
+            transpose(words, degree, sample);
+            return;
+        }
         for power in 0..gap {
-            let sample = &parts[bit_reverse(power, gap.trailing_zeros())][first..first + length];
+            let sample = sample(power);
             for (row, values) in words.chunks_exact_mut(degree).zip(sample.chunks_exact(small)) {
                 for (target, &value) in row[power..].iter_mut().step_by(gap).zip(values) {
                     *target = value;
@@ -56,6 +64,24 @@ pub(super) fn join_samples(engine: &CpuEngine, form: Form, out: RowsMut<'_>, par
             }
         }
     });
+}
+
+/// Writes word `t` of sample `c` to word `c` of row `t`, squares of words at a time.
+fn transpose<'s>(rows: &mut [u64], degree: usize, sample: impl Fn(usize) -> &'s [u64]) {
+    for start in (0..degree).step_by(SQUARE) {
+        let samples: [&[u64]; SQUARE] = std::array::from_fn(|c| sample(start + c));
+        for (part, band) in rows.chunks_exact_mut(SQUARE * degree).enumerate() {
+            let mut square = [[0; SQUARE]; SQUARE];
+            for (c, words) in samples.iter().enumerate() {
+                for (line, &word) in square.iter_mut().zip(&words[part * SQUARE..(part + 1) * SQUARE]) {
+                    line[c] = word;
+                }
+            }
+            for (row, line) in band.chunks_exact_mut(degree).zip(&square) {
+                row[start..start + SQUARE].copy_from_slice(line);
+            }
+        }
+    }
 }
 
 pub(super) fn split(engine: &CpuEngine, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
@@ -114,10 +140,10 @@ fn join_coefficients(table: &NttTable, out: &mut [u64], parts: &[&[u64]], twist:
     for (place, part) in parts.iter().enumerate() {
         match (twist, power_of(gap, place)) {
             (Twist::Negative, power @ 1..) => {
-                // X^-power = X^(gap - power) Y^-1, and Y^-1 = Y^(2n - 1).
-                let mut shifted = vec![0; part.len()];
-                mul_monomial(&mut shifted, part, 2 * part.len() - 1, table.modulus());
-                subring_embed(out, &shifted, gap, gap - power);
+                // X^-power = X^(gap - power) Y^-1, and Y^-1 = -Y^(n - 1).
+                let (first, rest) = (part[0], &part[1..]);
+                subring_embed(out, rest, gap, gap - power);
+                out[out.len() - power] = table.modulus().neg(first);
             }
             (_, power) => subring_embed(out, part, gap, power),
         }

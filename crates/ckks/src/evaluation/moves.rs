@@ -315,7 +315,12 @@ impl<'k> Packing<'k> {
     }
 
     fn embed(&self, bundle: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
-        let mut embedded = bundle.embed(self.target.chain().ring())?;
+        let ring = self.target.chain().ring();
+        // At degree 1 the two forms are one, and coefficients move in one pass.
+        let mut embedded = match bundle.view().as_coeff() {
+            Some(_) => bundle.clone().into_coeff().embed(ring)?.into_eval(),
+            None => bundle.embed(ring)?,
+        };
         embedded.mul_constants_assign(&self.inverse);
         Ok(embedded)
     }
