@@ -3,7 +3,7 @@
 mod common;
 
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
-use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::keys::{EncryptOptions, Operation, Values};
 use clathrate_ckks::{CkksError, Complex64, Encoding, Evaluator, KeyNeeds, Order, Params};
 use clathrate_lattice::Level;
 use common::bootstraps::*;
@@ -105,6 +105,26 @@ fn few_slots_share_the_transforms_and_keys_of_all() {
         assert_eq!((fresh.level(), fresh.shape(), fresh.layout().capacity), (plan.output_level(), &[rows, columns][..], slots));
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
         assert!(error < 2f64.powi(-24), "{slots} slots, real {real}, {rounds} rounds: {error:e}");
+    }
+    // A rotation whose key is missing is not taken for one that is equal in the array's slots alone: it is told before the work.
+    for transform_slots in [None, Some(64)] {
+        let options = BootstrapOptions { slots: Some(64), transform_slots, ..BootstrapOptions::default() };
+        let plan = BootstrapPlan::with_options(&params, options).expect("plan");
+        let own = EncryptOptions { level: Some(plan.input_level()), capacity: Some(64), ..EncryptOptions::default() };
+        let ct = encrypt_as(&sk, &noise(64, 1), &[64], EncryptOptions { encoding: Some(Encoding::Slots), ..own }, 6);
+        let needs = plan.needs().expect("needs");
+        for (missing, _) in needs.rotation_steps().step_by(7) {
+            let rest = needs.operations().filter(|(operation, _)| *operation != Operation::Rotate(missing));
+            let rest = rest.fold(KeyNeeds::new(), |needs, (operation, reach)| needs.operation(operation, reach));
+            let mut stages = 0;
+            let result = evaluator(&sk, &rest).bootstrap_with_progress(&ct, &plan, &mut |_, _| {
+                stages += 1;
+                true
+            });
+            // A rotation may be made of others.
+            let told = matches!(&result, Err(CkksError::MissingKeys { .. })) && stages == 0;
+            assert!(told || result.is_ok(), "rotation {missing}, {stages} stages: {:?}", result.err());
+        }
     }
     // Own transforms on request, and those of half bootstraps; other numbers of slots are refused.
     let own = BootstrapOptions { slots: Some(64), transform_slots: Some(64), ..BootstrapOptions::default() };

@@ -23,7 +23,8 @@ impl BootstrapPlan {
 
     /// The circuit with these options. Without a number of rounds it has two where the application's scale holds 16 bits more than one round leaves, and one
     /// otherwise. For few slots its linear transforms are those of the slots or those of all slots, in which the numbers repeat: all where that is predicted to be
-    /// faster by 5 %, or more precise by two bits. That choice does not depend on the numbers being real, nor on rounds, so that one set of keys serves all of these. Under a limit on the bytes of keys it is the fastest one that was found within the limit.
+    /// faster by 5 %, or more precise by two bits. That choice does not depend on the numbers being real, nor on rounds, so that one set of keys serves all of these.
+    /// Under a limit on the bytes of keys it is the fastest one that was found within the limit.
     ///
     /// # Errors
     /// [`CkksError::NotBootstrappable`] where the chain lacks a segment, the rank is not 1, no secret is sparse enough, the levels of the modular reduction do

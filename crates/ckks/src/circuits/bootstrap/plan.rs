@@ -449,7 +449,8 @@ impl BootstrapPlan {
     /// # Errors
     /// [`CkksError::MissingKeys`], with all that are missing.
     pub(super) fn check_keys(&self, keys: &EvaluationKeys) -> Result<(), CkksError> {
-        keys.check_needs(&self.params, BOOTSTRAP, self.known_needs()?, self.slots)
+        // The sum into a subring rotates by multiples of the slots of the transforms, so only the period of all slots tells rotations apart.
+        keys.check_needs(&self.params, BOOTSTRAP, self.known_needs()?, self.params.slot_count())
     }
 
     /// Bytes that a bootstrap of `polys` polynomials takes beside its keys, about: the most that its arrays take at once, which all polynomials take, and what the
