@@ -351,3 +351,34 @@ fn half_bootstraps_bring_coefficients_to_slots() {
         assert!(error < 2f64.powi(-16), "{order:?}: {error:e}");
     }
 }
+
+/// Rounded diagonals of a period that the array's slots have repeat with the numbers, and so do their errors: the mean does not take them away.
+#[test]
+fn errors_of_diagonals_that_repeat_are_predicted() {
+    let mut spec = small().spec().clone();
+    spec.name = "low base".to_owned();
+    spec.degree = 4096;
+    spec.segments[0].log2_scale = 30.0;
+    (1..4).for_each(|level| spec.steps[level] = vec![30.6]);
+    let params = Params::new(spec, &base_runtime()).expect("parameters");
+    for (slots, bootstraps) in [(16, 20), (128, 4)] {
+        let options = BootstrapOptions { slots: Some(slots), transform_slots: Some(2048), rounds: Some(1), ..BootstrapOptions::default() };
+        let ratio = measured_over_predicted(&params, options, bootstraps);
+        assert!((0.85..1.15).contains(&ratio), "{slots} slots: {ratio}");
+    }
+}
+
+#[test]
+fn limits_on_keys_hold_for_few_slots_and_name_the_least() {
+    let params = small();
+    for slots in [1, 8, 64] {
+        let plan = |most: usize| {
+            let options = BootstrapOptions { slots: Some(slots), most_key_bytes: Some(most), ..BootstrapOptions::default() };
+            BootstrapPlan::with_options(&params, options)
+        };
+        let Err(CkksError::OutOfRange { remedy, .. }) = plan(1000) else { panic!("1000 bytes are too few") };
+        let least: usize = remedy.split(' ').find_map(|word| word.parse().ok()).expect("a number of bytes");
+        assert!(plan(least).expect("the least").key_bytes().expect("bytes") <= least, "{slots} slots");
+        assert!(plan(least - 1).is_err(), "{slots} slots");
+    }
+}

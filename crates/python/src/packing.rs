@@ -16,7 +16,9 @@ use crate::run::detached;
 ///
 /// `Ciphertext.to_lwe` and `to_mlwe` make samples of an array in coefficients; `SecretKey.relative` encrypts them at once. The row method
 /// switches pairs of samples, with few keys. The column method takes one switch of all masks, with a large key. Midpoints, samples of ranks
-/// in between, take nearly the time of the column method and far smaller keys. By default the plan is the fastest whose keys fit.
+/// in between, take nearly the time of the column method and far smaller keys. By default the plan is the fastest whose keys fit, or one
+/// with smaller keys that takes at most a tenth more time. Where the rank has an odd part, the row method alone is there, and that part
+/// remains.
 ///
 /// Parameters
 /// ----------
@@ -32,12 +34,12 @@ use crate::run::detached;
 /// method : {"rows", "column"} or sequence of int, optional
 ///     "rows", "column", or the ranks of the midpoints, falling powers of two.
 /// key_bytes : int, optional
-///     The most bytes that the keys may take in memory; files take about half. By default there is no limit.
+///     The most bytes that the keys may take in memory. By default there is no limit.
 ///
 /// Raises
 /// ------
 /// DataError
-///     Where no method's keys fit into `key_bytes`, or midpoints do not fall.
+///     Where no method's keys fit into `key_bytes`, midpoints do not fall, or there are no numbers.
 /// ShapeError
 ///     Where there is nothing to pack, as at rank 1.
 /// ParamsError
@@ -117,7 +119,7 @@ impl PyPackingPlan {
         self.plan.samples().degree()
     }
 
-    /// The bytes of the keys in memory; files take about half.
+    /// The bytes of the keys in memory.
     #[getter]
     fn key_bytes(&self) -> usize {
         self.plan.chosen().key_bytes

@@ -14,6 +14,9 @@ use crate::keys::KeyNeeds;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
+/// A method with fewer bytes of keys may take this much more time than the fastest.
+const SLOWER: f64 = 1.1;
+
 /// A way to pack samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackingMethod {
@@ -42,9 +45,9 @@ pub struct PackingOptions {
     pub count: Option<usize>,
     /// The highest level of the samples; absent for all levels. Keys of lower levels are smaller.
     pub level: Option<Level>,
-    /// The method; absent for the fastest whose keys fit.
+    /// The method; absent for the fastest whose keys fit, or one with smaller keys that takes at most 10 % more time.
     pub method: Option<PackingMethod>,
-    /// The most bytes that the keys may take in memory; absent for no limit. Files take about half, because masks are seeds there.
+    /// The most bytes that the keys may take in memory; absent for no limit.
     pub most_key_bytes: Option<usize>,
 }
 
@@ -80,17 +83,24 @@ pub struct PackingPlan {
 }
 
 impl PackingPlan {
-    /// The fastest plan within the limits that `options` state, for samples of the family of `params`.
+    /// The plan within the limits that `options` state, fast and with small keys, for samples of the family of `params`.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a limit below the keys of every method, with the least bytes, and for midpoints that do not fit; [`CkksError::Conversion`] where
+    /// [`CkksError::OutOfRange`] without numbers, for a limit below the keys of every method, with the least bytes, and for midpoints that do not fit; [`CkksError::Conversion`] where
     /// these parameters have no rank of 1 to pack to; [`CkksError::InvalidParams`] for a degree that the family does not have; level errors.
     pub fn new(params: &Params, options: &PackingOptions) -> Result<Self, CkksError> {
         let dimension = params.shape().dimension();
         let rank = dimension.checked_div(options.degree).unwrap_or(0);
         let samples = params.relative(ModuleShape { degree: options.degree, rank })?;
         let level = options.level.unwrap_or_else(|| samples.max_level());
-        let count = options.count.unwrap_or_else(|| samples.rlwe_shape().degree).max(1);
+        let most = samples.rlwe_shape().degree;
+        let count = options.count.unwrap_or(most);
+        if count == 0 {
+            let remedy = "pack one number or more".to_owned();
+            return Err(CkksError::OutOfRange { what: "the numbers of a plan of packing", value: count.to_string(), remedy });
+        }
+        // Many numbers fill many ciphertexts, each in the same time.
+        let (own, times) = (count.min(most), count.div_ceil(most) as f64);
         let methods = match &options.method {
             Some(method) => vec![method.clone()],
             None => methods(&samples),
@@ -98,22 +108,25 @@ impl PackingPlan {
         let mut priced = Vec::with_capacity(methods.len());
         for method in methods {
             let recorder = Evaluator::recording(&samples);
-            let x = recorder.symbol(&[count], Encoding::Coefficients, level, 1.0)?;
+            let x = recorder.symbol(&[own], Encoding::Coefficients, level, 1.0)?;
             let y = packed(&recorder, &x, &method)?;
             let needs = recorder.needs();
             let key_bytes = samples.required_keys(&needs)?.bytes(&samples)?;
             let error = y.estimate().map_or(f64::INFINITY, |own| own.error);
-            let nanoseconds = recorder.recorded().cost().nanoseconds;
+            let nanoseconds = recorder.recorded().cost().nanoseconds * times;
             priced.push((PackingCost { method, nanoseconds, key_bytes, error }, needs));
         }
         let least = priced.iter().map(|(cost, _)| cost.key_bytes).min().unwrap_or(0);
         priced.sort_by(|(a, _), (b, _)| a.nanoseconds.total_cmp(&b.nanoseconds));
         let fits = |(cost, _): &(PackingCost, KeyNeeds)| options.most_key_bytes.is_none_or(|most| cost.key_bytes <= most);
-        let place = priced.iter().position(fits).ok_or_else(|| CkksError::OutOfRange {
+        let fastest = priced.iter().find(|entry| fits(entry)).map(|(cost, _)| cost.nanoseconds).ok_or_else(|| CkksError::OutOfRange {
             what: "the bytes of packing keys",
             value: options.most_key_bytes.unwrap_or(0).to_string(),
             remedy: format!("allow at least {least} bytes"),
         })?;
+        let near = |entry: &(PackingCost, KeyNeeds)| fits(entry) && entry.0.nanoseconds <= SLOWER * fastest;
+        let near = priced.iter().enumerate().filter(|(_, entry)| near(entry));
+        let place = near.min_by_key(|(_, (cost, _))| cost.key_bytes).map_or(0, |(place, _)| place);
         let (chosen, needs) = priced.remove(place);
         let needs = if samples.shape() == params.shape() { needs } else { KeyNeeds::new().relative(samples.shape(), &needs) };
         Ok(Self { samples, count, level, needs, chosen, others: priced.into_iter().map(|(cost, _)| cost).collect() })
@@ -183,6 +196,10 @@ impl PackingPlan {
 
 /// The row method, the column method, and those of one or two midpoints.
 fn methods(samples: &Params) -> Vec<PackingMethod> {
+    if samples.rlwe_shape().rank > 1 {
+        // An odd part of the rank remains, which the row method alone can leave.
+        return vec![PackingMethod::Rows];
+    }
     let ratio = samples.rlwe_shape().degree / samples.degree();
     let ranks: Vec<usize> = (1..ratio.max(1).ilog2()).map(|log| 1 << log).collect();
     let one = ranks.iter().map(|&rank| vec![rank]);
@@ -202,8 +219,13 @@ impl Evaluator {
     /// The same array at rank 1 and the degree of equal dimension, packed by `plan`.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for samples of another shape than the plan's; as [`Evaluator::to_rlwe`] and [`Evaluator::pack`].
+    /// [`CkksError::Conversion`] for samples of another shape than the plan's; [`CkksError::WrongParams`]; as [`Evaluator::to_rlwe`] and [`Evaluator::pack`].
     pub fn pack_by(&self, x: &Ciphertext, plan: &PackingPlan) -> Result<Ciphertext, CkksError> {
+        let (own, planned) = (x.params().shape(), plan.samples.shape());
+        if own != planned {
+            let reason = format!("the plan is for samples of shape {planned}, not {own}: make one with `degree` {}", own.degree);
+            return Err(CkksError::Conversion { operation: "packing", reason });
+        }
         x.params().check_same(&plan.samples, "the plan of packing")?;
         packed(self, x, &plan.chosen.method)
     }

@@ -98,6 +98,12 @@ impl Evaluator {
                 let rows = odd * moved.polys_per_bundle() * target.chain().basis(x.level).len();
                 let mut cost = target.rows_cost(rows);
                 cost += target.transforms_cost(x.level, target.degree()).times(stages as f64);
+                if from.degree == 1 {
+                    // LWE samples are embedded coefficient by coefficient and transformed there.
+                    let samples = members.iter().flatten().flatten().count() * moved.polys_per_bundle();
+                    cost += target.transforms_cost(x.level, target.degree()).times(samples as f64);
+                    cost += target.passes_cost(2 * samples * target.chain().basis(x.level).len());
+                }
                 Ok(cost.times(1.0 / layout.bundles() as f64))
             })?;
             // Every stage doubles the coefficients that it keeps, and with them the errors of the switches before it; the message was divided by `gap` for that.
@@ -318,7 +324,7 @@ impl<'k> Packing<'k> {
         let ring = self.target.chain().ring();
         // At degree 1 the two forms are one, and coefficients move in one pass.
         let mut embedded = match bundle.view().as_coeff() {
-            Some(_) => bundle.clone().into_coeff().embed(ring)?.into_eval(),
+            Some(words) => Bundle::from_polys(words.to_polys(), bundle.rank())?.embed(ring)?.into_eval(),
             None => bundle.embed(ring)?,
         };
         embedded.mul_constants_assign(&self.inverse);

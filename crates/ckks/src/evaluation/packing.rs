@@ -40,14 +40,21 @@ impl Params {
             let to = to.filter(|&to| to < target.degree() || rank == 1 && steps.len() == midpoints.len());
             let refused = || CkksError::OutOfRange {
                 what: "the midpoints of packing",
-                value: format!("{midpoints:?}"),
-                remedy: format!("use falling powers of two from {} to 2, or none", target.degree() / self.degree() / 2),
+                value: format!("{}{}", text(&midpoints[..midpoints.len().min(8)]), if midpoints.len() > 8 { ", .." } else { "" }),
+                remedy: match target.degree() / self.degree() {
+                    ..4 => "use none: there is no rank between".to_owned(),
+                    ratio => format!("use falling powers of two from {} to 2, or none", ratio / 2),
+                },
             };
             steps.push(target.packing_step(from, to.ok_or_else(refused)?)?);
             from = steps[steps.len() - 1].target();
         }
         Ok(steps)
     }
+}
+
+fn text(ranks: &[usize]) -> String {
+    ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl Evaluator {

@@ -222,9 +222,9 @@ impl PyCiphertext {
     /// MissingKeyError
     ///     Without the keys of `plan.needs`.
     /// ShapeError
-    ///     Where rows in slots do not fit the slots of this degree.
+    ///     Where rows in slots do not fit the slots of this degree, and for samples of another degree than the plan's.
     /// WrongParamsError
-    ///     For samples of another degree than the plan's.
+    ///     For other parameters than the plan's.
     ///
     /// Examples
     /// --------

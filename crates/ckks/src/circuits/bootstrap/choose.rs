@@ -6,7 +6,7 @@ use crate::circuits::linear::LinearTransformPlan;
 use crate::error::CkksError;
 use crate::parameters::Params;
 
-/// Transforms of the array's own slots have fewer keys: they may take this much more time than those of all slots.
+/// Transforms of the array's own slots have fewer keys where these are not limited: they may take this much more time than those of all slots.
 const SLOWER: f64 = 1.05;
 
 /// Transforms of all slots are taken where they are so many bits more precise, though slower.
@@ -98,9 +98,21 @@ fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> 
             Some(slots)
         }
         (_, Ok(_)) => Some(all),
-        // An error of the transforms of the array's slots is the one to tell.
-        (_, Err(_)) => Some(slots),
+        // Neither can be: the error to tell is that of the transforms with the least keys.
+        (_, Err(_)) => {
+            let least = |transform_slots: usize| {
+                let own = BootstrapOptions { transform_slots: Some(transform_slots), ..options };
+                least_key_bytes(params, own).unwrap_or(usize::MAX)
+            };
+            Some(if least(all) < least(slots) { all } else { slots })
+        }
     }
+}
+
+/// The bytes of the fewest keys that any plan has.
+fn least_key_bytes(params: &Params, options: BootstrapOptions) -> Result<usize, CkksError> {
+    let one = |raise_keys: bool| BootstrapPlan::one_round(params, BootstrapOptions { raise_keys, ..options })?.limit_keys(0);
+    Ok(if options.raise_keys { one(true)?.min(one(false)?) } else { one(false)? })
 }
 
 /// The faster one of the plans with and without keys that raise the modulus, each with as many rotation keys as `most` bytes allow.

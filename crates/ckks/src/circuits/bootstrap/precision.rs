@@ -145,13 +145,15 @@ impl BootstrapPlan {
         let model = params.noise_model();
         let (rounding, to_slot) = (model.rounding(), self.transform_slots as f64);
         let main = SecretName::Main;
-        let (share, spread) = (self.share(), self.coefficient_to_slot());
+        let spread = self.coefficient_to_slot();
 
         let mut to_coefficients = 0.0;
         for (index, plan) in self.to_coefficients.iter().enumerate() {
             // Slots that are to be coefficients meet the noise of one coefficient; slots that stay slots meet that of all.
             let variance = spread * plan.variance(main)? / plan.output_scale().powi(2);
             to_coefficients += variance * gain_from(&self.to_coefficients, index + 1);
+            // Numbers that repeat with the period of the diagonals meet the same rounded diagonals each time: such errors repeat, too.
+            let share = self.slots as f64 / self.slots.max(plan.transform().period()) as f64;
             to_coefficients += share * square * diagonals_error(plan.transform(), plan.diagonal_scale());
         }
         if self.lowers_last() {

@@ -202,7 +202,9 @@ impl Evaluator {
             return Err(CkksError::Encoding { operation: BOOTSTRAP, expected, got });
         }
         if x.layout.capacity != plan.slots {
-            return Err(plan.capacity_error(BOOTSTRAP, x.layout.capacity, plan.slots));
+            let (got, expected) = (x.layout.capacity, plan.slots);
+            let remedy = format!("the plan is for {expected} slots: encrypt rows with a capacity of {expected}, or make a plan for {got}");
+            return Err(CkksError::Shape { operation: BOOTSTRAP, left: vec![got], right: vec![expected], remedy });
         }
         let needed = plan.input_level();
         if x.level < needed {
@@ -299,7 +301,9 @@ impl Evaluator {
             return Err(CkksError::LevelTooHigh { operation: TO_SLOTS, shape: x.params.shape(), level: x.level.0, most: 0 });
         }
         if x.layout.capacity != plan.transform_slots {
-            return Err(plan.capacity_error(TO_SLOTS, x.layout.capacity, plan.transform_slots));
+            let remedy =
+                format!("the stage works on {} slots: take the result of slots_to_coefficients by this plan", plan.transform_slots);
+            return Err(CkksError::Shape { operation: TO_SLOTS, left: vec![x.layout.capacity], right: vec![plan.transform_slots], remedy });
         }
         if !crate::evaluation::levels::same_scale(x.scale, plan.message_scale()) {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.message_scale().log2() });
@@ -369,12 +373,6 @@ impl BootstrapPlan {
     fn order_error(&self, remedy: &str) -> CkksError {
         let reason = format!("its segment \"{LOWERING}\" puts slots to coefficients last: {remedy}");
         CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason }
-    }
-
-    /// An array of other slots than the stage takes.
-    fn capacity_error(&self, operation: &'static str, got: usize, expected: usize) -> CkksError {
-        let remedy = format!("the plan is for {expected} slots: encrypt rows with a capacity of {expected}, or make a plan for {got}");
-        CkksError::Shape { operation, left: vec![got], right: vec![expected], remedy }
     }
 
     /// `x` with the slots of the transforms: the numbers of its own slots repeat in them.

@@ -430,10 +430,7 @@ impl LinearTransformPlan {
     /// # Errors
     /// As [`LinearTransform::plan_with`].
     pub fn with_fewer_keys(&self) -> Result<Option<Self>, CkksError> {
-        let fewer = self.rotations().len().saturating_sub(1);
-        if fewer < self.fewest_keys {
-            return Ok(None);
-        }
+        let Some(fewer) = self.rotations().len().checked_sub(1).filter(|&fewer| fewer >= self.fewest_keys) else { return Ok(None) };
         let (input_scale, output_scale) = (Some(self.input_scale), Some(self.output_scale));
         let options =
             LinearTransformOptions { input_scale, output_scale, most_keys: Some(fewer), most_key_bytes: None, on_the_fly: self.on_the_fly };
