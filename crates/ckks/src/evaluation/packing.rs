@@ -9,6 +9,7 @@
 
 use clathrate_arith::kernels::scalar::bit_reverse;
 use clathrate_lattice::packing::{PackingStep, pack_places};
+use clathrate_lattice::shape::{Degree, Rank};
 use clathrate_lattice::{Bundle, Coeff, PolysRef, SwitchKey};
 
 use super::evaluator::Evaluator;
@@ -33,23 +34,16 @@ impl Params {
             let reason = format!("ciphertexts of rank {} at degree {} are the result of packing, not samples", self.rank(), self.degree());
             return Err(CkksError::Conversion { operation: PACK, reason });
         }
-        let mut steps = Vec::with_capacity(midpoints.len() + 1);
-        let mut from = self.degree();
-        for &rank in midpoints.iter().chain(&[1]) {
-            let to = target.degree().checked_div(rank).filter(|&degree| degree * rank == target.degree() && degree > from);
-            let to = to.filter(|&to| to < target.degree() || rank == 1 && steps.len() == midpoints.len());
-            let refused = || CkksError::OutOfRange {
-                what: "the midpoints of packing",
-                value: format!("{}{}", text(&midpoints[..midpoints.len().min(8)]), if midpoints.len() > 8 { ", .." } else { "" }),
-                remedy: match target.degree() / self.degree() {
-                    ..4 => "use none: there is no rank between".to_owned(),
-                    ratio => format!("use falling powers of two from {} to 2, or none", ratio / 2),
-                },
-            };
-            steps.push(target.packing_step(from, to.ok_or_else(refused)?)?);
-            from = steps[steps.len() - 1].target();
-        }
-        Ok(steps)
+        // Whether there is a rank of 1 to pack to at all.
+        target.packing_step(self.degree(), target.degree())?;
+        PackingStep::all(Degree(self.degree()), Rank(self.rank()), midpoints, Degree(target.degree())).map_err(|_| CkksError::OutOfRange {
+            what: "the midpoints of packing",
+            value: format!("{}{}", text(&midpoints[..midpoints.len().min(8)]), if midpoints.len() > 8 { ", .." } else { "" }),
+            remedy: match target.degree() / self.degree() {
+                ..4 => "use none: there is no rank between".to_owned(),
+                ratio => format!("use falling powers of two from {} to 2, or none", ratio / 2),
+            },
+        })
     }
 }
 
