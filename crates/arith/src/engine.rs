@@ -25,7 +25,7 @@ use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
 use crate::kernels::components::Twist;
 use crate::modulus::Modulus;
-use crate::product::LeftMatrix;
+use crate::product::{FractionProduct, LeftMatrix};
 
 /// The two representations of a polynomial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -231,6 +231,22 @@ pub trait Engine: Send + Sync + Debug {
     /// # Errors
     /// [`ArithError::Shape`] where the matrix does not fit `out` and `right`; [`ArithError::TooLarge`] for a residue that is not reduced.
     fn combine(&self, out: &mut [RowsMut<'_>], left: &LeftMatrix, right: &[Rows<'_>], moduli: &[usize]) -> Result<(), ArithError>;
+
+    /// `out ~ (Q' / Q) (left right mod Q) mod Q'` in floating point, for polynomials in Coeff form that each hold `product.lanes` rows of the matrices:
+    /// [`crate::product::FractionProduct`]. `right` is over the moduli `from`, `out` over `to`, and `Q'` is the product of the latter. Rows of `out` that the
+    /// matrix does not have become zero.
+    ///
+    /// # Errors
+    /// [`ArithError::Shape`] where the matrix does not fit `out` and `right`.
+    fn combine_fractions(
+        &self,
+        out: &mut [RowsMut<'_>],
+        left: &LeftMatrix,
+        right: &[Rows<'_>],
+        product: FractionProduct,
+        from: &[usize],
+        to: &[usize],
+    ) -> Result<(), ArithError>;
 
     // Packed factors.
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clathrate_arith::aligned::AlignedWords;
-use clathrate_arith::product::LeftMatrix;
+use clathrate_arith::product::{FractionProduct, LeftMatrix};
 use clathrate_arith::{
     ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DeviceMemory, DigitExtension, Dividend, DivisionInput, Engine,
     EngineTables, Factor2, FactorShape, Factors, FillRow, Form, GadgetInput, Memory, Modulus, PlaintextSum, Rounding, Rows, RowsMut, Twist,
@@ -340,6 +340,20 @@ impl Engine for RemoteEngine {
         let right = fetch_all(right);
         let right: Vec<Rows<'_>> = right.iter().map(Fetched::view).collect();
         change_all(out, |out| self.inner.combine(out, left, &right, moduli))
+    }
+
+    fn combine_fractions(
+        &self,
+        out: &mut [RowsMut<'_>],
+        left: &LeftMatrix,
+        right: &[Rows<'_>],
+        product: FractionProduct,
+        from: &[usize],
+        to: &[usize],
+    ) -> Result<(), ArithError> {
+        let right = fetch_all(right);
+        let right: Vec<Rows<'_>> = right.iter().map(Fetched::view).collect();
+        change_all(out, |out| self.inner.combine_fractions(out, left, &right, product, from, to))
     }
 
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors {

@@ -24,7 +24,7 @@ use crate::limbs::serve_division;
 use crate::meter::{Meter, Pass};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
-use crate::product::{LeftMatrix, multiply_metered};
+use crate::product::{FractionProduct, LeftMatrix, multiply_fractions, multiply_metered};
 use crate::text::counted;
 
 mod components;
@@ -421,6 +421,23 @@ impl Engine for CpuEngine {
             multiply_metered(&mut out, left, &right, modulus, self.thread_count(), self.meter.as_deref())?;
         }
         Ok(())
+    }
+
+    fn combine_fractions(
+        &self,
+        out: &mut [RowsMut<'_>],
+        left: &LeftMatrix,
+        right: &[Rows<'_>],
+        product: FractionProduct,
+        from: &[usize],
+        to: &[usize],
+    ) -> Result<(), ArithError> {
+        let mut out: Vec<Vec<&mut [u64]>> =
+            out.iter_mut().map(|out| out.reborrow().host().chunks_exact_mut(self.degree).collect()).collect();
+        let right: Vec<Vec<&[u64]>> = right.iter().map(|x| (0..x.rows()).map(|row| x.row(row)).collect()).collect();
+        let moduli = |indices: &[usize]| indices.iter().map(|&index| &self.moduli[index]).collect::<Vec<_>>();
+        let (from, to) = (moduli(from), moduli(to));
+        multiply_fractions(&mut out, left, &right, product, (&from, &to), self.thread_count(), self.meter.as_deref())
     }
 
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors {

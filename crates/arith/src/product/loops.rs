@@ -95,6 +95,83 @@ per_width! {
     reduce_sums => reduce_sums_body<T: Sum>(out: &mut [u64], carry: Option<u32>, sums: &[T], stride: usize, slices: Slices, modulus: &Modulus) -> ()
 }
 
+per_width! {
+    /// `fractions[l] <- fractions[l] + row[l] (upper 2^64 + lower) 2^-64`, modulo `2^64`.
+    add_residue_fractions => add_residue_fractions_body<>(fractions: &mut [u64], row: &[u64], upper: u64, lower: u64) -> ()
+}
+
+per_width! {
+    /// Doubles of the fractions of lane `lane` of `lanes`, in `[-1/2, 1/2]`; with `upper` the nearest multiples of `2^-upper`, and after them the rests.
+    doubles_of_fractions => doubles_of_fractions_body<>(out: &mut [f64], fractions: &[u64], lane: (usize, usize), upper: Option<u32>) -> ()
+}
+
+per_width! {
+    /// Adds the products modulo 1, as words of 64 bits after the binary point.
+    add_fractions => add_fractions_body<>(sums: &mut [u64], products: &[f64]) -> ()
+}
+
+per_width! {
+    /// The multiples `F whole + floor(F rest / 2^64) mod q` of the centred fractions `F 2^-64`, at the places of one lane of `out`, added to what is there if `add`.
+    multiples_of_fractions => multiples_of_fractions_body<>(
+        out: &mut [u64], lane: (usize, usize), fractions: &[u64], factors: (u64, u64), add: bool, modulus: &Modulus) -> ()
+}
+
+#[inline(always)]
+fn add_residue_fractions_body(fractions: &mut [u64], row: &[u64], upper: u64, lower: u64) {
+    for (fraction, &u) in fractions.iter_mut().zip(row) {
+        let low = (u128::from(u) * u128::from(lower)) >> 64;
+        *fraction = fraction.wrapping_add(u.wrapping_mul(upper)).wrapping_add(low as u64);
+    }
+}
+
+#[inline(always)]
+fn doubles_of_fractions_body(out: &mut [f64], fractions: &[u64], (lane, lanes): (usize, usize), upper: Option<u32>) {
+    let unit = 1.0 / (2.0 * (1u64 << 63) as f64);
+    let columns = fractions.len() / lanes;
+    let Some(bits) = upper else {
+        for (double, &fraction) in out.iter_mut().zip(fractions[lane..].iter().step_by(lanes)) {
+            *double = fraction as i64 as f64 * unit;
+        }
+        return;
+    };
+    let (uppers, lowers) = out.split_at_mut(columns);
+    let half = 1u64 << (63 - bits);
+    for ((above, below), &fraction) in uppers.iter_mut().zip(lowers).zip(fractions[lane..].iter().step_by(lanes)) {
+        let kept = fraction.wrapping_add(half) & !(2 * half - 1);
+        *above = kept as i64 as f64 * unit;
+        *below = fraction.wrapping_sub(kept) as i64 as f64 * unit;
+    }
+}
+
+#[inline(always)]
+fn add_fractions_body(sums: &mut [u64], products: &[f64]) {
+    let unit = 2.0 * (1u64 << 63) as f64;
+    for (sum, &y) in sums.iter_mut().zip(products) {
+        let fraction = y - y.round_ties_even();
+        *sum = sum.wrapping_add((fraction * unit) as i64 as u64);
+    }
+}
+
+#[inline(always)]
+fn multiples_of_fractions_body(
+    out: &mut [u64],
+    (lane, lanes): (usize, usize),
+    fractions: &[u64],
+    (whole, rest): (u64, u64),
+    add: bool,
+    modulus: &Modulus,
+) {
+    for (word, &fraction) in out[lane..].iter_mut().step_by(lanes).zip(fractions) {
+        let signed = fraction as i64;
+        let below = (i128::from(signed) * i128::from(rest)) >> 64;
+        let mut value = modulus.reduce_i64(below as i64);
+        if whole != 0 {
+            value = modulus.add(value, modulus.mul(modulus.reduce_i64(signed), whole));
+        }
+        *word = if add { modulus.add(*word, value) } else { value };
+    }
+}
+
 #[inline(always)]
 fn digits_of_residues_body(out: &mut [f64], stride: usize, row: &[u64], slices: Slices, q: u64) -> bool {
     let half_q = q / 2;

@@ -2,10 +2,12 @@
 //!
 //! [`multiply_mod`] is `out <- W U mod q` for a matrix `W` of signed integers and rows `U_j` of residues: it cuts both into digits so small that
 //! every floating-point operation is exact ([`SplitPlan`] has the proof), multiplies the digits by FP64 products of the `gemm` crate, and combines
-//! the sums modulo `q`. [`multiply_f64`] is one such product alone, to compare with.
+//! the sums modulo `q`. [`multiply_f64`] is one such product alone, to compare with. [`FractionProduct`] computes only the highest bits, in one or two
+//! products.
 //!
 //! Sits beside the transforms, above [`crate::modulus`]; does not depend on rings: a row is a row of words.
 
+mod fractions;
 mod loops;
 mod split;
 
@@ -14,6 +16,8 @@ use std::sync::Mutex;
 use crate::error::ArithError;
 use crate::meter::{Meter, ProductCounts};
 use crate::modulus::Modulus;
+pub use fractions::{FractionProduct, RANGE};
+pub(crate) use fractions::multiply as multiply_fractions;
 use loops::Width;
 use split::MAX_INNER_BLOCK;
 pub use split::{Slices, SplitPlan};
@@ -162,13 +166,23 @@ pub(crate) fn multiply_metered(
 
     let threads = threads.max(1);
     let tiles = tiles(out, columns, STACKED_COLUMNS / plan.right.count, threads);
-    let workers = threads.min(tiles.len());
-    let queue = Mutex::new(tiles.into_iter());
+    share_out(tiles, threads, Workspace::default, |tile, workspace| job.tile(tile, workspace))
+}
+
+/// Runs `work` on every job, on at most `threads` threads, each with a workspace of its own.
+fn share_out<J: Send, W>(
+    jobs: Vec<J>,
+    threads: usize,
+    workspace: impl Fn() -> W + Sync,
+    work: impl Fn(J, &mut W) -> Result<(), ArithError> + Sync,
+) -> Result<(), ArithError> {
+    let workers = threads.max(1).min(jobs.len());
+    let queue = Mutex::new(jobs.into_iter());
     let work = || {
-        let mut workspace = Workspace::default();
+        let mut workspace = workspace();
         // A poisoned queue means that another worker panicked; the scope below passes that on.
-        while let Some(tile) = queue.lock().ok().and_then(|mut queue| queue.next()) {
-            job.tile(tile, &mut workspace)?;
+        while let Some(job) = queue.lock().ok().and_then(|mut queue| queue.next()) {
+            work(job, &mut workspace)?;
         }
         Ok(())
     };
