@@ -1,7 +1,7 @@
 //! Products of matrices whose highest bits alone are computed, beside exact integers.
 
-use clathrate_arith::product::{FractionProduct, LeftMatrix};
 use clathrate_arith::primes::largest_primes;
+use clathrate_arith::product::{FractionProduct, LeftMatrix};
 use clathrate_arith::{CpuEngine, Engine, Isa, Modulus, Rows, RowsMut};
 use clathrate_testkit::oracle;
 use num_bigint::BigInt;

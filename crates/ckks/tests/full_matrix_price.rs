@@ -13,9 +13,18 @@ use common::{encrypt_as, secret};
 /// Runs of each product, the shortest of which is compared: whatever else the machine does only adds to a time.
 const RUNS: usize = 15;
 
+/// Rounds, of which one must find all predictions right: another program that runs during a profile, but not during the products, makes them wrong.
+const ROUNDS: usize = 3;
+
 #[test]
 #[ignore = "compares times, which needs a quiet machine and a release build: make test-full"]
 fn predicted_times_of_matrix_products_are_within_a_factor_of_two() {
+    let rounds: Vec<Vec<String>> = (0..ROUNDS).map(|_| wrong_predictions()).take_while(|faults| !faults.is_empty()).collect();
+    assert!(rounds.len() < ROUNDS, "in every round: {rounds:#?}");
+}
+
+/// A line for each prediction that is wrong by more than a factor of two.
+fn wrong_predictions() -> Vec<String> {
     let profile = tune::measure(Isa::detect().expect("kernels")).expect("a profile");
     println!("{:?}", profile.matrix);
     let mut faults = Vec::new();
@@ -54,5 +63,5 @@ fn predicted_times_of_matrix_products_are_within_a_factor_of_two() {
             }
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    faults
 }

@@ -64,7 +64,8 @@ fn arrangements(shape: &[usize], degree: usize) -> Vec<Layout> {
             let Ok(layout) = Layout::new(shape, encoding, degree) else { continue };
             let Ok(layout) = (if complex { layout.with_complex() } else { Ok(layout) }) else { continue };
             let capacities = (0..=degree.ilog2()).map(|log| 1 << log).filter_map(|capacity| layout.with_capacity(capacity).ok());
-            for layout in std::iter::once(layout).chain(capacities) {
+            let lanes = (1..=degree.ilog2()).filter_map(|log| layout.with_lanes(Some(1 << log)).ok());
+            for layout in std::iter::once(layout).chain(capacities).chain(lanes) {
                 for bodies in [1usize, 2, 3, 8] {
                     for axis in [None, Some(BodyAxis::Rows), Some(BodyAxis::Chunks)] {
                         for order in [Order::Natural, Order::BitReversed] {
@@ -90,6 +91,31 @@ fn every_entry_has_one_place_and_every_place_at_most_one_entry() {
         }
     }
     assert!(count > 3000, "{count} layouts");
+}
+
+#[test]
+fn rows_in_lanes_alternate_and_come_apart_as_components() {
+    let layout = Layout::new(&[7, 3], Encoding::Coefficients, 16).expect("layout").with_lanes(None).expect("lanes");
+    // Four numbers of room for a row, so four rows in a polynomial.
+    assert_eq!((layout.capacity, layout.lanes, layout.stride(), layout.bundles()), (4, 4, 4, 2));
+    assert_eq!(layout.place(5, 2).expect("entry"), Place { bundle: 1, body: 0, index: 9 });
+    let two = layout.with_lanes(Some(2)).expect("lanes");
+    assert_eq!((two.place(5, 2).expect("entry"), two.bundles()), (Place { bundle: 2, body: 0, index: 9 }, 4));
+    // Two polynomials under one mask.
+    let bodies = layout.with_bodies(2, None).expect("bodies");
+    assert_eq!(bodies.place(5, 2).expect("entry"), Place { bundle: 0, body: 1, index: 9 });
+    // At degree 4 every row is a bundle.
+    let apart = layout.lowered(4).expect("a lower degree");
+    assert_eq!((apart.lanes, apart.components, apart.bundles()), (1, 1, 7));
+    assert_eq!(apart.place(5, 2).expect("entry"), Place { bundle: 5, body: 0, index: 2 });
+    for refused in [layout.lowered(2), two.lowered(4), bodies.lowered(4)] {
+        assert!(matches!(refused, Err(CkksError::Conversion { .. })), "{refused:?}");
+    }
+    let long = Layout::new(&[2, 9], Encoding::Coefficients, 16).expect("layout");
+    assert_eq!(long.with_lanes(None).expect("one lane"), long);
+    for (layout, lanes) in [(layout, 3), (layout, 8), (layout, 0), (long, 2), (layout.with_complex().unwrap_or(long), 2)] {
+        assert!(matches!(layout.with_lanes(Some(lanes)), Err(CkksError::OutOfRange { .. })), "{lanes} lanes of {layout:?}");
+    }
 }
 
 #[test]
@@ -138,10 +164,16 @@ fn moves_of_the_degree_keep_the_bijection_nest_and_come_back() {
             for log in 1..=4 {
                 let gap = 1usize << log;
                 let Ok(lowered) = layout.lowered(gap) else {
-                    assert!(layout.encoding == Encoding::Slots && layout.capacity > 16 / gap / 2, "{layout:?}");
+                    let slots = layout.encoding == Encoding::Slots && layout.capacity > 16 / gap / 2;
+                    assert!(slots || layout.lanes > 1, "{layout:?}");
                     continue;
                 };
                 assert_bijection(&lowered, shape);
+                // Rows in lanes come apart in one move, and raising them again leaves one in each polynomial.
+                if layout.lanes > 1 {
+                    assert_eq!((lowered.lanes, lowered.components), (1, 1), "{layout:?}");
+                    continue;
+                }
                 for first in 1..log {
                     let twice = layout.lowered(1 << first).and_then(|half| half.lowered(gap >> first)).expect("in two moves");
                     assert_eq!(twice, lowered, "{layout:?} by {gap}");
@@ -154,7 +186,7 @@ fn moves_of_the_degree_keep_the_bijection_nest_and_come_back() {
                 let expected = if samples { layout.with_capacity(16).expect("all coefficients") } else { layout };
                 assert_eq!(lowered.raised(gap), expected, "{layout:?} by {gap}");
             }
-            for gap in [2usize, 8] {
+            for gap in [2usize, 8].into_iter().filter(|_| layout.lanes == 1) {
                 let raised = layout.raised(gap);
                 assert_bijection(&raised, shape);
                 assert_eq!(raised.lowered(gap).expect("back"), layout);

@@ -58,7 +58,7 @@ fn filled(x: &Ciphertext, entries: &[Complex64], padding: f64) -> Vec<Vec<Comple
     let layout = x.layout();
     let polynomial = |index: usize| {
         let mut slots = vec![Complex64::from(padding); layout.capacity];
-        layout.entries(index).enumerate().for_each(|(t, entry)| slots[t] = entries[entry]);
+        layout.entries(index, 0).enumerate().for_each(|(t, entry)| slots[t] = entries[entry]);
         slots
     };
     (0..layout.polynomials()).map(polynomial).collect()
@@ -276,7 +276,7 @@ fn totals_are_the_sums_of_rows_and_of_nothing_else() {
         let repeated = ev.broadcast(&total, columns).expect("broadcast");
         let entries: Vec<Complex64> = sums.iter().flat_map(|&sum| vec![sum; columns]).collect();
         let expected: Vec<Vec<Complex64>> = (0..repeated.layout().polynomials())
-            .map(|index| vec![entries[repeated.layout().entries(index).start]; repeated.layout().capacity])
+            .map(|index| vec![entries[repeated.layout().entries(index, 0).start]; repeated.layout().capacity])
             .collect();
         assert_slots("broadcast", &slots(&sk, &repeated), &expected);
         assert_eq!(repeated.padding() == Padding::Dirty, repeated.layout().has_padding());
@@ -336,7 +336,7 @@ fn matrix_products_of_padded_rows_keep_the_padding_apart() {
                 let row = layout.polynomial(index).0;
                 let tail = padding.unwrap_or(0.0) * weights[row * 3..(row + 1) * 3].iter().sum::<f64>();
                 let mut expected = vec![Complex64::from(tail); layout.capacity];
-                layout.entries(index).enumerate().for_each(|(t, entry)| expected[t] = entries[entry]);
+                layout.entries(index, 0).enumerate().for_each(|(t, entry)| expected[t] = entries[entry]);
                 assert_slots("matrix product", std::slice::from_ref(got), &[expected]);
             }
             assert_eq!(product.padding() == Padding::Dirty, padding.is_some() && layout.has_padding(), "{columns} columns");
@@ -412,7 +412,7 @@ fn coefficients_are_zero_behind_the_last_entry() {
             for (index, bundle) in x.bundles().iter().enumerate() {
                 let phase = bundle.phase(sk.secret()).expect("phase").swap_remove(0).into_coeff();
                 let coefficients = decode_coefficients(&phase, x.scale(), true).expect("all primes");
-                let entries = x.layout().entries(index).len();
+                let entries = x.layout().entries(index, 0).len();
                 let worst = coefficients[entries..].iter().fold(0.0f64, |worst, v| worst.max(v.abs()));
                 assert!(worst < 1e-7, "{columns} columns, bundle {index}: {worst:e}");
             }

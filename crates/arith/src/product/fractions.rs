@@ -246,7 +246,10 @@ impl Job<'_> {
                 let products = &mut workspace.products[..rows * stacked];
                 let left = View { entries: &self.left.entries[first_row * self.left.inner + start..], stride: self.left.inner };
                 gemm_rows(products, left, View { entries: &workspace.digits, stride: stacked }, rows, inner, stacked);
-                report(self.meter, ProductCounts { multiply_adds: rows * inner * stacked, sums: rows * stacked, ..ProductCounts::default() });
+                report(
+                    self.meter,
+                    ProductCounts { multiply_adds: rows * inner * stacked, sums: rows * stacked, ..ProductCounts::default() },
+                );
                 workspace.sums.resize(columns, 0);
                 for row in 0..out.len() * lanes {
                     let sums = &mut workspace.sums[..];
@@ -256,7 +259,15 @@ impl Job<'_> {
                     }
                     for (target, words) in self.targets.iter().zip(out[row / lanes].iter_mut()) {
                         let lane = (row % lanes, lanes);
-                        loops::multiples_of_fractions(self.width, words, lane, sums, (target.whole, target.rest), start > 0, target.modulus);
+                        loops::multiples_of_fractions(
+                            self.width,
+                            words,
+                            lane,
+                            sums,
+                            (target.whole, target.rest),
+                            start > 0,
+                            target.modulus,
+                        );
                     }
                 }
             }
@@ -273,7 +284,13 @@ impl Job<'_> {
             let fractions = &mut workspace.fractions[..];
             fractions.fill(0);
             for (source, row) in self.sources.iter().zip(&self.right[poly]) {
-                loops::add_residue_fractions(self.width, fractions, &row[tile.first * lanes..][..columns * lanes], source.upper, source.lower);
+                loops::add_residue_fractions(
+                    self.width,
+                    fractions,
+                    &row[tile.first * lanes..][..columns * lanes],
+                    source.upper,
+                    source.lower,
+                );
             }
             for lane in 0..lanes {
                 let row = poly * lanes + lane;

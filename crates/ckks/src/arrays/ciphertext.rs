@@ -279,7 +279,7 @@ impl Ciphertext {
 
     /// The part of a row that bundle `index` holds, as a separate array, for arrays with one body in each bundle.
     pub(crate) fn part(&self, index: usize) -> Self {
-        let columns = self.layout.entries(index).len();
+        let columns = self.layout.entries(index, 0).len();
         let layout = Layout { rows: 1, columns, chunks: 1, ..self.layout }.with_padding(self.padding());
         let bundles = self.bundles.get(index).into_iter().cloned().collect();
         self.with_all((&self.params, vec![columns]), layout, bundles, (self.level, self.scale))
@@ -307,6 +307,19 @@ impl Ciphertext {
             _ => "change to the main secret with change_secret first",
         };
         Err(CkksError::SecretWithoutKeys { operation, secret: self.secret.to_string(), remedy })
+    }
+
+    /// Refuses arrays with several rows in a polynomial.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`], with the remedy.
+    pub(crate) fn check_one_lane(&self, operation: &'static str) -> Result<(), CkksError> {
+        let Layout { lanes, capacity, .. } = self.layout;
+        if lanes == 1 {
+            return Ok(());
+        }
+        let reason = format!("{lanes} rows share a polynomial; a move to degree {capacity} takes them apart (to_mlwe), and needs no key");
+        Err(CkksError::Conversion { operation, reason })
     }
 
     /// Refuses arrays whose dirty padding would enter the result.

@@ -15,6 +15,7 @@
 
 use std::fmt;
 
+use clathrate_arith::text::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
@@ -105,6 +106,9 @@ pub struct Layout {
     /// Polynomials that a chunk's polynomial of degree `W = n components` was split into, a power of two.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub components: usize,
+    /// Consecutive rows that share a polynomial, a power of two up to the stride. A last polynomial may have fewer.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub lanes: usize,
     /// Bodies under one mask.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub bodies: usize,
@@ -151,6 +155,7 @@ impl Layout {
             capacity: 1,
             chunks: 1,
             components: 1,
+            lanes: 1,
             bodies: 1,
             axis,
             order,
@@ -169,6 +174,10 @@ impl Layout {
     }
 
     fn with_native_capacity(self) -> Result<Self, CkksError> {
+        if self.lanes > 1 {
+            let alone = Self { lanes: 1, ..self }.with_native_capacity()?;
+            return if alone.columns.next_power_of_two() < alone.most_capacity() { alone.with_lanes(Some(self.lanes)) } else { Ok(alone) };
+        }
         let most = self.most_capacity();
         if most == 0 {
             let what = if self.encoding == Encoding::Slots { "slots" } else { "complex numbers as pairs of coefficients" };
@@ -194,7 +203,27 @@ impl Layout {
         Ok(Self { capacity, chunks: self.columns.div_ceil(capacity), ..self })
     }
 
-    /// The same array with `bodies` bodies under each mask: consecutive rows, or consecutive chunks of a row. Without an axis, chunks where a row has
+    /// The same array with `lanes` consecutive rows in each polynomial; absent for as many as there is room for. A polynomial has room for as many numbers of
+    /// each row as the row has, rounded up to a power of two.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] unless a power of two for which there is room, of rows of real coefficients.
+    pub fn with_lanes(self, lanes: Option<usize>) -> Result<Self, CkksError> {
+        let packed = Self { capacity: self.columns.next_power_of_two().min(self.most_capacity()), ..self };
+        let packed = Self { chunks: self.columns.div_ceil(packed.capacity), ..packed };
+        let most = if self.encoding == Encoding::Coefficients && !self.complex && self.components == 1 { packed.stride() } else { 1 };
+        let lanes = lanes.unwrap_or(most);
+        if !lanes.is_power_of_two() || lanes > most {
+            let remedy = format!(
+                "rows of {} real coefficients at degree {} can share polynomials by a power of two up to {most}",
+                self.columns, self.degree
+            );
+            return Err(CkksError::OutOfRange { what: "the number of rows in a polynomial", value: lanes.to_string(), remedy });
+        }
+        Ok(if lanes == 1 { self } else { Self { lanes, ..packed } })
+    }
+
+    /// The same array with `bodies` bodies under each mask: consecutive rows (with lanes, consecutive polynomials of rows), or consecutive chunks of a row. Without an axis, chunks where a row has
     /// several, else rows.
     ///
     /// # Errors
@@ -251,7 +280,7 @@ impl Layout {
     /// Whether there is padding: a slot or coefficient without an entry in a body that holds entries.
     #[must_use]
     pub fn has_padding(&self) -> bool {
-        self.columns < self.chunks * self.capacity || self.stride() > 1
+        self.columns < self.chunks * self.capacity || self.stride() > self.lanes || !self.rows.is_multiple_of(self.lanes)
     }
 
     /// The layout after a move to the degree `n / gap`. Numbers that are `gap` or more coefficients apart, and slots, stay in the component of the powers of
@@ -261,6 +290,21 @@ impl Layout {
     /// [`CkksError::NoRoom`] where the lower degree has too few slots.
     pub fn lowered(self, gap: usize) -> Result<Self, CkksError> {
         let degree = self.degree / gap;
+        if self.lanes > 1 {
+            if gap != self.lanes || gap != self.stride() || self.bodies > 1 {
+                let reason = format!(
+                    "{} rows share a polynomial of degree {}, and take {} of its components under {}: such rows come apart at degree {} and with one body \
+                     in each bundle",
+                    self.lanes,
+                    self.degree,
+                    self.stride(),
+                    counted(self.bodies, "body"),
+                    self.capacity,
+                );
+                return Err(CkksError::Conversion { operation: "a move to a lower degree", reason });
+            }
+            return Ok(Self { degree, lanes: 1, ..self }.with_padding(self.padding));
+        }
         if self.encoding == Encoding::Slots {
             let layout = Self { degree, ..self };
             return if self.capacity <= layout.most_capacity() {
@@ -326,6 +370,7 @@ impl Layout {
         }
         if (self.stride() > 1 && self.components > 1)
             || (self.bodies == 1 && self.axis == BodyAxis::Rows)
+            || (self.lanes != 1 && self.with_lanes(Some(self.lanes)).ok() != Some(*self))
             || *self != self.with_padding(self.padding)
         {
             return refuse("a layout", self.to_string());
@@ -383,8 +428,15 @@ impl fmt::Display for Layout {
         if self.components > 1 {
             write!(f, ", {} components", self.components)?;
         }
+        if self.lanes > 1 {
+            write!(f, ", {} rows in a polynomial", self.lanes)?;
+        }
         if self.bodies > 1 {
-            let axis = if self.axis == BodyAxis::Rows { "rows" } else { "chunks of a row" };
+            let axis = match self.axis {
+                BodyAxis::Rows if self.lanes > 1 => "polynomials",
+                BodyAxis::Rows => "rows",
+                BodyAxis::Chunks => "chunks of a row",
+            };
             write!(f, ", {} {axis} under one mask", self.bodies)?;
         }
         Ok(())

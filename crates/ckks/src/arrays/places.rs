@@ -49,10 +49,16 @@ impl Layout {
         self.capacity.min(self.columns.saturating_sub(chunk * self.capacity))
     }
 
-    /// Rows of bundles: the rows, or groups of as many rows as there are bodies.
+    /// Groups of rows that share polynomials: the rows, where a polynomial holds one.
+    #[must_use]
+    pub fn row_groups(&self) -> usize {
+        self.rows.div_ceil(self.lanes)
+    }
+
+    /// Rows of bundles: the groups of rows, or groups of as many of these as there are bodies.
     #[must_use]
     pub fn lines(&self) -> usize {
-        if self.axis == BodyAxis::Rows { self.rows.div_ceil(self.bodies) } else { self.rows }
+        if self.axis == BodyAxis::Rows { self.row_groups().div_ceil(self.bodies) } else { self.row_groups() }
     }
 
     /// Bundles of a line, components not counted: the chunks, or groups of as many chunks as there are bodies.
@@ -91,7 +97,7 @@ impl Layout {
     /// Polynomials that hold entries, of all bodies.
     #[must_use]
     pub fn polynomials(&self) -> usize {
-        self.rows * self.polynomials_per_row()
+        self.row_groups() * self.polynomials_per_row()
     }
 
     fn polynomials_per_row(&self) -> usize {
@@ -113,36 +119,53 @@ impl Layout {
             BodyAxis::Chunks => (line, group * self.bodies + body),
         };
         let one = Self { bodies: 1, axis: BodyAxis::Chunks, ..*self };
-        let there = row < self.rows && chunk < self.chunks && component < one.stored_components(chunk);
+        let there = row < self.row_groups() && chunk < self.chunks && component < one.stored_components(chunk);
         there.then(|| one.bundle(row, chunk, component))
     }
 
     /// Bundle and body of polynomial `polynomial`: the inverse of [`Layout::polynomial_at`].
     #[must_use]
     pub fn seat(&self, polynomial: usize) -> (usize, usize) {
-        let (row, chunk, component) = self.polynomial(polynomial);
+        let (row, chunk, component) = self.group_of(polynomial);
         match self.axis {
             BodyAxis::Rows => (self.bundle(row / self.bodies, chunk, component), row % self.bodies),
             BodyAxis::Chunks => (self.bundle(row, chunk / self.bodies, component), chunk % self.bodies),
         }
     }
 
-    /// Row, chunk and component of polynomial `polynomial`.
+    /// Row, chunk and component of polynomial `polynomial`; of several rows the first.
     #[must_use]
     pub fn polynomial(&self, polynomial: usize) -> (usize, usize, usize) {
+        let (group, chunk, component) = self.group_of(polynomial);
+        (group * self.lanes, chunk, component)
+    }
+
+    /// Group of rows, chunk and component of polynomial `polynomial`.
+    fn group_of(&self, polynomial: usize) -> (usize, usize, usize) {
         let (row, rest) = (polynomial / self.polynomials_per_row(), polynomial % self.polynomials_per_row());
         (row, rest / self.components, rest % self.components)
     }
 
-    /// The flat range of the entries in the chunk of polynomial `polynomial`.
+    /// The flat range of the entries in the chunk of polynomial `polynomial`, of the row in lane `lane`; empty for a lane without a row.
     #[must_use]
-    pub fn entries(&self, polynomial: usize) -> std::ops::Range<usize> {
-        let (row, chunk, _) = self.polynomial(polynomial);
+    pub fn entries(&self, polynomial: usize, lane: usize) -> std::ops::Range<usize> {
+        let (first, chunk, _) = self.polynomial(polynomial);
+        let row = first + lane;
+        if row >= self.rows {
+            return 0..0;
+        }
         let start = row * self.columns + chunk * self.capacity;
         start..start + self.entries_in(chunk)
     }
 
-    /// The slot of number `t` of a chunk, or its coefficient in the polynomial of degree `W`.
+    /// The coefficients, or slots, of polynomial `polynomial` that hold entries, each with the flat index of its entry; of complex numbers in coefficients the
+    /// real parts.
+    pub fn held(&self, polynomial: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..self.lanes)
+            .flat_map(move |lane| self.entries(polynomial, lane).enumerate().map(move |(t, index)| (self.position(t) + lane, index)))
+    }
+
+    /// The slot of number `t` of a chunk, or its coefficient in the polynomial of degree `W`, of the first lane.
     #[must_use]
     pub fn position(&self, t: usize) -> usize {
         let place = if self.order == Order::Natural { t } else { reversed(t, self.capacity) };
@@ -177,9 +200,9 @@ impl Layout {
     fn seat_of(&self, row: usize, column: usize, position: usize) -> Place {
         let chunk = column / self.capacity;
         let component = position % self.components;
-        let polynomial = row * self.polynomials_per_row() + chunk * self.components + component;
+        let polynomial = row / self.lanes * self.polynomials_per_row() + chunk * self.components + component;
         let (bundle, body) = self.seat(polynomial);
-        Place { bundle, body, index: position / self.components }
+        Place { bundle, body, index: position / self.components + row % self.lanes }
     }
 
     fn check_entry(&self, row: usize, column: usize) -> Result<(), CkksError> {
@@ -203,8 +226,9 @@ impl Layout {
         {
             (position, part) = (position - half, Part::Imaginary);
         }
-        let (index, off) = (position / self.stride(), position % self.stride());
-        if off != 0 || index >= self.capacity {
+        let (index, lane) = (position / self.stride(), position % self.stride());
+        let row = row + lane;
+        if lane >= self.lanes || row >= self.rows || index >= self.capacity {
             return None;
         }
         let t = if self.order == Order::Natural { index } else { reversed(index, self.capacity) };

@@ -177,6 +177,7 @@ impl Evaluator {
             let remedy = format!("the left matrix needs {}", counted(x.shape()[0], "column"));
             return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
         }
+        x.check_one_lane("a matrix product")?;
         let scale = x.scale() * weights.scale;
         params.check_scale(scale, x.level())?;
         let layout = *x.layout();

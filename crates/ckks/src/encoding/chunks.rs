@@ -6,11 +6,10 @@ use crate::parameters::Params;
 
 /// The unscaled coefficients of polynomial `polynomial` of an array with this layout; places without an entry are zero.
 pub(crate) fn coefficients_of(params: &Params, values: ValuesRef<'_>, layout: &Layout, polynomial: usize) -> Vec<f64> {
-    let entries = layout.entries(polynomial);
     if layout.encoding == Encoding::Slots {
         return params.encoder().embed_with(layout.capacity, |slots| {
-            for (t, index) in entries.enumerate() {
-                slots[layout.position(t)] = values.get(index);
+            for (position, index) in layout.held(polynomial) {
+                slots[position] = values.get(index);
             }
         });
     }
@@ -21,8 +20,8 @@ pub(crate) fn coefficients_of(params: &Params, values: ValuesRef<'_>, layout: &L
             coefficients[position / layout.components] = value;
         }
     };
-    for (t, index) in entries.enumerate() {
-        let (position, value) = (layout.position(t), values.get(index));
+    for (position, index) in layout.held(polynomial) {
+        let value = values.get(index);
         set(position, value.re);
         if let Some(half) = layout.imaginary_offset() {
             set(position + half, value.im);
@@ -33,11 +32,10 @@ pub(crate) fn coefficients_of(params: &Params, values: ValuesRef<'_>, layout: &L
 
 /// Writes the entries that polynomial `polynomial` holds, or the parts of them, to `numbers`: the inverse of [`coefficients_of`].
 pub(crate) fn read_coefficients(params: &Params, coefficients: &[f64], layout: &Layout, polynomial: usize, numbers: &mut Values) {
-    let entries = layout.entries(polynomial);
     if layout.encoding == Encoding::Slots {
         return params.encoder().evaluate_with(coefficients, layout.capacity, |slots| {
-            for (t, index) in entries.enumerate() {
-                let value = slots[layout.position(t)];
+            for (position, index) in layout.held(polynomial) {
+                let value = slots[position];
                 numbers.set_real(index, value.re);
                 numbers.set_imaginary(index, value.im);
             }
@@ -45,8 +43,7 @@ pub(crate) fn read_coefficients(params: &Params, coefficients: &[f64], layout: &
     }
     let (_, _, component) = layout.polynomial(polynomial);
     let get = |position: usize| (position % layout.components == component).then(|| coefficients[position / layout.components]);
-    for (t, index) in entries.enumerate() {
-        let position = layout.position(t);
+    for (position, index) in layout.held(polynomial) {
         if let Some(value) = get(position) {
             numbers.set_real(index, value);
         }

@@ -11,7 +11,7 @@
 //! coefficient is where. A rank reduction between the two degree moves makes a ring switch: `to_mlwe(4)`, `to_rank(2)`, `to_rlwe()`.
 //! Source: [dpad-he, sec. 3.1.1, 4].
 
-use clathrate_lattice::{Bundle, Eval, Poly};
+use clathrate_lattice::{Bundle, Eval, Poly, Ring};
 
 use super::evaluator::Evaluator;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, SecretName};
@@ -77,6 +77,7 @@ impl Evaluator {
             return Err(CkksError::Conversion { operation: TO_RLWE, reason });
         }
         check_convertible(x, from.degree, TO_RLWE)?;
+        x.check_one_lane(TO_RLWE)?;
         let operations = trace_operations(x.secret, from.degree, target.degree());
         let operations =
             operations.ok_or(CkksError::NoKeys { operation: TO_RLWE }).or_else(|error| x.check_main(TO_RLWE).and(Err(error)))?;
@@ -180,6 +181,9 @@ impl Evaluator {
             let bundles = x.bundles.iter().map(|bundle| bundle.extract(ring)).collect::<Result<_, _>>()?;
             return Ok(x.moved_as(&target, after, bundles));
         }
+        if before.lanes > 1 {
+            return Ok(x.moved_as(&target, after, rows_of(x, ring)?));
+        }
         // LWE samples count as components.
         let split = Layout { components: before.components * gap / before.stride().min(gap), degree: target.degree(), ..before };
         let inner = split.components / before.components;
@@ -202,6 +206,21 @@ impl Evaluator {
         }
         Ok(x.moved_as(&target, after, bundles))
     }
+}
+
+/// The components of every bundle, each of which is a row. [pcmm-mambo, App. A, ModDecomp]
+fn rows_of(x: &Ciphertext, ring: &Ring) -> Result<Vec<Bundle<Eval>>, CkksError> {
+    let Layout { rows: count, lanes, .. } = x.layout;
+    let mut rows = Vec::with_capacity(count);
+    for bundle in x.bundles() {
+        let source = bundle.clone().into_coeff();
+        for lane in (0..lanes).take(count - rows.len()) {
+            // Components are counted by the reversed bits of their power of X.
+            let component = lane.reverse_bits() >> (usize::BITS - lanes.trailing_zeros());
+            rows.push(source.extract_component(ring, component)?.into_eval());
+        }
+    }
+    Ok(rows)
 }
 
 /// For each bundle of `to`, whose degree is `gap` times as large, the bundles of `from` that it is packed from: a power of two of them, in the order of their

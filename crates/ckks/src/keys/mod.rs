@@ -23,7 +23,7 @@ pub(crate) use evaluation::Found;
 pub use evaluation::{EvaluationKeys, HeldKey, KeysOfShape};
 pub use name::{KeyAddress, KeyName, RaisedMap, SecretName};
 pub use needs::{Descent, KeyNeeds, Reach};
-pub use options::EncryptOptions;
+pub use options::{EncryptOptions, Lanes};
 pub use price::{Cost, TransformCosts};
 pub use requirements::KeyRequirements;
 pub use route::Operation;

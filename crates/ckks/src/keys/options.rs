@@ -6,6 +6,15 @@ use super::name::SecretName;
 use crate::arrays::{BodyAxis, Encoding, Layout, Order};
 use crate::error::CkksError;
 
+/// How many consecutive rows share a polynomial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lanes {
+    /// As many as there is room for.
+    Most,
+    /// This many, a power of two.
+    Of(usize),
+}
+
 /// Options of an encryption. The default encodes vectors in slots and matrices in coefficients, at the top level, with one body in each bundle.
 ///
 /// ```
@@ -32,6 +41,8 @@ pub struct EncryptOptions {
     pub axis: Option<BodyAxis>,
     /// Numbers per polynomial, a power of two; absent for as many as a row needs (slots) or a polynomial has room for (coefficients).
     pub capacity: Option<usize>,
+    /// Consecutive rows of real coefficients that share a polynomial, where a row is shorter than a polynomial; absent for one row in each.
+    pub lanes: Option<Lanes>,
     /// The order of numbers inside a polynomial.
     pub order: Order,
 }
@@ -40,7 +51,7 @@ impl EncryptOptions {
     /// The layout of an array of this shape at degree `degree`.
     ///
     /// # Errors
-    /// As [`Layout::new`], [`Layout::with_capacity`] and [`Layout::with_bodies`].
+    /// As [`Layout::new`], [`Layout::with_capacity`], [`Layout::with_lanes`] and [`Layout::with_bodies`].
     pub fn layout(&self, shape: &[usize], complex: bool, degree: usize) -> Result<Layout, CkksError> {
         let encoding = self.encoding.unwrap_or(if shape.len() == 2 && !complex { Encoding::Coefficients } else { Encoding::Slots });
         let mut layout = Layout::new(shape, encoding, degree)?;
@@ -49,6 +60,12 @@ impl EncryptOptions {
         }
         if let Some(capacity) = self.capacity {
             layout = layout.with_capacity(capacity)?;
+        }
+        if let Some(lanes) = self.lanes {
+            layout = layout.with_lanes(match lanes {
+                Lanes::Most => None,
+                Lanes::Of(count) => Some(count),
+            })?;
         }
         Ok(layout.with_bodies(self.bodies.unwrap_or(1), self.axis)?.with_order(self.order))
     }

@@ -59,10 +59,10 @@ pub fn measure_with_progress(isa: Isa, progress: Progress<'_>) -> Result<Machine
     tick(total - 2)?;
     let matrix = measure_matrix(isa)?;
     tick(total - 1)?;
-    let read_ns_per_byte = measure_reading(isa)?;
+    let (read_ns_per_byte, cache_bytes) = measure_reading(isa)?;
     progress(total, total);
     let source = format!("measured with {} kernels", isa.name());
-    Ok(MachineProfile { source, isa: Some(isa.name().to_owned()), kernels, matrix, read_ns_per_byte, cache_bytes: 16e6 })
+    Ok(MachineProfile { source, isa: Some(isa.name().to_owned()), kernels, matrix, read_ns_per_byte, cache_bytes })
 }
 
 fn filled(engine: &CpuEngine, moduli: &[usize]) -> Buffer {
@@ -109,19 +109,36 @@ fn measure_degree(isa: Isa, degree: usize) -> Result<KernelTimes, CkksError> {
     Ok(KernelTimes { degree, transform, convert, product })
 }
 
-/// Nanoseconds per byte of factors that do not fit any cache.
-fn measure_reading(isa: Isa) -> Result<f64, CkksError> {
+/// Bytes of factors that a cache may hold, the largest measured.
+const LARGEST_CACHE: usize = 128 << 20;
+
+/// Bytes of factors that are taken to fit the cache without a measurement.
+const LEAST_CACHE: usize = 16_000_000;
+
+/// Where reading takes less than this share of the time that memory takes, the bytes come from a cache.
+const CACHED: f64 = 0.7;
+
+/// Nanoseconds per byte of factors that do not fit any cache, and the bytes that do: the most, of the sizes tried, that are read clearly faster.
+fn measure_reading(isa: Isa) -> Result<(f64, f64), CkksError> {
     let degree = 1 << 15;
     let moduli = largest_primes(45, 2 * degree as u64, 1, &[])?;
     let engine = CpuEngine::new(degree, &moduli, isa)?;
     let (rows, columns) = ([0], 2);
-    let terms = MEMORY_BYTES / (columns * degree * 45 / 8);
     let x = filled(&engine, &rows);
-    let mut factors = engine.zeroed_factors(FactorShape { groups: 1, terms, columns, packed: true }, &rows);
-    engine.pack_factors(&mut factors, 0, &vec![vec![x.view()]; terms * columns], &rows);
     let mut out = engine.zeroed(columns);
-    let xs = vec![x.view(); terms];
-    Ok(time(|| engine.factor_products(out.view_mut(), &xs, &factors, &[0], &rows, &rows)) / factors.bytes() as f64)
+    let mut reading = |bytes: usize| {
+        let terms = bytes / (columns * degree * 45 / 8);
+        let mut factors = engine.zeroed_factors(FactorShape { groups: 1, terms, columns, packed: true }, &rows);
+        engine.pack_factors(&mut factors, 0, &vec![vec![x.view()]; terms * columns], &rows);
+        let xs = vec![x.view(); terms];
+        time(|| engine.factor_products(out.view_mut(), &xs, &factors, &[0], &rows, &rows)) / factors.bytes() as f64
+    };
+    let memory = reading(MEMORY_BYTES);
+    let mut cache = LARGEST_CACHE;
+    while cache > LEAST_CACHE && reading(cache) > CACHED * memory {
+        cache /= 2;
+    }
+    Ok((memory, cache.max(LEAST_CACHE) as f64))
 }
 
 /// Products that are measured: rows and columns of the matrix, and binary logarithm of the polynomials' degree. Each is dominated by one unit operation: the
