@@ -93,7 +93,7 @@ fn one_product_has_the_predicted_error_and_two_are_right_to_the_last_bits() {
             let kept_bits: u32 = case.bits[..case.kept].iter().sum();
             // Rounding down to an integer is an error below 1 for each range; the rest is predicted.
             let integer = case.inner.div_ceil(clathrate_arith::product::RANGE) as f64 * 2f64.powi(-(kept_bits as i32 - 1));
-            let predicted = FractionProduct { lanes: case.lanes, parts }.deviation(case.inner, max_abs, squares);
+            let predicted = FractionProduct { lanes: case.lanes, parts }.deviation(case.inner, max_abs, squares, case.bits[0]);
             let text = format!("{:?} {parts}: 2^{:.1}, predicted 2^{:.1}", case.bits, deviation.log2(), predicted.log2());
             assert!(deviation <= 1.2 * predicted + integer, "{text}");
             assert!(largest <= 8.0 * predicted + integer, "{text}: 2^{:.1}", largest.log2());

@@ -49,11 +49,13 @@ pub enum BenchSet {
     Bootstrap,
     /// Packing of samples.
     Packing,
+    /// Products of matrices.
+    Matrix,
 }
 
 impl BenchSet {
     /// All sets, as the help lists them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Stream,
         Self::Ntt,
         Self::N14,
@@ -64,6 +66,7 @@ impl BenchSet {
         Self::Dpad,
         Self::Bootstrap,
         Self::Packing,
+        Self::Matrix,
     ];
 
     /// The name on the command line.
@@ -79,6 +82,7 @@ impl BenchSet {
             Self::Dpad => "dpad",
             Self::Bootstrap => "bootstrap",
             Self::Packing => "packing",
+            Self::Matrix => "matrix",
         }
     }
 
@@ -97,6 +101,7 @@ impl BenchSet {
                 "bootstraps at presets boot_n15, boot_fast, boot_fast_64, boot_default, boot_small and boot_precise, by stage"
             }
             Self::Packing => "packing of 2^12 LWE samples at presets pack_n12 and paper_hermes_n12, by every method",
+            Self::Matrix => "plain times encrypted matrices of 2^8 to 2^12 rows at presets paper_pcmm and matmul",
         }
     }
 }
@@ -104,5 +109,8 @@ impl BenchSet {
 /// The end of the help: every set with what it times.
 fn sets_help() -> String {
     let lines: Vec<String> = BenchSet::ALL.iter().map(|set| format!("  {:<9}  {}", set.name(), set.about())).collect();
-    format!("Sets:\n{}\n\nWith --quick, keyswitch, dpad, bootstrap and packing run at small degrees that are not secure.", lines.join("\n"))
+    format!(
+        "Sets:\n{}\n\nWith --quick, keyswitch, dpad, bootstrap, packing and matrix run at small degrees that are not secure.",
+        lines.join("\n")
+    )
 }

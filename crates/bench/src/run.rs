@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::names::listed;
 use crate::output::Output;
 use crate::timing::Timer;
-use crate::{bootstrap, dpad, keyswitch, packing, scheme, stream, transform};
+use crate::{bootstrap, dpad, keyswitch, matrix, packing, scheme, stream, transform};
 
 /// The operations, in the order they are timed.
-const WORKS: [&str; 25] = [
+const WORKS: [&str; 28] = [
     stream::WORK,
     "ntt_forward",
     "ntt_inverse",
@@ -40,6 +40,9 @@ const WORKS: [&str; 25] = [
     dpad::ROTATIONS,
     bootstrap::WORK,
     packing::WORK,
+    matrix::WORKS[0],
+    matrix::WORKS[1],
+    matrix::WORKS[2],
 ];
 
 /// The sets of `make bench`, cheapest first; key switching and ranks are benchmarks of their own.
@@ -53,7 +56,13 @@ const QUICK_VARIABLE: &str = "QUICK";
 
 const fn presets(set: BenchSet) -> &'static [&'static str] {
     match set {
-        BenchSet::Stream | BenchSet::Ntt | BenchSet::Keyswitch | BenchSet::Dpad | BenchSet::Bootstrap | BenchSet::Packing => &[],
+        BenchSet::Stream
+        | BenchSet::Ntt
+        | BenchSet::Keyswitch
+        | BenchSet::Dpad
+        | BenchSet::Bootstrap
+        | BenchSet::Packing
+        | BenchSet::Matrix => &[],
         BenchSet::N14 => &["bench_n14"],
         BenchSet::N15 => &["bench_n15_one", "bench_n15_mid", "bench_n15_low"],
         BenchSet::N16 => &["bench_n16_mid", "bench_n16_one"],
@@ -89,6 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             BenchSet::Dpad => dpad::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Bootstrap => bootstrap::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Packing => packing::run(&timer, &selection.presets, &runtime)?,
+            BenchSet::Matrix => matrix::run(&timer, &selection.presets, &runtime)?,
             BenchSet::N14 | BenchSet::N15 | BenchSet::N16 | BenchSet::Ranks => {
                 for preset in presets(set) {
                     scheme::run(&timer, preset, &runtime)?;
@@ -109,8 +119,13 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
     let names = listed(&arguments.set, "set", &BenchSet::ALL.map(BenchSet::name))?;
     let works = listed(&arguments.only, "operation", &WORKS)?;
     let dpad = dpad::names();
-    let known: Vec<&'static str> =
-        keyswitch::PRESETS.into_iter().chain(dpad.iter().copied()).chain(bootstrap::PRESETS).chain(packing::PRESETS).collect();
+    let known: Vec<&'static str> = keyswitch::PRESETS
+        .into_iter()
+        .chain(dpad.iter().copied())
+        .chain(bootstrap::PRESETS)
+        .chain(packing::PRESETS)
+        .chain(matrix::PRESETS)
+        .collect();
     let presets = listed(&arguments.preset, "parameter set", &known)?;
     let sets: Vec<BenchSet> = match (names.is_empty(), quick) {
         (false, _) => names.iter().filter_map(|name| BenchSet::ALL.into_iter().find(|set| set.name() == *name)).collect(),
@@ -122,6 +137,7 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
             preset if keyswitch::PRESETS.contains(preset) => BenchSet::Keyswitch,
             preset if bootstrap::PRESETS.contains(preset) => BenchSet::Bootstrap,
             preset if packing::PRESETS.contains(preset) => BenchSet::Packing,
+            preset if matrix::PRESETS.contains(preset) => BenchSet::Matrix,
             _ => BenchSet::Dpad,
         };
         if !sets.contains(&owner) {

@@ -405,7 +405,8 @@ impl Stored for EvaluationKeys {
     }
 
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
-        write_seeds(writer, &self.iter().map(|(_, held)| held.key().seed()).collect::<Vec<_>>())?;
+        // The keys of a set are those that the owner made, which all have a seed.
+        write_seeds(writer, &self.iter().filter_map(|(_, held)| held.key().seed()).collect::<Vec<_>>())?;
         for (index, (_, held)) in self.iter().enumerate() {
             let (key, entries) = (held.key(), held.key().entries());
             let bodies: Vec<PolyRef<'_, Eval>> = entries.iter().flat_map(Bundle::bodies).collect();

@@ -30,6 +30,7 @@ pub mod public_key;
 pub mod raise;
 pub mod rank;
 pub mod ring;
+pub mod row_products;
 pub mod sample_batch;
 pub mod sampling;
 pub mod secret;

@@ -484,7 +484,9 @@ fn keys_of_parts_that_do_not_fit_are_refused() {
     let s = secret(&chain, 2, 2, &mut rng);
     let key = SwitchKey::change_of_secret(&chain, switcher.gadget(), Level(2), &s, &s, &mut rng).expect("key");
     let parts = |k: &SwitchKey| -> Vec<Vec<Poly<Eval>>> { k.entries().iter().map(|entry| entry.bodies().to_vec()).collect() };
-    let from = |inputs, rank, bodies| SwitchKey::from_bodies(&chain, switcher.gadget(), Level(2), inputs, Rank(rank), key.seed(), bodies);
+    let from = |inputs, rank, bodies| {
+        SwitchKey::from_bodies(&chain, switcher.gadget(), Level(2), inputs, Rank(rank), key.seed().expect("a seed"), bodies)
+    };
     let again = from(2, 2, parts(&key)).expect("its own parts");
     assert_eq!(again.entries(), key.entries());
     assert_eq!((again.inputs(), again.digit_count(), again.rank(), again.body_count()), (2, key.digit_count(), 2, 2));

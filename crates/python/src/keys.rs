@@ -13,7 +13,7 @@ use crate::buffers::{BufferAndRebuild, reduce, to_array};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{check_scale, out_of_range, raise, raise_for_array};
 use crate::evaluation_keys::PyEvaluationKeys;
-use crate::layout::Placing;
+use crate::layout::{LaneCount, Placing};
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
@@ -115,6 +115,10 @@ impl PySecretKey {
     /// capacity : int, optional
     ///     The most numbers in one polynomial, a power of two. Slots repeat with this period; coefficients are spread evenly. None, the
     ///     default, is the length of a row rounded up to a power of two in slots, and all coefficients.
+    /// lanes : int or "most", optional
+    ///     How many consecutive rows share a polynomial, a power of two, where rows of real coefficients are shorter than a polynomial:
+    ///     number t of row r is coefficient t * stride + r. "most" is as many as there is room for. Such arrays are smaller, and what
+    ///     prepared matrices multiply; `to_mlwe` takes the rows apart. None, the default, is one row in a polynomial.
     /// order : {"natural", "bit-reversed"}, optional
     ///     The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
     ///     default is "natural".
@@ -127,8 +131,8 @@ impl PySecretKey {
     /// Raises
     /// ------
     /// DataError
-    ///     Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies or a
-    ///     capacity out of range, and for another axis or order.
+    ///     Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies, a
+    ///     capacity or lanes out of range, and for another axis or order.
     /// TypeError
     ///     Where the entries are no numbers.
     /// LevelError
@@ -144,7 +148,7 @@ impl PySecretKey {
     /// 'coefficients'
     /// >>> secret_key.encrypt(np.zeros((3, 4)), bodies=3).layout
     /// 1024 real numbers in coefficients of degree 1024, 3 rows under one mask
-    #[pyo3(signature = (array, encoding=None, level=None, scale=None, progress=None, *, bodies=None, axis=None, capacity=None, order="natural"))]
+    #[pyo3(signature = (array, encoding=None, level=None, scale=None, progress=None, *, bodies=None, axis=None, capacity=None, lanes=None, order="natural"))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn encrypt(
         &self,
@@ -157,10 +161,11 @@ impl PySecretKey {
         bodies: Option<Whole>,
         axis: Option<&str>,
         capacity: Option<Whole>,
+        lanes: Option<LaneCount>,
         order: &str,
     ) -> PyResult<PyCiphertext> {
         let options = options(py, self.params.get(), encoding, level, scale)?;
-        let options = Placing { bodies, axis, capacity, order }.apply(py, options)?;
+        let options = Placing { bodies, axis, capacity, lanes, order }.apply(py, options)?;
         let Array { values, shape } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
         let ciphertext =

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use clathrate_ckks::arrays::Place;
 use clathrate_ckks::arrays::layout::MOST_BODIES;
 use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::{BodyAxis, Layout, Order, Padding};
+use clathrate_ckks::{BodyAxis, Lanes, Layout, Order, Padding};
 use pyo3::prelude::*;
 
 use crate::errors::{out_of_range, raise};
@@ -33,11 +33,30 @@ pub fn body_count(py: Python<'_>, what: &'static str, bodies: Whole) -> PyResult
     count.ok_or_else(|| out_of_range(py, what, bodies.0, format!("use 1 to {MOST_BODIES} bodies under one mask")))
 }
 
+/// How many rows share a polynomial, as Python gives it: a number or "most".
+#[derive(FromPyObject)]
+pub enum LaneCount {
+    Number(Whole),
+    Name(String),
+}
+
+impl LaneCount {
+    fn lanes(self, py: Python<'_>) -> PyResult<Lanes> {
+        let refused = |value: String| out_of_range(py, "`lanes`", value, "use a power of two or \"most\"");
+        match self {
+            Self::Number(Whole(count)) => usize::try_from(count).map(Lanes::Of).map_err(|_| refused(count.to_string())),
+            Self::Name(name) if name == "most" => Ok(Lanes::Most),
+            Self::Name(name) => Err(refused(format!("\"{name}\""))),
+        }
+    }
+}
+
 /// The choices of an encryption that say where numbers are placed.
 pub struct Placing<'a> {
     pub bodies: Option<Whole>,
     pub axis: Option<&'a str>,
     pub capacity: Option<Whole>,
+    pub lanes: Option<LaneCount>,
     pub order: &'a str,
 }
 
@@ -45,7 +64,7 @@ impl Placing<'_> {
     /// `options` with these choices.
     ///
     /// # Errors
-    /// `DataError` for a number of bodies, an axis, a capacity or an order that does not exist.
+    /// `DataError` for a number of bodies, an axis, a capacity, lanes or an order that does not exist.
     pub fn apply(self, py: Python<'_>, options: EncryptOptions) -> PyResult<EncryptOptions> {
         let capacity = |Whole(capacity)| {
             let remedy = "use a power of two, at most the slots, coefficients or pairs of coefficients of a polynomial";
@@ -60,6 +79,7 @@ impl Placing<'_> {
             bodies: self.bodies.map(|bodies| body_count(py, "`bodies`", bodies)).transpose()?,
             axis: body_axis(py, self.axis)?,
             capacity: self.capacity.map(capacity).transpose()?,
+            lanes: self.lanes.map(|lanes| lanes.lanes(py)).transpose()?,
             order,
             ..options
         })
@@ -138,6 +158,12 @@ impl PyLayout {
     #[getter]
     fn capacity(&self) -> usize {
         self.layout.capacity
+    }
+
+    /// The number of rows that share a polynomial: its lanes.
+    #[getter]
+    fn lanes(&self) -> usize {
+        self.layout.lanes
     }
 
     /// The number of chunks of a row.

@@ -25,6 +25,7 @@ mod layout;
 mod libraries;
 mod linear;
 mod machine;
+mod matrix;
 mod needs;
 mod numbers;
 mod packing;
@@ -60,6 +61,8 @@ mod _native {
     use crate::linear::{PyLinearTransform, PyLinearTransformPlan};
     #[pymodule_export]
     use crate::machine::{doctor, tune};
+    #[pymodule_export]
+    use crate::matrix::{PyMatrixPlan, PyPreparedMatrix};
     #[pymodule_export]
     use crate::needs::PyNeeds;
     #[pymodule_export]

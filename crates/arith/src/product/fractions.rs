@@ -9,10 +9,10 @@
 //!
 //! Steps:
 //!
-//! 1. *Fractions.* `u / Q mod 1 = sum_i u_i ((Q / q_i)^-1 mod q_i) / q_i mod 1`, in words of 64 bits after the binary point, which wrap around at 1. A prime adds an
-//!    error below `2 * 2^-64`.
-//! 2. *Product.* With one part the fraction is rounded to a double. With two, the upper part has so few bits that its sums are exact, and the lower part is
-//!    `2^(1-h)` at most, `h` the bits of the upper part.
+//! 1. *Fractions.* `u / Q mod 1 = sum_i u_i ((Q / q_i)^-1 mod q_i) / q_i mod 1`, with 128 bits after the binary point, which wrap around at 1. A prime adds an
+//!    error below `u_i 2^-128`.
+//! 2. *Product.* With one part the fraction is rounded to a double. With two, the upper part has `h` bits, so few that its sums are exact, and the lower part, the
+//!    next 64 bits rounded to a double, is `2^-h / 2` at most.
 //! 3. *Modulo 1.* `y - round(y)` is exact in double precision. Inner dimensions above [`RANGE`] are cut, and the ranges are added modulo 1.
 //! 4. *Result.* The fraction times `Q'`, rounded down, for each prime of `Q'`.
 //!
@@ -60,11 +60,11 @@ impl FractionProduct {
         (54u32).saturating_sub(terms + weight).clamp(1, 40)
     }
 
-    /// Predicted standard deviation of the result's error, as a fraction of `Q'`, for rows of weights with this sum of squares and for fractions that are
-    /// uniform. Every addition rounds a partial sum, which grows as the square root of the number of its terms; `gemm` may sum in any order, and the order
+    /// Predicted standard deviation of the result's error, as a fraction of `Q'`, for rows of weights with this sum of squares, and for uniform fractions of
+    /// residues modulo primes of `prime_bits` bits. Every addition rounds a partial sum, which grows as the square root of the number of its terms; `gemm` may sum in any order, and the order
     /// assumed here is the worst, one term after the other.
     #[must_use]
-    pub fn deviation(&self, inner: usize, max_abs: u64, sum_of_squares: f64) -> f64 {
+    pub fn deviation(&self, inner: usize, max_abs: u64, sum_of_squares: f64, prime_bits: u32) -> f64 {
         let inner = inner.max(1);
         let range = inner.min(RANGE) as f64;
         let ranges = inner.div_ceil(RANGE) as f64;
@@ -76,7 +76,8 @@ impl FractionProduct {
         // Partial sums have the mean square i / range of the whole; the roundings of all of them add up to range / 2.
         let float = sum * rounding * ((range + 1.0) / 2.0 + 1.0).sqrt() * ranges.sqrt();
         let size = if self.parts == 1 { 1.0 } else { 2f64.powi(-(Self::upper_bits(inner, max_abs) as i32)) };
-        let words = sum_of_squares.sqrt() * 2f64.powi(-64) * 2.0;
+        // What the words of a fraction leave out, and the last bit of the result.
+        let words = sum_of_squares.sqrt() * (size * 2f64.powi(-64) + 2f64.powi(prime_bits as i32 - 128)) + 2f64.powi(-64) * ranges;
         (float * float * size * size + words * words).sqrt()
     }
 
@@ -93,13 +94,6 @@ impl FractionProduct {
     }
 }
 
-/// The prime of a row of residues, and its part of the fraction: `floor(2^128 ((Q / q)^-1 mod q) / q)`, in two words.
-#[derive(Clone, Copy)]
-struct Source {
-    upper: u64,
-    lower: u64,
-}
-
 /// A prime of `Q'`: the fraction `F 2^-64` gives `F floor(Q' / 2^64) + floor(F (Q' mod 2^64) / 2^64)`.
 struct Target<'m> {
     modulus: &'m Modulus,
@@ -109,7 +103,8 @@ struct Target<'m> {
     rest: u64,
 }
 
-fn sources(moduli: &[&Modulus]) -> Result<Vec<Source>, ArithError> {
+/// For each prime `floor(2^128 ((Q / q)^-1 mod q) / q)`: what one unit of its residue adds to a fraction.
+fn sources(moduli: &[&Modulus]) -> Result<Vec<u128>, ArithError> {
     let own = |(index, modulus): (usize, &&Modulus)| {
         let others = moduli.iter().enumerate().filter(|&(other, _)| other != index);
         let product = others.fold(1, |product, (_, other)| modulus.mul(product, modulus.reduce(other.value())));
@@ -117,7 +112,7 @@ fn sources(moduli: &[&Modulus]) -> Result<Vec<Source>, ArithError> {
         let q = u128::from(modulus.value());
         let upper = (u128::from(value) << 64) / q;
         let rest = (u128::from(value) << 64) % q;
-        Ok(Source { upper: upper as u64, lower: ((rest << 64) / q) as u64 })
+        Ok((upper << 64) + (rest << 64) / q)
     };
     moduli.iter().enumerate().map(own).collect()
 }
@@ -140,7 +135,7 @@ struct Job<'a> {
     left: &'a LeftMatrix,
     /// For each polynomial its rows of residues.
     right: &'a [Vec<&'a [u64]>],
-    sources: Vec<Source>,
+    sources: Vec<u128>,
     targets: Vec<Target<'a>>,
     upper_bits: u32,
     width: Width,
@@ -157,7 +152,7 @@ struct Tile<'a> {
 /// One worker's memory.
 #[derive(Default)]
 struct Workspace {
-    fractions: Vec<u64>,
+    fractions: Vec<u128>,
     digits: Vec<f64>,
     products: Vec<f64>,
     sums: Vec<u64>,
@@ -283,14 +278,8 @@ impl Job<'_> {
         for poly in start / lanes..(start + inner).div_ceil(lanes) {
             let fractions = &mut workspace.fractions[..];
             fractions.fill(0);
-            for (source, row) in self.sources.iter().zip(&self.right[poly]) {
-                loops::add_residue_fractions(
-                    self.width,
-                    fractions,
-                    &row[tile.first * lanes..][..columns * lanes],
-                    source.upper,
-                    source.lower,
-                );
+            for (&unit, row) in self.sources.iter().zip(&self.right[poly]) {
+                loops::add_residue_fractions(self.width, fractions, &row[tile.first * lanes..][..columns * lanes], unit);
             }
             for lane in 0..lanes {
                 let row = poly * lanes + lane;

@@ -96,13 +96,13 @@ per_width! {
 }
 
 per_width! {
-    /// `fractions[l] <- fractions[l] + row[l] (upper 2^64 + lower) 2^-64`, modulo `2^64`.
-    add_residue_fractions => add_residue_fractions_body<>(fractions: &mut [u64], row: &[u64], upper: u64, lower: u64) -> ()
+    /// `fractions[l] <- fractions[l] + row[l] unit`, modulo `2^128`.
+    add_residue_fractions => add_residue_fractions_body<>(fractions: &mut [u128], row: &[u64], unit: u128) -> ()
 }
 
 per_width! {
     /// Doubles of the fractions of lane `lane` of `lanes`, in `[-1/2, 1/2]`; with `upper` the nearest multiples of `2^-upper`, and after them the rests.
-    doubles_of_fractions => doubles_of_fractions_body<>(out: &mut [f64], fractions: &[u64], lane: (usize, usize), upper: Option<u32>) -> ()
+    doubles_of_fractions => doubles_of_fractions_body<>(out: &mut [f64], fractions: &[u128], lane: (usize, usize), upper: Option<u32>) -> ()
 }
 
 per_width! {
@@ -117,29 +117,30 @@ per_width! {
 }
 
 #[inline(always)]
-fn add_residue_fractions_body(fractions: &mut [u64], row: &[u64], upper: u64, lower: u64) {
+fn add_residue_fractions_body(fractions: &mut [u128], row: &[u64], unit: u128) {
     for (fraction, &u) in fractions.iter_mut().zip(row) {
-        let low = (u128::from(u) * u128::from(lower)) >> 64;
-        *fraction = fraction.wrapping_add(u.wrapping_mul(upper)).wrapping_add(low as u64);
+        *fraction = fraction.wrapping_add(unit.wrapping_mul(u128::from(u)));
     }
 }
 
 #[inline(always)]
-fn doubles_of_fractions_body(out: &mut [f64], fractions: &[u64], (lane, lanes): (usize, usize), upper: Option<u32>) {
-    let unit = 1.0 / (2.0 * (1u64 << 63) as f64);
+fn doubles_of_fractions_body(out: &mut [f64], fractions: &[u128], (lane, lanes): (usize, usize), upper: Option<u32>) {
+    let unit = 0.5 / (1u64 << 63) as f64;
     let columns = fractions.len() / lanes;
     let Some(bits) = upper else {
         for (double, &fraction) in out.iter_mut().zip(fractions[lane..].iter().step_by(lanes)) {
-            *double = fraction as i64 as f64 * unit;
+            *double = (fraction >> 64) as i64 as f64 * unit;
         }
         return;
     };
     let (uppers, lowers) = out.split_at_mut(columns);
-    let half = 1u64 << (63 - bits);
+    let half = 1u128 << (127 - bits);
+    let (mask, small) = (!(2 * half - 1), unit / power_of_two(bits));
     for ((above, below), &fraction) in uppers.iter_mut().zip(lowers).zip(fractions[lane..].iter().step_by(lanes)) {
-        let kept = fraction.wrapping_add(half) & !(2 * half - 1);
-        *above = kept as i64 as f64 * unit;
-        *below = fraction.wrapping_sub(kept) as i64 as f64 * unit;
+        let kept = fraction.wrapping_add(half) & mask;
+        *above = (kept >> 64) as i64 as f64 * unit;
+        // The rest has 128 - bits bits with its sign: the highest 64 of these.
+        *below = ((fraction.wrapping_sub(kept) << bits) >> 64) as i64 as f64 * small;
     }
 }
 

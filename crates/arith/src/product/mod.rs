@@ -11,6 +11,7 @@ mod fractions;
 mod loops;
 mod split;
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use crate::error::ArithError;
@@ -81,6 +82,29 @@ impl LeftMatrix {
     #[must_use]
     pub fn max_abs(&self) -> u64 {
         self.max_abs
+    }
+
+    /// The rows `rows` of the matrix whose columns are those named, with a column of zeroes for each `None`.
+    ///
+    /// # Errors
+    /// [`ArithError::Shape`] for rows or columns that the matrix does not have, or none.
+    pub fn select(&self, rows: Range<usize>, columns: &[Option<usize>]) -> Result<Self, ArithError> {
+        at_least_one("selected rows of the left matrix (at least one)", rows.len())?;
+        at_least_one("selected columns of the left matrix (at least one)", columns.len())?;
+        if rows.end > self.rows {
+            return Err(ArithError::Shape { what: "rows of the left matrix", expected: self.rows, got: rows.end });
+        }
+        if let Some(&column) = columns.iter().flatten().find(|&&column| column >= self.inner) {
+            return Err(ArithError::Shape { what: "columns of the left matrix", expected: self.inner, got: column });
+        }
+        let row = |row: usize| columns.iter().map(move |column| column.map_or(0.0, |column| self.entries[row * self.inner + column]));
+        Ok(Self { rows: rows.len(), inner: columns.len(), max_abs: self.max_abs, entries: rows.flat_map(row).collect() })
+    }
+
+    /// The sum of the squares of the entries of row `row`.
+    #[must_use]
+    pub fn sum_of_squares(&self, row: usize) -> f64 {
+        self.entries[row * self.inner..][..self.inner].iter().map(|w| w * w).sum()
     }
 
     /// The plan of products with `modulus`.

@@ -2,7 +2,9 @@
 
 use clathrate_ckks::Runtime;
 use clathrate_lattice::switch::SwitchCounts;
-use clathrate_lattice::{Bodies, Bundle, Degree, Eval, LatticeError, Poly, PolyRef, Rank, SecretKey, SwitchKey, Switcher, TemporaryRank};
+use clathrate_lattice::{
+    Bodies, Bundle, Degree, Eval, LatticeError, MaskSeed, Poly, PolyRef, Rank, SecretKey, SwitchKey, Switcher, TemporaryRank,
+};
 use serde_json::json;
 
 use super::sets::Set;
@@ -21,7 +23,7 @@ fn part_length(inputs: usize) -> usize {
 
 /// A key as it is stored: the bodies as words, and the seed of the masks.
 fn stored_bytes(chain: &clathrate_lattice::Chain, key: &SwitchKey) -> usize {
-    8 * key.inputs() * key.digit_count() * key.body_count() * key.basis().len() * chain.ring().degree() + size_of_val(&key.seed())
+    8 * key.inputs() * key.digit_count() * key.body_count() * key.basis().len() * chain.ring().degree() + size_of::<MaskSeed>()
 }
 
 /// How a product is relinearised.
@@ -222,7 +224,7 @@ fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Re
     if let Way::Parts(_, parts) = way {
         // The whole key's.
         let polys = made.whole.words / (setting.rank() + 1);
-        sizes = (made.whole.packed, polys + size_of_val(&parts[0].seed()));
+        sizes = (made.whole.packed, polys + size_of::<MaskSeed>());
         insert(&mut extra, &json!({ "key_parts": setting.products() / parts[0].inputs(), "key_parts_in_memory": parts.len() }));
     }
     let (transforms, hadamard) = way.counts(setting)?;

@@ -12,6 +12,8 @@
 //! form.
 //! Source: [pcmm-mambo, sec. 1.1 (LZ), sec. 7.1, App. C].
 
+use std::sync::Arc;
+
 use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::text::counted;
 use clathrate_arith::{Modulus, ProductCounts};
@@ -42,9 +44,9 @@ const WEIGHT_LIMIT_BITS: f64 = 51.0;
 /// assert!((numbers[0] + 2.5).abs() < 1e-4 && (numbers[1] + 3.0).abs() < 1e-4);
 /// # Ok::<(), CkksError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Weights {
-    matrix: LeftMatrix,
+    matrix: Arc<LeftMatrix>,
     scale: f64,
     /// Largest sum of magnitudes along a row, which bounds the growth of the product.
     row_sum: f64,
@@ -87,7 +89,7 @@ impl Weights {
         }
         let integers: Vec<i64> = values.iter().map(|v| (v * scale).round_ties_even() as i64).collect();
         let row_sum = values.chunks_exact(inner).map(|row| row.iter().map(|v| v.abs()).sum()).fold(0.0, f64::max);
-        Ok(Self { matrix: LeftMatrix::new(rows, inner, &integers)?, scale, row_sum })
+        Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), scale, row_sum })
     }
 
     /// Rows.
@@ -108,6 +110,11 @@ impl Weights {
         self.scale
     }
 
+    /// The integers.
+    pub(super) fn matrix(&self) -> &Arc<LeftMatrix> {
+        &self.matrix
+    }
+
     /// Largest sum of magnitudes along a row.
     #[must_use]
     pub fn row_sum(&self) -> f64 {
@@ -116,7 +123,7 @@ impl Weights {
 
     /// Bounds on the numbers and errors of the product, from the bounds `x` on the factor's. The rounding of weights to integers at their scale counts as an
     /// error.
-    fn estimate(&self, x: Estimate) -> Estimate {
+    pub(super) fn estimate(&self, x: Estimate) -> Estimate {
         let rounding = self.inner() as f64 * 0.5 / self.scale;
         x.multiply(Estimate { magnitude: self.row_sum, error: rounding })
     }

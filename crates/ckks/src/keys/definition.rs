@@ -45,6 +45,8 @@ pub enum Contribution {
     Raised(SecretView, RaisedMap),
     /// The parts of `s` at the degree of the samples, as the inputs of a step of packing.
     Packed(SecretView, PackingStep),
+    /// The parts of the secrets of all bodies at this degree, one after the other.
+    Parts(SecretView, usize),
 }
 
 /// The moduli that a key is made over.
@@ -178,6 +180,10 @@ impl Params {
                 KeyDefinition { modulus: KeyModulus::Raise, most: raising.switcher.chain().max_level(), ..base(contribution, main()) }
             }
             Name::Pack { from, to } => base(Contribution::Packed(main(), self.packing_step(from, to)?), main()),
+            Name::BodyParts { bodies, degree } => {
+                self.check_body_parts(degree)?;
+                base(Contribution::Parts(self.secret_view(SecretName::Bodies(bodies))?, degree), main())
+            }
             Name::FormatSwitch(bodies) => base(Contribution::Diagonal(main(), bodies), self.secret_view(SecretName::Bodies(bodies))?),
         })
     }
@@ -197,6 +203,22 @@ impl Params {
             value: format!("from degree {from} to {to}"),
             remedy: format!("use powers of two, rising from 1 to {}", self.degree()),
         })
+    }
+
+    /// Refuses products with a known matrix of rows of the degree `degree`.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`] at ranks above 1; [`CkksError::OutOfRange`] for a degree that is no power of two up to this one.
+    pub(crate) fn check_body_parts(&self, degree: usize) -> Result<(), CkksError> {
+        if self.rank() != 1 {
+            let reason = format!("matrices are prepared at rank 1, not {}: encrypt at the relative of rank 1", self.rank());
+            return Err(CkksError::Conversion { operation: "a prepared matrix", reason });
+        }
+        if degree == 0 || !degree.is_power_of_two() || degree > self.degree() {
+            let remedy = format!("use a power of two up to {}", self.degree());
+            return Err(CkksError::OutOfRange { what: "the degree of a row", value: degree.to_string(), remedy });
+        }
+        Ok(())
     }
 
     /// Refuses a secret that these parameters do not have.
@@ -319,6 +341,7 @@ impl KeyDefinition {
             Contribution::Diagonal(view, bodies) => view.polys.len() * bodies,
             Contribution::Raised(view, map) => view.polys.len() * map.diagonals(),
             Contribution::Packed(_, step) => step.inputs(),
+            Contribution::Parts(view, degree) => view.polys.len() * view.secret.bodies() * self.params.degree() / degree,
         }
     }
 
@@ -390,6 +413,7 @@ impl KeyDefinition {
                 let samples = view.of(secret)?.split_degree(step.degree())?;
                 SecretMatrix::linear(&step.inputs_secret(&samples)?, ring, basis)
             }
+            Contribution::Parts(view, degree) => SecretMatrix::parts(&view.of(secret)?, *degree, ring, basis)?,
             Contribution::Raised(view, map) => {
                 let whole = view.of(secret)?.eval(ring, basis, 0);
                 let mut rows = Vec::with_capacity(self.inputs());
@@ -412,7 +436,8 @@ impl KeyDefinition {
             | Contribution::Quadratic(view)
             | Contribution::Diagonal(view, _)
             | Contribution::Raised(view, _)
-            | Contribution::Packed(view, _) => view,
+            | Contribution::Packed(view, _)
+            | Contribution::Parts(view, _) => view,
         }
     }
 

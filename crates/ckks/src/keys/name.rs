@@ -54,6 +54,14 @@ pub enum KeyName {
         /// Degree of the result.
         to: usize,
     },
+    /// From the parts of degree `degree` of the secrets of bodies to `s`: what keys for products with a known matrix are combined from.
+    /// [pcmm-mambo, sec. 4.3]
+    BodyParts {
+        /// How many bodies share the mask.
+        bodies: usize,
+        /// Degree of the parts.
+        degree: usize,
+    },
     /// From the automorphisms of a raised mask under the ephemeral secret to `s`, times the diagonals of the first map from coefficients to slots.
     RaiseToSlots(RaisedMap),
 }
@@ -99,6 +107,7 @@ impl fmt::Display for KeyName {
             Self::BodiesAutomorphism { bodies, element } => write!(f, "bodies-automorphism {bodies} {}", element.value()),
             Self::FormatSwitch(bodies) => write!(f, "format-switch {bodies}"),
             Self::Pack { from, to } => write!(f, "pack {from} {to}"),
+            Self::BodyParts { bodies, degree } => write!(f, "body-parts {bodies} {degree}"),
             Self::RaiseToSlots(RaisedMap { slots, layers, log2_scale }) => write!(f, "raise-to-slots {slots} {layers} {log2_scale}"),
         }
     }
@@ -133,6 +142,7 @@ impl KeyName {
             ["bodies-automorphism", bodies, value] => Self::BodiesAutomorphism { bodies: count(bodies)?, element: element(value)? },
             ["format-switch", bodies] => Self::FormatSwitch(count(bodies)?),
             ["pack", from, to] => Self::Pack { from: count(from)?, to: count(to)? },
+            ["body-parts", bodies, degree] => Self::BodyParts { bodies: count(bodies)?, degree: count(degree)? },
             ["raise-to-slots", slots, layers, log2_scale] => {
                 let small = |value: &str| value.parse::<u32>().map_err(|_| unknown());
                 Self::RaiseToSlots(RaisedMap { slots: count(slots)?, layers: small(layers)?, log2_scale: small(log2_scale)? })

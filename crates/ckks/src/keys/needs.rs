@@ -151,6 +151,12 @@ impl KeyNeeds {
             .fold(self.operation(Operation::FormatSwitch(bodies), reach), |needs, index| needs.operation(out(index), reach))
     }
 
+    /// Products of known matrices with rows of degree `degree` that share a mask, in `bodies` polynomials ([`crate::circuits::PreparedMatrix`]).
+    #[must_use]
+    pub fn prepared_matrix(self, bodies: usize, degree: usize, reach: Reach) -> Self {
+        self.operation(Operation::BodyParts { bodies, degree }, reach)
+    }
+
     /// Rotations of arrays of `bodies` bodies under one mask.
     #[must_use]
     pub fn rotations_of_bodies(self, bodies: usize, steps: impl IntoIterator<Item = i64>, reach: Reach) -> Self {

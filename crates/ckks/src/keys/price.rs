@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use clathrate_arith::product::LeftMatrix;
 use clathrate_lattice::Level;
-use clathrate_lattice::switch::SwitchCounts;
+use clathrate_lattice::switch::{SwitchCounts, SwitchMethod};
 
 use super::definition::KeyDefinition;
 use super::route::{Operation, Route};
@@ -131,6 +131,31 @@ impl KeyDefinition {
             rescale: self.params.rescale_cost(level, self.columns()),
             extended_primes: tables.extended().len(),
         })
+    }
+
+    /// The costs at `level` of the decomposition of `inputs` polynomials, of their product with a key of this kind for so many inputs, and of the mod-down with
+    /// a rescale, by the keys as they were made for this level.
+    ///
+    /// # Errors
+    /// As [`KeyDefinition::switch_counts`].
+    pub(crate) fn steps_as_made(&self, level: Level, inputs: usize) -> Result<[Cost; 3], CkksError> {
+        let switcher = self.switcher()?;
+        let tables = switcher.tables_of_method(SwitchMethod::as_made(switcher.chain()), level, level)?;
+        Ok([
+            self.cost_of(&switcher.decomposition_counts(&tables, inputs))?,
+            self.cost_of(&switcher.inner_product_counts(&tables, inputs, self.columns()))?,
+            self.cost_of(&switcher.mod_down_counts(&tables, self.columns()))?,
+        ])
+    }
+
+    /// The arguments of the noise formulas for keys as they were made for `level`: digits and bits of the special modulus.
+    ///
+    /// # Errors
+    /// As [`KeyDefinition::switch_counts`].
+    pub(crate) fn digits_as_made(&self, level: Level) -> Result<(Vec<(f64, usize)>, f64), CkksError> {
+        let switcher = self.switcher()?;
+        let tables = switcher.tables_of_method(SwitchMethod::as_made(switcher.chain()), level, level)?;
+        Ok((tables.noise_digits(), tables.log2_special()))
     }
 
     fn cost_of(&self, counts: &SwitchCounts) -> Result<Cost, CkksError> {

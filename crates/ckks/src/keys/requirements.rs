@@ -177,6 +177,7 @@ impl Params {
             Operation::FormatSwitch(bodies) => KeyName::FormatSwitch(bodies),
             Operation::RaiseToSlots(map) => KeyName::RaiseToSlots(map),
             Operation::Pack { from, to } => KeyName::Pack { from, to },
+            Operation::BodyParts { bodies, degree } => KeyName::BodyParts { bodies, degree },
             Operation::ConjugateBodies(bodies) => {
                 KeyName::BodiesAutomorphism { bodies, element: GaloisElement::conjugation(self.degree()) }
             }

@@ -40,6 +40,13 @@ pub enum Operation {
         /// Degree of the result.
         to: usize,
     },
+    /// Products of a known matrix with rows under shared masks, by keys that are combined for the matrix.
+    BodyParts {
+        /// How many bodies share a mask.
+        bodies: usize,
+        /// Degree of a row.
+        degree: usize,
+    },
     /// The modulus raise with the first map from coefficients to slots.
     RaiseToSlots(RaisedMap),
     /// Complex conjugation of the slots of this many bodies under one mask.
@@ -114,6 +121,9 @@ impl fmt::Display for Operation {
             Self::ChangeSecret(from, to) => write!(f, "change the secret from {from} to {to}"),
             Self::FormatSwitch(bodies) => write!(f, "bring {bodies} bundles under one mask"),
             Self::Pack { from, to } => write!(f, "pack samples of degree {from} to degree {to}"),
+            Self::BodyParts { bodies, degree } => {
+                write!(f, "multiply a known matrix with rows of degree {degree}, {bodies} polynomials under one mask")
+            }
             Self::RaiseToSlots(RaisedMap { slots, layers, .. }) => write!(f, "raise the modulus with {layers} layers to {slots} slots"),
             Self::ConjugateBodies(bodies) => write!(f, "conjugate {bodies} bodies under one mask"),
             Self::RotateBodies { bodies, steps } => write!(f, "rotate {bodies} bodies under one mask by {steps}"),
@@ -183,6 +193,7 @@ impl Params {
             Operation::ChangeSecret(from, to) => single(KeyName::ChangeSecret { from, to }),
             Operation::FormatSwitch(bodies) => single(KeyName::FormatSwitch(bodies)),
             Operation::Pack { from, to } => single(KeyName::Pack { from, to }),
+            Operation::BodyParts { bodies, degree } => single(KeyName::BodyParts { bodies, degree }),
             Operation::RaiseToSlots(map) => single(KeyName::RaiseToSlots(map)),
         }
     }
@@ -300,6 +311,7 @@ impl Params {
             | Operation::ConjugateBodies(_)
             | Operation::RotateBodies { .. }
             | Operation::Pack { .. }
+            | Operation::BodyParts { .. }
             | Operation::RaiseToSlots(_) => {
                 CkksError::NoKey { operation: operation.to_string(), shape: self.shape(), available: list(held) }
             }

@@ -35,7 +35,8 @@ pub struct SwitchKey {
     inputs: usize,
     digits: usize,
     rank: usize,
-    seed: MaskSeed,
+    /// Absent for a combination of keys, whose masks are no expansion of a seed.
+    seed: Option<MaskSeed>,
     /// Term `digit * inputs + input`; columns are the mask, then the bodies.
     factors: Arc<Factors>,
     derived: Arc<DerivedKeys>,
@@ -88,7 +89,7 @@ impl SwitchKey {
                 })?);
             }
         }
-        Self::from_entries(chain, gadget, level, matrix.inputs(), seed, &entries)
+        Self::from_entries(chain, gadget, level, matrix.inputs(), Some(seed), &entries)
     }
 
     /// A key from its seed and its bodies (`bodies[i * digits + j][b]`), as files store it.
@@ -130,16 +131,20 @@ impl SwitchKey {
                 Bundle::from_seed(seed.derive(ENTRY_DOMAIN, index as u64), rank, &bodies)
             })
             .collect::<Result<Vec<_>, _>>()?;
-        Self::from_entries(chain, gadget, level, inputs, seed, &entries)
+        Self::from_entries(chain, gadget, level, inputs, Some(seed), &entries)
     }
 
-    /// A key from its entries, input-major: entry `(i, j)` at `i * digits + j`.
-    fn from_entries(
+    /// A key from its entries, input-major: entry `(i, j)` at `i * digits + j`. Linear combinations of entries of keys are entries of a key for the same
+    /// combinations of their secrets, with the combinations of their errors.
+    ///
+    /// # Errors
+    /// [`LatticeError::KeyInputs`] without entries; [`LatticeError::BasisMismatch`] and its like where entries differ.
+    pub(crate) fn from_entries(
         chain: &Chain,
         gadget: &Gadget,
         level: Level,
         inputs: usize,
-        seed: MaskSeed,
+        seed: Option<MaskSeed>,
         entries: &[Bundle<Eval>],
     ) -> Result<Self, LatticeError> {
         let first = entries.first().ok_or(LatticeError::KeyInputs { key_inputs: inputs, inputs: 0 })?;
@@ -213,9 +218,9 @@ impl SwitchKey {
         self.factors.shape().columns
     }
 
-    /// The seed of all masks.
+    /// The seed of all masks; absent for a combination of keys, which cannot be stored as a seed and bodies.
     #[must_use]
-    pub fn seed(&self) -> MaskSeed {
+    pub fn seed(&self) -> Option<MaskSeed> {
         self.seed
     }
 

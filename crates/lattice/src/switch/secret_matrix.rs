@@ -9,9 +9,11 @@
 //! | relinearisation at rank k | `k (k + 1) / 2` | `s_i s_j` ([`SecretMatrix::quadratic`]) |
 //! | product under two secrets | `k k'` | `s_i t_j` ([`SecretMatrix::product`]) |
 //! | format switch of bundles to one mask | mask polynomials of all | `s_b` on the block diagonal ([`SecretMatrix::block_diagonal`]) |
+//! | products with a matrix of rows under one mask | components of all masks | `s_{b,i,r}(X^g)` ([`SecretMatrix::parts`]) |
 //! | anything else | any | [`SecretMatrix::from_rows`] |
 
 use clathrate_arith::Automorphism;
+use clathrate_arith::kernels::scalar::bit_reverse;
 
 use crate::error::LatticeError;
 use crate::poly::{Basis, Poly};
@@ -110,6 +112,29 @@ impl SecretMatrix {
                 rows.push(row);
             }
             first += secret.bodies();
+        }
+        Self::from_rows(rows)
+    }
+
+    /// The components of every body's secret, each an input of its own: row `(b, i, r)` is `s_{b,i,r}(X^g)` with `s_{b,i} = sum_r X^r s_{b,i,r}(X^g)`, for the
+    /// components of degree `degree`, `g` in all. For products with rows that share a mask ([`crate::row_products`]).
+    ///
+    /// # Errors
+    /// [`LatticeError::DegreeChange`] where the degrees do not fit.
+    pub fn parts(secret: &SecretKey, degree: usize, ring: &Ring, basis: &Basis) -> Result<Self, LatticeError> {
+        secret.check_degree(ring)?;
+        let split = secret.split_degree(degree)?;
+        let gap = secret.degree() / degree;
+        let mut rows = Vec::with_capacity(split.bodies() * split.rank());
+        let mut coefficients = zeroize::Zeroizing::new(vec![0; secret.degree()]);
+        for body in 0..split.bodies() {
+            for index in 0..split.rank() {
+                let (poly, power) = (index / gap, index % gap);
+                // Components are stored by the reversed bits of their power of X.
+                let part = split.coefficients(body, poly * gap + bit_reverse(power, gap.trailing_zeros()));
+                coefficients.iter_mut().step_by(gap).zip(part).for_each(|(target, &value)| *target = value);
+                rows.push(vec![Some(SecretPoly::new(Poly::from_signed(ring, basis, &coefficients).into_eval()))]);
+            }
         }
         Self::from_rows(rows)
     }

@@ -91,12 +91,12 @@ impl PyCiphertext {
     }
 
     /// `data` as a ciphertext beside this one: same family of parameters, same keys.
-    pub(super) fn beside(&self, py: Python<'_>, data: Ciphertext) -> PyResult<Self> {
+    pub fn beside(&self, py: Python<'_>, data: Ciphertext) -> PyResult<Self> {
         let params = PyParams::of(py, data.params(), &self.params)?;
         Ok(Self { data: Arc::new(data), params, keys: self.keys.clone_ref(py), fresh: OnceLock::new() })
     }
 
-    pub(super) fn evaluator(&self) -> Evaluator {
+    pub fn evaluator(&self) -> Evaluator {
         match &self.keys {
             Keys::Attached(_, evaluator) | Keys::Recorded(evaluator) => evaluator.clone(),
             Keys::None => Evaluator::new(self.data.params()),

@@ -1,0 +1,490 @@
+//! Products of a known matrix with encrypted rows that share masks, by keys that are made for the matrix before the rows are there.
+//!
+//! `W @ x` without preparation multiplies the masks of all rows with `W`, too. If the rows lie under shared masks, the product of the masks is not needed: keys that
+//! are combined for `W` switch the mask straight to the rows of the result ([`clathrate_lattice::row_products`]). What remains is one floating-point product
+//! of the size of `W @ x` itself, or two for more precision, and work that grows with the result alone.
+//!
+//! Rows shorter than a polynomial lie side by side in it ([`Layout::with_lanes`]). The result has its rows in polynomials alike, each with a mask of its own, under the
+//! main secret, rescaled.
+//!
+//! Source: [pcmm-mambo, sec. 4.3, App. B, sec. 5].
+
+use std::fmt;
+
+use clathrate_arith::product::FractionProduct;
+use clathrate_arith::text::counted;
+use clathrate_lattice::row_products::{PreparedMatrix as Combined, ProductNoise, RowShape};
+use clathrate_lattice::{Bundle, Eval, Level};
+
+use super::matrix::Weights;
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
+use crate::error::CkksError;
+use crate::evaluation::evaluator::{Evaluator, entry_error};
+use crate::key_id::KeyId;
+use crate::keys::definition::MOST_BODIES;
+use crate::keys::{Cost, EncryptOptions, Found, KeyName, KeyNeeds, Lanes, Operation, Reach};
+use crate::parameters::Params;
+use crate::progress::Progress;
+
+/// The operation's name in errors.
+const PREPARE: &str = "a prepared matrix";
+
+/// The floating-point product may add this share to the variance of all other errors before two products are taken.
+const FLOAT_SHARE: f64 = 0.25;
+
+/// What a plan of products may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct MatrixOptions {
+    /// Correct bits after the binary point that a result of numbers of magnitude 1 must have on average; absent for one floating-point product where it costs next to
+    /// no precision, and else two.
+    pub precision_bits: Option<f64>,
+    /// Floating-point products, 1 or 2, whatever the precision; absent for a choice by precision.
+    pub parts: Option<usize>,
+}
+
+/// A matrix, scaled to integers, for products with arrays of one shape, layout, level and scale; with predictions and without keys.
+#[derive(Debug, Clone)]
+pub struct MatrixPlan {
+    params: Params,
+    weights: Weights,
+    layout: Layout,
+    level: Level,
+    scale: f64,
+    parts: usize,
+    /// Of the row with the largest noise.
+    noise: ProductNoise,
+    cost: Cost,
+}
+
+/// A matrix with the keys for its products, under one owner's secrets.
+#[derive(Debug)]
+pub struct PreparedMatrix {
+    plan: MatrixPlan,
+    key_id: KeyId,
+    combined: Combined,
+}
+
+impl MatrixPlan {
+    /// A plan for products of `values` (`rows x inner`, row-major) with arrays like `x`.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`]; [`CkksError::Conversion`] for arrays whose rows do not share masks, and at ranks above 1; [`CkksError::OutOfRange`] for a precision that
+    /// these parameters do not reach, with the bits that they do; [`CkksError::LevelTooLow`] at level 0; `NoSpecialPrimes`; as [`Weights::new`].
+    pub fn new(rows: usize, inner: usize, values: &[f64], x: &Ciphertext, options: MatrixOptions) -> Result<Self, CkksError> {
+        let (params, layout) = (x.params().clone(), *x.layout());
+        check_rows(x)?;
+        if layout.rows != inner || x.shape().len() != 2 {
+            let remedy = format!("the left matrix needs {} and the right operand two axes", counted(layout.rows, "column"));
+            return Err(CkksError::Shape { operation: PREPARE, left: vec![rows, inner], right: x.shape().to_vec(), remedy });
+        }
+        let evaluator = Evaluator::new(&params);
+        let weights = evaluator.prepare_weights(rows, inner, values, x)?;
+        params.check_scale(x.scale() * weights.scale(), x.level())?;
+        let plan = Self {
+            params,
+            weights,
+            layout,
+            level: x.level(),
+            scale: x.scale(),
+            parts: 1,
+            noise: ProductNoise { input: 0.0, switch: 0.0, rounding: 0.0, float: 0.0 },
+            cost: Cost::default(),
+        };
+        plan.with_options(options)
+    }
+
+    /// The same matrix with other choices.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for a precision that is not reached, and for a number of products that does not exist.
+    pub fn with_options(&self, options: MatrixOptions) -> Result<Self, CkksError> {
+        let mut plan = Self { parts: options.parts.unwrap_or(1), ..self.clone() };
+        if !(1..=2).contains(&plan.parts) {
+            let remedy = "take one or two".to_owned();
+            return Err(CkksError::OutOfRange { what: "the number of floating-point products", value: plan.parts.to_string(), remedy });
+        }
+        plan.noise = plan.largest_noise(1)?;
+        let two = plan.largest_noise(2)?;
+        let error = |noise: ProductNoise| plan.error_of(noise.total());
+        plan.parts = match (options.parts, options.precision_bits) {
+            (Some(parts), _) => parts,
+            (None, Some(bits)) => match [plan.noise, two].iter().position(|&noise| -error(noise).log2() >= bits) {
+                Some(place) => place + 1,
+                None => {
+                    let remedy = format!("these parameters and weights reach {:.1} bits", -error(two).log2());
+                    return Err(CkksError::OutOfRange {
+                        what: "the precision of a prepared matrix",
+                        value: format!("{bits} bits"),
+                        remedy,
+                    });
+                }
+            },
+            (None, None) => {
+                // All errors but that of the floating-point product.
+                let others = plan.error_of(two.total() - two.float).powi(2);
+                let float = plan.noise.float / (plan.scale_below()?).powi(2);
+                if float <= FLOAT_SHARE * others { 1 } else { 2 }
+            }
+        };
+        if plan.parts == 2 {
+            plan.noise = two;
+        }
+        plan.cost = plan.predicted_cost()?;
+        Ok(plan)
+    }
+
+    /// A plan for products with arrays of `columns` columns that are encrypted for it ([`MatrixPlan::encryption`]): at `level`, or the highest, with as many rows in a polynomial
+    /// as there is room for, and `bodies` polynomials under a mask. Without a number all polynomials share one mask, as far as security allows.
+    ///
+    /// # Errors
+    /// As [`MatrixPlan::new`]; [`CkksError::Insecure`] for more bodies than these parameters protect.
+    pub fn for_columns(
+        params: &Params,
+        (rows, inner, values): (usize, usize, &[f64]),
+        columns: usize,
+        (level, bodies): (Option<Level>, Option<usize>),
+        options: MatrixOptions,
+    ) -> Result<Self, CkksError> {
+        let level = level.unwrap_or_else(|| params.max_level());
+        params.check_level(level)?;
+        let shape = [inner, columns];
+        let layout = Layout::new(&shape, Encoding::Coefficients, params.degree())?.with_lanes(None)?;
+        let bodies = match bodies {
+            Some(bodies) => bodies,
+            None => {
+                let mut most = layout.row_groups().min(MOST_BODIES);
+                while most > 1 && params.check_bodies_under_one_mask(most, level).is_err() {
+                    most = most.div_ceil(2);
+                }
+                most
+            }
+        };
+        params.check_bodies_under_one_mask(bodies, level)?;
+        let layout = layout.with_bodies(bodies, Some(BodyAxis::Rows))?;
+        let x = Ciphertext::symbol_with(params, &shape, layout, SecretName::Bodies(bodies), level, params.scale(level))?;
+        Self::new(rows, inner, values, &x, options)
+    }
+
+    /// How arrays are encrypted that the matrix multiplies, if the plan was made for coefficients.
+    #[must_use]
+    pub fn encryption(&self) -> EncryptOptions {
+        EncryptOptions {
+            encoding: Some(self.layout.encoding),
+            level: Some(self.level),
+            bodies: Some(self.layout.bodies),
+            axis: Some(BodyAxis::Rows),
+            lanes: Some(Lanes::Of(self.layout.lanes)),
+            ..EncryptOptions::default()
+        }
+    }
+
+    /// The keys that preparation needs.
+    #[must_use]
+    pub fn needs(&self) -> KeyNeeds {
+        KeyNeeds::new().prepared_matrix(self.layout.bodies, self.params.degree() / self.layout.lanes, Reach::Level(self.level.0))
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Rows of the matrix, and of the product.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.weights.rows()
+    }
+
+    /// Columns of the matrix, which are the rows of the arrays that it multiplies.
+    #[must_use]
+    pub fn inner(&self) -> usize {
+        self.weights.inner()
+    }
+
+    /// The level of the arrays that it multiplies; the product is one level below.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Floating-point products that a product takes.
+    #[must_use]
+    pub fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// What adds up to the error of a coefficient, of the row with the largest error.
+    #[must_use]
+    pub fn noise(&self) -> ProductNoise {
+        self.noise
+    }
+
+    /// The predicted root mean square error of the row with the largest error, for numbers of magnitude 1 and independent signs: noise, and the rounding of the
+    /// weights to integers.
+    #[must_use]
+    pub fn error(&self) -> f64 {
+        self.error_of(self.noise.total())
+    }
+
+    /// The predicted cost of one product, one thread.
+    #[must_use]
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    /// Bytes of the keys that belong to the matrix, once prepared.
+    ///
+    /// # Errors
+    /// As [`Params::key_definition`].
+    pub fn key_bytes(&self) -> Result<usize, CkksError> {
+        let (definition, shape) = (self.params.key_definition(self.key_name())?, self.row_shape());
+        let columns = definition.columns();
+        let inputs = shape.masks(self.inner()) * shape.lanes;
+        let bytes = crate::parameters::switch_key_bytes(definition.chain()?, definition.gadget()?, (inputs, columns), self.level);
+        Ok(bytes * shape.polys(self.rows()))
+    }
+
+    fn row_shape(&self) -> RowShape {
+        RowShape { lanes: self.layout.lanes, bodies: self.layout.bodies }
+    }
+
+    fn key_name(&self) -> KeyName {
+        KeyName::BodyParts { bodies: self.layout.bodies, degree: self.params.degree() / self.layout.lanes }
+    }
+
+    fn scale_below(&self) -> Result<f64, CkksError> {
+        Ok(self.scale * self.weights.scale() / self.params.step_product(self.level))
+    }
+
+    /// The error of a number of the result whose noise has this variance, with the rounding of the weights.
+    fn error_of(&self, variance: f64) -> f64 {
+        let scale = self.scale_below().unwrap_or(1.0);
+        let weights = self.inner() as f64 / 12.0 / self.weights.scale().powi(2);
+        (variance / scale.powi(2) + weights).sqrt()
+    }
+
+    fn largest_noise(&self, parts: usize) -> Result<ProductNoise, CkksError> {
+        let (model, lanes) = (self.params.noise_model(), self.layout.lanes);
+        let definition = self.params.key_definition(self.key_name())?;
+        let (digits, special) = definition.digits_as_made(self.level)?;
+        let chain = self.params.chain();
+        let basis = |level: usize| chain.basis(Level(level)).log2(chain.ring());
+        let below = basis(self.level.0 - 1);
+        let bits = |&index: &usize| chain.ring().moduli()[index].bits();
+        let prime_bits = chain.basis(self.level).indices().iter().map(bits).max().unwrap_or(0);
+        let (inner, largest) = (self.inner(), self.weights.matrix().max_abs());
+        let squares: Vec<f64> = (0..self.rows()).map(|row| self.weights.matrix().sum_of_squares(row)).collect();
+        let noise = |rows: &[f64]| {
+            let most = rows.iter().copied().fold(0.0, f64::max);
+            let float = FractionProduct { lanes, parts }.deviation(inner, largest, most, prime_bits);
+            let bits = (basis(self.level.0) - below, below);
+            ProductNoise::of(&model, rows, model.fresh_secret(), (&digits, special), bits, float)
+        };
+        let worst = squares.chunks(lanes).map(noise).max_by(|a, b| a.total().total_cmp(&b.total()));
+        worst.ok_or(CkksError::Empty { shape: vec![self.rows(), self.inner()] })
+    }
+
+    fn predicted_cost(&self) -> Result<Cost, CkksError> {
+        let (params, shape) = (&self.params, self.row_shape());
+        let definition = params.key_definition(self.key_name())?;
+        let inputs = shape.masks(self.inner()) * shape.lanes;
+        let polys = shape.polys(self.rows());
+        let [decomposition, product, division] = definition.steps_as_made(self.level, inputs)?;
+        let mut cost = decomposition;
+        cost += product.times(polys as f64);
+        cost += division.times(polys as f64);
+        // The components of the masks, the bodies to coefficients, and those of the result back.
+        let masks = if shape.lanes > 1 { inputs + shape.masks(self.inner()) } else { 0 };
+        cost += params.transforms_cost(self.level, params.degree()).times((shape.polys(self.inner()) + masks) as f64);
+        cost += params.transforms_cost(Level(self.level.0 - 1), params.degree()).times(polys as f64);
+        let counts =
+            FractionProduct { lanes: shape.lanes, parts: self.parts }.counts(self.rows(), self.inner(), params.degree() / shape.lanes);
+        cost.nanoseconds += params.machine_profile().product_nanoseconds(&counts);
+        cost.multiply_adds += counts.multiply_adds as f64;
+        Ok(cost.times(self.layout.groups() as f64))
+    }
+
+    /// Combines the keys of `evaluator`'s key set for the matrix. It takes a few hundred times as long as a product; `progress` is called in between.
+    ///
+    /// # Errors
+    /// [`CkksError::NoKey`] without the keys of [`MatrixPlan::needs`]; [`CkksError::WrongParams`]; [`CkksError::Cancelled`].
+    pub fn prepare(&self, evaluator: &Evaluator, progress: Progress<'_>) -> Result<PreparedMatrix, CkksError> {
+        evaluator.params().check_related(&self.params, "the matrix")?;
+        let held = evaluator.held().ok_or(CkksError::NoKeys { operation: PREPARE })?;
+        let operation = Operation::BodyParts { bodies: self.layout.bodies, degree: self.params.degree() / self.layout.lanes };
+        let found = held.find(&self.params, operation, self.level, self.params.slot_count())?;
+        let key = match &found {
+            Found::InTurn(keys) if keys.len() == 1 => keys[0],
+            _ => return Err(CkksError::NoKeys { operation: PREPARE }),
+        };
+        let combined = Combined::new(self.weights.matrix().clone(), self.row_shape(), key.switcher()?, key.key(), progress)?
+            .ok_or(CkksError::Cancelled)?;
+        let key_id = held.id();
+        Ok(PreparedMatrix { plan: self.clone(), key_id, combined })
+    }
+
+    /// The plan in a few lines: sizes, keys, what the error is made of, time.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for MatrixPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mebibytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
+        let scale = self.scale_below().unwrap_or(1.0);
+        let bits = |variance: f64| -0.5 * (variance / scale.powi(2)).log2();
+        let shape = self.row_shape();
+        writeln!(
+            f,
+            "{} x {} matrix times rows of {}: {} in a polynomial, {} under a mask, {}",
+            self.rows(),
+            self.inner(),
+            counted(self.layout.columns, "number"),
+            counted(shape.lanes, "row"),
+            counted(shape.bodies, "polynomial"),
+            counted(shape.masks(self.inner()) * self.layout.groups(), "mask"),
+        )?;
+        writeln!(f, "level {} to {}, weights of {:.1} bits", self.level, self.level.0.saturating_sub(1), self.weights.scale().log2())?;
+        writeln!(
+            f,
+            "{:.1} MiB of keys, of which {:.2} ms and {} for a product",
+            mebibytes(self.key_bytes().unwrap_or(0)),
+            self.cost.nanoseconds / 1e6,
+            counted(self.parts, "floating-point product"),
+        )?;
+        write!(
+            f,
+            "bits of precision {:.1}, limited by: errors of the rows {:.1}, keys {:.1}, rounding {:.1}, floating point {:.1}, rounding of weights {:.1}",
+            -self.error().log2(),
+            bits(self.noise.input),
+            bits(self.noise.switch),
+            bits(self.noise.rounding),
+            bits(self.noise.float),
+            -self.error_of(0.0).log2(),
+        )
+    }
+}
+
+impl PreparedMatrix {
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &MatrixPlan {
+        &self.plan
+    }
+
+    /// The public name of the secret that the keys belong to.
+    #[must_use]
+    pub fn key_id(&self) -> KeyId {
+        self.key_id
+    }
+
+    /// Bytes of the keys in memory.
+    #[must_use]
+    pub fn key_bytes(&self) -> usize {
+        self.combined.key_bytes()
+    }
+
+    /// The same matrix and keys with other choices.
+    ///
+    /// # Errors
+    /// As [`MatrixPlan::with_options`].
+    pub fn with_options(self, options: MatrixOptions) -> Result<Self, CkksError> {
+        Ok(Self { plan: self.plan.with_options(options)?, ..self })
+    }
+}
+
+impl Evaluator {
+    /// `W @ x`, rescaled, by a prepared matrix; it needs no further key. The result has one body in each bundle and as many rows in a polynomial as `x`.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`], [`CkksError::Conversion`], [`CkksError::OutOfRange`] where `x` is not of the shape, layout, level and scale that the matrix was
+    /// prepared for; [`CkksError::WrongSecret`] under another owner's secret; [`CkksError::WrongParams`].
+    pub fn multiply_prepared(&self, matrix: &PreparedMatrix, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.multiply_prepared_with_progress(matrix, x, &mut |_, _| true)
+    }
+
+    /// As [`Evaluator::multiply_prepared`]; `progress` is called for each polynomial of the result.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply_prepared`]; [`CkksError::Cancelled`].
+    pub fn multiply_prepared_with_progress(
+        &self,
+        matrix: &PreparedMatrix,
+        x: &Ciphertext,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
+        let plan = &matrix.plan;
+        self.check(x)?;
+        x.params().check_same(&plan.params, "the matrix")?;
+        x.key_id.check_same(matrix.key_id, "the matrix")?;
+        let left = vec![plan.rows(), plan.inner()];
+        if x.shape().len() != 2 || x.layout().rows != plan.inner() {
+            let remedy = format!("the matrix was prepared for {}", counted(plan.inner(), "row"));
+            return Err(CkksError::Shape { operation: PREPARE, left, right: x.shape().to_vec(), remedy });
+        }
+        check_rows(x)?;
+        let layout = *x.layout();
+        if (layout.lanes, layout.bodies) != (plan.layout.lanes, plan.layout.bodies) {
+            let text = |layout: &Layout| {
+                format!("{} in a polynomial and {} under a mask", counted(layout.lanes, "row"), counted(layout.bodies, "polynomial"))
+            };
+            let reason = format!("the matrix was prepared for {}, the array has {}", text(&plan.layout), text(&layout));
+            return Err(CkksError::Conversion { operation: PREPARE, reason });
+        }
+        if x.level() != plan.level || x.scale() != plan.scale {
+            let value = format!("level {} and scale 2^{:.3}", x.level(), x.scale().log2());
+            let remedy = format!("the matrix was prepared for level {} and scale 2^{:.3}", plan.level, plan.scale.log2());
+            return Err(CkksError::OutOfRange { what: "the level of the factor of a prepared matrix", value, remedy });
+        }
+        let (level, scale) = self.rescaled(x, x.level(), x.scale() * plan.weights.scale())?;
+        let out = Layout { rows: plan.rows(), bodies: 1, axis: BodyAxis::Chunks, ..layout };
+        let out = out.with_padding(layout.padding);
+        let shape = vec![plan.rows(), layout.columns];
+        let finish = |bundles: Vec<Bundle<Eval>>| Ciphertext {
+            secret: SecretName::Main,
+            ..x.with_all((x.params(), shape), out, bundles, (level, scale))
+        };
+        if x.is_symbol() {
+            self.spend_once(x, || Ok(plan.cost))?;
+            let product = finish(Vec::new());
+            let error = entry_error(&product, plan.noise.total());
+            return Ok(product.estimated(|own| plan.weights.estimate(own).with_error(error)));
+        }
+        let switcher = x.params().switcher()?;
+        let (groups, polys) = (layout.groups(), out.row_groups());
+        let mut columns = Vec::with_capacity(groups);
+        for group in 0..groups {
+            let bundles: Vec<&Bundle<Eval>> = (0..layout.lines()).map(|line| &x.bundles()[layout.bundle(line, group, 0)]).collect();
+            let mut tick = |done: usize, _: usize| progress(group * polys + done, groups * polys);
+            let rows = matrix.combined.multiply(&bundles, plan.parts, switcher, &mut tick)?.ok_or(CkksError::Cancelled)?;
+            columns.push(rows.into_iter());
+        }
+        let bundles = (0..polys).flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()).collect();
+        Ok(finish(bundles))
+    }
+}
+
+/// Refuses arrays that prepared matrices do not multiply: whose rows do not share masks, or lie in more places than they are.
+fn check_rows(x: &Ciphertext) -> Result<(), CkksError> {
+    let layout = x.layout();
+    x.params().check_body_parts(x.params().degree())?;
+    let refused = |reason: String| Err(CkksError::Conversion { operation: PREPARE, reason });
+    if !matches!(x.secret(), SecretName::Bodies(_)) || (layout.axis != BodyAxis::Rows && layout.bodies > 1) {
+        return refused(
+            "the rows do not share masks: encrypt them with several bodies along the rows, or bring them under one mask with share_mask"
+                .to_owned(),
+        );
+    }
+    if layout.components > 1 || (layout.lanes > 1 && layout.lanes != layout.stride()) {
+        return refused(format!(
+            "rows of {} numbers leave room for {} in a polynomial, and {} are there: encrypt with as many lanes as there is room for",
+            layout.columns,
+            layout.stride(),
+            layout.lanes,
+        ));
+    }
+    Ok(())
+}

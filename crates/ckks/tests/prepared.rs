@@ -1,0 +1,249 @@
+//! Products by prepared matrices: right for every shape, with the predicted errors, alike by one and two floating-point products; what does not fit is refused.
+
+mod common;
+
+use clathrate_ckks::circuits::prepared::{MatrixOptions, MatrixPlan, PreparedMatrix};
+use clathrate_ckks::keys::{EncryptOptions, Lanes, Values};
+use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
+use clathrate_lattice::Level;
+use common::measure::*;
+use common::*;
+
+/// Rows in as many lanes as there is room for, `bodies` polynomials under a mask.
+fn under_masks(bodies: usize) -> EncryptOptions {
+    EncryptOptions {
+        encoding: Some(Encoding::Coefficients),
+        bodies: Some(bodies),
+        axis: Some(BodyAxis::Rows),
+        lanes: Some(Lanes::Most),
+        ..EncryptOptions::default()
+    }
+}
+
+/// `W M`, row-major.
+fn product(weights: &[f64], data: &[f64], inner: usize, columns: usize) -> Vec<f64> {
+    let entry = |row: &[f64], column: usize| (0..inner).map(|j| row[j] * data[j * columns + column]).sum::<f64>();
+    weights.chunks(inner).flat_map(|row| (0..columns).map(|column| entry(row, column)).collect::<Vec<_>>()).collect()
+}
+
+fn prepared(sk: &SecretKey, plan: MatrixPlan) -> (Evaluator, PreparedMatrix) {
+    let ev = evaluator(sk, &plan.needs());
+    let matrix = plan.prepare(&ev, &mut |_, _| true).expect("prepared");
+    (ev, matrix)
+}
+
+struct Case {
+    rows: usize,
+    inner: usize,
+    columns: usize,
+    bodies: usize,
+}
+
+impl Case {
+    /// The root mean square of the errors, and that predicted.
+    fn errors(&self, params: &Params, parts: usize, seed: u64) -> (f64, f64) {
+        let Self { rows, inner, columns, bodies } = *self;
+        let sk = secret(params, 3);
+        let (weights, data) = (noise(rows * inner, seed), noise(inner * columns, seed + 1));
+        let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], under_masks(bodies), 5);
+        let options = MatrixOptions { parts: Some(parts), ..MatrixOptions::default() };
+        let plan = MatrixPlan::new(rows, inner, &weights, &x, options).expect("plan");
+        let predicted = plan.error();
+        let (ev, matrix) = prepared(&sk, plan);
+        assert_eq!(matrix.key_bytes(), matrix.plan().key_bytes().expect("bytes"));
+        let y = ev.multiply_prepared(&matrix, &x).expect("product");
+        assert_eq!((y.shape(), y.level(), y.secret().bodies()), (&[rows, columns][..], Level(x.level().0 - 1), 1));
+        assert_eq!(y.layout().lanes, x.layout().lanes);
+        (deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns)), predicted)
+    }
+}
+
+#[test]
+fn products_are_right_for_every_shape() {
+    let params = params("insecure_matmul");
+    assert_eq!(params.degree(), 256);
+    for (rows, inner, columns, bodies) in [
+        (1, 1, 1, 1),
+        (1, 1, 1, 3),
+        (3, 5, 256, 5),
+        (4, 3, 256, 2),
+        (5, 7, 600, 4),
+        (9, 16, 32, 2),
+        (16, 16, 16, 1),
+        (7, 33, 20, 2),
+        (40, 19, 64, 3),
+        (2, 300, 128, 64),
+        (300, 2, 3, 1),
+        (64, 64, 1, 1),
+    ] {
+        let case = Case { rows, inner, columns, bodies };
+        for parts in [1, 2] {
+            let (measured, predicted) = case.errors(&params, parts, 11);
+            println!(
+                "{rows} x {inner} times {columns}, {bodies} bodies, {parts}: 2^{:.1}, predicted 2^{:.1}",
+                measured.log2(),
+                predicted.log2()
+            );
+            assert!(measured < 2.0 * predicted, "{rows} x {inner} times {columns}, {bodies} bodies, {parts}: {measured:e}, {predicted:e}");
+            assert!(predicted < 1e-2, "{predicted:e}");
+        }
+    }
+}
+
+#[test]
+fn errors_are_those_predicted() {
+    let params = params("insecure_matmul");
+    // Numbers are uniform, of variance 1/3; the prediction is for magnitude 1, where the rounding of weights counts three times as much.
+    let case = Case { rows: 64, inner: 64, columns: 64, bodies: 16 };
+    let sum = |parts: usize| {
+        let all: Vec<(f64, f64)> = (0..4).map(|seed| case.errors(&params, parts, 100 + 10 * seed)).collect();
+        ((all.iter().map(|e| e.0 * e.0).sum::<f64>() / 4.0).sqrt(), all[0].1)
+    };
+    for parts in [1, 2] {
+        let (measured, predicted) = sum(parts);
+        println!("{parts}: 2^{:.2}, predicted 2^{:.2}", measured.log2(), predicted.log2());
+        assert!((0.3..1.1).contains(&(measured / predicted)), "{parts}: {measured:e} for {predicted:e}");
+    }
+}
+
+#[test]
+fn the_noise_of_keys_and_rounding_is_that_predicted() {
+    // Encryptions of zero, so that the noise is all there is.
+    let params = params("insecure_matmul");
+    let sk = secret(&params, 3);
+    let (rows, inner, columns) = (32, 32, 32);
+    let (mut sum, mut count, mut predicted) = (0.0, 0.0, 0.0);
+    for seed in 0..6 {
+        let x = encrypt_as(&sk, &Values::Real(vec![0.0; inner * columns]), &[inner, columns], under_masks(4), seed as u8);
+        let weights = noise(rows * inner, seed);
+        let plan = MatrixPlan::new(rows, inner, &weights, &x, MatrixOptions { parts: Some(2), ..MatrixOptions::default() }).expect("plan");
+        let noise = plan.noise();
+        let (ev, matrix) = prepared(&sk, plan);
+        let y = ev.multiply_prepared(&matrix, &x).expect("product");
+        sum += decrypt(&sk, &y).iter().map(|v| (v * y.scale()).powi(2)).sum::<f64>();
+        count += (rows * columns) as f64;
+        predicted += noise.total() / 6.0;
+    }
+    let ratio = sum / count / predicted;
+    println!("variance {:.1}, predicted {predicted:.1}", sum / count);
+    assert!((0.75..1.1).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn slots_and_complex_numbers_are_combined_too() {
+    let params = params("insecure_matmul");
+    let sk = secret(&params, 3);
+    let (rows, inner, columns) = (3, 5, 128);
+    let (weights, data) = (noise(rows * inner, 1), complex(inner * columns, 2));
+    let options =
+        EncryptOptions { encoding: Some(Encoding::Slots), bodies: Some(2), axis: Some(BodyAxis::Rows), ..EncryptOptions::default() };
+    let x = encrypt_as(&sk, &Values::Complex(data.clone()), &[inner, columns], options, 5);
+    let plan = MatrixPlan::new(rows, inner, &weights, &x, MatrixOptions::default()).expect("plan");
+    let (ev, matrix) = prepared(&sk, plan);
+    let y = ev.multiply_prepared(&matrix, &x).expect("product");
+    let part = |f: fn(&clathrate_ckks::Complex64) -> f64| product(&weights, &data.iter().map(f).collect::<Vec<_>>(), inner, columns);
+    let (real, imaginary) = (part(|c| c.re), part(|c| c.im));
+    let error = decrypt_complex(&sk, &y)
+        .iter()
+        .zip(real.iter().zip(&imaginary))
+        .map(|(got, (re, im))| (got.re - re).hypot(got.im - im))
+        .fold(0.0, f64::max);
+    assert!(error < 1e-3, "{error:e}");
+}
+
+#[test]
+fn plans_choose_one_product_where_it_costs_no_precision() {
+    let params = params("insecure_matmul");
+    let sk = secret(&params, 3);
+    let x = encrypt_as(&sk, &Values::Real(noise(64 * 64, 1)), &[64, 64], under_masks(4), 5);
+    let plan = |options| MatrixPlan::new(8, 64, &noise(512, 2), &x, options);
+    let at = |bits: f64| plan(MatrixOptions { precision_bits: Some(bits), ..MatrixOptions::default() });
+    let with = |parts| plan(MatrixOptions { parts: Some(parts), ..MatrixOptions::default() }).expect("plan").error();
+    let (one, two) = (-with(1).log2(), -with(2).log2());
+    assert!(one < two, "{one} {two}");
+    assert_eq!(at(one - 0.1).expect("plan").parts(), 1);
+    assert_eq!(at((one + two) / 2.0).expect("plan").parts(), 2);
+    let refused = at(two + 0.1).expect_err("too precise");
+    assert!(matches!(refused, CkksError::OutOfRange { .. }) && refused.to_string().contains(&format!("{two:.1} bits")), "{refused}");
+    assert!(matches!(plan(MatrixOptions { parts: Some(3), ..MatrixOptions::default() }), Err(CkksError::OutOfRange { .. })));
+    let text = plan(MatrixOptions::default()).expect("plan").explain();
+    assert!(text.contains("8 x 64") && text.contains("bits of precision"), "{text}");
+}
+
+#[test]
+fn a_dry_run_costs_what_the_plan_says() {
+    let params = params("insecure_matmul");
+    let sk = secret(&params, 3);
+    let x = encrypt_as(&sk, &Values::Real(noise(64 * 64, 1)), &[64, 64], under_masks(4), 5);
+    let plan = MatrixPlan::new(8, 64, &noise(512, 2), &x, MatrixOptions::default()).expect("plan");
+    let (cost, rows) = (plan.cost(), plan.rows());
+    assert!(cost.nanoseconds > 0.0 && cost.multiply_adds >= (8 * 64 * 64) as f64 && rows == 8, "{cost:?}");
+    assert!(cost.key_bytes > 0.0 && cost.transforms > 0.0);
+}
+
+#[test]
+fn rows_in_lanes_multiply_without_preparation_once_they_are_apart() {
+    let params = params("insecure_matmul");
+    let sk = secret(&params, 3);
+    let (rows, inner, columns) = (5, 9, 30);
+    let (weights, data) = (noise(rows * inner, 1), noise(inner * columns, 2));
+    let options = EncryptOptions { encoding: Some(Encoding::Coefficients), lanes: Some(Lanes::Most), ..EncryptOptions::default() };
+    let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options, 5);
+    assert_eq!((x.layout().lanes, x.bundles().len()), (8, 2));
+    assert!(deviation(&decrypt(&sk, &x), &data) < 1e-6);
+    let ev = Evaluator::new(&params);
+    // All rows of a polynomial under one mask cannot be added to each other.
+    let w = ev.prepare_weights(rows, inner, &weights, &x).expect("weights");
+    assert!(matches!(ev.multiply_matrix(&w, &x), Err(CkksError::Conversion { .. })));
+    let apart = ev.to_mlwe(&x, 8).expect("rows");
+    assert_eq!((apart.params().degree(), apart.bundles().len()), (32, 9));
+    assert!(deviation(&decrypt(&sk, &apart), &data) < 1e-6);
+    let w = ev.prepare_weights(rows, inner, &weights, &apart).expect("weights");
+    let y = ev.rescale(&ev.multiply_matrix(&w, &apart).expect("product")).expect("rescaled");
+    assert!(deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns)) < 1e-3);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_numbers() {
+    let params = params("insecure_matmul");
+    let sk = secret(&params, 3);
+    let data = noise(16 * 32, 1);
+    let encrypted = |options| encrypt_as(&sk, &Values::Real(data.clone()), &[16, 32], options, 5);
+    let x = encrypted(under_masks(2));
+    let weights = noise(8 * 16, 2);
+    let plan = |x: &Ciphertext| MatrixPlan::new(8, 16, &weights, x, MatrixOptions::default());
+    // Rows that do not share masks; rows with room left between them.
+    assert!(matches!(plan(&encrypted(EncryptOptions::default())), Err(CkksError::Conversion { .. })));
+    let two = EncryptOptions { lanes: Some(Lanes::Of(2)), ..under_masks(2) };
+    let error = plan(&encrypted(two)).expect_err("two lanes of eight");
+    assert!(matches!(error, CkksError::Conversion { .. }) && error.to_string().contains("room for 8"), "{error}");
+    assert!(matches!(MatrixPlan::new(8, 15, &weights[..120], &x, MatrixOptions::default()), Err(CkksError::Shape { .. })));
+    assert!(matches!(MatrixPlan::new(8, 16, &vec![f64::NAN; 128], &x, MatrixOptions::default()), Err(CkksError::NotFinite { .. })));
+    let low = encrypted(EncryptOptions { level: Some(Level(0)), ..under_masks(2) });
+    assert!(matches!(plan(&low), Err(CkksError::LevelTooLow { .. })));
+    // Keys that are not there, of another number of bodies, and an evaluator without keys.
+    let own = plan(&x).expect("plan");
+    let needs = own.needs();
+    let error = own.prepare(&evaluator(&sk, &KeyNeeds::new().prepared_matrix(4, 32, clathrate_ckks::Reach::Top)), &mut |_, _| true);
+    assert!(matches!(error, Err(CkksError::NoKey { .. })), "{error:?}");
+    assert!(matches!(plan(&x).expect("plan").prepare(&Evaluator::new(&params), &mut |_, _| true), Err(CkksError::NoKeys { .. })));
+    let ev = evaluator(&sk, &needs);
+    assert!(matches!(plan(&x).expect("plan").prepare(&ev, &mut |_, _| false), Err(CkksError::Cancelled)));
+    let matrix = plan(&x).expect("plan").prepare(&ev, &mut |_, _| true).expect("prepared");
+    assert!(matches!(ev.multiply_prepared_with_progress(&matrix, &x, &mut |_, _| false), Err(CkksError::Cancelled)));
+    // Other rows, other masks, another level, another owner.
+    let other = |shape: &[usize], options, level: Option<usize>| {
+        let values = Values::Real(noise(shape.iter().product(), 1));
+        encrypt_as(&sk, &values, shape, EncryptOptions { level: level.map(Level), ..options }, 6)
+    };
+    assert!(matches!(ev.multiply_prepared(&matrix, &other(&[15, 32], under_masks(2), None)), Err(CkksError::Shape { .. })));
+    assert!(matches!(ev.multiply_prepared(&matrix, &other(&[16, 32], under_masks(4), None)), Err(CkksError::Conversion { .. })));
+    assert!(matches!(ev.multiply_prepared(&matrix, &other(&[16, 60], under_masks(2), None)), Err(CkksError::Conversion { .. })));
+    assert!(matches!(ev.multiply_prepared(&matrix, &other(&[16, 32], under_masks(2), Some(0))), Err(CkksError::OutOfRange { .. })));
+    let stranger = encrypt_as(&secret(&params, 77), &Values::Real(data.clone()), &[16, 32], under_masks(2), 5);
+    assert!(matches!(ev.multiply_prepared(&matrix, &stranger), Err(CkksError::WrongSecret { .. })));
+    // Another number of columns in the same lanes is no other matrix.
+    let narrow = other(&[16, 27], under_masks(2), None);
+    let y = ev.multiply_prepared(&matrix, &narrow).expect("27 columns");
+    assert!(deviation(&decrypt(&sk, &y), &product(&weights, &noise(16 * 27, 1), 16, 27)) < 1e-3);
+}
