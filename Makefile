@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: demo test test-rust test-python test-full bench bench-keyswitch bench-dpad bench-bootstrap bench-packing lint build clean help
+.PHONY: demo test test-rust test-python test-full bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-matrix lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-dpad  RNS-CKKS, ModHE and DPad-HE at the paper's sets, beside its numbers (QUICK=1: half a minute, small degrees)"
 	@echo "make bench-bootstrap  bootstraps by stage, with precision, keys and memory, beside other libraries (QUICK=1: seconds, a small degree, ours only)"
 	@echo "make bench-packing  LWE samples into ciphertexts by every method, beside the paper's numbers (QUICK=1: seconds, a small degree)"
+	@echo "make bench-matrix  plain matrices times encrypted ones, beside the plain product and the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
 
 $(BIN)/pip:
@@ -104,6 +105,21 @@ bench-packing:
 	$(CARGO) build --release --locked -p clathrate-bench
 	$(PYTHON) bench/run.py $(PACKING_RESULTS) --total 300 --part clathrate 300 "target/release/clathrate-bench --set stream,packing"
 	$(PYTHON) bench/packing.py bench/results/$(PACKING_RESULTS).json
+
+# Plain matrices times encrypted ones, beside the plain product and the paper's numbers: at most 25 minutes, on a quiet machine. A quick run has
+# results of its own.
+MATRIX_RESULTS := matrix$(if $(filter-out 0,$(QUICK)),-quick)
+# One program for each set, so that its peak of memory is its own; a quick run has one small set.
+ifeq (,$(filter-out 0,$(QUICK)))
+MATRIX_OURS := --part clathrate 1500 "target/release/clathrate-bench --set stream,matrix --preset paper_pcmm" \
+	--part clathrate 1500 "target/release/clathrate-bench --set matrix --preset matmul"
+else
+MATRIX_OURS := --part clathrate 1500 "target/release/clathrate-bench --set stream,matrix"
+endif
+bench-matrix:
+	$(CARGO) build --release --locked -p clathrate-bench
+	$(PYTHON) bench/run.py $(MATRIX_RESULTS) --total 1500 $(MATRIX_OURS)
+	$(PYTHON) bench/matrix.py bench/results/$(MATRIX_RESULTS).json
 
 lint: build
 	$(CARGO) fmt --all --check

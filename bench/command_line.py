@@ -19,7 +19,7 @@ def tables_and_plots(
     markdown: Callable[[Any, Any, list[str]], str],
     collect: Callable[[Any], Any],
 ) -> int:
-    """NAME.py [FILE] [--no-plots]: writes FILE's tables beside it, and the plots of NAME_plots.py where matplotlib is installed."""
+    """NAME.py [FILE] [--no-plots]: writes FILE's tables beside it, and the plots of NAME_plots.py where it and matplotlib are there."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = results / f"{name}.json"
     parser.add_argument("file", nargs="?", type=Path, default=default, help=f"rows [default: bench/results/{default.name}]")
@@ -30,9 +30,11 @@ def tables_and_plots(
         print(f"{options.file} says nothing of its machine: let bench/run.py write it", file=sys.stderr)
         return 2
     plots: list[Path] = []
-    if not options.no_plots and importlib.util.find_spec("matplotlib") is None:
+    if options.no_plots or importlib.util.find_spec(f"{name}_plots") is None:
+        pass
+    elif importlib.util.find_spec("matplotlib") is None:
         print("no plots: matplotlib is not installed", file=sys.stderr)
-    elif not options.no_plots:
+    else:
         plots = importlib.import_module(f"{name}_plots").draw(collect(rows), options.file.with_suffix(""))
     table_path = options.file.with_suffix(".md")
     table_path.write_text(markdown(about, rows, [plot.name for plot in plots]))

@@ -18,12 +18,14 @@ __all__ = [
     "Layout",
     "LinearTransform",
     "LinearTransformPlan",
+    "MatrixPlan",
     "Needs",
     "PackingPlan",
     "Params",
     "Polynomial",
     "PolynomialExplanation",
     "PolynomialPlan",
+    "PreparedMatrix",
     "PublicKey",
     "Recorder",
     "Recording",
@@ -877,6 +879,7 @@ class SecretKey:
         bodies: SupportsIndex | None = None,
         axis: _BodyAxis | None = None,
         capacity: SupportsIndex | None = None,
+        lanes: SupportsIndex | Literal["most"] | None = None,
         order: _Order = "natural",
     ) -> Ciphertext:
         """Encrypts an array; the ciphertext has its shape.
@@ -907,6 +910,10 @@ class SecretKey:
         capacity : int, optional
             The most numbers in one polynomial, a power of two. Slots repeat with this period; coefficients are spread evenly. None, the
             default, is the length of a row rounded up to a power of two in slots, and all coefficients.
+        lanes : int or "most", optional
+            How many consecutive rows share a polynomial, a power of two, where rows of real coefficients are shorter than a polynomial:
+            number t of row r is coefficient t * stride + r. "most" is as many as there is room for. Such arrays are smaller, and what
+            prepared matrices multiply; `to_mlwe` takes the rows apart. None, the default, is one row in a polynomial.
         order : {"natural", "bit-reversed"}, optional
             The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
             default is "natural".
@@ -919,8 +926,8 @@ class SecretKey:
         Raises
         ------
         DataError
-            Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies or a
-            capacity out of range, and for another axis or order.
+            Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies, a
+            capacity or lanes out of range, and for another axis or order.
         TypeError
             Where the entries are no numbers.
         LevelError
@@ -1148,6 +1155,85 @@ class SecretKey:
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any: ...
     def __copy__(self) -> Any: ...
     def __deepcopy__(self, memo: Any) -> Any: ...
+
+@final
+class PreparedMatrix:
+    """A plain matrix with the keys for its products with encrypted matrices, made by `MatrixPlan.prepare`: `W @ X`.
+
+    Examples
+    --------
+    >>> params = cl.Params.preset("insecure_matmul")
+    >>> owner = cl.SecretKey.generate(params)
+    >>> plan = cl.MatrixPlan(params, [[0.0, 1.0], [1.0, 0.0]], columns=3)
+    >>> swap = plan.prepare(owner.evaluation_keys(plan.needs))
+    >>> X = owner.encrypt([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], **plan.encryption)
+    >>> owner.decrypt(swap @ X).round(3)
+    array([[4., 5., 6.],
+           [1., 2., 3.]])
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the matrix."""
+
+    @property
+    def key_bytes(self) -> int:
+        """The bytes of its keys in memory."""
+
+    def explain(self) -> str:
+        """What `MatrixPlan.explain` said.
+
+        Returns
+        -------
+        str
+            A few lines.
+
+        Examples
+        --------
+        >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
+        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+        >>> plan.prepare(owner.evaluation_keys(plan.needs)).explain() == plan.explain()
+        True
+        """
+
+    def matmul(self, array: Ciphertext, progress: _Progress = None) -> Ciphertext:
+        """The product with an encrypted matrix, as `W @ X`, with progress.
+
+        Parameters
+        ----------
+        array : Ciphertext
+            An encrypted matrix with as many rows as this matrix has columns, encrypted as `MatrixPlan.encryption` says.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
+
+        Returns
+        -------
+        Ciphertext
+            The product, one level below the operand, under the secret "main".
+
+        Raises
+        ------
+        ShapeError
+            Where the shapes do not fit, or the rows are not under masks as the matrix was prepared for.
+        DataError
+            For an operand at another level or scale.
+        WrongSecretError
+            For an operand under another secret key.
+        WrongParamsError
+            For an operand of other parameters.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
+        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+        >>> identity = plan.prepare(owner.evaluation_keys(plan.needs))
+        >>> identity.matmul(owner.encrypt(np.ones((2, 3)), **plan.encryption)).shape
+        (2, 3)
+        """
+
+    def __matmul__(self, other: Ciphertext, /) -> Ciphertext: ...
 
 @final
 class PublicKey:
@@ -2307,7 +2393,8 @@ class Layout:
 
     A row of the array, the last axis, is cut into *chunks* of `capacity` numbers, and each chunk fills a polynomial. A bundle is a mask and
     `bodies` polynomials under it. The bodies of a mask are consecutive chunks of one row or consecutive rows, as `axis` says. After a move
-    of coefficients to a lower degree, the polynomial of a chunk is split into `components` polynomials, each in a bundle of its own.
+    of coefficients to a lower degree, the polynomial of a chunk is split into `components` polynomials, each in a bundle of its own. With
+    `lanes`, as many consecutive rows share a polynomial: number t of lane r is coefficient t * stride + r.
 
     Examples
     --------
@@ -2332,6 +2419,10 @@ class Layout:
     @property
     def capacity(self) -> int:
         """The most numbers of a chunk, a power of two."""
+    @property
+    def lanes(self) -> int:
+        """The number of rows that share a polynomial: its lanes."""
+
     @property
     def chunks(self) -> int:
         """The number of chunks of a row."""
@@ -2774,6 +2865,153 @@ class LinearTransformPlan:
         >>> size = cl.LinearTransform(np.eye(4)[::-1]).plan(params).save("flip.clt")
         >>> cl.LinearTransformPlan.load("flip.clt", params, trusted_map=True)
         LinearTransformPlan(levels 5 to 4, 2 baby steps, 0 giant steps)
+        """
+
+@final
+class MatrixPlan:
+    """A plan of products of one plain matrix with encrypted matrices, at the speed of one or two plain products.
+
+    `W @ X` alone multiplies the masks of all rows of X with W, too. Where the rows share masks, keys that are combined for W do away
+    with that: what remains is one product of matrices in floating point, or two for more precision, and work in proportion to the
+    result. A plan says how to encrypt X, which keys the owner makes, how long a product takes and how precise it is; `prepare`
+    combines the keys, which takes as long as many products. The result is one level lower, with a mask for each polynomial, and needs
+    no rescale.
+
+    Parameters
+    ----------
+    params : Params
+        The parameters, of rank 1 and with special primes.
+    weights : array_like
+        The plain matrix W, of shape (rows, inner).
+    columns : int
+        The columns of the encrypted matrices, of shape (inner, columns). Prepared matrices also multiply matrices of other columns, if as
+        many rows fit into a polynomial.
+    level : int, optional
+        The level of the encrypted matrices, at least 1. By default the highest.
+    bodies : int, optional
+        How many polynomials of X share a mask. By default all, as far as security allows. Fewer take more keys.
+    precision_bits : float, optional
+        The correct bits after the binary point that the result of numbers of magnitude 1 must have: the plan takes one product if that is
+        enough, else two. By default it takes one where that costs next to no precision, else two.
+    products : {1, 2}, optional
+        The number of floating-point products, whatever the precision.
+
+    Raises
+    ------
+    DataError
+        Where weights are NaN, infinite or too large, or there are none; for a precision that cannot be reached, and numbers of bodies or
+        products that do not exist.
+    ShapeError
+        Where the weights are no matrix, or the parameters are not of rank 1.
+    LevelError
+        For a level that does not exist, and for level 0.
+    ParamsError
+        For parameters without special primes.
+    SecurityError
+        For more bodies than the parameters protect.
+    TypeError
+        For weights that are not real numbers.
+
+    Examples
+    --------
+    >>> params = cl.Params.preset("insecure_matmul")
+    >>> owner = cl.SecretKey.generate(params)
+    >>> weights = np.linspace(-1, 1, 12).reshape(3, 4)
+    >>> plan = cl.MatrixPlan(params, weights, columns=2)
+    >>> W = plan.prepare(owner.evaluation_keys(plan.needs))
+    >>> X = np.array([[1.0, 0.5], [0.0, 1.0], [0.25, 0.0], [0.0, 1.0]])
+    >>> product = W @ owner.encrypt(X, **plan.encryption)
+    >>> bool(abs(owner.decrypt(product) - weights @ X).max() < 1e-4)
+    True
+    """
+
+    def __new__(
+        cls,
+        params: Params,
+        weights: ArrayLike,
+        columns: SupportsIndex,
+        *,
+        level: SupportsIndex | None = None,
+        bodies: SupportsIndex | None = None,
+        precision_bits: float | None = None,
+        products: SupportsIndex | None = None,
+    ) -> MatrixPlan: ...
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the matrix."""
+
+    @property
+    def level(self) -> int:
+        """The level of the encrypted matrices."""
+
+    @property
+    def products(self) -> int:
+        """The number of floating-point products of matrices that a product takes, 1 or 2."""
+
+    @property
+    def seconds(self) -> float:
+        """The predicted seconds of a product, by one thread."""
+
+    @property
+    def precision_bits(self) -> float:
+        """The predicted precision in bits: minus the binary logarithm of the root mean square error, for numbers of magnitude 1."""
+
+    @property
+    def key_bytes(self) -> int:
+        """The bytes of the keys that belong to the matrix once it is prepared."""
+
+    @property
+    def encryption(self) -> dict[str, Any]:
+        """The keyword arguments of `SecretKey.encrypt` for matrices that the plan multiplies."""
+
+    @property
+    def needs(self) -> Needs:
+        """The keys, for `SecretKey.evaluation_keys`. They do not depend on the weights."""
+
+    def explain(self) -> str:
+        """Sizes, keys, predicted time, and what the precision is made of.
+
+        Returns
+        -------
+        str
+            A few lines.
+
+        Examples
+        --------
+        >>> print(cl.MatrixPlan(cl.Params.preset("insecure_matmul"), np.eye(8), 16).explain().splitlines()[0])
+        8 x 8 matrix times rows of 16 numbers: 16 rows in a polynomial, 1 polynomial under a mask, 1 mask
+        """
+
+    def prepare(self, keys: EvaluationKeys, progress: _Progress = None) -> PreparedMatrix:
+        """Combines the keys for the matrix. Whoever computes does this once, without the secret.
+
+        Parameters
+        ----------
+        keys : EvaluationKeys
+            Keys that the owner made for `needs`.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
+
+        Returns
+        -------
+        PreparedMatrix
+            The matrix with its keys.
+
+        Raises
+        ------
+        MissingKeyError
+            Where the keys are not those of `needs`.
+        WrongParamsError
+            For keys of other parameters.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
+        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+        >>> plan.prepare(owner.evaluation_keys(plan.needs))
+        PreparedMatrix(2 x 2, 0.7 MiB of keys)
         """
 
 @final
@@ -3267,6 +3505,7 @@ class Recorder:
         bodies: SupportsIndex | None = None,
         axis: _BodyAxis | None = None,
         capacity: SupportsIndex | None = None,
+        lanes: SupportsIndex | Literal["most"] | None = None,
         order: _Order = "natural",
     ) -> Ciphertext:
         """A symbol: the ciphertext that `SecretKey.encrypt` would give for these arguments, without data.
@@ -3291,6 +3530,8 @@ class Recorder:
             As `SecretKey.encrypt` takes it.
         capacity : int, optional
             As `SecretKey.encrypt` takes it.
+        lanes : int or "most", optional
+            As `SecretKey.encrypt` takes it.
         order : {"natural", "bit-reversed"}, optional
             As `SecretKey.encrypt` takes it.
 
@@ -3303,7 +3544,7 @@ class Recorder:
         ------
         DataError
             Where the shape has no entries or more than two axes, or the bound is not positive; for bodies, an axis, a
-            capacity or an order that `SecretKey.encrypt` refuses.
+            capacity, lanes or an order that `SecretKey.encrypt` refuses.
         LevelError
             Where there is no such level.
         ScaleError

@@ -313,6 +313,7 @@ class Layout:
     chunks: int
     complex: bool = False
     components: int = 1
+    lanes: int = 1
     bodies: int = 1
     axis: str = "chunks"
     order: str = "natural"
@@ -324,13 +325,23 @@ class Layout:
         assert self.order in ("natural", "bit-reversed")
         assert self.padding in ("zero", "dirty")
         assert self.chunks == -(-self.columns // self.capacity)
+        if self.lanes > 1:
+            assert self.encoding == "coefficients"
+            assert not self.complex
+            assert self.components == 1
+            assert self.chunks == 1
+            assert self.lanes * self.capacity <= self.degree
+
+    def row_groups(self) -> int:
+        """Groups of rows that share polynomials."""
+        return -(-self.rows // self.lanes)
 
     def numbers_in(self, chunk: int) -> int:
         return min(self.capacity, self.columns - chunk * self.capacity)
 
     def bundles(self) -> list[tuple[int, int, int]]:
         """Line, group and component of each bundle, in their order."""
-        lines = self.rows if self.axis == "chunks" else -(-self.rows // self.bodies)
+        lines = self.row_groups() if self.axis == "chunks" else -(-self.row_groups() // self.bodies)
         groups = self.chunks if self.axis == "rows" else -(-self.chunks // self.bodies)
         found = []
         for line in range(lines):
@@ -343,18 +354,18 @@ class Layout:
         return found
 
     def row_and_chunk(self, line: int, group: int, body: int) -> tuple[int, int] | None:
-        """What a body holds, where the array has it."""
+        """What a body holds, a group of rows and a chunk, where the array has it."""
         row, chunk = (line, group * self.bodies + body) if self.axis == "chunks" else (line * self.bodies + body, group)
-        return (row, chunk) if row < self.rows and chunk < self.chunks else None
+        return (row, chunk) if row < self.row_groups() and chunk < self.chunks else None
 
-    def read(self, whole: list[float], chunk: int) -> np.ndarray:
+    def read(self, whole: list[float], chunk: int, lane: int) -> np.ndarray:
         """The numbers of a chunk, from the coefficients of its polynomial of degree W."""
         indices = [t if self.order == "natural" else reversed_bits(t, self.capacity) for t in range(self.numbers_in(chunk))]
         if self.encoding == "slots":
             return slots_of(whole, self.capacity)[indices]
         room = len(whole) // 2 if self.complex else len(whole)
         stride, coefficients = room // self.capacity, np.array(whole)
-        real = coefficients[[stride * p for p in indices]]
+        real = coefficients[[stride * p + lane for p in indices]]
         return real + 1j * coefficients[[stride * p + room for p in indices]] if self.complex else real
 
 
@@ -457,7 +468,7 @@ def decrypt(ciphertext: Container, secret: Container, parameters: dict[str, Any]
     assert len(secrets) == layout.bodies
     messages = decrypted_coefficients(ciphertext, secrets, Modulus.at_level(parameters, metadata["level"], degree))
     # The polynomial of degree W of each row and chunk, put together from its components.
-    wholes = {(row, chunk): [0.0] * (degree * layout.components) for row in range(layout.rows) for chunk in range(layout.chunks)}
+    wholes = {(row, chunk): [0.0] * (degree * layout.components) for row in range(layout.row_groups()) for chunk in range(layout.chunks)}
     for (line, group, component), bodies in zip(layout.bundles(), messages, strict=True):
         for body, coefficients in enumerate(bodies):
             held = layout.row_and_chunk(line, group, body)
@@ -466,7 +477,10 @@ def decrypt(ciphertext: Container, secret: Container, parameters: dict[str, Any]
             else:
                 # A body that holds no number holds zero, up to noise.
                 assert max(map(abs, coefficients)) < 2**16 / metadata["scale"]
-    rows = [np.concatenate([layout.read(wholes[row, chunk], chunk) for chunk in range(layout.chunks)]) for row in range(layout.rows)]
+    rows = []
+    for row in range(layout.rows):
+        group, lane = divmod(row, layout.lanes)
+        rows.append(np.concatenate([layout.read(wholes[group, chunk], chunk, lane) for chunk in range(layout.chunks)]))
     array = np.array(rows).reshape(shape)
     return array if layout.complex else array.real
 

@@ -154,6 +154,19 @@ def test_every_layout_is_decrypted_independently(owner, rng, tmp_path, name, enc
         assert_close(found, data, 1e-6)
 
 
+@pytest.mark.parametrize("lanes", [2, "most"])
+@pytest.mark.parametrize("bodies", [None, 1, 2])
+@pytest.mark.parametrize("order", ["natural", "bit-reversed"])
+def test_rows_in_lanes_are_decrypted_independently(owner, rng, tmp_path, lanes, bodies, order):
+    for shape in ((1, 5), (7, 5), (9, 16), (5,)):
+        data = rng.uniform(-1, 1, shape)
+        ct = owner.encrypt(data, encoding="coefficients", level=1, lanes=lanes, bodies=bodies, order=order)
+        assert inspected(tmp_path, ct)["layout"]["lanes"] == ct.layout.lanes > 1
+        found = independently_here(tmp_path, ct, owner)
+        assert_close(found, owner.decrypt(ct), 1e-9)
+        assert_close(found, data, 1e-6)
+
+
 @pytest.mark.parametrize("name", PLACINGS)
 @pytest.mark.parametrize("is_complex", [False, True])
 def test_components_and_samples_are_decrypted_independently(owner, rng, tmp_path, name, is_complex):

@@ -18,6 +18,7 @@ const COEFFICIENTS: EncryptOptions = EncryptOptions {
     bodies: None,
     axis: None,
     capacity: None,
+    lanes: None,
     order: Order::Natural,
 };
 

@@ -90,7 +90,8 @@ impl Placing<'_> {
 ///
 /// A row of the array, the last axis, is cut into *chunks* of `capacity` numbers, and each chunk fills a polynomial. A bundle is a mask and
 /// `bodies` polynomials under it. The bodies of a mask are consecutive chunks of one row or consecutive rows, as `axis` says. After a move
-/// of coefficients to a lower degree, the polynomial of a chunk is split into `components` polynomials, each in a bundle of its own.
+/// of coefficients to a lower degree, the polynomial of a chunk is split into `components` polynomials, each in a bundle of its own. With
+/// `lanes`, as many consecutive rows share a polynomial: number t of lane r is coefficient t * stride + r.
 ///
 /// Examples
 /// --------

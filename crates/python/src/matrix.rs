@@ -4,6 +4,7 @@ use clathrate_ckks::Evaluator;
 use clathrate_ckks::circuits::prepared::{MatrixOptions, MatrixPlan, PreparedMatrix};
 use clathrate_ckks::keys::Lanes;
 use clathrate_lattice::Level;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -19,10 +20,11 @@ use crate::run::{detached, with_progress};
 
 /// A plan of products of one plain matrix with encrypted matrices, at the speed of one or two plain products.
 ///
-/// `W @ X` alone multiplies the masks of all rows of X with W, too. Where the rows share masks, keys that are combined for W do away with
-/// that: what remains is one product of matrices in floating point, or two for more precision, and work in proportion to the result. A plan
-/// says how to encrypt X, which keys the owner makes, how long a product takes and how precise it is; `prepare` combines the keys, which takes
-/// as long as some hundred products. The result is one level lower, with a mask for each polynomial, and needs no rescale.
+/// `W @ X` alone multiplies the masks of all rows of X with W, too. Where the rows share masks, keys that are combined for W do away
+/// with that: what remains is one product of matrices in floating point, or two for more precision, and work in proportion to the
+/// result. A plan says how to encrypt X, which keys the owner makes, how long a product takes and how precise it is; `prepare`
+/// combines the keys, which takes as long as many products. The result is one level lower, with a mask for each polynomial, and needs
+/// no rescale.
 ///
 /// Parameters
 /// ----------
@@ -128,7 +130,7 @@ impl PyMatrixPlan {
         self.plan.cost().nanoseconds / 1e9
     }
 
-    /// The predicted precision in bits: minus the binary logarithm of the root mean square error of a number, for numbers of magnitude 1.
+    /// The predicted precision in bits: minus the binary logarithm of the root mean square error, for numbers of magnitude 1.
     #[getter]
     fn precision_bits(&self) -> f64 {
         -self.plan.error().log2()
@@ -198,6 +200,13 @@ impl PyMatrixPlan {
     ///     For keys of other parameters.
     /// CancelledError
     ///     Where the progress function returned False.
+    ///
+    /// Examples
+    /// --------
+    /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
+    /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+    /// >>> plan.prepare(owner.evaluation_keys(plan.needs))
+    /// PreparedMatrix(2 x 2, 0.7 MiB of keys)
     #[pyo3(signature = (keys, progress=None))]
     fn prepare(&self, py: Python<'_>, keys: &PyEvaluationKeys, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyPreparedMatrix> {
         let evaluator = Evaluator::with_keys(keys.keys.clone());
@@ -249,6 +258,13 @@ impl PyPreparedMatrix {
     /// -------
     /// str
     ///     A few lines.
+    ///
+    /// Examples
+    /// --------
+    /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
+    /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+    /// >>> plan.prepare(owner.evaluation_keys(plan.needs)).explain() == plan.explain()
+    /// True
     fn explain(&self) -> String {
         self.matrix.plan().explain()
     }
@@ -279,6 +295,14 @@ impl PyPreparedMatrix {
     ///     For an operand of other parameters.
     /// CancelledError
     ///     Where the progress function returned False.
+    ///
+    /// Examples
+    /// --------
+    /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
+    /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+    /// >>> identity = plan.prepare(owner.evaluation_keys(plan.needs))
+    /// >>> identity.matmul(owner.encrypt(np.ones((2, 3)), **plan.encryption)).shape
+    /// (2, 3)
     #[pyo3(signature = (array, progress=None))]
     fn matmul(&self, py: Python<'_>, array: &PyCiphertext, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyCiphertext> {
         let (evaluator, data) = (array.evaluator(), &*array.data);
@@ -288,8 +312,15 @@ impl PyPreparedMatrix {
         array.beside(py, product)
     }
 
-    fn __matmul__(&self, py: Python<'_>, array: &PyCiphertext) -> PyResult<PyCiphertext> {
-        self.matmul(py, array, None)
+    fn __matmul__(&self, py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<PyCiphertext> {
+        let Ok(array) = array.cast::<PyCiphertext>() else {
+            let message = format!(
+                "a prepared matrix multiplies encrypted matrices, not {}: encrypt it as `MatrixPlan.encryption` says",
+                array.get_type().name()?
+            );
+            return Err(PyTypeError::new_err(message));
+        };
+        self.matmul(py, array.get(), None)
     }
 
     fn __repr__(&self) -> String {

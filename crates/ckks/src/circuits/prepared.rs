@@ -305,7 +305,7 @@ impl MatrixPlan {
         Ok(cost.times(self.layout.groups() as f64))
     }
 
-    /// Combines the keys of `evaluator`'s key set for the matrix. It takes a few hundred times as long as a product; `progress` is called in between.
+    /// Combines the keys of `evaluator`'s key set for the matrix. It takes as long as many products; `progress` is called in between.
     ///
     /// # Errors
     /// [`CkksError::NoKey`] without the keys of [`MatrixPlan::needs`]; [`CkksError::WrongParams`]; [`CkksError::Cancelled`].
@@ -350,10 +350,10 @@ impl fmt::Display for MatrixPlan {
         writeln!(f, "level {} to {}, weights of {:.1} bits", self.level, self.level.0.saturating_sub(1), self.weights.scale().log2())?;
         writeln!(
             f,
-            "{:.1} MiB of keys, of which {:.2} ms and {} for a product",
+            "{:.1} MiB of keys once it is prepared; a product takes {} and, by prediction, {:.2} ms",
             mebibytes(self.key_bytes().unwrap_or(0)),
-            self.cost.nanoseconds / 1e6,
             counted(self.parts, "floating-point product"),
+            self.cost.nanoseconds / 1e6,
         )?;
         write!(
             f,

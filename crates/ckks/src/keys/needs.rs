@@ -151,7 +151,7 @@ impl KeyNeeds {
             .fold(self.operation(Operation::FormatSwitch(bodies), reach), |needs, index| needs.operation(out(index), reach))
     }
 
-    /// Products of known matrices with rows of degree `degree` that share a mask, in `bodies` polynomials ([`crate::circuits::PreparedMatrix`]).
+    /// Products of known matrices with rows of degree `degree` that share a mask, in `bodies` polynomials ([`crate::circuits::prepared::MatrixPlan`]).
     #[must_use]
     pub fn prepared_matrix(self, bodies: usize, degree: usize, reach: Reach) -> Self {
         self.operation(Operation::BodyParts { bodies, degree }, reach)

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use clathrate_arith::GaloisElement;
+use clathrate_arith::text::counted;
 use clathrate_lattice::Level;
 use serde::{Deserialize, Serialize};
 
@@ -122,7 +123,7 @@ impl fmt::Display for Operation {
             Self::FormatSwitch(bodies) => write!(f, "bring {bodies} bundles under one mask"),
             Self::Pack { from, to } => write!(f, "pack samples of degree {from} to degree {to}"),
             Self::BodyParts { bodies, degree } => {
-                write!(f, "multiply a known matrix with rows of degree {degree}, {bodies} polynomials under one mask")
+                write!(f, "multiply a known matrix with rows of degree {degree}, {} under one mask", counted(*bodies, "polynomial"))
             }
             Self::RaiseToSlots(RaisedMap { slots, layers, .. }) => write!(f, "raise the modulus with {layers} layers to {slots} slots"),
             Self::ConjugateBodies(bodies) => write!(f, "conjugate {bodies} bodies under one mask"),

@@ -1,0 +1,119 @@
+"""Prepared matrices: shapes, precision, keys, what does not fit."""
+
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+
+@pytest.fixture(scope="module")
+def owner():
+    return cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "inner", "columns", "bodies"),
+    [(1, 1, 1, None), (3, 40, 5, None), (40, 3, 300, 2), (17, 33, 129, None), (1, 50, 256, 7), (64, 64, 64, 1)],
+)
+@pytest.mark.parametrize("products", [1, 2])
+def test_products_are_numpys(owner, rng, rows, inner, columns, bodies, products):
+    weights, data = rng.uniform(-1, 1, (rows, inner)), rng.uniform(-1, 1, (inner, columns))
+    plan = cl.MatrixPlan(owner.params, weights, columns, bodies=bodies, products=products)
+    assert (plan.shape, plan.products, plan.level) == ((rows, inner), products, 1)
+    matrix = plan.prepare(owner.evaluation_keys(plan.needs))
+    assert matrix.shape == (rows, inner)
+    assert matrix.key_bytes == plan.key_bytes
+    encrypted = owner.encrypt(data, **plan.encryption)
+    product = matrix @ encrypted
+    assert (product.shape, product.level, product.secret) == ((rows, columns), 0, "main")
+    error = np.sqrt(np.mean((owner.decrypt(product) - weights @ data) ** 2))
+    assert error < 2 * 2.0**-plan.precision_bits
+
+
+def test_arrays_brought_under_a_mask_are_multiplied(owner, rng):
+    weights, data = rng.uniform(-1, 1, (5, 12)), rng.uniform(-1, 1, (12, 60))
+    plan = cl.MatrixPlan(owner.params, weights, 60, bodies=3)
+    needs = plan.needs | cl.Needs(shared_mask=3)
+    keys = owner.evaluation_keys(needs)
+    encrypted = owner.encrypt(data, lanes="most").with_keys(keys).share_mask(3)
+    assert encrypted.layout.lanes == 4
+    assert encrypted.secret == "bodies:3"
+    product = plan.prepare(keys) @ encrypted
+    assert abs(owner.decrypt(product) - weights @ data).max() < 1e-4
+    # The product is an ordinary array, under one secret: it adds to others of its kind.
+    assert abs(owner.decrypt(product + product) - 2 * weights @ data).max() < 2e-4
+
+
+def test_integer_and_float32_weights(owner):
+    data = np.arange(12.0).reshape(4, 3)
+    for weights in (np.eye(4, dtype=np.int64)[::-1], np.eye(4, dtype=np.float32)[::-1], [[0, 0, 0, 1], [0, 0, 1, 0]]):
+        plan = cl.MatrixPlan(owner.params, weights, 3)
+        product = plan.prepare(owner.evaluation_keys(plan.needs)) @ owner.encrypt(data, **plan.encryption)
+        assert abs(owner.decrypt(product) - np.asarray(weights) @ data).max() < 1e-5
+
+
+def test_plans_tell_what_they_take(owner, rng):
+    weights = rng.uniform(-1, 1, (8, 64))
+    plan = cl.MatrixPlan(owner.params, weights, 64)
+    one, two = (cl.MatrixPlan(owner.params, weights, 64, products=products) for products in (1, 2))
+    assert one.precision_bits < two.precision_bits
+    assert plan.seconds > 0
+    assert plan.key_bytes > 0
+    assert cl.MatrixPlan(owner.params, weights, 64, precision_bits=one.precision_bits - 0.1).products == 1
+    assert cl.MatrixPlan(owner.params, weights, 64, precision_bits=one.precision_bits + 0.1).products == 2
+    assert "8 x 64" in plan.explain()
+    assert "8 x 64" in repr(plan)
+    fewer = cl.MatrixPlan(owner.params, weights, 64, bodies=4)
+    assert fewer.key_bytes == 4 * plan.key_bytes
+    assert plan.encryption == {"encoding": "coefficients", "level": 1, "bodies": 16, "axis": "rows", "lanes": 4}
+
+
+def test_what_does_not_fit_is_refused(owner, rng):
+    weights, data = rng.uniform(-1, 1, (3, 4)), rng.uniform(-1, 1, (4, 50))
+    plan = cl.MatrixPlan(owner.params, weights, 50)
+    matrix = plan.prepare(owner.evaluation_keys(plan.needs))
+    with pytest.raises(cl.DataError, match="reach"):
+        cl.MatrixPlan(owner.params, weights, 50, precision_bits=45)
+    for arguments in ({"products": 3}, {"products": 0}, {"bodies": 0}, {"bodies": 5000}, {"precision_bits": float("nan")}):
+        with pytest.raises(cl.DataError):
+            cl.MatrixPlan(owner.params, weights, 50, **arguments)
+    for bad in (np.full((3, 4), np.inf), np.zeros((0, 4))):
+        with pytest.raises(cl.DataError):
+            cl.MatrixPlan(owner.params, bad, 50)
+    with pytest.raises(cl.DataError):
+        cl.MatrixPlan(owner.params, weights, 0)
+    with pytest.raises(cl.ShapeError):
+        cl.MatrixPlan(owner.params, weights[0], 50)
+    with pytest.raises(TypeError):
+        cl.MatrixPlan(owner.params, weights * 1j, 50)
+    for level in (0, 2):
+        with pytest.raises(cl.LevelError):
+            cl.MatrixPlan(owner.params, weights, 50, level=level)
+    with pytest.raises(cl.MissingKeyError):
+        plan.prepare(owner.evaluation_keys(cl.Needs(relinearise=True)))
+    with pytest.raises(cl.CancelledError):
+        plan.prepare(owner.evaluation_keys(plan.needs), progress=lambda done, total: False)
+    with pytest.raises(cl.ShapeError, match="do not share masks"):
+        matrix @ owner.encrypt(data)
+    with pytest.raises(cl.ShapeError, match="prepared for 4 rows"):
+        matrix @ owner.encrypt(data[:3], **plan.encryption)
+    stranger = cl.SecretKey.generate(owner.params)
+    with pytest.raises(cl.WrongSecretError):
+        matrix @ stranger.encrypt(data, **plan.encryption)
+    with pytest.raises(TypeError):
+        matrix @ data
+
+
+def test_lanes_are_refused_where_there_is_no_room(owner):
+    data = np.zeros((4, 50))
+    assert owner.encrypt(data, lanes="most").layout.lanes == 4
+    for lanes in (3, 8, 0, -2, "all"):
+        with pytest.raises(cl.DataError):
+            owner.encrypt(data, lanes=lanes)
+    with pytest.raises(cl.DataError):
+        owner.encrypt(data, encoding="slots", lanes=2)
+    apart = owner.encrypt(data, lanes=4).to_mlwe(4)
+    assert apart.layout.lanes == 1
+    assert apart.degree == 64
+    with pytest.raises(cl.ShapeError):
+        np.eye(4) @ owner.encrypt(data, lanes=4)
