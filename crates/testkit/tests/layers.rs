@@ -72,6 +72,7 @@ const CRATES: [Layers; 3] = [
             "packing",
             "temporary_rank",
             "noise",
+            "row_products",
             "security",
         ],
     },
