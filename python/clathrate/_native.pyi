@@ -2129,25 +2129,29 @@ class Ciphertext:
         >>> x.layout.padding, x.clear_padding().rescale().layout.padding
         ('dirty', 'zero')
         """
-    def pack(self, plan: PackingPlan) -> Ciphertext:
+    def pack(self, plan: PackingPlan, *, lanes: bool = False) -> Ciphertext:
         """The same numbers at rank 1 and the degree of equal dimension, packed from samples by a plan: `to_rlwe` by the plan's method.
 
         Parameters
         ----------
         plan : PackingPlan
             The plan, for samples of this degree.
+        lanes : bool, optional
+            True brings rows that each fill a polynomial into the lanes of as few polynomials as possible: the reverse of `to_mlwe` for arrays
+            that were encrypted with `lanes`. The default, False, spreads the numbers of each row over a polynomial of its own.
 
         Returns
         -------
         Ciphertext
-            The same numbers in a larger ring, in the layout of `to_rlwe`.
+            The same numbers in a larger ring, in the layout of `to_rlwe`, or with several rows in a polynomial.
 
         Raises
         ------
         MissingKeyError
             Without the keys of `plan.needs`.
         ShapeError
-            Where rows in slots do not fit the slots of this degree, and for samples of another degree than the plan's.
+            Where rows in slots do not fit the slots of this degree, for samples of another degree than the plan's, and for lanes of rows that
+            do not fill polynomials, or by the method "rows".
         WrongParamsError
             For other parameters than the plan's.
 

@@ -115,5 +115,19 @@ def test_lanes_are_refused_where_there_is_no_room(owner):
     apart = owner.encrypt(data, lanes=4).to_mlwe(4)
     assert apart.layout.lanes == 1
     assert apart.degree == 64
-    with pytest.raises(cl.ShapeError):
-        np.eye(4) @ owner.encrypt(data, lanes=4)
+
+
+@pytest.mark.parametrize(("rows", "inner", "columns"), [(3, 4, 50), (1, 1, 1), (20, 9, 128), (2, 300, 7)])
+def test_rows_that_share_polynomials_are_multiplied_and_packed_again(owner, rng, rows, inner, columns):
+    weights, data = rng.uniform(-1, 1, (rows, inner)), rng.uniform(-1, 1, (inner, columns))
+    encrypted = owner.encrypt(data, lanes="most")
+    product = (weights @ encrypted).rescale()
+    assert (product.shape, product.layout.lanes, product.degree) == ((rows, columns), 1, 256 // encrypted.layout.lanes)
+    assert abs(owner.decrypt(product) - weights @ data).max() < 1e-4
+    plan = cl.PackingPlan(owner.params, degree=product.degree, method="column")
+    packed = product.with_keys(owner.evaluation_keys(plan.needs)).pack(plan, lanes=True)
+    assert (packed.degree, packed.layout.lanes) == (256, encrypted.layout.lanes)
+    assert abs(owner.decrypt(packed) - weights @ data).max() < 1e-4
+    with pytest.raises(cl.ShapeError, match="column"):
+        plan = cl.PackingPlan(owner.params, degree=product.degree, method="rows")
+        product.with_keys(owner.evaluation_keys(plan.needs)).pack(plan, lanes=True)

@@ -192,9 +192,11 @@ fn rows_in_lanes_multiply_without_preparation_once_they_are_apart() {
     assert_eq!((x.layout().lanes, x.bundles().len()), (8, 2));
     assert!(deviation(&decrypt(&sk, &x), &data) < 1e-6);
     let ev = Evaluator::new(&params);
-    // All rows of a polynomial under one mask cannot be added to each other.
+    // A product takes the rows of a polynomial apart by itself.
     let w = ev.prepare_weights(rows, inner, &weights, &x).expect("weights");
-    assert!(matches!(ev.multiply_matrix(&w, &x), Err(CkksError::Conversion { .. })));
+    let y = ev.rescale(&ev.multiply_matrix(&w, &x).expect("product")).expect("rescaled");
+    assert_eq!((y.params().degree(), y.bundles().len()), (32, 5));
+    assert!(deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns)) < 1e-3);
     let apart = ev.to_mlwe(&x, 8).expect("rows");
     assert_eq!((apart.params().degree(), apart.bundles().len()), (32, 9));
     assert!(deviation(&decrypt(&sk, &apart), &data) < 1e-6);
@@ -246,4 +248,35 @@ fn what_does_not_fit_is_refused_with_numbers() {
     let narrow = other(&[16, 27], under_masks(2), None);
     let y = ev.multiply_prepared(&matrix, &narrow).expect("27 columns");
     assert!(deviation(&decrypt(&sk, &y), &product(&weights, &noise(16 * 27, 1), 16, 27)) < 1e-3);
+}
+
+#[test]
+fn rows_apart_are_multiplied_and_brought_back_into_lanes() {
+    // [pcmm-mambo, Algorithm 2]
+    let params = params("insecure_matmul");
+    let sk = secret(&params, 3);
+    for (rows, inner, columns, midpoints) in [(5, 9, 30, &[][..]), (16, 8, 16, &[4]), (1, 1, 128, &[]), (33, 20, 64, &[2])] {
+        let (weights, data) = (noise(rows * inner, 1), noise(inner * columns, 2));
+        let options = EncryptOptions { encoding: Some(Encoding::Coefficients), lanes: Some(Lanes::Most), ..EncryptOptions::default() };
+        let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options, 5);
+        let lanes = x.layout().lanes;
+        let ev = Evaluator::new(&params);
+        let apart = ev.to_mlwe(&x, lanes).expect("rows");
+        let w = ev.prepare_weights(rows, inner, &weights, &apart).expect("weights");
+        let y = ev.rescale(&ev.multiply_matrix(&w, &apart).expect("product")).expect("rescaled");
+        let steps = y.params().packing_steps(midpoints).expect("steps");
+        let needs = steps.iter().fold(KeyNeeds::new(), |needs, step| {
+            needs.operation(clathrate_ckks::keys::Operation::Pack { from: step.degree(), to: step.target() }, clathrate_ckks::Reach::Top)
+        });
+        let packed = evaluator(&sk, &needs).pack_rows(&y, midpoints).expect("packed");
+        assert_eq!((packed.params(), packed.layout().lanes, packed.bundles().len()), (&params, lanes, rows.div_ceil(lanes)));
+        assert!(deviation(&decrypt(&sk, &packed), &product(&weights, &data, inner, columns)) < 1e-3, "{rows} x {inner} times {columns}");
+        // It is what it was before it came apart.
+        let again = Evaluator::new(&params).to_mlwe(&packed, lanes).expect("rows");
+        assert_eq!(again.layout(), y.layout());
+    }
+    // Rows that leave gaps, and rows of several polynomials.
+    let wide = encrypt_as(&sk, &Values::Real(noise(600, 1)), &[2, 300], EncryptOptions::default(), 5);
+    let low = Evaluator::new(&params).to_mlwe(&wide, 2).expect("rows");
+    assert!(matches!(Evaluator::new(&params).pack_rows(&low, &[]), Err(CkksError::Conversion { .. })));
 }

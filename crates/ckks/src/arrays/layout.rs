@@ -331,6 +331,25 @@ impl Layout {
         Self { degree, components: layout.components / layout.components.min(gap), ..layout }
     }
 
+    /// The layout after `gap` consecutive rows, each a polynomial of degree `n`, became one polynomial of degree `n gap`: the inverse of [`Layout::lowered`] for rows in lanes.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`] unless every row is one polynomial without gaps, of real coefficients, with a mask of its own.
+    pub fn gathered(self, gap: usize) -> Result<Self, CkksError> {
+        let full = self.chunks == 1 && self.components == 1 && self.lanes == 1 && self.bodies == 1 && self.stride() == 1;
+        let layout = Self { degree: self.degree * gap, lanes: gap, ..self };
+        if full
+            && self.encoding == Encoding::Coefficients
+            && !self.complex
+            && (gap == 1 || layout.with_lanes(Some(gap)).ok() == Some(layout))
+        {
+            return Ok(layout.with_padding(self.padding));
+        }
+        let reason =
+            format!("rows are brought into one polynomial where each fills a polynomial of real coefficients alone; these are {self}");
+        Err(CkksError::Conversion { operation: "packing of rows", reason })
+    }
+
     /// Regards LWE samples of real numbers as the coefficients of polynomials of degree `gap`; other layouts are unchanged.
     #[must_use]
     pub fn as_samples_of(self, gap: usize) -> Self {

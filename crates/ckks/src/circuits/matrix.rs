@@ -151,7 +151,8 @@ impl Evaluator {
         Weights::new(rows, inner, values, self.factor_scale_for(x, "a product with a real matrix")?)
     }
 
-    /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled.
+    /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled. Rows that share a polynomial are taken apart first
+    /// ([`Evaluator::to_mlwe`]), so the result is at the degree of a row; [`Evaluator::pack_rows`] brings its rows together again. [pcmm-mambo, Algorithm 2]
     ///
     /// Shapes: `weights` rows x inner, result rows x columns, at `x`'s level with scale `x.scale * weights.scale`.
     /// Cost: `(k + m) * primes` exact modular products of `rows x inner` by `inner x degree` for each of the `chunks / m` bundles of a row; memory beyond
@@ -173,8 +174,15 @@ impl Evaluator {
         x: &Ciphertext,
         progress: Progress<'_>,
     ) -> Result<Ciphertext, CkksError> {
+        self.params().check_related(x.params(), "the ciphertext")?;
+        let apart;
+        let x = if x.layout().lanes > 1 {
+            apart = self.to_mlwe(x, x.params().rank() * x.layout().lanes)?;
+            &apart
+        } else {
+            x
+        };
         let params = x.params();
-        self.params().check_related(params, "the ciphertext")?;
         let left = vec![weights.rows(), weights.inner()];
         if x.shape().len() != 2 {
             let remedy = "the right operand is an encrypted matrix; encrypt a vector as a matrix of one column".to_owned();
@@ -184,7 +192,6 @@ impl Evaluator {
             let remedy = format!("the left matrix needs {}", counted(x.shape()[0], "column"));
             return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
         }
-        x.check_one_lane("a matrix product")?;
         let scale = x.scale() * weights.scale;
         params.check_scale(scale, x.level())?;
         let layout = *x.layout();

@@ -221,12 +221,34 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::Conversion`] for samples of another shape than the plan's; [`CkksError::WrongParams`]; as [`Evaluator::to_rlwe`] and [`Evaluator::pack`].
     pub fn pack_by(&self, x: &Ciphertext, plan: &PackingPlan) -> Result<Ciphertext, CkksError> {
-        let (own, planned) = (x.params().shape(), plan.samples.shape());
+        plan.check(x)?;
+        packed(self, x, &plan.chosen.method)
+    }
+
+    /// As [`Evaluator::pack_by`], for rows that each are a polynomial: [`Evaluator::pack_rows`].
+    ///
+    /// # Errors
+    /// As [`Evaluator::pack_by`] and [`Evaluator::pack_rows`]; [`CkksError::Conversion`] for a plan of the row method, which brings numbers together and not rows.
+    pub fn pack_rows_by(&self, x: &Ciphertext, plan: &PackingPlan) -> Result<Ciphertext, CkksError> {
+        plan.check(x)?;
+        match &plan.chosen.method {
+            PackingMethod::Midpoints(ranks) => self.pack_rows(x, ranks),
+            PackingMethod::Rows => {
+                let reason = "the method \"rows\" spreads the numbers of a row: make a plan with the method \"column\"".to_owned();
+                Err(CkksError::Conversion { operation: "packing of rows", reason })
+            }
+        }
+    }
+}
+
+impl PackingPlan {
+    /// Refuses samples of another shape or other parameters than the plan's.
+    fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
+        let (own, planned) = (x.params().shape(), self.samples.shape());
         if own != planned {
             let reason = format!("the plan is for samples of shape {planned}, not {own}: make one with `degree` {}", own.degree);
             return Err(CkksError::Conversion { operation: "packing", reason });
         }
-        x.params().check_same(&plan.samples, "the plan of packing")?;
-        packed(self, x, &plan.chosen.method)
+        x.params().check_same(&self.samples, "the plan of packing")
     }
 }

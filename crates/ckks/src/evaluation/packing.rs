@@ -14,7 +14,7 @@ use clathrate_lattice::{Bundle, Coeff, PolysRef, SwitchKey};
 
 use super::evaluator::Evaluator;
 use super::moves::{check_convertible, members_of};
-use crate::arrays::Ciphertext;
+use crate::arrays::{Ciphertext, Layout};
 use crate::error::CkksError;
 use crate::keys::{Found, Operation};
 use crate::parameters::Params;
@@ -60,14 +60,40 @@ impl Evaluator {
     /// # Errors
     /// As [`Params::packing_steps`]; [`CkksError::Conversion`] for several bodies under one mask, and for rows of more than `n / 2` slots; missing keys.
     pub fn pack(&self, x: &Ciphertext, midpoints: &[usize]) -> Result<Ciphertext, CkksError> {
+        check_convertible(x, x.params.degree(), PACK)?;
+        x.check_one_lane(PACK)?;
+        let gap = x.params.rlwe_shape().degree / x.params.degree();
+        let layout = x.layout.raised(gap);
+        self.pack_as(x, midpoints, layout, members_of(&x.layout, &layout, gap))
+    }
+
+    /// As [`Evaluator::pack`], for rows that each are a polynomial: consecutive rows become the lanes of one polynomial, so that the result has as few polynomials as there is
+    /// room for. The inverse of [`Evaluator::to_mlwe`] for rows in lanes. [pcmm-mambo, Algorithm 2, step 15]
+    ///
+    /// # Errors
+    /// As [`Evaluator::pack`]; [`CkksError::Conversion`] where rows do not fill polynomials of their own.
+    pub fn pack_rows(&self, x: &Ciphertext, midpoints: &[usize]) -> Result<Ciphertext, CkksError> {
+        let gap = x.params.rlwe_shape().degree / x.params.degree();
+        let layout = x.layout.gathered(gap)?;
+        let row = |row: usize| (row < x.layout.rows).then_some(row);
+        let members = (0..layout.row_groups()).map(|group| (group * gap..(group + 1) * gap).map(row).collect()).collect();
+        self.pack_as(x, midpoints, layout, members)
+    }
+
+    /// The samples named in `members`, for each ciphertext of the result by the powers of `X` that they are for, in the layout `layout`.
+    fn pack_as(
+        &self,
+        x: &Ciphertext,
+        midpoints: &[usize],
+        layout: Layout,
+        members: Vec<Vec<Option<usize>>>,
+    ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         x.check_main(PACK)?;
         let steps = x.params.packing_steps(midpoints)?;
         let target = x.params.relative(x.params.rlwe_shape())?;
-        check_convertible(x, x.params.degree(), PACK)?;
         let gap = target.degree() / x.params.degree();
-        let layout = x.layout.raised(gap);
-        let members: Vec<Vec<Option<usize>>> = members_of(&x.layout, &layout, gap).into_iter().map(by_reversed_bits).collect();
+        let members: Vec<Vec<Option<usize>>> = members.into_iter().map(by_reversed_bits).collect();
         let mut found = Vec::with_capacity(steps.len());
         let mut taken = 1;
         for step in &steps {

@@ -1,5 +1,6 @@
 //! Rotations, and the same numbers at other levels, ranks and degrees.
 
+use clathrate_ckks::{Ciphertext, Evaluator};
 use pyo3::prelude::*;
 
 use super::attributes::python_shape;
@@ -211,18 +212,22 @@ impl PyCiphertext {
     /// ----------
     /// plan : PackingPlan
     ///     The plan, for samples of this degree.
+    /// lanes : bool, optional
+    ///     True brings rows that each fill a polynomial into the lanes of as few polynomials as possible: the reverse of `to_mlwe` for arrays
+    ///     that were encrypted with `lanes`. The default, False, spreads the numbers of each row over a polynomial of its own.
     ///
     /// Returns
     /// -------
     /// Ciphertext
-    ///     The same numbers in a larger ring, in the layout of `to_rlwe`.
+    ///     The same numbers in a larger ring, in the layout of `to_rlwe`, or with several rows in a polynomial.
     ///
     /// Raises
     /// ------
     /// MissingKeyError
     ///     Without the keys of `plan.needs`.
     /// ShapeError
-    ///     Where rows in slots do not fit the slots of this degree, and for samples of another degree than the plan's.
+    ///     Where rows in slots do not fit the slots of this degree, for samples of another degree than the plan's, and for lanes of rows that
+    ///     do not fill polynomials, or by the method "rows".
     /// WrongParamsError
     ///     For other parameters than the plan's.
     ///
@@ -234,9 +239,12 @@ impl PyCiphertext {
     /// >>> samples = owner.encrypt([0.5, -0.25], encoding="coefficients", level=1).to_lwe()
     /// >>> owner.decrypt(samples.with_keys(owner.evaluation_keys(plan.needs)).pack(plan)).round(3)
     /// array([ 0.5 , -0.25])
-    fn pack(&self, py: Python<'_>, plan: &PyPackingPlan) -> PyResult<Self> {
+    #[pyo3(signature = (plan, *, lanes=false))]
+    fn pack(&self, py: Python<'_>, plan: &PyPackingPlan, lanes: bool) -> PyResult<Self> {
         let plan = plan.plan.clone();
-        self.map_needing(py, "cl.PackingPlan(params).needs", |evaluator, x| evaluator.pack_by(x, &plan))
+        let pack =
+            move |evaluator: &Evaluator, x: &Ciphertext| if lanes { evaluator.pack_rows_by(x, &plan) } else { evaluator.pack_by(x, &plan) };
+        self.map_needing(py, "cl.PackingPlan(params).needs", pack)
     }
 
     /// The same numbers at a higher rank and the degree of equal dimension: the reverse of `to_rlwe`.
