@@ -213,8 +213,8 @@ impl PyCiphertext {
     /// plan : PackingPlan
     ///     The plan, for samples of this degree.
     /// lanes : bool, optional
-    ///     True brings rows that each fill a polynomial into the lanes of as few polynomials as possible: the reverse of `to_mlwe` for arrays
-    ///     that were encrypted with `lanes`. The default, False, spreads the numbers of each row over a polynomial of its own.
+    ///     True brings rows that each fill a polynomial into the lanes of as few polynomials as possible: the reverse of `to_mlwe` for
+    ///     arrays that were encrypted with `lanes`. The default, False, spreads the numbers of each row over a polynomial of its own.
     ///
     /// Returns
     /// -------
@@ -226,8 +226,8 @@ impl PyCiphertext {
     /// MissingKeyError
     ///     Without the keys of `plan.needs`.
     /// ShapeError
-    ///     Where rows in slots do not fit the slots of this degree, for samples of another degree than the plan's, and for lanes of rows that
-    ///     do not fill polynomials, or by the method "rows".
+    ///     Where rows in slots do not fit the slots of this degree, for samples of another degree than the plan's, and for lanes of rows
+    ///     that do not fill polynomials, or by the method "rows".
     /// WrongParamsError
     ///     For other parameters than the plan's.
     ///
