@@ -7,7 +7,7 @@ Sits in bench/ above tables.py; reads bench/results/matrix.json, which bench/run
     log_q, log_qp, security_bits       bits of the modulus, with special primes; of the keys
     mean_bits, worst_bits              minus log2 of the mean and largest error over the largest number of the product; null: plain
     rank                               matrix_apart: how many polynomials a mask has
-    parts                              matrix_prepared, as all that follow: how many floating-point products
+    products                           matrix_prepared, as all that follow: how many floating-point products
     key_bytes, owner_key_bytes         keys that belong to the matrix; keys of the owner, from which they are made; in memory
     prepare_seconds                    time to make the keys of the matrix
     predicted_ms, predicted_bits       what the plan says
@@ -35,7 +35,7 @@ ACCURACY = ("mean_bits", "worst_bits")
 NEEDED = {
     PLAIN: SHAPE,
     APART: (*SHAPE, *ACCURACY),
-    PREPARED: (*SHAPE, *ACCURACY, "parts", "key_bytes", "owner_key_bytes", "prepare_seconds", "predicted_ms"),
+    PREPARED: (*SHAPE, *ACCURACY, "products", "key_bytes", "owner_key_bytes", "prepare_seconds", "predicted_ms"),
 }
 MEGABYTE = 1e6
 
@@ -99,7 +99,7 @@ def by_size(rows: Iterable[Row]) -> dict[tuple[str, int], dict[str, Row]]:
     sizes: dict[tuple[str, int], dict[str, Row]] = {}
     for row in rows:
         extra = row["extra"]
-        method = METHODS[extra["parts"]] if row["work"] == PREPARED else row["work"]
+        method = METHODS[extra["products"]] if row["work"] == PREPARED else row["work"]
         sizes.setdefault((extra["preset"], extra["size"]), {})[method] = row
     return sizes
 

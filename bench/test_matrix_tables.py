@@ -24,8 +24,8 @@ def row(work: str, milliseconds: float, **extra: Any) -> Row:
 
 PLAIN = row("matrix_plain", 24.0, mean_bits=None, worst_bits=None)
 APART = row("matrix_apart", 1020.0, mean_bits=20.99, worst_bits=18.34, rank=8)
-ONE = row("matrix_prepared", 120.0, mean_bits=20.29, worst_bits=17.01, parts=1, predicted_ms=49.5, **KEYS)
-TWO = row("matrix_prepared", 144.0, mean_bits=20.97, worst_bits=18.33, parts=2, predicted_ms=73.8, **KEYS)
+ONE = row("matrix_prepared", 120.0, mean_bits=20.29, worst_bits=17.01, products=1, predicted_ms=49.5, **KEYS)
+TWO = row("matrix_prepared", 144.0, mean_bits=20.97, worst_bits=18.33, products=2, predicted_ms=73.8, **KEYS)
 ALL = [PLAIN, APART, ONE, TWO]
 
 
@@ -60,7 +60,7 @@ def test_what_was_not_measured_says_why():
     assert "| paper_pcmm | 1024 | 21.0 / 18.3 | - | 21.0 / 18.3 | 319 | 159 | 30.5 |" in page
 
 
-@pytest.mark.parametrize(("found", "field"), [(PLAIN, "size"), (APART, "worst_bits"), (ONE, "parts"), (TWO, "owner_key_bytes")])
+@pytest.mark.parametrize(("found", "field"), [(PLAIN, "size"), (APART, "worst_bits"), (ONE, "products"), (TWO, "owner_key_bytes")])
 def test_rows_without_their_fields_are_refused(found: Row, field: str):
     lacking = found | {"extra": {name: value for name, value in found["extra"].items() if name != field}}
     with pytest.raises(ValueError, match=f"lacks {field}"):

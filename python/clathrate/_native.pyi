@@ -1172,6 +1172,8 @@ class PreparedMatrix:
            [1., 2., 3.]])
     """
 
+    __array_ufunc__: ClassVar[None]
+
     @property
     def shape(self) -> tuple[int, int]:
         """The shape of the matrix."""
@@ -2891,12 +2893,14 @@ class MatrixPlan:
         The columns of the encrypted matrices, of shape (inner, columns). Prepared matrices also multiply matrices of other columns, if as
         many rows fit into a polynomial.
     level : int, optional
-        The level of the encrypted matrices, at least 1. By default the highest.
+        The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise. A double has no
+        room for the modulus of high levels; whatever leaves too few bits is refused.
     bodies : int, optional
-        How many polynomials of X share a mask. By default all, as far as security allows. Fewer take more keys.
+        How many polynomials of X share a mask. By default all, as far as security allows. Fewer take more keys. Such matrices are encrypted
+        with the secret key; others come under masks by `Ciphertext.share_mask`, whose keys and noise come on top.
     precision_bits : float, optional
         The correct bits after the binary point that the result of numbers of magnitude 1 must have: the plan takes one product if that is
-        enough, else two. By default it takes one where that costs next to no precision, else two.
+        enough, else two. By default it takes one where that costs next to no precision, else two, and refuses less than 6 bits.
     products : {1, 2}, optional
         The number of floating-point products, whatever the precision.
 
@@ -2983,7 +2987,7 @@ class MatrixPlan:
         Examples
         --------
         >>> print(cl.MatrixPlan(cl.Params.preset("insecure_matmul"), np.eye(8), 16).explain().splitlines()[0])
-        8 x 8 matrix times rows of 16 numbers: 16 rows in a polynomial, 1 polynomial under a mask, 1 mask
+        8 x 8 matrix times rows of 16 numbers: 8 rows in a polynomial, 1 polynomial under a mask, 1 mask
         """
 
     def prepare(self, keys: EvaluationKeys, progress: _Progress = None) -> PreparedMatrix:
@@ -3015,7 +3019,7 @@ class MatrixPlan:
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
         >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
         >>> plan.prepare(owner.evaluation_keys(plan.needs))
-        PreparedMatrix(2 x 2, 0.7 MiB of keys)
+        PreparedMatrix(2 x 2, 0.0 MiB of keys)
         """
 
 @final

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from ._native import Ciphertext, Needs, Params, Recorder, Recording
 from .errors import ClathrateError
@@ -132,6 +132,7 @@ def trace(
     bodies: SupportsIndex | None = None,
     axis: _BodyAxis | None = None,
     capacity: SupportsIndex | None = None,
+    lanes: SupportsIndex | Literal["most"] | None = None,
     order: _Order = "natural",
     bootstrap_below: SupportsIndex | None = None,
 ) -> Trace:
@@ -167,6 +168,8 @@ def trace(
     axis : {"rows", "chunks"}, optional
         As `SecretKey.encrypt` takes it.
     capacity : int, optional
+        As `SecretKey.encrypt` takes it.
+    lanes : int or "most", optional
         As `SecretKey.encrypt` takes it.
     order : {"natural", "bit-reversed"}, optional
         As `SecretKey.encrypt` takes it.
@@ -206,7 +209,7 @@ def trace(
 
         def symbol(shape: Sequence[SupportsIndex]) -> Ciphertext:
             return recorder.symbol(
-                shape, encoding, level, scale, is_complex, bound, bodies=bodies, axis=axis, capacity=capacity, order=order
+                shape, encoding, level, scale, is_complex, bound, bodies=bodies, axis=axis, capacity=capacity, lanes=lanes, order=order
             )
 
         inputs = tuple(symbol(shape) for shape in shapes)

@@ -27,7 +27,8 @@ def test_products_are_numpys(owner, rng, rows, inner, columns, bodies, products)
     product = matrix @ encrypted
     assert (product.shape, product.level, product.secret) == ((rows, columns), 0, "main")
     error = np.sqrt(np.mean((owner.decrypt(product) - weights @ data) ** 2))
-    assert error < 2 * 2.0**-plan.precision_bits
+    # Few numbers may lie further out.
+    assert error < (2 if rows * columns > 20 else 5) * 2.0**-plan.precision_bits
 
 
 def test_arrays_brought_under_a_mask_are_multiplied(owner, rng):
@@ -42,6 +43,32 @@ def test_arrays_brought_under_a_mask_are_multiplied(owner, rng):
     assert abs(owner.decrypt(product) - weights @ data).max() < 1e-4
     # The product is an ordinary array, under one secret: it adds to others of its kind.
     assert abs(owner.decrypt(product + product) - 2 * weights @ data).max() < 2e-4
+
+
+def test_dry_runs_know_prepared_products(owner, rng):
+    weights, data = rng.uniform(-1, 1, (5, 12)), rng.uniform(-1, 1, (12, 60))
+    plan = cl.MatrixPlan(owner.params, weights, 60)
+    matrix = plan.prepare(owner.evaluation_keys(plan.needs))
+    found = cl.trace(lambda x: matrix @ x, (12, 60), params=owner.params, bound=1.0, **plan.encryption)
+    product = matrix @ owner.encrypt(data, **plan.encryption)
+    assert (found.result.shape, found.result.level, found.result.scale) == (product.shape, product.level, product.scale)
+    error = np.sqrt(np.mean((owner.decrypt(product) - weights @ data) ** 2))
+    assert error < found.result.error_bound < 1e-4
+    assert plan.needs.to_dict()["others"]
+
+
+@pytest.mark.parametrize("name", ["insecure_small", "insecure_tiny", "insecure_deep"])
+def test_other_parameters_are_precise_or_refused(rng, name):
+    params = cl.Params.preset(name)
+    owner = cl.SecretKey.generate(params)
+    weights, data = rng.uniform(0, 1, (4, 30)), rng.uniform(-1, 1, (30, 6))
+    plan = cl.MatrixPlan(params, weights, 6)
+    assert plan.level == 1
+    product = plan.prepare(owner.evaluation_keys(plan.needs)) @ owner.encrypt(data, **plan.encryption)
+    error = np.sqrt(np.mean((owner.decrypt(product) - weights @ data) ** 2))
+    assert error < 2 * 2.0**-plan.precision_bits < 1e-3
+    with pytest.raises(cl.DataError, match="lower level"):
+        cl.MatrixPlan(params, weights, 6, level=params.max_level)
 
 
 def test_integer_and_float32_weights(owner):
@@ -66,6 +93,7 @@ def test_plans_tell_what_they_take(owner, rng):
     fewer = cl.MatrixPlan(owner.params, weights, 64, bodies=4)
     assert fewer.key_bytes == 4 * plan.key_bytes
     assert plan.encryption == {"encoding": "coefficients", "level": 1, "bodies": 16, "axis": "rows", "lanes": 4}
+    assert cl.MatrixPlan(owner.params, [[1.0]], 1).key_bytes < 2**16
 
 
 def test_what_does_not_fit_is_refused(owner, rng):
@@ -100,18 +128,23 @@ def test_what_does_not_fit_is_refused(owner, rng):
     stranger = cl.SecretKey.generate(owner.params)
     with pytest.raises(cl.WrongSecretError):
         matrix @ stranger.encrypt(data, **plan.encryption)
-    with pytest.raises(TypeError):
-        matrix @ data
+    for product in (lambda: matrix @ data, lambda: data.T @ matrix, lambda: 2 @ matrix):
+        with pytest.raises(TypeError):
+            product()
 
 
 def test_lanes_are_refused_where_there_is_no_room(owner):
     data = np.zeros((4, 50))
     assert owner.encrypt(data, lanes="most").layout.lanes == 4
-    for lanes in (3, 8, 0, -2, "all"):
+    for lanes in (3, 8, 0, -2, 2**70, "all"):
         with pytest.raises(cl.DataError):
             owner.encrypt(data, lanes=lanes)
     with pytest.raises(cl.DataError):
         owner.encrypt(data, encoding="slots", lanes=2)
+    with pytest.raises(cl.DataError, match="leave it out"):
+        owner.encrypt(data, capacity=128, lanes=2)
+    with pytest.raises(TypeError, match="lanes"):
+        owner.encrypt(data, lanes=2.5)
     apart = owner.encrypt(data, lanes=4).to_mlwe(4)
     assert apart.layout.lanes == 1
     assert apart.degree == 64

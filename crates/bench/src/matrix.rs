@@ -114,11 +114,11 @@ fn size(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> R
         let mut matrix = plan.prepare(&evaluator, &mut |_, _| true)?;
         let prepare_seconds = start.elapsed().as_secs_f64();
         let evaluator = Evaluator::new(params);
-        for parts in [1, 2] {
-            matrix = matrix.with_options(MatrixOptions { parts: Some(parts), ..MatrixOptions::default() })?;
+        for products in [1, 2] {
+            matrix = matrix.with_products(products)?;
             let plan = matrix.plan();
             let own = json!({
-                "parts": parts,
+                "products": products,
                 "key_bytes": matrix.key_bytes(),
                 "owner_key_bytes": owner_bytes,
                 "prepare_seconds": prepare_seconds,

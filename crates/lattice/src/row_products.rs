@@ -21,8 +21,6 @@
 //! back as ciphertexts of degree `N` in one switch, without ModPack; the components of `a` and not those of the secrets are embedded, so that rows of one
 //! polynomial need the keys of one secret; the division by `P` and the rescale are one.
 
-use std::sync::Arc;
-
 use clathrate_arith::kernels::scalar::bit_reverse;
 use clathrate_arith::product::{FractionProduct, LeftMatrix};
 use clathrate_arith::{Rows, RowsMut};
@@ -65,14 +63,16 @@ impl RowShape {
 /// A matrix with the keys for its products.
 #[derive(Debug)]
 pub struct PreparedMatrix {
-    left: Arc<LeftMatrix>,
+    /// The matrix, divided by `2^shift`.
+    left: LeftMatrix,
+    shift: u32,
     shape: RowShape,
     /// For each polynomial of the result, the key of the components of all masks.
     keys: Vec<SwitchKey>,
 }
 
 impl PreparedMatrix {
-    /// Makes the keys for products with `left`, from `key`, which switches the parts of the secrets of all bodies ([`crate::switch::SecretMatrix::parts`], of degree
+    /// Makes the keys for products with `left`, whose entries are multiples of `2^shift`, from `key`, which switches the parts of the secrets of all bodies ([`crate::switch::SecretMatrix::parts`], of degree
     /// `N / lanes`). `progress` is called with the number of steps done and that of all; if it returns `false`, the work stops and the result is `None`.
     ///
     /// Cost: `lanes masks` exact products of `left` with all entries of `key`. Memory: the result, and unpacked the entries of `key` for one digit and those of 1024 rows of the result.
@@ -80,7 +80,8 @@ impl PreparedMatrix {
     /// # Errors
     /// [`LatticeError::KeyInputs`] where the key is of another number of bodies or lanes; [`LatticeError::DegreeChange`] where the lanes do not divide the degree.
     pub fn new(
-        left: Arc<LeftMatrix>,
+        left: &LeftMatrix,
+        shift: u32,
         shape: RowShape,
         switcher: &Switcher,
         key: &SwitchKey,
@@ -139,10 +140,10 @@ impl PreparedMatrix {
             }
         }
         progress(total, total);
-        Ok(Some(Self { left, shape, keys }))
+        Ok(Some(Self { left: left.shifted_down(shift), shift, shape, keys }))
     }
 
-    /// The matrix.
+    /// The matrix, divided by the power of two that its entries are multiples of.
     #[must_use]
     pub fn left(&self) -> &LeftMatrix {
         &self.left
@@ -172,7 +173,7 @@ impl PreparedMatrix {
     pub fn multiply(
         &self,
         bundles: &[&Bundle<Eval>],
-        parts: usize,
+        products: usize,
         switcher: &Switcher,
         progress: &mut dyn FnMut(usize, usize) -> bool,
     ) -> Result<Option<Vec<Bundle<Eval>>>, LatticeError> {
@@ -191,7 +192,7 @@ impl PreparedMatrix {
         let below = level.0.checked_sub(1).map(Level).ok_or(LatticeError::NoLevelLeft)?;
         let reach = self.keys.iter().map(SwitchKey::level).min().unwrap_or(level);
         let tables = switcher.tables_of_method(SwitchMethod::as_made(chain), level, reach)?;
-        let bodies = self.product_of_bodies(bundles, parts, chain.basis(below).clone())?;
+        let bodies = self.product_of_bodies(bundles, products, chain.basis(below).clone())?;
         let small = ring.subring(ring.degree() / self.shape.lanes)?;
         let mut digits: Vec<Digits> = Vec::with_capacity(masks * self.shape.lanes);
         for mask in bundles.iter().flat_map(|bundle| bundle.mask()) {
@@ -220,14 +221,14 @@ impl PreparedMatrix {
     }
 
     /// The product of the matrix with the bodies, divided as a rescale to `kept` does.
-    fn product_of_bodies(&self, bundles: &[&Bundle<Eval>], parts: usize, kept: Basis) -> Result<Polys<Eval>, LatticeError> {
+    fn product_of_bodies(&self, bundles: &[&Bundle<Eval>], products: usize, kept: Basis) -> Result<Polys<Eval>, LatticeError> {
         let (ring, basis) = (bundles[0].ring(), bundles[0].basis());
         let inputs: Vec<Polys<Coeff>> = bundles.iter().map(|bundle| bundle.bodies().to_coeff()).collect();
         let right: Vec<Rows<'_>> = inputs.iter().flat_map(|polys| polys.iter().map(|poly| poly.rows()).collect::<Vec<_>>()).collect();
         let right = &right[..self.shape.polys(self.left.inner())];
         let mut out: Polys<Coeff> = Polys::scratch(ring, &kept, self.keys.len());
         let mut targets: Vec<RowsMut<'_>> = out.view_mut().into_rows().chunks(kept.len()).collect();
-        let product = FractionProduct { lanes: self.shape.lanes, parts };
+        let product = FractionProduct { lanes: self.shape.lanes, products, shift: self.shift };
         ring.engine().combine_fractions(&mut targets, &self.left, right, product, basis.indices(), kept.indices())?;
         Ok(out.into_eval())
     }
@@ -256,7 +257,8 @@ pub struct ProductNoise {
 
 impl ProductNoise {
     /// The noise of the polynomial with the rows `weights` (sums of squares of the integer weights, at most `lanes` of them), the row with the largest noise: rows whose errors
-    /// have the variance `variance`; a rescale that divides by `2^log2_step`; keys with these digits and special modulus; a result modulo `2^log2_modulus`.
+    /// have the variance `variance`; a rescale that divides by `2^log2_step`; keys with these digits and special modulus; a result modulo `2^log2_modulus`; a
+    /// floating-point product with this deviation, a fraction of the modulus, in so many ranges.
     #[must_use]
     pub fn of(
         model: &NoiseModel,
@@ -264,7 +266,7 @@ impl ProductNoise {
         variance: f64,
         (digits, log2_special): (&[(f64, usize)], f64),
         (log2_step, log2_modulus): (f64, f64),
-        float_deviation: f64,
+        (float_deviation, ranges): (f64, usize),
     ) -> Self {
         let largest = weights.iter().copied().fold(0.0, f64::max);
         let all: f64 = weights.iter().sum();
@@ -274,8 +276,8 @@ impl ProductNoise {
         Self {
             input: variance * largest * step,
             switch: one * all * step,
-            // The body is rounded twice, the second time downwards.
-            rounding: model.rounding() + 1.0 / 3.0,
+            // The body is rounded once more for each range of the floating-point product, downwards: a mean of 1/2 and a variance of 1/12 each.
+            rounding: model.rounding() + (ranges * ranges) as f64 / 4.0 + ranges as f64 / 12.0,
             float: (float_deviation * log2_modulus.exp2()).powi(2),
         }
     }

@@ -6,6 +6,7 @@ use clathrate_ckks::arrays::Place;
 use clathrate_ckks::arrays::layout::MOST_BODIES;
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::{BodyAxis, Lanes, Layout, Order, Padding};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::errors::{out_of_range, raise};
@@ -34,10 +35,21 @@ pub fn body_count(py: Python<'_>, what: &'static str, bodies: Whole) -> PyResult
 }
 
 /// How many rows share a polynomial, as Python gives it: a number or "most".
-#[derive(FromPyObject)]
 pub enum LaneCount {
     Number(Whole),
     Name(String),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for LaneCount {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(name) = data.extract::<String>() {
+            return Ok(Self::Name(name));
+        }
+        let refused = |_| PyTypeError::new_err("`lanes` is a whole number or \"most\"");
+        data.extract::<Whole>().map(Self::Number).map_err(refused)
+    }
 }
 
 impl LaneCount {

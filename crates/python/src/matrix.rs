@@ -36,12 +36,14 @@ use crate::run::{detached, with_progress};
 ///     The columns of the encrypted matrices, of shape (inner, columns). Prepared matrices also multiply matrices of other columns, if as
 ///     many rows fit into a polynomial.
 /// level : int, optional
-///     The level of the encrypted matrices, at least 1. By default the highest.
+///     The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise. A double has no
+///     room for the modulus of high levels; whatever leaves too few bits is refused.
 /// bodies : int, optional
-///     How many polynomials of X share a mask. By default all, as far as security allows. Fewer take more keys.
+///     How many polynomials of X share a mask. By default all, as far as security allows. Fewer take more keys. Such matrices are encrypted
+///     with the secret key; others come under masks by `Ciphertext.share_mask`, whose keys and noise come on top.
 /// precision_bits : float, optional
 ///     The correct bits after the binary point that the result of numbers of magnitude 1 must have: the plan takes one product if that is
-///     enough, else two. By default it takes one where that costs next to no precision, else two.
+///     enough, else two. By default it takes one where that costs next to no precision, else two, and refuses less than 6 bits.
 /// products : {1, 2}, optional
 ///     The number of floating-point products, whatever the precision.
 ///
@@ -95,10 +97,10 @@ impl PyMatrixPlan {
         let (values, rows, inner) = matrix(weights, &[])?;
         let whole = |name: &'static str, value: Option<Whole>| value.map(|value| size(py, name, value)).transpose();
         let precision_bits = Real::given(precision_bits);
-        if let Some(bits) = precision_bits.filter(|bits| !bits.is_finite()) {
-            return Err(out_of_range(py, "`precision_bits`", bits, "give the correct bits after the binary point"));
+        if let Some(bits) = precision_bits.filter(|bits| !bits.is_finite() || bits.abs() > 1000.0) {
+            return Err(out_of_range(py, "`precision_bits`", bits, "give the correct bits after the binary point, below 1000"));
         }
-        let options = MatrixOptions { precision_bits, parts: whole("products", products)? };
+        let options = MatrixOptions { precision_bits, products: whole("products", products)? };
         let bodies = bodies.map(|bodies| body_count(py, "`bodies`", bodies)).transpose()?;
         let (level, columns) = (whole("level", level)?.map(Level), size(py, "columns", columns)?);
         let own = &params.params;
@@ -121,7 +123,7 @@ impl PyMatrixPlan {
     /// The number of floating-point products of matrices that a product takes, 1 or 2.
     #[getter]
     fn products(&self) -> usize {
-        self.plan.parts()
+        self.plan.products()
     }
 
     /// The predicted seconds of a product, by one thread.
@@ -173,7 +175,7 @@ impl PyMatrixPlan {
     /// Examples
     /// --------
     /// >>> print(cl.MatrixPlan(cl.Params.preset("insecure_matmul"), np.eye(8), 16).explain().splitlines()[0])
-    /// 8 x 8 matrix times rows of 16 numbers: 16 rows in a polynomial, 1 polynomial under a mask, 1 mask
+    /// 8 x 8 matrix times rows of 16 numbers: 8 rows in a polynomial, 1 polynomial under a mask, 1 mask
     fn explain(&self) -> String {
         self.plan.explain()
     }
@@ -206,7 +208,7 @@ impl PyMatrixPlan {
     /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
     /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
     /// >>> plan.prepare(owner.evaluation_keys(plan.needs))
-    /// PreparedMatrix(2 x 2, 0.7 MiB of keys)
+    /// PreparedMatrix(2 x 2, 0.0 MiB of keys)
     #[pyo3(signature = (keys, progress=None))]
     fn prepare(&self, py: Python<'_>, keys: &PyEvaluationKeys, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyPreparedMatrix> {
         let evaluator = Evaluator::with_keys(keys.keys.clone());
@@ -310,6 +312,13 @@ impl PyPreparedMatrix {
         let product =
             with_progress(py, progress, "matmul", translate, |tick| evaluator.multiply_prepared_with_progress(&self.matrix, data, tick))?;
         array.beside(py, product)
+    }
+
+    /// NumPy leaves `array @ matrix` to this class, which refuses it.
+    #[classattr]
+    #[pyo3(name = "__array_ufunc__")]
+    fn array_ufunc() -> Option<bool> {
+        None
     }
 
     fn __matmul__(&self, py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<PyCiphertext> {

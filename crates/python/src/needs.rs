@@ -142,7 +142,11 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
     let others = PyDict::new(py);
     for (operation, reach) in needs.operations() {
         let apart = matches!(operation, Operation::ChangeSecret(SecretName::Body { .. }, SecretName::Main));
-        if matches!(operation, Operation::ChangeSecret(..) | Operation::RaiseToSlots(_)) && !apart {
+        let other = matches!(
+            operation,
+            Operation::ChangeSecret(..) | Operation::RaiseToSlots(_) | Operation::Pack { .. } | Operation::BodyParts { .. }
+        );
+        if other && !apart {
             others.set_item(operation.to_string(), level(reach))?;
         }
     }

@@ -9,17 +9,18 @@
 //!
 //! Steps:
 //!
-//! 1. *Fractions.* `u / Q mod 1 = sum_i u_i ((Q / q_i)^-1 mod q_i) / q_i mod 1`, with 128 bits after the binary point, which wrap around at 1. A prime adds an
-//!    error below `u_i 2^-128`.
-//! 2. *Product.* With one part the fraction is rounded to a double. With two, the upper part has `h` bits, so few that its sums are exact, and the lower part, the
+//! 1. *Fractions.* `u / Q mod 1 = sum_i u_i ((Q / q_i)^-1 mod q_i) / q_i mod 1`, with 128 bits after the binary point, which wrap around at 1. A residue is centred, and
+//!    what one unit of it adds is rounded to the nearest: so the errors, at most `|u_i| 2^-129`, have no common sign. Weights that are multiples of a power of two shift the
+//!    fractions instead.
+//! 2. *Product.* With one product the fraction is rounded to a double. With two, the upper part has `h` bits, so few that its sums are exact, and the lower part, the
 //!    next 64 bits rounded to a double, is `2^-h / 2` at most.
 //! 3. *Modulo 1.* `y - round(y)` is exact in double precision. Inner dimensions above [`RANGE`] are cut, and the ranges are added modulo 1.
 //! 4. *Result.* The fraction times `Q'`, rounded down, for each prime of `Q'`.
 //!
-//! With one part the last bits depend on the order of the sums, which the `gemm` crate chooses for each kind of processor; they do not depend on the number of
+//! The last bits depend on the order of the sums, which the `gemm` crate chooses for each kind of processor; they do not depend on the number of
 //! threads, because the tiles do not.
 //!
-//! Source: [pcmm-mambo, sec. 5]; differs: fractions of residues modulo several primes, a second part for more precision, ranges that are added modulo 1.
+//! Source: [pcmm-mambo, sec. 5]; differs: fractions of residues modulo several primes, a second product for more precision, ranges that are added modulo 1.
 
 use super::loops::{self, Width};
 use super::{LeftMatrix, View, at_least_one, gemm_rows, report, same};
@@ -30,7 +31,10 @@ use crate::modulus::Modulus;
 /// Inner dimension of one floating-point product.
 pub const RANGE: usize = 4096;
 
-/// Widest tile: columns of one floating-point product, times parts.
+/// Largest shift, so that constants are computed in double words.
+pub const MOST_SHIFT: u32 = 60;
+
+/// Widest tile: columns of one floating-point product, times products.
 const WIDEST: usize = 256;
 
 /// Narrowest tile.
@@ -39,7 +43,7 @@ const NARROWEST: usize = 32;
 /// Rows of the weights that are multiplied at a time.
 const ROW_BLOCK: usize = 1024;
 
-/// How fractions are cut, and how polynomials hold the rows of the matrices.
+/// How a product of fractions is computed, and how polynomials hold the rows of the matrices.
 ///
 /// With `lanes` > 1 a polynomial holds as many neighbouring rows: row `r` is in polynomial `r / lanes`, its entry `c` is the coefficient `c lanes + r % lanes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,27 +51,43 @@ pub struct FractionProduct {
     /// Rows of a matrix that one polynomial holds.
     pub lanes: usize,
     /// Floating-point products: 1 or 2.
-    pub parts: usize,
+    pub products: usize,
+    /// The weights are the entries of the left matrix times `2^shift`: fractions are shifted instead, modulo 1, which is exact.
+    pub shift: u32,
+}
+
+/// The residues that fractions are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FractionPrimes {
+    /// Bits of the largest prime.
+    pub bits: u32,
+    /// Number of primes.
+    pub count: usize,
 }
 
 impl FractionProduct {
-    /// Bits of the upper part of a fraction: as many as keep its sums exact, for weights of magnitude at most `max_abs`, `inner` of them in a row.
+    /// Bits of the upper part of a fraction: as many as keep its sums exact, for entries of magnitude at most `max_abs`, `inner` of them in a row; 0 where there
+    /// are none, so that two products give no more than one.
     #[must_use]
     pub fn upper_bits(inner: usize, max_abs: u64) -> u32 {
         let terms = inner.clamp(1, RANGE).next_power_of_two().trailing_zeros();
         let weight = 64 - max_abs.max(1).leading_zeros();
         // |upper| <= 2^(h - 1) in units of 2^-h, so that every sum is at most 2^(terms + weight + h - 1) <= 2^53 of these units.
-        (54u32).saturating_sub(terms + weight).clamp(1, 40)
+        54u32.saturating_sub(terms + weight).min(40)
     }
 
-    /// Predicted standard deviation of the result's error, as a fraction of `Q'`, for rows of weights with this sum of squares, and for uniform fractions of
-    /// residues modulo primes of `prime_bits` bits. Every addition rounds a partial sum, which grows as the square root of the number of its terms; `gemm` may sum in any order, and the order
-    /// assumed here is the worst, one term after the other.
+    /// Predicted standard deviation of the result's error, as a fraction of `Q'`, for rows of entries with this sum of squares and uniform fractions. Every addition
+    /// rounds a partial sum, which grows as the square root of the number of its terms; `gemm` may sum in any order, and the order assumed here is the worst, one
+    /// term after the other. Infinite for two products without an upper part.
     #[must_use]
-    pub fn deviation(&self, inner: usize, max_abs: u64, sum_of_squares: f64, prime_bits: u32) -> f64 {
+    pub fn deviation(&self, inner: usize, max_abs: u64, sum_of_squares: f64, primes: FractionPrimes) -> f64 {
         let inner = inner.max(1);
         let range = inner.min(RANGE) as f64;
-        let ranges = inner.div_ceil(RANGE) as f64;
+        let ranges = Self::ranges(inner) as f64;
+        let upper = Self::upper_bits(inner, max_abs);
+        if self.products > 1 && upper == 0 {
+            return f64::INFINITY;
+        }
         let uniform = 1.0 / 12f64.sqrt();
         // Deviation of the sum over a range, in units of the fractions' size.
         let sum = (sum_of_squares / ranges).sqrt() * uniform;
@@ -75,23 +95,56 @@ impl FractionProduct {
         let rounding = 0.4 * 2f64.powi(-53);
         // Partial sums have the mean square i / range of the whole; the roundings of all of them add up to range / 2.
         let float = sum * rounding * ((range + 1.0) / 2.0 + 1.0).sqrt() * ranges.sqrt();
-        let size = if self.parts == 1 { 1.0 } else { 2f64.powi(-(Self::upper_bits(inner, max_abs) as i32)) };
-        // What the words of a fraction leave out, and the last bit of the result.
-        let words = sum_of_squares.sqrt() * (size * 2f64.powi(-64) + 2f64.powi(prime_bits as i32 - 128)) + 2f64.powi(-64) * ranges;
-        (float * float * size * size + words * words).sqrt()
+        let size = if self.products == 1 { 1.0 } else { 2f64.powi(-(upper as i32)) };
+        // The words behind the last that is used, and the rounding of what one unit of a centred residue adds, half a unit of 2^-128 at most.
+        let words = size * 2f64.powi(-64);
+        let units = (primes.count as f64).sqrt() * 2f64.powi(primes.bits as i32 - 129) / 6.0;
+        let inputs = sum_of_squares.sqrt() * words.hypot(units);
+        // The result has 64 bits behind the binary point for each range.
+        (float * size).hypot(inputs).hypot(2f64.powi(-64) * ranges)
+    }
+
+    /// Floating-point products that one after the other take the inner dimension.
+    #[must_use]
+    pub fn ranges(inner: usize) -> usize {
+        inner.max(1).div_ceil(RANGE)
     }
 
     /// Unit operations of the product of a matrix of `rows` x `inner` with rows of `columns` fractions.
     #[must_use]
     pub fn counts(&self, rows: usize, inner: usize, columns: usize) -> ProductCounts {
-        let ranges = inner.div_ceil(RANGE);
         ProductCounts {
             products: 1,
-            multiply_adds: rows * inner * columns * self.parts,
-            digits: inner * columns * self.parts,
-            sums: rows * columns * self.parts * ranges,
+            multiply_adds: rows * inner * columns * self.products,
+            digits: inner * columns * self.products,
+            sums: rows * columns * self.products * Self::ranges(inner),
         }
     }
+}
+
+/// A prime, and what one unit of its residue adds to a fraction: `2^(128 + shift) ((Q / q)^-1 mod q) / q`, rounded, modulo `2^128`.
+#[derive(Clone, Copy)]
+struct Source {
+    modulus: u64,
+    unit: u128,
+}
+
+fn sources(moduli: &[&Modulus], shift: u32) -> Result<Vec<Source>, ArithError> {
+    let own = |(index, modulus): (usize, &&Modulus)| {
+        let others = moduli.iter().enumerate().filter(|&(other, _)| other != index);
+        let product = others.fold(1, |product, (_, other)| modulus.mul(product, modulus.reduce(other.value())));
+        let value = modulus.inverse(product).ok_or(ArithError::Shape { what: "distinct primes of residues", expected: 1, got: 0 })?;
+        let q = u128::from(modulus.value());
+        // floor(2^64 value / q) 2^(64 + shift), and of the rest 64 + shift more bits, rounded.
+        let (upper, rest) = ((u128::from(value) << 64) / q, (u128::from(value) << 64) % q);
+        let (lower, last) = ((rest << 64) / q, (rest << 64) % q);
+        let mut unit = ((upper << 64) + lower) << shift;
+        // Below the 128 bits: the shift brings further bits in.
+        let (more, behind) = ((last << shift) / q, (last << shift) % q);
+        unit = unit.wrapping_add(more).wrapping_add(u128::from(2 * behind >= q));
+        Ok(Source { modulus: modulus.value(), unit })
+    };
+    moduli.iter().enumerate().map(own).collect()
 }
 
 /// A prime of `Q'`: the fraction `F 2^-64` gives `F floor(Q' / 2^64) + floor(F (Q' mod 2^64) / 2^64)`.
@@ -101,20 +154,6 @@ struct Target<'m> {
     whole: u64,
     /// `Q' mod 2^64`.
     rest: u64,
-}
-
-/// For each prime `floor(2^128 ((Q / q)^-1 mod q) / q)`: what one unit of its residue adds to a fraction.
-fn sources(moduli: &[&Modulus]) -> Result<Vec<u128>, ArithError> {
-    let own = |(index, modulus): (usize, &&Modulus)| {
-        let others = moduli.iter().enumerate().filter(|&(other, _)| other != index);
-        let product = others.fold(1, |product, (_, other)| modulus.mul(product, modulus.reduce(other.value())));
-        let value = modulus.inverse(product).ok_or(ArithError::Shape { what: "distinct primes of residues", expected: 1, got: 0 })?;
-        let q = u128::from(modulus.value());
-        let upper = (u128::from(value) << 64) / q;
-        let rest = (u128::from(value) << 64) % q;
-        Ok((upper << 64) + (rest << 64) / q)
-    };
-    moduli.iter().enumerate().map(own).collect()
 }
 
 fn targets<'m>(moduli: &[&'m Modulus]) -> Vec<Target<'m>> {
@@ -135,7 +174,7 @@ struct Job<'a> {
     left: &'a LeftMatrix,
     /// For each polynomial its rows of residues.
     right: &'a [Vec<&'a [u64]>],
-    sources: Vec<u128>,
+    sources: Vec<Source>,
     targets: Vec<Target<'a>>,
     upper_bits: u32,
     width: Width,
@@ -163,7 +202,8 @@ struct Workspace {
 /// Places of the result without a row are zero.
 ///
 /// # Errors
-/// [`ArithError::Shape`] where polynomials and matrix do not fit each other.
+/// [`ArithError::Shape`] where polynomials and matrix do not fit each other; [`ArithError::TooLarge`] for two products of weights that leave no exact upper part, and for
+/// a shift above [`MOST_SHIFT`].
 pub(crate) fn multiply(
     out: &mut [Vec<&mut [u64]>],
     left: &LeftMatrix,
@@ -175,6 +215,16 @@ pub(crate) fn multiply(
 ) -> Result<(), ArithError> {
     let lanes = product.lanes;
     at_least_one("rows in a polynomial", lanes)?;
+    if product.shift > MOST_SHIFT {
+        return Err(ArithError::TooLarge {
+            what: "the shift of the weights",
+            value: u64::from(product.shift),
+            limit: u64::from(MOST_SHIFT),
+        });
+    }
+    if product.products > 1 && FractionProduct::upper_bits(left.inner, left.max_abs) == 0 {
+        return Err(ArithError::TooLarge { what: "a weight of two floating-point products", value: left.max_abs, limit: 1 << 40 });
+    }
     at_least_one("primes of the residues", from.len())?;
     at_least_one("primes of the result", to.len())?;
     same("polynomials of the right matrix", left.inner.div_ceil(lanes), right.len())?;
@@ -195,7 +245,7 @@ pub(crate) fn multiply(
         product,
         left,
         right,
-        sources: sources(from)?,
+        sources: sources(from, product.shift)?,
         targets: targets(to),
         upper_bits: FractionProduct::upper_bits(left.inner, left.max_abs),
         width: Width::detect(),
@@ -203,7 +253,7 @@ pub(crate) fn multiply(
     };
     let columns = degree / lanes;
     // Independent of the number of threads, so that the result is.
-    let width = (columns / 8).clamp(NARROWEST, WIDEST / product.parts).min(columns);
+    let width = (columns / 8).clamp(NARROWEST, WIDEST / product.products).min(columns);
     let tiles = tiles(out, columns, width, lanes);
     super::share_out(tiles, threads, Workspace::default, |tile, workspace| {
         job.tile(tile, workspace);
@@ -228,7 +278,7 @@ fn tiles<'a>(out: &'a mut [Vec<&mut [u64]>], columns: usize, width: usize, lanes
 
 impl Job<'_> {
     fn tile(&self, mut tile: Tile, workspace: &mut Workspace) {
-        let (lanes, parts, columns) = (self.product.lanes, self.product.parts, tile.columns);
+        let (lanes, parts, columns) = (self.product.lanes, self.product.products, tile.columns);
         let stacked = columns * parts;
         let polys = (ROW_BLOCK / lanes).max(1);
         for start in (0..self.left.inner).step_by(RANGE) {
@@ -269,17 +319,18 @@ impl Job<'_> {
         }
     }
 
-    /// The fractions of the tile's columns, of the rows `start..start + inner`; the parts of a row are side by side.
+    /// The fractions of the tile's columns, of the rows `start..start + inner`; the upper and lower parts of a row are side by side.
     fn convert(&self, workspace: &mut Workspace, start: usize, inner: usize, tile: &Tile) {
-        let (lanes, parts, columns) = (self.product.lanes, self.product.parts, tile.columns);
+        let (lanes, parts, columns) = (self.product.lanes, self.product.products, tile.columns);
         let stacked = columns * parts;
         workspace.digits.resize(RANGE.min(self.left.inner) * stacked, 0.0);
         workspace.fractions.resize(columns * lanes, 0);
         for poly in start / lanes..(start + inner).div_ceil(lanes) {
             let fractions = &mut workspace.fractions[..];
             fractions.fill(0);
-            for (&unit, row) in self.sources.iter().zip(&self.right[poly]) {
-                loops::add_residue_fractions(self.width, fractions, &row[tile.first * lanes..][..columns * lanes], unit);
+            for (source, row) in self.sources.iter().zip(&self.right[poly]) {
+                let row = &row[tile.first * lanes..][..columns * lanes];
+                loops::add_residue_fractions(self.width, fractions, row, source.unit, source.modulus);
             }
             for lane in 0..lanes {
                 let row = poly * lanes + lane;

@@ -96,8 +96,8 @@ per_width! {
 }
 
 per_width! {
-    /// `fractions[l] <- fractions[l] + row[l] unit`, modulo `2^128`.
-    add_residue_fractions => add_residue_fractions_body<>(fractions: &mut [u128], row: &[u64], unit: u128) -> ()
+    /// `fractions[l] <- fractions[l] + row[l] unit`, modulo `2^128`, for the centred residues of `row` modulo `q`.
+    add_residue_fractions => add_residue_fractions_body<>(fractions: &mut [u128], row: &[u64], unit: u128, q: u64) -> ()
 }
 
 per_width! {
@@ -117,9 +117,10 @@ per_width! {
 }
 
 #[inline(always)]
-fn add_residue_fractions_body(fractions: &mut [u128], row: &[u64], unit: u128) {
+fn add_residue_fractions_body(fractions: &mut [u128], row: &[u64], unit: u128, q: u64) {
     for (fraction, &u) in fractions.iter_mut().zip(row) {
-        *fraction = fraction.wrapping_add(unit.wrapping_mul(u128::from(u)));
+        let centred = i128::from(centred(u, q / 2, q)) as u128;
+        *fraction = fraction.wrapping_add(unit.wrapping_mul(centred));
     }
 }
 

@@ -18,7 +18,7 @@ use crate::error::ArithError;
 use crate::meter::{Meter, ProductCounts};
 use crate::modulus::Modulus;
 pub(crate) use fractions::multiply as multiply_fractions;
-pub use fractions::{FractionProduct, RANGE};
+pub use fractions::{FractionPrimes, FractionProduct, MOST_SHIFT, RANGE};
 use loops::Width;
 use split::MAX_INNER_BLOCK;
 pub use split::{Slices, SplitPlan};
@@ -99,6 +99,13 @@ impl LeftMatrix {
         }
         let row = |row: usize| columns.iter().map(move |column| column.map_or(0.0, |column| self.entries[row * self.inner + column]));
         Ok(Self { rows: rows.len(), inner: columns.len(), max_abs: self.max_abs, entries: rows.flat_map(row).collect() })
+    }
+
+    /// The matrix divided by `2^shift`, of which its entries are multiples.
+    #[must_use]
+    pub fn shifted_down(&self, shift: u32) -> Self {
+        let factor = (-f64::from(shift)).exp2();
+        Self { max_abs: self.max_abs >> shift, entries: self.entries.iter().map(|w| w * factor).collect(), ..*self }
     }
 
     /// The sum of the squares of the entries of row `row`.

@@ -92,6 +92,17 @@ impl Weights {
         Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), scale, row_sum })
     }
 
+    /// The weights rounded to multiples of `2^shift` at the same scale.
+    pub(super) fn rounded_to(values: &[f64], (rows, inner): (usize, usize), scale: f64, shift: u32) -> Result<Self, CkksError> {
+        let unit = f64::from(shift).exp2();
+        let coarse = Self::new(rows, inner, values, scale)?;
+        if shift == 0 {
+            return Ok(coarse);
+        }
+        let integers: Vec<i64> = values.iter().map(|v| ((v * scale / unit).round_ties_even() as i64) << shift).collect();
+        Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), ..coarse })
+    }
+
     /// Rows.
     #[must_use]
     pub fn rows(&self) -> usize {

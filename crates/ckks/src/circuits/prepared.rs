@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-use clathrate_arith::product::FractionProduct;
+use clathrate_arith::product::{FractionPrimes, FractionProduct, MOST_SHIFT};
 use clathrate_arith::text::counted;
 use clathrate_lattice::row_products::{PreparedMatrix as Combined, ProductNoise, RowShape};
 use clathrate_lattice::{Bundle, Eval, Level};
@@ -29,17 +29,23 @@ use crate::progress::Progress;
 /// The operation's name in errors.
 const PREPARE: &str = "a prepared matrix";
 
+/// Bits after the binary point that a product has at least, unless the caller asks for fewer: whatever leaves less is refused.
+const LEAST_BITS: f64 = 6.0;
+
+/// Bits that the largest weight keeps, however many there are room for.
+const LEAST_WEIGHT_BITS: u32 = 6;
+
 /// The floating-point product may add this share to the variance of all other errors before two products are taken.
 const FLOAT_SHARE: f64 = 0.25;
 
 /// What a plan of products may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MatrixOptions {
-    /// Correct bits after the binary point that a result of numbers of magnitude 1 must have on average; absent for one floating-point product where it costs next to
-    /// no precision, and else two.
+    /// Correct bits after the binary point that a result of numbers of magnitude 1 must have on average: one floating-point product if that is enough, else two. Absent for
+    /// one where it costs next to no precision, else two, and a refusal below 6 bits.
     pub precision_bits: Option<f64>,
     /// Floating-point products, 1 or 2, whatever the precision; absent for a choice by precision.
-    pub parts: Option<usize>,
+    pub products: Option<usize>,
 }
 
 /// A matrix, scaled to integers, for products with arrays of one shape, layout, level and scale; with predictions and without keys.
@@ -50,7 +56,9 @@ pub struct MatrixPlan {
     layout: Layout,
     level: Level,
     scale: f64,
-    parts: usize,
+    products: usize,
+    /// The weights are multiples of `2^shift`.
+    shift: u32,
     /// Of the row with the largest noise.
     noise: ProductNoise,
     cost: Cost,
@@ -77,64 +85,64 @@ impl MatrixPlan {
             let remedy = format!("the left matrix needs {} and the right operand two axes", counted(layout.rows, "column"));
             return Err(CkksError::Shape { operation: PREPARE, left: vec![rows, inner], right: x.shape().to_vec(), remedy });
         }
-        let evaluator = Evaluator::new(&params);
-        let weights = evaluator.prepare_weights(rows, inner, values, x)?;
+        let scale = Evaluator::new(&params).factor_scale_for(x, "a product with a real matrix")?;
+        // Refuses what cannot be weights, and gives their bits.
+        let weights = Weights::new(rows, inner, values, scale)?;
         params.check_scale(x.scale() * weights.scale(), x.level())?;
+        if let Some(products) = options.products.filter(|products| !(1..=2).contains(products)) {
+            let remedy = "take one or two".to_owned();
+            return Err(CkksError::OutOfRange { what: "the number of floating-point products", value: products.to_string(), remedy });
+        }
+        let bits = (u64::BITS - weights.matrix().max_abs().leading_zeros()).saturating_sub(LEAST_WEIGHT_BITS).min(MOST_SHIFT);
         let plan = Self {
             params,
             weights,
             layout,
             level: x.level(),
             scale: x.scale(),
-            parts: 1,
+            products: 1,
+            shift: 0,
             noise: ProductNoise { input: 0.0, switch: 0.0, rounding: 0.0, float: 0.0 },
             cost: Cost::default(),
         };
-        plan.with_options(options)
-    }
-
-    /// The same matrix with other choices.
-    ///
-    /// # Errors
-    /// [`CkksError::OutOfRange`] for a precision that is not reached, and for a number of products that does not exist.
-    pub fn with_options(&self, options: MatrixOptions) -> Result<Self, CkksError> {
-        let mut plan = Self { parts: options.parts.unwrap_or(1), ..self.clone() };
-        if !(1..=2).contains(&plan.parts) {
-            let remedy = "take one or two".to_owned();
-            return Err(CkksError::OutOfRange { what: "the number of floating-point products", value: plan.parts.to_string(), remedy });
-        }
-        plan.noise = plan.largest_noise(1)?;
-        let two = plan.largest_noise(2)?;
-        let error = |noise: ProductNoise| plan.error_of(noise.total());
-        plan.parts = match (options.parts, options.precision_bits) {
-            (Some(parts), _) => parts,
-            (None, Some(bits)) => match [plan.noise, two].iter().position(|&noise| -error(noise).log2() >= bits) {
-                Some(place) => place + 1,
-                None => {
-                    let remedy = format!("these parameters and weights reach {:.1} bits", -error(two).log2());
-                    return Err(CkksError::OutOfRange {
-                        what: "the precision of a prepared matrix",
-                        value: format!("{bits} bits"),
-                        remedy,
-                    });
-                }
-            },
-            (None, None) => {
-                // All errors but that of the floating-point product.
-                let others = plan.error_of(two.total() - two.float).powi(2);
-                let float = plan.noise.float / (plan.scale_below()?).powi(2);
-                if float <= FLOAT_SHARE * others { 1 } else { 2 }
+        // The best rounding of the weights for one product, and for two.
+        let best = |products: usize| -> Result<(f64, u32), CkksError> {
+            let mut best = (f64::INFINITY, 0);
+            for shift in 0..=bits {
+                let error = plan.error_with(plan.largest_noise(products, shift)?.total(), shift);
+                best = if error < best.0 { (error, shift) } else { best };
             }
+            Ok(best)
         };
-        if plan.parts == 2 {
-            plan.noise = two;
+        let (one, two) = (best(1)?, best(2)?);
+        let wanted = options.precision_bits.unwrap_or(LEAST_BITS);
+        let enough = |(error, _): (f64, u32)| -error.log2() >= wanted;
+        let products = match options.products {
+            Some(products) => products,
+            None if options.precision_bits.is_some() && enough(one) => 1,
+            None if one.0.powi(2) <= (1.0 + FLOAT_SHARE) * two.0.powi(2) => 1,
+            None => 2,
+        };
+        let chosen = if products == 1 { one } else { two };
+        if !enough(chosen) {
+            let reached = format!("{:.1} bits", -chosen.0.log2());
+            let remedy = format!(
+                "these parameters, weights and {} at level {} reach {reached}: take a lower level, or multiply without preparation",
+                counted(products, "floating-point product"),
+                plan.level,
+            );
+            return Err(CkksError::OutOfRange { what: "the precision of a prepared matrix", value: format!("{wanted:.1} bits"), remedy });
         }
+        let shift = chosen.1;
+        let weights = Weights::rounded_to(values, (rows, inner), scale, shift)?;
+        let noise = plan.largest_noise(products, shift)?;
+        let mut plan = Self { weights, products, shift, noise, ..plan };
         plan.cost = plan.predicted_cost()?;
         Ok(plan)
     }
 
-    /// A plan for products with arrays of `columns` columns that are encrypted for it ([`MatrixPlan::encryption`]): at `level`, or the highest, with as many rows in a polynomial
-    /// as there is room for, and `bodies` polynomials under a mask. Without a number all polynomials share one mask, as far as security allows.
+    /// A plan for products with arrays of `columns` columns that are encrypted for it ([`MatrixPlan::encryption`]): at `level`, or level 1, where products are fastest
+    /// and most precise; with as many rows in a polynomial as there are and is room for; and `bodies` polynomials under a mask. Without a number all polynomials share one mask, as far as security allows.
     ///
     /// # Errors
     /// As [`MatrixPlan::new`]; [`CkksError::Insecure`] for more bodies than these parameters protect.
@@ -145,10 +153,13 @@ impl MatrixPlan {
         (level, bodies): (Option<Level>, Option<usize>),
         options: MatrixOptions,
     ) -> Result<Self, CkksError> {
-        let level = level.unwrap_or_else(|| params.max_level());
+        let level = level.unwrap_or(Level(1));
         params.check_level(level)?;
         let shape = [inner, columns];
-        let layout = Layout::new(&shape, Encoding::Coefficients, params.degree())?.with_lanes(None)?;
+        let layout = Layout::new(&shape, Encoding::Coefficients, params.degree())?;
+        // More lanes than rows would only take keys.
+        let most = layout.with_lanes(None)?.lanes;
+        let layout = layout.with_lanes(Some(most.min(rows.max(inner).next_power_of_two())))?;
         let bodies = match bodies {
             Some(bodies) => bodies,
             None => {
@@ -210,8 +221,8 @@ impl MatrixPlan {
 
     /// Floating-point products that a product takes.
     #[must_use]
-    pub fn parts(&self) -> usize {
-        self.parts
+    pub fn products(&self) -> usize {
+        self.products
     }
 
     /// What adds up to the error of a coefficient, of the row with the largest error.
@@ -224,7 +235,7 @@ impl MatrixPlan {
     /// weights to integers.
     #[must_use]
     pub fn error(&self) -> f64 {
-        self.error_of(self.noise.total())
+        self.error_with(self.noise.total(), self.shift)
     }
 
     /// The predicted cost of one product, one thread.
@@ -257,14 +268,14 @@ impl MatrixPlan {
         Ok(self.scale * self.weights.scale() / self.params.step_product(self.level))
     }
 
-    /// The error of a number of the result whose noise has this variance, with the rounding of the weights.
-    fn error_of(&self, variance: f64) -> f64 {
+    /// The error of a number of the result whose noise has this variance, with the rounding of the weights to multiples of `2^shift`.
+    fn error_with(&self, variance: f64, shift: u32) -> f64 {
         let scale = self.scale_below().unwrap_or(1.0);
-        let weights = self.inner() as f64 / 12.0 / self.weights.scale().powi(2);
-        (variance / scale.powi(2) + weights).sqrt()
+        let unit = f64::from(shift).exp2() / self.weights.scale();
+        (variance / scale.powi(2) + self.inner() as f64 / 12.0 * unit.powi(2)).sqrt()
     }
 
-    fn largest_noise(&self, parts: usize) -> Result<ProductNoise, CkksError> {
+    fn largest_noise(&self, products: usize, shift: u32) -> Result<ProductNoise, CkksError> {
         let (model, lanes) = (self.params.noise_model(), self.layout.lanes);
         let definition = self.params.key_definition(self.key_name())?;
         let (digits, special) = definition.digits_as_made(self.level)?;
@@ -272,14 +283,17 @@ impl MatrixPlan {
         let basis = |level: usize| chain.basis(Level(level)).log2(chain.ring());
         let below = basis(self.level.0 - 1);
         let bits = |&index: &usize| chain.ring().moduli()[index].bits();
-        let prime_bits = chain.basis(self.level).indices().iter().map(bits).max().unwrap_or(0);
-        let (inner, largest) = (self.inner(), self.weights.matrix().max_abs());
-        let squares: Vec<f64> = (0..self.rows()).map(|row| self.weights.matrix().sum_of_squares(row)).collect();
+        let indices = chain.basis(self.level);
+        let primes = FractionPrimes { bits: indices.indices().iter().map(bits).max().unwrap_or(0), count: indices.len() };
+        let (inner, matrix) = (self.inner(), self.weights.matrix());
+        let largest = (matrix.max_abs() >> shift).max(1);
+        let squares: Vec<f64> = (0..self.rows()).map(|row| matrix.sum_of_squares(row)).collect();
+        let ranges = FractionProduct::ranges(inner);
         let noise = |rows: &[f64]| {
-            let most = rows.iter().copied().fold(0.0, f64::max);
-            let float = FractionProduct { lanes, parts }.deviation(inner, largest, most, prime_bits);
+            let most = rows.iter().copied().fold(0.0, f64::max) * (-2.0 * f64::from(shift)).exp2();
+            let float = FractionProduct { lanes, products, shift }.deviation(inner, largest, most, primes);
             let bits = (basis(self.level.0) - below, below);
-            ProductNoise::of(&model, rows, model.fresh_secret(), (&digits, special), bits, float)
+            ProductNoise::of(&model, rows, model.fresh_secret(), (&digits, special), bits, (float, ranges))
         };
         let worst = squares.chunks(lanes).map(noise).max_by(|a, b| a.total().total_cmp(&b.total()));
         worst.ok_or(CkksError::Empty { shape: vec![self.rows(), self.inner()] })
@@ -298,8 +312,11 @@ impl MatrixPlan {
         let masks = if shape.lanes > 1 { inputs + shape.masks(self.inner()) } else { 0 };
         cost += params.transforms_cost(self.level, params.degree()).times((shape.polys(self.inner()) + masks) as f64);
         cost += params.transforms_cost(Level(self.level.0 - 1), params.degree()).times(polys as f64);
-        let counts =
-            FractionProduct { lanes: shape.lanes, parts: self.parts }.counts(self.rows(), self.inner(), params.degree() / shape.lanes);
+        let counts = FractionProduct { lanes: shape.lanes, products: self.products, shift: self.shift }.counts(
+            self.rows(),
+            self.inner(),
+            params.degree() / shape.lanes,
+        );
         cost.nanoseconds += params.machine_profile().product_nanoseconds(&counts);
         cost.multiply_adds += counts.multiply_adds as f64;
         Ok(cost.times(self.layout.groups() as f64))
@@ -318,7 +335,7 @@ impl MatrixPlan {
             Found::InTurn(keys) if keys.len() == 1 => keys[0],
             _ => return Err(CkksError::NoKeys { operation: PREPARE }),
         };
-        let combined = Combined::new(self.weights.matrix().clone(), self.row_shape(), key.switcher()?, key.key(), progress)?
+        let combined = Combined::new(self.weights.matrix(), self.shift, self.row_shape(), key.switcher()?, key.key(), progress)?
             .ok_or(CkksError::Cancelled)?;
         let key_id = held.id();
         Ok(PreparedMatrix { plan: self.clone(), key_id, combined })
@@ -347,12 +364,18 @@ impl fmt::Display for MatrixPlan {
             counted(shape.bodies, "polynomial"),
             counted(shape.masks(self.inner()) * self.layout.groups(), "mask"),
         )?;
-        writeln!(f, "level {} to {}, weights of {:.1} bits", self.level, self.level.0.saturating_sub(1), self.weights.scale().log2())?;
+        writeln!(
+            f,
+            "level {} to {}, weights of {:.1} bits",
+            self.level,
+            self.level.0.saturating_sub(1),
+            self.weights.scale().log2() - f64::from(self.shift)
+        )?;
         writeln!(
             f,
             "{:.1} MiB of keys once it is prepared; a product takes {} and, by prediction, {:.2} ms",
             mebibytes(self.key_bytes().unwrap_or(0)),
-            counted(self.parts, "floating-point product"),
+            counted(self.products, "floating-point product"),
             self.cost.nanoseconds / 1e6,
         )?;
         write!(
@@ -363,7 +386,7 @@ impl fmt::Display for MatrixPlan {
             bits(self.noise.switch),
             bits(self.noise.rounding),
             bits(self.noise.float),
-            -self.error_of(0.0).log2(),
+            -self.error_with(0.0, self.shift).log2(),
         )
     }
 }
@@ -387,12 +410,19 @@ impl PreparedMatrix {
         self.combined.key_bytes()
     }
 
-    /// The same matrix and keys with other choices.
+    /// The same matrix and keys with one or two floating-point products. The rounding of the weights stays that of the plan.
     ///
     /// # Errors
-    /// As [`MatrixPlan::with_options`].
-    pub fn with_options(self, options: MatrixOptions) -> Result<Self, CkksError> {
-        Ok(Self { plan: self.plan.with_options(options)?, ..self })
+    /// [`CkksError::OutOfRange`] for another number.
+    pub fn with_products(self, products: usize) -> Result<Self, CkksError> {
+        if !(1..=2).contains(&products) {
+            let remedy = "take one or two".to_owned();
+            return Err(CkksError::OutOfRange { what: "the number of floating-point products", value: products.to_string(), remedy });
+        }
+        let noise = self.plan.largest_noise(products, self.plan.shift)?;
+        let mut plan = MatrixPlan { products, noise, ..self.plan };
+        plan.cost = plan.predicted_cost()?;
+        Ok(Self { plan, ..self })
     }
 }
 
@@ -419,7 +449,9 @@ impl Evaluator {
         let plan = &matrix.plan;
         self.check(x)?;
         x.params().check_same(&plan.params, "the matrix")?;
-        x.key_id.check_same(matrix.key_id, "the matrix")?;
+        if !x.is_symbol() {
+            x.key_id.check_same(matrix.key_id, "the matrix")?;
+        }
         let left = vec![plan.rows(), plan.inner()];
         if x.shape().len() != 2 || x.layout().rows != plan.inner() {
             let remedy = format!("the matrix was prepared for {}", counted(plan.inner(), "row"));
@@ -459,7 +491,7 @@ impl Evaluator {
         for group in 0..groups {
             let bundles: Vec<&Bundle<Eval>> = (0..layout.lines()).map(|line| &x.bundles()[layout.bundle(line, group, 0)]).collect();
             let mut tick = |done: usize, _: usize| progress(group * polys + done, groups * polys);
-            let rows = matrix.combined.multiply(&bundles, plan.parts, switcher, &mut tick)?.ok_or(CkksError::Cancelled)?;
+            let rows = matrix.combined.multiply(&bundles, plan.products, switcher, &mut tick)?.ok_or(CkksError::Cancelled)?;
             columns.push(rows.into_iter());
         }
         let bundles = (0..polys).flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()).collect();
@@ -478,13 +510,8 @@ fn check_rows(x: &Ciphertext) -> Result<(), CkksError> {
                 .to_owned(),
         );
     }
-    if layout.components > 1 || (layout.lanes > 1 && layout.lanes != layout.stride()) {
-        return refused(format!(
-            "rows of {} numbers leave room for {} in a polynomial, and {} are there: encrypt with as many lanes as there is room for",
-            layout.columns,
-            layout.stride(),
-            layout.lanes,
-        ));
+    if layout.components > 1 {
+        return refused("the polynomials of its rows were split: use the array at its own degree".to_owned());
     }
     Ok(())
 }

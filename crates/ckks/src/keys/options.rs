@@ -62,10 +62,15 @@ impl EncryptOptions {
             layout = layout.with_capacity(capacity)?;
         }
         if let Some(lanes) = self.lanes {
-            layout = layout.with_lanes(match lanes {
+            let packed = layout.with_lanes(match lanes {
                 Lanes::Most => None,
                 Lanes::Of(count) => Some(count),
             })?;
+            if let Some(capacity) = self.capacity.filter(|&capacity| packed.lanes > 1 && capacity != packed.capacity) {
+                let remedy = format!("with several rows in a polynomial leave it out: it is {}", packed.capacity);
+                return Err(CkksError::OutOfRange { what: "the capacity of a polynomial", value: capacity.to_string(), remedy });
+            }
+            layout = packed;
         }
         Ok(layout.with_bodies(self.bodies.unwrap_or(1), self.axis)?.with_order(self.order))
     }
