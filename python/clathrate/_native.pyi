@@ -1182,6 +1182,70 @@ class PreparedMatrix:
     def key_bytes(self) -> int:
         """The bytes of its keys in memory."""
 
+    def save(self, path: _Path) -> int:
+        """Writes the matrix and its keys to a file. The file holds no secret, but the numbers of the matrix.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file.
+
+        Returns
+        -------
+        int
+            The file's length in bytes.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be written.
+
+        Examples
+        --------
+        >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
+        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+        >>> size = plan.prepare(owner.evaluation_keys(plan.needs)).save("identity.clt")
+        >>> cl.PreparedMatrix.load("identity.clt", owner.params)
+        PreparedMatrix(2 x 2, 0.0 MiB of keys)
+        """
+
+    @staticmethod
+    def load(path: _Path, params: Params, trusted_map: bool = False) -> PreparedMatrix:
+        """Reads a prepared matrix from a file.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file.
+        params : Params
+            The parameters that the matrix was prepared for.
+        trusted_map : bool, optional
+            Whether the keys stay in the file and are read from there when they are used: for files that no other program can change
+            meanwhile, because that would change results or end this process. The default is False.
+
+        Returns
+        -------
+        PreparedMatrix
+            The matrix.
+
+        Raises
+        ------
+        FileFormatError
+            Where the file does not hold a prepared matrix, or is damaged.
+        FileAccessError
+            Where the file cannot be read.
+        WrongParamsError
+            Where the matrix was prepared for other parameters.
+
+        Examples
+        --------
+        >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
+        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+        >>> size = plan.prepare(owner.evaluation_keys(plan.needs)).save("identity.clt")
+        >>> cl.PreparedMatrix.load("identity.clt", owner.params, trusted_map=True).shape
+        (2, 2)
+        """
+
     def explain(self) -> str:
         """What `MatrixPlan.explain` said.
 
@@ -3402,7 +3466,7 @@ def load(path: _Path, params: Params | None = None, runtime: Runtime | None = No
 
     Returns
     -------
-    Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan
+    Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan or PreparedMatrix
         What the file holds.
 
     Raises
@@ -3438,7 +3502,7 @@ def from_bytes(data: ReadableBuffer, params: Params | None = None, runtime: Runt
 
     Returns
     -------
-    Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan
+    Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan or PreparedMatrix
         What the bytes hold.
 
     Raises

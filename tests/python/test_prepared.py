@@ -45,6 +45,30 @@ def test_arrays_brought_under_a_mask_are_multiplied(owner, rng):
     assert abs(owner.decrypt(product + product) - 2 * weights @ data).max() < 2e-4
 
 
+@pytest.mark.parametrize("trusted_map", [False, True])
+def test_prepared_matrices_have_files(owner, rng, tmp_path, trusted_map):
+    weights, data = rng.uniform(-1, 1, (9, 20)), rng.uniform(-1, 1, (20, 60))
+    plan = cl.MatrixPlan(owner.params, weights, 60, bodies=2)
+    matrix = plan.prepare(owner.evaluation_keys(plan.needs))
+    encrypted = owner.encrypt(data, **plan.encryption)
+    path = tmp_path / "matrix.clt"
+    assert matrix.save(path) == path.stat().st_size > matrix.key_bytes
+    again = cl.PreparedMatrix.load(path, owner.params, trusted_map=trusted_map)
+    assert (again.shape, again.key_bytes, again.explain()) == (matrix.shape, matrix.key_bytes, matrix.explain())
+    assert (again @ encrypted).to_bytes().tobytes() == (matrix @ encrypted).to_bytes().tobytes()
+    assert repr(cl.load(path, owner.params)) == repr(matrix)
+    assert cl.inspect(path)["kind"] == "a prepared matrix"
+    with pytest.raises(TypeError, match="pass the parameters too"):
+        cl.load(path)
+    with pytest.raises(cl.WrongParamsError):
+        cl.PreparedMatrix.load(path, cl.Params.preset("insecure_small"))
+    with pytest.raises(cl.FileFormatError):
+        cl.LinearTransformPlan.load(path, owner.params)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(cl.FileFormatError):
+        cl.PreparedMatrix.load(path, owner.params, trusted_map=trusted_map)
+
+
 def test_dry_runs_know_prepared_products(owner, rng):
     weights, data = rng.uniform(-1, 1, (5, 12)), rng.uniform(-1, 1, (12, 60))
     plan = cl.MatrixPlan(owner.params, weights, 60)

@@ -4,6 +4,7 @@
 //! The memory that reading allocates is bounded by the parameters and by the bytes present in the file, never by a number in the file alone.
 
 mod plan;
+mod prepared;
 
 use std::io::{Seek, Write};
 
@@ -20,6 +21,7 @@ use crate::parameters::{Params, ParamsSpec, Runtime};
 use crate::shape::ModuleShape;
 
 pub use plan::LinearTransformMetadata;
+pub use prepared::PreparedMatrixMetadata;
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
     let ParameterId { name: parameter_name, digest: parameter_digest } = params.parameter_id();

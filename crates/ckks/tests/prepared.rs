@@ -3,6 +3,7 @@
 mod common;
 
 use clathrate_ckks::circuits::prepared::{MatrixOptions, MatrixPlan, PreparedMatrix};
+use clathrate_ckks::file::{FileError, FileReader, OpenOptions, Stored};
 use clathrate_ckks::keys::{EncryptOptions, Lanes, Values};
 use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
 use clathrate_lattice::Level;
@@ -375,4 +376,47 @@ fn rows_apart_are_multiplied_and_brought_back_into_lanes() {
     let wide = encrypt_as(&sk, &Values::Real(noise(600, 1)), &[2, 300], EncryptOptions::default(), 5);
     let low = Evaluator::new(&params).to_mlwe(&wide, 2).expect("rows");
     assert!(matches!(Evaluator::new(&params).pack_rows(&low, &[]), Err(CkksError::Conversion { .. })));
+}
+
+#[test]
+fn prepared_matrices_come_back_from_files() {
+    let params = params("insecure_matmul");
+    let sk = secret(&params, 3);
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("matrix");
+    let load = |params: &Params, trusted_map| {
+        FileReader::open_with(&path, OpenOptions { trusted_map })
+            .map_err(CkksError::from)
+            .and_then(|reader| PreparedMatrix::from_reader(&reader, params))
+    };
+    for (rows, inner, columns, bodies) in [(1, 1, 1, 1), (9, 16, 30, 2), (5, 7, 600, 3), (20, 300, 20, 8)] {
+        let weights = noise(rows * inner, 1);
+        let x = encrypt_as(&sk, &Values::Real(noise(inner * columns, 2)), &[inner, columns], under_masks(bodies), 5);
+        for products in [1, 2] {
+            let options = MatrixOptions { products: Some(products), ..MatrixOptions::default() };
+            let (ev, matrix) = prepared(&sk, MatrixPlan::new(rows, inner, &weights, &x, options).expect("plan"));
+            let expected = ev.multiply_prepared(&matrix, &x).expect("product").to_file_bytes().expect("bytes");
+            matrix.save(&path).expect("file");
+            for trusted in [false, true] {
+                let again = load(&params, trusted).expect("matrix");
+                assert_eq!(again.plan().explain(), matrix.plan().explain());
+                assert_eq!((again.key_id(), again.key_bytes()), (matrix.key_id(), matrix.key_bytes()));
+                let got = ev.multiply_prepared(&again, &x).expect("product").to_file_bytes().expect("bytes");
+                assert!(got == expected, "{rows} x {inner}, {products}, trusted {trusted}");
+                // A file of a matrix from a file is that file.
+                assert!(again.to_file_bytes().expect("bytes") == std::fs::read(&path).expect("file"));
+            }
+        }
+    }
+    assert!(matches!(load(&common::params("insecure_small"), false), Err(CkksError::File(FileError::WrongParameters { .. }))));
+    // Whatever bit is flipped, and wherever the file ends, it is refused; nothing panics.
+    let whole = std::fs::read(&path).expect("file");
+    for place in (0..whole.len()).step_by(whole.len() / 300 + 1) {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1 << (place % 8);
+        std::fs::write(&path, &damaged).expect("file");
+        assert!(load(&params, place % 2 == 0).is_err(), "byte {place}");
+        std::fs::write(&path, &whole[..place]).expect("file");
+        assert!(load(&params, place % 2 == 0).is_err(), "{place} bytes");
+    }
 }

@@ -143,6 +143,27 @@ impl PreparedMatrix {
         Ok(Some(Self { left: left.shifted_down(shift), shift, shape, keys }))
     }
 
+    /// A matrix and keys that were taken apart ([`PreparedMatrix::left`], [`PreparedMatrix::keys`]).
+    ///
+    /// # Errors
+    /// [`LatticeError::KeyInputs`] where there is not one key for each polynomial of the result, or one is for another number of components.
+    pub fn from_parts(left: LeftMatrix, shift: u32, shape: RowShape, keys: Vec<SwitchKey>) -> Result<Self, LatticeError> {
+        let (inputs, polys) = (shape.masks(left.inner()) * shape.lanes, shape.polys(left.rows()));
+        if keys.len() != polys {
+            return Err(LatticeError::KeyInputs { key_inputs: keys.len(), inputs: polys });
+        }
+        if let Some(key) = keys.iter().find(|key| key.inputs() != inputs) {
+            return Err(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs });
+        }
+        Ok(Self { left, shift, shape, keys })
+    }
+
+    /// For each polynomial of the result, the key of the components of all masks.
+    #[must_use]
+    pub fn keys(&self) -> &[SwitchKey] {
+        &self.keys
+    }
+
     /// The matrix, divided by the power of two that its entries are multiples of.
     #[must_use]
     pub fn left(&self) -> &LeftMatrix {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clathrate_ckks::circuits::prepared::PreparedMatrix;
 use clathrate_ckks::file::{FileKind, FileReader};
 use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, LinearTransformPlan, Params, PublicKey, Runtime};
 use numpy::{PyArray1, PyArrayMethods};
@@ -14,6 +15,7 @@ use crate::errors::exception;
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::keys::PyPublicKey;
 use crate::linear::PyLinearTransformPlan;
+use crate::matrix::PyPreparedMatrix;
 use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::run::{attached, detached};
@@ -27,6 +29,7 @@ enum Loaded {
     EvaluationKeys(Arc<EvaluationKeys>),
     Ciphertext(Ciphertext),
     Plan(LinearTransformPlan),
+    Matrix(Box<PreparedMatrix>),
     /// A kind that needs its own function, or none yet.
     Refused(FileKind),
     /// The kind needs parameters, and none were given.
@@ -47,7 +50,10 @@ fn read(reader: &FileReader<'_>, params: Option<&Params>, runtime: Option<&Runti
         (FileKind::EvaluationKeys, Some(params)) => Loaded::EvaluationKeys(Arc::new(EvaluationKeys::from_reader(reader, params)?)),
         (FileKind::Ciphertext, Some(params)) => Loaded::Ciphertext(Ciphertext::from_reader(reader, params)?),
         (FileKind::Plan, Some(params)) => Loaded::Plan(LinearTransformPlan::from_reader(reader, params)?),
-        (FileKind::PublicKey | FileKind::EvaluationKeys | FileKind::Ciphertext | FileKind::Plan, None) => Loaded::ParamsMissing(kind),
+        (FileKind::PreparedMatrix, Some(params)) => Loaded::Matrix(Box::new(PreparedMatrix::from_reader(reader, params)?)),
+        (FileKind::PublicKey | FileKind::EvaluationKeys | FileKind::Ciphertext | FileKind::Plan | FileKind::PreparedMatrix, None) => {
+            Loaded::ParamsMissing(kind)
+        }
         (FileKind::SecretKey | FileKind::Plaintext, _) => Loaded::Refused(kind),
     })
 }
@@ -61,6 +67,7 @@ impl Loaded {
             Self::EvaluationKeys(keys) => Bound::new(py, PyEvaluationKeys::new(keys, given()?))?.into_any(),
             Self::Ciphertext(data) => Bound::new(py, PyCiphertext::new(py, data, &given()?)?)?.into_any(),
             Self::Plan(plan) => Bound::new(py, PyLinearTransformPlan { plan: Arc::new(plan) })?.into_any(),
+            Self::Matrix(matrix) => Bound::new(py, PyPreparedMatrix::new(*matrix))?.into_any(),
             Self::ParamsMissing(kind) => {
                 return Err(PyTypeError::new_err(format!("the file holds {kind}: pass the parameters too, `load(path, params)`")));
             }
@@ -94,7 +101,7 @@ impl Loaded {
 ///
 /// Returns
 /// -------
-/// Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan
+/// Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan or PreparedMatrix
 ///     What the file holds.
 ///
 /// Raises
@@ -141,7 +148,7 @@ pub fn load<'py>(
 ///
 /// Returns
 /// -------
-/// Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan
+/// Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan or PreparedMatrix
 ///     What the bytes hold.
 ///
 /// Raises

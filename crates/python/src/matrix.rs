@@ -2,6 +2,7 @@
 
 use clathrate_ckks::Evaluator;
 use clathrate_ckks::circuits::prepared::{MatrixOptions, MatrixPlan, PreparedMatrix};
+use clathrate_ckks::file::{FileReader, OpenOptions, Stored};
 use clathrate_ckks::keys::Lanes;
 use clathrate_lattice::Level;
 use pyo3::exceptions::PyTypeError;
@@ -16,6 +17,7 @@ use crate::layout::body_count;
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::{PyParams, size};
+use crate::paths::FilePath;
 use crate::run::{detached, with_progress};
 
 /// A plan of products of one plain matrix with encrypted matrices, at the speed of one or two plain products.
@@ -240,6 +242,12 @@ pub struct PyPreparedMatrix {
     matrix: PreparedMatrix,
 }
 
+impl PyPreparedMatrix {
+    pub fn new(matrix: PreparedMatrix) -> Self {
+        Self { matrix }
+    }
+}
+
 #[pymethods]
 impl PyPreparedMatrix {
     /// The shape of the matrix.
@@ -312,6 +320,74 @@ impl PyPreparedMatrix {
         let product =
             with_progress(py, progress, "matmul", translate, |tick| evaluator.multiply_prepared_with_progress(&self.matrix, data, tick))?;
         array.beside(py, product)
+    }
+
+    /// Writes the matrix and its keys to a file. The file holds no secret, but the numbers of the matrix.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     The file.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The file's length in bytes.
+    ///
+    /// Raises
+    /// ------
+    /// FileAccessError
+    ///     Where the file cannot be written.
+    ///
+    /// Examples
+    /// --------
+    /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
+    /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+    /// >>> size = plan.prepare(owner.evaluation_keys(plan.needs)).save("identity.clt")
+    /// >>> cl.PreparedMatrix.load("identity.clt", owner.params)
+    /// PreparedMatrix(2 x 2, 0.0 MiB of keys)
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
+        detached(py, || Ok(self.matrix.save(&path)?))
+    }
+
+    /// Reads a prepared matrix from a file.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     The file.
+    /// params : Params
+    ///     The parameters that the matrix was prepared for.
+    /// trusted_map : bool, optional
+    ///     Whether the keys stay in the file and are read from there when they are used: for files that no other program can change
+    ///     meanwhile, because that would change results or end this process. The default is False.
+    ///
+    /// Returns
+    /// -------
+    /// PreparedMatrix
+    ///     The matrix.
+    ///
+    /// Raises
+    /// ------
+    /// FileFormatError
+    ///     Where the file does not hold a prepared matrix, or is damaged.
+    /// FileAccessError
+    ///     Where the file cannot be read.
+    /// WrongParamsError
+    ///     Where the matrix was prepared for other parameters.
+    ///
+    /// Examples
+    /// --------
+    /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
+    /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+    /// >>> size = plan.prepare(owner.evaluation_keys(plan.needs)).save("identity.clt")
+    /// >>> cl.PreparedMatrix.load("identity.clt", owner.params, trusted_map=True).shape
+    /// (2, 2)
+    #[staticmethod]
+    #[pyo3(signature = (path, params, trusted_map=false))]
+    fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
+        let read = || PreparedMatrix::from_reader(&FileReader::open_with(&path, OpenOptions { trusted_map })?, &params.params);
+        Ok(Self { matrix: detached(py, read)? })
     }
 
     /// NumPy leaves `array @ matrix` to this class, which refuses it.

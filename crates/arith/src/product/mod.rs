@@ -101,6 +101,12 @@ impl LeftMatrix {
         Ok(Self { rows: rows.len(), inner: columns.len(), max_abs: self.max_abs, entries: rows.flat_map(row).collect() })
     }
 
+    /// The entries, row after row.
+    #[must_use]
+    pub fn integers(&self) -> Vec<i64> {
+        self.entries.iter().map(|&w| w as i64).collect()
+    }
+
     /// The matrix divided by `2^shift`, of which its entries are multiples.
     #[must_use]
     pub fn shifted_down(&self, shift: u32) -> Self {

@@ -92,6 +92,16 @@ impl Weights {
         Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), scale, row_sum })
     }
 
+    /// The weights that are these multiples of `2^shift` at scale `scale`.
+    ///
+    /// # Errors
+    /// As [`Weights::new`].
+    pub(super) fn of_multiples(multiples: &[i64], (rows, inner): (usize, usize), scale: f64, shift: u32) -> Result<Self, CkksError> {
+        let unit = f64::from(shift).exp2() / scale;
+        let values: Vec<f64> = multiples.iter().map(|&w| w as f64 * unit).collect();
+        Self::rounded_to(&values, (rows, inner), scale, shift)
+    }
+
     /// The weights rounded to multiples of `2^shift` at the same scale.
     pub(super) fn rounded_to(values: &[f64], (rows, inner): (usize, usize), scale: f64, shift: u32) -> Result<Self, CkksError> {
         let unit = f64::from(shift).exp2();

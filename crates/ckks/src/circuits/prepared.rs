@@ -14,7 +14,7 @@ use std::fmt;
 use clathrate_arith::product::{FractionPrimes, FractionProduct, MOST_SHIFT};
 use clathrate_arith::text::counted;
 use clathrate_lattice::row_products::{PreparedMatrix as Combined, ProductNoise, RowShape};
-use clathrate_lattice::{Bundle, Eval, Level};
+use clathrate_lattice::{Bundle, Eval, Level, SwitchKey};
 
 use super::matrix::Weights;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
@@ -176,6 +176,27 @@ impl MatrixPlan {
         Self::new(rows, inner, values, &x, options)
     }
 
+    /// The plan of a file: for weights that are these multiples of `2^shift` at their scale.
+    ///
+    /// # Errors
+    /// As [`MatrixPlan::new`], whatever the precision.
+    pub(crate) fn of_multiples(
+        (rows, inner, multiples): (usize, usize, &[i64]),
+        shift: u32,
+        x: &Ciphertext,
+        products: usize,
+    ) -> Result<Self, CkksError> {
+        let scale = Evaluator::new(x.params()).factor_scale_for(x, "a product with a real matrix")?;
+        let weights = Weights::of_multiples(multiples, (rows, inner), scale, shift)?;
+        let options = MatrixOptions { precision_bits: Some(f64::NEG_INFINITY), products: Some(products) };
+        // The numbers of the matrix are of no meaning for the checks but their size; noise and cost follow from the weights below.
+        let plan = Self::new(rows, inner, &vec![0.0; rows * inner], x, options)?;
+        let mut plan = Self { weights, shift, ..plan };
+        plan.noise = plan.largest_noise(products, shift)?;
+        plan.cost = plan.predicted_cost()?;
+        Ok(plan)
+    }
+
     /// How arrays are encrypted that the matrix multiplies, if the plan was made for coefficients.
     #[must_use]
     pub fn encryption(&self) -> EncryptOptions {
@@ -254,6 +275,31 @@ impl MatrixPlan {
         let inputs = shape.masks(self.inner()) * shape.lanes;
         let bytes = crate::parameters::switch_key_bytes(definition.chain()?, definition.gadget()?, (inputs, columns), self.level);
         Ok(bytes * shape.polys(self.rows()))
+    }
+
+    /// Where the numbers of the arrays are that it multiplies.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The scale of these arrays.
+    pub(crate) fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// The weights are multiples of two to this power.
+    pub(crate) fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    /// The number of components that each key is for.
+    pub(crate) fn key_inputs(&self) -> usize {
+        self.row_shape().masks(self.inner()) * self.layout.lanes
+    }
+
+    /// The number of keys: polynomials of the result.
+    pub(crate) fn key_count(&self) -> usize {
+        self.row_shape().polys(self.rows())
     }
 
     fn row_shape(&self) -> RowShape {
@@ -402,6 +448,22 @@ impl PreparedMatrix {
     #[must_use]
     pub fn key_id(&self) -> KeyId {
         self.key_id
+    }
+
+    /// A prepared matrix from a file.
+    pub(crate) fn from_parts(plan: MatrixPlan, key_id: KeyId, keys: Vec<SwitchKey>) -> Result<Self, CkksError> {
+        let combined = Combined::from_parts(plan.weights.matrix().shifted_down(plan.shift), plan.shift, plan.row_shape(), keys)?;
+        Ok(Self { plan, key_id, combined })
+    }
+
+    /// For each polynomial of the result its key.
+    pub(crate) fn keys(&self) -> &[SwitchKey] {
+        self.combined.keys()
+    }
+
+    /// The weights as multiples of `2^shift`, row by row.
+    pub(crate) fn multiples(&self) -> Vec<i64> {
+        self.combined.left().integers()
     }
 
     /// Bytes of the keys in memory.

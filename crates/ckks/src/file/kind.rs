@@ -20,12 +20,22 @@ pub enum FileKind {
     Plaintext = 6,
     /// A plan.
     Plan = 7,
+    /// A matrix with the keys for its products.
+    PreparedMatrix = 8,
 }
 
 impl FileKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 7] =
-        [Self::Params, Self::SecretKey, Self::PublicKey, Self::EvaluationKeys, Self::Ciphertext, Self::Plaintext, Self::Plan];
+    pub const ALL: [Self; 8] = [
+        Self::Params,
+        Self::SecretKey,
+        Self::PublicKey,
+        Self::EvaluationKeys,
+        Self::Ciphertext,
+        Self::Plaintext,
+        Self::Plan,
+        Self::PreparedMatrix,
+    ];
 
     pub(super) fn from_number(number: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|&kind| kind as u32 == number)
@@ -42,6 +52,7 @@ impl fmt::Display for FileKind {
             Self::Ciphertext => "ciphertexts",
             Self::Plaintext => "a plaintext",
             Self::Plan => "a plan",
+            Self::PreparedMatrix => "a prepared matrix",
         })
     }
 }

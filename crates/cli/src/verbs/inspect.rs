@@ -24,6 +24,7 @@ const fn kind_name(kind: FileKind) -> &'static str {
         FileKind::Ciphertext => "ciphertext",
         FileKind::Plaintext => "plaintext",
         FileKind::Plan => "plan",
+        FileKind::PreparedMatrix => "prepared-matrix",
     }
 }
 

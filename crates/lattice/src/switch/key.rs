@@ -4,9 +4,11 @@
 //! entry (i, digit j):  A_ij uniform in R_M^{k'},   B_ijb = -<A_ij, s'_b> + e_ijb + (Q / D_j) * T[i][b]   mod M
 //! ```
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use clathrate_arith::{FactorShape, Factors, Rows};
+use clathrate_arith::mapped::FileWords;
+use clathrate_arith::{FactorLayout, FactorShape, Factors, Rows};
 
 use super::derived::DerivedKeys;
 use super::representation::KeyRepresentation;
@@ -171,6 +173,65 @@ impl SwitchKey {
             digits,
             rank,
             seed,
+            factors: Arc::new(factors),
+            derived: Arc::default(),
+        })
+    }
+
+    /// The arrangement of the packed residues of a key for `inputs` polynomials of levels up to `level`, with `columns` polynomials in each entry.
+    ///
+    /// # Errors
+    /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::KeyInputs`] for more inputs than memory can hold.
+    pub fn layout_of(chain: &Chain, gadget: &Gadget, level: Level, inputs: usize, columns: usize) -> Result<FactorLayout, LatticeError> {
+        chain.check_level(level)?;
+        let (ring, basis) = (chain.ring(), chain.key_basis(level));
+        let terms = inputs.saturating_mul(gadget.digit_count(chain, level));
+        let words = [columns, basis.len(), ring.degree()].into_iter().fold(terms, usize::saturating_mul);
+        if words > isize::MAX as usize / 8 {
+            return Err(LatticeError::KeyInputs { key_inputs: usize::MAX, inputs });
+        }
+        let shape = FactorShape { groups: 1, terms, columns, packed: true };
+        Ok(FactorLayout::new(shape, ring.degree(), basis.indices().iter().map(|&index| (index, ring.moduli()[index].bits()))))
+    }
+
+    /// The packed residues, in the layout of [`clathrate_arith::factors`]; bytes between and after the rows are of no meaning.
+    #[must_use]
+    pub fn words(&self) -> Cow<'_, [u64]> {
+        self.ring.engine().factor_words(&self.factors)
+    }
+
+    /// A combination of keys from its packed residues ([`SwitchKey::words`]), which may stay in a mapped file. Residues are not checked: switches with those that are
+    /// not reduced are wrong.
+    ///
+    /// # Errors
+    /// As [`SwitchKey::layout_of`]; [`LatticeError::WordCount`] for another number of words; [`LatticeError::KeyInputs`] without inputs or columns beyond the rank.
+    pub fn from_words(
+        (chain, gadget): (&Chain, &Gadget),
+        level: Level,
+        inputs: usize,
+        (Rank(rank), columns): (Rank, usize),
+        words: FileWords,
+    ) -> Result<Self, LatticeError> {
+        if inputs == 0 || rank == 0 || columns <= rank {
+            return Err(LatticeError::KeyInputs { key_inputs: inputs, inputs: columns });
+        }
+        gadget.check_chain(chain)?;
+        let layout = Self::layout_of(chain, gadget, level, inputs, columns)?;
+        let (expected, found) = (layout.words(), words.len());
+        if found != expected {
+            return Err(LatticeError::WordCount { expected, found });
+        }
+        let (ring, basis) = (chain.ring(), chain.key_basis(level));
+        let factors = ring.engine().adopt_factors(Factors::in_memory(layout, words.into()));
+        Ok(Self {
+            ring: ring.clone(),
+            basis,
+            level,
+            gadget: gadget.clone(),
+            inputs,
+            digits: gadget.digit_count(chain, level),
+            rank,
+            seed: None,
             factors: Arc::new(factors),
             derived: Arc::default(),
         })

@@ -1,0 +1,102 @@
+//! The file form of a prepared matrix: its weights, and its keys as they lie in memory.
+//!
+//! A mapped file serves the keys in place, after every residue has been compared with its prime.
+
+use std::io::{Seek, Write};
+
+use clathrate_arith::product::MOST_SHIFT;
+use clathrate_lattice::{Level, Rank, SwitchKey};
+use serde::{Deserialize, Serialize};
+
+use super::{expect, hex, inconsistent, key_section, label, unhex};
+use crate::arrays::{Ciphertext, Layout, SecretName};
+use crate::circuits::prepared::{MatrixPlan, PreparedMatrix};
+use crate::error::CkksError;
+use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored};
+use crate::key_id::KeyId;
+use crate::parameters::Params;
+
+/// Metadata of a prepared matrix.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PreparedMatrixMetadata {
+    key_id: String,
+    rows: usize,
+    /// Where the numbers of the arrays are that the matrix multiplies; its rows are the columns of the matrix.
+    layout: Layout,
+    level: usize,
+    scale: f64,
+    /// The weights are multiples of two to this power.
+    shift: u32,
+    /// Floating-point products.
+    products: usize,
+    /// The highest level of the keys.
+    key_level: usize,
+}
+
+const WEIGHTS: &str = "weights";
+
+impl Stored for PreparedMatrix {
+    type Metadata = PreparedMatrixMetadata;
+
+    fn file_label(&self) -> FileLabel {
+        label(FileKind::PreparedMatrix, self.plan().params())
+    }
+
+    fn file_metadata(&self) -> PreparedMatrixMetadata {
+        let plan = self.plan();
+        PreparedMatrixMetadata {
+            key_id: hex(&self.key_id().0),
+            rows: plan.rows(),
+            layout: *plan.layout(),
+            level: plan.level().0,
+            scale: plan.scale(),
+            shift: plan.shift(),
+            products: plan.products(),
+            key_level: self.keys().first().map_or(plan.level().0, |key| key.level().0),
+        }
+    }
+
+    fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
+        let words: Vec<u64> = self.multiples().iter().map(|&weight| weight as u64).collect();
+        writer.add_words(WEIGHTS, &words)?;
+        self.keys().iter().enumerate().try_for_each(|(index, key)| writer.add_words(&key_section(index), &key.words()))
+    }
+}
+
+impl PreparedMatrix {
+    /// A prepared matrix from a file. Of a file that is opened with [`OpenOptions::trusted_map`](crate::file::OpenOptions), the keys stay in the file and are read when
+    /// they are used.
+    ///
+    /// # Errors
+    /// [`CkksError::File`] where the file does not hold a prepared matrix of these parameters; as [`MatrixPlan::new`].
+    pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
+        expect(reader, FileKind::PreparedMatrix, params)?;
+        let metadata: PreparedMatrixMetadata = reader.metadata()?;
+        let PreparedMatrixMetadata { rows, layout, shift, products, .. } = metadata;
+        let (level, key_level, inner) = (Level(metadata.level), Level(metadata.key_level), layout.rows);
+        params.check_level(key_level)?;
+        if shift > MOST_SHIFT || level > key_level {
+            return Err(inconsistent("the shift of the weights or the level of the keys is out of range"));
+        }
+        let shape = [inner, layout.columns];
+        let x = Ciphertext::symbol_with(params, &shape, layout, SecretName::Bodies(layout.bodies), level, metadata.scale)?;
+        let count = rows.checked_mul(inner).ok_or_else(|| inconsistent("the shape overflows"))?;
+        let weights: Vec<i64> = reader.words(WEIGHTS, count)?.iter().map(|&word| word as i64).collect();
+        let plan = MatrixPlan::of_multiples((rows, inner, &weights), shift, &x, products)?;
+        let switcher = params.switcher()?;
+        let (chain, gadget, columns) = (switcher.chain(), switcher.gadget(), params.rank() + 1);
+        let inputs = plan.key_inputs();
+        let arrangement = SwitchKey::layout_of(chain, gadget, key_level, inputs, columns)?;
+        let primes: Vec<u64> = chain.key_basis(key_level).indices().iter().map(|&index| chain.ring().moduli()[index].value()).collect();
+        let read = |index: usize| -> Result<SwitchKey, CkksError> {
+            let words = reader.kept_words(&key_section(index), arrangement.words())?;
+            if let Some((row, column, value)) = arrangement.first_not_below(&words, &primes) {
+                return Err(FileError::ResidueTooLarge { row, column, value, modulus: primes[row] }.into());
+            }
+            Ok(SwitchKey::from_words((chain, gadget), key_level, inputs, (Rank(params.rank()), columns), words)?)
+        };
+        let keys = (0..plan.key_count()).map(read).collect::<Result<Vec<_>, _>>()?;
+        Self::from_parts(plan, KeyId(unhex(&metadata.key_id)?), keys)
+    }
+}
