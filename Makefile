@@ -7,10 +7,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: demo test test-rust test-python test-full bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-matrix lint build clean help
+.PHONY: demo example-layers test test-rust test-python test-full bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-matrix lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
+	@echo "make example-layers  the linear layers of a real transformer on encrypted activations (downloads 90 MB)"
 	@echo "make test       all tests"
 	@echo "make test-full  the same at secure, full-size parameters"
 	@echo "make bench      ours and other libraries, one table (QUICK=1: two minutes)"
@@ -37,6 +38,11 @@ build: $(VENV)/.built
 
 demo: build
 	$(BIN)/python examples/digits/run.py --output demo-output
+
+# A real transformer's linear layers on encrypted activations: installs the model (90 MB) and takes half a minute.
+example-layers: build
+	$(BIN)/pip install --quiet -r examples/private_linear_layers/requirements.txt
+	$(BIN)/python examples/private_linear_layers/run.py --output demo-output/layers.png
 
 test: test-rust test-python
 

@@ -85,6 +85,16 @@ def test_ranks_example_times_every_way_and_names_the_fastest():
     assert re.search(r"sum +\d", done.stdout)
 
 
+def test_linear_layers_example_computes_a_small_transformer():
+    command = [sys.executable, str(ROOT / "examples/private_linear_layers/run.py"), "--synthetic", "--prepare"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    found = [float(bits) for bits in re.findall(r"([\d.]+) correct bits", done.stdout)]
+    assert len(found) == 4
+    assert min(found) > 18, done.stdout
+    assert done.stdout.count("ms prepared") == 6
+
+
 def test_ranks_example_refuses_sets_of_rank_1():
     command = [sys.executable, str(ROOT / "examples/ranks/run.py"), "--preset", "insecure_small"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
