@@ -234,6 +234,26 @@ fn parameters_of_long_steps_and_many_levels_are_precise_or_refused() {
 }
 
 #[test]
+fn weights_that_round_up_or_away_are_seen() {
+    let params = params("insecure_tiny");
+    let plan = |weight: f64, options| MatrixPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, (None, None), options);
+    // Rounded, these weights have a bit more, and the prediction knows: it is that of the rounded ones.
+    let near = plan(1.0 - 2f64.powi(-30), MatrixOptions::default()).expect("plan");
+    let whole = plan(1.0, MatrixOptions::default()).expect("plan");
+    assert!((near.error() / whole.error()).log2().abs() < 0.2, "{} {}", near.error(), whole.error());
+    // Weights below the last bit of their scale, 24 bits here, leave no number right.
+    let params = common::params("insecure_matmul");
+    let plan = |weight: f64, options| MatrixPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, (None, None), options);
+    for weight in [1e-9, 2f64.powi(-60), 1e-300] {
+        let error = plan(weight, MatrixOptions::default()).expect_err("too small");
+        assert!(matches!(error, CkksError::OutOfRange { .. }) && error.to_string().contains("larger weights"), "{error}");
+    }
+    assert!(plan(0.0, MatrixOptions::default()).is_ok(), "zero is zero");
+    let bits = MatrixOptions { precision_bits: Some(20.0), ..MatrixOptions::default() };
+    assert!(plan(1e-9, bits).is_ok(), "whoever asks for bits after the binary point gets them");
+}
+
+#[test]
 fn many_rows_and_long_sums_are_right() {
     // More rows than keys are combined for at a time, and more than one range of the floating-point product.
     let params = params("insecure_matmul");

@@ -38,14 +38,15 @@ use crate::run::{detached, with_progress};
 ///     The columns of the encrypted matrices, of shape (inner, columns). Prepared matrices also multiply matrices of other columns, if as
 ///     many rows fit into a polynomial.
 /// level : int, optional
-///     The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise. A double has no
-///     room for the modulus of high levels; whatever leaves too few bits is refused.
+///     The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise. There is
+///     no room for the modulus of high levels; whatever leaves too few bits is refused.
 /// bodies : int, optional
 ///     How many polynomials of X share a mask. By default all, as far as security allows. Fewer take more keys. Such matrices are encrypted
 ///     with the secret key; others come under masks by `Ciphertext.share_mask`, whose keys and noise come on top.
 /// precision_bits : float, optional
 ///     The correct bits after the binary point that the result of numbers of magnitude 1 must have: the plan takes one product if that is
-///     enough, else two. By default it takes one where that costs next to no precision, else two, and refuses less than 6 bits.
+///     enough, else two. By default it takes one where that costs next to no precision, else two, and
+///     refuses to leave less than 6 bits of the result's numbers.
 /// products : {1, 2}, optional
 ///     The number of floating-point products, whatever the precision.
 ///

@@ -29,7 +29,7 @@ use crate::progress::Progress;
 /// The operation's name in errors.
 const PREPARE: &str = "a prepared matrix";
 
-/// Bits after the binary point that a product has at least, unless the caller asks for fewer: whatever leaves less is refused.
+/// Correct bits of the largest row of a product, for numbers of magnitude 1, that are left at least unless the caller says otherwise: what leaves fewer is refused.
 const LEAST_BITS: f64 = 6.0;
 
 /// Bits that the largest weight keeps, however many there are room for.
@@ -42,7 +42,7 @@ const FLOAT_SHARE: f64 = 0.25;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MatrixOptions {
     /// Correct bits after the binary point that a result of numbers of magnitude 1 must have on average: one floating-point product if that is enough, else two. Absent for
-    /// one where it costs next to no precision, else two, and a refusal below 6 bits.
+    /// one where it costs next to no precision, else two, and a refusal where fewer than 6 bits of the result's numbers are left.
     pub precision_bits: Option<f64>,
     /// Floating-point products, 1 or 2, whatever the precision; absent for a choice by precision.
     pub products: Option<usize>,
@@ -106,39 +106,64 @@ impl MatrixPlan {
             cost: Cost::default(),
         };
         // The best rounding of the weights for one product, and for two.
+        let (squares, largest) = (plan.squares(), plan.weights.matrix().max_abs());
         let best = |products: usize| -> Result<(f64, u32), CkksError> {
             let mut best = (f64::INFINITY, 0);
             for shift in 0..=bits {
-                let error = plan.error_with(plan.largest_noise(products, shift)?.total(), shift);
+                // The largest multiple of 2^shift that a weight is rounded to.
+                let largest = if shift == 0 { largest } else { ((largest >> (shift - 1)) + 1) >> 1 };
+                let error = plan.error_with(plan.largest_noise(products, shift, (&squares, largest))?.total(), shift);
                 best = if error < best.0 { (error, shift) } else { best };
             }
             Ok(best)
         };
         let (one, two) = (best(1)?, best(2)?);
-        let wanted = options.precision_bits.unwrap_or(LEAST_BITS);
-        let enough = |(error, _): (f64, u32)| -error.log2() >= wanted;
+        // Without a wish, what is left are bits of the numbers themselves: those of the largest row, for numbers of magnitude 1.
+        let norm = values.chunks(inner).map(|row| row.iter().map(|w| w * w).sum::<f64>()).fold(0.0, f64::max).sqrt();
+        let size = if norm == 0.0 { 1.0 } else { norm };
+        let most = options.precision_bits.map_or(size * (-LEAST_BITS).exp2(), |bits| (-bits).exp2());
         let products = match options.products {
             Some(products) => products,
-            None if options.precision_bits.is_some() && enough(one) => 1,
+            None if options.precision_bits.is_some() && one.0 <= most => 1,
             None if one.0.powi(2) <= (1.0 + FLOAT_SHARE) * two.0.powi(2) => 1,
             None => 2,
         };
         let chosen = if products == 1 { one } else { two };
-        if !enough(chosen) {
-            let reached = format!("{:.1} bits", -chosen.0.log2());
+        if chosen.0.is_nan() || chosen.0 > most {
             let remedy = format!(
-                "these parameters, weights and {} at level {} reach {reached}: take a lower level, or multiply without preparation",
+                "these parameters, weights and {} at level {} reach {:.1} bits, for results of about {size:.1e}: take a lower level, larger weights, or multiply without \
+                 preparation",
                 counted(products, "floating-point product"),
                 plan.level,
+                -chosen.0.log2(),
             );
-            return Err(CkksError::OutOfRange { what: "the precision of a prepared matrix", value: format!("{wanted:.1} bits"), remedy });
+            let value = format!("{:.1} bits", -most.log2());
+            return Err(CkksError::OutOfRange { what: "the precision of a prepared matrix", value, remedy });
         }
         let shift = chosen.1;
         let weights = Weights::rounded_to(values, (rows, inner), scale, shift)?;
-        let noise = plan.largest_noise(products, shift)?;
-        let mut plan = Self { weights, products, shift, noise, ..plan };
-        plan.cost = plan.predicted_cost()?;
-        Ok(plan)
+        Self { weights, products, shift, ..plan }.priced()
+    }
+
+    /// The same plan with its noise and cost.
+    fn priced(mut self) -> Result<Self, CkksError> {
+        let largest = self.weights.matrix().max_abs() >> self.shift;
+        self.noise = self.largest_noise(self.products, self.shift, (&self.squares(), largest))?;
+        if !self.noise.float.is_finite() {
+            let remedy = "take one, or round the weights to fewer bits".to_owned();
+            return Err(CkksError::OutOfRange {
+                what: "the largest weight of two floating-point products",
+                value: largest.to_string(),
+                remedy,
+            });
+        }
+        self.cost = self.predicted_cost()?;
+        Ok(self)
+    }
+
+    /// For each row the sum of the squares of its integers.
+    fn squares(&self) -> Vec<f64> {
+        (0..self.rows()).map(|row| self.weights.matrix().sum_of_squares(row)).collect()
     }
 
     /// A plan for products with arrays of `columns` columns that are encrypted for it ([`MatrixPlan::encryption`]): at `level`, or level 1, where products are fastest
@@ -191,10 +216,7 @@ impl MatrixPlan {
         let options = MatrixOptions { precision_bits: Some(f64::NEG_INFINITY), products: Some(products) };
         // The numbers of the matrix are of no meaning for the checks but their size; noise and cost follow from the weights below.
         let plan = Self::new(rows, inner, &vec![0.0; rows * inner], x, options)?;
-        let mut plan = Self { weights, shift, ..plan };
-        plan.noise = plan.largest_noise(products, shift)?;
-        plan.cost = plan.predicted_cost()?;
-        Ok(plan)
+        Self { weights, shift, ..plan }.priced()
     }
 
     /// How arrays are encrypted that the matrix multiplies, if the plan was made for coefficients.
@@ -321,7 +343,8 @@ impl MatrixPlan {
         (variance / scale.powi(2) + self.inner() as f64 / 12.0 * unit.powi(2)).sqrt()
     }
 
-    fn largest_noise(&self, products: usize, shift: u32) -> Result<ProductNoise, CkksError> {
+    /// The noise of the row with the largest, for rows of integers with these sums of squares, the largest of them this multiple of `2^shift`.
+    fn largest_noise(&self, products: usize, shift: u32, (squares, largest): (&[f64], u64)) -> Result<ProductNoise, CkksError> {
         let (model, lanes) = (self.params.noise_model(), self.layout.lanes);
         let definition = self.params.key_definition(self.key_name())?;
         let (digits, special) = definition.digits_as_made(self.level)?;
@@ -331,13 +354,11 @@ impl MatrixPlan {
         let bits = |&index: &usize| chain.ring().moduli()[index].bits();
         let indices = chain.basis(self.level);
         let primes = FractionPrimes { bits: indices.indices().iter().map(bits).max().unwrap_or(0), count: indices.len() };
-        let (inner, matrix) = (self.inner(), self.weights.matrix());
-        let largest = (matrix.max_abs() >> shift).max(1);
-        let squares: Vec<f64> = (0..self.rows()).map(|row| matrix.sum_of_squares(row)).collect();
+        let inner = self.inner();
         let ranges = FractionProduct::ranges(inner);
         let noise = |rows: &[f64]| {
             let most = rows.iter().copied().fold(0.0, f64::max) * (-2.0 * f64::from(shift)).exp2();
-            let float = FractionProduct { lanes, products, shift }.deviation(inner, largest, most, primes);
+            let float = FractionProduct { lanes, products, shift }.deviation(inner, largest.max(1), most, primes);
             let bits = (basis(self.level.0) - below, below);
             ProductNoise::of(&model, rows, model.fresh_secret(), (&digits, special), bits, (float, ranges))
         };
@@ -481,9 +502,7 @@ impl PreparedMatrix {
             let remedy = "take one or two".to_owned();
             return Err(CkksError::OutOfRange { what: "the number of floating-point products", value: products.to_string(), remedy });
         }
-        let noise = self.plan.largest_noise(products, self.plan.shift)?;
-        let mut plan = MatrixPlan { products, noise, ..self.plan };
-        plan.cost = plan.predicted_cost()?;
+        let plan = MatrixPlan { products, ..self.plan }.priced()?;
         Ok(Self { plan, ..self })
     }
 }
