@@ -119,7 +119,12 @@ impl MatrixPlan {
         };
         let (one, two) = (best(1)?, best(2)?);
         // Without a wish, what is left are bits of the numbers themselves: those of the largest row, for numbers of magnitude 1.
-        let norm = values.chunks(inner).map(|row| row.iter().map(|w| w * w).sum::<f64>()).fold(0.0, f64::max).sqrt();
+        let length = |row: &[f64]| {
+            // Divided by the largest, so that no square vanishes.
+            let largest = row.iter().fold(0.0f64, |most, w| most.max(w.abs()));
+            if largest == 0.0 { 0.0 } else { largest * row.iter().map(|w| (w / largest).powi(2)).sum::<f64>().sqrt() }
+        };
+        let norm = values.chunks(inner).map(length).fold(0.0, f64::max);
         let size = if norm == 0.0 { 1.0 } else { norm };
         let most = options.precision_bits.map_or(size * (-LEAST_BITS).exp2(), |bits| (-bits).exp2());
         let products = match options.products {
