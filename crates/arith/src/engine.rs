@@ -232,6 +232,20 @@ pub trait Engine: Send + Sync + Debug {
     /// [`ArithError::Shape`] where the matrix does not fit `out` and `right`; [`ArithError::TooLarge`] for a residue that is not reduced.
     fn combine(&self, out: &mut [RowsMut<'_>], left: &LeftMatrix, right: &[Rows<'_>], moduli: &[usize]) -> Result<(), ArithError>;
 
+    /// `out[i] <- sum_r c(r, positions[i]) right[r]` with `c(r, p)` the coefficient of `X^p` in `left[r]`, a polynomial in Coeff form, exactly. The rows of `right` and
+    /// `out` are those of one or more polynomials in either form, as many in each; `moduli` are those of one polynomial.
+    ///
+    /// # Errors
+    /// [`ArithError::Shape`] where the operands do not fit each other; [`ArithError::TooLarge`] for a residue that is not reduced.
+    fn combine_coefficients(
+        &self,
+        out: &mut [RowsMut<'_>],
+        left: &[Rows<'_>],
+        positions: &[usize],
+        right: &[Rows<'_>],
+        moduli: &[usize],
+    ) -> Result<(), ArithError>;
+
     /// `out ~ (Q' / Q) (left right mod Q) mod Q'` in floating point, for polynomials in Coeff form that each hold `product.lanes` rows of the matrices:
     /// [`crate::product::FractionProduct`]. `right` is over the moduli `from`, `out` over `to`, and `Q'` is the product of the latter. Rows of `out` that the
     /// matrix does not have become zero.

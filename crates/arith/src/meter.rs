@@ -34,6 +34,15 @@ pub struct ProductCounts {
     pub sums: usize,
 }
 
+impl std::ops::AddAssign for ProductCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.products += other.products;
+        self.multiply_adds += other.multiply_adds;
+        self.digits += other.digits;
+        self.sums += other.sums;
+    }
+}
+
 /// Numbers of passes over rows, by kind, and of unit operations of matrix products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {

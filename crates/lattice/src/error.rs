@@ -32,6 +32,16 @@ pub enum LatticeError {
         /// Bodies of the right operand.
         right: usize,
     },
+    /// Another number of polynomials than an operation takes.
+    #[error("{what} takes {}, got {got}", counted(*expected, "polynomial"))]
+    PolynomialCount {
+        /// The operation.
+        what: &'static str,
+        /// The number that it takes.
+        expected: usize,
+        /// The number given.
+        got: usize,
+    },
     /// A body index out of range.
     #[error("there is no body {body}: the bundle has {bodies}, counted from 0")]
     BodyOutOfRange {

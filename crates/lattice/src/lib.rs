@@ -21,6 +21,7 @@ pub mod linear_combination;
 pub mod modulus;
 pub mod multiply;
 pub mod noise;
+pub mod outer_products;
 pub mod packed_plaintext;
 pub mod packing;
 mod phase;
@@ -39,6 +40,7 @@ pub mod shape;
 pub mod subring;
 pub mod switch;
 pub mod temporary_rank;
+pub mod transposition;
 
 pub use bundle::Bundle;
 pub use chain::{Chain, Level};

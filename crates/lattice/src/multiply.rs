@@ -15,6 +15,7 @@ use crate::polys::{Polys, PolysRef};
 use crate::ring::Ring;
 use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
+use crate::shape::Rank;
 use crate::switch::{Digits, Extended, SecretMatrix, SwitchKey, SwitchTables, Switcher};
 
 /// A product before relinearisation: phase `body + sum_i linear_i s_i + sum_{i<=j} quadratic_ij s_i s_j`.
@@ -26,6 +27,22 @@ pub struct Tensor {
 }
 
 impl Tensor {
+    /// The tensor of these polynomials: those that are multiplied by `s_i` in the phase, then the body, then those multiplied by `s_i s_j`, `i <= j` in
+    /// lexicographic order.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] for rank 0; [`LatticeError::PolynomialCount`] for another number of polynomials than the rank asks for.
+    pub fn from_polys(polys: Polys<Eval>, Rank(rank): Rank) -> Result<Self, LatticeError> {
+        if rank == 0 {
+            return Err(LatticeError::EmptyShape { what: "the rank", got: 0 });
+        }
+        let expected = rank + 1 + rank * (rank + 1) / 2;
+        if polys.len() != expected {
+            return Err(LatticeError::PolynomialCount { what: "a product of ciphertexts", expected, got: polys.len() });
+        }
+        Ok(Self { polys, rank })
+    }
+
     /// The terms that are multiplied by `s_i s_j` in the phase, `i <= j` in lexicographic order.
     #[must_use]
     pub fn quadratic(&self) -> PolysRef<'_, Eval> {

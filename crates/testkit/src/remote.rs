@@ -342,6 +342,20 @@ impl Engine for RemoteEngine {
         change_all(out, |out| self.inner.combine(out, left, &right, moduli))
     }
 
+    fn combine_coefficients(
+        &self,
+        out: &mut [RowsMut<'_>],
+        left: &[Rows<'_>],
+        positions: &[usize],
+        right: &[Rows<'_>],
+        moduli: &[usize],
+    ) -> Result<(), ArithError> {
+        let (left, right) = (fetch_all(left), fetch_all(right));
+        let left: Vec<Rows<'_>> = left.iter().map(Fetched::view).collect();
+        let right: Vec<Rows<'_>> = right.iter().map(Fetched::view).collect();
+        change_all(out, |out| self.inner.combine_coefficients(out, &left, positions, &right, moduli))
+    }
+
     fn combine_fractions(
         &self,
         out: &mut [RowsMut<'_>],

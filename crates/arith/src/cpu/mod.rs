@@ -24,7 +24,7 @@ use crate::limbs::serve_division;
 use crate::meter::{Meter, Pass};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
-use crate::product::{FractionProduct, LeftMatrix, multiply_fractions, multiply_metered};
+use crate::product::{FractionProduct, LeftMatrix, multiply_columns, multiply_fractions, multiply_metered};
 use crate::text::counted;
 
 mod components;
@@ -419,6 +419,31 @@ impl Engine for CpuEngine {
             let right: Vec<&[u64]> = right.iter().map(|x| x.row(row)).collect();
             let modulus = &self.moduli[moduli[row % moduli.len()]];
             multiply_metered(&mut out, left, &right, modulus, self.thread_count(), self.meter.as_deref())?;
+        }
+        Ok(())
+    }
+
+    fn combine_coefficients(
+        &self,
+        out: &mut [RowsMut<'_>],
+        left: &[Rows<'_>],
+        positions: &[usize],
+        right: &[Rows<'_>],
+        moduli: &[usize],
+    ) -> Result<(), ArithError> {
+        let rows = right.first().map_or(0, Rows::rows);
+        assert!(right.iter().all(|x| x.rows() == rows) && out.iter().all(|x| x.rows() == rows), "as many rows everywhere");
+        assert!(left.iter().all(|x| x.rows() == moduli.len()), "the left factors are single polynomials");
+        let mut targets: Vec<Vec<Option<&mut [u64]>>> =
+            out.iter_mut().map(|out| out.reborrow().host().chunks_exact_mut(self.degree).map(Some).collect()).collect();
+        for (index, &modulus) in moduli.iter().enumerate() {
+            let same: Vec<usize> = (index..rows).step_by(moduli.len()).collect();
+            let mut out: Vec<Vec<&mut [u64]>> =
+                same.iter().map(|&row| targets.iter_mut().filter_map(|target| target[row].take()).collect()).collect();
+            let right: Vec<Vec<&[u64]>> = same.iter().map(|&row| right.iter().map(|x| x.row(row)).collect()).collect();
+            let left: Vec<&[u64]> = left.iter().map(|x| x.row(index)).collect();
+            let workers = (self.thread_count(), self.meter.as_deref());
+            multiply_columns(&mut out, &left, positions, &right, &self.moduli[modulus], workers)?;
         }
         Ok(())
     }

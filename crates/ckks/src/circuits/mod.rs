@@ -1,6 +1,7 @@
-//! Circuits over the evaluator: bootstrapping, linear transforms, polynomials, matrix products, prepared matrices, packing, schedules of ranks.
+//! Circuits over the evaluator: bootstrapping, linear transforms, polynomials, matrix products, products of encrypted matrices, prepared matrices, packing, schedules of ranks.
 
 pub mod bootstrap;
+pub mod encrypted_matrix;
 pub mod linear;
 pub mod matrix;
 pub mod packing;

@@ -1,0 +1,456 @@
+//! Encrypted matrix times encrypted matrix (CC-MM), and transposition of an encrypted matrix.
+//!
+//! Let `X` and `Y` have `r` rows that are polynomials of coefficients, `x_i = b_i + <a_i, s>` and `y_i = d_i + <c_i, s>`. The product `X^T Y` is the sum of the outer
+//! products of their rows. With `L^T R` the outer products of two lists of polynomials, summed ([`clathrate_lattice::outer_products`]), and `s^T` for the product of a
+//! secret with the polynomials in the rows' direction,
+//!
+//! ```text
+//! X^T Y = B^T D  +  sum_l (B^T C_l) s_l  +  sum_k s_k^T (A_k^T D)  +  sum_k,l s_k^T (A_k^T C_l) s_l
+//! ```
+//!
+//! The first two terms are ciphertexts as they are: row `j` is the sum of `b_i[j] (c_i, d_i)`. In the last two the secret is on the wrong side: read by columns,
+//! column `j` of `sum_k s_k^T (A_k^T D)` is a ciphertext with the mask `sum_i d_i[j] a_i` and body 0. A transposition of the matrix
+//! ([`clathrate_lattice::transposition`]) makes rows of the columns. The last term is transposed likewise, once for each `l`; then its rows are multiplied by `s_l`, and one
+//! relinearisation for each row of the result ends the product.
+//!
+//! So at rank 1 a product of matrices of `n` rows takes four products of residue matrices, exact in floating point, two transpositions, and `n` relinearisations. Rows
+//! shorter than the polynomials of a secure parameter set cost more: `n` numbers under a mask of `k n` words take `(1 + k)^2` products.
+//!
+//! Source: the reduction is that of Park (EUROCRYPT 2025), "Ciphertext-ciphertext matrix multiplication: fast for large matrices"; details derived here: any rank,
+//! rectangular shapes, errors of transpositions before the rescale.
+
+use clathrate_arith::product::column_product_counts;
+use clathrate_arith::text::counted;
+use clathrate_lattice::multiply::Tensor;
+use clathrate_lattice::outer_products::outer_products;
+use clathrate_lattice::transposition::{Turn, transpose};
+use clathrate_lattice::{Bundle, Coeff, Eval, Level, Poly, PolyRef, Polys, PolysRef, Rank};
+
+use crate::arrays::places::Place;
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout};
+use crate::error::CkksError;
+use crate::evaluation::evaluator::{Evaluator, entry_error};
+use crate::keys::{Cost, Found, KeyNeeds, Operation, Reach};
+use crate::parameters::Params;
+use crate::progress::Progress;
+
+/// The operations' names in errors.
+const PRODUCT: &str = "a product of encrypted matrices";
+const TRANSPOSITION: &str = "a transposition of an encrypted matrix";
+
+/// How rotations of a transposition are composed: by `steps mod baby` and by a multiple of `baby`.
+#[derive(Debug, Clone, Copy)]
+struct Steps {
+    slots: usize,
+    baby: usize,
+}
+
+impl Steps {
+    fn new(params: &Params) -> Self {
+        let slots = params.slot_count();
+        Self { slots, baby: 1 << slots.ilog2().div_ceil(2) }
+    }
+
+    /// The operations, each with how many switches of a transposition it does.
+    fn operations(self) -> Vec<(Operation, usize)> {
+        let giant = self.slots / self.baby;
+        let babies = (1..self.baby).map(|steps| (Operation::Rotate(steps as i64), 2 * giant));
+        let giants = (1..giant).map(|steps| (Operation::Rotate((steps * self.baby) as i64), 2 * self.baby));
+        babies.chain(giants).chain([(Operation::Conjugate, self.slots)]).collect()
+    }
+}
+
+/// The keys of transpositions.
+struct Turner<'k> {
+    steps: Steps,
+    /// In the order of [`Steps::operations`].
+    keys: Vec<Found<'k>>,
+}
+
+impl Turner<'_> {
+    fn turn(&self, by: Turn, mut bundle: Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
+        let (low, high) = (by.steps % self.steps.baby, by.steps / self.steps.baby);
+        let rotations = self.steps.baby - 1;
+        if low > 0 {
+            bundle = self.keys[low - 1].apply(&bundle)?;
+        }
+        if high > 0 {
+            bundle = self.keys[rotations + high - 1].apply(&bundle)?;
+        }
+        if by.conjugate {
+            bundle = self.keys[self.keys.len() - 1].apply(&bundle)?;
+        }
+        Ok(bundle)
+    }
+}
+
+/// Which numbers a polynomial at one place of every row holds: coefficients, and the columns of the array that they are.
+struct Held {
+    positions: Vec<usize>,
+    columns: Vec<usize>,
+}
+
+impl Held {
+    fn new(layout: &Layout, place: usize) -> Self {
+        let entry = |index: usize| Some((index, layout.entry(Place { bundle: place, body: 0, index })?.column));
+        let (positions, columns) = (0..layout.degree).filter_map(entry).unzip();
+        Self { positions, columns }
+    }
+
+    /// For each coefficient whether it holds a number.
+    fn flags(&self, degree: usize) -> Vec<bool> {
+        let mut flags = vec![false; degree];
+        self.positions.iter().for_each(|&position| flags[position] = true);
+        flags
+    }
+}
+
+impl Params {
+    /// The variance that a transposition at `level` adds to a coefficient: that of a switch or two for each rotation and one for each conjugation. All sums of
+    /// a single row are that row, so rotations by less than `baby` have equal errors, which add up in its coefficients.
+    fn transposition_variance(&self, evaluator: &Evaluator, level: Level, rows: usize) -> Result<f64, CkksError> {
+        let steps = Steps::new(self);
+        let equal = if rows == 1 { 2 * steps.slots / steps.baby } else { 1 };
+        let mut variance = 0.0;
+        for (operation, switches) in steps.operations() {
+            let reach = evaluator.reach(self, operation, level);
+            let baby = matches!(operation, Operation::Rotate(turn) if turn < steps.baby as i64);
+            variance += (if baby { equal * switches } else { switches }) as f64
+                * (self.operation_variance_by(operation, level, reach)? + self.noise_model().rounding());
+        }
+        Ok(variance)
+    }
+}
+
+impl KeyNeeds {
+    /// The keys of transpositions of matrices at the shape of `params`, and of products of encrypted matrices there.
+    #[must_use]
+    pub fn encrypted_matrices(self, params: &Params, reach: Reach) -> Self {
+        let needs = Steps::new(params).operations().into_iter().fold(self, |needs, (operation, _)| needs.operation(operation, reach));
+        needs.operation(Operation::Multiply, reach)
+    }
+}
+
+impl Evaluator {
+    /// `x^T`, an encrypted matrix whose rows are the columns of `x`. The errors of the switches add up to about `sqrt(2.5 n)` times those of one rotation, in units
+    /// of the scale of `x`.
+    ///
+    /// Shapes: `x` (rows, columns) in coefficients; result (columns, rows) at the same level and scale.
+    /// Cost: about `2.5 n` switches and `2 n log n` sums of polynomials for each `n` rows and each polynomial of a row, at degree `n`.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] unless a matrix; [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers;
+    /// [`CkksError::SecretWithoutKeys`] for several bodies under one mask; [`CkksError::MissingKeys`].
+    pub fn transposed(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.transposed_with_progress(x, &mut |_, _| true)
+    }
+
+    /// As [`Evaluator::transposed`]; `progress` is called for each automorphism.
+    ///
+    /// # Errors
+    /// As [`Evaluator::transposed`]; [`CkksError::Cancelled`].
+    pub fn transposed_with_progress(&self, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+        check_matrix(self, x, TRANSPOSITION)?;
+        let apart;
+        let x = if x.layout().lanes > 1 {
+            apart = self.taken_apart(x)?;
+            &apart
+        } else {
+            x
+        };
+        let (params, before) = (x.params(), *x.layout());
+        let shape = vec![before.columns, before.rows];
+        let after = Layout::new(&shape, Encoding::Coefficients, params.degree())?;
+        let (width, blocks) = (before.bundles_per_line(), after.chunks);
+        let turner = self.turner(x, x.level(), width * blocks, TRANSPOSITION)?;
+        let transforms = |place: usize| before.rows + blocks * Held::new(&before, place).positions.len();
+        let finish = |bundles| x.with_all((params, shape.clone()), after, bundles, (x.level(), x.scale()));
+        let Some(turner) = turner else {
+            let all: usize = (0..width).map(transforms).sum();
+            self.spend_once(x, || Ok(transposition_cost(params, x.level(), width * blocks, all)))?;
+            let moved = finish(Vec::new());
+            let error = entry_error(&moved, params.transposition_variance(self, x.level(), before.rows)?);
+            return Ok(moved.estimated(|own| own.with_error(error)));
+        };
+        let mut ticks = Ticks { done: 0, total: width * blocks * params.degree(), progress };
+        let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
+        for place in 0..width {
+            let held = Held::new(&before, place);
+            for block in 0..blocks {
+                let mut rows: Vec<Option<Bundle<Coeff>>> = (0..params.degree()).map(|_| None).collect();
+                for t in 0..after.entries_in(block) {
+                    let row = block * after.capacity + t;
+                    rows[after.position(t)] = Some(x.bundles()[before.bundle(row, 0, 0) + place].clone().into_coeff());
+                }
+                let mut columns = turned_over(&turner, rows, &held.flags(params.degree()), &mut ticks)?;
+                for (&position, &column) in held.positions.iter().zip(&held.columns) {
+                    bundles[after.bundle(column, block, 0)] = columns[position].take().map(Bundle::into_eval);
+                }
+            }
+        }
+        ticks.finish();
+        let bundles: Option<Vec<_>> = bundles.into_iter().collect();
+        Ok(finish(bundles.ok_or(CkksError::Symbol { operation: TRANSPOSITION })?))
+    }
+
+    /// `x^T y` for encrypted matrices, relinearised, not yet rescaled.
+    ///
+    /// Shapes: `x` (inner, rows) and `y` (inner, columns), both in coefficients; result (rows, columns), laid out as `y`, at the lower of both levels with the product of
+    /// the scales. Rows that share a polynomial are taken apart first, so the result is at the degree of a row; [`Evaluator::pack_rows`] brings its rows together again.
+    /// Cost: see the module's documentation; the four exact products dominate.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] where the numbers of rows differ; [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers, and for
+    /// operands at degrees that no move without a key brings together; [`CkksError::SecretWithoutKeys`] for several bodies under one mask; [`CkksError::LevelTooLow`]
+    /// at level 0; [`CkksError::ScaleOutOfRange`]; [`CkksError::MissingKeys`].
+    pub fn multiply_transposed(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.multiply_transposed_with_progress(x, y, &mut |_, _| true)
+    }
+
+    /// As [`Evaluator::multiply_transposed`]; `progress` is called for each block of products and each automorphism.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply_transposed`]; [`CkksError::Cancelled`].
+    pub fn multiply_transposed_with_progress(
+        &self,
+        x: &Ciphertext,
+        y: &Ciphertext,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
+        check_matrix(self, x, PRODUCT)?;
+        check_matrix(self, y, PRODUCT)?;
+        if x.is_symbol() != y.is_symbol() {
+            return Err(CkksError::Symbol { operation: PRODUCT });
+        }
+        x.key_id().check_same(y.key_id(), "the right operand")?;
+        if x.shape()[0] != y.shape()[0] {
+            let remedy = "x^T y takes matrices with as many rows".to_owned();
+            return Err(CkksError::Shape { operation: PRODUCT, left: x.shape().to_vec(), right: y.shape().to_vec(), remedy });
+        }
+        let level = x.level().min(y.level());
+        let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
+        let scale = x.scale() * y.scale();
+        x.params().check_scale(scale, level)?;
+        if level.0 == 0 {
+            return Err(CkksError::LevelTooLow { operation: PRODUCT, needed: 1, level: 0 });
+        }
+        let (x, y) = (self.taken_apart(&x)?, self.taken_apart(&y)?);
+        let degree = x.params().degree().min(y.params().degree());
+        let lowered = |z: &Ciphertext| self.to_mlwe(z, z.params().rank() * (z.params().degree() / degree));
+        let (x, y) = (lowered(&x)?, lowered(&y)?);
+        if x.params() != y.params() {
+            let (left, right) = (x.params().shape(), y.params().shape());
+            let reason =
+                format!("the operands have degree and rank {left} and {right}: bring them to one with to_rank, to_rlwe or to_mlwe");
+            return Err(CkksError::Conversion { operation: PRODUCT, reason });
+        }
+        let (params, rank) = (x.params(), x.params().rank());
+        let (left, right) = (*x.layout(), *y.layout());
+        let shape = vec![left.columns, right.columns];
+        let after = Layout { rows: left.columns, ..right };
+        let (across, along) = (left.bundles_per_line(), right.bundles_per_line());
+        let turner = self.turner(&x, level, across * along * (1 + rank), PRODUCT)?;
+        let relinearise = self.keys_switching(params, &y, (PRODUCT, after.bundles()), Operation::Multiply, (level, params.slot_count()))?;
+        let finish = |bundles| y.with_all((params, shape.clone()), after, bundles, (level, scale));
+        let (Some(turner), Some(relinearise)) = (turner, relinearise) else {
+            self.spend_once(&x, || product_cost(params, level, &left, &right))?;
+            return self.estimated_product(&x, &y, finish(Vec::new()), level);
+        };
+        // Blocks of products and automorphisms.
+        let of_rows = |i: usize| Held::new(&left, i).positions.len().div_ceil(1024) + (1 + rank) * (degree.div_ceil(1024) + degree - 1);
+        let steps = along * (0..across).map(of_rows).sum::<usize>();
+        let mut ticks = Ticks { done: 0, total: steps, progress };
+        let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
+        let at = |z: &Ciphertext, width: usize, place: usize| z.bundles().iter().skip(place).step_by(width).cloned().collect::<Vec<_>>();
+        for i in 0..across {
+            let (held, factors) = (Held::new(&left, i), at(&x, across, i));
+            for j in 0..along {
+                let terms = product_terms(&turner, (&factors, &held), &at(&y, along, j), &mut ticks)?;
+                for (term, &row) in terms.iter().zip(&held.columns) {
+                    bundles[row * along + j] = Some(relinearise.relinearise(term)?);
+                }
+            }
+        }
+        ticks.finish();
+        let bundles: Option<Vec<_>> = bundles.into_iter().collect();
+        Ok(finish(bundles.ok_or(CkksError::Symbol { operation: PRODUCT })?))
+    }
+
+    /// Rows that share a polynomial, each in a polynomial of its own.
+    fn taken_apart(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.to_mlwe(x, x.params().rank() * x.layout().lanes)
+    }
+
+    /// The keys of `count` transpositions; `None` on a dry run. All that is missing is told at once.
+    fn turner(&self, x: &Ciphertext, level: Level, count: usize, what: &'static str) -> Result<Option<Turner<'_>>, CkksError> {
+        let params = x.params();
+        let steps = Steps::new(params);
+        if let Some(keys) = self.held() {
+            let needs = steps.operations().into_iter().fold(KeyNeeds::new(), |needs, (own, _)| needs.operation(own, Reach::Level(level.0)));
+            let needs = if what == PRODUCT { needs.operation(Operation::Multiply, Reach::Level(level.0)) } else { needs };
+            keys.check_needs(params, what, &needs, params.slot_count())?;
+        }
+        let find = |(operation, switches): (Operation, usize)| {
+            self.keys_switching(params, x, (what, count * switches), operation, (level, params.slot_count()))
+        };
+        let keys: Option<Vec<Found<'_>>> = steps.operations().into_iter().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
+        Ok(keys.map(|keys| Turner { steps, keys }))
+    }
+
+    /// The bounds of a product: every number is a sum of `inner` products; errors of the transpositions come in before the rescale, those of the last one are multiplied by
+    /// the secret.
+    fn estimated_product(&self, x: &Ciphertext, y: &Ciphertext, product: Ciphertext, level: Level) -> Result<Ciphertext, CkksError> {
+        let params = x.params();
+        let Some((own, other)) = x.estimate().zip(y.estimate()) else { return Ok(product.unbounded()) };
+        let transposition = params.transposition_variance(self, level, params.degree())?;
+        let error = entry_error(&product, transposition * (1.0 + params.noise_model().secret_norm()));
+        let inner = x.shape()[0] as f64;
+        let bound = Estimate { magnitude: own.magnitude * inner, error: own.error * inner }.multiply(other).with_error(error);
+        self.switched(params, product.bounded_by(Some(bound)), Operation::Multiply, level, 1.0)
+    }
+}
+
+/// Counts steps for a progress function.
+struct Ticks<'p> {
+    done: usize,
+    total: usize,
+    progress: Progress<'p>,
+}
+
+impl Ticks<'_> {
+    fn finish(self) {
+        (self.progress)(self.total, self.total);
+    }
+
+    fn next(&mut self) -> bool {
+        self.done += 1;
+        (self.progress)(self.done - 1, self.total)
+    }
+}
+
+/// Refuses what is no matrix of real coefficients under the main secret.
+fn check_matrix(evaluator: &Evaluator, x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+    evaluator.check(x)?;
+    x.check_main(operation)?;
+    if x.shape().len() != 2 {
+        let remedy = "both operands are matrices; encrypt a vector as a matrix of one column".to_owned();
+        return Err(CkksError::Shape { operation, left: x.shape().to_vec(), right: vec![], remedy });
+    }
+    if x.encoding() != Encoding::Coefficients {
+        let (expected, got) = (Encoding::Coefficients.name().to_owned(), x.encoding().name().to_owned());
+        return Err(CkksError::Encoding { operation, expected, got });
+    }
+    if x.is_complex() {
+        let reason = "it takes real numbers: multiply real and imaginary parts on their own".to_owned();
+        return Err(CkksError::Conversion { operation, reason });
+    }
+    if x.layout().bodies > 1 {
+        let reason = format!("{} share a mask: take them apart with split_mask", counted(x.layout().bodies, "body"));
+        return Err(CkksError::Conversion { operation, reason });
+    }
+    Ok(())
+}
+
+/// The transposed matrix of `rows`.
+fn turned_over(
+    turner: &Turner<'_>,
+    rows: Vec<Option<Bundle<Coeff>>>,
+    wanted: &[bool],
+    ticks: &mut Ticks<'_>,
+) -> Result<Vec<Option<Bundle<Coeff>>>, CkksError> {
+    transpose(rows, wanted, &mut |by, bundle| if ticks.next() { turner.turn(by, bundle) } else { Err(CkksError::Cancelled) })
+}
+
+/// The rows `x^T y` of one polynomial of each row of `x` and one of each row of `y`, before their relinearisation.
+fn product_terms(
+    turner: &Turner<'_>,
+    (x, rows): (&[Bundle<Eval>], &Held),
+    y: &[Bundle<Eval>],
+    ticks: &mut Ticks<'_>,
+) -> Result<Vec<Tensor>, CkksError> {
+    let (rank, first) = (x[0].rank(), &x[0]);
+    let (ring, basis, degree) = (first.ring().clone(), first.basis().clone(), first.ring().degree());
+    let products = |left: &[PolyRef<'_, Coeff>], positions: &[usize], right: &[PolysRef<'_, Eval>], ticks: &mut Ticks<'_>| {
+        outer_products(left, positions, right, &mut || ticks.next())?.ok_or(CkksError::Cancelled)
+    };
+    let bodies: Vec<Poly<Coeff>> = x.iter().map(|bundle| bundle.bodies().at(0).to_coeff()).collect();
+    let bodies: Vec<PolyRef<'_, Coeff>> = bodies.iter().map(Poly::view).collect();
+    // B^T D and B^T C: rows of the result that are ciphertexts as they are.
+    let direct = products(&bodies, &rows.positions, &y.iter().map(Bundle::view).collect::<Vec<_>>(), ticks)?;
+    let coefficients: Vec<Bundle<Coeff>> = y.iter().map(|bundle| bundle.clone().into_coeff()).collect();
+    let masks: Vec<PolysRef<'_, Eval>> = x.iter().map(Bundle::mask).collect();
+    let all: Vec<usize> = (0..degree).collect();
+    // Column j: the mask of what the secret multiplies from the left, with body 0. Last the columns of D^T A, before them those of C_l^T A. Coefficients without a number
+    // belong to them, because a ciphertext has to be right in all of its coefficients.
+    let wanted = rows.flags(degree);
+    let mut turned = Vec::with_capacity(rank + 1);
+    for poly in 0..=rank {
+        let left: Vec<PolyRef<'_, Coeff>> = coefficients.iter().map(|bundle| bundle.view().at(poly)).collect();
+        let column = |mask: Polys<Eval>| {
+            let (mask, zero) = (mask.into_coeff(), Polys::zero(&ring, &basis, 1));
+            Bundle::from_polys(Polys::copied(mask.iter().chain(zero.iter()))?, rank).map(Some)
+        };
+        let columns = products(&left, &all, &masks, ticks)?.into_iter().map(column).collect::<Result<_, _>>()?;
+        let rows = turned_over(turner, columns, &wanted, ticks)?;
+        turned.push(rows.into_iter().flatten().map(Bundle::into_eval).collect::<Vec<_>>());
+    }
+    direct.into_iter().enumerate().map(|(row, direct)| tensor(direct, &turned, row, rank)).collect()
+}
+
+/// The terms of row `row`: `direct` is a ciphertext, as is the last of `turned`; the others are multiplied by a part of the secret each.
+fn tensor(direct: Polys<Eval>, turned: &[Vec<Bundle<Eval>>], row: usize, rank: usize) -> Result<Tensor, CkksError> {
+    let linear = |l: usize| -> Result<Poly<Eval>, CkksError> {
+        let mut term = direct.at(l).to_poly();
+        term.add_assign(turned[rank][row].view().at(l))?;
+        if l < rank {
+            term.add_assign(turned[l][row].bodies().at(0))?;
+        }
+        Ok(term)
+    };
+    let quadratic = |(k, l): (usize, usize)| -> Result<Poly<Eval>, CkksError> {
+        let mut term = turned[l][row].mask().at(k).to_poly();
+        if k != l {
+            term.add_assign(turned[k][row].mask().at(l))?;
+        }
+        Ok(term)
+    };
+    let pairs = (0..rank).flat_map(|k| (k..rank).map(move |l| (k, l)));
+    let terms: Vec<Poly<Eval>> = (0..=rank).map(linear).chain(pairs.map(quadratic)).collect::<Result<_, _>>()?;
+    Ok(Tensor::from_polys(Polys::copied(&terms)?, Rank(rank))?)
+}
+
+/// The cost of `count` transpositions beside their switches, which take `transforms` transforms of a whole bundle before and after them.
+fn transposition_cost(params: &Params, level: Level, count: usize, transforms: usize) -> Cost {
+    let (degree, polys, primes) = (params.degree(), params.rank() + 1, params.chain().basis(level).len());
+    // Every row but one goes to Eval form and back for its automorphism.
+    let transforms = transforms + count * 2 * (degree - 1);
+    let mut cost = params.transforms_cost(level, degree).times((transforms * polys) as f64);
+    // A butterfly shifts one row, adds and subtracts; there are two transforms of n/2 log n butterflies.
+    cost += params.passes_cost(count * degree * degree.ilog2() as usize * 3 * polys * primes);
+    cost
+}
+
+/// The cost of a product beside its switches.
+fn product_cost(params: &Params, level: Level, left: &Layout, right: &Layout) -> Result<Cost, CkksError> {
+    let (degree, rank, inner) = (params.degree(), params.rank(), left.rows);
+    let (basis, profile) = (params.chain().basis(level), params.machine_profile());
+    let mut cost = Cost::default();
+    for i in 0..left.bundles_per_line() {
+        let rows = Held::new(left, i).positions.len();
+        for _ in 0..right.bundles_per_line() {
+            // Rows of a product, and polynomials of each.
+            for (rows, polys) in [(rows, rank + 1), ((rank + 1) * degree, rank)] {
+                for &index in basis.indices() {
+                    let counts = column_product_counts(rows, inner, degree, &params.chain().ring().moduli()[index]);
+                    let (nanoseconds, multiply_adds) = (profile.product_nanoseconds(&counts), counts.multiply_adds as f64);
+                    cost += Cost { nanoseconds, multiply_adds, ..Cost::default() }.times(polys as f64);
+                }
+            }
+            // The bodies of x, all of y; the masks of what is transposed, the rows that are wanted of it.
+            let polys = inner + (rank + 1) * inner + (rank + 1) * rank * degree + (rank + 1) * (rank + 1) * rows;
+            cost += params.transforms_cost(level, degree).times(polys as f64);
+            cost += transposition_cost(params, level, 1 + rank, 0);
+        }
+    }
+    Ok(cost)
+}
