@@ -66,6 +66,7 @@ from ._native import (
     Runtime,
     SecretKey,
     SwitchingReport,
+    TransposedCiphertext,
     __version__,
     doctor,
     from_bytes,
@@ -73,6 +74,7 @@ from ._native import (
     load,
     preset_names,
     tune,
+    vstack,
 )
 from ._trace import StageCost, Trace, trace
 from .errors import (
@@ -132,6 +134,7 @@ __all__ = [
     "StageCost",
     "SwitchingReport",
     "Trace",
+    "TransposedCiphertext",
     "WrongParamsError",
     "WrongSecretError",
     "__version__",
@@ -143,4 +146,5 @@ __all__ = [
     "preset_names",
     "trace",
     "tune",
+    "vstack",
 ]

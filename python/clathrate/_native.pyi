@@ -33,6 +33,7 @@ __all__ = [
     "SecretKey",
     "Stage",
     "SwitchingReport",
+    "TransposedCiphertext",
     "__version__",
     "doctor",
     "from_bytes",
@@ -40,6 +41,7 @@ __all__ = [
     "load",
     "preset_names",
     "tune",
+    "vstack",
 ]
 
 __version__: str
@@ -945,14 +947,14 @@ class SecretKey:
         1024 real numbers in coefficients of degree 1024, 3 rows under one mask
         """
     # float64, or complex128 where the data was complex: which one is not known before, so callers need not check.
-    def decrypt(self, ciphertext: Ciphertext, progress: _Progress = None) -> NDArray[Any]:
+    def decrypt(self, ciphertext: Ciphertext | TransposedCiphertext, progress: _Progress = None) -> NDArray[Any]:
         """Decrypts a ciphertext to an array, for the owner of the key alone.
 
         The result has a small error, and the error depends on the secret. To show the numbers to others, use `decrypt_to_share`.
 
         Parameters
         ----------
-        ciphertext : Ciphertext
+        ciphertext : Ciphertext or TransposedCiphertext
             A ciphertext under this secret, at any degree and rank that the parameters lead to.
         progress : bool or callable, optional
             True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
@@ -978,7 +980,9 @@ class SecretKey:
         >>> secret_key.decrypt(ct + 1).round(4)
         array([2., 3., 4.])
         """
-    def decrypt_to_share(self, ciphertext: Ciphertext, flood_bits: SupportsIndex, progress: _Progress = None) -> NDArray[Any]:
+    def decrypt_to_share(
+        self, ciphertext: Ciphertext | TransposedCiphertext, flood_bits: SupportsIndex, progress: _Progress = None
+    ) -> NDArray[Any]:
         """Decrypts a ciphertext with noise on top, for results that others will see.
 
         The error of a decryption depends on the secret, so publishing exact decryptions leaks it. Here noise, uniform in [-2**(flood_bits -
@@ -987,7 +991,7 @@ class SecretKey:
 
         Parameters
         ----------
-        ciphertext : Ciphertext
+        ciphertext : Ciphertext or TransposedCiphertext
             A ciphertext under this secret.
         flood_bits : int
             The bits of noise, 1 to 62. `Ciphertext.flood_bits` computes them from a bound on the error.
@@ -1651,8 +1655,16 @@ class Ciphertext:
     def __pow__(self, exponent: Literal[2], modulus: None = None, /) -> Ciphertext: ...
     def __neg__(self) -> Ciphertext: ...
     def __pos__(self) -> Ciphertext: ...
-    def __matmul__(self, other: ArrayLike, /) -> Ciphertext: ...
+    @overload
+    def __matmul__(self, other: Ciphertext | TransposedCiphertext, /) -> Ciphertext: ...
+    @overload
+    def __matmul__(self, other: ArrayLike, /) -> Any: ...
     def __rmatmul__(self, other: ArrayLike, /) -> Ciphertext: ...
+    def __getitem__(self, index: Any, /) -> Ciphertext: ...
+    @property
+    def T(self) -> Any:
+        """The matrix read by columns, without any computation; a vector is its own transpose."""
+
     def matmul(self, weights: ArrayLike, weight_scale: float | None = None, progress: _Progress = None) -> Ciphertext:
         """The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.
 
@@ -2715,6 +2727,251 @@ class Polynomial:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
+class TransposedCiphertext:
+    """An encrypted matrix read by columns: `ct.T`, without any computation.
+
+    The rows of an encrypted matrix are polynomials. This view has the same polynomials as columns. It is what the left factor of a product
+    of encrypted matrices, and the factor of `x @ W` with a plain matrix W, has to be: encrypt the transposed matrix and take its view.
+    `to_rows` makes an ordinary ciphertext of it, by switching keys.
+
+    Operators: `view @ ct`, for an encrypted matrix, gives a ciphertext; `view @ W`, for a plain matrix, `view + x`, `view - x` and
+    `view * x`, for plain numbers x, give views. `SecretKey.decrypt` takes views, too.
+
+    Examples
+    --------
+    >>> X = secret_key.encrypt([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], encoding="coefficients")
+    >>> X.T.shape
+    (2, 3)
+    >>> y = X.T @ [[1.0], [0.0], [1.0]]
+    >>> secret_key.decrypt(y.rescale()).round(4)
+    array([[6.],
+           [8.]])
+    """
+
+    __array_ufunc__: ClassVar[None]
+    __pandas_priority__: ClassVar[int]
+
+    @property
+    def T(self) -> Ciphertext:
+        """The ciphertext whose columns are the rows of this view."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the transposed matrix."""
+
+    @property
+    def level(self) -> int:
+        """The level: the number of rescales that are left."""
+
+    @property
+    def scale(self) -> float:
+        """The scale: the factor between the numbers and the integers that are encrypted."""
+
+    def to_rows(self, progress: _Progress = None) -> Ciphertext:
+        """The same matrix as an ordinary ciphertext, whose rows are polynomials, by switching keys.
+
+        The transposition takes about 2.5 switches for each power of X that a polynomial has, and adds their errors. `trace` finds the keys.
+
+        Parameters
+        ----------
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (switches done, switches in all) and may return False to stop.
+
+        Returns
+        -------
+        Ciphertext
+            The encrypted matrix.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they lack one of the rotations.
+        ShapeError
+            For complex numbers, and unless the matrix is in coefficients.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> tiny = cl.Params.preset("insecure_tiny")
+        >>> owner = cl.SecretKey.generate(tiny)
+        >>> with cl.trace(tiny) as trace:
+        ...     y = trace.array((2, 3), encoding="coefficients").T.to_rows()
+        >>> X = owner.encrypt([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], encoding="coefficients")
+        >>> rows = X.with_keys(owner.evaluation_keys(trace.needs)).T.to_rows()
+        >>> owner.decrypt(rows).round(3)
+        array([[1., 4.],
+               [2., 5.],
+               [3., 6.]])
+        """
+
+    def with_keys(self, keys: EvaluationKeys | None) -> TransposedCiphertext:
+        """The same view with evaluation keys attached, which results inherit.
+
+        Parameters
+        ----------
+        keys : EvaluationKeys or None
+            The keys; None detaches them.
+
+        Returns
+        -------
+        TransposedCiphertext
+            The same encrypted matrix.
+
+        Raises
+        ------
+        WrongParamsError
+            Where the keys were made for other parameters.
+        WrongSecretError
+            Where the keys belong to another secret.
+
+        Examples
+        --------
+        >>> X = secret_key.encrypt([[1.0, 2.0]], encoding="coefficients")
+        >>> X.T.with_keys(keys).T.keys is keys
+        True
+        """
+
+    def rescale(self) -> TransposedCiphertext:
+        """Divides the encrypted numbers' scale by the last step of the modulus and drops that step: one level less.
+
+        Returns
+        -------
+        TransposedCiphertext
+            The same numbers, one level lower.
+
+        Raises
+        ------
+        LevelError
+            At level 0, where no step is left to divide by.
+        ScaleError
+            Where the scale would fall below 1, so that nothing of the numbers were left.
+
+        Examples
+        --------
+        >>> X = secret_key.encrypt([[1.0, 2.0]], encoding="coefficients")
+        >>> (X.T * 0.5).rescale().level == X.level - 1
+        True
+        """
+
+    @overload
+    def matmul(self, other: Ciphertext, progress: _Progress = None) -> Ciphertext:
+        """The product with an encrypted matrix, or with a plain one, with progress. It is not rescaled.
+
+        A product of encrypted matrices is exact up to the errors of encryption and of the rescale. Its rows are at the degree and rank of
+        rows that were encrypted with `lanes`; `Ciphertext.pack` brings them together.
+
+        Parameters
+        ----------
+        other : Ciphertext or array_like
+            The right factor.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
+
+        Returns
+        -------
+        Ciphertext or TransposedCiphertext
+            The product with an encrypted matrix; a view of that with a plain one.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they lack some that a product of encrypted matrices needs.
+        ShapeError
+            Where the shapes do not fit, and unless the matrices are real, in coefficients, with a mask for each polynomial.
+        LevelError
+            At level 0.
+        ScaleError
+            Where the scale of the product leaves its level no room.
+        DataError
+            Where plain numbers are NaN, infinite or too large.
+        WrongSecretError
+            Where the other ciphertext belongs to another secret.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> tiny = cl.Params.preset("insecure_tiny")
+        >>> owner = cl.SecretKey.generate(tiny)
+        >>> A, B = [[1.0, 2.0], [3.0, 4.0]], [[0.5, 0.0], [0.0, 0.25]]
+        >>> with cl.trace(tiny) as trace:
+        ...     x, y = trace.array((2, 2), encoding="coefficients"), trace.array((2, 2), encoding="coefficients")
+        ...     z = (x.T @ y).rescale()
+        >>> keys = owner.evaluation_keys(trace.needs)
+        >>> x = owner.encrypt([[1.0, 3.0], [2.0, 4.0]], encoding="coefficients").with_keys(keys)
+        >>> y = owner.encrypt(B, encoding="coefficients")
+        >>> owner.decrypt(x.T.matmul(y).rescale()).round(3)
+        array([[0.5, 0.5],
+               [1.5, 1. ]])
+        """
+
+    @overload
+    def matmul(self, other: TransposedCiphertext | ArrayLike, progress: _Progress = None) -> TransposedCiphertext:
+        """The product with an encrypted matrix, or with a plain one, with progress. It is not rescaled.
+
+        A product of encrypted matrices is exact up to the errors of encryption and of the rescale. Its rows are at the degree and rank of
+        rows that were encrypted with `lanes`; `Ciphertext.pack` brings them together.
+
+        Parameters
+        ----------
+        other : Ciphertext or array_like
+            The right factor.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
+
+        Returns
+        -------
+        Ciphertext or TransposedCiphertext
+            The product with an encrypted matrix; a view of that with a plain one.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they lack some that a product of encrypted matrices needs.
+        ShapeError
+            Where the shapes do not fit, and unless the matrices are real, in coefficients, with a mask for each polynomial.
+        LevelError
+            At level 0.
+        ScaleError
+            Where the scale of the product leaves its level no room.
+        DataError
+            Where plain numbers are NaN, infinite or too large.
+        WrongSecretError
+            Where the other ciphertext belongs to another secret.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> tiny = cl.Params.preset("insecure_tiny")
+        >>> owner = cl.SecretKey.generate(tiny)
+        >>> A, B = [[1.0, 2.0], [3.0, 4.0]], [[0.5, 0.0], [0.0, 0.25]]
+        >>> with cl.trace(tiny) as trace:
+        ...     x, y = trace.array((2, 2), encoding="coefficients"), trace.array((2, 2), encoding="coefficients")
+        ...     z = (x.T @ y).rescale()
+        >>> keys = owner.evaluation_keys(trace.needs)
+        >>> x = owner.encrypt([[1.0, 3.0], [2.0, 4.0]], encoding="coefficients").with_keys(keys)
+        >>> y = owner.encrypt(B, encoding="coefficients")
+        >>> owner.decrypt(x.T.matmul(y).rescale()).round(3)
+        array([[0.5, 0.5],
+               [1.5, 1. ]])
+        """
+    @overload
+    def __matmul__(self, other: Ciphertext, /) -> Ciphertext: ...
+    @overload
+    def __matmul__(self, other: TransposedCiphertext | ArrayLike, /) -> TransposedCiphertext: ...
+    def __rmatmul__(self, other: ArrayLike, /) -> Ciphertext: ...
+    def __getitem__(self, index: Any, /) -> TransposedCiphertext: ...
+    def __add__(self, other: TransposedCiphertext | ArrayLike, /) -> TransposedCiphertext: ...
+    def __radd__(self, other: ArrayLike, /) -> TransposedCiphertext: ...
+    def __sub__(self, other: TransposedCiphertext | ArrayLike, /) -> TransposedCiphertext: ...
+    def __rsub__(self, other: ArrayLike, /) -> TransposedCiphertext: ...
+    def __mul__(self, other: float, /) -> TransposedCiphertext: ...
+    def __rmul__(self, other: float, /) -> TransposedCiphertext: ...
+    def __neg__(self) -> TransposedCiphertext: ...
+
+@final
 class LinearTransform:
     """A matrix that multiplies encrypted rows in slots: `plan(ct)` is `matrix @ row` for each row.
 
@@ -3449,6 +3706,38 @@ def doctor() -> dict[str, Any]:
     --------
     >>> cl.doctor()["kernels"]["scalar"]
     True
+    """
+
+def vstack(parts: Sequence[Ciphertext]) -> Ciphertext:
+    """Encrypted arrays one below the other, as `numpy.vstack`: a vector is one row. Nothing is computed.
+
+    Parameters
+    ----------
+    parts : sequence of Ciphertext
+        Matrices with as many columns, and vectors of that length, encrypted alike.
+
+    Returns
+    -------
+    Ciphertext
+        The matrix of all rows, at the lowest level of the parts.
+
+    Raises
+    ------
+    ShapeError
+        Where the lengths of rows differ, or rows share a mask or a polynomial.
+    WrongParamsError
+        Where parts have different parameters.
+    WrongSecretError
+        Where parts belong to different secrets.
+    ScaleError
+        Where parts have different scales.
+
+    Examples
+    --------
+    >>> x, y = secret_key.encrypt([1.0, 2.0]), secret_key.encrypt([3.0, 4.0])
+    >>> secret_key.decrypt(cl.vstack([x, y])).round(4)
+    array([[1., 2.],
+           [3., 4.]])
     """
 
 def load(path: _Path, params: Params | None = None, runtime: Runtime | None = None) -> Any:

@@ -414,6 +414,9 @@ pub trait Engine: Send + Sync + Debug {
         }
     }
 
+    /// Swaps word `c` of row `t` of `x[r]` with word `r` of row `t` of `x[c]`: transposes the matrix of each row, in place. There are as many operands as words in a row.
+    fn transpose(&self, x: &mut [RowsMut<'_>]);
+
     /// The inverse of [`Engine::join_components`]: the components of polynomial `q` of `x` go to `parts[q g ..]`.
     fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]);
 

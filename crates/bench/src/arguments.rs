@@ -101,7 +101,7 @@ impl BenchSet {
                 "bootstraps at presets boot_n15, boot_fast, boot_fast_64, boot_default, boot_small and boot_precise, by stage"
             }
             Self::Packing => "packing of 2^12 LWE samples at presets pack_n12 and paper_hermes_n12, by every method",
-            Self::Matrix => "plain times encrypted matrices of 2^8 to 2^12 rows at presets paper_pcmm and matmul",
+            Self::Matrix => "plain and encrypted times encrypted matrices of 2^8 to 2^12 rows at presets paper_pcmm, matmul and ccmm_n12",
         }
     }
 }

@@ -52,7 +52,7 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
 }
 
 /// The fields of a row, with the accuracies of [pcmm-mambo, Table 3]: errors over the largest number of the product.
-fn fields(params: &Params, size: usize, got: &[f64], exact: &[f64], own: &Value) -> Result<Extra, Failure> {
+pub fn fields(params: &Params, size: usize, got: &[f64], exact: &[f64], own: &Value) -> Result<Extra, Failure> {
     let largest = exact.iter().fold(0.0f64, |most, x| most.max(x.abs()));
     let errors = || got.iter().zip(exact).map(|(a, b)| (a - b).abs() / largest);
     let (worst, mean) = (errors().fold(0.0, f64::max), errors().sum::<f64>() / exact.len() as f64);

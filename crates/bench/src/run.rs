@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::names::listed;
 use crate::output::Output;
 use crate::timing::Timer;
-use crate::{bootstrap, dpad, keyswitch, matrix, packing, scheme, stream, transform};
+use crate::{bootstrap, dpad, encrypted_matrix, keyswitch, matrix, packing, scheme, stream, transform};
 
 /// The operations, in the order they are timed.
-const WORKS: [&str; 28] = [
+const WORKS: [&str; 30] = [
     stream::WORK,
     "ntt_forward",
     "ntt_inverse",
@@ -43,6 +43,8 @@ const WORKS: [&str; 28] = [
     matrix::WORKS[0],
     matrix::WORKS[1],
     matrix::WORKS[2],
+    encrypted_matrix::WORKS[0],
+    encrypted_matrix::WORKS[1],
 ];
 
 /// The sets of `make bench`, cheapest first; key switching and ranks are benchmarks of their own.
@@ -98,7 +100,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             BenchSet::Dpad => dpad::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Bootstrap => bootstrap::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Packing => packing::run(&timer, &selection.presets, &runtime)?,
-            BenchSet::Matrix => matrix::run(&timer, &selection.presets, &runtime)?,
+            BenchSet::Matrix => {
+                matrix::run(&timer, &selection.presets, &runtime)?;
+                encrypted_matrix::run(&timer, &selection.presets, &runtime)?;
+            }
             BenchSet::N14 | BenchSet::N15 | BenchSet::N16 | BenchSet::Ranks => {
                 for preset in presets(set) {
                     scheme::run(&timer, preset, &runtime)?;
@@ -125,6 +130,7 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
         .chain(bootstrap::PRESETS)
         .chain(packing::PRESETS)
         .chain(matrix::PRESETS)
+        .chain(encrypted_matrix::PRESETS)
         .collect();
     let presets = listed(&arguments.preset, "parameter set", &known)?;
     let sets: Vec<BenchSet> = match (names.is_empty(), quick) {
@@ -137,7 +143,7 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
             preset if keyswitch::PRESETS.contains(preset) => BenchSet::Keyswitch,
             preset if bootstrap::PRESETS.contains(preset) => BenchSet::Bootstrap,
             preset if packing::PRESETS.contains(preset) => BenchSet::Packing,
-            preset if matrix::PRESETS.contains(preset) => BenchSet::Matrix,
+            preset if matrix::PRESETS.contains(preset) || encrypted_matrix::PRESETS.contains(preset) => BenchSet::Matrix,
             _ => BenchSet::Dpad,
         };
         if !sets.contains(&owner) {

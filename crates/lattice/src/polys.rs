@@ -173,6 +173,12 @@ impl<D: Domain> Polys<D> {
         self.view().to_vec()
     }
 
+    /// The same residues, read as those of the other form.
+    #[must_use]
+    pub(crate) fn read_as<E: Domain>(self) -> Polys<E> {
+        Polys { ring: self.ring, basis: self.basis, data: self.data, domain: PhantomData }
+    }
+
     /// Bytes of all residues.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -6,23 +6,25 @@
 //! sum_i M[i][j] X^i  =  1/n sum_h X^(-j h) phi_h(F_(1/h)),        F_g = sum_i X^(i g) m_i
 //! ```
 //!
-//! because `sum_h X^(h (c - j))` is `n` for `c = j` and 0 for the other `c` below `n`. The sums `F_g` for all `g`, and the outer sum for all `j`, are discrete Fourier
-//! transforms whose roots of unity are powers of `X`: `n log n` sums of shifted polynomials each. So a transposition takes one automorphism for each row, all of them
+//! because `sum_h X^(h (c - j))` is `n` for `c = j` and 0 for the other `c` below `n`. So a transposition takes one automorphism for each row, all of them
 //! different, and no other switch. Composed of about `2 sqrt(n)` automorphisms, each takes two or three switches.
 //!
-//! The rows are divided by `n` modulo the primes first, so errors of the rows keep their size; those of the switches, one for each `h`, add up.
+//! The sums are discrete Fourier transforms whose roots of unity are powers of `X`. In Eval form a power of `X` is a number at each place, a power of the root `zeta` of
+//! that place, and `F_g` at `zeta` is `sum_i zeta^(i g) m_i(zeta)`: a value of the polynomial whose coefficients are the `m_i(zeta)`. So the sums at one place are a
+//! transform of the ring's degree, followed by an automorphism, which brings `zeta^g` to place `g`. Between matrices whose rows are polynomials, and those
+//! whose rows are places, lies a transposition of words.
+//!
+//! The sums are divided by `n` modulo the primes before the automorphisms, so errors of the rows keep their size; those of the switches, one for each `h`, add up.
 //!
 //! Source: the problem is that of Park (EUROCRYPT 2025), "Ciphertext-ciphertext matrix multiplication: fast for large matrices"; the formula is derived here.
 
-use clathrate_arith::GaloisElement;
+use clathrate_arith::kernels::scalar::bit_reverse;
+use clathrate_arith::{Automorphism, GaloisElement, RowsMut};
 
-use crate::bundle::Bundle;
 use crate::error::LatticeError;
 use crate::multiply::inverse_element;
-use crate::poly::{Coeff, Eval};
-
-/// A row of a matrix; absent rows are zero.
-pub type Row = Option<Bundle<Coeff>>;
+use crate::poly::{Coeff, Domain, Eval};
+use crate::polys::Polys;
 
 /// An automorphism `X -> X^(+-5^steps)`: a rotation of the slots, then perhaps a conjugation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,107 +48,96 @@ impl Turn {
     }
 }
 
-/// The transposed matrix of the rows `rows`, one for each power of `X`; absent rows are zero. Of the result the rows `wanted` are computed.
+/// The transposed matrix of the rows `rows`, one for each power of `X`: of the result the rows `wanted`. Absent rows are zero. Each row is one or more polynomials,
+/// as many for each, which are transposed alike: mask and body of a ciphertext.
 ///
-/// `turn` applies an automorphism to the message of a bundle under the same secret. It is called for each automorphism but the identity.
+/// `turn` applies an automorphism to the message of a ciphertext under the same secret. It is called for every automorphism, also for the identity, and may return
+/// ciphertexts of another number of polynomials than it gets: a mask without a body has the body 0.
+///
+/// Cost: a transform of each row's polynomials before the automorphisms and one after them, and two transpositions of all words each.
 ///
 /// # Errors
-/// [`LatticeError::PolynomialCount`] unless there is an entry of `rows` and of `wanted` for each power of `X`; [`LatticeError::EmptyShape`] without any row; as
-/// [`Bundle::check_same_shape`]; the errors of `turn`.
+/// [`LatticeError::PolynomialCount`] unless there is an entry of `rows` for each power of `X`, or where rows have different numbers of polynomials;
+/// [`LatticeError::EmptyShape`] without any row; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where rows differ; the errors of `turn`.
 pub fn transpose<E: From<LatticeError>>(
-    mut rows: Vec<Row>,
-    wanted: &[bool],
-    turn: &mut dyn FnMut(Turn, Bundle<Eval>) -> Result<Bundle<Eval>, E>,
-) -> Result<Vec<Row>, E> {
+    rows: Vec<Option<Polys<Eval>>>,
+    wanted: &[usize],
+    turn: &mut dyn FnMut(Turn, Polys<Eval>) -> Result<Polys<Eval>, E>,
+) -> Result<Vec<Polys<Eval>>, E> {
     let first = rows.iter().flatten().next().ok_or(LatticeError::EmptyShape { what: "the number of rows", got: 0 })?;
-    rows.iter().flatten().try_for_each(|row| first.check_same_shape(row))?;
-    let (ring, basis) = (first.ring().clone(), first.basis().clone());
+    let (ring, basis, count) = (first.ring().clone(), first.basis().clone(), first.len());
     let degree = ring.degree();
-    for got in [rows.len(), wanted.len()] {
-        if got != degree {
-            return Err(LatticeError::PolynomialCount { what: "a transposed matrix", expected: degree, got }.into());
-        }
-    }
+    let rows: Vec<Polys<Eval>> = rows.into_iter().map(|row| row.unwrap_or_else(|| Polys::zero(&ring, &basis, count))).collect();
+    let mut sums: Vec<Option<Polys<Eval>>> = sums(rows)?.into_iter().map(Some).collect();
     let inverse = |&index: &usize| ring.moduli()[index].inverse(degree as u64).expect("the degree is a power of two, the primes are odd");
     let inverse: Vec<u64> = basis.indices().iter().map(inverse).collect();
-    rows.iter_mut().flatten().for_each(|row| row.mul_constants_assign(&inverse));
-    let mut sums = forward(rows, 1)?;
-    let mut turned: Vec<Row> = (0..degree).map(|_| None).collect();
+    // Entry i of a list by powers of X is for the power of place i in Eval form.
+    let place = |power: usize| bit_reverse((power - 1) / 2, degree.trailing_zeros());
+    let mut turned: Vec<Option<Polys<Eval>>> = (0..degree).map(|_| None).collect();
     for by in Turn::all(degree) {
         let power = by.power(degree);
-        let element = GaloisElement::new(power, degree).map_err(LatticeError::from)?;
-        let source = inverse_element(element, degree)?.value();
-        let sum = sums[(source - 1) / 2].take();
-        turned[(power - 1) / 2] = match sum {
-            Some(sum) if power != 1 => Some(turn(by, sum.into_eval())?.into_coeff()),
-            sum => sum,
-        };
+        let source = inverse_element(GaloisElement::new(power, degree).map_err(LatticeError::from)?, degree)?.value();
+        let Some(mut sum) = sums[place(source)].take() else { continue };
+        sum.view_mut().mul_constants_assign(&inverse);
+        turned[place(power)] = Some(turn(by, sum)?);
     }
-    Ok(backward(turned, 1, wanted)?)
+    let mut result: Vec<Option<Polys<Eval>>> = columns(turned.into_iter().flatten().collect())?.into_iter().map(Some).collect();
+    let factor: Vec<u64> = basis.indices().iter().map(|&index| ring.moduli()[index].reduce(degree as u64)).collect();
+    let take = |&row: &usize| {
+        let got = result.get_mut(row).and_then(Option::take);
+        let mut polys = got.ok_or(LatticeError::PolynomialCount { what: "a transposed matrix", expected: degree, got: row + 1 })?;
+        polys.view_mut().mul_constants_assign(&factor);
+        Ok(polys)
+    };
+    wanted.iter().map(take).collect()
 }
 
-/// `F_h = sum_i X^(s h i) rows[i]` for the odd `h` below twice the number of rows, where `s` times that number is `n`; entry `(h - 1) / 2` of the result.
-fn forward(rows: Vec<Row>, step: usize) -> Result<Vec<Row>, LatticeError> {
-    let count = rows.len();
-    if count == 1 || rows.iter().all(Option::is_none) {
-        return Ok(rows);
+/// Transposes the words: polynomial `c` of the result has, modulo each prime, word `c` of every row.
+fn transpose_words<D: Domain>(rows: &mut [Polys<D>]) -> Result<(), LatticeError> {
+    let Some(first) = rows.first() else { return Ok(()) };
+    let (ring, basis, count) = (first.ring().clone(), first.basis().clone(), first.len());
+    let (expected, got) = (ring.degree(), rows.len());
+    if got != expected || rows.iter().any(|row| row.len() != count) {
+        return Err(LatticeError::PolynomialCount { what: "a transposed matrix", expected, got });
     }
-    let (mut even, mut odd) = (Vec::with_capacity(count / 2), Vec::with_capacity(count / 2));
-    for (index, row) in rows.into_iter().enumerate() {
-        if index % 2 == 0 { even.push(row) } else { odd.push(row) }
+    if let Some(other) = rows.iter().find(|row| !row.ring().same_as(&ring)) {
+        return Err(LatticeError::RingMismatch { left: expected, right: other.ring().degree() });
     }
-    let (even, odd) = (forward(even, 2 * step)?, forward(odd, 2 * step)?);
-    let (mut sums, mut differences) = (Vec::with_capacity(count), Vec::with_capacity(count / 2));
-    for (index, (even, odd)) in even.into_iter().zip(odd).enumerate() {
-        let (sum, difference) = butterfly(even, odd.map(|odd| shifted(&odd, step * (2 * index + 1))).transpose()?)?;
-        sums.push(sum);
-        differences.push(difference);
+    if let Some(other) = rows.iter().find(|row| *row.basis() != basis) {
+        return Err(LatticeError::BasisMismatch { left: basis.len(), right: other.basis().len() });
     }
-    sums.append(&mut differences);
+    let mut rows: Vec<RowsMut<'_>> = rows.iter_mut().map(|polys| polys.view_mut().into_rows()).collect();
+    ring.engine().transpose(&mut rows);
+    Ok(())
+}
+
+/// `X -> X^e` for the place `place` of Eval form, whose root is `psi^e`.
+fn automorphism_of(place: usize, degree: usize, inverse: bool) -> Result<Automorphism, LatticeError> {
+    let element = GaloisElement::new(2 * bit_reverse(place, degree.trailing_zeros()) + 1, degree)?;
+    Ok(Automorphism::new(if inverse { inverse_element(element, degree)? } else { element }, degree))
+}
+
+/// `F_g = sum_i X^(i g) rows[i]`, for the powers `g` in the order of places.
+fn sums(mut rows: Vec<Polys<Eval>>) -> Result<Vec<Polys<Eval>>, LatticeError> {
+    transpose_words(&mut rows)?;
+    let values = |(place, column): (usize, Polys<Eval>)| {
+        // The words at one place are coefficients now.
+        let values = column.read_as::<Coeff>().into_eval();
+        Ok(values.view().automorphism(&automorphism_of(place, values.ring().degree(), false)?))
+    };
+    let mut sums = rows.into_iter().enumerate().map(values).collect::<Result<Vec<_>, LatticeError>>()?;
+    transpose_words(&mut sums)?;
     Ok(sums)
 }
 
-/// The inverse of [`forward`], times the number of rows; rows that are not wanted are absent.
-fn backward(mut sums: Vec<Row>, step: usize, wanted: &[bool]) -> Result<Vec<Row>, LatticeError> {
-    let count = sums.len();
-    if !wanted.contains(&true) {
-        return Ok((0..count).map(|_| None).collect());
-    }
-    if count == 1 {
-        return Ok(sums);
-    }
-    let degree = count * step;
-    let second = sums.split_off(count / 2);
-    let (mut even, mut odd) = (Vec::with_capacity(count / 2), Vec::with_capacity(count / 2));
-    for (index, (first, second)) in sums.into_iter().zip(second).enumerate() {
-        let (sum, difference) = butterfly(first, second)?;
-        even.push(sum);
-        odd.push(difference.map(|bundle| shifted(&bundle, 2 * degree - step * (2 * index + 1))).transpose()?);
-    }
-    let half = |parity: usize| wanted.iter().copied().skip(parity).step_by(2).collect::<Vec<_>>();
-    let (even, odd) = (backward(even, 2 * step, &half(0))?, backward(odd, 2 * step, &half(1))?);
-    Ok(even.into_iter().zip(odd).flat_map(|(even, odd)| [even, odd]).collect())
-}
-
-/// `x + y` and `x - y`, where absent bundles are zero.
-fn butterfly(x: Row, y: Row) -> Result<(Row, Row), LatticeError> {
-    Ok(match (x, y) {
-        (None, None) => (None, None),
-        (Some(x), None) => (Some(x.clone()), Some(x)),
-        (None, Some(y)) => {
-            let mut negative = y.clone();
-            negative.negate_assign();
-            (Some(y), Some(negative))
-        }
-        (Some(mut x), Some(y)) => {
-            let difference = x.difference(&y)?;
-            x.add_assign(&y)?;
-            (Some(x), Some(difference))
-        }
-    })
-}
-
-/// `X^power` times the bundle.
-fn shifted(bundle: &Bundle<Coeff>, power: usize) -> Result<Bundle<Coeff>, LatticeError> {
-    Bundle::from_polys(bundle.view().mul_monomial(power), bundle.rank())
+/// `1/n sum_h X^(-j h) turned[h]` for all `j`; `turned` is in the order of places.
+fn columns(mut turned: Vec<Polys<Eval>>) -> Result<Vec<Polys<Eval>>, LatticeError> {
+    transpose_words(&mut turned)?;
+    let coefficients = |(place, column): (usize, Polys<Eval>)| {
+        let column = column.view().automorphism(&automorphism_of(place, column.ring().degree(), true)?);
+        Ok(column.into_coeff().read_as::<Eval>())
+    };
+    let mut columns = turned.into_iter().enumerate().map(coefficients).collect::<Result<Vec<_>, LatticeError>>()?;
+    transpose_words(&mut columns)?;
+    Ok(columns)
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::{Encoding, PublicKey, SecretKey};
+use clathrate_ckks::{Ciphertext, Encoding, PublicKey, SecretKey};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::arrays::{Array, array, to_numpy};
 use crate::buffers::{BufferAndRebuild, reduce, to_array};
-use crate::ciphertext::PyCiphertext;
+use crate::ciphertext::{PyCiphertext, PyTransposed};
 use crate::errors::{check_scale, out_of_range, raise, raise_for_array};
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::layout::{LaneCount, Placing};
@@ -57,6 +57,29 @@ pub fn options(
 pub struct PySecretKey {
     key: SecretKey,
     params: Py<PyParams>,
+}
+
+/// What the owner reads: a ciphertext, or its view by columns.
+#[derive(FromPyObject)]
+enum Readable<'py> {
+    #[pyo3(transparent, annotation = "Ciphertext")]
+    Rows(Bound<'py, PyCiphertext>),
+    #[pyo3(transparent, annotation = "TransposedCiphertext")]
+    Columns(Bound<'py, PyTransposed>),
+}
+
+impl<'py> Readable<'py> {
+    fn data(&self) -> &Ciphertext {
+        match self {
+            Self::Rows(rows) => &rows.get().data,
+            Self::Columns(view) => &view.get().base.get().data,
+        }
+    }
+
+    /// The numbers as they are read.
+    fn turned(&self, numbers: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if matches!(self, Self::Rows(_)) { Ok(numbers) } else { numbers.getattr("T") }
+    }
 }
 
 #[pymethods]
@@ -179,7 +202,7 @@ impl PySecretKey {
     ///
     /// Parameters
     /// ----------
-    /// ciphertext : Ciphertext
+    /// ciphertext : Ciphertext or TransposedCiphertext
     ///     A ciphertext under this secret, at any degree and rank that the parameters lead to.
     /// progress : bool or callable, optional
     ///     True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
@@ -208,12 +231,12 @@ impl PySecretKey {
     fn decrypt<'py>(
         &self,
         py: Python<'py>,
-        ciphertext: &Bound<'py, PyCiphertext>,
+        ciphertext: Readable<'py>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let data = &ciphertext.get().data;
+        let data = ciphertext.data();
         let values = with_progress(py, progress, "decrypt", |error| raise(py, error), |tick| self.key.decrypt_with_progress(data, tick))?;
-        to_numpy(py, values, data.shape())
+        ciphertext.turned(to_numpy(py, values, data.shape())?)
     }
 
     /// Decrypts a ciphertext with noise on top, for results that others will see.
@@ -224,7 +247,7 @@ impl PySecretKey {
     ///
     /// Parameters
     /// ----------
-    /// ciphertext : Ciphertext
+    /// ciphertext : Ciphertext or TransposedCiphertext
     ///     A ciphertext under this secret.
     /// flood_bits : int
     ///     The bits of noise, 1 to 62. `Ciphertext.flood_bits` computes them from a bound on the error.
@@ -255,15 +278,15 @@ impl PySecretKey {
     fn decrypt_to_share<'py>(
         &self,
         py: Python<'py>,
-        ciphertext: &Bound<'py, PyCiphertext>,
+        ciphertext: Readable<'py>,
         flood_bits: Whole,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let data = &ciphertext.get().data;
+        let data = ciphertext.data();
         let bits = u32::try_from(flood_bits.0).map_err(|_| out_of_range(py, "`flood_bits`", flood_bits.0, "use 1 to 62 bits"))?;
         let translate = |error| raise(py, error);
         let values = with_progress(py, progress, "decrypt", translate, |tick| self.key.decrypt_to_share_with_progress(data, bits, tick))?;
-        to_numpy(py, values, data.shape())
+        ciphertext.turned(to_numpy(py, values, data.shape())?)
     }
 
     /// A public key: whoever has it can encrypt for this secret key, at any level.

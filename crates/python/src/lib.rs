@@ -46,7 +46,7 @@ mod _native {
     #[pymodule_export]
     use crate::bootstrap::PyBootstrapPlan;
     #[pymodule_export]
-    use crate::ciphertext::PyCiphertext;
+    use crate::ciphertext::{PyCiphertext, PyTransposed, vstack};
     #[pymodule_export]
     use crate::evaluation_keys::PyEvaluationKeys;
     #[pymodule_export]

@@ -480,6 +480,10 @@ impl Engine for RemoteEngine {
         change(out, |out| self.inner.join_samples(form, out, &parts, moduli));
     }
 
+    fn transpose(&self, x: &mut [RowsMut<'_>]) {
+        change_all(x, |x| self.inner.transpose(x));
+    }
+
     fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
         let x = fetch(x);
         change_all(parts, |parts| self.inner.split_components(form, parts, x.view(), twist, moduli));

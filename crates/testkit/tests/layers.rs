@@ -73,6 +73,8 @@ const CRATES: [Layers; 3] = [
             "temporary_rank",
             "noise",
             "row_products",
+            "outer_products",
+            "transposition",
             "security",
         ],
     },

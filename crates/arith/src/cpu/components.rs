@@ -32,6 +32,9 @@ const SAMPLE_ROWS: usize = 32;
 /// Side of the squares of words that are transposed at a time: a cache line.
 const SQUARE: usize = 8;
 
+/// Side of the blocks of a transposition of whole polynomials, whose rows lie far apart.
+const TRANSPOSED: usize = 64;
+
 pub(super) fn join_samples(engine: &CpuEngine, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
     let (rows, degree, gap) = (out.rows(), engine.degree, parts.len());
     assert!(gap.is_power_of_two() && rows.is_multiple_of(moduli.len()), "a power of two of parts, one row per modulus");
@@ -82,6 +85,41 @@ fn transpose<'s>(rows: &mut [u64], degree: usize, sample: impl Fn(usize) -> &'s 
             }
         }
     }
+}
+
+pub(super) fn transpose_all(engine: &CpuEngine, x: &mut [RowsMut<'_>]) {
+    let (degree, rows) = (engine.degree, x.first().map_or(0, |x| x.rows()));
+    assert!(x.len() == degree, "as many operands as words in a row");
+    assert!(x.iter().all(|x| x.rows() == rows && x.degree() == degree), "operands have the same rows");
+    let mut operands: Vec<_> = x.iter_mut().map(|x| x.reborrow().host().chunks_exact_mut(degree)).collect();
+    let mut matrices: Vec<Vec<&mut [u64]>> = (0..rows).map(|_| operands.iter_mut().filter_map(Iterator::next).collect()).collect();
+    engine.each(&mut matrices, |_, matrix| {
+        // Blocks, so that a run of words that is read or written is longer than a cache line, and squares in them.
+        for first in (0..degree).step_by(TRANSPOSED) {
+            for second in (first..degree).step_by(TRANSPOSED) {
+                for i in (first..degree.min(first + TRANSPOSED)).step_by(SQUARE) {
+                    for j in (second.max(i)..degree.min(second + TRANSPOSED)).step_by(SQUARE) {
+                        swap_squares(matrix, i, j, SQUARE.min(degree));
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// Swaps the square of rows from `i` and columns from `j` with the transposed square of rows from `j` and columns from `i`.
+fn swap_squares(matrix: &mut [&mut [u64]], i: usize, j: usize, side: usize) {
+    let square = |rows: &[&mut [u64]], column: usize| -> [[u64; SQUARE]; SQUARE] {
+        std::array::from_fn(|r| std::array::from_fn(|c| if r < side && c < side { rows[r][column + c] } else { 0 }))
+    };
+    let (upper, lower) = (square(&matrix[i..i + side], j), square(&matrix[j..j + side], i));
+    let mut put = |first: usize, column: usize, square: &[[u64; SQUARE]; SQUARE]| {
+        for (r, row) in matrix[first..first + side].iter_mut().enumerate() {
+            row[column..column + side].iter_mut().zip(square).for_each(|(word, line)| *word = line[r]);
+        }
+    };
+    put(j, i, &upper);
+    put(i, j, &lower);
 }
 
 pub(super) fn split(engine: &CpuEngine, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {

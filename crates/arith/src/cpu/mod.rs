@@ -557,6 +557,10 @@ impl Engine for CpuEngine {
         components::join_samples(self, form, out, parts, moduli);
     }
 
+    fn transpose(&self, x: &mut [RowsMut<'_>]) {
+        components::transpose_all(self, x);
+    }
+
     fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
         components::split(self, form, parts, x, twist, moduli);
     }

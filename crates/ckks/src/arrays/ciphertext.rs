@@ -285,6 +285,19 @@ impl Ciphertext {
         self.with_all((&self.params, vec![columns]), layout, bundles, (self.level, self.scale))
     }
 
+    /// A matrix of one row as a vector.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] for several rows.
+    pub fn into_vector(self) -> Result<Self, CkksError> {
+        let layout = self.layout;
+        if layout.rows != 1 {
+            let remedy = "a matrix of one row is a vector".to_owned();
+            return Err(CkksError::Shape { operation: "a change of the shape", left: self.shape, right: vec![layout.columns], remedy });
+        }
+        Ok(self.rearranged(vec![layout.columns], layout))
+    }
+
     /// A ciphertext with every bundle mapped by `f`.
     pub(crate) fn try_map(
         &self,

@@ -13,8 +13,9 @@
 //! ([`clathrate_lattice::transposition`]) makes rows of the columns. The last term is transposed likewise, once for each `l`; then its rows are multiplied by `s_l`, and one
 //! relinearisation for each row of the result ends the product.
 //!
-//! So at rank 1 a product of matrices of `n` rows takes four products of residue matrices, exact in floating point, two transpositions, and `n` relinearisations. Rows
-//! shorter than the polynomials of a secure parameter set cost more: `n` numbers under a mask of `k n` words take `(1 + k)^2` products.
+//! So at rank 1 a product of matrices of `n` rows takes four products of residue matrices, exact in floating point, two transpositions, and `n` relinearisations. Rows of
+//! `d` numbers, fewer than the `N = k d` coefficients of a secure parameter set, take `(1 + k)^2` products of the size `d`: they are embedded at degree `N`, where a
+//! transposition takes the fewest switches, and the rows of the result are extracted to degree `d` again, where they are ciphertexts of rank `k`.
 //!
 //! Source: the reduction is that of Park (EUROCRYPT 2025), "Ciphertext-ciphertext matrix multiplication: fast for large matrices"; details derived here: any rank,
 //! rectangular shapes, errors of transpositions before the rescale.
@@ -68,7 +69,13 @@ struct Turner<'k> {
 }
 
 impl Turner<'_> {
-    fn turn(&self, by: Turn, mut bundle: Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
+    fn turn(&self, by: Turn, polys: Polys<Eval>, rank: usize) -> Result<Polys<Eval>, CkksError> {
+        let mut bundle = if polys.len() == rank {
+            let body = Polys::zero(polys.ring(), polys.basis(), 1);
+            Bundle::from_polys(Polys::copied(polys.iter().chain(body.iter()))?, rank)?
+        } else {
+            Bundle::from_polys(polys, rank)?
+        };
         let (low, high) = (by.steps % self.steps.baby, by.steps / self.steps.baby);
         let rotations = self.steps.baby - 1;
         if low > 0 {
@@ -80,7 +87,7 @@ impl Turner<'_> {
         if by.conjugate {
             bundle = self.keys[self.keys.len() - 1].apply(&bundle)?;
         }
-        Ok(bundle)
+        Ok(bundle.into_polys())
     }
 }
 
@@ -95,13 +102,6 @@ impl Held {
         let entry = |index: usize| Some((index, layout.entry(Place { bundle: place, body: 0, index })?.column));
         let (positions, columns) = (0..layout.degree).filter_map(entry).unzip();
         Self { positions, columns }
-    }
-
-    /// For each coefficient whether it holds a number.
-    fn flags(&self, degree: usize) -> Vec<bool> {
-        let mut flags = vec![false; degree];
-        self.positions.iter().for_each(|&position| flags[position] = true);
-        flags
     }
 }
 
@@ -162,12 +162,11 @@ impl Evaluator {
         let shape = vec![before.columns, before.rows];
         let after = Layout::new(&shape, Encoding::Coefficients, params.degree())?;
         let (width, blocks) = (before.bundles_per_line(), after.chunks);
-        let turner = self.turner(x, x.level(), width * blocks, TRANSPOSITION)?;
-        let transforms = |place: usize| before.rows + blocks * Held::new(&before, place).positions.len();
+        let turner = self.turner(params, x, x.level(), width * blocks, TRANSPOSITION)?;
         let finish = |bundles| x.with_all((params, shape.clone()), after, bundles, (x.level(), x.scale()));
         let Some(turner) = turner else {
-            let all: usize = (0..width).map(transforms).sum();
-            self.spend_once(x, || Ok(transposition_cost(params, x.level(), width * blocks, all)))?;
+            let polys = x.polys_per_bundle();
+            self.spend_once(x, || Ok(transposition_cost(params, x.level(), width * blocks, (polys, polys))))?;
             let moved = finish(Vec::new());
             let error = entry_error(&moved, params.transposition_variance(self, x.level(), before.rows)?);
             return Ok(moved.estimated(|own| own.with_error(error)));
@@ -177,14 +176,14 @@ impl Evaluator {
         for place in 0..width {
             let held = Held::new(&before, place);
             for block in 0..blocks {
-                let mut rows: Vec<Option<Bundle<Coeff>>> = (0..params.degree()).map(|_| None).collect();
+                let mut rows: Vec<Option<Polys<Eval>>> = (0..params.degree()).map(|_| None).collect();
                 for t in 0..after.entries_in(block) {
                     let row = block * after.capacity + t;
-                    rows[after.position(t)] = Some(x.bundles()[before.bundle(row, 0, 0) + place].clone().into_coeff());
+                    rows[after.position(t)] = Some(x.bundles()[before.bundle(row, 0, 0) + place].clone().into_polys());
                 }
-                let mut columns = turned_over(&turner, rows, &held.flags(params.degree()), &mut ticks)?;
-                for (&position, &column) in held.positions.iter().zip(&held.columns) {
-                    bundles[after.bundle(column, block, 0)] = columns[position].take().map(Bundle::into_eval);
+                let columns = turned_over(&turner, rows, &held.positions, params.rank(), &mut ticks)?;
+                for (column, polys) in held.columns.iter().zip(columns) {
+                    bundles[after.bundle(*column, block, 0)] = Some(Bundle::from_polys(polys, params.rank())?);
                 }
             }
         }
@@ -238,36 +237,46 @@ impl Evaluator {
         let degree = x.params().degree().min(y.params().degree());
         let lowered = |z: &Ciphertext| self.to_mlwe(z, z.params().rank() * (z.params().degree() / degree));
         let (x, y) = (lowered(&x)?, lowered(&y)?);
-        if x.params() != y.params() {
+        let params = x.params();
+        if params != y.params() {
             let (left, right) = (x.params().shape(), y.params().shape());
             let reason =
                 format!("the operands have degree and rank {left} and {right}: bring them to one with to_rank, to_rlwe or to_mlwe");
             return Err(CkksError::Conversion { operation: PRODUCT, reason });
         }
-        let (params, rank) = (x.params(), x.params().rank());
+        // The work is done at the largest degree of equal dimension.
+        let target = params.relative(params.rlwe_shape())?;
+        let (rank, gap) = (target.rank(), target.degree() / degree);
         let (left, right) = (*x.layout(), *y.layout());
         let shape = vec![left.columns, right.columns];
         let after = Layout { rows: left.columns, ..right };
         let (across, along) = (left.bundles_per_line(), right.bundles_per_line());
-        let turner = self.turner(&x, level, across * along * (1 + rank), PRODUCT)?;
-        let relinearise = self.keys_switching(params, &y, (PRODUCT, after.bundles()), Operation::Multiply, (level, params.slot_count()))?;
+        let turner = self.turner(&target, &x, level, across * along * (1 + rank), PRODUCT)?;
+        let relinearise =
+            self.keys_switching(&target, &y, (PRODUCT, after.bundles()), Operation::Multiply, (level, target.slot_count()))?;
         let finish = |bundles| y.with_all((params, shape.clone()), after, bundles, (level, scale));
         let (Some(turner), Some(relinearise)) = (turner, relinearise) else {
-            self.spend_once(&x, || product_cost(params, level, &left, &right))?;
-            return self.estimated_product(&x, &y, finish(Vec::new()), level);
+            self.spend_once(&x, || product_cost(&target, level, &left, along))?;
+            return self.estimated_product(&target, &x, &y, finish(Vec::new()), level);
         };
         // Blocks of products and automorphisms.
-        let of_rows = |i: usize| Held::new(&left, i).positions.len().div_ceil(1024) + (1 + rank) * (degree.div_ceil(1024) + degree - 1);
-        let steps = along * (0..across).map(of_rows).sum::<usize>();
-        let mut ticks = Ticks { done: 0, total: steps, progress };
+        let blocks = |positions: usize| positions.div_ceil(1024);
+        let of_rows = |i: usize| blocks(Held::new(&left, i).positions.len()) + blocks(degree) + rank * blocks(target.degree());
+        let turns = across * (1 + rank) * target.degree();
+        let total = along * (turns + (0..across).map(of_rows).sum::<usize>());
+        let mut ticks = Ticks { done: 0, total, progress };
         let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
-        let at = |z: &Ciphertext, width: usize, place: usize| z.bundles().iter().skip(place).step_by(width).cloned().collect::<Vec<_>>();
+        let (small, large) = (params.chain().ring(), target.chain().ring());
+        let at = |z: &Ciphertext, width: usize, place: usize| {
+            z.bundles().iter().skip(place).step_by(width).map(|bundle| bundle.embed(large)).collect::<Result<Vec<_>, _>>()
+        };
         for i in 0..across {
-            let (held, factors) = (Held::new(&left, i), at(&x, across, i));
+            let (held, factors) = (Held::new(&left, i), at(&x, across, i)?);
+            let rows: Vec<usize> = held.positions.iter().map(|position| position * gap).collect();
             for j in 0..along {
-                let terms = product_terms(&turner, (&factors, &held), &at(&y, along, j), &mut ticks)?;
+                let terms = product_terms(&turner, (&factors, &rows), (&at(&y, along, j)?, gap), &mut ticks)?;
                 for (term, &row) in terms.iter().zip(&held.columns) {
-                    bundles[row * along + j] = Some(relinearise.relinearise(term)?);
+                    bundles[row * along + j] = Some(relinearise.relinearise(term)?.extract(small)?);
                 }
             }
         }
@@ -282,8 +291,14 @@ impl Evaluator {
     }
 
     /// The keys of `count` transpositions; `None` on a dry run. All that is missing is told at once.
-    fn turner(&self, x: &Ciphertext, level: Level, count: usize, what: &'static str) -> Result<Option<Turner<'_>>, CkksError> {
-        let params = x.params();
+    fn turner(
+        &self,
+        params: &Params,
+        x: &Ciphertext,
+        level: Level,
+        count: usize,
+        what: &'static str,
+    ) -> Result<Option<Turner<'_>>, CkksError> {
         let steps = Steps::new(params);
         if let Some(keys) = self.held() {
             let needs = steps.operations().into_iter().fold(KeyNeeds::new(), |needs, (own, _)| needs.operation(own, Reach::Level(level.0)));
@@ -299,8 +314,14 @@ impl Evaluator {
 
     /// The bounds of a product: every number is a sum of `inner` products; errors of the transpositions come in before the rescale, those of the last one are multiplied by
     /// the secret.
-    fn estimated_product(&self, x: &Ciphertext, y: &Ciphertext, product: Ciphertext, level: Level) -> Result<Ciphertext, CkksError> {
-        let params = x.params();
+    fn estimated_product(
+        &self,
+        params: &Params,
+        x: &Ciphertext,
+        y: &Ciphertext,
+        product: Ciphertext,
+        level: Level,
+    ) -> Result<Ciphertext, CkksError> {
         let Some((own, other)) = x.estimate().zip(y.estimate()) else { return Ok(product.unbounded()) };
         let transposition = params.transposition_variance(self, level, params.degree())?;
         let error = entry_error(&product, transposition * (1.0 + params.noise_model().secret_norm()));
@@ -351,66 +372,66 @@ fn check_matrix(evaluator: &Evaluator, x: &Ciphertext, operation: &'static str) 
     Ok(())
 }
 
-/// The transposed matrix of `rows`.
+/// The rows `wanted` of the transposed matrix of `rows`.
 fn turned_over(
     turner: &Turner<'_>,
-    rows: Vec<Option<Bundle<Coeff>>>,
-    wanted: &[bool],
+    rows: Vec<Option<Polys<Eval>>>,
+    wanted: &[usize],
+    rank: usize,
     ticks: &mut Ticks<'_>,
-) -> Result<Vec<Option<Bundle<Coeff>>>, CkksError> {
-    transpose(rows, wanted, &mut |by, bundle| if ticks.next() { turner.turn(by, bundle) } else { Err(CkksError::Cancelled) })
+) -> Result<Vec<Polys<Eval>>, CkksError> {
+    transpose(rows, wanted, &mut |by, polys| if ticks.next() { turner.turn(by, polys, rank) } else { Err(CkksError::Cancelled) })
 }
 
-/// The rows `x^T y` of one polynomial of each row of `x` and one of each row of `y`, before their relinearisation.
+/// The rows `rows` of `x^T y`, of one polynomial of each row of `x` and one of each row of `y`, before their relinearisation. They are right in every `gap`-th
+/// coefficient, as `y` is.
 fn product_terms(
     turner: &Turner<'_>,
-    (x, rows): (&[Bundle<Eval>], &Held),
-    y: &[Bundle<Eval>],
+    (x, rows): (&[Bundle<Eval>], &[usize]),
+    (y, gap): (&[Bundle<Eval>], usize),
     ticks: &mut Ticks<'_>,
 ) -> Result<Vec<Tensor>, CkksError> {
-    let (rank, first) = (x[0].rank(), &x[0]);
-    let (ring, basis, degree) = (first.ring().clone(), first.basis().clone(), first.ring().degree());
+    let (rank, degree) = (x[0].rank(), x[0].ring().degree());
     let products = |left: &[PolyRef<'_, Coeff>], positions: &[usize], right: &[PolysRef<'_, Eval>], ticks: &mut Ticks<'_>| {
         outer_products(left, positions, right, &mut || ticks.next())?.ok_or(CkksError::Cancelled)
     };
     let bodies: Vec<Poly<Coeff>> = x.iter().map(|bundle| bundle.bodies().at(0).to_coeff()).collect();
     let bodies: Vec<PolyRef<'_, Coeff>> = bodies.iter().map(Poly::view).collect();
     // B^T D and B^T C: rows of the result that are ciphertexts as they are.
-    let direct = products(&bodies, &rows.positions, &y.iter().map(Bundle::view).collect::<Vec<_>>(), ticks)?;
-    let coefficients: Vec<Bundle<Coeff>> = y.iter().map(|bundle| bundle.clone().into_coeff()).collect();
+    let direct = products(&bodies, rows, &y.iter().map(Bundle::view).collect::<Vec<_>>(), ticks)?;
+    drop(bodies);
     let masks: Vec<PolysRef<'_, Eval>> = x.iter().map(Bundle::mask).collect();
-    let all: Vec<usize> = (0..degree).collect();
-    // Column j: the mask of what the secret multiplies from the left, with body 0. Last the columns of D^T A, before them those of C_l^T A. Coefficients without a number
-    // belong to them, because a ciphertext has to be right in all of its coefficients.
-    let wanted = rows.flags(degree);
+    // Column j: the mask of what the secret multiplies from the left, with body 0. Last the columns of D^T A, before them those of C_l^T A, all of them. Coefficients
+    // without a number have columns, too, because a ciphertext has to be right in all of its coefficients.
+    let (all, own): (Vec<usize>, Vec<usize>) = ((0..degree).collect(), (0..degree).step_by(gap).collect());
     let mut turned = Vec::with_capacity(rank + 1);
     for poly in 0..=rank {
-        let left: Vec<PolyRef<'_, Coeff>> = coefficients.iter().map(|bundle| bundle.view().at(poly)).collect();
-        let column = |mask: Polys<Eval>| {
-            let (mask, zero) = (mask.into_coeff(), Polys::zero(&ring, &basis, 1));
-            Bundle::from_polys(Polys::copied(mask.iter().chain(zero.iter()))?, rank).map(Some)
-        };
-        let columns = products(&left, &all, &masks, ticks)?.into_iter().map(column).collect::<Result<_, _>>()?;
-        let rows = turned_over(turner, columns, &wanted, ticks)?;
-        turned.push(rows.into_iter().flatten().map(Bundle::into_eval).collect::<Vec<_>>());
+        let left: Vec<Poly<Coeff>> = y.iter().map(|bundle| bundle.view().at(poly).to_coeff()).collect();
+        let left: Vec<PolyRef<'_, Coeff>> = left.iter().map(Poly::view).collect();
+        let positions = if poly == rank { &own } else { &all };
+        let columns = products(&left, positions, &masks, ticks)?;
+        drop(left);
+        let mut inputs: Vec<Option<Polys<Eval>>> = (0..degree).map(|_| None).collect();
+        positions.iter().zip(columns).for_each(|(&position, column)| inputs[position] = Some(column));
+        turned.push(turned_over(turner, inputs, rows, rank, ticks)?);
     }
-    direct.into_iter().enumerate().map(|(row, direct)| tensor(direct, &turned, row, rank)).collect()
+    direct.into_iter().enumerate().map(|(row, direct)| tensor(&direct, &turned, row, rank)).collect()
 }
 
 /// The terms of row `row`: `direct` is a ciphertext, as is the last of `turned`; the others are multiplied by a part of the secret each.
-fn tensor(direct: Polys<Eval>, turned: &[Vec<Bundle<Eval>>], row: usize, rank: usize) -> Result<Tensor, CkksError> {
+fn tensor(direct: &Polys<Eval>, turned: &[Vec<Polys<Eval>>], row: usize, rank: usize) -> Result<Tensor, CkksError> {
     let linear = |l: usize| -> Result<Poly<Eval>, CkksError> {
         let mut term = direct.at(l).to_poly();
-        term.add_assign(turned[rank][row].view().at(l))?;
+        term.add_assign(turned[rank][row].at(l))?;
         if l < rank {
-            term.add_assign(turned[l][row].bodies().at(0))?;
+            term.add_assign(turned[l][row].at(rank))?;
         }
         Ok(term)
     };
     let quadratic = |(k, l): (usize, usize)| -> Result<Poly<Eval>, CkksError> {
-        let mut term = turned[l][row].mask().at(k).to_poly();
+        let mut term = turned[l][row].at(k).to_poly();
         if k != l {
-            term.add_assign(turned[k][row].mask().at(l))?;
+            term.add_assign(turned[k][row].at(l))?;
         }
         Ok(term)
     };
@@ -419,38 +440,33 @@ fn tensor(direct: Polys<Eval>, turned: &[Vec<Bundle<Eval>>], row: usize, rank: u
     Ok(Tensor::from_polys(Polys::copied(&terms)?, Rank(rank))?)
 }
 
-/// The cost of `count` transpositions beside their switches, which take `transforms` transforms of a whole bundle before and after them.
-fn transposition_cost(params: &Params, level: Level, count: usize, transforms: usize) -> Cost {
-    let (degree, polys, primes) = (params.degree(), params.rank() + 1, params.chain().basis(level).len());
-    // Every row but one goes to Eval form and back for its automorphism.
-    let transforms = transforms + count * 2 * (degree - 1);
-    let mut cost = params.transforms_cost(level, degree).times((transforms * polys) as f64);
-    // A butterfly shifts one row, adds and subtracts; there are two transforms of n/2 log n butterflies.
-    cost += params.passes_cost(count * degree * degree.ilog2() as usize * 3 * polys * primes);
+/// The cost of `count` transpositions of so many polynomials in each row, before and after the automorphisms, beside their switches.
+fn transposition_cost(params: &Params, level: Level, count: usize, (before, after): (usize, usize)) -> Cost {
+    let (degree, primes) = (params.degree(), params.chain().basis(level).len());
+    let mut cost = params.transforms_cost(level, degree).times((count * degree * (before + after)) as f64);
+    // Two transpositions of words, an automorphism and a product with a number each; words are gathered, which takes the time of a few passes.
+    cost += params.passes_cost(count * degree * 10 * (before + after) * primes);
     cost
 }
 
-/// The cost of a product beside its switches.
-fn product_cost(params: &Params, level: Level, left: &Layout, right: &Layout) -> Result<Cost, CkksError> {
-    let (degree, rank, inner) = (params.degree(), params.rank(), left.rows);
-    let (basis, profile) = (params.chain().basis(level), params.machine_profile());
+/// The cost of a product beside its switches, for `y` of `along` polynomials in each row.
+fn product_cost(target: &Params, level: Level, left: &Layout, along: usize) -> Result<Cost, CkksError> {
+    let (degree, rank, inner) = (target.degree(), target.rank(), left.rows);
+    let (basis, profile) = (target.chain().basis(level), target.machine_profile());
     let mut cost = Cost::default();
     for i in 0..left.bundles_per_line() {
         let rows = Held::new(left, i).positions.len();
-        for _ in 0..right.bundles_per_line() {
-            // Rows of a product, and polynomials of each.
-            for (rows, polys) in [(rows, rank + 1), ((rank + 1) * degree, rank)] {
-                for &index in basis.indices() {
-                    let counts = column_product_counts(rows, inner, degree, &params.chain().ring().moduli()[index]);
-                    let (nanoseconds, multiply_adds) = (profile.product_nanoseconds(&counts), counts.multiply_adds as f64);
-                    cost += Cost { nanoseconds, multiply_adds, ..Cost::default() }.times(polys as f64);
-                }
+        // Rows of a product, and polynomials of each.
+        for (rows, polys) in [(rows, rank + 1), (left.degree, rank), (rank * degree, rank)] {
+            for &index in basis.indices() {
+                let counts = column_product_counts(rows, inner, degree, &target.chain().ring().moduli()[index]);
+                let (nanoseconds, multiply_adds) = (profile.product_nanoseconds(&counts), counts.multiply_adds as f64);
+                cost += Cost { nanoseconds, multiply_adds, ..Cost::default() }.times((polys * along) as f64);
             }
-            // The bodies of x, all of y; the masks of what is transposed, the rows that are wanted of it.
-            let polys = inner + (rank + 1) * inner + (rank + 1) * rank * degree + (rank + 1) * (rank + 1) * rows;
-            cost += params.transforms_cost(level, degree).times(polys as f64);
-            cost += transposition_cost(params, level, 1 + rank, 0);
         }
+        // The bodies of x and all of y go to Coeff form.
+        cost += target.transforms_cost(level, degree).times((along * (rank + 2) * inner) as f64);
+        cost += transposition_cost(target, level, along * (1 + rank), (rank, rank + 1));
     }
     Ok(cost)
 }

@@ -11,6 +11,7 @@ mod packing;
 mod products;
 pub mod recording;
 pub mod rotations;
+mod rows;
 pub mod sums;
 
 pub use evaluator::Evaluator;

@@ -11,6 +11,10 @@ mod operand;
 mod operators;
 mod products;
 mod refusals;
+mod rows;
 mod storage;
+mod transposed;
 
 pub use object::PyCiphertext;
+pub use rows::vstack;
+pub use transposed::PyTransposed;

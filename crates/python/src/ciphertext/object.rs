@@ -96,6 +96,11 @@ impl PyCiphertext {
         Ok(Self { data: Arc::new(data), params, keys: self.keys.clone_ref(py), fresh: OnceLock::new() })
     }
 
+    /// Whether operators find keys, or write down which they would use.
+    pub(super) fn has_keys(&self) -> bool {
+        !matches!(self.keys, Keys::None)
+    }
+
     pub fn evaluator(&self) -> Evaluator {
         match &self.keys {
             Keys::Attached(_, evaluator) | Keys::Recorded(evaluator) => evaluator.clone(),

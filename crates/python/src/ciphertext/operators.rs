@@ -7,6 +7,7 @@ use pyo3::types::PyNotImplemented;
 
 use super::object::PyCiphertext;
 use super::operand::Operand;
+use super::transposed::PyTransposed;
 use crate::arrays::Array;
 use crate::errors::{exception, raise, raise_for_array};
 use crate::run::detached_with;
@@ -151,14 +152,22 @@ impl PyCiphertext {
     }
 
     fn __matmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        if other.is_instance_of::<Self>() {
-            let message = "products of two encrypted matrices are not available: one operand of `@` is a plain matrix";
-            return Err(PyTypeError::new_err(message));
+        if let Ok(other) = other.cast::<Self>() {
+            return Ok(Bound::new(py, self.times_encrypted(py, other.get(), None)?)?.into_any());
+        }
+        if let Ok(other) = other.cast::<PyTransposed>() {
+            let rows = other.call_method0("to_rows")?.cast_into::<Self>()?;
+            return Ok(Bound::new(py, self.times_encrypted(py, rows.get(), None)?)?.into_any());
         }
         if self.data.encoding() != Encoding::Slots {
-            let message = "`ct @ W` is not available for coefficients: the plain matrix goes on the left; encrypt the transpose and compute `W.T @ ct`, or \
-                           encrypt in slots";
-            return Err(PyTypeError::new_err(message));
+            let product = self.times_plain(py, other).map_err(|error| {
+                if !error.get_type(py).name().is_ok_and(|name| name == "MissingKeyError") {
+                    return error;
+                }
+                let hint = "`ct @ W` transposes the rows by switching keys, which `trace` finds; with X encrypted as its transpose, `X_transposed.T @ W` needs no key";
+                exception(py, "MissingKeyError", format!("{}: {hint}", error.value(py)))
+            })?;
+            return Ok(Bound::new(py, product)?.into_any());
         }
         Ok(Bound::new(py, self.image(py, other, true)?)?.into_any())
     }

@@ -8,6 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
+use super::transposed::PyTransposed;
 use crate::arrays::{array, matrix};
 use crate::errors::{check_scale, exception, raise, raise_for_array};
 use crate::numbers::Real;
@@ -91,8 +92,8 @@ impl PyCiphertext {
         weight_scale: Option<Real>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Self> {
-        if weights.is_instance_of::<Self>() {
-            return Err(PyTypeError::new_err("products of two encrypted matrices are not available: the left operand is a plain matrix"));
+        if weights.is_instance_of::<Self>() || weights.is_instance_of::<PyTransposed>() {
+            return Err(PyTypeError::new_err("`matmul` takes a plain matrix: multiply encrypted ones by `x @ y`, or by `x.T.matmul(y)`"));
         }
         let data = &*self.data;
         let (values, rows, inner) = matrix(weights, data.shape())?;

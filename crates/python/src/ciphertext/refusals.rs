@@ -57,11 +57,6 @@ impl PyCiphertext {
         refuse("a ciphertext cannot be iterated over")
     }
 
-    fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<()> {
-        let _ = index;
-        refuse("the entries of a ciphertext are encrypted together and cannot be picked")
-    }
-
     fn __contains__(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let _ = value;
         refuse("a ciphertext cannot be searched")

@@ -1,0 +1,85 @@
+//! Products of two encrypted matrices: by products of residue matrices and transpositions, and slot by slot (JKLS18), beside the plain product.
+
+use std::time::Duration;
+
+use clathrate_arith::product::multiply_f64;
+use clathrate_arith::sequence::numbers;
+use clathrate_ckks::keys::{EncryptOptions, Lanes};
+use clathrate_ckks::{Encoding, Evaluator, Params, Runtime, SecretKey, SecretRng};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::matrix::fields;
+use crate::timing::{Limits, Timer};
+
+/// The operations' names: the plain product, the product of encrypted matrices.
+pub const WORKS: [&str; 2] = ["pair_plain", "pair_residues"];
+
+/// The parameter set of products of residue matrices.
+pub const PRESETS: [&str; 1] = ["ccmm_n12"];
+
+/// Binary logarithms of the sizes of square matrices.
+const SIZES: std::ops::RangeInclusive<u32> = 8..=12;
+
+/// The sizes of a quick run.
+const QUICK_SIZES: std::ops::RangeInclusive<u32> = 4..=5;
+
+/// Seed of the secrets, keys and encryptions.
+const SEED: [u8; 32] = [12; 32];
+
+/// Times every size.
+pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Result<(), Failure> {
+    if !WORKS.iter().any(|work| timer.wants(work)) {
+        return Ok(());
+    }
+    let timer = timer.with_limits(Limits { budget: Duration::from_millis(if timer.is_quick() { 50 } else { 8000 }), least: 1, most: 9 });
+    let all: &[&str] = if timer.is_quick() { &["insecure_small"] } else { &PRESETS };
+    for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
+        let params = Params::preset(preset, runtime)?;
+        let owner = SecretKey::generate_with(&params, &mut SecretRng::from_seed(SEED))?;
+        for log in if timer.is_quick() { QUICK_SIZES } else { SIZES } {
+            size(&timer, &params, &owner, 1 << log)?;
+        }
+    }
+    Ok(())
+}
+
+/// `X^T Y` of square matrices of one size.
+fn size(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> Result<(), Failure> {
+    let (left, y): (Vec<f64>, Vec<f64>) = (numbers(60).take(size * size).collect(), numbers(61).take(size * size).collect());
+    let x: Vec<f64> = (0..size * size).map(|index| left[index % size * size + index / size]).collect();
+    let plain = || multiply_f64(size, size, size, &left, &y).map_err(|error| Failure::from(clathrate_ckks::CkksError::from(error)));
+    let exact = plain()?;
+    let label = format!("{}, {size}", params.spec().name);
+    if timer.wants(WORKS[0]) {
+        let nothing = json!({ "worst_bits": null, "mean_bits": null });
+        timer.print((WORKS[0], &label), &timer.measure(plain)?, &fields(params, size, &exact, &exact, &nothing)?)?;
+    }
+    if timer.wants(WORKS[1]) {
+        let lanes = (size < params.degree()).then_some(Lanes::Most);
+        let options = EncryptOptions { encoding: Some(Encoding::Coefficients), lanes, ..EncryptOptions::default() };
+        let mut rng = SecretRng::from_seed(SEED);
+        let x = owner.encrypt_array_rng(&x, &[size, size], options, &mut rng)?;
+        let y = owner.encrypt_array_rng(&y, &[size, size], options, &mut rng)?;
+        let recorder = Evaluator::recording(params);
+        let symbol = |z: &clathrate_ckks::Ciphertext| {
+            let symbol = clathrate_ckks::Ciphertext::symbol_with(params, z.shape(), *z.layout(), z.secret(), z.level(), z.scale())?;
+            recorder.take_symbol(symbol, Some(1.0))
+        };
+        let planned = recorder.rescale(&recorder.multiply_transposed(&symbol(&x)?, &symbol(&y)?)?)?;
+        let cost = recorder.recorded().cost();
+        let keys = owner.evaluation_keys_rng(&recorder.needs(), &mut SecretRng::from_seed(SEED))?;
+        let key_bytes = keys.bytes();
+        let evaluator = Evaluator::with_keys(keys);
+        let product = || Ok(evaluator.rescale(&evaluator.multiply_transposed(&x, &y)?)?);
+        let got = owner.decrypt(&product()?)?.into_real()?;
+        let own = json!({
+            "rank": params.degree() / planned.params().degree() * params.rank(),
+            "key_bytes": key_bytes,
+            "predicted_ms": cost.nanoseconds / 1e6,
+        });
+        let extra = fields(params, size, &got, &exact, &own)?;
+        timer.print((WORKS[1], &label), &timer.measure(product)?, &extra)?;
+    }
+    Ok(())
+}
