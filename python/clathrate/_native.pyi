@@ -16,6 +16,7 @@ __all__ = [
     "EvaluationKeys",
     "Explanation",
     "Layout",
+    "LightClient",
     "LinearTransform",
     "LinearTransformPlan",
     "MatrixPlan",
@@ -27,6 +28,7 @@ __all__ = [
     "PolynomialPlan",
     "PreparedMatrix",
     "PublicKey",
+    "Receiver",
     "Recorder",
     "Recording",
     "Runtime",
@@ -40,6 +42,7 @@ __all__ = [
     "inspect",
     "load",
     "preset_names",
+    "reply",
     "tune",
     "vstack",
 ]
@@ -1673,7 +1676,8 @@ class Ciphertext:
         Parameters
         ----------
         weights : array_like
-            The plain matrix W: real numbers of any numeric type and memory layout.
+            The plain matrix W: real numbers of any numeric type and memory layout. An array of more than 64 MiB, such as one that
+            `numpy.load(path, mmap_mode="r")` maps from a file, is read some rows at a time.
         weight_scale : float, optional
             The factor that weights are multiplied by before they are rounded to integers of at most 51 bits. None, the default, takes the
             factor that gives the rescaled product the canonical scale of its level. 1.0 suits a matrix of integers: the product needs no
@@ -2727,6 +2731,231 @@ class Polynomial:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
+class LightClient:
+    """A device that encrypts numbers one by one, in a few bytes for each, with nothing but a secret and a counter.
+
+    The device sends its introduction once, then messages. Both sides expand the random part of an encryption from a public seed and a
+    counter, so that a message has only the part that hides the number, without its lowest bits. A server makes ciphertexts of the messages
+    with a `Receiver` and packs them; it answers with `reply`, which the device decrypts.
+
+    In Rust a client runs in about 150 KiB of memory; this class is the same code.
+
+    Parameters
+    ----------
+    secret_key : SecretKey
+        The owner's key. The device gets the secret.
+    degree : int, optional
+        How many numbers share a mask, a power of two. The default is 1: LWE samples. With more, the numbers of a message are the rows of a
+        matrix, `degree` in each.
+    level : int, optional
+        The level of the encryptions, of at most 120 bits. The default is 0.
+    precision_bits : float, optional
+        How much may be cut off: the root mean square of the error by that is at most 2**-precision_bits. By default it is about that of
+        the encryption.
+
+    Raises
+    ------
+    DataError
+        For a degree that is no power of two, a modulus of more than 120 bits, or a precision that the scale does not have.
+    LevelError
+        For a level that does not exist.
+    RandomError
+        Where the operating system gives no randomness.
+
+    Examples
+    --------
+    >>> client = cl.LightClient(secret_key, precision_bits=20)
+    >>> receiver = cl.Receiver(params, client.introduction)
+    >>> message = client.encrypt([20.5, 21.0])
+    >>> len(message), client.bits_per_number
+    (21, 35)
+    >>> samples = receiver.receive([message])
+    >>> client.decrypt(cl.reply(samples + 1)).round(3)
+    array([21.5, 22. ])
+    """
+
+    def __new__(
+        cls,
+        secret_key: SecretKey,
+        degree: SupportsIndex | None = None,
+        level: SupportsIndex | None = None,
+        precision_bits: float | None = None,
+    ) -> LightClient: ...
+    @property
+    def introduction(self) -> bytes:
+        """What the server needs once, before messages. It holds no secret."""
+
+    @property
+    def next_counter(self) -> int:
+        """The counter of the next sample."""
+
+    @property
+    def bits_per_number(self) -> int:
+        """The bits of a number in a message."""
+
+    @property
+    def degree(self) -> int:
+        """How many numbers share a mask."""
+
+    def encrypt(self, numbers: ArrayLike, counter: SupportsIndex | None = None) -> bytes:
+        """Encrypts numbers: 12 bytes and `bits_per_number` bits for each.
+
+        Parameters
+        ----------
+        numbers : array_like
+            Real numbers, a multiple of `degree` of them; of an array row after row.
+        counter : int, optional
+            The counter of the first sample, which must not have been used or skipped. By default the next one.
+
+        Returns
+        -------
+        bytes
+            The message.
+
+        Raises
+        ------
+        DataError
+            For a used counter, numbers that are no multiple of the degree, NaN, infinite or too large, and without numbers.
+
+        Examples
+        --------
+        >>> client = cl.LightClient(secret_key)
+        >>> first, second = client.encrypt([1.0]), client.encrypt([2.0, 3.0])
+        >>> client.next_counter
+        3
+        """
+
+    def decrypt(self, reply: bytes) -> NDArray[np.float64]:
+        """The numbers of a server's answer.
+
+        Parameters
+        ----------
+        reply : bytes
+            What `reply` made.
+
+        Returns
+        -------
+        numpy.ndarray
+            The numbers, row after row, as one axis.
+
+        Raises
+        ------
+        DataError
+            Where the bytes are no reply, cut off or damaged.
+        WrongSecretError
+            Where they belong to another secret.
+
+        Examples
+        --------
+        >>> client = cl.LightClient(secret_key)
+        >>> client.decrypt(cl.reply(secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0))).round(4)
+        array([1., 2.])
+        """
+
+    def to_bytes(self) -> bytes:
+        """The state with the secret, for storage on the device.
+
+        Returns
+        -------
+        bytes
+            For `from_bytes`. Whoever has them can decrypt.
+
+        Examples
+        --------
+        >>> client = cl.LightClient(secret_key)
+        >>> again = cl.LightClient.from_bytes(client.to_bytes())
+        >>> again.introduction == client.introduction
+        False
+        """
+
+    @staticmethod
+    def from_bytes(state: bytes) -> LightClient:
+        """A client from a stored state, which draws a new seed and introduces itself again.
+
+        No mask is used twice, even if the state is restored from an old copy.
+
+        Parameters
+        ----------
+        state : bytes
+            What `to_bytes` gave.
+
+        Returns
+        -------
+        LightClient
+            The client, with a count from 0.
+
+        Raises
+        ------
+        DataError
+            Where the bytes are no state, cut off or damaged.
+        RandomError
+            Where the operating system gives no randomness.
+
+        Examples
+        --------
+        >>> cl.LightClient.from_bytes(cl.LightClient(secret_key, degree=8).to_bytes()).degree
+        8
+        """
+
+@final
+class Receiver:
+    """The server's side of one light client: it makes ciphertexts of messages.
+
+    Parameters
+    ----------
+    params : Params
+        The parameters of the owner.
+    introduction : bytes
+        What the client sent first.
+
+    Raises
+    ------
+    DataError
+        Where the bytes are no introduction, damaged, or for other parameters.
+
+    Examples
+    --------
+    >>> client = cl.LightClient(secret_key)
+    >>> cl.Receiver(params, client.introduction).receive([client.encrypt([1.0]), client.encrypt([2.0])]).shape
+    (2,)
+    """
+
+    def __new__(cls, params: Params, introduction: bytes) -> Receiver: ...
+    def receive(self, messages: Sequence[bytes], shape: Sequence[SupportsIndex] | None = None) -> Ciphertext:
+        """The numbers of messages, in their order, as an encrypted array of samples.
+
+        `Ciphertext.pack` brings samples into ciphertexts; those of several numbers each with `lanes=True`.
+
+        Parameters
+        ----------
+        messages : sequence of bytes
+            The messages.
+        shape : tuple of int, optional
+            The shape of the array. By default a vector; for a client of a degree above 1, a matrix with a row for each sample.
+
+        Returns
+        -------
+        Ciphertext
+            The samples, in coefficients.
+
+        Raises
+        ------
+        DataError
+            Where bytes are no message, cut off, or of another introduction, and without messages.
+        ShapeError
+            Where the numbers do not fill the shape.
+
+        Examples
+        --------
+        >>> client = cl.LightClient(secret_key)
+        >>> receiver = cl.Receiver(params, client.introduction)
+        >>> x = receiver.receive([client.encrypt([1.0, 2.0, 3.0, 4.0])], shape=(2, 2))
+        >>> secret_key.decrypt(x).round(3)
+        array([[1., 2.],
+               [3., 4.]])
+        """
+
+@final
 class TransposedCiphertext:
     """An encrypted matrix read by columns: `ct.T`, without any computation.
 
@@ -2795,10 +3024,9 @@ class TransposedCiphertext:
         --------
         >>> tiny = cl.Params.preset("insecure_tiny")
         >>> owner = cl.SecretKey.generate(tiny)
-        >>> with cl.trace(tiny) as trace:
-        ...     y = trace.array((2, 3), encoding="coefficients").T.to_rows()
+        >>> needs = cl.trace(lambda x: x.T.to_rows(), (2, 3), params=tiny, encoding="coefficients").needs
         >>> X = owner.encrypt([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], encoding="coefficients")
-        >>> rows = X.with_keys(owner.evaluation_keys(trace.needs)).T.to_rows()
+        >>> rows = X.with_keys(owner.evaluation_keys(needs)).T.to_rows()
         >>> owner.decrypt(rows).round(3)
         array([[1., 4.],
                [2., 5.],
@@ -2894,13 +3122,9 @@ class TransposedCiphertext:
         --------
         >>> tiny = cl.Params.preset("insecure_tiny")
         >>> owner = cl.SecretKey.generate(tiny)
-        >>> A, B = [[1.0, 2.0], [3.0, 4.0]], [[0.5, 0.0], [0.0, 0.25]]
-        >>> with cl.trace(tiny) as trace:
-        ...     x, y = trace.array((2, 2), encoding="coefficients"), trace.array((2, 2), encoding="coefficients")
-        ...     z = (x.T @ y).rescale()
-        >>> keys = owner.evaluation_keys(trace.needs)
-        >>> x = owner.encrypt([[1.0, 3.0], [2.0, 4.0]], encoding="coefficients").with_keys(keys)
-        >>> y = owner.encrypt(B, encoding="coefficients")
+        >>> needs = cl.trace(lambda x, y: x.T @ y, (2, 2), (2, 2), params=tiny, encoding="coefficients").needs
+        >>> x = owner.encrypt([[1.0, 3.0], [2.0, 4.0]], encoding="coefficients").with_keys(owner.evaluation_keys(needs))
+        >>> y = owner.encrypt([[0.5, 0.0], [0.0, 0.25]], encoding="coefficients")
         >>> owner.decrypt(x.T.matmul(y).rescale()).round(3)
         array([[0.5, 0.5],
                [1.5, 1. ]])
@@ -2946,13 +3170,9 @@ class TransposedCiphertext:
         --------
         >>> tiny = cl.Params.preset("insecure_tiny")
         >>> owner = cl.SecretKey.generate(tiny)
-        >>> A, B = [[1.0, 2.0], [3.0, 4.0]], [[0.5, 0.0], [0.0, 0.25]]
-        >>> with cl.trace(tiny) as trace:
-        ...     x, y = trace.array((2, 2), encoding="coefficients"), trace.array((2, 2), encoding="coefficients")
-        ...     z = (x.T @ y).rescale()
-        >>> keys = owner.evaluation_keys(trace.needs)
-        >>> x = owner.encrypt([[1.0, 3.0], [2.0, 4.0]], encoding="coefficients").with_keys(keys)
-        >>> y = owner.encrypt(B, encoding="coefficients")
+        >>> needs = cl.trace(lambda x, y: x.T @ y, (2, 2), (2, 2), params=tiny, encoding="coefficients").needs
+        >>> x = owner.encrypt([[1.0, 3.0], [2.0, 4.0]], encoding="coefficients").with_keys(owner.evaluation_keys(needs))
+        >>> y = owner.encrypt([[0.5, 0.0], [0.0, 0.25]], encoding="coefficients")
         >>> owner.decrypt(x.T.matmul(y).rescale()).round(3)
         array([[0.5, 0.5],
                [1.5, 1. ]])
@@ -3706,6 +3926,35 @@ def doctor() -> dict[str, Any]:
     --------
     >>> cl.doctor()["kernels"]["scalar"]
     True
+    """
+
+def reply(ciphertext: Ciphertext) -> bytes:
+    """An encrypted array as bytes for a light client, which decrypts them.
+
+    The client must have at least the level of the array: 0 suits every client. Of each polynomial the whole mask is sent.
+
+    Parameters
+    ----------
+    ciphertext : Ciphertext
+        The array: real numbers in coefficients.
+
+    Returns
+    -------
+    bytes
+        For `LightClient.decrypt`.
+
+    Raises
+    ------
+    ShapeError
+        For complex numbers, and unless in coefficients.
+    WrongSecretError
+        For an array under several secrets: take its bodies apart first.
+
+    Examples
+    --------
+    >>> x = secret_key.encrypt([0.5], encoding="coefficients", level=0)
+    >>> cl.LightClient(secret_key).decrypt(cl.reply(x)).round(3)
+    array([0.5])
     """
 
 def vstack(parts: Sequence[Ciphertext]) -> Ciphertext:

@@ -18,6 +18,7 @@ pub mod evaluation;
 pub mod file;
 pub mod key_id;
 pub mod keys;
+pub mod light;
 pub mod parameters;
 pub mod prelude;
 mod progress;

@@ -77,6 +77,21 @@ fn moves(params: &Params) -> Vec<(&'static str, Box<Circuit>)> {
     ]
 }
 
+/// Operations on encrypted matrices.
+fn matrices() -> Vec<(&'static str, Box<Circuit>)> {
+    vec![
+        ("transposition", Box::new(|ev, x| ev.transposed(x))),
+        ("product of encrypted matrices", Box::new(|ev, x| ev.multiply_transposed(x, x))),
+        (
+            "product of encrypted rows apart",
+            Box::new(|ev, x| {
+                let low = ev.to_mlwe(x, 2 * x.params().rank())?;
+                ev.multiply_transposed(&low, &low)
+            }),
+        ),
+    ]
+}
+
 /// Runs the circuit on a symbol and on data, twice: the first run derives the keys' representations and fills caches.
 fn compare(owner: &SecretKey, meter: &Meter, what: &str, circuit: &Circuit, (shape, encoding): (&[usize], Encoding)) {
     let params = owner.params();
@@ -140,6 +155,19 @@ fn dry_runs_count_the_transforms_and_products_that_run() {
             }
         }
     }
+}
+
+#[test]
+fn dry_runs_of_encrypted_matrices_count_the_transforms_and_products_that_run() {
+    let (params, meter) = metered("insecure_tiny");
+    let owner = secret(&params, 1);
+    for shape in [[3, 5], [2, params.degree() + 3]] {
+        for (what, circuit) in matrices() {
+            compare(&owner, &meter, what, &*circuit, (&shape, Encoding::Coefficients));
+        }
+    }
+    let (params, meter) = metered("insecure_rank3");
+    compare(&secret(&params, 1), &meter, "product", &|ev, x| ev.multiply_transposed(x, x), (&[3, 5], Encoding::Coefficients));
 }
 
 #[test]

@@ -29,8 +29,8 @@ fn check(name: &str) {
     assert!(worst < largest_deviation(&params), "{name}: scales deviate by {worst:e}");
     println!("{name}: scales deviate by at most 2^{:.1}; parameters after {:.1} s", worst.log2(), start.elapsed().as_secs_f64());
     encrypts(&params);
-    if params.max_level().0 == 0 || ["paper_pcmm", "matmul"].contains(&name) {
-        // There is no step, or it is smaller than the scale: for packing and products with plaintext matrices, which have tests of their own.
+    if params.max_level().0 == 0 || ["paper_pcmm", "matmul", "ccmm_n12"].contains(&name) {
+        // There is no step, or it is smaller than the scale: for packing and products of matrices, which have tests of their own.
         return;
     }
     computes(&params);
@@ -137,6 +137,7 @@ presets! {
     paper_hermes_n12_computes_to_its_precision: "paper_hermes_n12";
     klss_n16_computes_to_its_precision: "klss_n16";
     level_aware_computes_to_its_precision: "level_aware";
+    ccmm_n12_encrypts_to_its_precision: "ccmm_n12";
     matmul_encrypts_to_its_precision: "matmul";
     dpad_n13_r2_computes_to_its_precision: "dpad_n13_r2";
     dpad_n14_r2_computes_to_its_precision: "dpad_n14_r2";

@@ -12,6 +12,7 @@ pub mod basis;
 pub mod bodies;
 pub mod bundle;
 pub mod chain;
+pub mod counted;
 pub mod degree;
 pub mod error;
 pub mod format_switch;

@@ -55,7 +55,7 @@ pub fn options(
 /// array([1., 2.])
 #[pyclass(frozen, module = "clathrate", name = "SecretKey")]
 pub struct PySecretKey {
-    key: SecretKey,
+    pub key: SecretKey,
     params: Py<PyParams>,
 }
 

@@ -23,6 +23,7 @@ mod files;
 mod keys;
 mod layout;
 mod libraries;
+mod light;
 mod linear;
 mod machine;
 mod matrix;
@@ -57,6 +58,8 @@ mod _native {
     use crate::keys::{PyPublicKey, PySecretKey};
     #[pymodule_export]
     use crate::layout::PyLayout;
+    #[pymodule_export]
+    use crate::light::{PyLightClient, PyReceiver, reply};
     #[pymodule_export]
     use crate::linear::{PyLinearTransform, PyLinearTransformPlan};
     #[pymodule_export]

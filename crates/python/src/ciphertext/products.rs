@@ -1,18 +1,21 @@
 //! Products and rescaling.
 
+use std::ops::Range;
+
 use clathrate_arith::text::counted;
 use clathrate_ckks::circuits::matrix::Weights;
-use clathrate_ckks::{CkksError, LinearTransform};
+use clathrate_ckks::{Ciphertext, CkksError, LinearTransform};
 use numpy::Complex64;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PySlice;
 
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
 use crate::arrays::{array, matrix};
 use crate::errors::{check_scale, exception, raise, raise_for_array};
 use crate::numbers::Real;
-use crate::run::with_progress;
+use crate::run::{detached, with_progress};
 
 impl PyCiphertext {
     /// The product of each row in slots with a plain matrix: `matrix @ row`, or `row @ matrix`.
@@ -43,6 +46,58 @@ impl PyCiphertext {
     }
 }
 
+/// Bytes of weights, as doubles, that are read at a time.
+const BLOCK_BYTES: usize = 1 << 26;
+
+/// The rows of a matrix that are multiplied at a time: all of them, unless the array is mapped from a file or too large to be copied whole.
+fn row_blocks(weights: &Bound<'_, PyAny>) -> PyResult<Vec<Range<usize>>> {
+    let numpy = weights.py().import("numpy")?;
+    if !weights.is_instance(&numpy.getattr("ndarray")?)? {
+        return Ok(Vec::new());
+    }
+    let Ok((rows, columns)) = weights.getattr("shape")?.extract::<(usize, usize)>() else { return Ok(Vec::new()) };
+    let height = (BLOCK_BYTES / 8 / columns.max(1)).max(1);
+    Ok((0..rows).step_by(height).map(|start| start..rows.min(start + height)).collect())
+}
+
+impl PyCiphertext {
+    /// The product with the rows `weights` of a matrix, which begin with row `first`: block `index` of `count`.
+    fn times_rows(
+        &self,
+        py: Python<'_>,
+        weights: &Bound<'_, PyAny>,
+        (first, index, count): (usize, usize, usize),
+        weight_scale: Option<f64>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Ciphertext> {
+        let data = &*self.data;
+        let (values, rows, inner) = matrix(weights, data.shape())?;
+        if data.shape().len() != 2 || data.shape()[0] != inner {
+            let remedy = match data.shape() {
+                [expected, _] => format!("the left matrix needs {}", counted(*expected, "column")),
+                _ => "the right operand is an encrypted matrix; encrypt a vector as a matrix of one column".to_owned(),
+            };
+            let (left, right) = (vec![rows, inner], data.shape().to_vec());
+            return Err(raise(py, CkksError::Shape { operation: "a matrix product", left, right, remedy }));
+        }
+        let evaluator = self.evaluator();
+        let translate = |error| {
+            let error = match error {
+                CkksError::NotFinite { index, value } => CkksError::NotFinite { index: first * inner + index, value },
+                other => other,
+            };
+            raise_for_array(py, error, &[first + rows, inner])
+        };
+        with_progress(py, progress, "matmul", translate, |tick| {
+            let weights = match weight_scale {
+                Some(scale) => Weights::new(rows, inner, &values, scale)?,
+                None => evaluator.prepare_weights(rows, inner, &values, data)?,
+            };
+            evaluator.multiply_matrix_with_progress(&weights, data, &mut |done, total| tick(index * total + done, count * total))
+        })
+    }
+}
+
 #[pymethods]
 impl PyCiphertext {
     /// The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.
@@ -52,7 +107,8 @@ impl PyCiphertext {
     /// Parameters
     /// ----------
     /// weights : array_like
-    ///     The plain matrix W: real numbers of any numeric type and memory layout.
+    ///     The plain matrix W: real numbers of any numeric type and memory layout. An array of more than 64 MiB, such as one that
+    ///     `numpy.load(path, mmap_mode="r")` maps from a file, is read some rows at a time.
     /// weight_scale : float, optional
     ///     The factor that weights are multiplied by before they are rounded to integers of at most 51 bits. None, the default, takes the
     ///     factor that gives the rescaled product the canonical scale of its level. 1.0 suits a matrix of integers: the product needs no
@@ -95,28 +151,21 @@ impl PyCiphertext {
         if weights.is_instance_of::<Self>() || weights.is_instance_of::<PyTransposed>() {
             return Err(PyTypeError::new_err("`matmul` takes a plain matrix: multiply encrypted ones by `x @ y`, or by `x.T.matmul(y)`"));
         }
-        let data = &*self.data;
-        let (values, rows, inner) = matrix(weights, data.shape())?;
         let weight_scale = Real::given(weight_scale);
         check_scale(py, "weight_scale", weight_scale, "1.0 for a matrix of integers, or leave it out")?;
-        if data.shape().len() != 2 || data.shape()[0] != inner {
-            let remedy = match data.shape() {
-                [expected, _] => format!("the left matrix needs {}", counted(*expected, "column")),
-                _ => "the right operand is an encrypted matrix; encrypt a vector as a matrix of one column".to_owned(),
-            };
-            let (left, right) = (vec![rows, inner], data.shape().to_vec());
-            return Err(raise(py, CkksError::Shape { operation: "a matrix product", left, right, remedy }));
+        let blocks = row_blocks(weights)?;
+        if blocks.len() < 2 {
+            let product = self.times_rows(py, weights, (0, 0, 1), weight_scale, progress)?;
+            return self.beside(py, product);
+        }
+        let mut parts = Vec::with_capacity(blocks.len());
+        for (index, rows) in blocks.iter().enumerate() {
+            let part = weights.get_item(PySlice::new(py, rows.start as isize, rows.end as isize, 1))?;
+            parts.push(self.times_rows(py, &part, (rows.start, index, blocks.len()), weight_scale, progress)?);
         }
         let evaluator = self.evaluator();
-        let translate = |error| raise_for_array(py, error, &[rows, inner]);
-        let product = with_progress(py, progress, "matmul", translate, |tick| {
-            let weights = match weight_scale {
-                Some(scale) => Weights::new(rows, inner, &values, scale)?,
-                None => evaluator.prepare_weights(rows, inner, &values, data)?,
-            };
-            evaluator.multiply_matrix_with_progress(&weights, data, tick)
-        })?;
-        self.beside(py, product)
+        let whole = detached(py, || evaluator.concatenate(&parts.iter().collect::<Vec<_>>()))?;
+        self.beside(py, whole)
     }
 
     /// The product of two ciphertexts, element by element, rescaled in the same step.

@@ -48,7 +48,13 @@ impl PyTransposed {
                 let message = "a view of the transposed matrix combines with views: take `.T` of both, or `to_rows()`, which switches keys";
                 return Err(PyTypeError::new_err(message));
             }
-            Err(_) => transposed_array(py, other)?,
+            Err(_) => {
+                // Numbers broadcast along the rows of the view, as everywhere, before they are transposed.
+                let numpy = py.import("numpy")?;
+                let array = numpy.call_method1("asarray", (other,))?;
+                let scalar = array.getattr("ndim")?.extract::<usize>()? == 0;
+                if scalar { other.clone() } else { numpy.call_method1("broadcast_to", (array, self.shape(py)?))?.getattr("T")? }
+            }
         };
         let result = self.base.bind(py).call_method1(name, (other,))?;
         let result = result.cast_into::<PyCiphertext>().map_err(|_| PyTypeError::new_err("a view takes plain numbers, and views"))?;

@@ -1,0 +1,316 @@
+//! The device.
+
+use clathrate_arith::Modulus;
+use clathrate_arith::text::counted;
+use clathrate_lattice::counted::mask_times_secret;
+use clathrate_lattice::{Level, MaskSeed, SecretRng};
+use zeroize::Zeroizing;
+
+use super::wire::{INTRODUCTION, MOST_BITS, REPLY, Reader, STATE, Terms, VERSION, Writer, composed, pack, unpack, unreadable};
+use crate::error::CkksError;
+use crate::keys::SecretKey;
+use crate::shape::ModuleShape;
+
+/// Encrypts and decrypts with a secret and a counter; holds no ring and no tables.
+///
+/// ```
+/// use clathrate_ckks::light::{Receiver, reply};
+/// use clathrate_ckks::prelude::*;
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let owner = SecretKey::generate(&params)?;
+/// let mut client = owner.light_client(1, Level(0), Some(16.0))?;
+/// let receiver = Receiver::new(&params, &client.introduction())?;
+///
+/// let message = client.encrypt(&[0.25, -1.5])?;
+/// assert_eq!(message.len(), 12 + (2 * 39usize).div_ceil(8));
+/// let samples = receiver.receive(&[&message], None)?;
+/// let numbers = client.decrypt(&reply(&samples)?)?;
+/// assert!((numbers[0] - 0.25).abs() < 1e-4 && (numbers[1] + 1.5).abs() < 1e-4);
+/// # Ok::<(), CkksError>(())
+/// ```
+pub struct LightClient {
+    terms: Terms,
+    /// The moduli, ready for arithmetic.
+    moduli: Vec<Modulus>,
+    /// The coefficients of the secret's polynomials at the owner's degree and rank.
+    secret: Zeroizing<Vec<i8>>,
+    /// Degree of the owner's polynomials.
+    whole_degree: usize,
+    next: u64,
+    rng: SecretRng,
+}
+
+impl std::fmt::Debug for LightClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LightClient(degree {}, level {}, next counter {}, redacted)", self.terms.degree, self.terms.level, self.next)
+    }
+}
+
+impl SecretKey {
+    /// A light client under this secret, which encrypts samples of degree `degree` at level `level`: 1 for LWE samples, or a power of two for that many numbers
+    /// under a mask.
+    ///
+    /// Of each body so many low bits are cut off that the root mean square of the error by that is at most `2^-precision_bits`, in units of the numbers; by default
+    /// about as much as the error of the encryption.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for a degree that is no power of two up to that of the parameters, a modulus of more than 120 bits, and a precision that leaves no
+    /// bits or asks for more than there are; level errors; [`CkksError::Sampling`] without randomness.
+    pub fn light_client(&self, degree: usize, level: Level, precision_bits: Option<f64>) -> Result<LightClient, CkksError> {
+        let params = self.params();
+        params.check_level(level)?;
+        if !degree.is_power_of_two() || degree > params.degree() {
+            let remedy = format!("use a power of two up to {}", params.degree());
+            return Err(CkksError::OutOfRange { what: "the degree of a light client's samples", value: degree.to_string(), remedy });
+        }
+        let rank = params.rank() * (params.degree() / degree);
+        params.relative(ModuleShape { degree, rank })?;
+        let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
+        let moduli: Vec<(u64, usize)> = basis.indices().iter().map(|&index| (ring.moduli()[index].value(), index)).collect();
+        let bits: u32 = moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum();
+        if bits > MOST_BITS {
+            let remedy = format!("a light client takes levels of at most {MOST_BITS} bits: use a lower one");
+            return Err(CkksError::OutOfRange { what: "the modulus of a light client", value: format!("{bits} bits"), remedy });
+        }
+        let scale = params.scale(level);
+        // Cutting off t bits adds an error that is uniform in an interval of length 2^t.
+        let deviation = precision_bits.map_or(clathrate_lattice::sampling::ERROR_STANDARD_DEVIATION, |bits| scale * (-bits).exp2());
+        let dropped = (deviation * 12f64.sqrt()).log2().floor();
+        let refuse = |remedy: String| {
+            let value = precision_bits.map_or_else(|| "none".to_owned(), |bits| bits.to_string());
+            Err(CkksError::OutOfRange { what: "the precision of a light client", value, remedy })
+        };
+        if !(0.0..63.0).contains(&dropped) {
+            return refuse(format!(
+                "at scale 2^{:.1} ask for at most {:.1} bits and at least {:.1}",
+                scale.log2(),
+                scale.log2() + 1.7,
+                scale.log2() - 61.0
+            ));
+        }
+        let source = self.secret();
+        let secret = Zeroizing::new(source.all_coefficients().iter().map(|&c| c as i8).collect::<Vec<_>>());
+        let (digest, key_id) = (*params.root()?.digest(), self.id());
+        let terms = Terms { digest, key_id, degree, rank, level: level.0, scale, dropped: dropped as u32, moduli, seed: MaskSeed([0; 32]) };
+        if terms.dropped + 8 > terms.modulus_bits() {
+            return refuse(format!("a modulus of {} bits keeps at least 8: ask for more precision", terms.modulus_bits()));
+        }
+        LightClient::with_secret(terms, secret, params.degree())
+    }
+}
+
+impl LightClient {
+    /// A client with a fresh seed.
+    fn with_secret(mut terms: Terms, secret: Zeroizing<Vec<i8>>, whole_degree: usize) -> Result<Self, CkksError> {
+        let mut rng = SecretRng::from_os()?;
+        terms.seed = rng.mask_seed();
+        let moduli = terms.moduli.iter().map(|&(q, _)| Modulus::new(q)).collect::<Result<_, _>>()?;
+        Ok(Self { terms, moduli, secret, whole_degree, next: 0, rng })
+    }
+
+    /// What the server needs to know, once, before messages. It holds no secret.
+    #[must_use]
+    pub fn introduction(&self) -> Vec<u8> {
+        let mut writer = Writer::default();
+        writer.bytes(&INTRODUCTION);
+        writer.bytes(&[VERSION]);
+        self.terms.write(&mut writer);
+        writer.0
+    }
+
+    /// The state, with the secret, for storage on the device. A client made from it draws a new seed and starts a new count, so that no mask is used twice even if the
+    /// state is restored from an old copy; it needs an introduction of its own.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut writer = Writer::default();
+        writer.bytes(&STATE);
+        writer.bytes(&[VERSION]);
+        self.terms.write(&mut writer);
+        writer.word(self.whole_degree as u64);
+        writer.0.extend(self.secret.iter().map(|&c| c as u8));
+        Zeroizing::new(writer.0)
+    }
+
+    /// A client from a stored state.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for bytes that are no state; [`CkksError::Sampling`] without randomness.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, CkksError> {
+        const WHAT: &str = "the state of a light client";
+        let mut reader = Reader::new(bytes, STATE, WHAT)?;
+        let terms = Terms::read(&mut reader)?;
+        let whole_degree = reader.number((1 << 17) + 1, "the degree")?;
+        let secret = Zeroizing::new(reader.slice(terms.degree * terms.rank)?.iter().map(|&c| c as i8).collect::<Vec<_>>());
+        reader.end()?;
+        let fits = whole_degree.is_power_of_two() && whole_degree >= terms.degree && secret.len().is_multiple_of(whole_degree);
+        if !fits || secret.iter().any(|c| !(-1..=1).contains(c)) {
+            return Err(unreadable(WHAT, "a secret that is not ternary, or of another degree".to_owned(), "the bytes are damaged"));
+        }
+        Self::with_secret(terms, secret, whole_degree)
+    }
+
+    /// The counter of the next sample.
+    #[must_use]
+    pub fn next_counter(&self) -> u64 {
+        self.next
+    }
+
+    /// Bits of a number in a message.
+    #[must_use]
+    pub fn bits_per_number(&self) -> u32 {
+        self.terms.sent_bits()
+    }
+
+    /// Numbers under one mask.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.terms.degree
+    }
+
+    /// Encrypts numbers: a message of 12 bytes and [`LightClient::bits_per_number`] for each.
+    ///
+    /// # Errors
+    /// As [`LightClient::encrypt_at`].
+    pub fn encrypt(&mut self, numbers: &[f64]) -> Result<Vec<u8>, CkksError> {
+        self.encrypt_at(self.next, numbers)
+    }
+
+    /// As [`LightClient::encrypt`], with samples counted from `counter`.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for a counter that was used or skipped before, and where the numbers are no multiple of the degree; [`CkksError::Empty`] without
+    /// numbers; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]. The counter moves on only where a message is returned.
+    pub fn encrypt_at(&mut self, counter: u64, numbers: &[f64]) -> Result<Vec<u8>, CkksError> {
+        let Terms { degree, scale, .. } = self.terms;
+        if numbers.is_empty() {
+            return Err(CkksError::Empty { shape: vec![0] });
+        }
+        if !numbers.len().is_multiple_of(degree) {
+            let remedy = format!("a sample holds {}: fill the last one with zeros", counted(degree, "number"));
+            return Err(CkksError::OutOfRange { what: "the count of numbers of a light client", value: numbers.len().to_string(), remedy });
+        }
+        if counter < self.next {
+            let remedy =
+                format!("a counter must not be used twice, because two messages under one mask can be compared: use {} or more", self.next);
+            return Err(CkksError::OutOfRange { what: "the counter of a light client", value: counter.to_string(), remedy });
+        }
+        let samples = numbers.len() / degree;
+        let after = counter.checked_add(samples as u64).ok_or_else(|| {
+            unreadable("the counter of a light client", counter.to_string(), "it is near its end: make a client with a new seed")
+        })?;
+        if let Some(index) = numbers.iter().position(|number| !number.is_finite()) {
+            return Err(CkksError::NotFinite { index, value: numbers[index] });
+        }
+        let modulus = self.terms.modulus();
+        let room = (modulus as f64).log2() - 1.0;
+        if let Some(&value) = numbers.iter().find(|number| (number.abs() * scale + 64.0).log2() >= room) {
+            let needed = (value.abs() * scale + 64.0).log2();
+            return Err(CkksError::ValueTooLarge { value, log2_scale: scale.log2(), needed, room, level: self.terms.level });
+        }
+        let secret = self.split_secret(degree);
+        let (bits, dropped) = (self.terms.sent_bits(), self.terms.dropped);
+        let mut bodies = Vec::with_capacity(numbers.len());
+        for (sample, numbers) in numbers.chunks_exact(degree).enumerate() {
+            let product = |(modulus, &(_, index)): (&Modulus, &(u64, usize))| {
+                mask_times_secret(&self.terms.seed, counter + sample as u64, (modulus, index), &secret, degree)
+            };
+            let products: Vec<Vec<u64>> = self.moduli.iter().zip(&self.terms.moduli).map(product).collect();
+            let mut errors = Zeroizing::new(vec![0i64; degree]);
+            self.rng.gaussian(&mut errors);
+            for (place, &number) in numbers.iter().enumerate() {
+                let message = (number * scale).round_ties_even() as i128 + i128::from(errors[place]);
+                let residue = |(modulus, product): (&Modulus, &Vec<u64>)| modulus.sub(modulus.reduce_i128(message), product[place]);
+                let residues: Vec<u64> = self.moduli.iter().zip(&products).map(residue).collect();
+                let kept = (composed(&residues, &self.moduli) + ((1u128 << dropped) >> 1)) >> dropped;
+                // What would be rounded to the modulus is rounded to 0.
+                bodies.push(if kept << dropped >= modulus { 0 } else { kept });
+            }
+        }
+        self.next = after;
+        let mut message = Writer::default();
+        message.bytes(&self.terms.tag());
+        message.word(counter);
+        message.bytes(&pack(&bodies, bits));
+        Ok(message.0)
+    }
+
+    /// The numbers of a reply of the server, entry after entry.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for bytes that are no reply, or for other parameters; [`CkksError::WrongSecret`] for another client's.
+    pub fn decrypt(&self, reply: &[u8]) -> Result<Vec<f64>, CkksError> {
+        const WHAT: &str = "a reply to a light client";
+        let mut reader = Reader::new(reply, REPLY, WHAT)?;
+        let digest = reader.array::<32>()?;
+        if digest != self.terms.digest {
+            return Err(unreadable(WHAT, "other parameters".to_owned(), "the reply is for a client of other parameters"));
+        }
+        crate::key_id::KeyId(reader.array()?).check_same(self.terms.key_id, WHAT)?;
+        let scale = f64::from_bits(reader.word()?);
+        let degree = reader.number(self.whole_degree as u64 + 1, "the degree")?;
+        let primes = reader.number(self.moduli.len() as u64 + 1, "primes")?;
+        let entries = reader.number(1 << 32, "the count of entries")?;
+        let bundles = reader.number(1 << 32, "the count of ciphertexts")?;
+        let damaged = || unreadable(WHAT, "fields that do not fit each other".to_owned(), "the bytes are damaged: ask again");
+        if primes == 0 || !degree.is_power_of_two() || !(scale.is_finite() && scale > 0.0) || entries.saturating_mul(9) > reply.len() {
+            return Err(damaged());
+        }
+        let moduli = &self.moduli[..primes];
+        let modulus: u128 = moduli.iter().map(|q| u128::from(q.value())).product();
+        let secret = self.split_secret(degree);
+        let words = secret.len();
+        let mut numbers = vec![f64::NAN; entries];
+        for _ in 0..bundles {
+            let count = reader.number(degree as u64 + 1, "the count of numbers")?;
+            let mask = |q: &Modulus| {
+                let bytes = reader.slice((words * q.bits() as usize).div_ceil(8))?;
+                Ok((0..words).map(|index| unpack(bytes, index, q.bits()) as u64).collect::<Vec<_>>())
+            };
+            let masks = moduli.iter().map(mask).collect::<Result<Vec<_>, CkksError>>()?;
+            for _ in 0..count {
+                let (entry, place) = (reader.number(entries as u64, "entry")?, reader.number(degree as u64, "place")?);
+                let mut residues = Vec::with_capacity(primes);
+                for (q, mask) in moduli.iter().zip(&masks) {
+                    let body = reader.word()?;
+                    if body >= q.value() {
+                        return Err(damaged());
+                    }
+                    residues.push(q.add(body, product_at(mask, &secret, degree, place, q)));
+                }
+                let phase = composed(&residues, moduli);
+                let centred = if phase > modulus / 2 { -((modulus - phase) as f64) } else { phase as f64 };
+                numbers[entry] = centred / scale;
+            }
+        }
+        reader.end()?;
+        if numbers.iter().any(|number| number.is_nan()) { Err(damaged()) } else { Ok(numbers) }
+    }
+
+    /// The secret's polynomials at a lower degree: component `p` of a polynomial holds the powers of `X` that are `brv(p)` modulo their number.
+    fn split_secret(&self, degree: usize) -> Zeroizing<Vec<i8>> {
+        let gap = self.whole_degree / degree;
+        let bits = gap.trailing_zeros();
+        let mut split = Zeroizing::new(Vec::with_capacity(self.secret.len()));
+        for poly in self.secret.chunks_exact(self.whole_degree) {
+            for component in 0..gap {
+                let first = if bits == 0 { 0 } else { component.reverse_bits() >> (usize::BITS - bits) };
+                split.extend(poly[first..].iter().step_by(gap));
+            }
+        }
+        split
+    }
+}
+
+/// Coefficient `place` of `<a, s>` modulo `q`.
+fn product_at(mask: &[u64], secret: &[i8], degree: usize, place: usize, q: &Modulus) -> u64 {
+    let mut sum = 0i128;
+    for (mask, secret) in mask.chunks_exact(degree).zip(secret.chunks_exact(degree)) {
+        // X^i times X^j is the wanted power, or minus it.
+        for (i, &word) in mask.iter().enumerate() {
+            let (j, sign) = if i <= place { (place - i, 1) } else { (degree + place - i, -1) };
+            sum += i128::from(word) * i128::from(secret[j] * sign);
+        }
+    }
+    q.reduce_i128(sum)
+}

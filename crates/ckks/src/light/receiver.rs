@@ -1,0 +1,178 @@
+//! The server's side: messages of light clients become arrays, arrays become replies.
+
+use clathrate_lattice::{Bundle, Level, PolyRef, Rank};
+
+use super::wire::{INTRODUCTION, REPLY, Reader, Terms, VERSION, Writer, pack, unpack, unreadable};
+use crate::arrays::places::Place;
+use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
+use crate::error::CkksError;
+use crate::parameters::Params;
+use crate::shape::ModuleShape;
+
+const MESSAGE: &str = "a message of a light client";
+
+/// Most numbers that one call takes.
+const MOST_NUMBERS: usize = 1 << 32;
+
+/// What a server knows of one client.
+#[derive(Debug, Clone)]
+pub struct Receiver {
+    params: Params,
+    terms: Terms,
+}
+
+impl Receiver {
+    /// Takes a client's introduction.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for bytes that are no introduction; [`CkksError::WrongParams`] for other parameters; level errors.
+    pub fn new(params: &Params, introduction: &[u8]) -> Result<Self, CkksError> {
+        const WHAT: &str = "the introduction of a light client";
+        let mut reader = Reader::new(introduction, INTRODUCTION, WHAT)?;
+        let terms = Terms::read(&mut reader)?;
+        reader.end()?;
+        if terms.digest != *params.root()?.digest() {
+            let value = format!("parameters of degree {} and rank {}", terms.degree, terms.rank);
+            return Err(unreadable(WHAT, value, "the client was made for other parameters: take those"));
+        }
+        params.check_level(Level(terms.level))?;
+        let (ring, basis) = (params.chain().ring(), params.chain().basis(Level(terms.level)));
+        let own: Vec<(u64, usize)> = basis.indices().iter().map(|&index| (ring.moduli()[index].value(), index)).collect();
+        if own != terms.moduli {
+            return Err(unreadable(WHAT, "other primes".to_owned(), "the bytes are damaged: send them again"));
+        }
+        params.check_scale(terms.scale, Level(terms.level))?;
+        let params = params.relative(ModuleShape { degree: terms.degree, rank: terms.rank })?;
+        Ok(Self { params, terms })
+    }
+
+    /// The numbers of the messages, in their order, as an array of samples: of LWE samples in the shape `shape`, by default a vector; of samples of a higher degree a
+    /// matrix with a row for each.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for bytes that are no message, or of another introduction; [`CkksError::Shape`] where the numbers do not fill the shape;
+    /// [`CkksError::Empty`] without messages.
+    pub fn receive(&self, messages: &[&[u8]], shape: Option<&[usize]>) -> Result<Ciphertext, CkksError> {
+        let Terms { degree, dropped, level, scale, .. } = self.terms;
+        let (bits, modulus) = (self.terms.sent_bits(), self.terms.modulus());
+        let mut samples: Vec<(u64, Vec<u128>)> = Vec::new();
+        for message in messages {
+            let mut reader = Reader { bytes: message, what: MESSAGE };
+            if reader.array::<4>()? != self.terms.tag() {
+                let remedy = "it belongs to another introduction: a client that was made again introduces itself again";
+                return Err(unreadable(MESSAGE, "another seed".to_owned(), remedy));
+            }
+            let (counter, bytes) = (reader.word()?, reader.bytes);
+            let count = bytes.len() * 8 / bits as usize;
+            let whole = count > 0 && count.is_multiple_of(degree) && (count * bits as usize).div_ceil(8) == bytes.len();
+            let end = counter.checked_add((count / degree) as u64);
+            if !whole || count > MOST_NUMBERS || end.is_none() {
+                let value = format!("{} bytes for numbers of {bits} bits, {degree} in a sample", bytes.len());
+                return Err(unreadable(MESSAGE, value, "the bytes are cut off: send them again"));
+            }
+            let numbers: Vec<u128> = (0..count).map(|index| unpack(bytes, index, bits) << dropped).collect();
+            if numbers.iter().any(|&number| number >= modulus) {
+                return Err(unreadable(MESSAGE, "a body beyond the modulus".to_owned(), "the bytes are damaged: send them again"));
+            }
+            samples.extend(numbers.chunks_exact(degree).enumerate().map(|(i, numbers)| (counter + i as u64, numbers.to_vec())));
+        }
+        let count = samples.len();
+        let shape = match (shape, degree) {
+            (None, 1) => vec![count],
+            (Some(shape), 1) => shape.to_vec(),
+            (None, _) => vec![count, degree],
+            (Some(shape), _) => {
+                if shape != [count, degree] {
+                    let remedy = "samples of several numbers are the rows of a matrix".to_owned();
+                    return Err(CkksError::Shape { operation: MESSAGE, left: shape.to_vec(), right: vec![count, degree], remedy });
+                }
+                shape.to_vec()
+            }
+        };
+        if shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis)) != Some(count * degree) {
+            let remedy = format!("there are {}", clathrate_arith::text::counted(count * degree, "number"));
+            return Err(CkksError::Shape { operation: MESSAGE, left: shape, right: vec![count * degree], remedy });
+        }
+        let layout = Layout::new(&shape, Encoding::Coefficients, degree)?;
+        let (ring, basis) = (self.params.chain().ring(), self.params.chain().basis(Level(level)));
+        let bundle = |(counter, numbers): &(u64, Vec<u128>)| {
+            let body = |index: usize, words: &mut [u64]| {
+                let modulus = &ring.moduli()[index];
+                words.iter_mut().zip(numbers).for_each(|(word, &number)| *word = modulus.reduce_u128(number));
+            };
+            Ok(Bundle::counted(ring, &basis, Rank(self.terms.rank), &self.terms.seed, *counter, body)?.into_eval())
+        };
+        let bundles = samples.iter().map(bundle).collect::<Result<Vec<_>, CkksError>>()?;
+        Ok(Ciphertext {
+            params: self.params.clone(),
+            key_id: self.terms.key_id,
+            secret: SecretName::Main,
+            shape,
+            layout,
+            level: Level(level),
+            scale,
+            bundles,
+            symbol: None,
+        })
+    }
+
+    /// The parameters of the samples.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+}
+
+/// The bytes of an array for a light client of its secret, which decrypts them. Of a ciphertext the whole mask is sent, and the bodies of the numbers.
+///
+/// # Errors
+/// [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers and several bodies under one mask; [`CkksError::Symbol`];
+/// [`CkksError::SecretWithoutKeys`] under another secret than the main one.
+pub fn reply(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
+    const OPERATION: &str = "a reply to a light client";
+    x.check_data(OPERATION)?;
+    x.check_main(OPERATION)?;
+    if x.encoding() != Encoding::Coefficients {
+        let (expected, got) = (Encoding::Coefficients.name().to_owned(), x.encoding().name().to_owned());
+        return Err(CkksError::Encoding { operation: OPERATION, expected, got });
+    }
+    if x.is_complex() {
+        let reason = "it takes real numbers".to_owned();
+        return Err(CkksError::Conversion { operation: OPERATION, reason });
+    }
+    let (params, layout) = (x.params(), x.layout());
+    let (ring, basis) = (params.chain().ring(), params.chain().basis(x.level()));
+    let mut writer = Writer::default();
+    writer.bytes(&REPLY);
+    writer.bytes(&[VERSION]);
+    writer.bytes(params.root()?.digest());
+    writer.bytes(&x.key_id().0);
+    writer.word(x.scale().to_bits());
+    for word in [params.degree(), basis.len(), layout.rows * layout.columns, x.bundles().len()] {
+        writer.word(word as u64);
+    }
+    for (index, bundle) in x.bundles().iter().enumerate() {
+        let coefficients = bundle.clone().into_coeff();
+        let entries: Vec<(usize, usize)> = (0..params.degree())
+            .filter_map(|place| {
+                let entry = layout.entry(Place { bundle: index, body: 0, index: place })?;
+                Some((entry.row * layout.columns + entry.column, place))
+            })
+            .collect();
+        writer.word(entries.len() as u64);
+        let words = |poly: PolyRef<'_, clathrate_lattice::Coeff>| poly.download().to_vec();
+        let masks: Vec<Vec<u64>> = coefficients.mask().iter().map(words).collect();
+        let body = words(coefficients.bodies().at(0));
+        for (prime, &modulus) in basis.indices().iter().enumerate() {
+            let row = prime * params.degree()..(prime + 1) * params.degree();
+            let numbers: Vec<u128> = masks.iter().flat_map(|mask| mask[row.clone()].iter().map(|&word| u128::from(word))).collect();
+            writer.bytes(&pack(&numbers, ring.moduli()[modulus].bits()));
+        }
+        for (entry, place) in entries {
+            writer.word(entry as u64);
+            writer.word(place as u64);
+            (0..basis.len()).for_each(|prime| writer.word(body[prime * params.degree() + place]));
+        }
+    }
+    Ok(writer.0)
+}

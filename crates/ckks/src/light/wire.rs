@@ -1,0 +1,203 @@
+//! Bytes that light clients send and receive, little endian. `docs/light-client.md` describes them.
+
+use clathrate_arith::Modulus;
+use clathrate_lattice::MaskSeed;
+
+use crate::error::CkksError;
+use crate::key_id::KeyId;
+
+/// First bytes of an introduction, of a reply, of a stored state.
+pub const INTRODUCTION: [u8; 4] = *b"CLLI";
+pub const REPLY: [u8; 4] = *b"CLLR";
+pub const STATE: [u8; 4] = *b"CLLS";
+
+/// Version of all of them.
+pub const VERSION: u8 = 1;
+
+/// Bits of the largest modulus, so that residues compose in 128 bits.
+pub const MOST_BITS: u32 = 120;
+
+/// How numbers of one client are encrypted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    /// Digest of the parameters at their own degree and rank.
+    pub digest: [u8; 32],
+    pub key_id: KeyId,
+    /// Degree of a sample, and how many polynomials its mask has.
+    pub degree: usize,
+    pub rank: usize,
+    pub level: usize,
+    pub scale: f64,
+    /// Bits of a body that are not sent.
+    pub dropped: u32,
+    /// The moduli of the level, with their numbers in the ring.
+    pub moduli: Vec<(u64, usize)>,
+    pub seed: MaskSeed,
+}
+
+/// An error about bytes that are not what they should be.
+pub fn unreadable(what: &'static str, value: String, remedy: &str) -> CkksError {
+    CkksError::OutOfRange { what, value, remedy: remedy.to_owned() }
+}
+
+/// Writes fields one after the other.
+#[derive(Default)]
+pub struct Writer(pub Vec<u8>);
+
+impl Writer {
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    pub fn word(&mut self, word: u64) {
+        self.bytes(&word.to_le_bytes());
+    }
+}
+
+/// Reads fields one after the other.
+pub struct Reader<'b> {
+    pub bytes: &'b [u8],
+    pub what: &'static str,
+}
+
+impl<'b> Reader<'b> {
+    /// Checks the first bytes.
+    pub fn new(bytes: &'b [u8], magic: [u8; 4], what: &'static str) -> Result<Self, CkksError> {
+        let mut reader = Self { bytes, what };
+        let (first, version) = (reader.array::<4>()?, reader.array::<1>()?);
+        if first != magic {
+            return Err(unreadable(what, format!("bytes that begin with {first:02x?}"), "give the bytes as the other side wrote them"));
+        }
+        if version != [VERSION] {
+            return Err(unreadable(what, format!("version {}", version[0]), "this release reads version 1"));
+        }
+        Ok(reader)
+    }
+
+    pub fn slice(&mut self, length: usize) -> Result<&'b [u8], CkksError> {
+        let Some((taken, rest)) = self.bytes.split_at_checked(length) else {
+            let value = format!("{} bytes where {length} are needed", self.bytes.len());
+            return Err(unreadable(self.what, value, "the bytes are cut off: send them again"));
+        };
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], CkksError> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.slice(N)?);
+        Ok(array)
+    }
+
+    pub fn word(&mut self) -> Result<u64, CkksError> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// A word below `limit`.
+    pub fn number(&mut self, limit: u64, field: &str) -> Result<usize, CkksError> {
+        let word = self.word()?;
+        if word < limit {
+            return Ok(word as usize);
+        }
+        Err(unreadable(self.what, format!("{field} {word}"), "the bytes are damaged: send them again"))
+    }
+
+    /// Refuses further bytes.
+    pub fn end(self) -> Result<(), CkksError> {
+        if self.bytes.is_empty() {
+            return Ok(());
+        }
+        Err(unreadable(self.what, format!("{} bytes too many", self.bytes.len()), "give one of them at a time"))
+    }
+}
+
+impl Terms {
+    pub fn write(&self, writer: &mut Writer) {
+        writer.bytes(&self.digest);
+        writer.bytes(&self.key_id.0);
+        for word in [self.degree, self.rank, self.level, self.dropped as usize, self.moduli.len()] {
+            writer.word(word as u64);
+        }
+        writer.word(self.scale.to_bits());
+        for &(modulus, index) in &self.moduli {
+            writer.word(modulus);
+            writer.word(index as u64);
+        }
+        writer.bytes(&self.seed.0);
+    }
+
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, CkksError> {
+        let (digest, key_id) = (reader.array()?, KeyId(reader.array()?));
+        let degree = reader.number((1 << 17) + 1, "the degree")?;
+        let rank = reader.number((1 << 17) + 1, "the rank")?;
+        let (level, dropped, primes) = (reader.number(1 << 16, "level")?, reader.number(64, "dropped bits")?, reader.number(9, "primes")?);
+        let scale = f64::from_bits(reader.word()?);
+        let modulus = |reader: &mut Reader<'_>| Ok((reader.word()?, reader.number(1 << 16, "the number of a prime")?));
+        let moduli = (0..primes).map(|_| modulus(reader)).collect::<Result<Vec<_>, CkksError>>()?;
+        let seed = MaskSeed(reader.array()?);
+        let terms = Self { digest, key_id, degree, rank, level, scale, dropped: dropped as u32, moduli, seed };
+        let sound = degree.is_power_of_two()
+            && (1..=1 << 17).contains(&(degree * rank))
+            && scale.is_finite()
+            && scale > 0.0
+            && !terms.moduli.is_empty()
+            && terms.moduli.iter().all(|&(q, _)| Modulus::new(q).is_ok())
+            && terms.moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum::<u32>() <= MOST_BITS
+            && terms.dropped + 2 < terms.modulus_bits();
+        if sound { Ok(terms) } else { Err(unreadable(reader.what, "fields that do not fit each other".to_owned(), "send them again")) }
+    }
+
+    /// The modulus of all numbers.
+    pub fn modulus(&self) -> u128 {
+        self.moduli.iter().map(|&(q, _)| u128::from(q)).product()
+    }
+
+    /// Bits of the modulus.
+    pub fn modulus_bits(&self) -> u32 {
+        self.modulus().ilog2() + 1
+    }
+
+    /// Bits of a body in a message.
+    pub fn sent_bits(&self) -> u32 {
+        self.modulus_bits() - self.dropped
+    }
+
+    /// First bytes of messages: which introduction they belong to.
+    pub fn tag(&self) -> [u8; 4] {
+        [self.seed.0[0], self.seed.0[1], self.seed.0[2], self.seed.0[3]]
+    }
+}
+
+/// The number below the product of the moduli with these residues.
+pub fn composed(residues: &[u64], moduli: &[Modulus]) -> u128 {
+    // Mixed radix: the digit of each modulus is found modulo it.
+    let (mut value, mut product) = (0u128, 1u128);
+    for (&residue, modulus) in residues.iter().zip(moduli) {
+        let known = modulus.reduce_u128(value);
+        let digit = modulus.mul(modulus.sub(residue, known), modulus.inverse(modulus.reduce_u128(product)).unwrap_or(0));
+        value += u128::from(digit) * product;
+        product *= u128::from(modulus.value());
+    }
+    value
+}
+
+/// Numbers of `bits` bits, one after the other, lowest bit first.
+pub fn pack(numbers: &[u128], bits: u32) -> Vec<u8> {
+    let mut bytes = vec![0u8; (numbers.len() * bits as usize).div_ceil(8)];
+    for (i, &number) in numbers.iter().enumerate() {
+        let start = i * bits as usize;
+        let shifted = (number << (start % 8)).to_le_bytes();
+        bytes[start / 8..].iter_mut().zip(shifted).for_each(|(byte, part)| *byte |= part);
+    }
+    bytes
+}
+
+/// The number at place `index`, packed by [`pack`]; of at most [`MOST_BITS`] bits, so that it lies in 16 bytes.
+pub fn unpack(bytes: &[u8], index: usize, bits: u32) -> u128 {
+    let start = index * bits as usize;
+    let bytes = &bytes[start / 8..];
+    let mut window = [0u8; 16];
+    let length = bytes.len().min(window.len());
+    window[..length].copy_from_slice(&bytes[..length]);
+    (u128::from_le_bytes(window) >> (start % 8)) & ((1 << bits) - 1)
+}

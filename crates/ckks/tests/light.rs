@@ -1,0 +1,202 @@
+//! Light clients: what they send is decrypted, packed and multiplied as other encryptions are, with the errors that they say; what is damaged or reused is refused.
+
+mod common;
+
+use clathrate_ckks::circuits::packing::{PackingOptions, PackingPlan};
+use clathrate_ckks::light::{LightClient, Receiver, reply};
+use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, SecretKey};
+use clathrate_lattice::Level;
+use common::measure::*;
+use common::*;
+
+fn client(sk: &SecretKey, degree: usize, precision: Option<f64>) -> (LightClient, Receiver) {
+    let client = sk.light_client(degree, Level(0), precision).expect("a client");
+    let receiver = Receiver::new(sk.params(), &client.introduction()).expect("a receiver");
+    (client, receiver)
+}
+
+#[test]
+fn numbers_arrive_with_the_error_of_the_encryption_and_of_truncation() {
+    for name in ["insecure_small", "insecure_rank2", "insecure_rank3", "insecure_matmul"] {
+        let params = params(name);
+        let sk = secret(&params, 3);
+        for degree in [1, 16, params.degree()] {
+            let count = 256.max(degree);
+            for precision in [None, Some(12.0), Some(20.5)] {
+                let (mut client, receiver) = client(&sk, degree, precision);
+                let data = noise(count, 5);
+                let (first, second) = data.split_at(count / 2 / degree * degree);
+                let mut messages = Vec::new();
+                for part in [first, second].into_iter().filter(|part| !part.is_empty()) {
+                    messages.push(client.encrypt(part).expect("a message"));
+                }
+                let length: usize = messages.iter().map(Vec::len).sum();
+                assert!(length <= 13 * messages.len() + count * client.bits_per_number() as usize / 8);
+                let slices: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
+                let x = receiver.receive(&slices, None).expect("samples");
+                assert_eq!(client.next_counter(), (count / degree) as u64);
+                let own = 3.2 / params.scale(Level(0));
+                let truncation = precision.map_or(own, |bits| (-bits).exp2());
+                // Cutting off whole bits leaves between half of the error that is allowed and all of it.
+                let (least, most) = ((own.powi(2) + truncation.powi(2) / 4.0).sqrt(), (own.powi(2) + truncation.powi(2)).sqrt());
+                let measured = deviation(&decrypt(&sk, &x), &data);
+                assert!((0.85 * least..1.15 * most).contains(&measured), "{name}, {degree}: {measured:e} of {least:e} to {most:e}");
+                // The client reads what the owner reads.
+                let read = client.decrypt(&reply(&x).expect("a reply")).expect("numbers");
+                assert_close(&read, &decrypt(&sk, &x), 1e-12);
+            }
+        }
+    }
+}
+
+#[test]
+fn readings_are_packed_multiplied_and_answered() {
+    let params = params("insecure_small");
+    let sk = secret(&params, 3);
+    let mut client = sk.light_client(1, Level(1), Some(24.0)).expect("a client");
+    let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
+    let (rows, columns) = (5, 12);
+    let data = noise(rows * columns, 9);
+    // One number at a time, in an order of the sender's choice.
+    let messages: Vec<Vec<u8>> = data.iter().map(|&number| client.encrypt(&[number]).expect("a message")).collect();
+    let slices: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
+    let samples = receiver.receive(&slices, Some(&[rows, columns])).expect("samples");
+    let plan = PackingPlan::new(&params, &PackingOptions { level: Some(Level(1)), ..PackingOptions::default() }).expect("a plan");
+    let ev = evaluator(&sk, plan.needs());
+    let packed = ev.pack_by(&samples, &plan).expect("packed");
+    assert_close(&decrypt(&sk, &packed), &data, 1e-6);
+    let weights = ramp(2 * rows);
+    let matrix = ev.prepare_weights(2, rows, &weights, &packed).expect("weights");
+    let product = ev.rescale(&ev.multiply_matrix(&matrix, &packed).expect("a product")).expect("rescaled");
+    let entry = |i: usize, j: usize| (0..rows).map(|r| weights[i * rows + r] * data[r * columns + j]).sum::<f64>();
+    let expected: Vec<f64> = (0..2).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| entry(i, j)).collect();
+    let read = client.decrypt(&reply(&product).expect("a reply")).expect("numbers");
+    assert_close(&read, &expected, 1e-6);
+}
+
+#[test]
+fn samples_of_several_numbers_become_rows_of_one_polynomial() {
+    let params = params("insecure_small");
+    let sk = secret(&params, 3);
+    let (mut client, receiver) = client(&sk, 16, Some(20.0));
+    let data = noise(64 * 16, 9);
+    let message = client.encrypt(&data).expect("a message");
+    let samples = receiver.receive(&[&message], None).expect("samples");
+    assert_eq!(samples.shape(), [64, 16]);
+    let options = PackingOptions {
+        degree: 16,
+        method: Some(clathrate_ckks::circuits::packing::PackingMethod::Midpoints(vec![8])),
+        ..PackingOptions::default()
+    };
+    let plan = PackingPlan::new(&params, &options).expect("a plan");
+    let packed = evaluator(&sk, plan.needs()).pack_rows_by(&samples, &plan).expect("packed");
+    assert_eq!((packed.shape(), packed.bundles().len()), (&[64, 16][..], 1));
+    assert_close(&decrypt(&sk, &packed), &data, 1e-4);
+}
+
+#[test]
+fn no_mask_is_used_twice() {
+    let params = params("insecure_small");
+    let sk = secret(&params, 3);
+    let (mut client, receiver) = client(&sk, 1, None);
+    let first = client.encrypt(&[1.0, 2.0]).expect("a message");
+    assert_eq!(client.next_counter(), 2);
+    for counter in [0, 1] {
+        let error = client.encrypt_at(counter, &[3.0]).expect_err("a used counter").to_string();
+        assert!(error.contains("use 2 or more"), "{error}");
+    }
+    let later = client.encrypt_at(7, &[3.0]).expect("a later counter");
+    assert!(client.encrypt_at(6, &[3.0]).is_err(), "a skipped counter");
+    assert_eq!(client.next_counter(), 8);
+    assert!(client.encrypt_at(u64::MAX, &[3.0]).is_err(), "the last counter");
+    // Numbers that are refused take no counter.
+    assert!(matches!(client.encrypt(&[f64::NAN]), Err(CkksError::NotFinite { .. })));
+    assert!(matches!(client.encrypt(&[1e9]), Err(CkksError::ValueTooLarge { .. })));
+    assert!(matches!(client.encrypt(&[]), Err(CkksError::Empty { .. })));
+    assert_eq!(client.next_counter(), 8);
+    let x = receiver.receive(&[&later, &first], None).expect("samples in another order");
+    assert_close(&decrypt(&sk, &x), &[3.0, 1.0, 2.0], 1e-6);
+    // A state that is restored, even twice, has masks of its own each time.
+    let state = client.to_bytes();
+    let (mut again, mut twice) = (LightClient::from_bytes(&state).expect("a client"), LightClient::from_bytes(&state).expect("a client"));
+    assert_ne!(again.introduction(), twice.introduction());
+    assert_ne!(again.introduction(), client.introduction());
+    let (one, two) = (again.encrypt(&[0.5]).expect("a message"), twice.encrypt(&[0.5]).expect("a message"));
+    assert_ne!(one[..4], two[..4]);
+    let error = receiver.receive(&[&one], None).expect_err("another introduction").to_string();
+    assert!(error.contains("another introduction"), "{error}");
+    let receiver = Receiver::new(&params, &again.introduction()).expect("a receiver");
+    assert_close(&decrypt(&sk, &receiver.receive(&[&one], None).expect("samples")), &[0.5], 1e-6);
+}
+
+#[test]
+fn damaged_bytes_are_refused_and_never_panic() {
+    let params = params("insecure_small");
+    let sk = secret(&params, 3);
+    let (mut client, receiver) = client(&sk, 16, Some(16.0));
+    let (introduction, state) = (client.introduction(), client.to_bytes());
+    let message = client.encrypt(&noise(32, 1)).expect("a message");
+    let answer = reply(&receiver.receive(&[&message], None).expect("samples")).expect("a reply");
+    for length in 0..introduction.len() {
+        assert!(Receiver::new(&params, &introduction[..length]).is_err());
+    }
+    for length in (0..state.len()).step_by(7) {
+        assert!(LightClient::from_bytes(&state[..length]).is_err());
+    }
+    for length in 0..message.len() {
+        // Whole samples at the front are a message of their own.
+        let read = receiver.receive(&[&message[..length]], None);
+        assert!(read.is_err() || length == 12 + 16 * client.bits_per_number() as usize / 8, "{length}");
+    }
+    for length in (0..answer.len()).step_by(11) {
+        assert!(client.decrypt(&answer[..length]).is_err());
+    }
+    for place in 0..introduction.len() {
+        for bit in [0, 3, 7] {
+            let mut changed = introduction.clone();
+            changed[place] ^= 1 << bit;
+            // The seed, the name of the secret, and low bits of the scale are any bytes; everything else is checked.
+            let _ = Receiver::new(&params, &changed);
+            let mut changed = state.to_vec();
+            changed[place] ^= 1 << bit;
+            let _ = LightClient::from_bytes(&changed);
+        }
+    }
+    for place in 0..200 {
+        let mut changed = answer.clone();
+        changed[place] ^= 0x81;
+        let _ = client.decrypt(&changed);
+    }
+    for (bytes, long) in [(&introduction, "introduction"), (&answer, "reply")] {
+        let mut long_bytes = bytes.clone();
+        long_bytes.push(0);
+        let refused = if long == "reply" { client.decrypt(&long_bytes).is_err() } else { Receiver::new(&params, &long_bytes).is_err() };
+        assert!(refused, "{long}");
+    }
+    assert!(receiver.receive(&[], None).is_err());
+    assert!(matches!(receiver.receive(&[&message], Some(&[4, 8])), Err(CkksError::Shape { .. })));
+    assert!(client.encrypt(&[1.0]).expect_err("a part of a sample").to_string().contains("16 numbers"));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_when_the_client_is_made() {
+    let params = params("insecure_small");
+    let sk = secret(&params, 3);
+    assert!(sk.light_client(3, Level(0), None).is_err());
+    assert!(sk.light_client(2048, Level(0), None).is_err());
+    assert!(sk.light_client(1, Level(2), None).expect_err("140 bits").to_string().contains("120 bits"));
+    assert!(sk.light_client(1, Level(9), None).is_err());
+    for precision in [60.0, -30.0, f64::NAN, f64::INFINITY] {
+        assert!(sk.light_client(1, Level(0), Some(precision)).is_err(), "{precision}");
+    }
+    let other = common::params("insecure_matmul");
+    let client = sk.light_client(1, Level(0), None).expect("a client");
+    assert!(Receiver::new(&other, &client.introduction()).expect_err("other parameters").to_string().contains("other parameters"));
+    let stranger = secret(&params, 4).light_client(1, Level(0), None).expect("a client");
+    let (mut client, receiver) = self::client(&sk, 1, None);
+    let x = receiver.receive(&[&client.encrypt(&[1.0]).expect("a message")], None).expect("samples");
+    assert!(matches!(stranger.decrypt(&reply(&x).expect("a reply")), Err(CkksError::WrongSecret { .. })));
+    let slots = sk.encrypt(&[1.0]).expect("slots");
+    assert!(matches!(reply(&slots), Err(CkksError::Encoding { .. })));
+    let _: (&Params, Evaluator) = (receiver.params(), evaluator(&sk, &KeyNeeds::new()));
+}

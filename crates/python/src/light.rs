@@ -1,0 +1,346 @@
+//! Light clients and the server's side of them.
+
+use std::sync::{Mutex, PoisonError};
+
+use clathrate_ckks::light::{LightClient, Receiver, reply as answer};
+use numpy::PyArray1;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arrays::array;
+use crate::ciphertext::PyCiphertext;
+use crate::errors::{raise, raise_for_array};
+use crate::keys::PySecretKey;
+use crate::numbers::{Real, Whole, Wholes};
+use crate::params::{PyParams, size};
+use crate::run::{detached, detached_with};
+
+/// A device that encrypts numbers one by one, in a few bytes for each, with nothing but a secret and a counter.
+///
+/// The device sends its introduction once, then messages. Both sides expand the random part of an encryption from a public seed and a
+/// counter, so that a message has only the part that hides the number, without its lowest bits. A server makes ciphertexts of the messages
+/// with a `Receiver` and packs them; it answers with `reply`, which the device decrypts.
+///
+/// In Rust a client runs in about 150 KiB of memory; this class is the same code.
+///
+/// Parameters
+/// ----------
+/// secret_key : SecretKey
+///     The owner's key. The device gets the secret.
+/// degree : int, optional
+///     How many numbers share a mask, a power of two. The default is 1: LWE samples. With more, the numbers of a message are the rows of a
+///     matrix, `degree` in each.
+/// level : int, optional
+///     The level of the encryptions, of at most 120 bits. The default is 0.
+/// precision_bits : float, optional
+///     How much may be cut off: the root mean square of the error by that is at most 2**-precision_bits. By default it is about that of
+///     the encryption.
+///
+/// Raises
+/// ------
+/// DataError
+///     For a degree that is no power of two, a modulus of more than 120 bits, or a precision that the scale does not have.
+/// LevelError
+///     For a level that does not exist.
+/// RandomError
+///     Where the operating system gives no randomness.
+///
+/// Examples
+/// --------
+/// >>> client = cl.LightClient(secret_key, precision_bits=20)
+/// >>> receiver = cl.Receiver(params, client.introduction)
+/// >>> message = client.encrypt([20.5, 21.0])
+/// >>> len(message), client.bits_per_number
+/// (21, 35)
+/// >>> samples = receiver.receive([message])
+/// >>> client.decrypt(cl.reply(samples + 1)).round(3)
+/// array([21.5, 22. ])
+#[pyclass(frozen, module = "clathrate", name = "LightClient")]
+pub struct PyLightClient {
+    client: Mutex<LightClient>,
+}
+
+impl PyLightClient {
+    fn with<T>(&self, work: impl FnOnce(&mut LightClient) -> T) -> T {
+        // A panic while the lock was held cannot have left a used counter unused: it moves on before a message exists.
+        work(&mut self.client.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[pymethods]
+impl PyLightClient {
+    #[new]
+    #[pyo3(signature = (secret_key, degree=None, level=None, precision_bits=None))]
+    fn new(
+        py: Python<'_>,
+        secret_key: &PySecretKey,
+        degree: Option<Whole>,
+        level: Option<Whole>,
+        precision_bits: Option<Real>,
+    ) -> PyResult<Self> {
+        let degree = degree.map_or(Ok(1), |degree| size(py, "degree", degree))?;
+        let level = level.map_or(Ok(0), |level| size(py, "level", level))?;
+        let key = &secret_key.key;
+        let client = detached(py, || key.light_client(degree, clathrate_lattice::Level(level), Real::given(precision_bits)))?;
+        Ok(Self { client: Mutex::new(client) })
+    }
+
+    /// What the server needs once, before messages. It holds no secret.
+    #[getter]
+    fn introduction<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.with(|client| client.introduction()))
+    }
+
+    /// The counter of the next sample.
+    #[getter]
+    fn next_counter(&self) -> u64 {
+        self.with(|client| client.next_counter())
+    }
+
+    /// The bits of a number in a message.
+    #[getter]
+    fn bits_per_number(&self) -> u32 {
+        self.with(|client| client.bits_per_number())
+    }
+
+    /// How many numbers share a mask.
+    #[getter]
+    fn degree(&self) -> usize {
+        self.with(|client| client.degree())
+    }
+
+    /// Encrypts numbers: 12 bytes and `bits_per_number` bits for each.
+    ///
+    /// Parameters
+    /// ----------
+    /// numbers : array_like
+    ///     Real numbers, a multiple of `degree` of them; of an array row after row.
+    /// counter : int, optional
+    ///     The counter of the first sample, which must not have been used or skipped. By default the next one.
+    ///
+    /// Returns
+    /// -------
+    /// bytes
+    ///     The message.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     For a used counter, numbers that are no multiple of the degree, NaN, infinite or too large, and without numbers.
+    ///
+    /// Examples
+    /// --------
+    /// >>> client = cl.LightClient(secret_key)
+    /// >>> first, second = client.encrypt([1.0]), client.encrypt([2.0, 3.0])
+    /// >>> client.next_counter
+    /// 3
+    #[pyo3(signature = (numbers, counter=None))]
+    fn encrypt<'py>(&self, py: Python<'py>, numbers: &Bound<'py, PyAny>, counter: Option<Whole>) -> PyResult<Bound<'py, PyBytes>> {
+        let array = array(numbers)?;
+        let clathrate_ckks::keys::Values::Real(values) = &array.values else {
+            return Err(PyTypeError::new_err("a light client encrypts real numbers"));
+        };
+        let counter = counter.map(|counter| size(py, "counter", counter)).transpose()?;
+        let translate = |error| raise_for_array(py, error, &array.shape);
+        let message = detached_with(py, translate, || {
+            self.with(|client| match counter {
+                Some(counter) => client.encrypt_at(counter as u64, values),
+                None => client.encrypt(values),
+            })
+        })?;
+        Ok(PyBytes::new(py, &message))
+    }
+
+    /// The numbers of a server's answer.
+    ///
+    /// Parameters
+    /// ----------
+    /// reply : bytes
+    ///     What `reply` made.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     The numbers, row after row, as one axis.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     Where the bytes are no reply, cut off or damaged.
+    /// WrongSecretError
+    ///     Where they belong to another secret.
+    ///
+    /// Examples
+    /// --------
+    /// >>> client = cl.LightClient(secret_key)
+    /// >>> client.decrypt(cl.reply(secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0))).round(4)
+    /// array([1., 2.])
+    fn decrypt<'py>(&self, py: Python<'py>, reply: &[u8]) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let numbers = detached(py, || self.with(|client| client.decrypt(reply)))?;
+        Ok(PyArray1::from_vec(py, numbers))
+    }
+
+    /// The state with the secret, for storage on the device.
+    ///
+    /// Returns
+    /// -------
+    /// bytes
+    ///     For `from_bytes`. Whoever has them can decrypt.
+    ///
+    /// Examples
+    /// --------
+    /// >>> client = cl.LightClient(secret_key)
+    /// >>> again = cl.LightClient.from_bytes(client.to_bytes())
+    /// >>> again.introduction == client.introduction
+    /// False
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.with(|client| client.to_bytes()))
+    }
+
+    /// A client from a stored state, which draws a new seed and introduces itself again.
+    ///
+    /// No mask is used twice, even if the state is restored from an old copy.
+    ///
+    /// Parameters
+    /// ----------
+    /// state : bytes
+    ///     What `to_bytes` gave.
+    ///
+    /// Returns
+    /// -------
+    /// LightClient
+    ///     The client, with a count from 0.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     Where the bytes are no state, cut off or damaged.
+    /// RandomError
+    ///     Where the operating system gives no randomness.
+    ///
+    /// Examples
+    /// --------
+    /// >>> cl.LightClient.from_bytes(cl.LightClient(secret_key, degree=8).to_bytes()).degree
+    /// 8
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, state: &[u8]) -> PyResult<Self> {
+        let client = LightClient::from_bytes(state).map_err(|error| raise(py, error))?;
+        Ok(Self { client: Mutex::new(client) })
+    }
+
+    fn __repr__(&self) -> String {
+        self.with(|client| format!("LightClient(degree={}, next_counter={})", client.degree(), client.next_counter()))
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a light client holds a secret and is not pickled: `to_bytes` gives its state on purpose"))
+    }
+}
+
+/// The server's side of one light client: it makes ciphertexts of messages.
+///
+/// Parameters
+/// ----------
+/// params : Params
+///     The parameters of the owner.
+/// introduction : bytes
+///     What the client sent first.
+///
+/// Raises
+/// ------
+/// DataError
+///     Where the bytes are no introduction, damaged, or for other parameters.
+///
+/// Examples
+/// --------
+/// >>> client = cl.LightClient(secret_key)
+/// >>> cl.Receiver(params, client.introduction).receive([client.encrypt([1.0]), client.encrypt([2.0])]).shape
+/// (2,)
+#[pyclass(frozen, module = "clathrate", name = "Receiver")]
+pub struct PyReceiver {
+    receiver: Receiver,
+    params: Py<PyParams>,
+}
+
+#[pymethods]
+impl PyReceiver {
+    #[new]
+    fn new(py: Python<'_>, params: Py<PyParams>, introduction: &[u8]) -> PyResult<Self> {
+        let receiver = Receiver::new(&params.get().params, introduction).map_err(|error| raise(py, error))?;
+        Ok(Self { receiver, params })
+    }
+
+    /// The numbers of messages, in their order, as an encrypted array of samples.
+    ///
+    /// `Ciphertext.pack` brings samples into ciphertexts; those of several numbers each with `lanes=True`.
+    ///
+    /// Parameters
+    /// ----------
+    /// messages : sequence of bytes
+    ///     The messages.
+    /// shape : tuple of int, optional
+    ///     The shape of the array. By default a vector; for a client of a degree above 1, a matrix with a row for each sample.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The samples, in coefficients.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     Where bytes are no message, cut off, or of another introduction, and without messages.
+    /// ShapeError
+    ///     Where the numbers do not fill the shape.
+    ///
+    /// Examples
+    /// --------
+    /// >>> client = cl.LightClient(secret_key)
+    /// >>> receiver = cl.Receiver(params, client.introduction)
+    /// >>> x = receiver.receive([client.encrypt([1.0, 2.0, 3.0, 4.0])], shape=(2, 2))
+    /// >>> secret_key.decrypt(x).round(3)
+    /// array([[1., 2.],
+    ///        [3., 4.]])
+    #[pyo3(signature = (messages, shape=None))]
+    fn receive(&self, py: Python<'_>, messages: Vec<Bound<'_, PyBytes>>, shape: Option<Wholes>) -> PyResult<PyCiphertext> {
+        let messages: Vec<&[u8]> = messages.iter().map(|message| message.as_bytes()).collect();
+        let axis = |axis| size(py, "an axis of the shape", axis);
+        let shape: Option<Vec<usize>> = shape.map(|shape| shape.0.into_iter().map(axis).collect()).transpose()?;
+        let samples = detached(py, || self.receiver.receive(&messages, shape.as_deref()))?;
+        PyCiphertext::new(py, samples, &self.params)
+    }
+}
+
+/// An encrypted array as bytes for a light client, which decrypts them.
+///
+/// The client must have at least the level of the array: 0 suits every client. Of each polynomial the whole mask is sent.
+///
+/// Parameters
+/// ----------
+/// ciphertext : Ciphertext
+///     The array: real numbers in coefficients.
+///
+/// Returns
+/// -------
+/// bytes
+///     For `LightClient.decrypt`.
+///
+/// Raises
+/// ------
+/// ShapeError
+///     For complex numbers, and unless in coefficients.
+/// WrongSecretError
+///     For an array under several secrets: take its bodies apart first.
+///
+/// Examples
+/// --------
+/// >>> x = secret_key.encrypt([0.5], encoding="coefficients", level=0)
+/// >>> cl.LightClient(secret_key).decrypt(cl.reply(x)).round(3)
+/// array([0.5])
+#[pyfunction]
+pub fn reply<'py>(py: Python<'py>, ciphertext: &PyCiphertext) -> PyResult<Bound<'py, PyBytes>> {
+    let data = ciphertext.data.clone();
+    let bytes = detached(py, || answer(&data))?;
+    Ok(PyBytes::new(py, &bytes))
+}
