@@ -59,6 +59,9 @@ def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) 
     assert_type((cl.Needs(shared_mask=8) | cl.Needs(rotations=[1], bodies=8)).shared_masks, list[int])
     assert_type(ct.to_lwe().layout.imaginary_place(0, 1), tuple[int, int, int] | None)
     cl.trace(lambda x: x.rotate(1), (8, 8), params=params, encoding="slots", bodies=8)
+    assert_type(ct @ ct, cl.Ciphertext)
+    assert_type(ct[1:3], cl.Ciphertext)
+    assert_type(cl.vstack([ct, ct]), cl.Ciphertext)
     try:
         ct.rotate(5)
     except cl.MissingKeyError as error:
@@ -71,7 +74,7 @@ def refused(ct: cl.Ciphertext, key: cl.SecretKey) -> None:
     key.encrypt([1.0], "slots", 1, 2.0**30, False, 2)  # type: ignore[call-arg]
     ct**3  # type: ignore[operator]
     ct / ct  # type: ignore[operator]
-    ct @ ct  # type: ignore[operator]
+    ct @ object()  # type: ignore[operator]
     ct.level = 3  # type: ignore[misc]
     ct.rotate(1.5)  # type: ignore[arg-type]
     key.evaluation_keys({"relinearise": True})  # type: ignore[arg-type]
