@@ -4,6 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
+use clathrate_arith::Meter;
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::packing::{Packing, PackingStep};
 use clathrate_lattice::polys::PolysRef;
@@ -19,6 +20,7 @@ const DEGREE: usize = 64;
 const LEVEL: Level = Level(1);
 
 struct World {
+    meter: Arc<Meter>,
     chain: Arc<Chain>,
     switcher: Switcher,
     rng: SecretRng,
@@ -27,9 +29,20 @@ struct World {
 impl World {
     fn new(seed: u8) -> Self {
         let chain = chain_on(DEGREE, 1);
+        Self::on(chain, Arc::new(Meter::default()), seed)
+    }
+
+    fn on(chain: Arc<Chain>, meter: Arc<Meter>, seed: u8) -> Self {
         let gadget = Arc::new(Gadget::for_special_modulus(&chain, 0.5).expect("gadget"));
         let switcher = fixed(&chain, &gadget, SwitchMethod::as_made(&chain), 1024);
-        Self { chain, switcher, rng: rng(seed) }
+        Self { meter, chain, switcher, rng: rng(seed) }
+    }
+
+    /// The same chain on an engine with a meter.
+    fn counted(seed: u8) -> Self {
+        let moduli: Vec<u64> = chain_on(DEGREE, 1).ring().moduli().iter().map(|modulus| modulus.value()).collect();
+        let (ring, meter) = counting_ring(DEGREE, &moduli);
+        Self::on(Arc::new(Chain::with_auxiliary(ring, &[2, 1, 1, 1, 1, 1], 12).expect("chain")), meter, seed)
     }
 
     fn secret(&mut self, degree: usize, rank: usize) -> SecretKey {
@@ -145,11 +158,12 @@ fn samples_of_one_batch_pack_like_samples_of_their_own() {
     assert!(own.expect("packed").view() == together.expect("packed").view());
 }
 
+/// [hermes, Tables 3, 4, 5]: `K + sum k_i` ModUp, `1 + sum k_i` ModDown, `2 (K + sum k_i)` Hadamard products, `K / k_1 + .. + k_t` elementary keys. With `d` digits, `l`
+/// primes and `l~` extended ones a ModUp from Coeff form is `d l~` transforms, a ModDown of the two polynomials of a result `2 l~`, a Hadamard product `d l~`.
 #[test]
 fn steps_cost_what_the_paper_counts() {
-    // [hermes, Table 5]: transforms of all digits of K + sum k_i inputs, 2 (K + sum k_i) products over all primes, one mod-down for each step's result.
-    for (rank, midpoints) in [(64, &[][..]), (64, &[8]), (64, &[16, 4])] {
-        let mut world = World::new(3);
+    for (rank, midpoints) in [(64, &[][..]), (64, &[8]), (64, &[16, 4]), (32, &[4]), (64, &[32, 16, 8, 4, 2])] {
+        let mut world = World::counted(3);
         let (from, to) = (world.secret(1, rank), world.secret(DEGREE, 1));
         let packing = world.packing(&from, midpoints, &to).expect("keys");
         let ranks: Vec<usize> = [rank].into_iter().chain(midpoints.iter().copied()).collect();
@@ -159,6 +173,18 @@ fn steps_cost_what_the_paper_counts() {
         let keys: usize = packing.steps().iter().map(|(_, key)| key.inputs()).sum();
         let expected: usize = ranks.iter().zip(midpoints.iter().chain(&[1])).map(|(above, below)| above / below).sum();
         assert_eq!(keys, expected);
+        // As many samples as the ring holds.
+        let samples: Vec<_> = (0..DEGREE).map(|_| world.encrypt(&from).0).collect();
+        packing.pack(&views(&samples), &world.switcher).expect("derived");
+        world.meter.take();
+        packing.pack(&views(&samples), &world.switcher).expect("packed");
+        let counts = world.meter.take();
+        let tables = world.switcher.tables(LEVEL).expect("tables");
+        let (d, extended) = (tables.digit_count(), tables.basis().len() + tables.special().len());
+        let results = 1 + midpoints.iter().sum::<usize>();
+        assert_eq!(counts.forward, inputs * d * extended, "ModUp, {midpoints:?}");
+        assert_eq!(counts.inverse, 2 * results * extended, "ModDown, {midpoints:?}");
+        assert_eq!(counts.hadamard, 2 * inputs * d * extended, "Hadamard products, {midpoints:?}");
     }
 }
 

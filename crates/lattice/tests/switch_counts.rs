@@ -28,6 +28,11 @@ struct Counted {
 
 impl Counted {
     fn new(inputs: usize, rank: usize) -> Self {
+        Self::with_bodies(inputs, rank, 1)
+    }
+
+    /// A key from and to secrets of `bodies` bodies each.
+    fn with_bodies(inputs: usize, rank: usize, bodies: usize) -> Self {
         let step = 2 * DEGREE as u64;
         let mut moduli = largest_primes(36, step, STEPS + 1, &[]).expect("primes");
         moduli.extend(largest_primes(45, step, AUXILIARY, &moduli).expect("primes"));
@@ -35,7 +40,7 @@ impl Counted {
         let chain = Arc::new(Chain::with_auxiliary(ring, &[1; STEPS], AUXILIARY).expect("chain"));
         let gadget = Arc::new(Gadget::by_bits(&chain, 36.0));
         let rng = &mut rng(1);
-        let (from, to) = (secret(&chain, inputs, 1, rng), secret(&chain, rank, 1, rng));
+        let (from, to) = (secret(&chain, inputs, bodies, rng), secret(&chain, rank, bodies, rng));
         let key = SwitchKey::change_of_secret(&chain, &gadget, chain.max_level(), &from, &to, rng).expect("key");
         Self { meter, switcher: any_choice(&chain, &gadget, inputs), chain, key }
     }
@@ -157,6 +162,29 @@ fn counts_scale_with_inputs_and_columns() {
             assert_eq!((decomposed.forward, decomposed.inverse), (inputs * d * primes, columns * tilde_d * primes));
             assert_eq!(decomposed.hadamard, inputs * columns * d * tilde_d * primes);
             assert_eq!(decomposed.conversion, inputs * conversions(l, r, |_| primes) + columns * tilde * primes);
+        }
+    }
+}
+
+/// [pcmm-mambo, Table 2]: a switch of `n` bodies under one mask takes 1 ModUp, `n + 1` MultSwk and `n + 1` ModDown, where `n` switches take `n`, `2 n` and `2 n`. In
+/// transforms and products, with `d` digits and `l~` primes: a ModUp is `d l~` transforms, a MultSwk `d l~` products, a ModDown `l~` transforms.
+#[test]
+fn switches_of_bodies_under_one_mask_are_counted_as_in_the_paper() {
+    let one = Counted::new(1, 1);
+    for bodies in [1, 2, 3, 8] {
+        let shared = Counted::with_bodies(1, 1, bodies);
+        for (level, r) in [(Level(5), 1), (Level(5), 2), (Level(8), 3), (Level(11), 1)] {
+            let (l, tilde) = (level.0 + 1, level.0 + 1 + r);
+            let d = l.div_ceil(r);
+            let (whole, ..) = shared.count(SwitchMethod::hybrid(r), level);
+            let (alone, ..) = one.count(SwitchMethod::hybrid(r), level);
+            assert_eq!((whole.forward, whole.hadamard, whole.inverse), (d * tilde, (bodies + 1) * d * tilde, (bodies + 1) * tilde));
+            assert_eq!((alone.forward, alone.hadamard, alone.inverse), (d * tilde, 2 * d * tilde, 2 * tilde));
+            assert_eq!(whole.conversion, alone.conversion, "the conversions of the digits are those of one mask");
+            let (decomposed, _, key_digits) = shared.count(SwitchMethod::klss(r, 4), level);
+            let (tilde_d, primes) = key_digits.expect("key digits");
+            assert_eq!((decomposed.forward, decomposed.inverse), (d * primes, (bodies + 1) * tilde_d * primes));
+            assert_eq!(decomposed.hadamard, (bodies + 1) * d * tilde_d * primes);
         }
     }
 }
