@@ -118,6 +118,57 @@ def test_rows_are_picked_and_joined_as_by_numpy(owner: cl.SecretKey) -> None:
         owner.encrypt(numbers(4, 8), bodies=2, axis="rows")[1]
 
 
+def test_rows_that_share_polynomials_are_multiplied_and_packed(tiny: cl.Params, owner: cl.SecretKey) -> None:
+    A, B = numbers(6, 5), numbers(6, 8, seed=1)
+    plan = cl.PackingPlan(tiny, degree=8, method="column")
+    needs = cl.trace(lambda x, y: (x.T @ y, x.T.to_rows()), (6, 5), (6, 8), params=tiny, lanes="most", encoding="coefficients").needs
+    keys = owner.evaluation_keys(needs | plan.needs)
+    x, y = (owner.encrypt(z, encoding="coefficients", lanes="most").with_keys(keys) for z in (A, B))
+    product = (x.T @ y).rescale()
+    assert product.degree == 8
+    np.testing.assert_allclose(owner.decrypt(product), A.T @ B, atol=1e-7)
+    packed = product.pack(plan, lanes=True)
+    assert packed.degree == tiny.degree
+    np.testing.assert_allclose(owner.decrypt(packed), A.T @ B, atol=1e-7)
+    np.testing.assert_allclose(owner.decrypt(x.T.to_rows()), A.T, atol=1e-7)
+    for columns in (1, 2):
+        z = owner.encrypt(numbers(6, columns), encoding="coefficients", lanes="most").with_keys(keys)
+        if columns == 1:
+            with pytest.raises(cl.ShapeError, match="without lanes"):
+                z.T.to_rows()
+        else:
+            np.testing.assert_allclose(owner.decrypt(z.T.to_rows()), numbers(6, columns).T, atol=1e-7)
+
+
+def test_views_refuse_what_ciphertexts_refuse(owner: cl.SecretKey) -> None:
+    view = encrypted(owner, numbers(3, 4)).T
+    masked = np.ma.masked_array(np.ones((4, 3)), mask=np.eye(4, 3))
+    for refused in (lambda: view + masked, lambda: masked - view, lambda: view @ masked.T):
+        with pytest.raises((TypeError, cl.DataError)):
+            refused()
+    for refused in (
+        lambda: view + np.ones((7, 9)),
+        lambda: view @ np.ones(3),
+        lambda: view @ np.ones((4, 4)),
+        lambda: view @ [[1.0], [2.0]],
+    ):
+        with pytest.raises(cl.ShapeError):
+            refused()
+    for refused in (
+        lambda: np.asarray(view),
+        lambda: bool(view),
+        lambda: list(view),
+        lambda: view + object(),
+        lambda: view @ [[1.0], [2.0, 3.0]],
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            refused()
+    client = cl.LightClient(owner)
+    for counter in (-1, 2**64, 1.5):
+        with pytest.raises(cl.DataError, match="out of range"):
+            client.encrypt([1.0], counter=counter)
+
+
 def test_products_say_what_does_not_fit(tiny: cl.Params, owner: cl.SecretKey, keys: cl.EvaluationKeys) -> None:
     x = encrypted(owner, numbers(3, 4), keys)
     with pytest.raises(cl.ShapeError, match="columns on the left"):

@@ -1,7 +1,7 @@
 //! Products of two matrices of residues, the left one read by coefficients, beside exact integers.
 
 use clathrate_arith::primes::largest_primes;
-use clathrate_arith::product::column_product_counts;
+use clathrate_arith::product::{COLUMN_BAND, column_product_counts};
 use clathrate_arith::{ArithError, CpuEngine, Engine, Isa, Meter, Modulus, Rows, RowsMut};
 
 const DEGREE: usize = 64;
@@ -90,6 +90,10 @@ fn counts_are_those_that_run() {
         product(&engine, &left, &(0..DEGREE).collect::<Vec<_>>(), &right, 1).expect("a product");
         let modulus = Modulus::new(moduli[0]).expect("a prime");
         assert_eq!(meter.take().product, column_product_counts(DEGREE, 20, DEGREE, &modulus), "{bits} bits");
+        // More rows than are computed at a time.
+        let positions: Vec<usize> = (0..2 * COLUMN_BAND + 3).map(|position| position % DEGREE).collect();
+        product(&engine, &left, &positions, &right, 1).expect("a product");
+        assert_eq!(meter.take().product, column_product_counts(positions.len(), 20, DEGREE, &modulus), "{bits} bits, in bands");
     }
 }
 

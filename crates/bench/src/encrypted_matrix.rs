@@ -5,18 +5,25 @@ use std::time::Duration;
 use clathrate_arith::product::multiply_f64;
 use clathrate_arith::sequence::numbers;
 use clathrate_ckks::keys::{EncryptOptions, Lanes};
-use clathrate_ckks::{Encoding, Evaluator, Params, Runtime, SecretKey, SecretRng};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Runtime, SecretKey, SecretRng};
 use serde_json::json;
 
 use crate::failure::Failure;
 use crate::matrix::fields;
+use crate::slot_matrix::SlotProduct;
 use crate::timing::{Limits, Timer};
 
-/// The operations' names: the plain product, the product of encrypted matrices.
-pub const WORKS: [&str; 2] = ["pair_plain", "pair_residues"];
+/// The operations' names: the plain product, the product of encrypted matrices, the one slot by slot.
+pub const WORKS: [&str; 3] = ["pair_plain", "pair_residues", "pair_slots"];
 
-/// The parameter set of products of residue matrices.
-pub const PRESETS: [&str; 1] = ["ccmm_n12"];
+/// The parameter sets of products of residue matrices, and of those slot by slot.
+pub const PRESETS: [&str; 2] = ["ccmm_n12", "n14"];
+
+/// The sets of a quick run.
+const QUICK: [&str; 2] = ["insecure_small", "insecure_deep"];
+
+/// The largest matrices that are multiplied slot by slot: the time grows with the third power.
+const LARGEST_IN_SLOTS: usize = 1 << 9;
 
 /// Binary logarithms of the sizes of square matrices.
 const SIZES: std::ops::RangeInclusive<u32> = 8..=12;
@@ -33,23 +40,57 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
         return Ok(());
     }
     let timer = timer.with_limits(Limits { budget: Duration::from_millis(if timer.is_quick() { 50 } else { 8000 }), least: 1, most: 9 });
-    let all: &[&str] = if timer.is_quick() { &["insecure_small"] } else { &PRESETS };
-    for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
+    let sizes = if timer.is_quick() { QUICK_SIZES } else { SIZES };
+    let sets = if timer.is_quick() { QUICK } else { PRESETS };
+    for (preset, run) in sets.into_iter().zip([size as fn(&Timer<'_>, &Params, &SecretKey, usize) -> Result<(), Failure>, slots]) {
+        // A quick run has other sets than those that can be named.
+        if !timer.is_quick() && !presets.is_empty() && !presets.contains(&preset) {
+            continue;
+        }
         let params = Params::preset(preset, runtime)?;
         let owner = SecretKey::generate_with(&params, &mut SecretRng::from_seed(SEED))?;
-        for log in if timer.is_quick() { QUICK_SIZES } else { SIZES } {
-            size(&timer, &params, &owner, 1 << log)?;
+        for log in sizes.clone() {
+            run(&timer, &params, &owner, 1 << log)?;
         }
     }
     Ok(())
 }
 
+/// The matrices of a size, and their product.
+fn matrices(size: usize) -> Result<[Vec<f64>; 3], Failure> {
+    let (left, right): (Vec<f64>, Vec<f64>) = (numbers(60).take(size * size).collect(), numbers(61).take(size * size).collect());
+    let product = multiply_f64(size, size, size, &left, &right).map_err(CkksError::from)?;
+    Ok([left, right, product])
+}
+
+/// The product of square matrices of one size slot by slot, in blocks that fill the slots.
+fn slots(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> Result<(), Failure> {
+    let product = SlotProduct::new(params)?;
+    if !timer.wants(WORKS[2]) || size > LARGEST_IN_SLOTS || size < product.side * product.together {
+        return Ok(());
+    }
+    let [left, right, exact] = matrices(size)?;
+    let mut rng = SecretRng::from_seed(SEED);
+    let (x, y) = (product.encrypt(owner, &left, size, false, &mut rng)?, product.encrypt(owner, &right, size, true, &mut rng)?);
+    let recorder = Evaluator::recording(params);
+    let symbol = |z: &Ciphertext| Ciphertext::symbol_with(params, z.shape(), *z.layout(), z.secret(), z.level(), z.scale());
+    // The keys of one block are those of all.
+    let one = |z: &Ciphertext| Ok::<_, CkksError>(vec![vec![recorder.take_symbol(symbol(z)?, None)?]]);
+    product.multiply(&recorder, &one(&x[0][0])?, &one(&y[0][0])?)?;
+    let keys = owner.evaluation_keys_rng(&recorder.needs(), &mut SecretRng::from_seed(SEED))?;
+    let key_bytes = keys.bytes();
+    let evaluator = Evaluator::with_keys(keys);
+    let got = product.decrypt(owner, &product.multiply(&evaluator, &x, &y)?, size)?;
+    let extra = fields(params, size, &got, &exact, &json!({ "key_bytes": key_bytes, "side": product.side }))?;
+    let label = format!("{}, {size}", params.spec().name);
+    Ok(timer.print((WORKS[2], &label), &timer.measure(|| Ok(product.multiply(&evaluator, &x, &y)?))?, &extra)?)
+}
+
 /// `X^T Y` of square matrices of one size.
 fn size(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> Result<(), Failure> {
-    let (left, y): (Vec<f64>, Vec<f64>) = (numbers(60).take(size * size).collect(), numbers(61).take(size * size).collect());
+    let [left, y, exact] = matrices(size)?;
     let x: Vec<f64> = (0..size * size).map(|index| left[index % size * size + index / size]).collect();
-    let plain = || multiply_f64(size, size, size, &left, &y).map_err(|error| Failure::from(clathrate_ckks::CkksError::from(error)));
-    let exact = plain()?;
+    let plain = || multiply_f64(size, size, size, &left, &y).map_err(|error| Failure::from(CkksError::from(error)));
     let label = format!("{}, {size}", params.spec().name);
     if timer.wants(WORKS[0]) {
         let nothing = json!({ "worst_bits": null, "mean_bits": null });
@@ -62,8 +103,8 @@ fn size(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> R
         let x = owner.encrypt_array_rng(&x, &[size, size], options, &mut rng)?;
         let y = owner.encrypt_array_rng(&y, &[size, size], options, &mut rng)?;
         let recorder = Evaluator::recording(params);
-        let symbol = |z: &clathrate_ckks::Ciphertext| {
-            let symbol = clathrate_ckks::Ciphertext::symbol_with(params, z.shape(), *z.layout(), z.secret(), z.level(), z.scale())?;
+        let symbol = |z: &Ciphertext| {
+            let symbol = Ciphertext::symbol_with(params, z.shape(), *z.layout(), z.secret(), z.level(), z.scale())?;
             recorder.take_symbol(symbol, Some(1.0))
         };
         let planned = recorder.rescale(&recorder.multiply_transposed(&symbol(&x)?, &symbol(&y)?)?)?;

@@ -1,6 +1,6 @@
 //! `clathrate-bench`: times operations on one thread and prints one JSON row per line; `bench/README.md` describes the rows.
 //!
-//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap`, `packing`, `matrix`, `encrypted_matrix` (one benchmark each); `names`,
+//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap`, `packing`, `matrix`, `encrypted_matrix` on `slot_matrix` (one benchmark each); `names`,
 //! `arguments`; `run`.
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod output;
 mod packing;
 mod run;
 mod scheme;
+mod slot_matrix;
 mod stream;
 mod timing;
 mod transform;

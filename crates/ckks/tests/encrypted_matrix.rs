@@ -63,13 +63,16 @@ fn transpositions_are_right_for_every_shape() {
         for shape in [(1, 1), (3, 5), (1, n), (n, 1), (n / 2, 7), (n + 3, 4), (5, n + 2)] {
             check_transposition(&params, shape, None);
         }
-        check_transposition(&params, (12, 16), Some(Lanes::Most));
+        for shape in [(12, 16), (5, 3), (3, 2), (2, 64)] {
+            check_transposition(&params, shape, Some(Lanes::Most));
+        }
     }
 }
 
 #[test]
 fn products_of_encrypted_matrices_are_right_for_every_shape() {
-    for name in ["insecure_small", "insecure_rank2"] {
+    // At rank 3, which stays odd, the secret has products of different polynomials.
+    for name in ["insecure_small", "insecure_rank2", "insecure_rank3"] {
         let params = params(name);
         let n = params.degree();
         for (rows, inner, columns) in [(1, 1, 1), (3, 2, 5), (n, 3, 4), (5, 9, n), (n + 1, 2, 3), (2, 3, n + 5), (33, 40, 17)] {
@@ -101,6 +104,19 @@ fn rows_that_share_polynomials_are_multiplied() {
 }
 
 #[test]
+fn operands_of_different_degrees_meet_at_the_lower_one() {
+    let params = params("insecure_small");
+    let (sk, rows, inner, columns) = (secret(&params, 3), 1024, 6, 64);
+    let (x, y) = (noise(inner * rows, 1), noise(inner * columns, 2));
+    let left = encrypt_as(&sk, &Values::Real(x.clone()), &[inner, rows], coefficients(None), 5);
+    let right = encrypt_as(&sk, &Values::Real(y.clone()), &[inner, columns], coefficients(Some(Lanes::Most)), 6);
+    let expected = product(&x, &y, (rows, inner, columns));
+    let (result, measured, predicted) = run(&sk, &[left, right], &expected, &|ev, x| ev.rescale(&ev.multiply_transposed(&x[0], &x[1])?));
+    assert_eq!((result.params().degree(), result.shape()), (64, &[rows, columns][..]));
+    assert!(measured < predicted, "{measured:e}, predicted {predicted:e}");
+}
+
+#[test]
 fn what_is_missing_is_told_at_once() {
     let params = params("insecure_small");
     let sk = secret(&params, 3);
@@ -124,7 +140,11 @@ fn what_is_missing_is_told_at_once() {
     let vector = encrypt_as(&sk, &Values::Real(noise(6, 1)), &[6], coefficients(None), 5);
     assert!(matches!(ev.transposed(&vector), Err(CkksError::Shape { .. })));
     let low = ev.drop_to_level(&x, clathrate_lattice::Level(0)).expect("level 0");
-    assert!(matches!(ev.multiply_transposed(&low, &x), Err(CkksError::LevelTooLow { .. } | CkksError::ScaleOutOfRange { .. })));
+    assert!(matches!(ev.multiply_transposed(&low, &x), Err(CkksError::LevelTooLow { .. })));
+    let samples = ev.to_lwe(&x).expect("samples");
+    assert!(matches!(ev.transposed(&samples), Err(CkksError::Conversion { .. })));
+    assert!(matches!(ev.multiply_transposed(&x, &samples), Err(CkksError::Conversion { .. })));
+    let _ = KeyNeeds::new().encrypted_matrices(samples.params(), Reach::Top);
     let stopped = ev.multiply_transposed_with_progress(&x, &x, &mut |done, _| done < 3);
     assert!(matches!(stopped, Err(CkksError::Cancelled)));
 }

@@ -9,6 +9,7 @@
 //! Source: [hermes, sec. 5.4], the client's half.
 
 use clathrate_arith::Modulus;
+use zeroize::Zeroizing;
 
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
@@ -25,12 +26,19 @@ const BLOCK: usize = 1024;
 
 /// `<a, s>` modulo `modulus`, which is number `index` of the ring, for the mask of counter `counter`: `n` residues.
 ///
-/// `secret` has the `k n` coefficients of the polynomials of the secret, one after the other, `n` a power of two. The running time does not depend on them.
+/// `secret` has the `k n` coefficients of the polynomials of the secret, one after the other, `n` a power of two. Neither branches nor addresses depend on them. The
+/// result is secret: with the public mask it reveals the secret.
 #[must_use]
-pub fn mask_times_secret(seed: &MaskSeed, counter: u64, (modulus, index): (&Modulus, usize), secret: &[i8], degree: usize) -> Vec<u64> {
+pub fn mask_times_secret(
+    seed: &MaskSeed,
+    counter: u64,
+    (modulus, index): (&Modulus, usize),
+    secret: &[i8],
+    degree: usize,
+) -> Zeroizing<Vec<u64>> {
     let mut stream = MaskXof::new(seed, DOMAIN, &[counter, index as u64]);
     // A residue has at most 61 bits, and there are fewer than 2^40 coefficients.
-    let mut sums = vec![0i128; degree];
+    let mut sums = Zeroizing::new(vec![0i128; degree]);
     let mut words = vec![0u64; BLOCK.max(degree)];
     for secret in secret.chunks(words.len()) {
         let words = &mut words[..secret.len()];
@@ -44,7 +52,13 @@ pub fn mask_times_secret(seed: &MaskSeed, counter: u64, (modulus, index): (&Modu
             }
         }
     }
-    sums.into_iter().map(|sum| modulus.reduce_i128(sum)).collect()
+    Zeroizing::new(sums.iter().map(|&sum| reduced(modulus, sum)).collect())
+}
+
+/// A sum of at most 2^40 products of residues with ternary numbers, modulo `modulus`, without a branch on its sign.
+#[must_use]
+pub fn reduced(modulus: &Modulus, sum: i128) -> u64 {
+    modulus.reduce_u128((sum + (i128::from(modulus.value()) << 64)) as u128)
 }
 
 impl Bundle<Coeff> {

@@ -9,6 +9,7 @@
 //! is row `p` of `L^T X` for the matrix `L` of the coefficients of the `l_r`. It is the sum of the outer products of `l_r` with `x_r`: the step that products of two
 //! encrypted matrices consist of.
 
+use clathrate_arith::product::COLUMN_BAND;
 use clathrate_arith::{Rows, RowsMut};
 
 use crate::error::LatticeError;
@@ -18,7 +19,7 @@ use crate::ring::Ring;
 
 /// `y_p` of the positions `positions`, exactly, where each `x_r` is one or more polynomials, as many for each.
 ///
-/// `progress` is called before each group of positions; if it returns `false`, the work stops and the result is `None`.
+/// `progress` is called before each [`COLUMN_BAND`] positions; if it returns `false`, the work stops and the result is `None`.
 ///
 /// # Errors
 /// [`LatticeError::EmptyShape`] without rows; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where polynomials differ;
@@ -29,8 +30,6 @@ pub fn outer_products(
     right: &[PolysRef<'_, Eval>],
     progress: &mut dyn FnMut() -> bool,
 ) -> Result<Option<Vec<Polys<Eval>>>, LatticeError> {
-    /// Positions between two calls of `progress`.
-    const GROUP: usize = 1024;
     let first = right.first().ok_or(LatticeError::EmptyShape { what: "the number of rows", got: 0 })?;
     let (ring, basis, count) = (first.ring(), first.basis(), first.len());
     let fits = |other: (&Ring, &Basis), same_count: bool| {
@@ -47,7 +46,7 @@ pub fn outer_products(
     let left: Vec<Rows<'_>> = left.iter().map(PolyRef::rows).collect();
     let right: Vec<Rows<'_>> = right.iter().map(PolysRef::rows).collect();
     let mut out: Vec<Polys<Eval>> = positions.iter().map(|_| Polys::scratch(ring, basis, count)).collect();
-    for (out, positions) in out.chunks_mut(GROUP).zip(positions.chunks(GROUP)) {
+    for (out, positions) in out.chunks_mut(COLUMN_BAND).zip(positions.chunks(COLUMN_BAND)) {
         if !progress() {
             return Ok(None);
         }

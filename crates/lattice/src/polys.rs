@@ -343,14 +343,6 @@ impl<'a> PolysRef<'a, Eval> {
     }
 }
 
-impl PolysRef<'_, Coeff> {
-    /// `X^power` times every polynomial, `power` modulo `2 n`.
-    #[must_use]
-    pub fn mul_monomial(&self, power: usize) -> Polys<Coeff> {
-        Polys::from_buffer(self.ring, self.basis, self.ring.engine().mul_monomial(self.rows, power, self.basis.indices()))
-    }
-}
-
 impl PolysRef<'_, Eval> {
     /// Copies in Coeff form, in one pass over memory; a copy followed by a transform would take two.
     #[must_use]

@@ -10,7 +10,7 @@ use pyo3::types::PyBytes;
 
 use crate::arrays::array;
 use crate::ciphertext::PyCiphertext;
-use crate::errors::{raise, raise_for_array};
+use crate::errors::{exception, raise, raise_for_array};
 use crate::keys::PySecretKey;
 use crate::numbers::{Real, Whole, Wholes};
 use crate::params::{PyParams, size};
@@ -136,16 +136,27 @@ impl PyLightClient {
     /// >>> client.next_counter
     /// 3
     #[pyo3(signature = (numbers, counter=None))]
-    fn encrypt<'py>(&self, py: Python<'py>, numbers: &Bound<'py, PyAny>, counter: Option<Whole>) -> PyResult<Bound<'py, PyBytes>> {
+    fn encrypt<'py>(
+        &self,
+        py: Python<'py>,
+        numbers: &Bound<'py, PyAny>,
+        counter: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let array = array(numbers)?;
         let clathrate_ckks::keys::Values::Real(values) = &array.values else {
             return Err(PyTypeError::new_err("a light client encrypts real numbers"));
         };
-        let counter = counter.map(|counter| size(py, "counter", counter)).transpose()?;
+        let whole = |counter: &Bound<'py, PyAny>| {
+            let read = counter.extract::<u64>();
+            read.map_err(|_| {
+                exception(py, "DataError", format!("the counter {counter} is out of range: use a whole number from 0 to 2**64 - 1"))
+            })
+        };
+        let counter = counter.map(whole).transpose()?;
         let translate = |error| raise_for_array(py, error, &array.shape);
         let message = detached_with(py, translate, || {
             self.with(|client| match counter {
-                Some(counter) => client.encrypt_at(counter as u64, values),
+                Some(counter) => client.encrypt_at(counter, values),
                 None => client.encrypt(values),
             })
         })?;

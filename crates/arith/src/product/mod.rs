@@ -21,8 +21,8 @@ use crate::modulus::Modulus;
 pub(crate) use fractions::multiply as multiply_fractions;
 pub use fractions::{FractionPrimes, FractionProduct, MOST_SHIFT, RANGE};
 use loops::Width;
-pub use residues::column_product_counts;
 pub(crate) use residues::multiply_columns;
+pub use residues::{BAND as COLUMN_BAND, column_product_counts};
 use split::MAX_INNER_BLOCK;
 pub use split::{Slices, SplitPlan};
 

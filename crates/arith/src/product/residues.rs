@@ -6,7 +6,7 @@ use crate::meter::{Meter, ProductCounts};
 use crate::modulus::Modulus;
 
 /// Rows of the product that are computed at a time: a bound on the memory of the left factor.
-const BAND: usize = 1024;
+pub const BAND: usize = 1024;
 
 /// Bits of the lower part of a residue of a modulus above 2^53, whose centred residues are no weights.
 const LOW_BITS: u32 = 30;
@@ -19,7 +19,7 @@ fn one_part(modulus: &Modulus) -> bool {
 /// `out[i] <- sum_r left[r][positions[i]] right[r] mod q` for each group `right` of right factors, exactly: `L^T R` for matrices of residues `L` and `R`.
 ///
 /// Shapes: `left` inner rows of words; each of `right` inner rows of columns words; each of `out` as many rows of columns words as there are `positions`.
-/// Range: residues below `q`. Above 2^53 the left factor is cut into two parts of at most 30 bits and a sign, with a product each.
+/// Range: residues below `q`. Above 2^53 the left factor is cut into two parts of magnitude at most 2^30, with a product each.
 ///
 /// # Errors
 /// [`ArithError::Shape`], [`ArithError::TooLarge`] as [`super::multiply_mod`].
@@ -90,11 +90,13 @@ fn columns_of(left: &[&[u64]], positions: &[usize], modulus: &Modulus) -> Vec<i6
 /// Unit operations of [`crate::Engine::combine_coefficients`] for one modulus and one right factor of `columns` words in a row, on one thread.
 #[must_use]
 pub fn column_product_counts(rows: usize, inner: usize, columns: usize, modulus: &Modulus) -> ProductCounts {
-    let plan = |bound: u64| SplitPlan::choose(inner, bound, modulus.bits()).counts(rows, columns);
-    if one_part(modulus) {
-        return plan(modulus.value() / 2);
+    let half = modulus.value() / 2;
+    let bounds = if one_part(modulus) { vec![half] } else { vec![rounded_high(half as i64) as u64, 1 << (LOW_BITS - 1)] };
+    let mut counts = ProductCounts::default();
+    for start in (0..rows).step_by(BAND) {
+        for &bound in &bounds {
+            counts += SplitPlan::choose(inner, bound, modulus.bits()).counts(BAND.min(rows - start), columns);
+        }
     }
-    let mut counts = plan(modulus.value() >> (LOW_BITS + 1));
-    counts += plan(1 << (LOW_BITS - 1));
     counts
 }

@@ -14,19 +14,19 @@
 //! relinearisation for each row of the result ends the product.
 //!
 //! So at rank 1 a product of matrices of `n` rows takes four products of residue matrices, exact in floating point, two transpositions, and `n` relinearisations. Rows of
-//! `d` numbers, fewer than the `N = k d` coefficients of a secure parameter set, take `(1 + k)^2` products of the size `d`: they are embedded at degree `N`, where a
+//! `d` numbers, fewer than the `N = k d` coefficients of a secure parameter set, take `k^2 + 3 k` products of the size `d`: they are embedded at degree `N`, where a
 //! transposition takes the fewest switches, and the rows of the result are extracted to degree `d` again, where they are ciphertexts of rank `k`.
 //!
 //! Source: the reduction is that of Park (EUROCRYPT 2025), "Ciphertext-ciphertext matrix multiplication: fast for large matrices"; details derived here: any rank,
 //! rectangular shapes, errors of transpositions before the rescale.
 
-use clathrate_arith::product::column_product_counts;
-use clathrate_arith::text::counted;
+use clathrate_arith::product::{COLUMN_BAND, column_product_counts};
 use clathrate_lattice::multiply::Tensor;
 use clathrate_lattice::outer_products::outer_products;
 use clathrate_lattice::transposition::{Turn, transpose};
 use clathrate_lattice::{Bundle, Coeff, Eval, Level, Poly, PolyRef, Polys, PolysRef, Rank};
 
+use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout};
 use crate::error::CkksError;
@@ -48,7 +48,8 @@ struct Steps {
 
 impl Steps {
     fn new(params: &Params) -> Self {
-        let slots = params.slot_count();
+        // At degree 1 there is nothing to rotate.
+        let slots = params.slot_count().max(1);
         Self { slots, baby: 1 << slots.ilog2().div_ceil(2) }
     }
 
@@ -135,7 +136,8 @@ impl Evaluator {
     /// `x^T`, an encrypted matrix whose rows are the columns of `x`. The errors of the switches add up to about `sqrt(2.5 n)` times those of one rotation, in units
     /// of the scale of `x`.
     ///
-    /// Shapes: `x` (rows, columns) in coefficients; result (columns, rows) at the same level and scale.
+    /// Shapes: `x` (rows, columns) in coefficients; result (columns, rows) at the same level and scale. Rows at a lower degree than that of the parameters come back at
+    /// the latter.
     /// Cost: about `2.5 n` switches and `2 n log n` sums of polynomials for each `n` rows and each polynomial of a row, at degree `n`.
     ///
     /// # Errors
@@ -153,35 +155,42 @@ impl Evaluator {
         check_matrix(self, x, TRANSPOSITION)?;
         let apart;
         let x = if x.layout().lanes > 1 {
-            apart = self.taken_apart(x)?;
+            apart = self.taken_apart(x, TRANSPOSITION)?;
             &apart
         } else {
             x
         };
-        let (params, before) = (x.params(), *x.layout());
+        // Short rows are embedded, as in a product.
+        let (root, before) = (x.params().root()?, *x.layout());
+        let whole = x.params().shape().dimension() == root.shape().dimension();
+        let gap = if whole { (root.degree() / x.params().degree()).max(1) } else { 1 };
+        let params = if gap > 1 { &root } else { x.params() };
         let shape = vec![before.columns, before.rows];
         let after = Layout::new(&shape, Encoding::Coefficients, params.degree())?;
         let (width, blocks) = (before.bundles_per_line(), after.chunks);
-        let turner = self.turner(params, x, x.level(), width * blocks, TRANSPOSITION)?;
+        let turner = self.turner(params, x, x.level(), width * blocks, (TRANSPOSITION, None))?;
         let finish = |bundles| x.with_all((params, shape.clone()), after, bundles, (x.level(), x.scale()));
         let Some(turner) = turner else {
-            let polys = x.polys_per_bundle();
+            let polys = params.rank() + 1;
             self.spend_once(x, || Ok(transposition_cost(params, x.level(), width * blocks, (polys, polys))))?;
             let moved = finish(Vec::new());
             let error = entry_error(&moved, params.transposition_variance(self, x.level(), before.rows)?);
             return Ok(moved.estimated(|own| own.with_error(error)));
         };
+        check_free(TRANSPOSITION, list_bytes(params, x.level(), 2 * (params.rank() + 1)), "use a set of a smaller degree")?;
         let mut ticks = Ticks { done: 0, total: width * blocks * params.degree(), progress };
         let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
         for place in 0..width {
             let held = Held::new(&before, place);
+            let wanted: Vec<usize> = held.positions.iter().map(|position| position * gap).collect();
             for block in 0..blocks {
                 let mut rows: Vec<Option<Polys<Eval>>> = (0..params.degree()).map(|_| None).collect();
                 for t in 0..after.entries_in(block) {
                     let row = block * after.capacity + t;
-                    rows[after.position(t)] = Some(x.bundles()[before.bundle(row, 0, 0) + place].clone().into_polys());
+                    let bundle = &x.bundles()[before.bundle(row, 0, 0) + place];
+                    rows[after.position(t)] = Some(bundle.embed(params.chain().ring())?.into_polys());
                 }
-                let columns = turned_over(&turner, rows, &held.positions, params.rank(), &mut ticks)?;
+                let columns = turned_over(&turner, rows, &wanted, params.rank(), &mut ticks)?;
                 for (column, polys) in held.columns.iter().zip(columns) {
                     bundles[after.bundle(*column, block, 0)] = Some(Bundle::from_polys(polys, params.rank())?);
                 }
@@ -229,11 +238,11 @@ impl Evaluator {
         let level = x.level().min(y.level());
         let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
         let scale = x.scale() * y.scale();
-        x.params().check_scale(scale, level)?;
         if level.0 == 0 {
             return Err(CkksError::LevelTooLow { operation: PRODUCT, needed: 1, level: 0 });
         }
-        let (x, y) = (self.taken_apart(&x)?, self.taken_apart(&y)?);
+        x.params().check_scale(scale, level)?;
+        let (x, y) = (self.taken_apart(&x, PRODUCT)?, self.taken_apart(&y, PRODUCT)?);
         let degree = x.params().degree().min(y.params().degree());
         let lowered = |z: &Ciphertext| self.to_mlwe(z, z.params().rank() * (z.params().degree() / degree));
         let (x, y) = (lowered(&x)?, lowered(&y)?);
@@ -251,7 +260,7 @@ impl Evaluator {
         let shape = vec![left.columns, right.columns];
         let after = Layout { rows: left.columns, ..right };
         let (across, along) = (left.bundles_per_line(), right.bundles_per_line());
-        let turner = self.turner(&target, &x, level, across * along * (1 + rank), PRODUCT)?;
+        let turner = self.turner(&target, &x, level, across * along * (1 + rank), (PRODUCT, Some(Operation::Multiply)))?;
         let relinearise =
             self.keys_switching(&target, &y, (PRODUCT, after.bundles()), Operation::Multiply, (level, target.slot_count()))?;
         let finish = |bundles| y.with_all((params, shape.clone()), after, bundles, (level, scale));
@@ -259,8 +268,14 @@ impl Evaluator {
             self.spend_once(&x, || product_cost(&target, level, &left, along))?;
             return self.estimated_product(&target, &x, &y, finish(Vec::new()), level);
         };
+        // The columns that are transposed, before and after, and for each row of the result its terms.
+        check_free(
+            PRODUCT,
+            list_bytes(&target, level, 2 * rank + 1 + (rank + 1) * (rank + 2)),
+            "multiply fewer columns of the left factor at a time",
+        )?;
         // Blocks of products and automorphisms.
-        let blocks = |positions: usize| positions.div_ceil(1024);
+        let blocks = |positions: usize| positions.div_ceil(COLUMN_BAND);
         let of_rows = |i: usize| blocks(Held::new(&left, i).positions.len()) + blocks(degree) + rank * blocks(target.degree());
         let turns = across * (1 + rank) * target.degree();
         let total = along * (turns + (0..across).map(of_rows).sum::<usize>());
@@ -286,8 +301,13 @@ impl Evaluator {
     }
 
     /// Rows that share a polynomial, each in a polynomial of its own.
-    fn taken_apart(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.to_mlwe(x, x.params().rank() * x.layout().lanes)
+    fn taken_apart(&self, x: &Ciphertext, operation: &'static str) -> Result<Ciphertext, CkksError> {
+        let Layout { lanes, degree, .. } = *x.layout();
+        if lanes == degree {
+            let reason = "rows of one number that share polynomials come apart as LWE samples: encrypt them without lanes".to_owned();
+            return Err(CkksError::Conversion { operation, reason });
+        }
+        self.to_mlwe(x, x.params().rank() * lanes)
     }
 
     /// The keys of `count` transpositions; `None` on a dry run. All that is missing is told at once.
@@ -297,12 +317,12 @@ impl Evaluator {
         x: &Ciphertext,
         level: Level,
         count: usize,
-        what: &'static str,
+        (what, beside): (&'static str, Option<Operation>),
     ) -> Result<Option<Turner<'_>>, CkksError> {
         let steps = Steps::new(params);
         if let Some(keys) = self.held() {
             let needs = steps.operations().into_iter().fold(KeyNeeds::new(), |needs, (own, _)| needs.operation(own, Reach::Level(level.0)));
-            let needs = if what == PRODUCT { needs.operation(Operation::Multiply, Reach::Level(level.0)) } else { needs };
+            let needs = beside.into_iter().fold(needs, |needs, own| needs.operation(own, Reach::Level(level.0)));
             keys.check_needs(params, what, &needs, params.slot_count())?;
         }
         let find = |(operation, switches): (Operation, usize)| {
@@ -329,6 +349,11 @@ impl Evaluator {
         let bound = Estimate { magnitude: own.magnitude * inner, error: own.error * inner }.multiply(other).with_error(error);
         self.switched(params, product.bounded_by(Some(bound)), Operation::Multiply, level, 1.0)
     }
+}
+
+/// Bytes of `polys` lists of as many polynomials as these have coefficients.
+fn list_bytes(params: &Params, level: Level, polys: usize) -> usize {
+    params.degree() * params.degree() * params.chain().basis(level).len() * 8 * polys
 }
 
 /// Counts steps for a progress function.
@@ -365,8 +390,8 @@ fn check_matrix(evaluator: &Evaluator, x: &Ciphertext, operation: &'static str) 
         let reason = "it takes real numbers: multiply real and imaginary parts on their own".to_owned();
         return Err(CkksError::Conversion { operation, reason });
     }
-    if x.layout().bodies > 1 {
-        let reason = format!("{} share a mask: take them apart with split_mask", counted(x.layout().bodies, "body"));
+    if x.params().degree() == 1 {
+        let reason = "LWE samples are no polynomials: pack them first".to_owned();
         return Err(CkksError::Conversion { operation, reason });
     }
     Ok(())
@@ -457,7 +482,7 @@ fn product_cost(target: &Params, level: Level, left: &Layout, along: usize) -> R
     for i in 0..left.bundles_per_line() {
         let rows = Held::new(left, i).positions.len();
         // Rows of a product, and polynomials of each.
-        for (rows, polys) in [(rows, rank + 1), (left.degree, rank), (rank * degree, rank)] {
+        for (rows, polys) in [(rows, rank + 1), (left.degree, rank), (degree, rank * rank)] {
             for &index in basis.indices() {
                 let counts = column_product_counts(rows, inner, degree, &target.chain().ring().moduli()[index]);
                 let (nanoseconds, multiply_adds) = (profile.product_nanoseconds(&counts), counts.multiply_adds as f64);

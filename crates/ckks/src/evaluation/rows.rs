@@ -29,6 +29,7 @@ impl Evaluator {
             return Err(CkksError::OutOfRange { what: "a row", value: row.to_string(), remedy });
         }
         let layout = Layout { rows: rows.len(), ..*x.layout() };
+        layout.check(&[rows.len(), *columns], x.params().degree())?;
         let width = layout.bundles_per_line();
         let bundles = if x.is_symbol() {
             Vec::new()
@@ -50,23 +51,19 @@ impl Evaluator {
         // Each part is compared with the first as if both had as many rows.
         let row = |part: &Ciphertext| {
             let layout = Layout { rows: 1, ..*part.layout() };
-            Ciphertext {
-                shape: vec![1, layout.columns],
-                layout,
-                bundles: part.bundles().iter().take(layout.bundles_per_line()).cloned().collect(),
-                ..part.clone()
-            }
+            let bundles = part.bundles().iter().take(layout.bundles_per_line()).cloned().collect();
+            part.with_all((part.params(), vec![1, layout.columns]), layout, bundles, (part.level(), part.scale()))
         };
         let compared = row(first);
         let mut rows = 0;
         let mut bundles = Vec::new();
         let (mut estimate, mut complex, mut padding) = (first.estimate(), false, first.padding());
-        let mut lowest = None;
+        let mut lowest: Option<Ciphertext> = None;
         for &part in parts {
             check_rows(part, CONCATENATION)?;
             self.check_pair(&compared, &row(part), CONCATENATION)?;
             let part = self.at_level(part, level)?;
-            let lowest = lowest.get_or_insert_with(|| part.clone().into_owned());
+            let lowest = lowest.get_or_insert_with(|| row(&part));
             if !super::levels::same_scale(lowest.scale(), part.scale()) {
                 return Err(CkksError::ScaleMismatch { left: lowest.scale().log2(), right: part.scale().log2() });
             }

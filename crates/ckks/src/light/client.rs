@@ -2,11 +2,11 @@
 
 use clathrate_arith::Modulus;
 use clathrate_arith::text::counted;
-use clathrate_lattice::counted::mask_times_secret;
+use clathrate_lattice::counted::{mask_times_secret, reduced};
 use clathrate_lattice::{Level, MaskSeed, SecretRng};
 use zeroize::Zeroizing;
 
-use super::wire::{INTRODUCTION, MOST_BITS, REPLY, Reader, STATE, Terms, VERSION, Writer, composed, pack, unpack, unreadable};
+use super::wire::{INTRODUCTION, LEAST_BITS, MOST_BITS, REPLY, Reader, STATE, Terms, VERSION, Writer, composed, pack, unpack, unreadable};
 use crate::error::CkksError;
 use crate::keys::SecretKey;
 use crate::shape::ModuleShape;
@@ -39,6 +39,8 @@ pub struct LightClient {
     whole_degree: usize,
     next: u64,
     rng: SecretRng,
+    /// The process that drew the seed: a copy in a forked process would count the same masks.
+    process: u32,
 }
 
 impl std::fmt::Debug for LightClient {
@@ -65,7 +67,7 @@ impl SecretKey {
             return Err(CkksError::OutOfRange { what: "the degree of a light client's samples", value: degree.to_string(), remedy });
         }
         let rank = params.rank() * (params.degree() / degree);
-        params.relative(ModuleShape { degree, rank })?;
+        params.relative(ModuleShape { degree, rank })?.check_level(level)?;
         let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
         let moduli: Vec<(u64, usize)> = basis.indices().iter().map(|&index| (ring.moduli()[index].value(), index)).collect();
         let bits: u32 = moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum();
@@ -93,8 +95,8 @@ impl SecretKey {
         let secret = Zeroizing::new(source.all_coefficients().iter().map(|&c| c as i8).collect::<Vec<_>>());
         let (digest, key_id) = (*params.root()?.digest(), self.id());
         let terms = Terms { digest, key_id, degree, rank, level: level.0, scale, dropped: dropped as u32, moduli, seed: MaskSeed([0; 32]) };
-        if terms.dropped + 8 > terms.modulus_bits() {
-            return refuse(format!("a modulus of {} bits keeps at least 8: ask for more precision", terms.modulus_bits()));
+        if terms.dropped + LEAST_BITS > terms.modulus_bits() {
+            return refuse(format!("a modulus of {} bits keeps at least {LEAST_BITS}: ask for more precision", terms.modulus_bits()));
         }
         LightClient::with_secret(terms, secret, params.degree())
     }
@@ -106,7 +108,7 @@ impl LightClient {
         let mut rng = SecretRng::from_os()?;
         terms.seed = rng.mask_seed();
         let moduli = terms.moduli.iter().map(|&(q, _)| Modulus::new(q)).collect::<Result<_, _>>()?;
-        Ok(Self { terms, moduli, secret, whole_degree, next: 0, rng })
+        Ok(Self { terms, moduli, secret, whole_degree, next: 0, rng, process: std::process::id() })
     }
 
     /// What the server needs to know, once, before messages. It holds no secret.
@@ -195,6 +197,11 @@ impl LightClient {
                 format!("a counter must not be used twice, because two messages under one mask can be compared: use {} or more", self.next);
             return Err(CkksError::OutOfRange { what: "the counter of a light client", value: counter.to_string(), remedy });
         }
+        if self.process != std::process::id() {
+            let (value, remedy) =
+                ("a copy in a forked process".to_owned(), "make a client from its state there, which draws a seed of its own".to_owned());
+            return Err(CkksError::OutOfRange { what: "the counter of a light client", value, remedy });
+        }
         let samples = numbers.len() / degree;
         let after = counter.checked_add(samples as u64).ok_or_else(|| {
             unreadable("the counter of a light client", counter.to_string(), "it is near its end: make a client with a new seed")
@@ -204,8 +211,11 @@ impl LightClient {
         }
         let modulus = self.terms.modulus();
         let room = (modulus as f64).log2() - 1.0;
-        if let Some(&value) = numbers.iter().find(|number| (number.abs() * scale + 64.0).log2() >= room) {
-            let needed = (value.abs() * scale + 64.0).log2();
+        // The error of the encryption, and half of what is cut off.
+        let margin = 64.0 + f64::from(self.terms.dropped).exp2() / 2.0;
+        let needed = |number: f64| (number.abs() * scale + margin).log2();
+        if let Some(&value) = numbers.iter().find(|&&number| needed(number) >= room) {
+            let needed = needed(value);
             return Err(CkksError::ValueTooLarge { value, log2_scale: scale.log2(), needed, room, level: self.terms.level });
         }
         let secret = self.split_secret(degree);
@@ -215,12 +225,13 @@ impl LightClient {
             let product = |(modulus, &(_, index)): (&Modulus, &(u64, usize))| {
                 mask_times_secret(&self.terms.seed, counter + sample as u64, (modulus, index), &secret, degree)
             };
-            let products: Vec<Vec<u64>> = self.moduli.iter().zip(&self.terms.moduli).map(product).collect();
+            let products: Vec<Zeroizing<Vec<u64>>> = self.moduli.iter().zip(&self.terms.moduli).map(product).collect();
             let mut errors = Zeroizing::new(vec![0i64; degree]);
             self.rng.gaussian(&mut errors);
             for (place, &number) in numbers.iter().enumerate() {
                 let message = (number * scale).round_ties_even() as i128 + i128::from(errors[place]);
-                let residue = |(modulus, product): (&Modulus, &Vec<u64>)| modulus.sub(modulus.reduce_i128(message), product[place]);
+                let residue =
+                    |(modulus, product): (&Modulus, &Zeroizing<Vec<u64>>)| modulus.sub(modulus.reduce_i128(message), product[place]);
                 let residues: Vec<u64> = self.moduli.iter().zip(&products).map(residue).collect();
                 let kept = (composed(&residues, &self.moduli) + ((1u128 << dropped) >> 1)) >> dropped;
                 // What would be rounded to the modulus is rounded to 0.
@@ -248,8 +259,17 @@ impl LightClient {
         }
         crate::key_id::KeyId(reader.array()?).check_same(self.terms.key_id, WHAT)?;
         let scale = f64::from_bits(reader.word()?);
-        let degree = reader.number(self.whole_degree as u64 + 1, "the degree")?;
-        let primes = reader.number(self.moduli.len() as u64 + 1, "primes")?;
+        let (degree, primes) = (reader.number(1 << 18, "the degree")?, reader.number(1 << 16, "primes")?);
+        if degree > self.whole_degree || primes > self.moduli.len() {
+            let value = format!("ciphertexts of degree {degree} modulo {primes} primes");
+            let remedy = format!(
+                "this client reads degrees up to {} and {} primes: bring the array to a lower degree (to_mlwe) or to level {} (drop_to_level) before the reply",
+                self.whole_degree,
+                self.moduli.len(),
+                self.terms.level
+            );
+            return Err(CkksError::OutOfRange { what: WHAT, value, remedy });
+        }
         let entries = reader.number(1 << 32, "the count of entries")?;
         let bundles = reader.number(1 << 32, "the count of ciphertexts")?;
         let damaged = || unreadable(WHAT, "fields that do not fit each other".to_owned(), "the bytes are damaged: ask again");
@@ -270,7 +290,7 @@ impl LightClient {
             let masks = moduli.iter().map(mask).collect::<Result<Vec<_>, CkksError>>()?;
             for _ in 0..count {
                 let (entry, place) = (reader.number(entries as u64, "entry")?, reader.number(degree as u64, "place")?);
-                let mut residues = Vec::with_capacity(primes);
+                let mut residues = Zeroizing::new(Vec::with_capacity(primes));
                 for (q, mask) in moduli.iter().zip(&masks) {
                     let body = reader.word()?;
                     if body >= q.value() {
@@ -312,5 +332,5 @@ fn product_at(mask: &[u64], secret: &[i8], degree: usize, place: usize, q: &Modu
             sum += i128::from(word) * i128::from(secret[j] * sign);
         }
     }
-    q.reduce_i128(sum)
+    reduced(q, sum)
 }

@@ -3,6 +3,7 @@
 use clathrate_lattice::{Bundle, Level, PolyRef, Rank};
 
 use super::wire::{INTRODUCTION, REPLY, Reader, Terms, VERSION, Writer, pack, unpack, unreadable};
+use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
 use crate::error::CkksError;
@@ -10,9 +11,6 @@ use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
 const MESSAGE: &str = "a message of a light client";
-
-/// Most numbers that one call takes.
-const MOST_NUMBERS: usize = 1 << 32;
 
 /// What a server knows of one client.
 #[derive(Debug, Clone)]
@@ -42,7 +40,13 @@ impl Receiver {
             return Err(unreadable(WHAT, "other primes".to_owned(), "the bytes are damaged: send them again"));
         }
         params.check_scale(terms.scale, Level(terms.level))?;
-        let params = params.relative(ModuleShape { degree: terms.degree, rank: terms.rank })?;
+        let shape = ModuleShape { degree: terms.degree, rank: terms.rank };
+        if shape.dimension() != params.root_shape().dimension() {
+            let value = format!("samples of dimension {}", shape.dimension());
+            return Err(unreadable(WHAT, value, "the bytes are damaged: send them again"));
+        }
+        let params = params.relative(shape)?;
+        params.check_level(Level(terms.level))?;
         Ok(Self { params, terms })
     }
 
@@ -55,6 +59,14 @@ impl Receiver {
     pub fn receive(&self, messages: &[&[u8]], shape: Option<&[usize]>) -> Result<Ciphertext, CkksError> {
         let Terms { degree, dropped, level, scale, .. } = self.terms;
         let (bits, modulus) = (self.terms.sent_bits(), self.terms.modulus());
+        // Expanding the masks takes far more memory than the messages.
+        let count: usize = messages.iter().map(|message| message.len().saturating_sub(12) * 8 / bits as usize).sum();
+        let sample = (self.terms.rank + 1) * degree * self.terms.moduli.len() * 8;
+        check_free(
+            MESSAGE,
+            (count / degree).saturating_mul(sample),
+            "receive fewer messages at a time, and pack them before the next ones",
+        )?;
         let mut samples: Vec<(u64, Vec<u128>)> = Vec::new();
         for message in messages {
             let mut reader = Reader { bytes: message, what: MESSAGE };
@@ -66,7 +78,7 @@ impl Receiver {
             let count = bytes.len() * 8 / bits as usize;
             let whole = count > 0 && count.is_multiple_of(degree) && (count * bits as usize).div_ceil(8) == bytes.len();
             let end = counter.checked_add((count / degree) as u64);
-            if !whole || count > MOST_NUMBERS || end.is_none() {
+            if !whole || end.is_none() {
                 let value = format!("{} bytes for numbers of {bits} bits, {degree} in a sample", bytes.len());
                 return Err(unreadable(MESSAGE, value, "the bytes are cut off: send them again"));
             }
@@ -141,6 +153,10 @@ pub fn reply(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
         return Err(CkksError::Conversion { operation: OPERATION, reason });
     }
     let (params, layout) = (x.params(), x.layout());
+    if params.shape().dimension() != params.root_shape().dimension() {
+        let reason = format!("degree and rank {} are a part of the secret: answer before the rank is reduced", params.shape());
+        return Err(CkksError::Conversion { operation: OPERATION, reason });
+    }
     let (ring, basis) = (params.chain().ring(), params.chain().basis(x.level()));
     let mut writer = Writer::default();
     writer.bytes(&REPLY);

@@ -14,6 +14,9 @@ pub const STATE: [u8; 4] = *b"CLLS";
 /// Version of all of them.
 pub const VERSION: u8 = 1;
 
+/// Least bits of a number in a message, so that the count of numbers follows from the length.
+pub const LEAST_BITS: u32 = 8;
+
 /// Bits of the largest modulus, so that residues compose in 128 bits.
 pub const MOST_BITS: u32 = 120;
 
@@ -137,13 +140,13 @@ impl Terms {
         let seed = MaskSeed(reader.array()?);
         let terms = Self { digest, key_id, degree, rank, level, scale, dropped: dropped as u32, moduli, seed };
         let sound = degree.is_power_of_two()
-            && (1..=1 << 17).contains(&(degree * rank))
+            && degree.checked_mul(rank).is_some_and(|dimension| (1..=1 << 18).contains(&dimension))
             && scale.is_finite()
             && scale > 0.0
             && !terms.moduli.is_empty()
             && terms.moduli.iter().all(|&(q, _)| Modulus::new(q).is_ok())
             && terms.moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum::<u32>() <= MOST_BITS
-            && terms.dropped + 2 < terms.modulus_bits();
+            && terms.dropped + LEAST_BITS <= terms.modulus_bits();
         if sound { Ok(terms) } else { Err(unreadable(reader.what, "fields that do not fit each other".to_owned(), "send them again")) }
     }
 

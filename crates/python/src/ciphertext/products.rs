@@ -158,6 +158,12 @@ impl PyCiphertext {
             let product = self.times_rows(py, weights, (0, 0, 1), weight_scale, progress)?;
             return self.beside(py, product);
         }
+        let shape: Vec<usize> = weights.getattr("shape")?.extract()?;
+        if self.data.shape().len() == 2 && self.data.shape()[0] != shape[1] {
+            let remedy = format!("the left matrix needs {}", counted(self.data.shape()[0], "column"));
+            let right = self.data.shape().to_vec();
+            return Err(raise(py, CkksError::Shape { operation: "a matrix product", left: shape, right, remedy }));
+        }
         let mut parts = Vec::with_capacity(blocks.len());
         for (index, rows) in blocks.iter().enumerate() {
             let part = weights.get_item(PySlice::new(py, rows.start as isize, rows.end as isize, 1))?;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::object::PyCiphertext;
-use crate::arrays::array;
+use crate::arrays::{Array, array, is_numeric, to_numpy};
 use crate::errors::raise;
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::numbers::Real;
@@ -48,12 +48,17 @@ impl PyTransposed {
                 let message = "a view of the transposed matrix combines with views: take `.T` of both, or `to_rows()`, which switches keys";
                 return Err(PyTypeError::new_err(message));
             }
+            Err(_) if !is_numeric(other)? => return Err(PyTypeError::new_err("a view takes plain numbers, and views")),
             Err(_) => {
                 // Numbers broadcast along the rows of the view, as everywhere, before they are transposed.
-                let numpy = py.import("numpy")?;
-                let array = numpy.call_method1("asarray", (other,))?;
-                let scalar = array.getattr("ndim")?.extract::<usize>()? == 0;
-                if scalar { other.clone() } else { numpy.call_method1("broadcast_to", (array, self.shape(py)?))?.getattr("T")? }
+                let array = array(other)?;
+                if array.shape.is_empty() {
+                    other.clone()
+                } else {
+                    let shape: Vec<usize> = self.base.get().data.shape().iter().rev().copied().collect();
+                    let operation = if name.contains("add") { "addition" } else { "subtraction" };
+                    to_numpy(py, array.broadcast(py, &shape, operation)?, &shape)?.getattr("T")?
+                }
             }
         };
         let result = self.base.bind(py).call_method1(name, (other,))?;
@@ -62,9 +67,26 @@ impl PyTransposed {
     }
 }
 
-/// `numpy.asarray(x).T`.
-fn transposed_array<'py>(py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    py.import("numpy")?.call_method1("asarray", (x,))?.getattr("T")
+/// A plain right factor with `inner` rows, transposed: what a product with the transposed matrix takes on the left.
+fn transposed_factor<'py>(py: Python<'py>, x: &Bound<'py, PyAny>, left: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
+    let numpy = py.import("numpy")?;
+    let refuse = |right: Vec<usize>| {
+        let remedy = format!("the right matrix has two axes, and {} rows", left.last().copied().unwrap_or(0));
+        raise(py, CkksError::Shape { operation: "a matrix product", left: left.clone(), right, remedy })
+    };
+    // Arrays are transposed as they are: a large one is read in parts, and one with a mask is refused where it is read.
+    if x.is_instance(&numpy.getattr("ndarray")?)? {
+        let shape: Vec<usize> = x.getattr("shape")?.extract()?;
+        if shape.len() != 2 || left.last() != shape.first() {
+            return Err(refuse(shape));
+        }
+        return x.getattr("T");
+    }
+    let Array { values, shape } = array(x)?;
+    if shape.len() != 2 || left.last() != shape.first() {
+        return Err(refuse(shape));
+    }
+    to_numpy(py, values, &shape)?.getattr("T")
 }
 
 impl PyCiphertext {
@@ -103,14 +125,9 @@ impl PyCiphertext {
 
     /// `self @ weights` for a plain matrix on the right: the rows are transposed by switching keys first, and the product is read by columns.
     pub(super) fn times_plain<'py>(&self, py: Python<'py>, weights: &Bound<'py, PyAny>) -> PyResult<PyTransposed> {
-        let inner = array(weights)?.shape.first().copied().unwrap_or(1);
-        if self.data.shape().len() != 2 || self.data.shape()[1] != inner {
-            let remedy = "a matrix of two axes times a matrix with as many rows as it has columns".to_owned();
-            let (left, right) = (self.data.shape().to_vec(), array(weights)?.shape);
-            return Err(raise(py, CkksError::Shape { operation: "a matrix product", left, right, remedy }));
-        }
+        let weights = transposed_factor(py, weights, self.data.shape().to_vec())?;
         let columns = self.map(py, |evaluator, x| evaluator.transposed(x))?;
-        PyTransposed::of(py, columns.matmul(py, &transposed_array(py, weights)?, None, None)?)
+        PyTransposed::of(py, columns.matmul(py, &weights, None, None)?)
     }
 }
 
@@ -305,8 +322,23 @@ impl PyTransposed {
             let product = other.get().base.get().times_encrypted(py, base, progress)?;
             return Ok(Bound::new(py, Self::of(py, product)?)?.into_any());
         }
-        let product = base.matmul(py, &transposed_array(py, other)?, None, progress)?;
+        let shape: Vec<usize> = base.data.shape().iter().rev().copied().collect();
+        let product = base.matmul(py, &transposed_factor(py, other, shape)?, None, progress)?;
         Ok(Bound::new(py, Self::of(py, product)?)?.into_any())
+    }
+
+    fn __bool__(&self) -> PyResult<bool> {
+        Err(PyTypeError::new_err("a ciphertext has no truth value: decrypt it first with `secret_key.decrypt(ct)`"))
+    }
+
+    fn __iter__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a ciphertext cannot be iterated over: decrypt it first with `secret_key.decrypt(ct)`"))
+    }
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__(&self, dtype: Option<&Bound<'_, PyAny>>, copy: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let _ = (dtype, copy);
+        Err(PyTypeError::new_err("a ciphertext is no array of numbers: decrypt it first with `secret_key.decrypt(ct)`"))
     }
 
     /// NumPy hands operators over.
