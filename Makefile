@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: demo example-layers test test-rust test-python test-full bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-matrix lint build clean help
+.PHONY: demo example-layers test test-rust test-python test-full bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-matrix bench-pairs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench-bootstrap  bootstraps by stage, with precision, keys and memory, beside other libraries (QUICK=1: seconds, a small degree, ours only)"
 	@echo "make bench-packing  LWE samples into ciphertexts by every method, beside the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-matrix  plain matrices times encrypted ones, beside the plain product and the paper's numbers (QUICK=1: seconds, a small degree)"
+	@echo "make bench-pairs  products of two encrypted matrices, beside plain products and the slot-wise algorithm (QUICK=1: seconds, small degrees)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
 
 $(BIN)/pip:
@@ -126,6 +127,15 @@ bench-matrix:
 	$(CARGO) build --release --locked -p clathrate-bench
 	$(PYTHON) bench/run.py $(MATRIX_RESULTS) --total 1500 $(MATRIX_OURS)
 	$(PYTHON) bench/matrix.py bench/results/$(MATRIX_RESULTS).json
+
+# Products of two encrypted matrices, beside plain products and the slot-wise algorithm: about six minutes and 8 GB of memory.
+PAIR_RESULTS := pairs$(if $(filter-out 0,$(QUICK)),-quick)
+bench-pairs: build
+	$(CARGO) build --release --locked -p clathrate-bench
+	$(PYTHON) bench/run.py $(PAIR_RESULTS) --total 1200 \
+		--part clathrate 1200 "target/release/clathrate-bench --set stream,matrix --only stream_read,pair_plain,pair_residues,pair_slots" \
+		--part numpy 120 "$(BIN)/python bench/openblas.py$(if $(filter-out 0,$(QUICK)), 16 32)"
+	$(BIN)/python bench/pairs.py bench/results/$(PAIR_RESULTS).json
 
 lint: build
 	$(CARGO) fmt --all --check

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 
@@ -246,3 +247,24 @@ def test_light_clients_send_numbers(tiny: cl.Params, owner: cl.SecretKey) -> Non
     with pytest.raises(TypeError):
         pickle.dumps(client)
     assert "secret" not in repr(client)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_client_is_refused(owner: cl.SecretKey) -> None:
+    client = cl.LightClient(owner)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            client.encrypt([1.0])
+            os.write(writer, b"a message")
+        except cl.DataError as error:
+            os.write(writer, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    said = os.read(reader, 1000).decode()
+    os.close(reader)
+    assert "forked process" in said
+    assert client.encrypt([1.0])
