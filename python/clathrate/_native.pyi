@@ -2768,7 +2768,7 @@ class LightClient:
     >>> receiver = cl.Receiver(params, client.introduction)
     >>> message = client.encrypt([20.5, 21.0])
     >>> len(message), client.bits_per_number
-    (21, 35)
+    (22, 39)
     >>> samples = receiver.receive([message])
     >>> client.decrypt(cl.reply(samples + 1)).round(3)
     array([21.5, 22. ])

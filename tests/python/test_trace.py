@@ -164,7 +164,7 @@ def test_rotations_by_the_period_need_no_key():
         (lambda x: x * np.ones((2, 8)), cl.ShapeError),
         (lambda x: np.ones((2, 7)) @ x, cl.ShapeError),
         (lambda x: x @ np.ones((7, 2)), cl.ShapeError),
-        (lambda x: x @ x, TypeError),
+        (lambda x: x @ x, cl.ShapeError),
         (lambda x: x + "a", TypeError),
         (lambda x: x * np.array(["a"]), TypeError),
         (lambda x: 1 / x, TypeError),
