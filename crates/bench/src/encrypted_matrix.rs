@@ -83,7 +83,7 @@ fn slots(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> 
     let got = product.decrypt(owner, &product.multiply(&evaluator, &x, &y)?, size)?;
     let extra = fields(params, size, &got, &exact, &json!({ "key_bytes": key_bytes, "side": product.side }))?;
     let label = format!("{}, {size}", params.spec().name);
-    Ok(timer.print((WORKS[2], &label), &timer.measure(|| Ok(product.multiply(&evaluator, &x, &y)?))?, &extra)?)
+    timer.print((WORKS[2], &label), &timer.measure(|| Ok(product.multiply(&evaluator, &x, &y)?))?, &extra)
 }
 
 /// `X^T Y` of square matrices of one size.
