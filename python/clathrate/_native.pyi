@@ -2738,7 +2738,7 @@ class LightClient:
     counter, so that a message has only the part that hides the number, without its lowest bits. A server makes ciphertexts of the messages
     with a `Receiver` and packs them; it answers with `reply`, which the device decrypts.
 
-    In Rust a client runs in about 150 KiB of memory; this class is the same code.
+    In Rust a client runs in less than 256 KiB of memory at dimension 2^12; this class is the same code.
 
     Parameters
     ----------
