@@ -23,7 +23,7 @@ use crate::shape::ModuleShape;
 /// let receiver = Receiver::new(&params, &client.introduction())?;
 ///
 /// let message = client.encrypt(&[0.25, -1.5])?;
-/// assert_eq!(message.len(), 12 + (2 * 39usize).div_ceil(8));
+/// assert_eq!((client.bits_per_number(), message.len()), (35, 12 + (2 * 35usize).div_ceil(8)));
 /// let samples = receiver.receive(&[&message], None)?;
 /// let numbers = client.decrypt(&reply(&samples)?)?;
 /// assert!((numbers[0] - 0.25).abs() < 1e-4 && (numbers[1] + 1.5).abs() < 1e-4);
