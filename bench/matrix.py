@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from command_line import tables_and_plots
-from tables import BENCH, RESULTS, Row, grid, machine_line, number, parse_rows
+from tables import BENCH, RESULTS, Row, cell, grid, machine_line, missing, parse_rows, ratio, rows_of_works
 
 PLAIN, APART, PREPARED = WORKS = ("matrix_plain", "matrix_apart", "matrix_prepared")
 ONE, TWO = "one product", "two products"
@@ -87,11 +87,7 @@ def collect(rows: Iterable[Row]) -> list[Row]:
 
     Errors: ValueError for a row that lacks a field.
     """
-    found = [row for row in rows if row["work"] in WORKS or (row["work"] == "*" and "absent" in row)]
-    for row in found:
-        if "absent" not in row and (lacking := [name for name in NEEDED[row["work"]] if name not in row["extra"]]):
-            raise ValueError(f"a row of {row['params']} lacks {', '.join(lacking)}")
-    return found
+    return rows_of_works(rows, NEEDED)
 
 
 def by_size(rows: Iterable[Row]) -> dict[tuple[str, int], dict[str, Row]]:
@@ -102,16 +98,6 @@ def by_size(rows: Iterable[Row]) -> dict[tuple[str, int], dict[str, Row]]:
         method = METHODS[extra["products"]] if row["work"] == PREPARED else row["work"]
         sizes.setdefault((extra["preset"], extra["size"]), {})[method] = row
     return sizes
-
-
-def cell(value: float | None) -> str:
-    """A number for a table; "-" where there is none."""
-    return "-" if value is None else number(value)
-
-
-def ratio(over: float | None, under: float | None) -> str:
-    """A quotient for a table; "-" where a number is missing."""
-    return "-" if over is None or not under else number(over / under)
 
 
 def milliseconds(measured: Measured, method: str) -> float | None:
@@ -199,11 +185,6 @@ def beside(sizes: Mapping[tuple[str, int], Measured], paper: dict[str, Any]) -> 
     lines += ["", BESIDE_PREPARED, "", *grid(["d", "their algorithm", "their total", *pairs], prepared)]
     heads = ["d", "without preparation", f"prepared, {ONE}", TWO, "theirs, modular", "theirs, floating-point"]
     return [*lines, "", BESIDE_ACCURACY, "", *grid(heads, accuracies)]
-
-
-def missing(row: Row) -> str:
-    """What has no number."""
-    return ", ".join(name for name in (row["work"], row["params"]) if name != "*") or "the rest of a run"
 
 
 def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = ()) -> str:

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from command_line import tables_and_plots
-from tables import RESULTS, Row, grid, machine_line, number, parse_rows
+from tables import RESULTS, Row, cell, grid, machine_line, missing, parse_rows, ratio, rows_of_works
 
 PLAIN, OPENBLAS, RESIDUES, SLOTS = WORKS = ("pair_plain", "pair_openblas", "pair_residues", "pair_slots")
 
@@ -61,11 +61,7 @@ def collect(rows: Iterable[Row]) -> list[Row]:
 
     Errors: ValueError for a row that lacks a field.
     """
-    found = [row for row in rows if row["work"] in WORKS or (row["work"] == "*" and "absent" in row)]
-    for row in found:
-        if "absent" not in row and (lacking := [name for name in NEEDED[row["work"]] if name not in row["extra"]]):
-            raise ValueError(f"a row of {row['params']} lacks {', '.join(lacking)}")
-    return found
+    return rows_of_works(rows, NEEDED)
 
 
 def by_size(rows: Iterable[Row]) -> dict[int, dict[str, Row]]:
@@ -79,16 +75,6 @@ def by_size(rows: Iterable[Row]) -> dict[int, dict[str, Row]]:
 def milliseconds(measured: Measured, work: str) -> float | None:
     """The time of a work, if measured."""
     return measured[work]["median_ms"] if work in measured else None
-
-
-def cell(value: float | None) -> str:
-    """A number for a table; "-" where there is none."""
-    return "-" if value is None else number(value)
-
-
-def ratio(over: float | None, under: float | None) -> str:
-    """A quotient for a table; "-" where a number is missing."""
-    return "-" if over is None or not under else number(over / under)
 
 
 def sets(rows: Iterable[Row]) -> list[str]:
@@ -123,11 +109,6 @@ def precision(sizes: Mapping[int, Measured]) -> list[str]:
         lines.append(line)
     heads = [f"{name}{what}" for name in ("by residues", "slot by slot") for what in (", mean / worst bits", ", MB of keys")]
     return grid(["d", *heads], lines)
-
-
-def missing(row: Row) -> str:
-    """What has no number."""
-    return ", ".join(name for name in (row["work"], row["params"]) if name != "*") or "the rest of a run"
 
 
 def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = ()) -> str:

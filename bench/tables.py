@@ -13,7 +13,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +120,33 @@ def number(value: float) -> str:
     while decimals < 6 and abs(value) * 10**decimals < 100:
         decimals += 1
     return f"{value:.{decimals}f}"
+
+
+def rows_of_works(rows: Iterable[Row], needed: Mapping[str, Sequence[str]]) -> list[Row]:
+    """The rows of these works, and those that say why the rest of a run has none; `needed` says which fields of `extra` a work has.
+
+    Errors: ValueError for a row that lacks a field.
+    """
+    found = [row for row in rows if row["work"] in needed or (row["work"] == "*" and "absent" in row)]
+    for row in found:
+        if "absent" not in row and (lacking := [name for name in needed[row["work"]] if name not in row["extra"]]):
+            raise ValueError(f"a row of {row['params']} lacks {', '.join(lacking)}")
+    return found
+
+
+def cell(value: float | None) -> str:
+    """A number for a table; "-" where there is none."""
+    return "-" if value is None else number(value)
+
+
+def ratio(over: float | None, under: float | None) -> str:
+    """A quotient for a table; "-" where a number is missing."""
+    return "-" if over is None or not under else number(over / under)
+
+
+def missing(row: Row) -> str:
+    """What has no number."""
+    return ", ".join(name for name in (row["work"], row["params"]) if name != "*") or "the rest of a run"
 
 
 def unique(values: Iterable[str]) -> list[str]:
