@@ -5,7 +5,7 @@ mod common;
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, KeyName, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyName, Reach, Values, format_switch_rounds};
 use clathrate_ckks::{
     BodyAxis, Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Order, Params, Polynomial, PolynomialBasis, SecretKey,
     SecretName,
@@ -482,7 +482,7 @@ fn dry_runs_name_the_keys_of_shared_masks() {
         );
         let real = circuit(&evaluator(&sk, &recorder.needs()), &x).expect("the needs suffice");
         assert_eq!((real.shape(), real.layout(), real.level(), real.secret()), (dry.shape(), dry.layout(), dry.level(), dry.secret()));
-        assert_eq!(recorder.needs().reach_of(clathrate_ckks::keys::Operation::FormatSwitch(3)), Some(Reach::Level(top.0)));
+        assert_eq!(recorder.needs().reach_of(clathrate_ckks::keys::Operation::FormatSwitch { from: 1, to: 3 }), Some(Reach::Level(top.0)));
         let layout = *x.layout();
         let bodies = layout.with_bodies(3, None).expect("bodies");
         let shared = Ciphertext::symbol_with(&params, x.shape(), bodies, SecretName::Bodies(3), top, params.scale(top)).expect("symbol");
@@ -587,5 +587,98 @@ fn needs_of_impossibly_many_bodies_are_stated_at_once_and_refused() {
     for bodies in [0, 4097, usize::MAX] {
         let needs = KeyNeeds::new().shared_mask(bodies, Reach::Top);
         assert!(params.required_keys(&needs).is_err(), "{bodies} bodies");
+    }
+}
+
+#[test]
+fn rounds_of_format_switches_keep_numbers_order_and_predicted_noise() {
+    assert_eq!(format_switch_rounds(1), []);
+    assert_eq!(format_switch_rounds(7), [(1, 7)]);
+    assert_eq!(format_switch_rounds(24), [(1, 4), (4, 12), (12, 24)]);
+    for bodies in 1..600 {
+        let rounds = format_switch_rounds(bodies);
+        assert_eq!(rounds.last().map_or(1, |&(_, to)| to), bodies);
+        assert!(rounds.windows(2).all(|pair| pair[0].1 == pair[1].0) && rounds.first().is_none_or(|&(from, _)| from == 1));
+    }
+    for params in sets() {
+        let sk = secret(&params, 31);
+        let degree = params.degree();
+        for bodies in [2, 6, 8, 12] {
+            let needs = KeyNeeds::new().shared_mask_in_rounds(bodies, Reach::Top);
+            let ev = evaluator(&sk, &needs);
+            let (rows, columns) = (5 * bodies - 3, 2 * degree + 1);
+            let data = noise(rows * columns, 3);
+            let plain = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
+            let x = encrypt_as(&sk, &Values::Real(data.clone()), &[rows, columns], plain, 5);
+            for axis in [None, Some(BodyAxis::Rows), Some(BodyAxis::Chunks)] {
+                let shared = ev.share_mask_along(&x, bodies, axis).expect("the keys of rounds suffice");
+                let layout = x.layout().with_bodies(bodies, axis).expect("bodies");
+                assert_eq!((shared.layout(), shared.secret()), (&layout, SecretName::Bodies(bodies)));
+                // The dry run predicts the noise of each round.
+                let recorder = Evaluator::recording(&params);
+                let symbol = Ciphertext::symbol(&params, x.shape(), Encoding::Coefficients, false, x.level(), x.scale()).expect("symbol");
+                let symbol = recorder.take_symbol(symbol, Some(1.0)).expect("symbol");
+                let dry = recorder.share_mask_in_rounds(&symbol, bodies, axis).expect("dry run");
+                assert_eq!((dry.layout(), dry.secret()), (shared.layout(), shared.secret()));
+                let recorded = recorder.needs();
+                assert!(needs.operations().all(|(operation, _)| recorded.reach_of(operation).is_some()));
+                let variance =
+                    |(operation, _)| params.operation_variance(operation, x.level()).expect("a switch") + params.noise_model().rounding();
+                let added = needs.operations().map(variance).sum::<f64>().sqrt() / x.scale();
+                assert!(dry.estimate().expect("bounded").error >= added);
+                let (before, after) = (decrypt(&sk, &x), decrypt(&sk, &shared));
+                let measured = deviation(&after, &before);
+                assert!((measured / added - 1.0).abs() < 0.25, "{bodies} bodies: {measured:e}, predicted {added:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_noise_of_rounds_is_the_sum_of_their_switches() {
+    let params = params("insecure_matmul");
+    let (bodies, columns) = (24, 256);
+    let needs = KeyNeeds::new().shared_mask_in_rounds(bodies, Reach::Top);
+    let level = params.max_level();
+    let variance = |(operation, _)| params.operation_variance(operation, level).expect("a switch") + params.noise_model().rounding();
+    let predicted = needs.operations().map(variance).sum::<f64>().sqrt() / params.scale(level);
+    let data = noise(bodies * columns, 6);
+    let squares = (0..6u8).map(|seed| {
+        let sk = secret(&params, 40 + seed);
+        let x = encrypt_as(&sk, &Values::Real(data.clone()), &[bodies, columns], EncryptOptions::default(), seed.into());
+        let shared = evaluator(&sk, &needs).share_mask(&x, bodies).expect("rounds");
+        deviation(&decrypt(&sk, &shared), &decrypt(&sk, &x)).powi(2)
+    });
+    let measured = (squares.sum::<f64>() / 6.0).sqrt();
+    assert!((measured / predicted - 1.0).abs() < 0.1, "{measured:e}, predicted {predicted:e}");
+}
+
+#[test]
+fn keys_of_rounds_grow_with_the_number_of_bodies_and_serve_under_their_names() {
+    let [params, _] = sets();
+    let bytes = |needs: &KeyNeeds| params.required_keys(needs).expect("keys").bytes(&params).expect("bytes");
+    for bodies in [16, 64, 128] {
+        let (rounds, direct) = (
+            bytes(&KeyNeeds::new().shared_mask_in_rounds(bodies, Reach::Top)),
+            bytes(&KeyNeeds::new().operation(clathrate_ckks::keys::Operation::FormatSwitch { from: 1, to: bodies }, Reach::Top)),
+        );
+        // An entry has a polynomial for each body and for the mask; groups of at most four, whose counts fall by four: 4 m (1 + 1/4 + ..) < 6 m.
+        let entry = direct / (bodies * (bodies + 1));
+        assert!(rounds < 6 * (bodies + 4) * entry, "{bodies} bodies: {rounds} bytes, an entry {entry}");
+    }
+    let sk = secret(&params, 32);
+    let keys = sk.evaluation_keys(&KeyNeeds::new().shared_mask_in_rounds(8, Reach::Top)).expect("keys");
+    let names: Vec<String> = keys.own().names().map(|name| name.to_string()).collect();
+    assert_eq!(names, ["format-switch 4", "format-switch 4 8"]);
+    let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&keys.to_file_bytes().expect("file")).expect("readable"), &params);
+    let ev = Evaluator::with_keys(again.expect("keys"));
+    let x = encrypt_as(&sk, &Values::Real(ramp(40)), &[10, 4], EncryptOptions::default(), 3);
+    assert_close(&decrypt(&sk, &ev.share_mask(&x, 8).expect("rounds")), &ramp(40), 1e-6);
+    assert_refused!(ev.share_mask(&x, 16), CkksError::NoKey { .. }, "bring 16 bundles under one mask", "format-switch 4 8");
+    let shared = ev.share_mask(&x, 4).expect("one switch");
+    assert_refused!(ev.share_mask_in_rounds(&shared, 8, None), CkksError::SecretWithoutKeys { .. }, "bodies:4");
+    for (from, to) in [(0, 4), (3, 8), (4, 4), (2, 0)] {
+        let name = KeyName::FormatSwitch { from, to };
+        assert_refused!(params.key_definition(name), CkksError::OutOfRange { .. }, "bodies");
     }
 }

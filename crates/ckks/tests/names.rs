@@ -28,7 +28,8 @@ fn all_names(degree: usize) -> Vec<KeyName> {
         KeyName::Automorphism(element),
         KeyName::TemporaryAutomorphism(GaloisElement::conjugation(degree)),
         KeyName::ReduceRank(2),
-        KeyName::FormatSwitch(5),
+        KeyName::FormatSwitch { from: 1, to: 5 },
+        KeyName::FormatSwitch { from: 2, to: 6 },
     ];
     single.into_iter().chain(changes).collect()
 }

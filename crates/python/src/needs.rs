@@ -81,7 +81,10 @@ fn collect_ranks(needs: &KeyNeeds, ranks: &mut BTreeSet<usize>) {
 
 /// How many bodies are brought under one mask, each with the level.
 fn brought_together(needs: &KeyNeeds) -> BTreeMap<usize, Reach> {
-    let count = |(operation, reach)| if let Operation::FormatSwitch(count) = operation { Some((count, reach)) } else { None };
+    let count = |(operation, reach)| match operation {
+        Operation::FormatSwitch { from: 1, to } => Some((to, reach)),
+        _ => None,
+    };
     needs.operations().filter_map(count).collect()
 }
 
@@ -144,7 +147,11 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
         let apart = matches!(operation, Operation::ChangeSecret(SecretName::Body { .. }, SecretName::Main));
         let other = matches!(
             operation,
-            Operation::ChangeSecret(..) | Operation::RaiseToSlots(_) | Operation::Pack { .. } | Operation::BodyParts { .. }
+            Operation::ChangeSecret(..)
+                | Operation::RaiseToSlots(_)
+                | Operation::Pack { .. }
+                | Operation::BodyParts { .. }
+                | Operation::FormatSwitch { from: 2.., .. }
         );
         if other && !apart {
             others.set_item(operation.to_string(), level(reach))?;

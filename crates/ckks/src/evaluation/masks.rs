@@ -1,21 +1,21 @@
 //! Moves between secrets: bringing bundles under one mask, splitting them again, and changing the secret.
 //!
 //! ```text
-//! share_mask       (a_b; b_b) under s, b in 0..m      ->    (a'; b'_0 .. b'_{m-1}) under s'_0 .. s'_{m-1}
+//! share_mask       (a_b; b_b) under s, b in 0..m      ->    (a'; b'_0 .. b'_{m-1}) under s'_0 .. s'_{m-1},    in one switch or in rounds
 //! split_mask       (a; b_0 .. b_{m-1})                ->    (a_b; b'_b) under s
 //! change_secret    (a; b_0 .. b_{m-1}) under one      ->    under another
 //! ```
 //!
-//! Source: [pcmm-mambo, sec. 3.2, 3.4]; differs: any rank.
+//! Source: [pcmm-mambo, sec. 3.2, 3.3, 3.4]; differs: any rank, rounds of any number of bundles.
 
 use clathrate_lattice::switch::Digits;
-use clathrate_lattice::{Bundle, Eval, Poly, PolyRef};
+use clathrate_lattice::{Bodies, Bundle, Eval, Rank};
 
 use super::evaluator::Evaluator;
 use crate::arrays::ciphertext::check_bodies;
 use crate::arrays::{BodyAxis, Ciphertext, SecretName};
 use crate::error::CkksError;
-use crate::keys::{Found, HeldKey, KeyName, Operation};
+use crate::keys::{Found, HeldKey, KeyName, Operation, format_switch_rounds};
 
 /// The operation's name in errors.
 const SHARE: &str = "bringing bundles under one mask";
@@ -26,9 +26,12 @@ impl Evaluator {
     /// The same array with `bodies` bodies under each mask. The bodies are chunks of a row if a row has several, otherwise rows. If their number is not a
     /// multiple of `bodies`, the last bodies are zero.
     ///
+    /// With the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask) it takes one switch, with those of
+    /// [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds) alone a few, with smaller keys. A dry run takes one switch.
+    ///
     /// # Errors
-    /// [`CkksError::NoKey`] without the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask); [`CkksError::SecretWithoutKeys`] unless under the main
-    /// secret; [`CkksError::OutOfRange`] for a number of bodies; level errors.
+    /// [`CkksError::NoKey`] without keys; [`CkksError::SecretWithoutKeys`] unless under the main secret; [`CkksError::OutOfRange`] for a number of bodies; level
+    /// errors.
     pub fn share_mask(&self, x: &Ciphertext, bodies: usize) -> Result<Ciphertext, CkksError> {
         self.share_mask_along(x, bodies, None)
     }
@@ -40,23 +43,46 @@ impl Evaluator {
     pub fn share_mask_along(&self, x: &Ciphertext, bodies: usize, axis: Option<BodyAxis>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         x.check_main(SHARE)?;
+        let direct = Operation::FormatSwitch { from: 1, to: bodies };
+        let found = |operation| self.held().is_some_and(|keys| keys.find(&x.params, operation, x.level, x.params.slot_count()).is_ok());
+        let rounds = format_switch_rounds(bodies);
+        let in_rounds = !found(direct) && rounds.len() > 1 && rounds.iter().all(|&(from, to)| found(Operation::FormatSwitch { from, to }));
+        if in_rounds { self.share_mask_in_rounds(x, bodies, axis) } else { self.format_switched(x, bodies, axis) }
+    }
+
+    /// As [`Evaluator::share_mask_along`], in rounds ([`format_switch_rounds`]): each brings a few bundles under one mask, with the keys of
+    /// [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds). Each round adds the noise of a switch. [pcmm-mambo, sec. 3.3]
+    ///
+    /// # Errors
+    /// As [`Evaluator::share_mask`].
+    pub fn share_mask_in_rounds(&self, x: &Ciphertext, bodies: usize, axis: Option<BodyAxis>) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        x.check_main(SHARE)?;
+        let rounds = format_switch_rounds(bodies);
+        if rounds.is_empty() {
+            return self.format_switched(x, bodies, axis);
+        }
+        // The bodies of all rounds are along one axis.
+        let axis = x.layout.with_bodies(bodies, axis)?.axis;
+        rounds.into_iter().try_fold(x.clone(), |shared, (_, to)| self.format_switched(&shared, to, Some(axis)))
+    }
+
+    /// Bundles of some bodies each, brought under masks of `bodies` bodies by one switch for each mask.
+    fn format_switched(&self, x: &Ciphertext, bodies: usize, axis: Option<BodyAxis>) -> Result<Ciphertext, CkksError> {
+        let from = x.layout.bodies;
         let layout = x.layout.with_bodies(bodies, axis)?;
-        let operation = Operation::FormatSwitch(bodies);
+        let operation = Operation::FormatSwitch { from, to: bodies };
         let found = self.keys_switching(&x.params, x, (SHARE, layout.bundles()), operation, (x.level, x.params.slot_count()))?;
         let mut shared = Vec::with_capacity(if x.is_symbol() { 0 } else { layout.bundles() });
         if let Some(key) = found.as_ref().map(|found| only(found, SHARE)).transpose()? {
-            let zero = Poly::zero(x.params.chain().ring(), &x.params.chain().basis(x.level));
+            let (ring, basis) = (x.params.chain().ring(), x.params.chain().basis(x.level));
+            let zero = Bundle::zero(ring, &basis, Rank(x.params.rank()), Bodies(from))?;
             for index in 0..layout.bundles() {
-                // One body of `x` is one bundle.
-                let member = |body: usize| layout.polynomial_at(index, body).map(|polynomial| &x.bundles[x.layout.seat(polynomial).0]);
-                let members: Vec<Option<&Bundle<Eval>>> = (0..bodies).map(member).collect();
-                let zeros = || std::iter::repeat_n(PolyRef::from(&zero), x.params.rank()).collect::<Vec<_>>();
-                let masks = members.iter().flat_map(|member| member.map_or_else(zeros, |bundle| bundle.mask().iter().collect()));
-                let mut switched = key.switcher()?.switch(&masks.collect::<Vec<_>>(), key.key())?;
-                for (body, member) in members.iter().enumerate() {
-                    member.map_or(Ok(()), |bundle| switched.add_message(body, bundle.bodies().at(0)))?;
-                }
-                shared.push(switched);
+                // The bodies of a bundle of `x` stay neighbours, and a bundle whose first body has no entries has none at all.
+                let member =
+                    |first: usize| layout.polynomial_at(index, first).map_or(&zero, |polynomial| &x.bundles[x.layout.seat(polynomial).0]);
+                let members: Vec<&Bundle<Eval>> = (0..bodies).step_by(from).map(member).collect();
+                shared.push(Bundle::format_switch(&members, key.switcher()?, key.key())?);
             }
         }
         let shared = Ciphertext { secret: SecretName::Bodies(bodies), ..x.with_layout(layout, shared) };

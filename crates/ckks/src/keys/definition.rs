@@ -39,7 +39,7 @@ pub enum Contribution {
     Linear(SecretView),
     /// `s_i s_j` for `i <= j`.
     Quadratic(SecretView),
-    /// The same secret on the diagonal of this many bodies.
+    /// The same secret, of one body or several, this many times on the block diagonal.
     Diagonal(SecretView, usize),
     /// `phi_j(nu_j s_i)` for each diagonal of a map, `nu_j` the polynomial of the diagonal before its rotation `phi_j`, `j` outer.
     Raised(SecretView, RaisedMap),
@@ -184,7 +184,15 @@ impl Params {
                 self.check_body_parts(degree)?;
                 base(Contribution::Parts(self.secret_view(SecretName::Bodies(bodies))?, degree), main())
             }
-            Name::FormatSwitch(bodies) => base(Contribution::Diagonal(main(), bodies), self.secret_view(SecretName::Bodies(bodies))?),
+            Name::FormatSwitch { from, to } => {
+                let source = if from == 1 { main() } else { self.secret_view(SecretName::Bodies(from))? };
+                let target = self.secret_view(SecretName::Bodies(to))?;
+                if from == 0 || !to.is_multiple_of(from) || (to == from && from > 1) {
+                    let remedy = "use a larger multiple of the bodies that each bundle has".to_owned();
+                    return Err(CkksError::OutOfRange { what: "the number of bodies", value: format!("from {from} to {to}"), remedy });
+                }
+                base(Contribution::Diagonal(source, to / from), target)
+            }
         })
     }
 
@@ -338,7 +346,7 @@ impl KeyDefinition {
         match &self.contribution {
             Contribution::Linear(view) => view.polys.len(),
             Contribution::Quadratic(view) => view.polys.len() * (view.polys.len() + 1) / 2,
-            Contribution::Diagonal(view, bodies) => view.polys.len() * bodies,
+            Contribution::Diagonal(view, times) => view.polys.len() * times,
             Contribution::Raised(view, map) => view.polys.len() * map.diagonals(),
             Contribution::Packed(_, step) => step.inputs(),
             Contribution::Parts(view, degree) => view.polys.len() * view.secret.bodies() * self.params.degree() / degree,
@@ -405,9 +413,9 @@ impl KeyDefinition {
         Ok(match &self.contribution {
             Contribution::Linear(view) => SecretMatrix::linear(&view.of(secret)?, ring, basis),
             Contribution::Quadratic(view) => SecretMatrix::quadratic(&view.of(secret)?, ring, basis)?,
-            Contribution::Diagonal(view, bodies) => {
+            Contribution::Diagonal(view, times) => {
                 let secret = view.of(secret)?;
-                SecretMatrix::block_diagonal(&vec![&secret; *bodies], ring, basis)?
+                SecretMatrix::block_diagonal(&vec![&secret; *times], ring, basis)?
             }
             Contribution::Packed(view, step) => {
                 let samples = view.of(secret)?.split_degree(step.degree())?;

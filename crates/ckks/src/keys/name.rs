@@ -44,8 +44,14 @@ pub enum KeyName {
         /// The automorphism.
         element: GaloisElement,
     },
-    /// From `m` bundles under `s` to one bundle with `m` bodies under one mask. [pcmm-mambo, sec. 3.1]
-    FormatSwitch(usize),
+    /// From bundles of `from` bodies under one mask each to one bundle of `to` bodies: `to / from` bundles together, under `s` where they have one body.
+    /// [pcmm-mambo, sec. 3.2, 3.3]
+    FormatSwitch {
+        /// Bodies of each bundle.
+        from: usize,
+        /// Bodies of the result, a multiple.
+        to: usize,
+    },
     /// From samples of degree `from`, whose secret is the parts of `s`, to samples of degree `to` under the parts of `s`: one step of packing. The shape is the one
     /// of rank 1. [hermes, sec. 4.3]
     Pack {
@@ -105,7 +111,8 @@ impl fmt::Display for KeyName {
             Self::ReduceRank(rank) => write!(f, "reduce-rank {rank}"),
             Self::ChangeSecret { from, to } => write!(f, "change-secret {from} {to}"),
             Self::BodiesAutomorphism { bodies, element } => write!(f, "bodies-automorphism {bodies} {}", element.value()),
-            Self::FormatSwitch(bodies) => write!(f, "format-switch {bodies}"),
+            Self::FormatSwitch { from: 1, to } => write!(f, "format-switch {to}"),
+            Self::FormatSwitch { from, to } => write!(f, "format-switch {from} {to}"),
             Self::Pack { from, to } => write!(f, "pack {from} {to}"),
             Self::BodyParts { bodies, degree } => write!(f, "body-parts {bodies} {degree}"),
             Self::RaiseToSlots(RaisedMap { slots, layers, log2_scale }) => write!(f, "raise-to-slots {slots} {layers} {log2_scale}"),
@@ -140,7 +147,9 @@ impl KeyName {
             ["reduce-rank", rank] => Self::ReduceRank(count(rank)?),
             ["change-secret", from, to] => Self::ChangeSecret { from: secret(from)?, to: secret(to)? },
             ["bodies-automorphism", bodies, value] => Self::BodiesAutomorphism { bodies: count(bodies)?, element: element(value)? },
-            ["format-switch", bodies] => Self::FormatSwitch(count(bodies)?),
+            ["format-switch", to] => Self::FormatSwitch { from: 1, to: count(to)? },
+            // One body is written as above, so that a key has one name.
+            ["format-switch", from, to] if from != "1" => Self::FormatSwitch { from: count(from)?, to: count(to)? },
             ["pack", from, to] => Self::Pack { from: count(from)?, to: count(to)? },
             ["body-parts", bodies, degree] => Self::BodyParts { bodies: count(bodies)?, degree: count(degree)? },
             ["raise-to-slots", slots, layers, log2_scale] => {

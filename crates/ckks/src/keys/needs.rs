@@ -90,6 +90,39 @@ mod as_list {
     }
 }
 
+/// Bundles that a round of a format switch brings under one mask at most, where their number has such a factor: rounds of four have half as many divisions as rounds
+/// of two, and keys of 1.3 times their size.
+const MOST_IN_A_ROUND: usize = 4;
+
+/// The rounds of a format switch from bundles of one body to bundles of `bodies`: for each its bodies before and after. Large factors come first, because keys of a round
+/// have an entry for each bundle and each body of the result. [pcmm-mambo, sec. 3.3]
+#[must_use]
+pub fn format_switch_rounds(bodies: usize) -> Vec<(usize, usize)> {
+    let mut factors = Vec::new();
+    let mut rest = bodies.min(MOST_BODIES);
+    while rest.is_multiple_of(MOST_IN_A_ROUND) && rest > 0 {
+        factors.push(MOST_IN_A_ROUND);
+        rest /= MOST_IN_A_ROUND;
+    }
+    let mut factor = 2;
+    while factor <= rest {
+        if rest.is_multiple_of(factor) {
+            factors.push(factor);
+            rest /= factor;
+        } else {
+            factor += 1;
+        }
+    }
+    factors.sort_unstable_by(|a, b| b.cmp(a));
+    let mut below = 1;
+    let round = |factor| {
+        let from = below;
+        below *= factor;
+        (from, below)
+    };
+    factors.into_iter().map(round).collect()
+}
+
 impl KeyNeeds {
     /// No needs yet.
     #[must_use]
@@ -148,7 +181,14 @@ impl KeyNeeds {
     pub fn shared_mask(self, bodies: usize, reach: Reach) -> Self {
         let out = |index| Operation::ChangeSecret(SecretName::Body { count: bodies, index }, SecretName::Main);
         (0..bodies.min(MOST_BODIES))
-            .fold(self.operation(Operation::FormatSwitch(bodies), reach), |needs, index| needs.operation(out(index), reach))
+            .fold(self.operation(Operation::FormatSwitch { from: 1, to: bodies }, reach), |needs, index| needs.operation(out(index), reach))
+    }
+
+    /// Bringing `bodies` bundles under one mask in rounds ([`format_switch_rounds`]), whose keys together grow with `bodies`, not with its square.
+    #[must_use]
+    pub fn shared_mask_in_rounds(self, bodies: usize, reach: Reach) -> Self {
+        let rounds = format_switch_rounds(bodies);
+        rounds.into_iter().fold(self, |needs, (from, to)| needs.operation(Operation::FormatSwitch { from, to }, reach))
     }
 
     /// Products of known matrices with rows of degree `degree` that share a mask, in `bodies` polynomials ([`crate::circuits::prepared::MatrixPlan`]).

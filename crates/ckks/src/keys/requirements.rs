@@ -174,7 +174,7 @@ impl Params {
             Operation::RotateByPowers => KeyName::TemporaryAutomorphism(GaloisElement::rotation(1, self.degree())),
             Operation::ReduceRank(rank) => KeyName::ReduceRank(rank),
             Operation::ChangeSecret(from, to) => KeyName::ChangeSecret { from, to },
-            Operation::FormatSwitch(bodies) => KeyName::FormatSwitch(bodies),
+            Operation::FormatSwitch { from, to } => KeyName::FormatSwitch { from, to },
             Operation::RaiseToSlots(map) => KeyName::RaiseToSlots(map),
             Operation::Pack { from, to } => KeyName::Pack { from, to },
             Operation::BodyParts { bodies, degree } => KeyName::BodyParts { bodies, degree },

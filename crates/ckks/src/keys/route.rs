@@ -32,8 +32,13 @@ pub enum Operation {
     ReduceRank(usize),
     /// A change from one secret to another.
     ChangeSecret(SecretName, SecretName),
-    /// Bringing this many bundles under one mask.
-    FormatSwitch(usize),
+    /// Bringing bundles of `from` bodies each under one mask, `to / from` of them.
+    FormatSwitch {
+        /// Bodies of each bundle.
+        from: usize,
+        /// Bodies of the result, a multiple.
+        to: usize,
+    },
     /// One step of packing samples: from a degree to a higher one, at rank 1.
     Pack {
         /// Degree of the samples.
@@ -120,7 +125,8 @@ impl fmt::Display for Operation {
             Self::RotateByPowers => f.write_str("rotate by powers of two"),
             Self::ReduceRank(rank) => write!(f, "reduce to rank {rank}"),
             Self::ChangeSecret(from, to) => write!(f, "change the secret from {from} to {to}"),
-            Self::FormatSwitch(bodies) => write!(f, "bring {bodies} bundles under one mask"),
+            Self::FormatSwitch { from: 1, to } => write!(f, "bring {to} bundles under one mask"),
+            Self::FormatSwitch { from, to } => write!(f, "bring {} bundles of {from} bodies under one mask", to / from),
             Self::Pack { from, to } => write!(f, "pack samples of degree {from} to degree {to}"),
             Self::BodyParts { bodies, degree } => {
                 write!(f, "multiply a known matrix with rows of degree {degree}, {} under one mask", counted(*bodies, "polynomial"))
@@ -192,7 +198,7 @@ impl Params {
             Operation::ReduceRank(rank) => self.reduction_route(rank, level, has).map(Route::InTurn),
             Operation::ChangeSecret(from, to) if from == to => Some(Route::Nothing),
             Operation::ChangeSecret(from, to) => single(KeyName::ChangeSecret { from, to }),
-            Operation::FormatSwitch(bodies) => single(KeyName::FormatSwitch(bodies)),
+            Operation::FormatSwitch { from, to } => single(KeyName::FormatSwitch { from, to }),
             Operation::Pack { from, to } => single(KeyName::Pack { from, to }),
             Operation::BodyParts { bodies, degree } => single(KeyName::BodyParts { bodies, degree }),
             Operation::RaiseToSlots(map) => single(KeyName::RaiseToSlots(map)),
@@ -308,7 +314,7 @@ impl Params {
                 CkksError::NoReductionKey { from: self.rank(), to, available: list(ranks) }
             }
             Operation::ChangeSecret(..)
-            | Operation::FormatSwitch(_)
+            | Operation::FormatSwitch { .. }
             | Operation::ConjugateBodies(_)
             | Operation::RotateBodies { .. }
             | Operation::Pack { .. }
