@@ -592,7 +592,7 @@ fn needs_of_impossibly_many_bodies_are_stated_at_once_and_refused() {
 
 #[test]
 fn rounds_of_format_switches_keep_numbers_order_and_predicted_noise() {
-    assert_eq!(format_switch_rounds(1), []);
+    assert_eq!((format_switch_rounds(0), format_switch_rounds(1)), (vec![], vec![(1, 1)]));
     assert_eq!(format_switch_rounds(7), [(1, 7)]);
     assert_eq!(format_switch_rounds(24), [(1, 4), (4, 12), (12, 24)]);
     for bodies in 1..600 {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use clathrate_ckks::circuits::prepared::{MatrixOptions, MatrixPlan, PreparedMatrix};
+use clathrate_ckks::circuits::prepared::{PreparedMatrix, PreparedOptions, PreparedPlan};
 use clathrate_ckks::file::{FileError, FileReader, OpenOptions, Stored};
 use clathrate_ckks::keys::{EncryptOptions, Lanes, Values};
 use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
@@ -27,7 +27,7 @@ fn product(weights: &[f64], data: &[f64], inner: usize, columns: usize) -> Vec<f
     weights.chunks(inner).flat_map(|row| (0..columns).map(|column| entry(row, column)).collect::<Vec<_>>()).collect()
 }
 
-fn prepared(sk: &SecretKey, plan: MatrixPlan) -> (Evaluator, PreparedMatrix) {
+fn prepared(sk: &SecretKey, plan: PreparedPlan) -> (Evaluator, PreparedMatrix) {
     let ev = evaluator(sk, &plan.needs());
     let matrix = plan.prepare(&ev, &mut |_, _| true).expect("prepared");
     (ev, matrix)
@@ -47,8 +47,8 @@ impl Case {
         let sk = secret(params, 3);
         let (weights, data) = (noise(rows * inner, seed), noise(inner * columns, seed + 1));
         let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], under_masks(bodies), 5);
-        let options = MatrixOptions { products: Some(products), ..MatrixOptions::default() };
-        let plan = MatrixPlan::new(rows, inner, &weights, &x, options).expect("plan");
+        let options = PreparedOptions { products: Some(products), ..PreparedOptions::default() };
+        let plan = PreparedPlan::new(rows, inner, &weights, &x, options).expect("plan");
         let predicted = plan.error();
         let (ev, matrix) = prepared(&sk, plan);
         assert_eq!(matrix.key_bytes(), matrix.plan().key_bytes().expect("bytes"));
@@ -120,8 +120,8 @@ fn the_noise_of_keys_and_rounding_is_that_predicted() {
     for seed in 0..6 {
         let x = encrypt_as(&sk, &Values::Real(vec![0.0; inner * columns]), &[inner, columns], under_masks(4), seed as u8);
         let weights = noise(rows * inner, seed);
-        let plan =
-            MatrixPlan::new(rows, inner, &weights, &x, MatrixOptions { products: Some(2), ..MatrixOptions::default() }).expect("plan");
+        let plan = PreparedPlan::new(rows, inner, &weights, &x, PreparedOptions { products: Some(2), ..PreparedOptions::default() })
+            .expect("plan");
         let noise = plan.noise();
         let (ev, matrix) = prepared(&sk, plan);
         let y = ev.multiply_prepared(&matrix, &x).expect("product");
@@ -143,7 +143,7 @@ fn slots_and_complex_numbers_are_combined_too() {
     let options =
         EncryptOptions { encoding: Some(Encoding::Slots), bodies: Some(2), axis: Some(BodyAxis::Rows), ..EncryptOptions::default() };
     let x = encrypt_as(&sk, &Values::Complex(data.clone()), &[inner, columns], options, 5);
-    let plan = MatrixPlan::new(rows, inner, &weights, &x, MatrixOptions::default()).expect("plan");
+    let plan = PreparedPlan::new(rows, inner, &weights, &x, PreparedOptions::default()).expect("plan");
     let (ev, matrix) = prepared(&sk, plan);
     let y = ev.multiply_prepared(&matrix, &x).expect("product");
     let part = |f: fn(&clathrate_ckks::Complex64) -> f64| product(&weights, &data.iter().map(f).collect::<Vec<_>>(), inner, columns);
@@ -161,21 +161,21 @@ fn plans_take_one_product_where_it_is_precise_enough() {
     let params = params("insecure_matmul");
     let sk = secret(&params, 3);
     let x = encrypt_as(&sk, &Values::Real(noise(64 * 64, 1)), &[64, 64], under_masks(4), 5);
-    let plan = |options| MatrixPlan::new(8, 64, &noise(512, 2), &x, options);
-    let at = |bits: f64| plan(MatrixOptions { precision_bits: Some(bits), ..MatrixOptions::default() });
-    let with = |products| plan(MatrixOptions { products: Some(products), ..MatrixOptions::default() }).expect("plan").error();
+    let plan = |options| PreparedPlan::new(8, 64, &noise(512, 2), &x, options);
+    let at = |bits: f64| plan(PreparedOptions { precision_bits: Some(bits), ..PreparedOptions::default() });
+    let with = |products| plan(PreparedOptions { products: Some(products), ..PreparedOptions::default() }).expect("plan").error();
     let (one, two) = (-with(1).log2(), -with(2).log2());
     assert!(one + 3.0 < two, "{one} {two}");
     assert_eq!(at(one - 0.1).expect("plan").products(), 1);
     assert_eq!(at((one + two) / 2.0).expect("plan").products(), 2);
-    assert_eq!(plan(MatrixOptions::default()).expect("plan").products(), 2);
+    assert_eq!(plan(PreparedOptions::default()).expect("plan").products(), 2);
     let refused = at(two + 0.1).expect_err("too precise");
     assert!(matches!(refused, CkksError::OutOfRange { .. }) && refused.to_string().contains(&format!("{two:.1} bits")), "{refused}");
-    assert!(matches!(plan(MatrixOptions { products: Some(3), ..MatrixOptions::default() }), Err(CkksError::OutOfRange { .. })));
-    let text = plan(MatrixOptions::default()).expect("plan").explain();
+    assert!(matches!(plan(PreparedOptions { products: Some(3), ..PreparedOptions::default() }), Err(CkksError::OutOfRange { .. })));
+    let text = plan(PreparedOptions::default()).expect("plan").explain();
     assert!(text.contains("8 x 64") && text.contains("bits of precision"), "{text}");
     // The rounding of the weights belongs to the keys, so the other number of products keeps it.
-    let (_, matrix) = prepared(&sk, plan(MatrixOptions::default()).expect("plan"));
+    let (_, matrix) = prepared(&sk, plan(PreparedOptions::default()).expect("plan"));
     let two = matrix.plan().error();
     let matrix = matrix.with_products(1).expect("one");
     assert!(matrix.plan().products() == 1 && matrix.plan().error() > two);
@@ -187,7 +187,7 @@ fn a_dry_run_of_a_product_records_the_cost_of_its_plan() {
     let params = params("insecure_matmul");
     let sk = secret(&params, 3);
     let x = encrypt_as(&sk, &Values::Real(noise(64 * 64, 1)), &[64, 64], under_masks(4), 5);
-    let plan = MatrixPlan::new(8, 64, &noise(512, 2), &x, MatrixOptions::default()).expect("plan");
+    let plan = PreparedPlan::new(8, 64, &noise(512, 2), &x, PreparedOptions::default()).expect("plan");
     let cost = plan.cost();
     let (_, matrix) = prepared(&sk, plan);
     let dry = Evaluator::recording(&params);
@@ -215,7 +215,8 @@ fn parameters_of_long_steps_and_many_levels_are_precise_or_refused() {
         // Weights of one sign, whose errors would add up if they had a mean.
         let weights: Vec<f64> = noise(rows * inner, 1).iter().map(|w| 0.9 + 0.1 * w).collect();
         let data = noise(inner * columns, 2);
-        let plan = MatrixPlan::for_columns(&params, (rows, inner, &weights), columns, (Some(Level(level)), None), MatrixOptions::default());
+        let plan =
+            PreparedPlan::for_columns(&params, (rows, inner, &weights), columns, (Some(Level(level)), None), PreparedOptions::default());
         let plan = match plan {
             Ok(plan) => plan,
             Err(error) => {
@@ -236,20 +237,20 @@ fn parameters_of_long_steps_and_many_levels_are_precise_or_refused() {
 #[test]
 fn weights_that_round_up_or_away_are_seen() {
     let params = params("insecure_tiny");
-    let plan = |weight: f64, options| MatrixPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, (None, None), options);
+    let plan = |weight: f64, options| PreparedPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, (None, None), options);
     // Rounded, these weights have a bit more, and the prediction knows: it is that of the rounded ones.
-    let near = plan(1.0 - 2f64.powi(-30), MatrixOptions::default()).expect("plan");
-    let whole = plan(1.0, MatrixOptions::default()).expect("plan");
+    let near = plan(1.0 - 2f64.powi(-30), PreparedOptions::default()).expect("plan");
+    let whole = plan(1.0, PreparedOptions::default()).expect("plan");
     assert!((near.error() / whole.error()).log2().abs() < 0.2, "{} {}", near.error(), whole.error());
     // Weights below the last bit of their scale, 24 bits here, leave no number right.
     let params = common::params("insecure_matmul");
-    let plan = |weight: f64, options| MatrixPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, (None, None), options);
+    let plan = |weight: f64, options| PreparedPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, (None, None), options);
     for weight in [1e-9, 2f64.powi(-60), 1e-300] {
-        let error = plan(weight, MatrixOptions::default()).expect_err("too small");
+        let error = plan(weight, PreparedOptions::default()).expect_err("too small");
         assert!(matches!(error, CkksError::OutOfRange { .. }) && error.to_string().contains("larger weights"), "{error}");
     }
-    assert!(plan(0.0, MatrixOptions::default()).is_ok(), "zero is zero");
-    let bits = MatrixOptions { precision_bits: Some(20.0), ..MatrixOptions::default() };
+    assert!(plan(0.0, PreparedOptions::default()).is_ok(), "zero is zero");
+    let bits = PreparedOptions { precision_bits: Some(20.0), ..PreparedOptions::default() };
     assert!(plan(1e-9, bits).is_ok(), "whoever asks for bits after the binary point gets them");
 }
 
@@ -269,7 +270,7 @@ fn many_rows_and_long_sums_are_right() {
 fn small_matrices_take_few_lanes() {
     let params = params("insecure_matmul");
     let plan = |rows: usize, inner: usize, columns| {
-        MatrixPlan::for_columns(&params, (rows, inner, &noise(rows * inner, 1)), columns, (None, None), MatrixOptions::default())
+        PreparedPlan::for_columns(&params, (rows, inner, &noise(rows * inner, 1)), columns, (None, None), PreparedOptions::default())
             .expect("plan")
     };
     let lanes = |rows, inner, columns| plan(rows, inner, columns).encryption().lanes;
@@ -291,7 +292,7 @@ fn fewer_lanes_than_there_is_room_for_are_multiplied_as_well() {
     for lanes in [1, 2, 4, 8] {
         let options = EncryptOptions { lanes: Some(Lanes::Of(lanes)), ..under_masks(2) };
         let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options, 5);
-        let plan = MatrixPlan::new(rows, inner, &weights, &x, MatrixOptions::default()).expect("plan");
+        let plan = PreparedPlan::new(rows, inner, &weights, &x, PreparedOptions::default()).expect("plan");
         let predicted = plan.error();
         let (ev, matrix) = prepared(&sk, plan);
         let y = ev.multiply_prepared(&matrix, &x).expect("product");
@@ -333,11 +334,11 @@ fn what_does_not_fit_is_refused_with_numbers() {
     let encrypted = |options| encrypt_as(&sk, &Values::Real(data.clone()), &[16, 32], options, 5);
     let x = encrypted(under_masks(2));
     let weights = noise(8 * 16, 2);
-    let plan = |x: &Ciphertext| MatrixPlan::new(8, 16, &weights, x, MatrixOptions::default());
+    let plan = |x: &Ciphertext| PreparedPlan::new(8, 16, &weights, x, PreparedOptions::default());
     // Rows that do not share masks.
     assert!(matches!(plan(&encrypted(EncryptOptions::default())), Err(CkksError::Conversion { .. })));
-    assert!(matches!(MatrixPlan::new(8, 15, &weights[..120], &x, MatrixOptions::default()), Err(CkksError::Shape { .. })));
-    assert!(matches!(MatrixPlan::new(8, 16, &vec![f64::NAN; 128], &x, MatrixOptions::default()), Err(CkksError::NotFinite { .. })));
+    assert!(matches!(PreparedPlan::new(8, 15, &weights[..120], &x, PreparedOptions::default()), Err(CkksError::Shape { .. })));
+    assert!(matches!(PreparedPlan::new(8, 16, &vec![f64::NAN; 128], &x, PreparedOptions::default()), Err(CkksError::NotFinite { .. })));
     let low = encrypted(EncryptOptions { level: Some(Level(0)), ..under_masks(2) });
     assert!(matches!(plan(&low), Err(CkksError::LevelTooLow { .. })));
     // Keys that are not there, of another number of bodies, and an evaluator without keys.
@@ -413,8 +414,8 @@ fn prepared_matrices_come_back_from_files() {
         let weights = noise(rows * inner, 1);
         let x = encrypt_as(&sk, &Values::Real(noise(inner * columns, 2)), &[inner, columns], under_masks(bodies), 5);
         for products in [1, 2] {
-            let options = MatrixOptions { products: Some(products), ..MatrixOptions::default() };
-            let (ev, matrix) = prepared(&sk, MatrixPlan::new(rows, inner, &weights, &x, options).expect("plan"));
+            let options = PreparedOptions { products: Some(products), ..PreparedOptions::default() };
+            let (ev, matrix) = prepared(&sk, PreparedPlan::new(rows, inner, &weights, &x, options).expect("plan"));
             let expected = ev.multiply_prepared(&matrix, &x).expect("product").to_file_bytes().expect("bytes");
             matrix.save(&path).expect("file");
             for trusted in [false, true] {
@@ -439,4 +440,82 @@ fn prepared_matrices_come_back_from_files() {
         std::fs::write(&path, &whole[..place]).expect("file");
         assert!(load(&params, place % 2 == 0).is_err(), "{place} bytes");
     }
+}
+
+/// The keys of a plan, and its matrix.
+fn with_own_masks(
+    params: &Params,
+    (rows, inner, columns): (usize, usize, usize),
+    bodies: Option<usize>,
+    seed: u64,
+) -> (PreparedPlan, Vec<f64>) {
+    let weights = noise(rows * inner, seed);
+    let options = PreparedOptions { own_masks: true, ..PreparedOptions::default() };
+    (PreparedPlan::for_columns(params, (rows, inner, &weights), columns, (None, bodies), options).expect("plan"), weights)
+}
+
+#[test]
+fn arrays_with_masks_of_their_own_are_multiplied_too() {
+    let params = params("insecure_matmul");
+    let sk = secret(&params, 3);
+    let anyone = sk.public_key().expect("public key");
+    for (shape, bodies) in [
+        ((1, 1, 1), None),
+        ((5, 7, 600), None),
+        ((40, 19, 64), Some(3)),
+        ((7, 33, 20), None),
+        ((2, 300, 128), None),
+        ((30, 50, 256), Some(16)),
+        ((64, 64, 64), Some(1)),
+    ] {
+        let (plan, weights) = with_own_masks(&params, shape, bodies, 5);
+        let (rows, inner, columns) = shape;
+        let encryption = plan.encryption();
+        assert_eq!((encryption.bodies, encryption.axis), (None, None));
+        let data = noise(inner * columns, 6);
+        let x = anyone.encrypt_array(&data, &[inner, columns], encryption).expect("encryption");
+        assert_eq!(x.secret().bodies(), 1);
+        let predicted = plan.error();
+        let (ev, matrix) = prepared(&sk, plan);
+        let y = ev.multiply_prepared(&matrix, &x).expect("product");
+        let measured = deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns));
+        assert!(measured < 2.0 * predicted && predicted < 2f64.powi(-6), "{shape:?}: {measured:e}, {predicted:e}");
+        // The dry run takes the same steps, at the cost of the plan, and asks for no other keys.
+        let recorder = Evaluator::recording_for(&params, matrix.plan().needs());
+        let symbol = Ciphertext::symbol_with(&params, x.shape(), *x.layout(), x.secret(), x.level(), x.scale()).expect("symbol");
+        let symbol = recorder.take_symbol(symbol, Some(1.0)).expect("symbol");
+        let dry = recorder.multiply_prepared(&matrix, &symbol).expect("dry run");
+        assert_eq!((dry.shape(), dry.layout(), dry.level(), dry.secret()), (y.shape(), y.layout(), y.level(), y.secret()));
+        assert!(dry.estimate().expect("bounded").error >= measured);
+        assert!((recorder.recorded().cost().nanoseconds / matrix.plan().cost().nanoseconds - 1.0).abs() < 1e-9);
+        assert!(recorder.needs().operations().all(|(operation, _)| matrix.plan().needs().reach_of(operation).is_some()));
+        // Files keep what predictions depend on.
+        let bytes = matrix.to_file_bytes().expect("file");
+        let again = PreparedMatrix::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params).expect("matrix");
+        assert_eq!(again.plan().explain(), matrix.plan().explain());
+        assert!(decrypt(&sk, &ev.multiply_prepared(&again, &x).expect("product")) == decrypt(&sk, &y));
+        // Without the keys of the rounds the array is refused.
+        let without = Evaluator::new(&params).multiply_prepared(&matrix, &x);
+        assert!(without.is_err());
+    }
+}
+
+#[test]
+fn the_noise_of_rows_brought_under_masks_is_that_predicted() {
+    let params = params("insecure_matmul");
+    let (rows, inner, columns) = (32, 64, 64);
+    let (mut sum, mut count, mut predicted) = (0.0, 0.0, 0.0);
+    for seed in 0..6u8 {
+        let sk = secret(&params, 20 + seed);
+        let (plan, _) = with_own_masks(&params, (rows, inner, columns), Some(8), seed.into());
+        let x = sk.public_key().expect("public key").encrypt_array(&vec![0.0; inner * columns], &[inner, columns], plan.encryption());
+        predicted += plan.noise().total() / 6.0;
+        let (ev, matrix) = prepared(&sk, plan);
+        let y = ev.multiply_prepared(&matrix, &x.expect("zeros")).expect("product");
+        sum += decrypt(&sk, &y).iter().map(|v| (v * y.scale()).powi(2)).sum::<f64>();
+        count += (rows * columns) as f64;
+    }
+    let ratio = sum / count / predicted;
+    println!("variance {:.1}, predicted {predicted:.1}", sum / count);
+    assert!((0.7..1.15).contains(&ratio), "{ratio}");
 }

@@ -59,9 +59,6 @@ impl Evaluator {
         self.check(x)?;
         x.check_main(SHARE)?;
         let rounds = format_switch_rounds(bodies);
-        if rounds.is_empty() {
-            return self.format_switched(x, bodies, axis);
-        }
         // The bodies of all rounds are along one axis.
         let axis = x.layout.with_bodies(bodies, axis)?.axis;
         rounds.into_iter().try_fold(x.clone(), |shared, (_, to)| self.format_switched(&shared, to, Some(axis)))

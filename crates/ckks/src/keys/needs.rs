@@ -113,6 +113,9 @@ pub fn format_switch_rounds(bodies: usize) -> Vec<(usize, usize)> {
             factor += 1;
         }
     }
+    if bodies == 1 {
+        factors.push(1);
+    }
     factors.sort_unstable_by(|a, b| b.cmp(a));
     let mut below = 1;
     let round = |factor| {
@@ -191,7 +194,7 @@ impl KeyNeeds {
         rounds.into_iter().fold(self, |needs, (from, to)| needs.operation(Operation::FormatSwitch { from, to }, reach))
     }
 
-    /// Products of known matrices with rows of degree `degree` that share a mask, in `bodies` polynomials ([`crate::circuits::prepared::MatrixPlan`]).
+    /// Products of known matrices with rows of degree `degree` that share a mask, in `bodies` polynomials ([`crate::circuits::prepared::PreparedPlan`]).
     #[must_use]
     pub fn prepared_matrix(self, bodies: usize, degree: usize, reach: Reach) -> Self {
         self.operation(Operation::BodyParts { bodies, degree }, reach)

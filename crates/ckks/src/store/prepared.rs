@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{expect, hex, inconsistent, key_section, label, unhex};
 use crate::arrays::{Ciphertext, Layout, SecretName};
-use crate::circuits::prepared::{MatrixPlan, PreparedMatrix};
+use crate::circuits::prepared::{PreparedMatrix, PreparedPlan};
 use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored};
 use crate::key_id::KeyId;
@@ -30,6 +30,9 @@ pub struct PreparedMatrixMetadata {
     shift: u32,
     /// Floating-point products.
     products: usize,
+    /// Whether arrays come with masks of their own, for predictions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    own_masks: bool,
     /// The highest level of the keys.
     key_level: usize,
 }
@@ -53,6 +56,7 @@ impl Stored for PreparedMatrix {
             scale: plan.scale(),
             shift: plan.shift(),
             products: plan.products(),
+            own_masks: plan.own_masks(),
             key_level: self.keys().first().map_or(plan.level().0, |key| key.level().0),
         }
     }
@@ -69,11 +73,11 @@ impl PreparedMatrix {
     /// they are used.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file does not hold a prepared matrix of these parameters; as [`MatrixPlan::new`].
+    /// [`CkksError::File`] where the file does not hold a prepared matrix of these parameters; as [`PreparedPlan::new`].
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::PreparedMatrix, params)?;
         let metadata: PreparedMatrixMetadata = reader.metadata()?;
-        let PreparedMatrixMetadata { rows, layout, shift, products, .. } = metadata;
+        let PreparedMatrixMetadata { rows, layout, shift, products, own_masks, .. } = metadata;
         let (level, key_level, inner) = (Level(metadata.level), Level(metadata.key_level), layout.rows);
         params.check_level(key_level)?;
         if shift > MOST_SHIFT || level > key_level {
@@ -83,7 +87,7 @@ impl PreparedMatrix {
         let x = Ciphertext::symbol_with(params, &shape, layout, SecretName::Bodies(layout.bodies), level, metadata.scale)?;
         let count = rows.checked_mul(inner).ok_or_else(|| inconsistent("the shape overflows"))?;
         let weights: Vec<i64> = reader.words(WEIGHTS, count)?.iter().map(|&word| word as i64).collect();
-        let plan = MatrixPlan::of_multiples((rows, inner, &weights), shift, &x, products)?;
+        let plan = PreparedPlan::of_multiples((rows, inner, &weights), shift, &x, (products, own_masks))?;
         let switcher = params.switcher()?;
         let (chain, gadget, columns) = (switcher.chain(), switcher.gadget(), params.rank() + 1);
         let inputs = plan.key_inputs();

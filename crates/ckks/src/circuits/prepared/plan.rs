@@ -1,33 +1,20 @@
-//! Products of a known matrix with encrypted rows that share masks, by keys that are made for the matrix before the rows are there.
-//!
-//! `W @ x` without preparation multiplies the masks of all rows with `W`, too. If the rows lie under shared masks, the product of the masks is not needed: keys that
-//! are combined for `W` switch the mask straight to the rows of the result ([`clathrate_lattice::row_products`]). What remains is one floating-point product
-//! of the size of `W @ x` itself, or two for more precision, and work that grows with the result alone.
-//!
-//! Rows shorter than a polynomial lie side by side in it ([`Layout::with_lanes`]). The result has its rows in polynomials alike, each with a mask of its own, under the
-//! main secret, rescaled.
-//!
-//! Source: [pcmm-mambo, sec. 4.3, App. B, sec. 5].
+//! Plans of products with a prepared matrix: sizes, keys, precision and time.
 
 use std::fmt;
 
 use clathrate_arith::product::{FractionPrimes, FractionProduct, MOST_SHIFT};
 use clathrate_arith::text::counted;
-use clathrate_lattice::row_products::{PreparedMatrix as Combined, ProductNoise, RowShape};
-use clathrate_lattice::{Bundle, Eval, Level, SwitchKey};
+use clathrate_lattice::Level;
+use clathrate_lattice::row_products::{ProductNoise, RowShape};
 
-use super::matrix::Weights;
+use super::{PREPARE, check_rows};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
+use crate::circuits::matrix::Weights;
 use crate::error::CkksError;
-use crate::evaluation::evaluator::{Evaluator, entry_error};
-use crate::key_id::KeyId;
+use crate::evaluation::evaluator::Evaluator;
 use crate::keys::definition::MOST_BODIES;
-use crate::keys::{Cost, EncryptOptions, Found, KeyName, KeyNeeds, Lanes, Operation, Reach};
+use crate::keys::{Cost, EncryptOptions, KeyName, KeyNeeds, Lanes, Operation, Reach, format_switch_rounds};
 use crate::parameters::Params;
-use crate::progress::Progress;
-
-/// The operation's name in errors.
-const PREPARE: &str = "a prepared matrix";
 
 /// Correct bits of the largest row of a product, for numbers of magnitude 1, that are left at least unless the caller says otherwise: what leaves fewer is refused.
 const LEAST_BITS: f64 = 6.0;
@@ -40,45 +27,44 @@ const FLOAT_SHARE: f64 = 0.25;
 
 /// What a plan of products may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct MatrixOptions {
+pub struct PreparedOptions {
     /// Correct bits after the binary point that a result of numbers of magnitude 1 must have on average: one floating-point product if that is enough, else two. Absent for
     /// one where it costs next to no precision, else two, and a refusal where fewer than 6 bits of the result's numbers are left.
     pub precision_bits: Option<f64>,
     /// Floating-point products, 1 or 2, whatever the precision; absent for a choice by precision.
     pub products: Option<usize>,
+    /// Whether arrays come with a mask for each polynomial and are brought under shared masks first ([`Evaluator::share_mask_in_rounds`]), by further keys. Their own
+    /// errors are taken for those of an encryption by the public key.
+    pub own_masks: bool,
 }
 
 /// A matrix, scaled to integers, for products with arrays of one shape, layout, level and scale; with predictions and without keys.
 #[derive(Debug, Clone)]
-pub struct MatrixPlan {
+pub struct PreparedPlan {
     params: Params,
     weights: Weights,
     layout: Layout,
     level: Level,
     scale: f64,
     products: usize,
+    /// Whether arrays are brought under shared masks first.
+    own_masks: bool,
     /// The weights are multiples of `2^shift`.
     shift: u32,
     /// Of the row with the largest noise.
     noise: ProductNoise,
+    /// Of the product under shared masks, and of bringing an array under them.
     cost: Cost,
+    forward: Cost,
 }
 
-/// A matrix with the keys for its products, under one owner's secrets.
-#[derive(Debug)]
-pub struct PreparedMatrix {
-    plan: MatrixPlan,
-    key_id: KeyId,
-    combined: Combined,
-}
-
-impl MatrixPlan {
+impl PreparedPlan {
     /// A plan for products of `values` (`rows x inner`, row-major) with arrays like `x`.
     ///
     /// # Errors
     /// [`CkksError::Shape`]; [`CkksError::Conversion`] for arrays whose rows do not share masks, and at ranks above 1; [`CkksError::OutOfRange`] for a precision that
     /// these parameters do not reach, with the bits that they do; [`CkksError::LevelTooLow`] at level 0; `NoSpecialPrimes`; as [`Weights::new`].
-    pub fn new(rows: usize, inner: usize, values: &[f64], x: &Ciphertext, options: MatrixOptions) -> Result<Self, CkksError> {
+    pub fn new(rows: usize, inner: usize, values: &[f64], x: &Ciphertext, options: PreparedOptions) -> Result<Self, CkksError> {
         let (params, layout) = (x.params().clone(), *x.layout());
         check_rows(x)?;
         if layout.rows != inner || x.shape().len() != 2 {
@@ -101,9 +87,11 @@ impl MatrixPlan {
             level: x.level(),
             scale: x.scale(),
             products: 1,
+            own_masks: options.own_masks,
             shift: 0,
             noise: ProductNoise { input: 0.0, switch: 0.0, rounding: 0.0, float: 0.0 },
             cost: Cost::default(),
+            forward: Cost::default(),
         };
         // The best rounding of the weights for one product, and for two.
         let (squares, largest) = (plan.squares(), plan.weights.matrix().max_abs());
@@ -162,7 +150,7 @@ impl MatrixPlan {
                 remedy,
             });
         }
-        self.cost = self.predicted_cost()?;
+        (self.cost, self.forward) = (self.predicted_cost()?, self.rounds_cost()?);
         Ok(self)
     }
 
@@ -171,17 +159,17 @@ impl MatrixPlan {
         (0..self.rows()).map(|row| self.weights.matrix().sum_of_squares(row)).collect()
     }
 
-    /// A plan for products with arrays of `columns` columns that are encrypted for it ([`MatrixPlan::encryption`]): at `level`, or level 1, where products are fastest
+    /// A plan for products with arrays of `columns` columns that are encrypted for it ([`PreparedPlan::encryption`]): at `level`, or level 1, where products are fastest
     /// and most precise; with as many rows in a polynomial as there are and is room for; and `bodies` polynomials under a mask. Without a number all polynomials share one mask, as far as security allows.
     ///
     /// # Errors
-    /// As [`MatrixPlan::new`]; [`CkksError::Insecure`] for more bodies than these parameters protect.
+    /// As [`PreparedPlan::new`]; [`CkksError::Insecure`] for more bodies than these parameters protect.
     pub fn for_columns(
         params: &Params,
         (rows, inner, values): (usize, usize, &[f64]),
         columns: usize,
         (level, bodies): (Option<Level>, Option<usize>),
-        options: MatrixOptions,
+        options: PreparedOptions,
     ) -> Result<Self, CkksError> {
         let level = level.unwrap_or(Level(1));
         params.check_level(level)?;
@@ -193,8 +181,20 @@ impl MatrixPlan {
         let bodies = match bodies {
             Some(bodies) => bodies,
             None => {
-                let mut most = layout.row_groups().min(MOST_BODIES);
-                while most > 1 && params.check_bodies_under_one_mask(most, level).is_err() {
+                // Rounds of format switches have small keys for powers of two; bodies beyond the rows are zero.
+                let groups = if options.own_masks { layout.row_groups().next_power_of_two() } else { layout.row_groups() };
+                let fits = |bodies: usize| {
+                    let key = |(from, to): &(usize, usize)| {
+                        params
+                            .key_definition(KeyName::FormatSwitch { from: *from, to: *to })
+                            .and_then(|key| key.check_security(level))
+                            .is_ok()
+                    };
+                    let keys = !options.own_masks || format_switch_rounds(bodies).iter().all(key);
+                    keys && params.check_bodies_under_one_mask(bodies, level).is_ok()
+                };
+                let mut most = groups.min(MOST_BODIES);
+                while most > 1 && !fits(most) {
                     most = most.div_ceil(2);
                 }
                 most
@@ -209,16 +209,16 @@ impl MatrixPlan {
     /// The plan of a file: for weights that are these multiples of `2^shift` at their scale.
     ///
     /// # Errors
-    /// As [`MatrixPlan::new`], whatever the precision.
+    /// As [`PreparedPlan::new`], whatever the precision.
     pub(crate) fn of_multiples(
         (rows, inner, multiples): (usize, usize, &[i64]),
         shift: u32,
         x: &Ciphertext,
-        products: usize,
+        (products, own_masks): (usize, bool),
     ) -> Result<Self, CkksError> {
         let scale = Evaluator::new(x.params()).factor_scale_for(x, "a product with a real matrix")?;
         let weights = Weights::of_multiples(multiples, (rows, inner), scale, shift)?;
-        let options = MatrixOptions { precision_bits: Some(f64::NEG_INFINITY), products: Some(products) };
+        let options = PreparedOptions { precision_bits: Some(f64::NEG_INFINITY), products: Some(products), own_masks };
         // The numbers of the matrix are of no meaning for the checks but their size; noise and cost follow from the weights below.
         let plan = Self::new(rows, inner, &vec![0.0; rows * inner], x, options)?;
         Self { weights, shift, ..plan }.priced()
@@ -230,17 +230,41 @@ impl MatrixPlan {
         EncryptOptions {
             encoding: Some(self.layout.encoding),
             level: Some(self.level),
-            bodies: Some(self.layout.bodies),
-            axis: Some(BodyAxis::Rows),
+            bodies: (!self.own_masks).then_some(self.layout.bodies),
+            axis: (!self.own_masks).then_some(BodyAxis::Rows),
             lanes: Some(Lanes::Of(self.layout.lanes)),
             ..EncryptOptions::default()
         }
     }
 
-    /// The keys that preparation needs.
+    /// The keys that preparation needs, and those that bring arrays under shared masks, if the plan is for such arrays.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
-        KeyNeeds::new().prepared_matrix(self.layout.bodies, self.params.degree() / self.layout.lanes, Reach::Level(self.level.0))
+        let reach = Reach::Level(self.level.0);
+        let needs = KeyNeeds::new().prepared_matrix(self.layout.bodies, self.params.degree() / self.layout.lanes, reach);
+        if self.own_masks { needs.shared_mask_in_rounds(self.layout.bodies, reach) } else { needs }
+    }
+
+    /// Whether arrays come with masks of their own.
+    #[must_use]
+    pub fn own_masks(&self) -> bool {
+        self.own_masks
+    }
+
+    /// The switches that bring arrays under shared masks.
+    fn rounds(&self) -> Vec<Operation> {
+        let rounds = if self.own_masks { format_switch_rounds(self.layout.bodies) } else { Vec::new() };
+        rounds.into_iter().map(|(from, to)| Operation::FormatSwitch { from, to }).collect()
+    }
+
+    /// The variance of the errors of the rows under shared masks.
+    fn input_variance(&self) -> Result<f64, CkksError> {
+        let model = self.params.noise_model();
+        if !self.own_masks {
+            return Ok(model.fresh_secret());
+        }
+        let switch = |operation| Ok(self.params.operation_variance_by(operation, self.level, self.level)? + model.rounding());
+        Ok(model.fresh_public() + self.rounds().into_iter().map(switch).sum::<Result<f64, CkksError>>()?)
     }
 
     /// The parameters.
@@ -286,9 +310,16 @@ impl MatrixPlan {
         self.error_with(self.noise.total(), self.shift)
     }
 
-    /// The predicted cost of one product, one thread.
+    /// The predicted cost of one product, one thread; with that of bringing the array under shared masks, if it comes with masks of its own.
     #[must_use]
     pub fn cost(&self) -> Cost {
+        let mut cost = self.cost;
+        cost += self.forward;
+        cost
+    }
+
+    /// The cost of a product with an array under shared masks.
+    pub(super) fn product_cost(&self) -> Cost {
         self.cost
     }
 
@@ -329,8 +360,24 @@ impl MatrixPlan {
         self.row_shape().polys(self.rows())
     }
 
-    fn row_shape(&self) -> RowShape {
+    /// How rows lie under masks.
+    pub(super) fn row_shape(&self) -> RowShape {
         RowShape { lanes: self.layout.lanes, bodies: self.layout.bodies }
+    }
+
+    /// The scaled matrix.
+    pub(super) fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    /// The operation whose key is combined for the matrix.
+    pub(super) fn operation(&self) -> Operation {
+        Operation::BodyParts { bodies: self.layout.bodies, degree: self.params.degree() / self.layout.lanes }
+    }
+
+    /// The same plan with one or two floating-point products; the rounding of the weights stays.
+    pub(super) fn with_products(self, products: usize) -> Result<Self, CkksError> {
+        Self { products, ..self }.priced()
     }
 
     fn key_name(&self) -> KeyName {
@@ -359,13 +406,13 @@ impl MatrixPlan {
         let bits = |&index: &usize| chain.ring().moduli()[index].bits();
         let indices = chain.basis(self.level);
         let primes = FractionPrimes { bits: indices.indices().iter().map(bits).max().unwrap_or(0), count: indices.len() };
-        let inner = self.inner();
+        let (inner, variance) = (self.inner(), self.input_variance()?);
         let ranges = FractionProduct::ranges(inner);
         let noise = |rows: &[f64]| {
             let most = rows.iter().copied().fold(0.0, f64::max) * (-2.0 * f64::from(shift)).exp2();
             let float = FractionProduct { lanes, products, shift }.deviation(inner, largest.max(1), most, primes);
             let bits = (basis(self.level.0) - below, below);
-            ProductNoise::of(&model, rows, model.fresh_secret(), (&digits, special), bits, (float, ranges))
+            ProductNoise::of(&model, rows, variance, (&digits, special), bits, (float, ranges))
         };
         let worst = squares.chunks(lanes).map(noise).max_by(|a, b| a.total().total_cmp(&b.total()));
         worst.ok_or(CkksError::Empty { shape: vec![self.rows(), self.inner()] })
@@ -394,23 +441,33 @@ impl MatrixPlan {
         Ok(cost.times(self.layout.groups() as f64))
     }
 
-    /// Combines the keys of `evaluator`'s key set for the matrix. It takes as long as many products; `progress` is called in between.
+    /// The cost of bringing an array under shared masks.
+    fn rounds_cost(&self) -> Result<Cost, CkksError> {
+        let mut cost = Cost::default();
+        for operation in self.rounds() {
+            let Operation::FormatSwitch { to, .. } = operation else { continue };
+            let bundles = Layout { bodies: to, ..self.layout }.bundles();
+            cost += self.params.operation_cost_by(operation, self.level, self.level)?.times(bundles as f64);
+        }
+        Ok(cost)
+    }
+
+    /// The predicted cost of preparation, one thread: exact products of the matrix with all entries of the owner's key, over its primes.
     ///
     /// # Errors
-    /// [`CkksError::NoKey`] without the keys of [`MatrixPlan::needs`]; [`CkksError::WrongParams`]; [`CkksError::Cancelled`].
-    pub fn prepare(&self, evaluator: &Evaluator, progress: Progress<'_>) -> Result<PreparedMatrix, CkksError> {
-        evaluator.params().check_related(&self.params, "the matrix")?;
-        let held = evaluator.held().ok_or(CkksError::NoKeys { operation: PREPARE })?;
-        let operation = Operation::BodyParts { bodies: self.layout.bodies, degree: self.params.degree() / self.layout.lanes };
-        let found = held.find(&self.params, operation, self.level, self.params.slot_count())?;
-        let key = match &found {
-            Found::InTurn(keys) if keys.len() == 1 => keys[0],
-            _ => return Err(CkksError::NoKeys { operation: PREPARE }),
-        };
-        let combined = Combined::new(self.weights.matrix(), self.shift, self.row_shape(), key.switcher()?, key.key(), progress)?
-            .ok_or(CkksError::Cancelled)?;
-        let key_id = held.id();
-        Ok(PreparedMatrix { plan: self.clone(), key_id, combined })
+    /// As [`Params::key_definition`].
+    pub fn preparation_cost(&self) -> Result<Cost, CkksError> {
+        let definition = self.params.key_definition(self.key_name())?;
+        let (digits, _) = definition.digits_as_made(self.level)?;
+        let (chain, lanes) = (self.params.chain(), self.layout.lanes);
+        let primes = chain.key_basis(self.level).len();
+        let mut cost = self.params.combination_cost(self.weights.matrix(), self.level, definition.columns());
+        cost = cost.times(primes as f64 / chain.basis(self.level).len() as f64);
+        if lanes > 1 {
+            // Rows of the result in one polynomial are moved apart and added.
+            cost += self.params.passes_cost(2 * self.rows() * definition.columns() * primes);
+        }
+        Ok(cost.times((digits.len() * lanes * self.row_shape().masks(self.inner())) as f64))
     }
 
     /// The plan in a few lines: sizes, keys, what the error is made of, time.
@@ -420,7 +477,7 @@ impl MatrixPlan {
     }
 }
 
-impl fmt::Display for MatrixPlan {
+impl fmt::Display for PreparedPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mebibytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
         let scale = self.scale_below().unwrap_or(1.0);
@@ -448,7 +505,7 @@ impl fmt::Display for MatrixPlan {
             "{:.1} MiB of keys once it is prepared; a product takes {} and, by prediction, {:.2} ms",
             mebibytes(self.key_bytes().unwrap_or(0)),
             counted(self.products, "floating-point product"),
-            self.cost.nanoseconds / 1e6,
+            self.cost().nanoseconds / 1e6,
         )?;
         write!(
             f,
@@ -461,143 +518,4 @@ impl fmt::Display for MatrixPlan {
             -self.error_with(0.0, self.shift).log2(),
         )
     }
-}
-
-impl PreparedMatrix {
-    /// The plan.
-    #[must_use]
-    pub fn plan(&self) -> &MatrixPlan {
-        &self.plan
-    }
-
-    /// The public name of the secret that the keys belong to.
-    #[must_use]
-    pub fn key_id(&self) -> KeyId {
-        self.key_id
-    }
-
-    /// A prepared matrix from a file.
-    pub(crate) fn from_parts(plan: MatrixPlan, key_id: KeyId, keys: Vec<SwitchKey>) -> Result<Self, CkksError> {
-        let combined = Combined::from_parts(plan.weights.matrix().shifted_down(plan.shift), plan.shift, plan.row_shape(), keys)?;
-        Ok(Self { plan, key_id, combined })
-    }
-
-    /// For each polynomial of the result its key.
-    pub(crate) fn keys(&self) -> &[SwitchKey] {
-        self.combined.keys()
-    }
-
-    /// The weights as multiples of `2^shift`, row by row.
-    pub(crate) fn multiples(&self) -> Vec<i64> {
-        self.combined.left().integers()
-    }
-
-    /// Bytes of the keys in memory.
-    #[must_use]
-    pub fn key_bytes(&self) -> usize {
-        self.combined.key_bytes()
-    }
-
-    /// The same matrix and keys with one or two floating-point products. The rounding of the weights stays that of the plan.
-    ///
-    /// # Errors
-    /// [`CkksError::OutOfRange`] for another number.
-    pub fn with_products(self, products: usize) -> Result<Self, CkksError> {
-        if !(1..=2).contains(&products) {
-            let remedy = "take one or two".to_owned();
-            return Err(CkksError::OutOfRange { what: "the number of floating-point products", value: products.to_string(), remedy });
-        }
-        let plan = MatrixPlan { products, ..self.plan }.priced()?;
-        Ok(Self { plan, ..self })
-    }
-}
-
-impl Evaluator {
-    /// `W @ x`, rescaled, by a prepared matrix; it needs no further key. The result has one body in each bundle and as many rows in a polynomial as `x`.
-    ///
-    /// # Errors
-    /// [`CkksError::Shape`], [`CkksError::Conversion`], [`CkksError::OutOfRange`] where `x` is not of the shape, layout, level and scale that the matrix was
-    /// prepared for; [`CkksError::WrongSecret`] under another owner's secret; [`CkksError::WrongParams`].
-    pub fn multiply_prepared(&self, matrix: &PreparedMatrix, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.multiply_prepared_with_progress(matrix, x, &mut |_, _| true)
-    }
-
-    /// As [`Evaluator::multiply_prepared`]; `progress` is called for each polynomial of the result.
-    ///
-    /// # Errors
-    /// As [`Evaluator::multiply_prepared`]; [`CkksError::Cancelled`].
-    pub fn multiply_prepared_with_progress(
-        &self,
-        matrix: &PreparedMatrix,
-        x: &Ciphertext,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
-        let plan = &matrix.plan;
-        self.check(x)?;
-        x.params().check_same(&plan.params, "the matrix")?;
-        if !x.is_symbol() {
-            x.key_id.check_same(matrix.key_id, "the matrix")?;
-        }
-        let left = vec![plan.rows(), plan.inner()];
-        if x.shape().len() != 2 || x.layout().rows != plan.inner() {
-            let remedy = format!("the matrix was prepared for {}", counted(plan.inner(), "row"));
-            return Err(CkksError::Shape { operation: PREPARE, left, right: x.shape().to_vec(), remedy });
-        }
-        check_rows(x)?;
-        let layout = *x.layout();
-        if (layout.lanes, layout.bodies) != (plan.layout.lanes, plan.layout.bodies) {
-            let text = |layout: &Layout| {
-                format!("{} in a polynomial and {} under a mask", counted(layout.lanes, "row"), counted(layout.bodies, "polynomial"))
-            };
-            let reason = format!("the matrix was prepared for {}, the array has {}", text(&plan.layout), text(&layout));
-            return Err(CkksError::Conversion { operation: PREPARE, reason });
-        }
-        if x.level() != plan.level || x.scale() != plan.scale {
-            let value = format!("level {} and scale 2^{:.3}", x.level(), x.scale().log2());
-            let remedy = format!("the matrix was prepared for level {} and scale 2^{:.3}", plan.level, plan.scale.log2());
-            return Err(CkksError::OutOfRange { what: "the level of the factor of a prepared matrix", value, remedy });
-        }
-        let (level, scale) = self.rescaled(x, x.level(), x.scale() * plan.weights.scale())?;
-        let out = Layout { rows: plan.rows(), bodies: 1, axis: BodyAxis::Chunks, ..layout };
-        let out = out.with_padding(layout.padding);
-        let shape = vec![plan.rows(), layout.columns];
-        let finish = |bundles: Vec<Bundle<Eval>>| Ciphertext {
-            secret: SecretName::Main,
-            ..x.with_all((x.params(), shape), out, bundles, (level, scale))
-        };
-        if x.is_symbol() {
-            self.spend_once(x, || Ok(plan.cost))?;
-            let product = finish(Vec::new());
-            let error = entry_error(&product, plan.noise.total());
-            return Ok(product.estimated(|own| plan.weights.estimate(own).with_error(error)));
-        }
-        let switcher = x.params().switcher()?;
-        let (groups, polys) = (layout.groups(), out.row_groups());
-        let mut columns = Vec::with_capacity(groups);
-        for group in 0..groups {
-            let bundles: Vec<&Bundle<Eval>> = (0..layout.lines()).map(|line| &x.bundles()[layout.bundle(line, group, 0)]).collect();
-            let mut tick = |done: usize, _: usize| progress(group * polys + done, groups * polys);
-            let rows = matrix.combined.multiply(&bundles, plan.products, switcher, &mut tick)?.ok_or(CkksError::Cancelled)?;
-            columns.push(rows.into_iter());
-        }
-        let bundles = (0..polys).flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()).collect();
-        Ok(finish(bundles))
-    }
-}
-
-/// Refuses arrays that prepared matrices do not multiply: whose rows do not share masks, or lie in more places than they are.
-fn check_rows(x: &Ciphertext) -> Result<(), CkksError> {
-    let layout = x.layout();
-    x.params().check_body_parts(x.params().degree())?;
-    let refused = |reason: String| Err(CkksError::Conversion { operation: PREPARE, reason });
-    if !matches!(x.secret(), SecretName::Bodies(_)) || (layout.axis != BodyAxis::Rows && layout.bodies > 1) {
-        return refused(
-            "the rows do not share masks: encrypt them with several bodies along the rows, or bring them under one mask with share_mask"
-                .to_owned(),
-        );
-    }
-    if layout.components > 1 {
-        return refused("the polynomials of its rows were split: use the array at its own degree".to_owned());
-    }
-    Ok(())
 }

@@ -1,0 +1,39 @@
+//! Products of a known matrix with encrypted rows that share masks, by keys that are made for the matrix before the rows are there.
+//!
+//! `W @ x` without preparation multiplies the masks of all rows with `W`, too. If the rows lie under shared masks, the product of the masks is not needed: keys that
+//! are combined for `W` switch the mask straight to the rows of the result ([`clathrate_lattice::row_products`]). What remains is one floating-point product
+//! of the size of `W @ x` itself, or two for more precision, and work that grows with the result alone.
+//!
+//! Rows shorter than a polynomial lie side by side in it ([`Layout::with_lanes`]). The result has its rows in polynomials alike, each with a mask of its own, under the
+//! main secret, rescaled.
+//!
+//! Source: [pcmm-mambo, sec. 4.3, App. B, sec. 5].
+
+mod plan;
+mod product;
+
+pub use plan::{PreparedOptions, PreparedPlan};
+pub use product::PreparedMatrix;
+
+use crate::arrays::{BodyAxis, Ciphertext, SecretName};
+use crate::error::CkksError;
+
+/// The operation's name in errors.
+const PREPARE: &str = "a prepared matrix";
+
+/// Refuses arrays that prepared matrices do not multiply: whose rows do not share masks, or lie in more places than they are.
+fn check_rows(x: &Ciphertext) -> Result<(), CkksError> {
+    let layout = x.layout();
+    x.params().check_body_parts(x.params().degree())?;
+    let refused = |reason: String| Err(CkksError::Conversion { operation: PREPARE, reason });
+    if !matches!(x.secret(), SecretName::Bodies(_)) || (layout.axis != BodyAxis::Rows && layout.bodies > 1) {
+        return refused(
+            "the rows do not share masks: encrypt them with several bodies along the rows, or bring them under one mask with share_mask"
+                .to_owned(),
+        );
+    }
+    if layout.components > 1 {
+        return refused("the polynomials of its rows were split: use the array at its own degree".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! Matrices with the keys for their products, and the products.
+
+use clathrate_arith::text::counted;
+use clathrate_lattice::row_products::PreparedMatrix as Combined;
+use clathrate_lattice::{Bundle, Eval, SwitchKey};
+
+use super::{PREPARE, PreparedPlan, check_rows};
+use crate::arrays::{BodyAxis, Ciphertext, Layout, SecretName};
+use crate::error::CkksError;
+use crate::evaluation::evaluator::{Evaluator, entry_error};
+use crate::key_id::KeyId;
+use crate::keys::{Found, Operation, format_switch_rounds};
+use crate::progress::Progress;
+
+/// A matrix with the keys for its products, under one owner's secrets.
+#[derive(Debug)]
+pub struct PreparedMatrix {
+    plan: PreparedPlan,
+    key_id: KeyId,
+    combined: Combined,
+}
+
+impl PreparedPlan {
+    /// Combines the keys of `evaluator`'s key set for the matrix. It takes as long as many products; `progress` is called in between.
+    ///
+    /// # Errors
+    /// [`CkksError::NoKey`] without the keys of [`PreparedPlan::needs`]; [`CkksError::WrongParams`]; [`CkksError::Cancelled`].
+    pub fn prepare(&self, evaluator: &Evaluator, progress: Progress<'_>) -> Result<PreparedMatrix, CkksError> {
+        evaluator.params().check_related(self.params(), "the matrix")?;
+        let held = evaluator.held().ok_or(CkksError::NoKeys { operation: PREPARE })?;
+        let operation = self.operation();
+        let found = held.find(self.params(), operation, self.level(), self.params().slot_count())?;
+        let key = match &found {
+            Found::InTurn(keys) if keys.len() == 1 => keys[0],
+            _ => return Err(CkksError::NoKeys { operation: PREPARE }),
+        };
+        let combined = Combined::new(self.weights().matrix(), self.shift(), self.row_shape(), key.switcher()?, key.key(), progress)?
+            .ok_or(CkksError::Cancelled)?;
+        let key_id = held.id();
+        Ok(PreparedMatrix { plan: self.clone(), key_id, combined })
+    }
+}
+
+impl PreparedMatrix {
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &PreparedPlan {
+        &self.plan
+    }
+
+    /// The public name of the secret that the keys belong to.
+    #[must_use]
+    pub fn key_id(&self) -> KeyId {
+        self.key_id
+    }
+
+    /// A prepared matrix from a file.
+    pub(crate) fn from_parts(plan: PreparedPlan, key_id: KeyId, keys: Vec<SwitchKey>) -> Result<Self, CkksError> {
+        let combined = Combined::from_parts(plan.weights().matrix().shifted_down(plan.shift()), plan.shift(), plan.row_shape(), keys)?;
+        Ok(Self { plan, key_id, combined })
+    }
+
+    /// For each polynomial of the result its key.
+    pub(crate) fn keys(&self) -> &[SwitchKey] {
+        self.combined.keys()
+    }
+
+    /// The weights as multiples of `2^shift`, row by row.
+    pub(crate) fn multiples(&self) -> Vec<i64> {
+        self.combined.left().integers()
+    }
+
+    /// Bytes of the keys in memory.
+    #[must_use]
+    pub fn key_bytes(&self) -> usize {
+        self.combined.key_bytes()
+    }
+
+    /// The same matrix and keys with one or two floating-point products. The rounding of the weights stays that of the plan.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for another number.
+    pub fn with_products(self, products: usize) -> Result<Self, CkksError> {
+        if !(1..=2).contains(&products) {
+            let remedy = "take one or two".to_owned();
+            return Err(CkksError::OutOfRange { what: "the number of floating-point products", value: products.to_string(), remedy });
+        }
+        let plan = self.plan.with_products(products)?;
+        Ok(Self { plan, ..self })
+    }
+}
+
+impl Evaluator {
+    /// `W @ x`, rescaled, by a prepared matrix. The result has one body in each bundle and as many rows in a polynomial as `x`. Rows under shared masks need no
+    /// further key; an array with masks of its own is brought under shared ones first, by the keys of [`PreparedPlan::needs`] for such arrays.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`], [`CkksError::Conversion`], [`CkksError::OutOfRange`] where `x` is not of the shape, layout, level and scale that the matrix was
+    /// prepared for; [`CkksError::WrongSecret`] under another owner's secret; [`CkksError::WrongParams`].
+    pub fn multiply_prepared(&self, matrix: &PreparedMatrix, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.multiply_prepared_with_progress(matrix, x, &mut |_, _| true)
+    }
+
+    /// As [`Evaluator::multiply_prepared`]; `progress` is called for each polynomial of the result.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply_prepared`]; [`CkksError::Cancelled`].
+    pub fn multiply_prepared_with_progress(
+        &self,
+        matrix: &PreparedMatrix,
+        x: &Ciphertext,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
+        let plan = &matrix.plan;
+        self.check(x)?;
+        x.params().check_same(plan.params(), "the matrix")?;
+        if !x.is_symbol() {
+            x.key_id.check_same(matrix.key_id, "the matrix")?;
+        }
+        let left = vec![plan.rows(), plan.inner()];
+        if x.shape().len() != 2 || x.layout().rows != plan.inner() {
+            let remedy = format!("the matrix was prepared for {}", counted(plan.inner(), "row"));
+            return Err(CkksError::Shape { operation: PREPARE, left, right: x.shape().to_vec(), remedy });
+        }
+        let shared;
+        let x = if x.secret() == SecretName::Main && self.brings_under_masks(plan, x) {
+            let (bodies, axis) = (plan.layout().bodies, Some(BodyAxis::Rows));
+            shared = if x.is_symbol() { self.share_mask_in_rounds(x, bodies, axis)? } else { self.share_mask_along(x, bodies, axis)? };
+            &shared
+        } else {
+            x
+        };
+        check_rows(x)?;
+        let layout = *x.layout();
+        if (layout.lanes, layout.bodies) != (plan.layout().lanes, plan.layout().bodies) {
+            let text = |layout: &Layout| {
+                format!("{} in a polynomial and {} under a mask", counted(layout.lanes, "row"), counted(layout.bodies, "polynomial"))
+            };
+            let reason = format!("the matrix was prepared for {}, the array has {}", text(plan.layout()), text(&layout));
+            return Err(CkksError::Conversion { operation: PREPARE, reason });
+        }
+        if x.level() != plan.level() || x.scale() != plan.scale() {
+            let value = format!("level {} and scale 2^{:.3}", x.level(), x.scale().log2());
+            let remedy = format!("the matrix was prepared for level {} and scale 2^{:.3}", plan.level(), plan.scale().log2());
+            return Err(CkksError::OutOfRange { what: "the level of the factor of a prepared matrix", value, remedy });
+        }
+        let (level, scale) = self.rescaled(x, x.level(), x.scale() * plan.weights().scale())?;
+        let out = Layout { rows: plan.rows(), bodies: 1, axis: BodyAxis::Chunks, ..layout };
+        let out = out.with_padding(layout.padding);
+        let shape = vec![plan.rows(), layout.columns];
+        let finish = |bundles: Vec<Bundle<Eval>>| Ciphertext {
+            secret: SecretName::Main,
+            ..x.with_all((x.params(), shape), out, bundles, (level, scale))
+        };
+        if x.is_symbol() {
+            self.spend_once(x, || Ok(plan.product_cost()))?;
+            let product = finish(Vec::new());
+            let error = entry_error(&product, plan.noise().total());
+            return Ok(product.estimated(|own| plan.weights().estimate(own).with_error(error)));
+        }
+        let switcher = x.params().switcher()?;
+        let (groups, polys) = (layout.groups(), out.row_groups());
+        let mut columns = Vec::with_capacity(groups);
+        for group in 0..groups {
+            let bundles: Vec<&Bundle<Eval>> = (0..layout.lines()).map(|line| &x.bundles()[layout.bundle(line, group, 0)]).collect();
+            let mut tick = |done: usize, _: usize| progress(group * polys + done, groups * polys);
+            let rows = matrix.combined.multiply(&bundles, plan.products(), switcher, &mut tick)?.ok_or(CkksError::Cancelled)?;
+            columns.push(rows.into_iter());
+        }
+        let bundles = (0..polys).flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()).collect();
+        Ok(finish(bundles))
+    }
+
+    /// Whether an array with masks of its own can be brought under those of the plan: a dry run as the plan says, data by the keys that there are.
+    fn brings_under_masks(&self, plan: &PreparedPlan, x: &Ciphertext) -> bool {
+        if x.is_symbol() {
+            return plan.own_masks();
+        }
+        let (bodies, params) = (plan.layout().bodies, x.params());
+        let held = |(from, to)| {
+            let operation = Operation::FormatSwitch { from, to };
+            self.held().is_some_and(|keys| keys.find(params, operation, x.level(), params.slot_count()).is_ok())
+        };
+        plan.own_masks() || held((1, bodies)) || format_switch_rounds(bodies).into_iter().all(held)
+    }
+}
