@@ -1186,6 +1186,10 @@ class PreparedMatrix:
         """The shape of the matrix."""
 
     @property
+    def method(self) -> str:
+        """ """
+
+    @property
     def key_bytes(self) -> int:
         """The bytes of its keys in memory."""
 
@@ -1327,6 +1331,8 @@ class PublicKey:
         level: SupportsIndex | None = None,
         scale: float | None = None,
         progress: _Progress = None,
+        *,
+        lanes: SupportsIndex | Literal["most"] | None = None,
     ) -> Ciphertext:
         """Encrypts an array, as `SecretKey.encrypt` does, with more noise and at twice the file size.
 
@@ -1667,6 +1673,9 @@ class Ciphertext:
     @property
     def T(self) -> Any:
         """The matrix read by columns, without any computation; a vector is its own transpose."""
+
+    def explain_matmul(self, weights: ArrayLike) -> str:
+        """ """
 
     def matmul(self, weights: ArrayLike, weight_scale: float | None = None, progress: _Progress = None) -> Ciphertext:
         """The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.
@@ -3482,9 +3491,14 @@ class MatrixPlan:
         columns: SupportsIndex,
         *,
         level: SupportsIndex | None = None,
+        lanes: SupportsIndex | None = None,
         bodies: SupportsIndex | None = None,
+        masks: Literal["shared", "own"] = "shared",
         precision_bits: float | None = None,
         products: SupportsIndex | None = None,
+        method: Literal["exact", "by rows", "prepared"] | None = None,
+        uses: SupportsIndex | None = None,
+        key_bytes: SupportsIndex | None = None,
     ) -> MatrixPlan: ...
     @property
     def shape(self) -> tuple[int, int]:
@@ -3495,6 +3509,10 @@ class MatrixPlan:
         """The level of the encrypted matrices."""
 
     @property
+    def method(self) -> str:
+        """ """
+
+    @property
     def products(self) -> int:
         """The number of floating-point products of matrices that a product takes, 1 or 2."""
 
@@ -3503,12 +3521,20 @@ class MatrixPlan:
         """The predicted seconds of a product, by one thread."""
 
     @property
+    def preparation_seconds(self) -> float:
+        """ """
+
+    @property
     def precision_bits(self) -> float:
         """The predicted precision in bits: minus the binary logarithm of the root mean square error, for numbers of magnitude 1."""
 
     @property
     def key_bytes(self) -> int:
         """The bytes of the keys that belong to the matrix once it is prepared."""
+
+    @property
+    def owner_key_bytes(self) -> int:
+        """ """
 
     @property
     def encryption(self) -> dict[str, Any]:
@@ -3532,7 +3558,7 @@ class MatrixPlan:
         8 x 8 matrix times rows of 16 numbers: 8 rows in a polynomial, 1 polynomial under a mask, 1 mask
         """
 
-    def prepare(self, keys: EvaluationKeys, progress: _Progress = None) -> PreparedMatrix:
+    def prepare(self, keys: EvaluationKeys | None = None, progress: _Progress = None) -> PreparedMatrix:
         """Combines the keys for the matrix. Whoever computes does this once, without the secret.
 
         Parameters

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use clathrate_arith::product::multiply_f64;
 use clathrate_arith::sequence::numbers;
-use clathrate_ckks::circuits::prepared::{PreparedOptions, PreparedPlan};
+use clathrate_ckks::circuits::prepared::{Arrangement, PreparedOptions, PreparedPlan};
 use clathrate_ckks::keys::{EncryptOptions, Lanes};
 use clathrate_ckks::{Encoding, Evaluator, Params, Runtime, SecretKey, SecretRng};
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ fn size(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> R
         timer.print((WORKS[1], &label), &times, &extra)?;
     }
     if timer.wants(WORKS[2]) {
-        let plan = PreparedPlan::for_columns(params, (size, size, &weights), size, (None, None), PreparedOptions::default())?;
+        let plan = PreparedPlan::for_columns(params, (size, size, &weights), size, Arrangement::default(), PreparedOptions::default())?;
         let x = owner.encrypt_array_rng(&data, &[size, size], plan.encryption(), &mut SecretRng::from_seed(SEED))?;
         let keys = owner.evaluation_keys_rng(&plan.needs(), &mut SecretRng::from_seed(SEED))?;
         let owner_bytes = keys.bytes();

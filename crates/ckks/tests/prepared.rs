@@ -2,7 +2,7 @@
 
 mod common;
 
-use clathrate_ckks::circuits::prepared::{PreparedMatrix, PreparedOptions, PreparedPlan};
+use clathrate_ckks::circuits::prepared::{Arrangement, PreparedMatrix, PreparedOptions, PreparedPlan};
 use clathrate_ckks::file::{FileError, FileReader, OpenOptions, Stored};
 use clathrate_ckks::keys::{EncryptOptions, Lanes, Values};
 use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
@@ -215,8 +215,13 @@ fn parameters_of_long_steps_and_many_levels_are_precise_or_refused() {
         // Weights of one sign, whose errors would add up if they had a mean.
         let weights: Vec<f64> = noise(rows * inner, 1).iter().map(|w| 0.9 + 0.1 * w).collect();
         let data = noise(inner * columns, 2);
-        let plan =
-            PreparedPlan::for_columns(&params, (rows, inner, &weights), columns, (Some(Level(level)), None), PreparedOptions::default());
+        let plan = PreparedPlan::for_columns(
+            &params,
+            (rows, inner, &weights),
+            columns,
+            Arrangement { level: Some(Level(level)), ..Arrangement::default() },
+            PreparedOptions::default(),
+        );
         let plan = match plan {
             Ok(plan) => plan,
             Err(error) => {
@@ -237,14 +242,14 @@ fn parameters_of_long_steps_and_many_levels_are_precise_or_refused() {
 #[test]
 fn weights_that_round_up_or_away_are_seen() {
     let params = params("insecure_tiny");
-    let plan = |weight: f64, options| PreparedPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, (None, None), options);
+    let plan = |weight: f64, options| PreparedPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, Arrangement::default(), options);
     // Rounded, these weights have a bit more, and the prediction knows: it is that of the rounded ones.
     let near = plan(1.0 - 2f64.powi(-30), PreparedOptions::default()).expect("plan");
     let whole = plan(1.0, PreparedOptions::default()).expect("plan");
     assert!((near.error() / whole.error()).log2().abs() < 0.2, "{} {}", near.error(), whole.error());
     // Weights below the last bit of their scale, 24 bits here, leave no number right.
     let params = common::params("insecure_matmul");
-    let plan = |weight: f64, options| PreparedPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, (None, None), options);
+    let plan = |weight: f64, options| PreparedPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, Arrangement::default(), options);
     for weight in [1e-9, 2f64.powi(-60), 1e-300] {
         let error = plan(weight, PreparedOptions::default()).expect_err("too small");
         assert!(matches!(error, CkksError::OutOfRange { .. }) && error.to_string().contains("larger weights"), "{error}");
@@ -270,8 +275,14 @@ fn many_rows_and_long_sums_are_right() {
 fn small_matrices_take_few_lanes() {
     let params = params("insecure_matmul");
     let plan = |rows: usize, inner: usize, columns| {
-        PreparedPlan::for_columns(&params, (rows, inner, &noise(rows * inner, 1)), columns, (None, None), PreparedOptions::default())
-            .expect("plan")
+        PreparedPlan::for_columns(
+            &params,
+            (rows, inner, &noise(rows * inner, 1)),
+            columns,
+            Arrangement::default(),
+            PreparedOptions::default(),
+        )
+        .expect("plan")
     };
     let lanes = |rows, inner, columns| plan(rows, inner, columns).encryption().lanes;
     assert_eq!(lanes(1, 1, 1), Some(Lanes::Of(1)));
@@ -324,6 +335,21 @@ fn rows_in_lanes_multiply_without_preparation_once_they_are_apart() {
     let w = ev.prepare_weights(rows, inner, &weights, &apart).expect("weights");
     let y = ev.rescale(&ev.multiply_matrix(&w, &apart).expect("product")).expect("rescaled");
     assert!(deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns)) < 1e-3);
+    // Fewer lanes than there is room for come apart at a larger degree, numbers at a distance.
+    for lanes in [2, 4] {
+        let options = EncryptOptions { lanes: Some(Lanes::Of(lanes)), ..options };
+        let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options, 5);
+        let apart = ev.to_mlwe(&x, lanes).expect("rows");
+        assert_eq!((apart.params().degree(), apart.layout().stride(), apart.bundles().len()), (256 / lanes, 8 / lanes, inner));
+        assert!(deviation(&decrypt(&sk, &apart), &data) < 1e-6);
+        let needs =
+            KeyNeeds::new().operation(clathrate_ckks::keys::Operation::Pack { from: 256 / lanes, to: 256 }, clathrate_ckks::Reach::Top);
+        let again = evaluator(&sk, &needs).pack_rows(&apart, &[]).expect("packed");
+        assert_eq!(again.layout(), x.layout());
+        assert!(deviation(&decrypt(&sk, &again), &data) < 1e-5);
+        let y = ev.rescale(&ev.multiply_matrix(&w, &x).expect("product")).expect("rescaled");
+        assert!(deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns)) < 1e-3);
+    }
 }
 
 #[test]
@@ -451,7 +477,11 @@ fn with_own_masks(
 ) -> (PreparedPlan, Vec<f64>) {
     let weights = noise(rows * inner, seed);
     let options = PreparedOptions { own_masks: true, ..PreparedOptions::default() };
-    (PreparedPlan::for_columns(params, (rows, inner, &weights), columns, (None, bodies), options).expect("plan"), weights)
+    (
+        PreparedPlan::for_columns(params, (rows, inner, &weights), columns, Arrangement { bodies, ..Arrangement::default() }, options)
+            .expect("plan"),
+        weights,
+    )
 }
 
 #[test]
@@ -469,7 +499,7 @@ fn arrays_with_masks_of_their_own_are_multiplied_too() {
         ((64, 64, 64), Some(1)),
     ] {
         let (plan, weights) = with_own_masks(&params, shape, bodies, 5);
-        let (rows, inner, columns) = shape;
+        let (_, inner, columns) = shape;
         let encryption = plan.encryption();
         assert_eq!((encryption.bodies, encryption.axis), (None, None));
         let data = noise(inner * columns, 6);

@@ -11,13 +11,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::ciphertext::PyCiphertext;
-use crate::errors::exception;
+use crate::errors::{exception, raise};
 use crate::evaluation_keys::PyEvaluationKeys;
-use crate::keys::PyPublicKey;
 use crate::linear::PyLinearTransformPlan;
 use crate::matrix::PyPreparedMatrix;
 use crate::params::PyParams;
 use crate::paths::FilePath;
+use crate::public_key::PyPublicKey;
 use crate::run::{attached, detached};
 use crate::runtime::PyRuntime;
 use crate::text::{from_json, hex};
@@ -67,7 +67,7 @@ impl Loaded {
             Self::EvaluationKeys(keys) => Bound::new(py, PyEvaluationKeys::new(keys, given()?))?.into_any(),
             Self::Ciphertext(data) => Bound::new(py, PyCiphertext::new(py, data, &given()?)?)?.into_any(),
             Self::Plan(plan) => Bound::new(py, PyLinearTransformPlan { plan: Arc::new(plan) })?.into_any(),
-            Self::Matrix(matrix) => Bound::new(py, PyPreparedMatrix::new(*matrix))?.into_any(),
+            Self::Matrix(matrix) => Bound::new(py, PyPreparedMatrix::new(*matrix).map_err(|error| raise(py, error))?)?.into_any(),
             Self::ParamsMissing(kind) => {
                 return Err(PyTypeError::new_err(format!("the file holds {kind}: pass the parameters too, `load(path, params)`")));
             }

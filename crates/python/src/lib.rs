@@ -34,6 +34,7 @@ mod params;
 mod paths;
 mod polynomial;
 mod primes;
+mod public_key;
 mod run;
 mod runtime;
 mod stage;
@@ -55,7 +56,7 @@ mod _native {
     #[pymodule_export]
     use crate::files::{from_bytes, inspect, load};
     #[pymodule_export]
-    use crate::keys::{PyPublicKey, PySecretKey};
+    use crate::keys::PySecretKey;
     #[pymodule_export]
     use crate::layout::PyLayout;
     #[pymodule_export]
@@ -74,6 +75,8 @@ mod _native {
     use crate::params::{PyParams, preset_names};
     #[pymodule_export]
     use crate::polynomial::{PyPolynomial, PyPolynomialExplanation, PyPolynomialPlan};
+    #[pymodule_export]
+    use crate::public_key::PyPublicKey;
     #[pymodule_export]
     use crate::runtime::PyRuntime;
     #[pymodule_export]

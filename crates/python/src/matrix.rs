@@ -1,9 +1,10 @@
-//! Plain matrices that are prepared for products with encrypted rows under shared masks.
+//! Plans of products of plain matrices with encrypted ones, and matrices that are ready for them.
 
-use clathrate_ckks::Evaluator;
-use clathrate_ckks::circuits::prepared::{MatrixOptions, MatrixPlan, PreparedMatrix};
+use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan, PlannedMatrix};
+use clathrate_ckks::circuits::prepared::{Arrangement, PreparedMatrix, PreparedOptions};
 use clathrate_ckks::file::{FileReader, OpenOptions, Stored};
 use clathrate_ckks::keys::Lanes;
+use clathrate_ckks::{CkksError, Evaluator};
 use clathrate_lattice::Level;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -20,47 +21,58 @@ use crate::params::{PyParams, size};
 use crate::paths::FilePath;
 use crate::run::{detached, with_progress};
 
-/// A plan of products of one plain matrix with encrypted matrices, at the speed of one or two plain products.
+/// A plan of products of one plain matrix with encrypted matrices: by which method, how X is encrypted, which keys there must be.
 ///
-/// `W @ X` alone multiplies the masks of all rows of X with W, too. Where the rows share masks, keys that are combined for W do away
-/// with that: what remains is one product of matrices in floating point, or two for more precision, and work in proportion to the
-/// result. A plan says how to encrypt X, which keys the owner makes, how long a product takes and how precise it is; `prepare`
-/// combines the keys, which takes as long as many products. The result is one level lower, with a mask for each polynomial, and needs
-/// no rescale.
+/// There are three methods, and the plan takes the fastest that fits. "exact" multiplies the masks and the bodies of X with W, modulo
+/// each prime, with several short rows in a polynomial; one small key brings the rows of the result together again. "by rows" has one
+/// row in each polynomial: slower for short rows, without any key. "prepared" needs rows that share masks. Keys that are combined for W
+/// then take the place of the product of W with the masks, and what remains is one product of matrices in floating point, or two for
+/// more precision, and work in proportion to the result. `prepare` combines the keys, which takes as long as many products.
+///
+/// The result is one level lower, with a mask for each polynomial, and needs no rescale. Its rows lie as those of X, so it can be the
+/// factor of the next product (`masks="own"`).
 ///
 /// Parameters
 /// ----------
 /// params : Params
-///     The parameters, of rank 1 and with special primes.
+///     The parameters, for prepared products of rank 1 and with special primes.
 /// weights : array_like
 ///     The plain matrix W, of shape (rows, inner).
 /// columns : int
-///     The columns of the encrypted matrices, of shape (inner, columns). Prepared matrices also multiply matrices of other columns, if as
-///     many rows fit into a polynomial.
+///     The columns of the encrypted matrices, of shape (inner, columns).
 /// level : int, optional
-///     The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise. There is
-///     no room for the modulus of high levels; whatever leaves too few bits is refused.
+///     The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise. Prepared products have
+///     no room for the modulus of high levels.
+/// lanes : int, optional
+///     How many rows of X share a polynomial, a power of two. By default as many as there are and is room for.
 /// bodies : int, optional
-///     How many polynomials of X share a mask. By default all, as far as security allows. Fewer take more keys. Such matrices are encrypted
-///     with the secret key; others come under masks by `Ciphertext.share_mask`, whose keys and noise come on top.
+///     How many polynomials of X share a mask in a prepared product. By default all, as far as security allows. Fewer take more keys.
+/// masks : {"shared", "own"}, optional
+///     How X comes to a prepared product. "shared", the default, is an encryption with the secret key as `encryption` says. "own" is
+///     anything else: by a public key, or the result of a computation. Further keys then bring the rows under shared masks, in each product.
 /// precision_bits : float, optional
-///     The correct bits after the binary point that the result of numbers of magnitude 1 must have: the plan takes one product if that is
-///     enough, else two. By default it takes one where that costs next to no precision, else two, and
-///     refuses to leave less than 6 bits of the result's numbers.
+///     The correct bits after the binary point that the result of numbers of magnitude 1 must have. By default a prepared product
+///     takes one floating-point product where that costs next to no precision, else two, and must leave 6 bits of the result's numbers.
 /// products : {1, 2}, optional
-///     The number of floating-point products, whatever the precision.
+///     The number of floating-point products of a prepared product, whatever the precision.
+/// method : {"exact", "by rows", "prepared"}, optional
+///     The method. None, the default, is the fastest that fits.
+/// uses : int, optional
+///     For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default, does not count it.
+/// key_bytes : int, optional
+///     The most bytes that keys may take in memory, those of the owner and of the matrix. None, the default, is no limit.
 ///
 /// Raises
 /// ------
 /// DataError
-///     Where weights are NaN, infinite or too large, or there are none; for a precision that cannot be reached, and numbers of bodies or
-///     products that do not exist.
+///     Where weights are NaN, infinite or too large, or there are none; for a precision or a number of bytes that no method reaches, with what
+///     each reaches; for numbers of lanes, bodies or products that do not exist.
 /// ShapeError
-///     Where the weights are no matrix, or the parameters are not of rank 1.
+///     Where the weights are no matrix, or "prepared" is asked for at a rank above 1.
 /// LevelError
 ///     For a level that does not exist, and for level 0.
 /// ParamsError
-///     For parameters without special primes.
+///     Where "prepared" is asked for and the parameters have no special primes.
 /// SecurityError
 ///     For more bodies than the parameters protect.
 /// TypeError
@@ -77,6 +89,8 @@ use crate::run::{detached, with_progress};
 /// >>> product = W @ owner.encrypt(X, **plan.encryption)
 /// >>> bool(abs(owner.decrypt(product) - weights @ X).max() < 1e-4)
 /// True
+/// >>> cl.MatrixPlan(params, weights, columns=2, key_bytes=0).method
+/// 'by rows'
 #[pyclass(frozen, module = "clathrate", name = "MatrixPlan")]
 pub struct PyMatrixPlan {
     plan: MatrixPlan,
@@ -85,7 +99,7 @@ pub struct PyMatrixPlan {
 #[pymethods]
 impl PyMatrixPlan {
     #[new]
-    #[pyo3(signature = (params, weights, columns, *, level=None, bodies=None, precision_bits=None, products=None))]
+    #[pyo3(signature = (params, weights, columns, *, level=None, lanes=None, bodies=None, masks="shared", precision_bits=None, products=None, method=None, uses=None, key_bytes=None))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn new(
         py: Python<'_>,
@@ -93,9 +107,14 @@ impl PyMatrixPlan {
         weights: &Bound<'_, PyAny>,
         columns: Whole,
         level: Option<Whole>,
+        lanes: Option<Whole>,
         bodies: Option<Whole>,
+        masks: &str,
         precision_bits: Option<Real>,
         products: Option<Whole>,
+        method: Option<&str>,
+        uses: Option<Whole>,
+        key_bytes: Option<Whole>,
     ) -> PyResult<Self> {
         let (values, rows, inner) = matrix(weights, &[])?;
         let whole = |name: &'static str, value: Option<Whole>| value.map(|value| size(py, name, value)).transpose();
@@ -103,18 +122,34 @@ impl PyMatrixPlan {
         if let Some(bits) = precision_bits.filter(|bits| !bits.is_finite() || bits.abs() > 1000.0) {
             return Err(out_of_range(py, "`precision_bits`", bits, "give the correct bits after the binary point, below 1000"));
         }
-        let options = MatrixOptions { precision_bits, products: whole("products", products)? };
+        let own_masks = match masks {
+            "shared" => false,
+            "own" => true,
+            other => return Err(out_of_range(py, "`masks`", format!("{other:?}"), "use \"shared\" or \"own\"")),
+        };
+        let named = |name: &str| {
+            let found = MatrixMethod::ALL.into_iter().find(|method| method.name() == name);
+            found.ok_or_else(|| {
+                out_of_range(py, "`method`", format!("{name:?}"), "use \"exact\", \"by rows\" or \"prepared\", or leave it out")
+            })
+        };
         let bodies = bodies.map(|bodies| body_count(py, "`bodies`", bodies)).transpose()?;
-        let (level, columns) = (whole("level", level)?.map(Level), size(py, "columns", columns)?);
-        let own = &params.params;
-        let plan = detached(py, || MatrixPlan::for_columns(own, (rows, inner, &values), columns, (level, bodies), options))?;
+        let options = MatrixOptions {
+            arrangement: Arrangement { level: whole("level", level)?.map(Level), lanes: whole("lanes", lanes)?, bodies },
+            precision: PreparedOptions { precision_bits, products: whole("products", products)?, own_masks },
+            method: method.map(named).transpose()?,
+            uses: whole("uses", uses)?,
+            most_key_bytes: whole("key_bytes", key_bytes)?,
+        };
+        let (columns, own) = (size(py, "columns", columns)?, &params.params);
+        let plan = detached(py, || MatrixPlan::new(own, (rows, inner, &values), columns, &options))?;
         Ok(Self { plan })
     }
 
     /// The shape of the matrix.
     #[getter]
     fn shape(&self) -> (usize, usize) {
-        (self.plan.rows(), self.plan.inner())
+        self.plan.shape()
     }
 
     /// The level of the encrypted matrices.
@@ -123,28 +158,46 @@ impl PyMatrixPlan {
         self.plan.level().0
     }
 
-    /// The number of floating-point products of matrices that a product takes, 1 or 2.
+    /// The method: "exact", "by rows" or "prepared".
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.plan.chosen().method.name()
+    }
+
+    /// The number of floating-point products of matrices that a prepared product takes, 1 or 2; 0 for the other methods.
     #[getter]
     fn products(&self) -> usize {
-        self.plan.products()
+        self.plan.chosen().products
     }
 
     /// The predicted seconds of a product, by one thread.
     #[getter]
     fn seconds(&self) -> f64 {
-        self.plan.cost().nanoseconds / 1e9
+        self.plan.chosen().nanoseconds / 1e9
+    }
+
+    /// The predicted seconds of the preparation, by one thread; 0 for methods without one.
+    #[getter]
+    fn preparation_seconds(&self) -> f64 {
+        self.plan.chosen().preparation / 1e9
     }
 
     /// The predicted precision in bits: minus the binary logarithm of the root mean square error, for numbers of magnitude 1.
     #[getter]
     fn precision_bits(&self) -> f64 {
-        -self.plan.error().log2()
+        -self.plan.chosen().error.log2()
     }
 
     /// The bytes of the keys that belong to the matrix once it is prepared.
     #[getter]
-    fn key_bytes(&self, py: Python<'_>) -> PyResult<usize> {
-        self.plan.key_bytes().map_err(|error| raise(py, error))
+    fn key_bytes(&self) -> usize {
+        self.plan.chosen().matrix_key_bytes
+    }
+
+    /// The bytes of the keys that the owner makes for `needs`.
+    #[getter]
+    fn owner_key_bytes(&self) -> usize {
+        self.plan.chosen().owner_key_bytes
     }
 
     /// The keyword arguments of `SecretKey.encrypt` for matrices that the plan multiplies.
@@ -154,8 +207,10 @@ impl PyMatrixPlan {
         let arguments = PyDict::new(py);
         arguments.set_item("encoding", "coefficients")?;
         arguments.set_item("level", options.level.map(|level| level.0))?;
-        arguments.set_item("bodies", options.bodies)?;
-        arguments.set_item("axis", "rows")?;
+        if let Some(bodies) = options.bodies {
+            arguments.set_item("bodies", bodies)?;
+            arguments.set_item("axis", "rows")?;
+        }
         if let Some(Lanes::Of(lanes)) = options.lanes {
             arguments.set_item("lanes", lanes)?;
         }
@@ -168,7 +223,7 @@ impl PyMatrixPlan {
         PyNeeds { needs: self.plan.needs() }
     }
 
-    /// Sizes, keys, predicted time, and what the precision is made of.
+    /// The method and those that were not chosen, each with predicted time, keys and precision; and what a product takes.
     ///
     /// Returns
     /// -------
@@ -178,17 +233,18 @@ impl PyMatrixPlan {
     /// Examples
     /// --------
     /// >>> print(cl.MatrixPlan(cl.Params.preset("insecure_matmul"), np.eye(8), 16).explain().splitlines()[0])
-    /// 8 x 8 matrix times rows of 16 numbers: 8 rows in a polynomial, 1 polynomial under a mask, 1 mask
+    /// 8 x 8 matrix times encrypted matrices of 16 columns, level 1 to 0
     fn explain(&self) -> String {
         self.plan.explain()
     }
 
-    /// Combines the keys for the matrix. Whoever computes does this once, without the secret.
+    /// Makes the matrix ready for products: combines the keys for a prepared one. Whoever computes does this once, without the secret.
     ///
     /// Parameters
     /// ----------
-    /// keys : EvaluationKeys
-    ///     Keys that the owner made for `needs`.
+    /// keys : EvaluationKeys, optional
+    ///     Keys that the owner made for `needs`; the method "by rows" has none. A product that needs keys of the owner itself finds them
+    ///     here, unless its array has keys attached.
     /// progress : bool or callable, optional
     ///     True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
     ///
@@ -200,7 +256,7 @@ impl PyMatrixPlan {
     /// Raises
     /// ------
     /// MissingKeyError
-    ///     Where the keys are not those of `needs`.
+    ///     Where the keys are not those of `needs`, or there are none.
     /// WrongParamsError
     ///     For keys of other parameters.
     /// CancelledError
@@ -209,24 +265,29 @@ impl PyMatrixPlan {
     /// Examples
     /// --------
     /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
-    /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+    /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3, method="prepared")
     /// >>> plan.prepare(owner.evaluation_keys(plan.needs))
-    /// PreparedMatrix(2 x 2, 0.0 MiB of keys)
-    #[pyo3(signature = (keys, progress=None))]
-    fn prepare(&self, py: Python<'_>, keys: &PyEvaluationKeys, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyPreparedMatrix> {
-        let evaluator = Evaluator::with_keys(keys.keys.clone());
+    /// PreparedMatrix(2 x 2, prepared, 0.0 MiB of keys)
+    #[pyo3(signature = (keys=None, progress=None))]
+    fn prepare(&self, py: Python<'_>, keys: Option<&PyEvaluationKeys>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyPreparedMatrix> {
+        let evaluator = keys.map_or_else(|| Evaluator::new(self.plan.params()), |keys| Evaluator::with_keys(keys.keys.clone()));
         let translate = |error| raise(py, error);
         let matrix = with_progress(py, progress, "prepare", translate, |tick| self.plan.prepare(&evaluator, tick))?;
-        Ok(PyPreparedMatrix { matrix })
+        Ok(PyPreparedMatrix { matrix, evaluator: Some(evaluator) })
     }
 
     fn __repr__(&self) -> String {
         let (rows, inner) = self.shape();
-        format!("MatrixPlan({rows} x {inner}, products={}, precision_bits={:.1})", self.products(), self.precision_bits())
+        format!(
+            "MatrixPlan({rows} x {inner}, {}, products={}, precision_bits={:.1})",
+            self.method(),
+            self.products(),
+            self.precision_bits()
+        )
     }
 }
 
-/// A plain matrix with the keys for its products with encrypted matrices, made by `MatrixPlan.prepare`: `W @ X`.
+/// A plain matrix that is ready for its products with encrypted matrices, made by `MatrixPlan.prepare`: `W @ X`.
 ///
 /// Examples
 /// --------
@@ -240,12 +301,14 @@ impl PyMatrixPlan {
 ///        [1., 2., 3.]])
 #[pyclass(frozen, module = "clathrate", name = "PreparedMatrix")]
 pub struct PyPreparedMatrix {
-    matrix: PreparedMatrix,
+    matrix: PlannedMatrix,
+    /// With the keys that the matrix was prepared with; absent for a matrix from a file.
+    evaluator: Option<Evaluator>,
 }
 
 impl PyPreparedMatrix {
-    pub fn new(matrix: PreparedMatrix) -> Self {
-        Self { matrix }
+    pub fn new(matrix: PreparedMatrix) -> Result<Self, CkksError> {
+        Ok(Self { matrix: PlannedMatrix::from_prepared(matrix)?, evaluator: None })
     }
 }
 
@@ -254,16 +317,22 @@ impl PyPreparedMatrix {
     /// The shape of the matrix.
     #[getter]
     fn shape(&self) -> (usize, usize) {
-        (self.matrix.plan().rows(), self.matrix.plan().inner())
+        self.matrix.plan().shape()
     }
 
-    /// The bytes of its keys in memory.
+    /// The method of its products: "exact", "by rows" or "prepared".
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.matrix.plan().chosen().method.name()
+    }
+
+    /// The bytes of its own keys in memory; 0 unless the method is "prepared".
     #[getter]
     fn key_bytes(&self) -> usize {
-        self.matrix.key_bytes()
+        self.matrix.prepared().map_or(0, PreparedMatrix::key_bytes)
     }
 
-    /// What `MatrixPlan.explain` said.
+    /// Sizes, keys, predicted time of a product, and what its precision is made of.
     ///
     /// Returns
     /// -------
@@ -274,10 +343,10 @@ impl PyPreparedMatrix {
     /// --------
     /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
     /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
-    /// >>> plan.prepare(owner.evaluation_keys(plan.needs)).explain() == plan.explain()
+    /// >>> plan.prepare(owner.evaluation_keys(plan.needs)).explain() in plan.explain()
     /// True
     fn explain(&self) -> String {
-        self.matrix.plan().explain()
+        self.matrix.explain()
     }
 
     /// The product with an encrypted matrix, as `W @ X`, with progress.
@@ -298,6 +367,8 @@ impl PyPreparedMatrix {
     /// ------
     /// ShapeError
     ///     Where the shapes do not fit, or the rows are not under masks as the matrix was prepared for.
+    /// MissingKeyError
+    ///     Where rows with masks of their own are brought under shared ones, or packed, and there are no keys for it.
     /// DataError
     ///     For an operand at another level or scale.
     /// WrongSecretError
@@ -316,10 +387,11 @@ impl PyPreparedMatrix {
     /// (2, 3)
     #[pyo3(signature = (array, progress=None))]
     fn matmul(&self, py: Python<'_>, array: &PyCiphertext, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyCiphertext> {
-        let (evaluator, data) = (array.evaluator(), &*array.data);
+        let data = &*array.data;
+        let own = self.evaluator.as_ref().filter(|_| !array.has_keys() && !data.is_symbol());
+        let evaluator = own.cloned().unwrap_or_else(|| array.evaluator());
         let translate = |error| raise(py, error);
-        let product =
-            with_progress(py, progress, "matmul", translate, |tick| evaluator.multiply_prepared_with_progress(&self.matrix, data, tick))?;
+        let product = with_progress(py, progress, "matmul", translate, |tick| evaluator.multiply_planned(&self.matrix, data, tick))?;
         array.beside(py, product)
     }
 
@@ -339,16 +411,22 @@ impl PyPreparedMatrix {
     /// ------
     /// FileAccessError
     ///     Where the file cannot be written.
+    /// DataError
+    ///     Unless the method is "prepared": other methods have no keys of the matrix, so that its numbers are all there is to keep.
     ///
     /// Examples
     /// --------
     /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
-    /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+    /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3, method="prepared")
     /// >>> size = plan.prepare(owner.evaluation_keys(plan.needs)).save("identity.clt")
     /// >>> cl.PreparedMatrix.load("identity.clt", owner.params)
-    /// PreparedMatrix(2 x 2, 0.0 MiB of keys)
+    /// PreparedMatrix(2 x 2, prepared, 0.0 MiB of keys)
     fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || Ok(self.matrix.save(&path)?))
+        let Some(prepared) = self.matrix.prepared() else {
+            let remedy = "keep the numbers, with numpy.save for example, and plan again";
+            return Err(out_of_range(py, "a file of a product by the method", format!("{:?}", self.method()), remedy));
+        };
+        detached(py, || Ok(prepared.save(&path)?))
     }
 
     /// Reads a prepared matrix from a file.
@@ -380,7 +458,7 @@ impl PyPreparedMatrix {
     /// Examples
     /// --------
     /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
-    /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+    /// >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3, method="prepared")
     /// >>> size = plan.prepare(owner.evaluation_keys(plan.needs)).save("identity.clt")
     /// >>> cl.PreparedMatrix.load("identity.clt", owner.params, trusted_map=True).shape
     /// (2, 2)
@@ -388,7 +466,7 @@ impl PyPreparedMatrix {
     #[pyo3(signature = (path, params, trusted_map=false))]
     fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
         let read = || PreparedMatrix::from_reader(&FileReader::open_with(&path, OpenOptions { trusted_map })?, &params.params);
-        Ok(Self { matrix: detached(py, read)? })
+        detached(py, || Self::new(read()?))
     }
 
     /// NumPy leaves `array @ matrix` to this class, which refuses it.
@@ -411,6 +489,6 @@ impl PyPreparedMatrix {
 
     fn __repr__(&self) -> String {
         let (rows, inner) = self.shape();
-        format!("PreparedMatrix({rows} x {inner}, {:.1} MiB of keys)", self.key_bytes() as f64 / f64::from(1 << 20))
+        format!("PreparedMatrix({rows} x {inner}, {}, {:.1} MiB of keys)", self.method(), self.key_bytes() as f64 / f64::from(1 << 20))
     }
 }

@@ -327,11 +327,12 @@ impl Ciphertext {
     /// # Errors
     /// [`CkksError::Conversion`], with the remedy.
     pub(crate) fn check_one_lane(&self, operation: &'static str) -> Result<(), CkksError> {
-        let Layout { lanes, capacity, .. } = self.layout;
+        let Layout { lanes, degree, .. } = self.layout;
         if lanes == 1 {
             return Ok(());
         }
-        let reason = format!("{lanes} rows share a polynomial; a move to degree {capacity} takes them apart (to_mlwe), and needs no key");
+        let reason =
+            format!("{lanes} rows share a polynomial; a move to degree {} takes them apart (to_mlwe), and needs no key", degree / lanes);
         Err(CkksError::Conversion { operation, reason })
     }
 

@@ -291,15 +291,13 @@ impl Layout {
     pub fn lowered(self, gap: usize) -> Result<Self, CkksError> {
         let degree = self.degree / gap;
         if self.lanes > 1 {
-            if gap != self.lanes || gap != self.stride() || self.bodies > 1 {
+            if gap != self.lanes || self.bodies > 1 {
                 let reason = format!(
-                    "{} rows share a polynomial of degree {}, and take {} of its components under {}: such rows come apart at degree {} and with one body \
-                     in each bundle",
+                    "{} rows share a polynomial of degree {}, under masks of {}: such rows come apart at degree {} and with one body in each bundle",
                     self.lanes,
                     self.degree,
-                    self.stride(),
                     counted(self.bodies, "body"),
-                    self.capacity,
+                    self.degree / self.lanes,
                 );
                 return Err(CkksError::Conversion { operation: "a move to a lower degree", reason });
             }
@@ -334,9 +332,9 @@ impl Layout {
     /// The layout after `gap` consecutive rows, each a polynomial of degree `n`, became one polynomial of degree `n gap`: the inverse of [`Layout::lowered`] for rows in lanes.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] unless every row is one polynomial without gaps, of real coefficients, with a mask of its own.
+    /// [`CkksError::Conversion`] unless every row is one polynomial of real coefficients, with a mask of its own, as far apart as rows in lanes are.
     pub fn gathered(self, gap: usize) -> Result<Self, CkksError> {
-        let full = self.chunks == 1 && self.components == 1 && self.lanes == 1 && self.bodies == 1 && self.stride() == 1;
+        let full = self.chunks == 1 && self.components == 1 && self.lanes == 1 && self.bodies == 1;
         let layout = Self { degree: self.degree * gap, lanes: gap, ..self };
         if full
             && self.encoding == Encoding::Coefficients
@@ -345,8 +343,9 @@ impl Layout {
         {
             return Ok(layout.with_padding(self.padding));
         }
-        let reason =
-            format!("rows are brought into one polynomial where each fills a polynomial of real coefficients alone; these are {self}");
+        let reason = format!(
+            "rows are brought into one polynomial where each came from one (to_mlwe), or fills one of real coefficients alone; these are {self}"
+        );
         Err(CkksError::Conversion { operation: "packing of rows", reason })
     }
 

@@ -12,6 +12,7 @@
 //! form.
 //! Source: [pcmm-mambo, sec. 1.1 (LZ), sec. 7.1, App. C].
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use clathrate_arith::product::LeftMatrix;
@@ -19,9 +20,10 @@ use clathrate_arith::text::counted;
 use clathrate_arith::{Modulus, ProductCounts};
 use clathrate_lattice::{Bundle, Eval};
 
-use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout};
+use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
+use crate::keys::Operation;
 use crate::progress::Progress;
 
 /// Bits of the largest scaled weight that an exact product accepts as an entry.
@@ -174,13 +176,15 @@ impl Evaluator {
 
     /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled. Rows that share a polynomial are taken apart first
     /// ([`Evaluator::to_mlwe`]), so the result is at the degree of a row; [`Evaluator::pack_rows`] brings its rows together again. [pcmm-mambo, Algorithm 2]
+    /// Rows under shared masks are split ([`Evaluator::split_mask`]) where there are keys for it, and on dry runs.
     ///
     /// Shapes: `weights` rows x inner, result rows x columns, at `x`'s level with scale `x.scale * weights.scale`.
     /// Cost: `(k + m) * primes` exact modular products of `rows x inner` by `inner x degree` for each of the `chunks / m` bundles of a row; memory beyond
     /// operands and result is bounded.
     ///
     /// # Errors
-    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`]; [`CkksError::SharedMask`] where rows share a mask.
+    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`]; [`CkksError::SharedMask`] where rows share a mask and there are no keys
+    /// that split it.
     pub fn multiply_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.multiply_matrix_with_progress(weights, x, &mut |_, _| true)
     }
@@ -196,13 +200,22 @@ impl Evaluator {
         progress: Progress<'_>,
     ) -> Result<Ciphertext, CkksError> {
         self.params().check_related(x.params(), "the ciphertext")?;
-        let apart;
-        let x = if x.layout().lanes > 1 {
-            apart = self.to_mlwe(x, x.params().rank() * x.layout().lanes)?;
-            &apart
-        } else {
-            x
-        };
+        let (mut x, lanes) = (Cow::Borrowed(x), x.layout().lanes);
+        if self.splits_masks_for(&x) {
+            x = Cow::Owned(self.split_mask(&x)?);
+        }
+        if x.layout().axis == BodyAxis::Rows {
+            return Err(CkksError::SharedMask {
+                operation: "a matrix product",
+                bodies: x.layout().bodies,
+                reason: "rows under one mask are under different secrets and cannot be added",
+                remedy: "attach the keys of split_mask, prepare the matrix for such rows, or put chunks of each row under one mask",
+            });
+        }
+        if lanes > 1 {
+            x = Cow::Owned(self.to_mlwe(&x, x.params().rank() * lanes)?);
+        }
+        let x = &*x;
         let params = x.params();
         let left = vec![weights.rows(), weights.inner()];
         if x.shape().len() != 2 {
@@ -216,14 +229,6 @@ impl Evaluator {
         let scale = x.scale() * weights.scale;
         params.check_scale(scale, x.level())?;
         let layout = *x.layout();
-        if layout.axis == BodyAxis::Rows {
-            return Err(CkksError::SharedMask {
-                operation: "a matrix product",
-                bodies: layout.bodies,
-                reason: "rows under one mask are under different secrets and cannot be added",
-                remedy: "take the bodies apart with split_mask, or put chunks of each row under one mask",
-            });
-        }
         let finish = |bundles: Vec<Bundle<Eval>>| {
             let shape = vec![weights.rows(), layout.columns];
             x.with_all((params, shape), Layout { rows: weights.rows(), ..layout }, bundles, (x.level(), scale))
@@ -251,5 +256,57 @@ impl Evaluator {
         progress(total, total);
         let bundles = (0..weights.rows()).flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()).collect();
         Ok(finish(bundles))
+    }
+
+    /// Whether the rows of `x` share masks that can be split.
+    fn splits_masks_for(&self, x: &Ciphertext) -> bool {
+        let (layout, count) = (x.layout(), x.secret().bodies());
+        if layout.axis != BodyAxis::Rows || layout.bodies == 1 {
+            return false;
+        }
+        let out = |index| Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main);
+        let held = |index| self.held().is_some_and(|keys| keys.find(x.params(), out(index), x.level(), x.params().slot_count()).is_ok());
+        x.is_symbol() || (0..count).all(held)
+    }
+
+    /// How [`Evaluator::multiply_matrix`] computes `W @ x`, and why: what happens to the rows before, and the predicted time, keys and precision, after a rescale
+    /// where there is a level left.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply_matrix`].
+    pub fn explain_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<String, CkksError> {
+        let (params, layout) = (x.params(), x.layout());
+        let splits = self.splits_masks_for(x);
+        let recorder = Evaluator::recording(self.params());
+        let symbol = Ciphertext::symbol_with(params, x.shape(), *layout, x.secret(), x.level(), x.scale())?;
+        let symbol = recorder.take_symbol(symbol, Some(1.0))?;
+        if layout.axis == BodyAxis::Rows && layout.bodies > 1 && !splits {
+            // The refusal of the product itself.
+            self.multiply_matrix(weights, x)?;
+        }
+        let product = recorder.multiply_matrix(weights, &symbol)?;
+        let product = if x.level().0 > 0 { recorder.rescale(&product)? } else { product };
+        let steps = [
+            splits
+                .then(|| format!("the masks of {} rows each are split, because rows under one mask have different secrets", layout.bodies)),
+            (layout.lanes > 1).then(|| {
+                let (lanes, degree) = (layout.lanes, params.degree() / layout.lanes);
+                format!("{lanes} rows share a polynomial and come apart at degree {degree}, without a key; pack brings them together again")
+            }),
+            (layout.bodies > 1 && layout.axis == BodyAxis::Chunks)
+                .then(|| "one mask serves a whole row and is multiplied once for it".to_owned()),
+        ];
+        let mut lines = vec![format!("{} x {} matrix times {layout}, exactly modulo each prime", weights.rows(), weights.inner())];
+        lines.extend(steps.into_iter().flatten());
+        if lines.len() == 1 {
+            lines.push("each row has polynomials and masks of its own: no key, and no change of the rows".to_owned());
+        }
+        let error = product.estimate().map_or(f64::INFINITY, |own| own.error);
+        lines.push(format!(
+            "predicted {:.2} ms by one thread; the error of a number stays below 2^{:.1} for numbers up to 1",
+            recorder.recorded().cost().nanoseconds / 1e6,
+            error.log2(),
+        ));
+        Ok(lines.join("\n"))
     }
 }

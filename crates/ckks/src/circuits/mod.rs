@@ -1,9 +1,10 @@
-//! Circuits over the evaluator: bootstrapping, linear transforms, polynomials, matrix products, products of encrypted matrices, prepared matrices, packing, schedules of ranks.
+//! Circuits over the evaluator: bootstrapping, linear transforms, polynomials, matrix products, products of encrypted matrices, prepared matrices, plans of products, packing, schedules of ranks.
 
 pub mod bootstrap;
 pub mod encrypted_matrix;
 pub mod linear;
 pub mod matrix;
+pub mod matrix_plan;
 pub mod packing;
 pub mod polynomial;
 pub mod prepared;

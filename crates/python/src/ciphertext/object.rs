@@ -97,7 +97,7 @@ impl PyCiphertext {
     }
 
     /// Whether operators find keys, or write down which they would use.
-    pub(super) fn has_keys(&self) -> bool {
+    pub fn has_keys(&self) -> bool {
         !matches!(self.keys, Keys::None)
     }
 

@@ -15,7 +15,7 @@ use super::transposed::PyTransposed;
 use crate::arrays::{array, matrix};
 use crate::errors::{check_scale, exception, raise, raise_for_array};
 use crate::numbers::Real;
-use crate::run::{detached, with_progress};
+use crate::run::{detached, detached_with, with_progress};
 
 impl PyCiphertext {
     /// The product of each row in slots with a plain matrix: `matrix @ row`, or `row @ matrix`.
@@ -172,6 +172,40 @@ impl PyCiphertext {
         let evaluator = self.evaluator();
         let whole = detached(py, || evaluator.concatenate(&parts.iter().collect::<Vec<_>>()))?;
         self.beside(py, whole)
+    }
+
+    /// How `W @ ct` is computed for this array and its keys, and why.
+    ///
+    /// Parameters
+    /// ----------
+    /// weights : array_like
+    ///     The plain matrix W.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     What happens to the rows before the product, the predicted time by one thread, and a bound on the error.
+    ///
+    /// Raises
+    /// ------
+    /// ShapeError
+    ///     Where the shapes do not fit, or rows share masks and there are no keys that split them.
+    /// DataError
+    ///     Where weights are NaN, infinite or too large, or there are none.
+    /// LevelError
+    ///     At level 0, where the product could not be rescaled.
+    ///
+    /// Examples
+    /// --------
+    /// >>> X = secret_key.encrypt([[1.0, 2.0], [3.0, 4.0]])
+    /// >>> print(X.explain_matmul(np.eye(2)).splitlines()[1])
+    /// each row has polynomials and masks of its own: no key, and no change of the rows
+    fn explain_matmul(&self, py: Python<'_>, weights: &Bound<'_, PyAny>) -> PyResult<String> {
+        let data = &*self.data;
+        let (values, rows, inner) = matrix(weights, data.shape())?;
+        let evaluator = self.evaluator();
+        let explain = || evaluator.explain_matrix(&evaluator.prepare_weights(rows, inner, &values, data)?, data);
+        detached_with(py, |error| raise_for_array(py, error, &[rows, inner]), explain)
     }
 
     /// The product of two ciphertexts, element by element, rescaled in the same step.

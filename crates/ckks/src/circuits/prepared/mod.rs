@@ -12,7 +12,7 @@
 mod plan;
 mod product;
 
-pub use plan::{PreparedOptions, PreparedPlan};
+pub use plan::{Arrangement, PreparedOptions, PreparedPlan};
 pub use product::PreparedMatrix;
 
 use crate::arrays::{BodyAxis, Ciphertext, SecretName};

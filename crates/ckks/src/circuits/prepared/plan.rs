@@ -38,6 +38,36 @@ pub struct PreparedOptions {
     pub own_masks: bool,
 }
 
+/// How the arrays of a plan are encrypted. What is absent is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Arrangement {
+    /// The level; absent for 1, where products are fastest and most precise.
+    pub level: Option<Level>,
+    /// Rows in a polynomial, a power of two; absent for as many as there are and is room for.
+    pub lanes: Option<usize>,
+    /// Polynomials under a mask; absent for all, as far as security allows.
+    pub bodies: Option<usize>,
+}
+
+impl Arrangement {
+    /// The level, and the layout but for masks, of matrices of `inner` rows and `columns` columns that matrices of `rows` rows multiply.
+    ///
+    /// # Errors
+    /// Level errors; [`CkksError::Empty`]; [`CkksError::OutOfRange`] for lanes that there is no room for.
+    pub(in crate::circuits) fn layout(
+        &self,
+        params: &Params,
+        (rows, inner, columns): (usize, usize, usize),
+    ) -> Result<(Level, Layout), CkksError> {
+        let level = self.level.unwrap_or(Level(1));
+        params.check_level(level)?;
+        let layout = Layout::new(&[inner, columns], Encoding::Coefficients, params.degree())?;
+        // More lanes than rows would only take keys.
+        let most = || Ok::<_, CkksError>(layout.with_lanes(None)?.lanes.min(rows.max(inner).next_power_of_two()));
+        Ok((level, layout.with_lanes(Some(self.lanes.map_or_else(most, Ok)?))?))
+    }
+}
+
 /// A matrix, scaled to integers, for products with arrays of one shape, layout, level and scale; with predictions and without keys.
 #[derive(Debug, Clone)]
 pub struct PreparedPlan {
@@ -159,8 +189,7 @@ impl PreparedPlan {
         (0..self.rows()).map(|row| self.weights.matrix().sum_of_squares(row)).collect()
     }
 
-    /// A plan for products with arrays of `columns` columns that are encrypted for it ([`PreparedPlan::encryption`]): at `level`, or level 1, where products are fastest
-    /// and most precise; with as many rows in a polynomial as there are and is room for; and `bodies` polynomials under a mask. Without a number all polynomials share one mask, as far as security allows.
+    /// A plan for products with arrays of `columns` columns that are encrypted for it ([`PreparedPlan::encryption`]).
     ///
     /// # Errors
     /// As [`PreparedPlan::new`]; [`CkksError::Insecure`] for more bodies than these parameters protect.
@@ -168,17 +197,12 @@ impl PreparedPlan {
         params: &Params,
         (rows, inner, values): (usize, usize, &[f64]),
         columns: usize,
-        (level, bodies): (Option<Level>, Option<usize>),
+        arrangement: Arrangement,
         options: PreparedOptions,
     ) -> Result<Self, CkksError> {
-        let level = level.unwrap_or(Level(1));
-        params.check_level(level)?;
+        let (level, layout) = arrangement.layout(params, (rows, inner, columns))?;
         let shape = [inner, columns];
-        let layout = Layout::new(&shape, Encoding::Coefficients, params.degree())?;
-        // More lanes than rows would only take keys.
-        let most = layout.with_lanes(None)?.lanes;
-        let layout = layout.with_lanes(Some(most.min(rows.max(inner).next_power_of_two())))?;
-        let bodies = match bodies {
+        let bodies = match arrangement.bodies {
             Some(bodies) => bodies,
             None => {
                 // Rounds of format switches have small keys for powers of two; bodies beyond the rows are zero.

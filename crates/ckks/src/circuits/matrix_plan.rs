@@ -1,0 +1,509 @@
+//! Plans of products with a known matrix: which algorithm, by predicted time, keys and precision.
+//!
+//! ```text
+//! exact       masks and bodies times W, modulo each prime; rows in lanes are taken apart before and packed again after    [pcmm-mambo, Algorithm 2]
+//! by rows     the same with one row in a polynomial: slower for short rows, and without any key                          [pcmm-mambo, sec. 1.1 (LZ)]
+//! prepared    bodies times W in floating point, masks by keys that were combined for W                                    [pcmm-mambo, Algorithms 3 and 4]
+//! ```
+//!
+//! All of them end alike: rescaled, with one body in each bundle, under the main secret, rows lying as they came. So a result is the factor of the next product.
+
+use std::fmt;
+
+use clathrate_arith::text::counted;
+use clathrate_lattice::Level;
+
+use super::matrix::Weights;
+use super::prepared::{Arrangement, PreparedMatrix, PreparedOptions, PreparedPlan};
+use crate::arrays::{Ciphertext, Layout, SecretName};
+use crate::error::CkksError;
+use crate::evaluation::evaluator::Evaluator;
+use crate::keys::{EncryptOptions, KeyNeeds, Lanes, Operation, Reach};
+use crate::parameters::Params;
+use crate::progress::Progress;
+
+/// The operation's name in errors.
+const PLAN: &str = "a plan of products";
+
+/// How a product is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MatrixMethod {
+    /// Masks and bodies are multiplied exactly; rows lie in lanes.
+    Exact,
+    /// Masks and bodies are multiplied exactly; a polynomial holds one row.
+    ByRows,
+    /// Bodies are multiplied in floating point, once or twice; masks are switched by keys combined for the matrix.
+    Prepared,
+}
+
+impl MatrixMethod {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Exact, Self::ByRows, Self::Prepared];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::ByRows => "by rows",
+            Self::Prepared => "prepared",
+        }
+    }
+}
+
+impl fmt::Display for MatrixMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a plan of products may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct MatrixOptions {
+    /// How the encrypted matrices lie; polynomials share masks in prepared products alone.
+    pub arrangement: Arrangement,
+    /// Precision and number of floating-point products, and whether arrays come with masks of their own.
+    pub precision: PreparedOptions,
+    /// The method; absent for the fastest that fits.
+    pub method: Option<MatrixMethod>,
+    /// How many products the matrix is prepared for: the time of preparation is counted among so many. Absent where it does not count.
+    pub uses: Option<usize>,
+    /// The most bytes that keys may take in memory, those of the matrix and those that the owner makes. Absent for no limit.
+    pub most_key_bytes: Option<usize>,
+}
+
+/// A way to compute a product, with what it is predicted to take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MatrixCost {
+    /// The method.
+    pub method: MatrixMethod,
+    /// Floating-point products of a prepared product, 0 for exact ones.
+    pub products: usize,
+    /// Nanoseconds of a product, one thread.
+    pub nanoseconds: f64,
+    /// Nanoseconds of the preparation, one thread.
+    pub preparation: f64,
+    /// Bytes of the keys that the owner makes, in memory.
+    pub owner_key_bytes: usize,
+    /// Bytes of the keys that belong to the matrix, in memory.
+    pub matrix_key_bytes: usize,
+    /// The predicted root mean square error of the row with the largest error, for numbers of magnitude 1.
+    pub error: f64,
+}
+
+impl MatrixCost {
+    /// Nanoseconds for each of `uses` products, that of the preparation shared among them.
+    fn each(&self, uses: Option<usize>) -> f64 {
+        self.nanoseconds + uses.map_or(0.0, |uses| self.preparation / uses as f64)
+    }
+
+    fn key_bytes(&self) -> usize {
+        self.owner_key_bytes.saturating_add(self.matrix_key_bytes)
+    }
+
+    /// The method in words.
+    fn label(&self) -> String {
+        match self.products {
+            0 => self.method.to_string(),
+            products => format!("{}, {}", self.method, counted(products, "product")),
+        }
+    }
+}
+
+/// An exact product: weights at the scale of the level, and the key that packs rows again.
+#[derive(Debug, Clone)]
+struct ExactPlan {
+    weights: Weights,
+    layout: Layout,
+    level: Level,
+    scale: f64,
+}
+
+/// What is planned, by one method.
+#[derive(Debug, Clone)]
+enum Way {
+    Exact(Box<ExactPlan>),
+    Prepared(Box<PreparedPlan>),
+}
+
+/// A plan of products of a known matrix with encrypted matrices of one shape and encryption.
+#[derive(Debug, Clone)]
+pub struct MatrixPlan {
+    params: Params,
+    shape: (usize, usize),
+    columns: usize,
+    way: Way,
+    chosen: MatrixCost,
+    others: Vec<MatrixCost>,
+    /// The methods that cannot compute the product, each with the reason.
+    refused: Vec<(MatrixMethod, String)>,
+    uses: Option<usize>,
+    most_key_bytes: Option<usize>,
+}
+
+/// A matrix that is ready for its products.
+#[derive(Debug)]
+pub struct PlannedMatrix {
+    plan: MatrixPlan,
+    prepared: Option<PreparedMatrix>,
+}
+
+impl ExactPlan {
+    fn new(
+        params: &Params,
+        (rows, inner, values): (usize, usize, &[f64]),
+        columns: usize,
+        arrangement: Arrangement,
+    ) -> Result<Self, CkksError> {
+        let (shape, (level, layout)) = ([inner, columns], arrangement.layout(params, (rows, inner, columns))?);
+        let x = Ciphertext::symbol_with(params, &shape, layout, SecretName::Main, level, params.scale(level))?;
+        let weights = Evaluator::new(params).prepare_weights(rows, inner, values, &x)?;
+        params.check_scale(x.scale() * weights.scale(), level)?;
+        Ok(Self { weights, layout, level, scale: x.scale() })
+    }
+
+    /// The switch that brings the rows of the result into one polynomial, at the level below.
+    fn packing(&self, params: &Params) -> Option<Operation> {
+        (self.layout.lanes > 1).then(|| Operation::Pack { from: params.degree() / self.layout.lanes, to: params.degree() })
+    }
+
+    fn below(&self) -> Level {
+        Level(self.level.0.saturating_sub(1))
+    }
+
+    fn needs(&self, params: &Params) -> KeyNeeds {
+        let reach = Reach::Level(self.below().0);
+        self.packing(params).map_or_else(KeyNeeds::new, |operation| KeyNeeds::new().operation(operation, reach))
+    }
+
+    /// `W @ x`, rescaled and packed.
+    fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+        let product = evaluator.multiply_matrix_with_progress(&self.weights, x, progress)?;
+        let rescaled = evaluator.rescale(&product)?;
+        if x.layout().lanes > 1 { evaluator.pack_rows(&rescaled, &[]) } else { Ok(rescaled) }
+    }
+
+    fn cost(&self, params: &Params, own_masks: bool) -> Result<MatrixCost, CkksError> {
+        let needs = self.needs(params);
+        let recorder = Evaluator::recording_for(params, needs.clone());
+        let shape = [self.layout.rows, self.layout.columns];
+        let x = Ciphertext::symbol_with(params, &shape, self.layout, SecretName::Main, self.level, self.scale)?;
+        self.multiply(&recorder, &recorder.take_symbol(x, None)?, &mut |_, _| true)?;
+        let (model, weights) = (params.noise_model(), &self.weights);
+        let fresh = if own_masks { model.fresh_public() } else { model.fresh_secret() };
+        let largest = (0..weights.rows()).map(|row| weights.matrix().sum_of_squares(row)).fold(0.0, f64::max);
+        let step = params.step_product(self.level);
+        let scale = self.scale * weights.scale() / step;
+        let switch = |operation| params.operation_variance_by(operation, self.below(), self.below()).map(|own| own + model.rounding());
+        let variance = fresh * largest / (step * step) + model.rounding() + self.packing(params).map_or(Ok(0.0), switch)?;
+        // Weights are rounded to integers.
+        let rounding = weights.inner() as f64 / 12.0 / (weights.scale() * weights.scale());
+        Ok(MatrixCost {
+            method: if self.layout.lanes > 1 { MatrixMethod::Exact } else { MatrixMethod::ByRows },
+            products: 0,
+            nanoseconds: recorder.recorded().cost().nanoseconds,
+            preparation: 0.0,
+            owner_key_bytes: params.required_keys(&needs)?.bytes(params)?,
+            matrix_key_bytes: 0,
+            error: (variance / (scale * scale) + rounding).sqrt(),
+        })
+    }
+}
+
+fn prepared_cost(plan: &PreparedPlan) -> Result<MatrixCost, CkksError> {
+    Ok(MatrixCost {
+        method: MatrixMethod::Prepared,
+        products: plan.products(),
+        nanoseconds: plan.cost().nanoseconds,
+        preparation: plan.preparation_cost()?.nanoseconds,
+        owner_key_bytes: plan.params().required_keys(&plan.needs())?.bytes(plan.params())?,
+        matrix_key_bytes: plan.key_bytes()?,
+        error: plan.error(),
+    })
+}
+
+impl MatrixPlan {
+    /// The fastest plan within the limits that `options` state, for products of `values` (`rows x inner`, row-major) with encrypted matrices of `columns` columns,
+    /// which are encrypted as [`MatrixPlan::encryption`] says.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] where no method reaches the precision or fits into the bytes of keys, with what each takes; where there is one method, its own error:
+    /// as [`PreparedPlan::for_columns`] and [`Evaluator::prepare_weights`].
+    pub fn new(params: &Params, weights: (usize, usize, &[f64]), columns: usize, options: &MatrixOptions) -> Result<Self, CkksError> {
+        let arrangement = options.arrangement;
+        params.check_level(arrangement.level.unwrap_or(Level(1)))?;
+        if options.uses == Some(0) {
+            let remedy = "state 1 or more, or leave it out".to_owned();
+            return Err(CkksError::OutOfRange { what: "the products that a matrix is prepared for", value: "0".to_owned(), remedy });
+        }
+        let wanted = |method| options.method.is_none_or(|own| own == method);
+        let (mut found, mut refused) = (Vec::new(), Vec::new());
+        let mut first: Option<CkksError> = None;
+        for (method, lanes) in [(MatrixMethod::Exact, arrangement.lanes), (MatrixMethod::ByRows, Some(1))] {
+            // A number of floating-point products asks for prepared ones, a number of lanes for rows in so many.
+            let lanes_differ = method == MatrixMethod::ByRows && arrangement.lanes.is_some_and(|lanes| lanes > 1);
+            if !wanted(method) || options.precision.products.is_some() || lanes_differ {
+                continue;
+            }
+            let exact = ExactPlan::new(params, weights, columns, Arrangement { lanes, ..arrangement });
+            match exact.and_then(|plan| Ok((plan.cost(params, options.precision.own_masks)?, plan))) {
+                Ok((cost, plan)) if cost.method == method || options.method.is_some() => found.push((cost, Way::Exact(Box::new(plan)))),
+                // Rows that fill a polynomial alone: the other method is the same.
+                Ok(_) => {}
+                Err(error) => {
+                    refused.push((method, error.to_string()));
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        let mut others = Vec::new();
+        if wanted(MatrixMethod::Prepared) {
+            match PreparedPlan::for_columns(params, weights, columns, arrangement, options.precision) {
+                Ok(plan) => {
+                    // The other number of products is shown, but the plan has chosen by precision.
+                    let other = PreparedOptions { products: Some(3 - plan.products()), ..options.precision };
+                    if options.precision.products.is_none()
+                        && let Ok(other) = PreparedPlan::for_columns(params, weights, columns, arrangement, other)
+                    {
+                        others.push(prepared_cost(&other)?);
+                    }
+                    found.push((prepared_cost(&plan)?, Way::Prepared(Box::new(plan))));
+                }
+                Err(error) => {
+                    refused.push((MatrixMethod::Prepared, error.to_string()));
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        let shape = (weights.0, weights.1);
+        // What every method refuses is an error of the matrix, the shape or the level.
+        if found.is_empty() {
+            return Err(first.unwrap_or(CkksError::NoTerms { operation: PLAN }));
+        }
+        found.sort_by(|(a, _), (b, _)| a.each(options.uses).total_cmp(&b.each(options.uses)));
+        let most = options.precision.precision_bits.map_or(f64::INFINITY, |bits| (-bits).exp2());
+        let precise = |cost: &MatrixCost| cost.error <= most;
+        let fits = |cost: &MatrixCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes() <= most);
+        let Some(place) = found.iter().position(|(cost, _)| precise(cost) && fits(cost)) else {
+            return Err(no_method(options, &found.iter().map(|(cost, _)| *cost).collect::<Vec<_>>()));
+        };
+        let (chosen, way) = found.remove(place);
+        others.extend(found.into_iter().map(|(cost, _)| cost));
+        others.sort_by(|a, b| a.each(options.uses).total_cmp(&b.each(options.uses)));
+        let (uses, most_key_bytes) = (options.uses, options.most_key_bytes);
+        Ok(Self { params: params.clone(), shape, columns, way, chosen, others, refused, uses, most_key_bytes })
+    }
+
+    /// How arrays are encrypted that the plan is for. A plan for masks of their own says nothing of masks.
+    #[must_use]
+    pub fn encryption(&self) -> EncryptOptions {
+        match &self.way {
+            Way::Prepared(plan) => plan.encryption(),
+            Way::Exact(plan) => EncryptOptions {
+                encoding: Some(plan.layout.encoding),
+                level: Some(plan.level),
+                lanes: Some(Lanes::Of(plan.layout.lanes)),
+                ..EncryptOptions::default()
+            },
+        }
+    }
+
+    /// The keys that preparation and products need.
+    #[must_use]
+    pub fn needs(&self) -> KeyNeeds {
+        match &self.way {
+            Way::Prepared(plan) => plan.needs(),
+            Way::Exact(plan) => plan.needs(&self.params),
+        }
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Rows and columns of the matrix.
+    #[must_use]
+    pub fn shape(&self) -> (usize, usize) {
+        self.shape
+    }
+
+    /// The level of the arrays; the product is one level below.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        match &self.way {
+            Way::Prepared(plan) => plan.level(),
+            Way::Exact(plan) => plan.level,
+        }
+    }
+
+    /// The method with its predicted time, keys and error.
+    #[must_use]
+    pub fn chosen(&self) -> &MatrixCost {
+        &self.chosen
+    }
+
+    /// The other ways, fastest first, also those that do not fit into the limits.
+    #[must_use]
+    pub fn others(&self) -> &[MatrixCost] {
+        &self.others
+    }
+
+    /// The plan of the prepared product, if that is the method.
+    #[must_use]
+    pub fn prepared(&self) -> Option<&PreparedPlan> {
+        match &self.way {
+            Way::Prepared(plan) => Some(plan),
+            Way::Exact(_) => None,
+        }
+    }
+
+    /// Makes the matrix ready: combines the keys of `evaluator`'s key set where the method is a prepared product, which takes as long as many products; nothing else
+    /// otherwise.
+    ///
+    /// # Errors
+    /// As [`PreparedPlan::prepare`].
+    pub fn prepare(&self, evaluator: &Evaluator, progress: Progress<'_>) -> Result<PlannedMatrix, CkksError> {
+        let prepared = self.prepared().map(|plan| plan.prepare(evaluator, progress)).transpose()?;
+        Ok(PlannedMatrix { plan: self.clone(), prepared })
+    }
+
+    /// The choice and what was not chosen, with predicted time, keys and precision, and why other ways do not fit.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// The error where no way is precise and small enough.
+fn no_method(options: &MatrixOptions, costs: &[MatrixCost]) -> CkksError {
+    let bits = |cost: &MatrixCost| -cost.error.log2();
+    let list = costs.iter().map(|cost| format!("{}: {:.1} bits, {} bytes of keys", cost.label(), bits(cost), cost.key_bytes()));
+    let remedy = format!("allow one of these: {}", list.collect::<Vec<_>>().join("; "));
+    let limit = |bytes: usize| format!("{bytes} bytes of keys");
+    match (options.precision.precision_bits, options.most_key_bytes) {
+        (Some(wanted), None) => CkksError::OutOfRange { what: "the precision of products", value: format!("{wanted:.1} bits"), remedy },
+        (None, Some(most)) => CkksError::OutOfRange { what: "the bytes of keys for products", value: most.to_string(), remedy },
+        (wanted, most) => {
+            let value = format!("{:.1} bits with {}", wanted.unwrap_or(0.0), limit(most.unwrap_or(0)));
+            CkksError::OutOfRange { what: "the limits of a plan of products", value, remedy }
+        }
+    }
+}
+
+impl fmt::Display for MatrixPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, inner) = self.shape;
+        let columns = counted(self.columns, "column");
+        writeln!(
+            f,
+            "{rows} x {inner} matrix times encrypted matrices of {columns}, level {} to {}",
+            self.level(),
+            self.level().0.saturating_sub(1)
+        )?;
+        if let Some(uses) = self.uses {
+            writeln!(f, "the fastest way for {}", counted(uses, "product"))?;
+        }
+        let titles = ["method", "ms", "preparation s", "owner's MiB", "matrix's MiB", "bits"];
+        let [method, ms, preparation, owner, matrix, bits] = titles;
+        writeln!(f, "  {method:<21} {ms:>10} {preparation:>14} {owner:>12} {matrix:>13} {bits:>6}")?;
+        let mebibytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
+        for (index, cost) in std::iter::once(&self.chosen).chain(&self.others).enumerate() {
+            let mark = if index == 0 { '*' } else { ' ' };
+            let beyond = if self.most_key_bytes.is_some_and(|most| cost.key_bytes() > most) { "  too many bytes of keys" } else { "" };
+            writeln!(
+                f,
+                "{mark} {:<21} {:>10.2} {:>14.2} {:>12.2} {:>13.2} {:>6.1}{beyond}",
+                cost.label(),
+                cost.nanoseconds / 1e6,
+                cost.preparation / 1e9,
+                mebibytes(cost.owner_key_bytes),
+                mebibytes(cost.matrix_key_bytes),
+                -cost.error.log2(),
+            )?;
+        }
+        for (method, reason) in &self.refused {
+            writeln!(f, "  {method}: {reason}")?;
+        }
+        write!(f, "{}", self.way)
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prepared(plan) => write!(f, "{plan}"),
+            Self::Exact(plan) => write!(
+                f,
+                "{} in a polynomial, weights of {:.1} bits; keys: {}",
+                counted(plan.layout.lanes, "row"),
+                plan.weights.scale().log2(),
+                if plan.layout.lanes > 1 { "one that packs the rows of the result" } else { "none" },
+            ),
+        }
+    }
+}
+
+impl PlannedMatrix {
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &MatrixPlan {
+        &self.plan
+    }
+
+    /// The matrix with its keys, if the method is a prepared product.
+    #[must_use]
+    pub fn prepared(&self) -> Option<&PreparedMatrix> {
+        self.prepared.as_ref()
+    }
+
+    /// A prepared matrix, of a file for example, with a plan that knows no other ways.
+    ///
+    /// # Errors
+    /// As [`Params::key_definition`].
+    pub fn from_prepared(matrix: PreparedMatrix) -> Result<Self, CkksError> {
+        let own = matrix.plan();
+        let plan = MatrixPlan {
+            params: own.params().clone(),
+            shape: (own.rows(), own.inner()),
+            columns: own.layout().columns,
+            chosen: prepared_cost(own)?,
+            way: Way::Prepared(Box::new(own.clone())),
+            others: Vec::new(),
+            refused: Vec::new(),
+            uses: None,
+            most_key_bytes: None,
+        };
+        Ok(Self { plan, prepared: Some(matrix) })
+    }
+
+    /// Sizes, keys, precision and time of a product, without the ways that were not chosen.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        self.plan.way.to_string()
+    }
+}
+
+impl Evaluator {
+    /// `W @ x` as planned, rescaled: at the level below, with one body in each bundle, under the main secret, rows as they lie in `x`. `progress` is called with the
+    /// steps done and all.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply_prepared`], or [`Evaluator::multiply_matrix`] and [`Evaluator::pack_rows`]; [`CkksError::OutOfRange`] where `x` is not at the level and
+    /// scale of the plan; [`CkksError::Cancelled`].
+    pub fn multiply_planned(&self, matrix: &PlannedMatrix, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+        match (&matrix.plan.way, &matrix.prepared) {
+            (_, Some(prepared)) => self.multiply_prepared_with_progress(prepared, x, progress),
+            (Way::Exact(plan), None) => {
+                if x.level() != plan.level || x.scale() != plan.scale {
+                    let value = format!("level {} and scale 2^{:.3}", x.level(), x.scale().log2());
+                    let remedy = format!("the plan is for level {} and scale 2^{:.3}", plan.level, plan.scale.log2());
+                    return Err(CkksError::OutOfRange { what: "the level of the factor of a planned product", value, remedy });
+                }
+                plan.multiply(self, x, progress)
+            }
+            (Way::Prepared(_), None) => Err(CkksError::NoKeys { operation: PLAN }),
+        }
+    }
+}
