@@ -1165,7 +1165,7 @@ class SecretKey:
 
 @final
 class PreparedMatrix:
-    """A plain matrix with the keys for its products with encrypted matrices, made by `MatrixPlan.prepare`: `W @ X`.
+    """A plain matrix that is ready for its products with encrypted matrices, made by `MatrixPlan.prepare`: `W @ X`.
 
     Examples
     --------
@@ -1187,11 +1187,11 @@ class PreparedMatrix:
 
     @property
     def method(self) -> str:
-        """ """
+        """The method of its products: "exact", "by rows" or "prepared"."""
 
     @property
     def key_bytes(self) -> int:
-        """The bytes of its keys in memory."""
+        """The bytes of its own keys in memory; 0 unless the method is "prepared"."""
 
     def save(self, path: _Path) -> int:
         """Writes the matrix and its keys to a file. The file holds no secret, but the numbers of the matrix.
@@ -1210,14 +1210,16 @@ class PreparedMatrix:
         ------
         FileAccessError
             Where the file cannot be written.
+        DataError
+            Unless the method is "prepared": other methods have no keys of the matrix, so that its numbers are all there is to keep.
 
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
-        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3, method="prepared")
         >>> size = plan.prepare(owner.evaluation_keys(plan.needs)).save("identity.clt")
         >>> cl.PreparedMatrix.load("identity.clt", owner.params)
-        PreparedMatrix(2 x 2, 0.0 MiB of keys)
+        PreparedMatrix(2 x 2, prepared, 0.0 MiB of keys)
         """
 
     @staticmethod
@@ -1251,14 +1253,14 @@ class PreparedMatrix:
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
-        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3, method="prepared")
         >>> size = plan.prepare(owner.evaluation_keys(plan.needs)).save("identity.clt")
         >>> cl.PreparedMatrix.load("identity.clt", owner.params, trusted_map=True).shape
         (2, 2)
         """
 
     def explain(self) -> str:
-        """What `MatrixPlan.explain` said.
+        """Sizes, keys, predicted time of a product, and what its precision is made of.
 
         Returns
         -------
@@ -1269,7 +1271,7 @@ class PreparedMatrix:
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
         >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
-        >>> plan.prepare(owner.evaluation_keys(plan.needs)).explain() == plan.explain()
+        >>> plan.prepare(owner.evaluation_keys(plan.needs)).explain() in plan.explain()
         True
         """
 
@@ -1292,6 +1294,8 @@ class PreparedMatrix:
         ------
         ShapeError
             Where the shapes do not fit, or the rows are not under masks as the matrix was prepared for.
+        MissingKeyError
+            Where rows with masks of their own are brought under shared ones, or packed, and there are no keys for it.
         DataError
             For an operand at another level or scale.
         WrongSecretError
@@ -1351,6 +1355,8 @@ class PublicKey:
             The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
         progress : bool or callable, optional
             True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+        lanes : int or "most", optional
+            How many consecutive rows share a polynomial, as in `SecretKey.encrypt`. None, the default, is one row in a polynomial.
 
         Returns
         -------
@@ -1360,7 +1366,7 @@ class PublicKey:
         Raises
         ------
         DataError
-            Where numbers are NaN, infinite or too large, there are none, or there are more than two axes.
+            Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for lanes out of range.
         TypeError
             Where the entries are no numbers.
         LevelError
@@ -1675,7 +1681,33 @@ class Ciphertext:
         """The matrix read by columns, without any computation; a vector is its own transpose."""
 
     def explain_matmul(self, weights: ArrayLike) -> str:
-        """ """
+        """How `W @ ct` is computed for this array and its keys, and why.
+
+        Parameters
+        ----------
+        weights : array_like
+            The plain matrix W.
+
+        Returns
+        -------
+        str
+            What happens to the rows before the product, the predicted time by one thread, and a bound on the error.
+
+        Raises
+        ------
+        ShapeError
+            Where the shapes do not fit, or rows share masks and there are no keys that split them.
+        DataError
+            Where weights are NaN, infinite or too large, or there are none.
+        LevelError
+            At level 0, where the product could not be rescaled.
+
+        Examples
+        --------
+        >>> X = secret_key.encrypt([[1.0, 2.0], [3.0, 4.0]])
+        >>> print(X.explain_matmul(np.eye(2)).splitlines()[1])
+        each row has polynomials and masks of its own: no key, and no change of the rows
+        """
 
     def matmul(self, weights: ArrayLike, weight_scale: float | None = None, progress: _Progress = None) -> Ciphertext:
         """The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.
@@ -3425,47 +3457,70 @@ class LinearTransformPlan:
 
 @final
 class MatrixPlan:
-    """A plan of products of one plain matrix with encrypted matrices, at the speed of one or two plain products.
+    """A plan of products of one plain matrix with encrypted matrices: by which method, how X is encrypted, which keys there must be.
 
-    `W @ X` alone multiplies the masks of all rows of X with W, too. Where the rows share masks, keys that are combined for W do away
-    with that: what remains is one product of matrices in floating point, or two for more precision, and work in proportion to the
-    result. A plan says how to encrypt X, which keys the owner makes, how long a product takes and how precise it is; `prepare`
-    combines the keys, which takes as long as many products. The result is one level lower, with a mask for each polynomial, and needs
-    no rescale.
+    There are three methods, and the plan takes the fastest that fits. "exact" multiplies the masks and the bodies of X with
+    W, modulo
+    each prime, with several short rows in a polynomial; one small key brings the rows of the result together again. "by
+    rows" has one
+    row in each polynomial: slower for short rows, without any key. "prepared" needs rows that share masks. Keys that are
+    combined for W
+    then take the place of the product of W with the masks, and what remains is one product of matrices in floating point,
+    or two for
+    more precision, and work in proportion to the result. `prepare` combines the keys, which takes as long as many products.
+
+    The result is one level lower, with a mask for each polynomial, and needs no rescale. Its rows lie as those of X, so it
+    can be the
+    factor of the next product (`masks="own"`).
 
     Parameters
     ----------
     params : Params
-        The parameters, of rank 1 and with special primes.
+        The parameters, for prepared products of rank 1 and with special primes.
     weights : array_like
         The plain matrix W, of shape (rows, inner).
     columns : int
-        The columns of the encrypted matrices, of shape (inner, columns). Prepared matrices also multiply matrices of other columns, if as
-        many rows fit into a polynomial.
+        The columns of the encrypted matrices, of shape (inner, columns).
     level : int, optional
-        The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise. There is
-        no room for the modulus of high levels; whatever leaves too few bits is refused.
+        The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise.
+        Prepared products have
+        no room for the modulus of high levels.
+    lanes : int, optional
+        How many rows of X share a polynomial, a power of two. By default as many as there are and is room for.
     bodies : int, optional
-        How many polynomials of X share a mask. By default all, as far as security allows. Fewer take more keys. Such matrices are encrypted
-        with the secret key; others come under masks by `Ciphertext.share_mask`, whose keys and noise come on top.
+        How many polynomials of X share a mask in a prepared product. By default all, as far as security allows. Fewer take
+        more keys.
+    masks : {"shared", "own"}, optional
+        How X comes to a prepared product. "shared", the default, is an encryption with the secret key as `encryption` says.
+        "own" is
+        anything else: by a public key, or the result of a computation. Further keys then bring the rows under shared masks,
+        in each product.
     precision_bits : float, optional
-        The correct bits after the binary point that the result of numbers of magnitude 1 must have: the plan takes one product if that is
-        enough, else two. By default it takes one where that costs next to no precision, else two, and
-        refuses to leave less than 6 bits of the result's numbers.
+        The correct bits after the binary point that the result of numbers of magnitude 1 must have. By default a prepared product
+        takes one floating-point product where that costs next to no precision, else two, and must leave 6 bits of the
+        result's numbers.
     products : {1, 2}, optional
-        The number of floating-point products, whatever the precision.
+        The number of floating-point products of a prepared product, whatever the precision.
+    method : {"exact", "by rows", "prepared"}, optional
+        The method. None, the default, is the fastest that fits.
+    uses : int, optional
+        For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default,
+        does not count it.
+    key_bytes : int, optional
+        The most bytes that keys may take in memory, those of the owner and of the matrix. None, the default, is no limit.
 
     Raises
     ------
     DataError
-        Where weights are NaN, infinite or too large, or there are none; for a precision that cannot be reached, and numbers of bodies or
-        products that do not exist.
+        Where weights are NaN, infinite or too large, or there are none; for a precision or a number of bytes that no method
+        reaches, with what
+        each reaches; for numbers of lanes, bodies or products that do not exist.
     ShapeError
-        Where the weights are no matrix, or the parameters are not of rank 1.
+        Where the weights are no matrix, or "prepared" is asked for at a rank above 1.
     LevelError
         For a level that does not exist, and for level 0.
     ParamsError
-        For parameters without special primes.
+        Where "prepared" is asked for and the parameters have no special primes.
     SecurityError
         For more bodies than the parameters protect.
     TypeError
@@ -3482,6 +3537,8 @@ class MatrixPlan:
     >>> product = W @ owner.encrypt(X, **plan.encryption)
     >>> bool(abs(owner.decrypt(product) - weights @ X).max() < 1e-4)
     True
+    >>> cl.MatrixPlan(params, weights, columns=2, key_bytes=0).method
+    'by rows'
     """
 
     def __new__(
@@ -3510,11 +3567,11 @@ class MatrixPlan:
 
     @property
     def method(self) -> str:
-        """ """
+        """The method: "exact", "by rows" or "prepared"."""
 
     @property
     def products(self) -> int:
-        """The number of floating-point products of matrices that a product takes, 1 or 2."""
+        """The number of floating-point products of matrices that a prepared product takes, 1 or 2; 0 for the other methods."""
 
     @property
     def seconds(self) -> float:
@@ -3522,7 +3579,7 @@ class MatrixPlan:
 
     @property
     def preparation_seconds(self) -> float:
-        """ """
+        """The predicted seconds of the preparation, by one thread; 0 for methods without one."""
 
     @property
     def precision_bits(self) -> float:
@@ -3534,7 +3591,7 @@ class MatrixPlan:
 
     @property
     def owner_key_bytes(self) -> int:
-        """ """
+        """The bytes of the keys that the owner makes for `needs`."""
 
     @property
     def encryption(self) -> dict[str, Any]:
@@ -3545,7 +3602,7 @@ class MatrixPlan:
         """The keys, for `SecretKey.evaluation_keys`. They do not depend on the weights."""
 
     def explain(self) -> str:
-        """Sizes, keys, predicted time, and what the precision is made of.
+        """The method and those that were not chosen, each with predicted time, keys and precision; and what a product takes.
 
         Returns
         -------
@@ -3555,16 +3612,19 @@ class MatrixPlan:
         Examples
         --------
         >>> print(cl.MatrixPlan(cl.Params.preset("insecure_matmul"), np.eye(8), 16).explain().splitlines()[0])
-        8 x 8 matrix times rows of 16 numbers: 8 rows in a polynomial, 1 polynomial under a mask, 1 mask
+        8 x 8 matrix times encrypted matrices of 16 columns, level 1 to 0
         """
 
     def prepare(self, keys: EvaluationKeys | None = None, progress: _Progress = None) -> PreparedMatrix:
-        """Combines the keys for the matrix. Whoever computes does this once, without the secret.
+        """Makes the matrix ready for products: combines the keys for a prepared one. Whoever computes does this once, without
+        the secret.
 
         Parameters
         ----------
-        keys : EvaluationKeys
-            Keys that the owner made for `needs`.
+        keys : EvaluationKeys, optional
+            Keys that the owner made for `needs`; the method "by rows" has none. A product that needs keys of the owner
+            itself finds them
+            here, unless its array has keys attached.
         progress : bool or callable, optional
             True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
 
@@ -3576,7 +3636,7 @@ class MatrixPlan:
         Raises
         ------
         MissingKeyError
-            Where the keys are not those of `needs`.
+            Where the keys are not those of `needs`, or there are none.
         WrongParamsError
             For keys of other parameters.
         CancelledError
@@ -3585,9 +3645,9 @@ class MatrixPlan:
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
-        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3, method="prepared")
         >>> plan.prepare(owner.evaluation_keys(plan.needs))
-        PreparedMatrix(2 x 2, 0.0 MiB of keys)
+        PreparedMatrix(2 x 2, prepared, 0.0 MiB of keys)
         """
 
 @final

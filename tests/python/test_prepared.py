@@ -33,7 +33,7 @@ def test_products_are_numpys(owner, rng, rows, inner, columns, bodies, products)
 
 def test_arrays_brought_under_a_mask_are_multiplied(owner, rng):
     weights, data = rng.uniform(-1, 1, (5, 12)), rng.uniform(-1, 1, (12, 60))
-    plan = cl.MatrixPlan(owner.params, weights, 60, bodies=3)
+    plan = cl.MatrixPlan(owner.params, weights, 60, method="prepared", bodies=3)
     needs = plan.needs | cl.Needs(shared_mask=3)
     keys = owner.evaluation_keys(needs)
     encrypted = owner.encrypt(data, lanes="most").with_keys(keys).share_mask(3)
@@ -48,7 +48,7 @@ def test_arrays_brought_under_a_mask_are_multiplied(owner, rng):
 @pytest.mark.parametrize("trusted_map", [False, True])
 def test_prepared_matrices_have_files(owner, rng, tmp_path, trusted_map):
     weights, data = rng.uniform(-1, 1, (9, 20)), rng.uniform(-1, 1, (20, 60))
-    plan = cl.MatrixPlan(owner.params, weights, 60, bodies=2)
+    plan = cl.MatrixPlan(owner.params, weights, 60, method="prepared", bodies=2)
     matrix = plan.prepare(owner.evaluation_keys(plan.needs))
     encrypted = owner.encrypt(data, **plan.encryption)
     path = tmp_path / "matrix.clt"
@@ -71,7 +71,7 @@ def test_prepared_matrices_have_files(owner, rng, tmp_path, trusted_map):
 
 def test_dry_runs_know_prepared_products(owner, rng):
     weights, data = rng.uniform(-1, 1, (5, 12)), rng.uniform(-1, 1, (12, 60))
-    plan = cl.MatrixPlan(owner.params, weights, 60)
+    plan = cl.MatrixPlan(owner.params, weights, 60, method="prepared")
     matrix = plan.prepare(owner.evaluation_keys(plan.needs))
     found = cl.trace(lambda x: matrix @ x, (12, 60), params=owner.params, bound=1.0, **plan.encryption)
     product = matrix @ owner.encrypt(data, **plan.encryption)
@@ -86,13 +86,14 @@ def test_other_parameters_are_precise_or_refused(rng, name):
     params = cl.Params.preset(name)
     owner = cl.SecretKey.generate(params)
     weights, data = rng.uniform(0, 1, (4, 30)), rng.uniform(-1, 1, (30, 6))
-    plan = cl.MatrixPlan(params, weights, 6)
+    plan = cl.MatrixPlan(params, weights, 6, method="prepared")
     assert plan.level == 1
     product = plan.prepare(owner.evaluation_keys(plan.needs)) @ owner.encrypt(data, **plan.encryption)
     error = np.sqrt(np.mean((owner.decrypt(product) - weights @ data) ** 2))
     assert error < 2 * 2.0**-plan.precision_bits < 1e-3
     with pytest.raises(cl.DataError, match="lower level"):
-        cl.MatrixPlan(params, weights, 6, level=params.max_level)
+        cl.MatrixPlan(params, weights, 6, level=params.max_level, method="prepared")
+    assert cl.MatrixPlan(params, weights, 6, level=params.max_level).method != "prepared"
 
 
 def test_integer_and_float32_weights(owner):
@@ -105,27 +106,27 @@ def test_integer_and_float32_weights(owner):
 
 def test_plans_tell_what_they_take(owner, rng):
     weights = rng.uniform(-1, 1, (8, 64))
-    plan = cl.MatrixPlan(owner.params, weights, 64)
-    one, two = (cl.MatrixPlan(owner.params, weights, 64, products=products) for products in (1, 2))
+    plan = cl.MatrixPlan(owner.params, weights, 64, method="prepared")
+    one, two = (cl.MatrixPlan(owner.params, weights, 64, method="prepared", products=products) for products in (1, 2))
     assert one.precision_bits < two.precision_bits
     assert plan.seconds > 0
     assert plan.key_bytes > 0
-    assert cl.MatrixPlan(owner.params, weights, 64, precision_bits=one.precision_bits - 0.1).products == 1
-    assert cl.MatrixPlan(owner.params, weights, 64, precision_bits=one.precision_bits + 0.1).products == 2
+    assert cl.MatrixPlan(owner.params, weights, 64, method="prepared", precision_bits=one.precision_bits - 0.1).products == 1
+    assert cl.MatrixPlan(owner.params, weights, 64, method="prepared", precision_bits=one.precision_bits + 0.1).products == 2
     assert "8 x 64" in plan.explain()
     assert "8 x 64" in repr(plan)
-    fewer = cl.MatrixPlan(owner.params, weights, 64, bodies=4)
+    fewer = cl.MatrixPlan(owner.params, weights, 64, method="prepared", bodies=4)
     assert fewer.key_bytes == 4 * plan.key_bytes
     assert plan.encryption == {"encoding": "coefficients", "level": 1, "bodies": 16, "axis": "rows", "lanes": 4}
-    assert cl.MatrixPlan(owner.params, [[1.0]], 1).key_bytes < 2**16
+    assert cl.MatrixPlan(owner.params, [[1.0]], 1, method="prepared").key_bytes < 2**16
 
 
 def test_what_does_not_fit_is_refused(owner, rng):
     weights, data = rng.uniform(-1, 1, (3, 4)), rng.uniform(-1, 1, (4, 50))
-    plan = cl.MatrixPlan(owner.params, weights, 50)
+    plan = cl.MatrixPlan(owner.params, weights, 50, method="prepared")
     matrix = plan.prepare(owner.evaluation_keys(plan.needs))
     with pytest.raises(cl.DataError, match="reach"):
-        cl.MatrixPlan(owner.params, weights, 50, precision_bits=45)
+        cl.MatrixPlan(owner.params, weights, 50, precision_bits=45, method="prepared")
     for arguments in ({"products": 3}, {"products": 0}, {"bodies": 0}, {"bodies": 5000}, {"precision_bits": float("nan")}):
         with pytest.raises(cl.DataError):
             cl.MatrixPlan(owner.params, weights, 50, **arguments)

@@ -17,19 +17,24 @@ use crate::evaluation_keys::PyEvaluationKeys;
 use crate::layout::body_count;
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
-use crate::params::{PyParams, size};
+use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::run::{detached, with_progress};
 
 /// A plan of products of one plain matrix with encrypted matrices: by which method, how X is encrypted, which keys there must be.
 ///
-/// There are three methods, and the plan takes the fastest that fits. "exact" multiplies the masks and the bodies of X with W, modulo
-/// each prime, with several short rows in a polynomial; one small key brings the rows of the result together again. "by rows" has one
-/// row in each polynomial: slower for short rows, without any key. "prepared" needs rows that share masks. Keys that are combined for W
-/// then take the place of the product of W with the masks, and what remains is one product of matrices in floating point, or two for
+/// There are three methods, and the plan takes the fastest that fits. "exact" multiplies the masks and the bodies of X with
+/// W, modulo
+/// each prime, with several short rows in a polynomial; one small key brings the rows of the result together again. "by
+/// rows" has one
+/// row in each polynomial: slower for short rows, without any key. "prepared" needs rows that share masks. Keys that are
+/// combined for W
+/// then take the place of the product of W with the masks, and what remains is one product of matrices in floating point,
+/// or two for
 /// more precision, and work in proportion to the result. `prepare` combines the keys, which takes as long as many products.
 ///
-/// The result is one level lower, with a mask for each polynomial, and needs no rescale. Its rows lie as those of X, so it can be the
+/// The result is one level lower, with a mask for each polynomial, and needs no rescale. Its rows lie as those of X, so it
+/// can be the
 /// factor of the next product (`masks="own"`).
 ///
 /// Parameters
@@ -41,31 +46,38 @@ use crate::run::{detached, with_progress};
 /// columns : int
 ///     The columns of the encrypted matrices, of shape (inner, columns).
 /// level : int, optional
-///     The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise. Prepared products have
+///     The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise.
+///     Prepared products have
 ///     no room for the modulus of high levels.
 /// lanes : int, optional
 ///     How many rows of X share a polynomial, a power of two. By default as many as there are and is room for.
 /// bodies : int, optional
-///     How many polynomials of X share a mask in a prepared product. By default all, as far as security allows. Fewer take more keys.
+///     How many polynomials of X share a mask in a prepared product. By default all, as far as security allows. Fewer take
+///     more keys.
 /// masks : {"shared", "own"}, optional
-///     How X comes to a prepared product. "shared", the default, is an encryption with the secret key as `encryption` says. "own" is
-///     anything else: by a public key, or the result of a computation. Further keys then bring the rows under shared masks, in each product.
+///     How X comes to a prepared product. "shared", the default, is an encryption with the secret key as `encryption` says.
+///     "own" is
+///     anything else: by a public key, or the result of a computation. Further keys then bring the rows under shared masks,
+///     in each product.
 /// precision_bits : float, optional
 ///     The correct bits after the binary point that the result of numbers of magnitude 1 must have. By default a prepared product
-///     takes one floating-point product where that costs next to no precision, else two, and must leave 6 bits of the result's numbers.
+///     takes one floating-point product where that costs next to no precision, else two, and must leave 6 bits of the
+///     result's numbers.
 /// products : {1, 2}, optional
 ///     The number of floating-point products of a prepared product, whatever the precision.
 /// method : {"exact", "by rows", "prepared"}, optional
 ///     The method. None, the default, is the fastest that fits.
 /// uses : int, optional
-///     For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default, does not count it.
+///     For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default,
+///     does not count it.
 /// key_bytes : int, optional
 ///     The most bytes that keys may take in memory, those of the owner and of the matrix. None, the default, is no limit.
 ///
 /// Raises
 /// ------
 /// DataError
-///     Where weights are NaN, infinite or too large, or there are none; for a precision or a number of bytes that no method reaches, with what
+///     Where weights are NaN, infinite or too large, or there are none; for a precision or a number of bytes that no method
+///     reaches, with what
 ///     each reaches; for numbers of lanes, bodies or products that do not exist.
 /// ShapeError
 ///     Where the weights are no matrix, or "prepared" is asked for at a rank above 1.
@@ -117,7 +129,10 @@ impl PyMatrixPlan {
         key_bytes: Option<Whole>,
     ) -> PyResult<Self> {
         let (values, rows, inner) = matrix(weights, &[])?;
-        let whole = |name: &'static str, value: Option<Whole>| value.map(|value| size(py, name, value)).transpose();
+        let count = |name: &'static str, value: Whole| {
+            usize::try_from(value.0).map_err(|_| out_of_range(py, name, value.0, "use a number from 0 to 2^64 - 1"))
+        };
+        let whole = |name: &'static str, value: Option<Whole>| value.map(|value| count(name, value)).transpose();
         let precision_bits = Real::given(precision_bits);
         if let Some(bits) = precision_bits.filter(|bits| !bits.is_finite() || bits.abs() > 1000.0) {
             return Err(out_of_range(py, "`precision_bits`", bits, "give the correct bits after the binary point, below 1000"));
@@ -135,13 +150,13 @@ impl PyMatrixPlan {
         };
         let bodies = bodies.map(|bodies| body_count(py, "`bodies`", bodies)).transpose()?;
         let options = MatrixOptions {
-            arrangement: Arrangement { level: whole("level", level)?.map(Level), lanes: whole("lanes", lanes)?, bodies },
-            precision: PreparedOptions { precision_bits, products: whole("products", products)?, own_masks },
+            arrangement: Arrangement { level: whole("`level`", level)?.map(Level), lanes: whole("`lanes`", lanes)?, bodies },
+            precision: PreparedOptions { precision_bits, products: whole("`products`", products)?, own_masks },
             method: method.map(named).transpose()?,
-            uses: whole("uses", uses)?,
-            most_key_bytes: whole("key_bytes", key_bytes)?,
+            uses: whole("`uses`", uses)?,
+            most_key_bytes: whole("`key_bytes`", key_bytes)?,
         };
-        let (columns, own) = (size(py, "columns", columns)?, &params.params);
+        let (columns, own) = (count("`columns`", columns)?, &params.params);
         let plan = detached(py, || MatrixPlan::new(own, (rows, inner, &values), columns, &options))?;
         Ok(Self { plan })
     }
@@ -238,12 +253,14 @@ impl PyMatrixPlan {
         self.plan.explain()
     }
 
-    /// Makes the matrix ready for products: combines the keys for a prepared one. Whoever computes does this once, without the secret.
+    /// Makes the matrix ready for products: combines the keys for a prepared one. Whoever computes does this once, without
+    /// the secret.
     ///
     /// Parameters
     /// ----------
     /// keys : EvaluationKeys, optional
-    ///     Keys that the owner made for `needs`; the method "by rows" has none. A product that needs keys of the owner itself finds them
+    ///     Keys that the owner made for `needs`; the method "by rows" has none. A product that needs keys of the owner
+    ///     itself finds them
     ///     here, unless its array has keys attached.
     /// progress : bool or callable, optional
     ///     True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.

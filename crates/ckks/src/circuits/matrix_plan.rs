@@ -183,7 +183,7 @@ impl ExactPlan {
         if x.layout().lanes > 1 { evaluator.pack_rows(&rescaled, &[]) } else { Ok(rescaled) }
     }
 
-    fn cost(&self, params: &Params, own_masks: bool) -> Result<MatrixCost, CkksError> {
+    fn cost(&self, params: &Params, method: MatrixMethod, own_masks: bool) -> Result<MatrixCost, CkksError> {
         let needs = self.needs(params);
         let recorder = Evaluator::recording_for(params, needs.clone());
         let shape = [self.layout.rows, self.layout.columns];
@@ -199,7 +199,7 @@ impl ExactPlan {
         // Weights are rounded to integers.
         let rounding = weights.inner() as f64 / 12.0 / (weights.scale() * weights.scale());
         Ok(MatrixCost {
-            method: if self.layout.lanes > 1 { MatrixMethod::Exact } else { MatrixMethod::ByRows },
+            method,
             products: 0,
             nanoseconds: recorder.recorded().cost().nanoseconds,
             preparation: 0.0,
@@ -246,10 +246,10 @@ impl MatrixPlan {
                 continue;
             }
             let exact = ExactPlan::new(params, weights, columns, Arrangement { lanes, ..arrangement });
-            match exact.and_then(|plan| Ok((plan.cost(params, options.precision.own_masks)?, plan))) {
-                Ok((cost, plan)) if cost.method == method || options.method.is_some() => found.push((cost, Way::Exact(Box::new(plan)))),
+            match exact.and_then(|plan| Ok((plan.cost(params, method, options.precision.own_masks)?, plan))) {
                 // Rows that fill a polynomial alone: the other method is the same.
-                Ok(_) => {}
+                Ok((_, plan)) if method == MatrixMethod::Exact && plan.layout.lanes == 1 && options.method.is_none() => {}
+                Ok((cost, plan)) => found.push((cost, Way::Exact(Box::new(plan)))),
                 Err(error) => {
                     refused.push((method, error.to_string()));
                     first.get_or_insert(error);
@@ -285,7 +285,7 @@ impl MatrixPlan {
         let precise = |cost: &MatrixCost| cost.error <= most;
         let fits = |cost: &MatrixCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes() <= most);
         let Some(place) = found.iter().position(|(cost, _)| precise(cost) && fits(cost)) else {
-            return Err(no_method(options, &found.iter().map(|(cost, _)| *cost).collect::<Vec<_>>()));
+            return Err(no_method(options, &found.iter().map(|(cost, _)| *cost).collect::<Vec<_>>(), &refused));
         };
         let (chosen, way) = found.remove(place);
         others.extend(found.into_iter().map(|(cost, _)| cost));
@@ -377,10 +377,11 @@ impl MatrixPlan {
 }
 
 /// The error where no way is precise and small enough.
-fn no_method(options: &MatrixOptions, costs: &[MatrixCost]) -> CkksError {
+fn no_method(options: &MatrixOptions, costs: &[MatrixCost], refused: &[(MatrixMethod, String)]) -> CkksError {
     let bits = |cost: &MatrixCost| -cost.error.log2();
     let list = costs.iter().map(|cost| format!("{}: {:.1} bits, {} bytes of keys", cost.label(), bits(cost), cost.key_bytes()));
-    let remedy = format!("allow one of these: {}", list.collect::<Vec<_>>().join("; "));
+    let others = refused.iter().map(|(method, reason)| format!("{method} is not possible: {reason}"));
+    let remedy = format!("allow one of these: {}", list.chain(others).collect::<Vec<_>>().join("; "));
     let limit = |bytes: usize| format!("{bytes} bytes of keys");
     match (options.precision.precision_bits, options.most_key_bytes) {
         (Some(wanted), None) => CkksError::OutOfRange { what: "the precision of products", value: format!("{wanted:.1} bits"), remedy },

@@ -1,0 +1,132 @@
+"""Plans of products: every method, rows with masks of their own, chains, limits."""
+
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+METHODS = ["exact", "by rows", "prepared"]
+
+
+@pytest.fixture(scope="module")
+def owner():
+    return cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
+
+
+@pytest.fixture(scope="module")
+def deep():
+    return cl.SecretKey.generate(cl.Params.preset("insecure_small"))
+
+
+@pytest.mark.parametrize(("rows", "inner", "columns"), [(1, 1, 1), (3, 40, 5), (17, 33, 129), (2, 5, 600), (64, 64, 16)])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("masks", ["shared", "own"])
+def test_every_method_multiplies(owner, rng, rows, inner, columns, method, masks):
+    weights, data = rng.uniform(-1, 1, (rows, inner)), rng.uniform(-1, 1, (inner, columns))
+    plan = cl.MatrixPlan(owner.params, weights, columns, method=method, masks=masks)
+    keys = owner.evaluation_keys(plan.needs)
+    matrix = plan.prepare(keys)
+    assert (plan.method, matrix.method, plan.shape, matrix.shape) == (method, method, (rows, inner), (rows, inner))
+    encryptor = owner if masks == "shared" else owner.public_key()
+    array = encryptor.encrypt(data, **plan.encryption)
+    # The matrix finds keys of its own, and those that are attached.
+    for operand in (array, array.with_keys(keys)):
+        product = matrix @ operand
+        assert (product.shape, product.level, product.secret) == ((rows, columns), 0, "main")
+        assert product.layout.lanes == array.layout.lanes
+        error = np.sqrt(np.mean((owner.decrypt(product) - weights @ data) ** 2))
+        assert error < (2 if rows * columns > 20 else 5) * 2.0**-plan.precision_bits
+    assert matrix.explain() in plan.explain()
+    assert (plan.key_bytes > 0) == (method == "prepared") == (plan.preparation_seconds > 0)
+
+
+@pytest.mark.parametrize("methods", [("exact", "exact"), ("by rows", "by rows"), ("exact", "prepared"), (None, None)])
+def test_products_are_factors_of_products(deep, rng, methods):
+    first, second = rng.uniform(-1, 1, (12, 20)), rng.uniform(-1, 1, (7, 12))
+    bias, data = rng.uniform(-1, 1, (12, 1)), rng.uniform(-1, 1, (20, 30))
+    one = cl.MatrixPlan(deep.params, first, 30, level=2, method=methods[0])
+    x = deep.encrypt(data, **one.encryption)
+    lanes = x.layout.lanes
+    two = cl.MatrixPlan(deep.params, second, 30, level=1, lanes=lanes, masks="own", method=methods[1])
+    keys = deep.evaluation_keys(one.needs | two.needs)
+    hidden = one.prepare(keys) @ x + np.broadcast_to(bias, (12, 30))
+    result = two.prepare(keys) @ hidden
+    assert abs(deep.decrypt(result) - second @ (first @ data + bias)).max() < 1e-4
+
+
+def test_the_choice_follows_the_limits(owner, rng):
+    weights = rng.uniform(-1, 1, (64, 64))
+    plan = cl.MatrixPlan(owner.params, weights, 64)
+    assert cl.MatrixPlan(owner.params, weights, 64, key_bytes=0).method == "by rows"
+    assert len(cl.MatrixPlan(owner.params, weights, 64, key_bytes=0).needs.to_dict()["rotations"]) == 0
+    assert cl.MatrixPlan(owner.params, weights, 64, uses=1).method != "prepared"
+    assert "for 1 product" in cl.MatrixPlan(owner.params, weights, 64, uses=1).explain()
+    assert cl.MatrixPlan(owner.params, weights, 64, uses=2**40).method == plan.method
+    for method in METHODS:
+        assert method in plan.explain()
+        assert cl.MatrixPlan(owner.params, weights, 64, method=method).seconds >= plan.seconds
+    assert plan.owner_key_bytes + plan.key_bytes > 0
+    assert "products=" in repr(plan)
+
+
+def test_a_plan_without_keys_needs_none(owner, rng):
+    weights, data = rng.uniform(-1, 1, (3, 4)), rng.uniform(-1, 1, (4, 50))
+    plan = cl.MatrixPlan(owner.params, weights, 50, key_bytes=0)
+    matrix = plan.prepare()
+    assert abs(owner.decrypt(matrix @ owner.encrypt(data, **plan.encryption)) - weights @ data).max() < 1e-4
+    with pytest.raises(cl.DataError, match="keep the numbers"):
+        matrix.save("matrix.clt")
+
+
+def test_what_no_plan_fits_is_refused(owner, rng):
+    weights, data = rng.uniform(-1, 1, (3, 4)), rng.uniform(-1, 1, (4, 50))
+    with pytest.raises(cl.DataError, match=r"45.0 bits: allow one of these: .*by rows: 2\d"):
+        cl.MatrixPlan(owner.params, weights, 50, precision_bits=45)
+    with pytest.raises(cl.DataError, match="bytes of keys"):
+        cl.MatrixPlan(owner.params, weights, 50, key_bytes=10, method="prepared")
+    for arguments in ({"method": "fast"}, {"masks": "mine"}, {"uses": 0}, {"uses": -1}, {"key_bytes": -1}, {"lanes": 3}, {"lanes": 64}):
+        with pytest.raises(cl.DataError):
+            cl.MatrixPlan(owner.params, weights, 50, **arguments)
+    with pytest.raises(cl.MissingKeyError):
+        cl.MatrixPlan(owner.params, weights, 50, method="prepared").prepare()
+    plan = cl.MatrixPlan(owner.params, weights, 50, method="exact")
+    matrix = plan.prepare()
+    with pytest.raises(cl.MissingKeyError):
+        matrix @ owner.encrypt(data, **plan.encryption)
+    with pytest.raises(cl.LevelError):
+        cl.MatrixPlan(owner.params, weights, 50, level=0)
+    low = owner.encrypt(data, level=0, encoding="coefficients")
+    with pytest.raises(cl.DataError, match="level 1"):
+        matrix @ low
+
+
+def test_immediate_products_split_masks_and_explain(owner, rng):
+    weights, data = rng.uniform(-1, 1, (3, 4)), rng.uniform(-1, 1, (4, 50))
+    shared = owner.encrypt(data, bodies=2, axis="rows", lanes=2)
+    with pytest.raises(cl.ShapeError, match="split_mask"):
+        weights @ shared
+    with pytest.raises(cl.ShapeError, match="split_mask"):
+        shared.explain_matmul(weights)
+    shared = shared.with_keys(owner.evaluation_keys(cl.Needs(shared_mask=2)))
+    assert abs(owner.decrypt((weights @ shared).rescale()) - weights @ data).max() < 1e-4
+    text = shared.explain_matmul(weights)
+    assert "split" in text
+    assert "come apart" in text
+    with pytest.raises(cl.ShapeError):
+        shared.explain_matmul(weights.T)
+    with pytest.raises(cl.DataError):
+        shared.explain_matmul(weights * np.nan)
+    # A dry run finds the keys.
+    found = cl.trace(lambda x: weights @ x, (4, 50), params=owner.params, encoding="coefficients", bodies=2, axis="rows")
+    assert found.needs.shared_masks == [2]
+
+
+@pytest.mark.parametrize("bodies", [6, 8, 16])
+def test_masks_are_shared_in_rounds(owner, rng, bodies):
+    data = rng.uniform(-1, 1, (40, 20))
+    x = owner.encrypt(data)
+    plan = cl.MatrixPlan(owner.params, np.eye(40), 20, masks="own", bodies=bodies, lanes=1, method="prepared")
+    keys = owner.evaluation_keys(plan.needs)
+    shared = x.with_keys(keys).share_mask(bodies)
+    assert shared.bodies == bodies
+    assert abs(owner.decrypt(shared) - data).max() < 1e-5
