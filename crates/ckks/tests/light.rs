@@ -2,9 +2,10 @@
 
 mod common;
 
-use clathrate_ckks::circuits::packing::{PackingOptions, PackingPlan};
+use clathrate_ckks::circuits::packing::{PackingMethod, PackingOptions, PackingPlan};
+use clathrate_ckks::keys::Reach;
 use clathrate_ckks::light::{LightClient, Receiver, reply};
-use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, SecretKey};
+use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, SecretKey, SecretName};
 use clathrate_lattice::Level;
 use common::measure::*;
 use common::*;
@@ -199,4 +200,97 @@ fn what_does_not_fit_is_refused_when_the_client_is_made() {
     let slots = sk.encrypt(&[1.0]).expect("slots");
     assert!(matches!(reply(&slots), Err(CkksError::Encoding { .. })));
     let _: (&Params, Evaluator) = (receiver.params(), evaluator(&sk, &KeyNeeds::new()));
+}
+
+#[test]
+fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answered_under_theirs() {
+    for (name, degree, midpoints) in [("insecure_small", 1, vec![]), ("insecure_small", 1, vec![64, 8]), ("insecure_small", 16, vec![])] {
+        let params = params(name);
+        let sk = secret(&params, 3);
+        let top = Level(1);
+        let mut packed = Vec::new();
+        let data = noise(2 * 64, 9);
+        for (device, part) in [3u64, u64::MAX].into_iter().zip(data.chunks(64)) {
+            let mut client = sk.device_client(device, degree, top, None).expect("a client");
+            assert_eq!(client.secret(), SecretName::Device(device));
+            let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
+            let message = client.encrypt(part).expect("a message");
+            let samples = receiver.receive(&[&message], None).expect("samples");
+            assert_eq!(samples.secret(), SecretName::Device(device));
+            // The owner knows every secret; an operation without keys goes on under the device's.
+            let doubled = Evaluator::new(&params).add(&samples, &samples).expect("one secret");
+            assert_close(&decrypt(&sk, &doubled), &part.iter().map(|v| 2.0 * v).collect::<Vec<_>>(), 1e-5);
+            let method = Some(PackingMethod::Midpoints(midpoints.clone()));
+            let options =
+                PackingOptions { degree, level: Some(top), method, secret: SecretName::Device(device), ..PackingOptions::default() };
+            let plan = PackingPlan::new(&params, &options).expect("a plan");
+            assert!(plan.explain().contains(&format!("under device:{device}")), "{}", plan.explain());
+            let ev = evaluator(&sk, plan.needs());
+            let array = if degree == 1 { ev.pack_by(&samples, &plan) } else { ev.pack_rows_by(&samples, &plan) }.expect("packed");
+            assert_eq!((array.secret(), array.params()), (SecretName::Main, &params));
+            let error = deviation(&decrypt(&sk, &array), part);
+            assert!(error < plan.chosen().error && error > 0.0, "{error:e}, {:e}", plan.chosen().error);
+            // Another device's key does not serve, nor does a plan for the main secret.
+            let other = PackingPlan::new(&params, &PackingOptions { secret: SecretName::Device(4), ..options.clone() }).expect("a plan");
+            assert_refused!(evaluator(&sk, other.needs()).pack(&samples, &midpoints), CkksError::NoKey { .. }, &format!("device:{device}"));
+            assert_refused!(ev.pack_by(&samples, &other), CkksError::Conversion { .. }, "device:4", &format!("device:{device}"));
+            assert_refused!(ev.to_rlwe(&samples), CkksError::SecretWithoutKeys { .. }, "device", "pack");
+            // An answer under the device's secret, which it alone reads.
+            let to = SecretName::Device(device);
+            let change = evaluator(&sk, &KeyNeeds::new().change_secret(SecretName::Main, to, Reach::Top));
+            let answer = reply(&change.change_secret(&array, to).expect("changed")).expect("a reply");
+            let read = client.decrypt(&answer).expect("numbers");
+            assert_close(&read, part, 1e-4);
+            let main = reply(&array).expect("a reply");
+            assert_refused!(client.decrypt(&main), CkksError::OutOfRange { .. }, "\"main\"", &format!("device:{device}"));
+            let stranger = sk.device_client(device ^ 1, degree, top, None).expect("a client");
+            assert_refused!(stranger.decrypt(&answer), CkksError::OutOfRange { .. }, &format!("device:{device}"));
+            assert_refused!(
+                sk.light_client(degree, top, None).expect("a client").decrypt(&answer),
+                CkksError::OutOfRange { .. },
+                "\"main\""
+            );
+            // A state keeps the name.
+            let again = LightClient::from_bytes(&client.to_bytes()).expect("a client");
+            assert_eq!(again.secret(), to);
+            assert_close(&again.decrypt(&answer).expect("numbers"), part, 1e-4);
+            packed.push(array);
+        }
+        let all = Evaluator::new(&params).add(&packed[0], &packed[1]).expect("both are under the main secret");
+        let sums: Vec<f64> = data[..64].iter().zip(&data[64..]).map(|(a, b)| a + b).collect();
+        assert_close(&decrypt(&sk, &all), &sums, 1e-4);
+    }
+}
+
+#[test]
+fn secrets_of_devices_are_independent_of_the_main_one_and_of_each_other() {
+    let params = params("insecure_small");
+    let sk = secret(&params, 3);
+    let degree = params.degree();
+    let names = [
+        SecretName::Main,
+        SecretName::Device(0),
+        SecretName::Device(1),
+        SecretName::Device(1 << 40),
+        SecretName::Body { count: 2, index: 1 },
+    ];
+    let of = |name| sk.named(name).expect("a secret").all_coefficients().to_vec();
+    for (index, &left) in names.iter().enumerate() {
+        assert_eq!(of(left), of(left), "the same whenever it is asked for");
+        for &right in &names[index + 1..] {
+            let (left, right) = (of(left), of(right));
+            // Ternary and uniform: the correlation of independent secrets is a sum of n signs with probability 4/9.
+            let product: i64 = left.iter().zip(&right).map(|(&a, &b)| a * b).sum();
+            let deviation = (degree as f64 * 4.0 / 9.0).sqrt();
+            assert!((product as f64).abs() < 5.0 * deviation, "{product} of {deviation}");
+            assert_ne!(left, right);
+        }
+    }
+    // Another owner's device of the same number has another secret.
+    assert_ne!(of(SecretName::Device(1)), secret(&params, 4).named(SecretName::Device(1)).expect("a secret").all_coefficients());
+    // A client holds the device's secret alone.
+    let state = sk.device_client(1, 1, Level(0), None).expect("a client").to_bytes();
+    let bytes = |name| of(name).iter().map(|&c| c as i8 as u8).collect::<Vec<u8>>();
+    let holds = |secret: &[u8]| state.windows(secret.len()).any(|window| window == secret);
+    assert!(holds(&bytes(SecretName::Device(1))) && !holds(&bytes(SecretName::Main)));
 }

@@ -17,8 +17,14 @@ fn with_ephemeral(degree: usize, weight: usize, special: Option<usize>) -> Resul
 
 fn all_names(degree: usize) -> Vec<KeyName> {
     let element = GaloisElement::rotation(3, degree);
-    let secrets =
-        [SecretName::Main, SecretName::Temporary, SecretName::Ephemeral, SecretName::Bodies(3), SecretName::Body { count: 3, index: 2 }];
+    let secrets = [
+        SecretName::Main,
+        SecretName::Temporary,
+        SecretName::Ephemeral,
+        SecretName::Bodies(3),
+        SecretName::Body { count: 3, index: 2 },
+        SecretName::Device(7),
+    ];
     let changes = secrets.iter().flat_map(|&from| secrets.iter().map(move |&to| KeyName::ChangeSecret { from, to }));
     let single = [
         KeyName::Relinearise,
@@ -30,6 +36,8 @@ fn all_names(degree: usize) -> Vec<KeyName> {
         KeyName::ReduceRank(2),
         KeyName::FormatSwitch { from: 1, to: 5 },
         KeyName::FormatSwitch { from: 2, to: 6 },
+        KeyName::Pack { from: 1, to: 8, under: SecretName::Main },
+        KeyName::Pack { from: 1, to: 8, under: SecretName::Device(u64::MAX) },
     ];
     single.into_iter().chain(changes).collect()
 }
@@ -39,7 +47,19 @@ fn names_are_written_and_read_back() {
     for name in all_names(64) {
         assert_eq!(KeyName::parse(&name.to_string(), 64).expect("a name"), name, "{name}");
     }
-    for text in ["", "relinearise 1", "automorphism 4", "automorphism 129", "change-secret main", "switch main ephemeral"] {
+    for text in [
+        "",
+        "relinearise 1",
+        "automorphism 4",
+        "automorphism 129",
+        "change-secret main",
+        "switch main ephemeral",
+        "reduce-rank +2",
+        "format-switch 1 5",
+        "pack 01 8",
+        "pack 1 8 main",
+        "change-secret device:+7 main",
+    ] {
         assert!(KeyName::parse(text, 64).is_err(), "{text}");
     }
 }

@@ -6,7 +6,7 @@ mod common;
 use clathrate_ckks::circuits::packing::{PackingCost, PackingMethod, PackingOptions, PackingPlan};
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, Operation, Reach, Values};
-use clathrate_ckks::{CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Order, Params};
+use clathrate_ckks::{CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Order, Params, SecretName};
 use clathrate_lattice::Level;
 use common::measure::*;
 use common::*;
@@ -20,9 +20,9 @@ fn needs(params: &Params, midpoints: &[usize], from: usize) -> KeyNeeds {
     let rlwe = params.rlwe_shape();
     let samples = params.relative(ModuleShape { degree: from, rank: rlwe.degree / from }).expect("samples");
     let steps = samples.packing_steps(midpoints).expect("steps");
-    steps
-        .iter()
-        .fold(KeyNeeds::new(), |needs, step| needs.operation(Operation::Pack { from: step.degree(), to: step.target() }, Reach::Top))
+    steps.iter().fold(KeyNeeds::new(), |needs, step| {
+        needs.operation(Operation::Pack { from: step.degree(), to: step.target(), under: SecretName::Main }, Reach::Top)
+    })
 }
 
 /// The root mean square error of `count` numbers packed from samples of degree `from`, in units of the scaled coefficients, over what is predicted.
@@ -188,10 +188,10 @@ fn what_cannot_be_packed_is_refused() {
         assert!(PackingPlan::new(&params, &PackingOptions { degree, ..PackingOptions::default() }).is_err(), "{degree}");
     }
     for (from, to) in [(0, 8), (8, 8), (8, 4), (3, 8), (1, 128), (64, 64)] {
-        let needs = KeyNeeds::new().operation(Operation::Pack { from, to }, Reach::Top);
+        let needs = KeyNeeds::new().operation(Operation::Pack { from, to, under: SecretName::Main }, Reach::Top);
         assert!(sk.evaluation_keys(&needs).is_err(), "{from} to {to}");
     }
     let ranked = common::params("insecure_rank2");
-    let needs = KeyNeeds::new().operation(Operation::Pack { from: 1, to: 8 }, Reach::Top);
+    let needs = KeyNeeds::new().operation(Operation::Pack { from: 1, to: 8, under: SecretName::Main }, Reach::Top);
     assert_refused!(secret(&ranked, 1).evaluation_keys(&needs), CkksError::Conversion { .. }, "rank 1");
 }

@@ -317,6 +317,9 @@ impl Ciphertext {
         let remedy = match self.secret {
             SecretName::Main => return Ok(()),
             SecretName::Bodies(_) => "take the bodies apart with split_mask first",
+            SecretName::Device(_) => {
+                "pack the samples of the device, with a plan for its secret, or change to the main secret with change_secret"
+            }
             _ => "change to the main secret with change_secret first",
         };
         Err(CkksError::SecretWithoutKeys { operation, secret: self.secret.to_string(), remedy })

@@ -16,6 +16,8 @@ pub enum SecretName {
     Temporary,
     /// The ephemeral sparse secret of encapsulation, whose keys are bound to a small modulus.
     Ephemeral,
+    /// The secret of a device: of the same dimension as the main secret, independent of it and of all others, so that a device can do without the main one.
+    Device(u64),
     /// The secrets of `m` bodies under one mask, independent of each other and of all others. [pcmm-mambo, sec. 3]
     Bodies(usize),
     /// The secret of one of the bodies alone.
@@ -33,6 +35,7 @@ impl fmt::Display for SecretName {
             Self::Main => f.write_str("main"),
             Self::Temporary => f.write_str("temporary"),
             Self::Ephemeral => f.write_str("ephemeral"),
+            Self::Device(number) => write!(f, "device:{number}"),
             Self::Bodies(count) => write!(f, "bodies:{count}"),
             Self::Body { count, index } => write!(f, "body:{index}/{count}"),
         }
@@ -48,6 +51,9 @@ impl SecretName {
             "temporary" => Some(Self::Temporary),
             "ephemeral" => Some(Self::Ephemeral),
             _ => {
+                if let Some(number) = text.strip_prefix("device:") {
+                    return number.parse().ok().map(Self::Device);
+                }
                 if let Some(count) = text.strip_prefix("bodies:") {
                     return count.parse().ok().map(Self::Bodies);
                 }

@@ -164,7 +164,11 @@ impl ExactPlan {
 
     /// The switch that brings the rows of the result into one polynomial, at the level below.
     fn packing(&self, params: &Params) -> Option<Operation> {
-        (self.layout.lanes > 1).then(|| Operation::Pack { from: params.degree() / self.layout.lanes, to: params.degree() })
+        (self.layout.lanes > 1).then(|| Operation::Pack {
+            from: params.degree() / self.layout.lanes,
+            to: params.degree(),
+            under: SecretName::Main,
+        })
     }
 
     fn below(&self) -> Level {

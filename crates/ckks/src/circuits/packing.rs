@@ -7,7 +7,7 @@ use std::fmt;
 
 use clathrate_lattice::Level;
 
-use crate::arrays::{Ciphertext, Encoding};
+use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::KeyNeeds;
@@ -49,11 +49,13 @@ pub struct PackingOptions {
     pub method: Option<PackingMethod>,
     /// The most bytes that the keys may take in memory; absent for no limit.
     pub most_key_bytes: Option<usize>,
+    /// The secret of the samples: the main one, or that of a device, which the row method does not pack.
+    pub secret: SecretName,
 }
 
 impl Default for PackingOptions {
     fn default() -> Self {
-        Self { degree: 1, count: None, level: None, method: None, most_key_bytes: None }
+        Self { degree: 1, count: None, level: None, method: None, most_key_bytes: None, secret: SecretName::Main }
     }
 }
 
@@ -77,6 +79,7 @@ pub struct PackingPlan {
     samples: Params,
     count: usize,
     level: Level,
+    secret: SecretName,
     needs: KeyNeeds,
     chosen: PackingCost,
     others: Vec<PackingCost>,
@@ -103,12 +106,14 @@ impl PackingPlan {
         let (own, times) = (count.min(most), count.div_ceil(most) as f64);
         let methods = match &options.method {
             Some(method) => vec![method.clone()],
-            None => methods(&samples),
+            None => methods(&samples, options.secret),
         };
         let mut priced = Vec::with_capacity(methods.len());
         for method in methods {
             let recorder = Evaluator::recording(&samples);
-            let x = recorder.symbol(&[own], Encoding::Coefficients, level, 1.0)?;
+            let layout = Layout::new(&[own], Encoding::Coefficients, samples.degree())?;
+            let x = Ciphertext::symbol_with(&samples, &[own], layout, options.secret, level, samples.scale(level))?;
+            let x = recorder.take_symbol(x, Some(1.0))?;
             let y = packed(&recorder, &x, &method)?;
             let needs = recorder.needs();
             let key_bytes = samples.required_keys(&needs)?.bytes(&samples)?;
@@ -129,13 +134,27 @@ impl PackingPlan {
         let place = near.min_by_key(|(_, (cost, _))| cost.key_bytes).map_or(0, |(place, _)| place);
         let (chosen, needs) = priced.remove(place);
         let needs = if samples.shape() == params.shape() { needs } else { KeyNeeds::new().relative(samples.shape(), &needs) };
-        Ok(Self { samples, count, level, needs, chosen, others: priced.into_iter().map(|(cost, _)| cost).collect() })
+        Ok(Self {
+            samples,
+            count,
+            level,
+            secret: options.secret,
+            needs,
+            chosen,
+            others: priced.into_iter().map(|(cost, _)| cost).collect(),
+        })
     }
 
     /// The parameters of the samples.
     #[must_use]
     pub fn samples(&self) -> &Params {
         &self.samples
+    }
+
+    /// The secret of the samples.
+    #[must_use]
+    pub fn secret(&self) -> SecretName {
+        self.secret
     }
 
     /// The numbers that the prediction is for.
@@ -172,6 +191,7 @@ impl PackingPlan {
     #[must_use]
     pub fn explain(&self) -> String {
         let (from, to) = (self.samples.shape(), self.samples.rlwe_shape());
+        let under = if self.secret == SecretName::Main { String::new() } else { format!(" under {}", self.secret) };
         let line = |cost: &PackingCost, mark: &str| {
             let (milliseconds, mebibytes) = (cost.nanoseconds / 1e6, cost.key_bytes as f64 / f64::from(1 << 20));
             format!("{mark} {:<20} {milliseconds:>12.2} {mebibytes:>12.2} {:>18.1}\n", cost.method.to_string(), -cost.error.log2())
@@ -182,7 +202,7 @@ impl PackingPlan {
         };
         let rest: String = self.others.iter().filter(useful).map(|cost| line(cost, " ")).collect();
         format!(
-            "packing of {} numbers from samples of shape {from} to {to}, levels up to {}\n  {:<20} {:>12} {:>12} {:>18}\n{}{rest}",
+            "packing of {} numbers from samples of shape {from}{under} to {to}, levels up to {}\n  {:<20} {:>12} {:>12} {:>18}\n{}{rest}",
             self.count,
             self.level,
             "method",
@@ -195,7 +215,7 @@ impl PackingPlan {
 }
 
 /// The row method, the column method, and those of one or two midpoints.
-fn methods(samples: &Params) -> Vec<PackingMethod> {
+fn methods(samples: &Params, secret: SecretName) -> Vec<PackingMethod> {
     if samples.rlwe_shape().rank > 1 {
         // An odd part of the rank remains, which the row method alone can leave.
         return vec![PackingMethod::Rows];
@@ -205,7 +225,8 @@ fn methods(samples: &Params) -> Vec<PackingMethod> {
     let one = ranks.iter().map(|&rank| vec![rank]);
     let two = ranks.iter().flat_map(|&high| ranks.iter().filter(move |&&low| low < high).map(move |&low| vec![high, low]));
     let masks = std::iter::once(Vec::new()).chain(one).chain(two).map(PackingMethod::Midpoints);
-    std::iter::once(PackingMethod::Rows).chain(masks).collect()
+    let rows = (secret == SecretName::Main).then_some(PackingMethod::Rows);
+    rows.into_iter().chain(masks).collect()
 }
 
 fn packed(evaluator: &Evaluator, x: &Ciphertext, method: &PackingMethod) -> Result<Ciphertext, CkksError> {
@@ -242,11 +263,16 @@ impl Evaluator {
 }
 
 impl PackingPlan {
-    /// Refuses samples of another shape or other parameters than the plan's.
+    /// Refuses samples of another shape, secret or other parameters than the plan's.
     fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
         let (own, planned) = (x.params().shape(), self.samples.shape());
         if own != planned {
             let reason = format!("the plan is for samples of shape {planned}, not {own}: make one with `degree` {}", own.degree);
+            return Err(CkksError::Conversion { operation: "packing", reason });
+        }
+        if x.secret() != self.secret {
+            let reason =
+                format!("the plan is for samples under the secret \"{}\", not \"{}\": make one for that secret", self.secret, x.secret());
             return Err(CkksError::Conversion { operation: "packing", reason });
         }
         x.params().check_same(&self.samples, "the plan of packing")

@@ -354,7 +354,7 @@ impl<'k> Packing<'k> {
 /// Refuses secrets that are not defined at other shapes: all but the main secret and the secrets of bodies.
 fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     match x.secret {
-        SecretName::Main | SecretName::Bodies(_) | SecretName::Body { .. } => Ok(()),
+        SecretName::Main | SecretName::Device(_) | SecretName::Bodies(_) | SecretName::Body { .. } => Ok(()),
         SecretName::Temporary | SecretName::Ephemeral => x.check_main(operation),
     }
 }

@@ -14,7 +14,7 @@ use clathrate_lattice::{Bundle, Coeff, PolysRef, SwitchKey};
 
 use super::evaluator::Evaluator;
 use super::moves::{check_convertible, members_of};
-use crate::arrays::{Ciphertext, Layout};
+use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::error::CkksError;
 use crate::keys::{Found, Operation};
 use crate::parameters::Params;
@@ -55,10 +55,12 @@ impl Evaluator {
     /// The same array at rank 1 and the degree of equal dimension, packed from samples of this shape with samples of the ranks `midpoints`, falling, in between;
     /// without midpoints in one step, the column method. [`Evaluator::to_rlwe`] is the row method. The layout of the result is the same.
     ///
+    /// Samples under the secret of a device come under the main one, in the first step and without a further switch.
+    ///
     /// Cost: a step from degree `n` to `n'` has one switch of `n' / n` polynomials for each sample that it leaves. Each step adds the noise of one switch.
     ///
     /// # Errors
-    /// As [`Params::packing_steps`]; [`CkksError::Conversion`] for several bodies under one mask, and for rows of more than `n / 2` slots; missing keys.
+    /// As [`Params::packing_steps`]; [`CkksError::SecretWithoutKeys`] under other secrets; [`CkksError::Conversion`] for several bodies under one mask, and for rows of more than `n / 2` slots; missing keys.
     pub fn pack(&self, x: &Ciphertext, midpoints: &[usize]) -> Result<Ciphertext, CkksError> {
         check_convertible(x, x.params.degree(), PACK)?;
         x.check_one_lane(PACK)?;
@@ -89,32 +91,38 @@ impl Evaluator {
         members: Vec<Vec<Option<usize>>>,
     ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        x.check_main(PACK)?;
+        // The first step starts from the secret of the samples; what it leaves is under the main one.
+        if !matches!(x.secret, SecretName::Device(_)) {
+            x.check_main(PACK)?;
+        }
+        let under = |number: usize| if number == 0 { x.secret } else { SecretName::Main };
         let steps = x.params.packing_steps(midpoints)?;
         let target = x.params.relative(x.params.rlwe_shape())?;
         let gap = target.degree() / x.params.degree();
         let members: Vec<Vec<Option<usize>>> = members.into_iter().map(by_reversed_bits).collect();
         let mut found = Vec::with_capacity(steps.len());
         let mut taken = 1;
-        for step in &steps {
+        for (number, step) in steps.iter().enumerate() {
             taken *= step.count();
             let groups = |members: &Vec<Option<usize>>| members.chunks(taken).filter(|group| group.iter().any(Option::is_some)).count();
             let switches = members.iter().map(groups).sum();
-            let operation = Operation::Pack { from: step.degree(), to: step.target() };
+            let operation = Operation::Pack { from: step.degree(), to: step.target(), under: under(number) };
             found.push(self.keys_switching(&target, x, (PACK, switches), operation, (x.level, target.slot_count()))?);
         }
         let found: Option<Vec<Found<'_>>> = found.into_iter().collect();
+        let packed = |bundles| Ciphertext { secret: SecretName::Main, ..x.moved_as(&target, layout, bundles) };
         let Some(found) = found.filter(|_| !x.is_symbol()) else {
-            let moved = x.moved_as(&target, layout, Vec::new());
+            let moved = packed(Vec::new());
             self.spend(&moved, || {
                 // Samples are read once and written once; masks are then shuffled once more, which a column does not need.
                 let shuffles = steps.len() + usize::from(steps.len() > 1);
                 Ok(target.passes_cost(shuffles * gap * target.chain().basis(x.level).len()))
             })?;
-            let add = |y: Ciphertext, step: &PackingStep| {
-                self.switched(&target, y, Operation::Pack { from: step.degree(), to: step.target() }, x.level, 1.0)
+            let add = |y: Ciphertext, (number, step): (usize, &PackingStep)| {
+                let operation = Operation::Pack { from: step.degree(), to: step.target(), under: under(number) };
+                self.switched(&target, y, operation, x.level, 1.0)
             };
-            return steps.iter().try_fold(moved, add);
+            return steps.iter().enumerate().try_fold(moved, add);
         };
         let keys = found.iter().map(single).collect::<Result<Vec<_>, _>>()?;
         let steps: Vec<(PackingStep, &SwitchKey)> = steps.into_iter().zip(keys).collect();
@@ -129,7 +137,7 @@ impl Evaluator {
             let samples: Vec<_> = members.iter().map(|index| index.and_then(sample)).collect();
             Ok(pack_places(&steps, &samples, switcher)?.into_eval())
         };
-        Ok(x.moved_as(&target, layout, members.iter().map(pack).collect::<Result<_, CkksError>>()?))
+        Ok(packed(members.iter().map(pack).collect::<Result<_, CkksError>>()?))
     }
 }
 

@@ -179,7 +179,13 @@ impl Params {
                 let contribution = Contribution::Raised(self.secret_view(SecretName::Ephemeral)?, map);
                 KeyDefinition { modulus: KeyModulus::Raise, most: raising.switcher.chain().max_level(), ..base(contribution, main()) }
             }
-            Name::Pack { from, to } => base(Contribution::Packed(main(), self.packing_step(from, to)?), main()),
+            Name::Pack { from, to, under } => {
+                if !matches!(under, Main | SecretName::Device(_)) {
+                    let reason = format!("samples are packed under the main secret or a device's, not {under}");
+                    return Err(CkksError::Conversion { operation: "packing", reason });
+                }
+                base(Contribution::Packed(self.secret_view(under)?, self.packing_step(from, to)?), main())
+            }
             Name::BodyParts { bodies, degree } => {
                 self.check_body_parts(degree)?;
                 base(Contribution::Parts(self.secret_view(SecretName::Bodies(bodies))?, degree), main())
@@ -262,7 +268,7 @@ impl Params {
             if (1..=MOST_BODIES).contains(&count) { Ok(self.rank()) } else { Err(refused) }
         };
         let rank = match secret {
-            SecretName::Main => self.rank(),
+            SecretName::Main | SecretName::Device(_) => self.rank(),
             SecretName::Temporary => self.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a change of secret" })?.rank,
             SecretName::Ephemeral => {
                 self.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
@@ -468,7 +474,7 @@ impl KeyDefinition {
                 let weight = self.params.encapsulation().map_or(0, |encapsulation| encapsulation.weight);
                 estimated_bits(dimension, log2_qp, SecretDistribution::FixedWeight(weight))
             }
-            SecretName::Main | SecretName::Bodies(_) | SecretName::Body { .. } => {
+            SecretName::Main | SecretName::Device(_) | SecretName::Bodies(_) | SecretName::Body { .. } => {
                 estimated_bits(dimension, log2_qp, self.params.least_distribution(self.rank()))
             }
         })

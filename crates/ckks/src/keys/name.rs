@@ -52,13 +52,15 @@ pub enum KeyName {
         /// Bodies of the result, a multiple.
         to: usize,
     },
-    /// From samples of degree `from`, whose secret is the parts of `s`, to samples of degree `to` under the parts of `s`: one step of packing. The shape is the one
-    /// of rank 1. [hermes, sec. 4.3]
+    /// From samples of degree `from`, whose secret is the parts of `s` or of a device's secret, to samples of degree `to` under the parts of `s`: one step of
+    /// packing. The shape is the one of rank 1. [hermes, sec. 4.3]
     Pack {
         /// Degree of the samples that are packed.
         from: usize,
         /// Degree of the result.
         to: usize,
+        /// The secret of the samples: the main one, or a device's.
+        under: SecretName,
     },
     /// From the parts of degree `degree` of the secrets of bodies to `s`: what keys for products with a known matrix are combined from.
     /// [pcmm-mambo, sec. 4.3]
@@ -113,7 +115,8 @@ impl fmt::Display for KeyName {
             Self::BodiesAutomorphism { bodies, element } => write!(f, "bodies-automorphism {bodies} {}", element.value()),
             Self::FormatSwitch { from: 1, to } => write!(f, "format-switch {to}"),
             Self::FormatSwitch { from, to } => write!(f, "format-switch {from} {to}"),
-            Self::Pack { from, to } => write!(f, "pack {from} {to}"),
+            Self::Pack { from, to, under: SecretName::Main } => write!(f, "pack {from} {to}"),
+            Self::Pack { from, to, under } => write!(f, "pack {from} {to} {under}"),
             Self::BodyParts { bodies, degree } => write!(f, "body-parts {bodies} {degree}"),
             Self::RaiseToSlots(RaisedMap { slots, layers, log2_scale }) => write!(f, "raise-to-slots {slots} {layers} {log2_scale}"),
         }
@@ -137,7 +140,7 @@ impl KeyName {
         let element = |value: &str| Ok::<_, CkksError>(GaloisElement::new(value.parse().map_err(|_| unknown())?, degree)?);
         let secret = |name: &str| SecretName::parse(name).ok_or_else(unknown);
         let count = |value: &str| value.parse::<usize>().map_err(|_| unknown());
-        Ok(match words[..] {
+        let name = match words[..] {
             ["relinearise"] => Self::Relinearise,
             ["cross-relinearise"] => Self::CrossRelinearise,
             ["direct-relinearise"] => Self::DirectRelinearise,
@@ -148,15 +151,17 @@ impl KeyName {
             ["change-secret", from, to] => Self::ChangeSecret { from: secret(from)?, to: secret(to)? },
             ["bodies-automorphism", bodies, value] => Self::BodiesAutomorphism { bodies: count(bodies)?, element: element(value)? },
             ["format-switch", to] => Self::FormatSwitch { from: 1, to: count(to)? },
-            // One body is written as above, so that a key has one name.
-            ["format-switch", from, to] if from != "1" => Self::FormatSwitch { from: count(from)?, to: count(to)? },
-            ["pack", from, to] => Self::Pack { from: count(from)?, to: count(to)? },
+            ["format-switch", from, to] => Self::FormatSwitch { from: count(from)?, to: count(to)? },
+            ["pack", from, to] => Self::Pack { from: count(from)?, to: count(to)?, under: SecretName::Main },
+            ["pack", from, to, under] => Self::Pack { from: count(from)?, to: count(to)?, under: secret(under)? },
             ["body-parts", bodies, degree] => Self::BodyParts { bodies: count(bodies)?, degree: count(degree)? },
             ["raise-to-slots", slots, layers, log2_scale] => {
                 let small = |value: &str| value.parse::<u32>().map_err(|_| unknown());
                 Self::RaiseToSlots(RaisedMap { slots: count(slots)?, layers: small(layers)?, log2_scale: small(log2_scale)? })
             }
             _ => return Err(unknown()),
-        })
+        };
+        // One name for each key: no leading zeros or signs.
+        if name.to_string() == text { Ok(name) } else { Err(unknown()) }
     }
 }

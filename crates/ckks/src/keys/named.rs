@@ -40,7 +40,7 @@ impl SecretKey {
     }
 
     /// The secret called `name` at this shape. All secrets but the main one are drawn from this key's seed, each with a separate domain, so that keys made
-    /// at different times fit together. The secrets of bodies are drawn at the root's shape and then split, combined or cut like the main secret, so that
+    /// at different times fit together. The secrets of bodies and devices are drawn at the root's shape and then split, combined or cut like the main secret, so that
     /// moves of the degree and to higher ranks need no key for these secrets either.
     ///
     /// # Errors
@@ -55,12 +55,13 @@ impl SecretKey {
             let mut rng = SecretRng::from_seed(*hasher.finalize().as_bytes());
             clathrate_lattice::SecretKey::generate(Degree(shape.degree), Rank(rank), Bodies(1), distribution, &mut rng)
         };
-        let bodies = |count: usize, wanted: std::ops::Range<usize>| {
-            let (root, number) = (self.params.root()?, wanted.len());
+        // At the root's shape, then brought to this one.
+        let of_root = |labels: Vec<String>| {
+            let (root, number) = (self.params.root()?, labels.len());
             let (shape, distribution) = (root.shape(), root.distribution_of(root.rank()));
             let mut coefficients = Zeroizing::new(Vec::with_capacity(number * shape.dimension()));
-            for index in wanted {
-                let body = draw(&format!("body {index} of {count}"), shape, shape.rank, distribution)?;
+            for label in labels {
+                let body = draw(&label, shape, shape.rank, distribution)?;
                 coefficients.extend_from_slice(body.all_coefficients());
             }
             let all = clathrate_lattice::SecretKey::from_coefficients(
@@ -72,6 +73,8 @@ impl SecretKey {
             )?;
             reshaped(&all, shape, self.params.shape())
         };
+        let bodies =
+            |count: usize, wanted: std::ops::Range<usize>| of_root(wanted.map(|index| format!("body {index} of {count}")).collect());
         Ok(Cow::Owned(match name {
             // Every encryption and decryption asks for it: no copy.
             SecretName::Main => return Ok(Cow::Borrowed(&self.secret)),
@@ -84,6 +87,7 @@ impl SecretKey {
                 let encapsulation = self.params.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
                 draw("ephemeral", shape, rank, SecretDistribution::FixedWeight(encapsulation.weight))?
             }
+            SecretName::Device(number) => of_root(vec![format!("device {number}")])?,
             SecretName::Body { count, index } => {
                 self.params.check_secret(name)?;
                 bodies(count, index..index + 1)?

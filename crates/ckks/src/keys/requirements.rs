@@ -176,7 +176,7 @@ impl Params {
             Operation::ChangeSecret(from, to) => KeyName::ChangeSecret { from, to },
             Operation::FormatSwitch { from, to } => KeyName::FormatSwitch { from, to },
             Operation::RaiseToSlots(map) => KeyName::RaiseToSlots(map),
-            Operation::Pack { from, to } => KeyName::Pack { from, to },
+            Operation::Pack { from, to, under } => KeyName::Pack { from, to, under },
             Operation::BodyParts { bodies, degree } => KeyName::BodyParts { bodies, degree },
             Operation::ConjugateBodies(bodies) => {
                 KeyName::BodiesAutomorphism { bodies, element: GaloisElement::conjugation(self.degree()) }

@@ -45,6 +45,8 @@ pub enum Operation {
         from: usize,
         /// Degree of the result.
         to: usize,
+        /// The secret of the samples: the main one, or a device's.
+        under: SecretName,
     },
     /// Products of a known matrix with rows under shared masks, by keys that are combined for the matrix.
     BodyParts {
@@ -127,7 +129,8 @@ impl fmt::Display for Operation {
             Self::ChangeSecret(from, to) => write!(f, "change the secret from {from} to {to}"),
             Self::FormatSwitch { from: 1, to } => write!(f, "bring {to} bundles under one mask"),
             Self::FormatSwitch { from, to } => write!(f, "bring {} bundles of {from} bodies under one mask", to / from),
-            Self::Pack { from, to } => write!(f, "pack samples of degree {from} to degree {to}"),
+            Self::Pack { from, to, under: SecretName::Main } => write!(f, "pack samples of degree {from} to degree {to}"),
+            Self::Pack { from, to, under } => write!(f, "pack samples of degree {from} under {under} to degree {to}"),
             Self::BodyParts { bodies, degree } => {
                 write!(f, "multiply a known matrix with rows of degree {degree}, {} under one mask", counted(*bodies, "polynomial"))
             }
@@ -199,7 +202,7 @@ impl Params {
             Operation::ChangeSecret(from, to) if from == to => Some(Route::Nothing),
             Operation::ChangeSecret(from, to) => single(KeyName::ChangeSecret { from, to }),
             Operation::FormatSwitch { from, to } => single(KeyName::FormatSwitch { from, to }),
-            Operation::Pack { from, to } => single(KeyName::Pack { from, to }),
+            Operation::Pack { from, to, under } => single(KeyName::Pack { from, to, under }),
             Operation::BodyParts { bodies, degree } => single(KeyName::BodyParts { bodies, degree }),
             Operation::RaiseToSlots(map) => single(KeyName::RaiseToSlots(map)),
         }

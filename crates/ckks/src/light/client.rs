@@ -6,7 +6,10 @@ use clathrate_lattice::counted::{mask_times_secret, reduced};
 use clathrate_lattice::{Level, MaskSeed, SecretRng};
 use zeroize::Zeroizing;
 
-use super::wire::{INTRODUCTION, LEAST_BITS, MOST_BITS, REPLY, Reader, STATE, Terms, VERSION, Writer, composed, pack, unpack, unreadable};
+use super::wire::{
+    INTRODUCTION, LEAST_BITS, MOST_BITS, REPLY, Reader, STATE, Terms, VERSION, Writer, composed, pack, read_secret, unpack, unreadable,
+};
+use crate::arrays::SecretName;
 use crate::error::CkksError;
 use crate::keys::SecretKey;
 use crate::shape::ModuleShape;
@@ -60,6 +63,27 @@ impl SecretKey {
     /// [`CkksError::OutOfRange`] for a degree that is no power of two up to that of the parameters, a modulus of more than 120 bits, and a precision that leaves no
     /// bits or asks for more than there are; level errors; [`CkksError::Sampling`] without randomness.
     pub fn light_client(&self, degree: usize, level: Level, precision_bits: Option<f64>) -> Result<LightClient, CkksError> {
+        self.light_client_under(SecretName::Main, degree, level, precision_bits)
+    }
+
+    /// As [`SecretKey::light_client`], under the secret of device `device`: the device does not get the main secret, and reads only what is changed to its own
+    /// ([`Evaluator::change_secret`](crate::Evaluator::change_secret)). Its samples are packed by keys for it ([`PackingOptions::secret`]), which the owner makes.
+    ///
+    /// # Errors
+    /// As [`SecretKey::light_client`].
+    ///
+    /// [`PackingOptions::secret`]: crate::circuits::packing::PackingOptions
+    pub fn device_client(&self, device: u64, degree: usize, level: Level, precision_bits: Option<f64>) -> Result<LightClient, CkksError> {
+        self.light_client_under(SecretName::Device(device), degree, level, precision_bits)
+    }
+
+    fn light_client_under(
+        &self,
+        name: SecretName,
+        degree: usize,
+        level: Level,
+        precision_bits: Option<f64>,
+    ) -> Result<LightClient, CkksError> {
         let params = self.params();
         params.check_level(level)?;
         if !degree.is_power_of_two() || degree > params.degree() {
@@ -91,10 +115,21 @@ impl SecretKey {
                 scale.log2() - 61.0
             ));
         }
-        let source = self.secret();
+        let source = self.named(name)?;
         let secret = Zeroizing::new(source.all_coefficients().iter().map(|&c| c as i8).collect::<Vec<_>>());
         let (digest, key_id) = (*params.root()?.digest(), self.id());
-        let terms = Terms { digest, key_id, degree, rank, level: level.0, scale, dropped: dropped as u32, moduli, seed: MaskSeed([0; 32]) };
+        let terms = Terms {
+            digest,
+            key_id,
+            secret: name,
+            degree,
+            rank,
+            level: level.0,
+            scale,
+            dropped: dropped as u32,
+            moduli,
+            seed: MaskSeed([0; 32]),
+        };
         if terms.dropped + LEAST_BITS > terms.modulus_bits() {
             return refuse(format!("a modulus of {} bits keeps at least {LEAST_BITS}: ask for more precision", terms.modulus_bits()));
         }
@@ -109,6 +144,12 @@ impl LightClient {
         terms.seed = rng.mask_seed();
         let moduli = terms.moduli.iter().map(|&(q, _)| Modulus::new(q)).collect::<Result<_, _>>()?;
         Ok(Self { terms, moduli, secret, whole_degree, next: 0, rng, process: std::process::id() })
+    }
+
+    /// The secret that it holds: the main one, or a device's.
+    #[must_use]
+    pub fn secret(&self) -> SecretName {
+        self.terms.secret
     }
 
     /// What the server needs to know, once, before messages. It holds no secret.
@@ -258,6 +299,12 @@ impl LightClient {
             return Err(unreadable(WHAT, "other parameters".to_owned(), "the reply is for a client of other parameters"));
         }
         crate::key_id::KeyId(reader.array()?).check_same(self.terms.key_id, WHAT)?;
+        let under = read_secret(&mut reader)?;
+        if under != self.terms.secret {
+            let value = format!("an array under the secret \"{under}\"");
+            let remedy = format!("this client reads \"{}\": change the array to that secret before the reply", self.terms.secret);
+            return Err(CkksError::OutOfRange { what: WHAT, value, remedy });
+        }
         let scale = f64::from_bits(reader.word()?);
         let (degree, primes) = (reader.number(1 << 18, "the degree")?, reader.number(1 << 16, "primes")?);
         if degree > self.whole_degree || primes > self.moduli.len() {

@@ -2,7 +2,7 @@
 
 use clathrate_lattice::{Bundle, Level, PolyRef, Rank};
 
-use super::wire::{INTRODUCTION, REPLY, Reader, Terms, VERSION, Writer, pack, unpack, unreadable};
+use super::wire::{INTRODUCTION, REPLY, Reader, Terms, VERSION, Writer, pack, unpack, unreadable, write_secret};
 use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
@@ -118,7 +118,7 @@ impl Receiver {
         Ok(Ciphertext {
             params: self.params.clone(),
             key_id: self.terms.key_id,
-            secret: SecretName::Main,
+            secret: self.terms.secret,
             shape,
             layout,
             level: Level(level),
@@ -135,15 +135,17 @@ impl Receiver {
     }
 }
 
-/// The bytes of an array for a light client of its secret, which decrypts them. Of a ciphertext the whole mask is sent, and the bodies of the numbers.
+/// The bytes of an array for a light client of its secret, the main one or a device's, which decrypts them. Of a ciphertext the whole mask is sent, and the bodies of the numbers.
 ///
 /// # Errors
 /// [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers and several bodies under one mask; [`CkksError::Symbol`];
-/// [`CkksError::SecretWithoutKeys`] under another secret than the main one.
+/// [`CkksError::SecretWithoutKeys`] under the secret of several bodies.
 pub fn reply(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
     const OPERATION: &str = "a reply to a light client";
     x.check_data(OPERATION)?;
-    x.check_main(OPERATION)?;
+    if !matches!(x.secret(), SecretName::Device(_)) {
+        x.check_main(OPERATION)?;
+    }
     if x.encoding() != Encoding::Coefficients {
         let (expected, got) = (Encoding::Coefficients.name().to_owned(), x.encoding().name().to_owned());
         return Err(CkksError::Encoding { operation: OPERATION, expected, got });
@@ -163,6 +165,7 @@ pub fn reply(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
     writer.bytes(&[VERSION]);
     writer.bytes(params.root()?.digest());
     writer.bytes(&x.key_id().0);
+    write_secret(&mut writer, x.secret());
     writer.word(x.scale().to_bits());
     for word in [params.degree(), basis.len(), layout.rows * layout.columns, x.bundles().len()] {
         writer.word(word as u64);

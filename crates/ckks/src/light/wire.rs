@@ -3,6 +3,7 @@
 use clathrate_arith::Modulus;
 use clathrate_lattice::MaskSeed;
 
+use crate::arrays::SecretName;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 
@@ -26,6 +27,8 @@ pub struct Terms {
     /// Digest of the parameters at their own degree and rank.
     pub digest: [u8; 32],
     pub key_id: KeyId,
+    /// The secret: the main one, or a device's.
+    pub secret: SecretName,
     /// Degree of a sample, and how many polynomials its mask has.
     pub degree: usize,
     pub rank: usize,
@@ -114,10 +117,26 @@ impl<'b> Reader<'b> {
     }
 }
 
+/// Writes which secret it is: 0 and a word for the main one, 1 and its number for a device's.
+pub fn write_secret(writer: &mut Writer, secret: SecretName) {
+    let (kind, number) = if let SecretName::Device(number) = secret { (1, number) } else { (0, 0) };
+    writer.bytes(&[kind]);
+    writer.word(number);
+}
+
+pub fn read_secret(reader: &mut Reader<'_>) -> Result<SecretName, CkksError> {
+    match (reader.array::<1>()?, reader.word()?) {
+        ([0], 0) => Ok(SecretName::Main),
+        ([1], number) => Ok(SecretName::Device(number)),
+        ([kind], _) => Err(unreadable(reader.what, format!("a secret of kind {kind}"), "the bytes are damaged: send them again")),
+    }
+}
+
 impl Terms {
     pub fn write(&self, writer: &mut Writer) {
         writer.bytes(&self.digest);
         writer.bytes(&self.key_id.0);
+        write_secret(writer, self.secret);
         for word in [self.degree, self.rank, self.level, self.dropped as usize, self.moduli.len()] {
             writer.word(word as u64);
         }
@@ -130,7 +149,7 @@ impl Terms {
     }
 
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, CkksError> {
-        let (digest, key_id) = (reader.array()?, KeyId(reader.array()?));
+        let (digest, key_id, secret) = (reader.array()?, KeyId(reader.array()?), read_secret(reader)?);
         let degree = reader.number((1 << 17) + 1, "the degree")?;
         let rank = reader.number((1 << 17) + 1, "the rank")?;
         let (level, dropped, primes) = (reader.number(1 << 16, "level")?, reader.number(64, "dropped bits")?, reader.number(9, "primes")?);
@@ -138,7 +157,7 @@ impl Terms {
         let modulus = |reader: &mut Reader<'_>| Ok((reader.word()?, reader.number(1 << 16, "the number of a prime")?));
         let moduli = (0..primes).map(|_| modulus(reader)).collect::<Result<Vec<_>, CkksError>>()?;
         let seed = MaskSeed(reader.array()?);
-        let terms = Self { digest, key_id, degree, rank, level, scale, dropped: dropped as u32, moduli, seed };
+        let terms = Self { digest, key_id, secret, degree, rank, level, scale, dropped: dropped as u32, moduli, seed };
         let sound = degree.is_power_of_two()
             && degree.checked_mul(rank).is_some_and(|dimension| (1..=1 << 18).contains(&dimension))
             && scale.is_finite()
