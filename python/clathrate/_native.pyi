@@ -1647,6 +1647,11 @@ class Ciphertext:
 
     Products of ciphertexts, rotations and conjugation use evaluation keys. `ct.with_keys(keys)` attaches them, and results inherit them.
 
+    Indexing: `ct[rows]` picks rows of an encrypted matrix, as NumPy does, by an integer, a slice, or a list of integers or booleans. In
+    coefficients, `ct[:, 2:5]` picks a range of columns and `ct[2:5]` a range of a vector, exactly and without a key. Of columns it has
+    to be a range without steps. The other numbers stay in the result, out of sight but not erased: whoever has the secret key can read
+    them.
+
     Comparing a ciphertext, converting it to numbers and iterating over it raise `TypeError`: only the owner of the secret key can read it.
 
     Examples
@@ -3005,7 +3010,8 @@ class TransposedCiphertext:
     `to_rows` makes an ordinary ciphertext of it, by switching keys.
 
     Operators: `view @ ct`, for an encrypted matrix, gives a ciphertext; `view @ W`, for a plain matrix, `view + x`, `view - x` and
-    `view * x`, for plain numbers x, give views. `SecretKey.decrypt` takes views, too.
+    `view * x`, for plain numbers x, give views. `SecretKey.decrypt` takes views, too. `view[:, columns]` picks columns, by an integer, a
+    slice or a list, and `view[2:5]` a range of rows.
 
     Examples
     --------
@@ -4058,6 +4064,8 @@ def vstack(parts: Sequence[Ciphertext]) -> Ciphertext:
 
     Raises
     ------
+    TypeError
+        Where a part is no ciphertext: encrypt arrays first, and take the rows of a view by `x.T.to_rows()`.
     ShapeError
         Where the lengths of rows differ, or rows share a mask or a polynomial.
     WrongParamsError

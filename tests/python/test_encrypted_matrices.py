@@ -105,10 +105,6 @@ def test_rows_are_picked_and_joined_as_by_numpy(owner: cl.SecretKey) -> None:
         x[5]
     with pytest.raises(cl.DataError):
         x[[]]
-    with pytest.raises(TypeError, match="transposed"):
-        x[:, 3]
-    with pytest.raises(TypeError):
-        owner.encrypt([1.0, 2.0])[0]
     with pytest.raises(cl.DataError):
         cl.vstack([])
     with pytest.raises(cl.ShapeError):
@@ -117,6 +113,122 @@ def test_rows_are_picked_and_joined_as_by_numpy(owner: cl.SecretKey) -> None:
         owner.encrypt(numbers(4, 8), encoding="coefficients", lanes="most")[1]
     with pytest.raises(cl.ShapeError):
         owner.encrypt(numbers(4, 8), bodies=2, axis="rows")[1]
+
+
+RANGES = [slice(3, 9), slice(-5, None), slice(None, 7), slice(None, -60), slice(64, 100), slice(64, 69, 1), slice(-1, None), slice(None)]
+
+
+@pytest.mark.parametrize("columns", RANGES)
+def test_columns_are_picked_as_by_numpy(owner: cl.SecretKey, columns: slice) -> None:
+    A, z = numbers(5, 70), numbers(70, seed=1) + 1j * numbers(70, seed=2)
+    x = encrypted(owner, A)
+    mask = np.array([True, False, True, False, True])
+    for rows in (slice(None), slice(1, 3), 2, -1, [3, 0, 3, 4, 1, 1], mask, ...):
+        got = x[rows, columns]
+        assert got.shape == A[rows, columns].shape
+        np.testing.assert_allclose(owner.decrypt(got), A[rows, columns], atol=1e-8)
+    np.testing.assert_allclose(owner.decrypt(x.T[columns]), A.T[columns], atol=1e-8)
+    np.testing.assert_allclose(owner.decrypt(x.T[columns, [4, 0]]), A.T[columns, [4, 0]], atol=1e-8)
+    np.testing.assert_allclose(owner.decrypt(x.T[columns, 1:3]), A.T[columns, 1:3], atol=1e-8)
+    np.testing.assert_allclose(owner.decrypt(x[1][columns]), A[1][columns], atol=1e-8)
+    # 64 complex numbers take two polynomials.
+    if len(range(70)[columns]) <= 32 and range(70)[columns].start // 32 == (range(70)[columns].stop - 1) // 32:
+        vector = owner.encrypt(z, encoding="coefficients")
+        np.testing.assert_allclose(owner.decrypt(vector[columns]), z[columns], atol=1e-8)
+        np.testing.assert_allclose(owner.decrypt(vector[..., columns]), z[columns], atol=1e-8)
+
+
+def test_everything_is_picked_from_every_array(owner: cl.SecretKey) -> None:
+    A = numbers(4, 8)
+    for array in (owner.encrypt(A, encoding="coefficients", lanes="most"), owner.encrypt(A, encoding="slots"), owner.encrypt(A, bodies=2)):
+        for index in (..., slice(None), (slice(None), slice(None)), (..., slice(None))):
+            np.testing.assert_allclose(owner.decrypt(array[index]), A, atol=1e-8)
+    single = owner.encrypt(0.5)
+    assert owner.decrypt(single[...]) == owner.decrypt(single)
+    assert single.shape == ()
+
+
+def test_picked_columns_compute(tiny: cl.Params, owner: cl.SecretKey, keys: cl.EvaluationKeys) -> None:
+    A, B, W = numbers(5, 20), numbers(5, 30, seed=1), numbers(3, 5, seed=2)
+    x, y = encrypted(owner, A, keys)[:, 4:11], encrypted(owner, B, keys)[:, 22:28]
+    assert x.layout.padding == "dirty"
+    np.testing.assert_allclose(owner.decrypt((x.T @ y).rescale()), A[:, 4:11].T @ B[:, 22:28], atol=1e-7)
+    np.testing.assert_allclose(owner.decrypt((W @ x).rescale()), W @ A[:, 4:11], atol=1e-7)
+    np.testing.assert_allclose(owner.decrypt((x.T @ W.T).rescale()), A[:, 4:11].T @ W.T, atol=1e-7)
+    np.testing.assert_allclose(owner.decrypt(x.T.to_rows()), A[:, 4:11].T, atol=1e-7)
+    np.testing.assert_allclose(owner.decrypt(x + 1.5), A[:, 4:11] + 1.5, atol=1e-8)
+    fresh = encrypted(owner, numbers(2, 7, seed=3))
+    np.testing.assert_allclose(owner.decrypt(cl.vstack([x, fresh])), np.vstack([A[:, 4:11], numbers(2, 7, seed=3)]), atol=1e-8)
+    found = cl.trace(lambda x: x[1:3, 4:11], (5, 20), params=tiny, encoding="coefficients", bound=1.0)
+    assert found.result.shape == (2, 7)
+    assert found.result.magnitude_bound == 1.0
+    assert not found.needs.rotations
+    # Rows in lanes keep their lanes.
+    lanes = owner.encrypt(A, encoding="coefficients", lanes="most")
+    part = lanes[:, 17:19]
+    assert part.layout.lanes == lanes.layout.lanes
+    np.testing.assert_allclose(owner.decrypt(part), A[:, 17:19], atol=1e-8)
+    np.testing.assert_allclose(owner.decrypt((W @ part).rescale()), W @ A[:, 17:19], atol=1e-7)
+    again = cl.from_bytes(part.to_bytes(), tiny)
+    np.testing.assert_array_equal(owner.decrypt(again), owner.decrypt(part))
+    client = cl.LightClient(owner)
+    np.testing.assert_allclose(client.decrypt(cl.reply(encrypted(owner, A).drop_to_level(0)[0, 3:5])), A[0, 3:5], atol=1e-4)
+
+
+def test_columns_that_cannot_be_picked_say_what_to_do(owner: cl.SecretKey) -> None:
+    x = encrypted(owner, numbers(3, 70))
+    v = encrypted(owner, numbers(70))
+    for refused, message in [
+        (lambda: x[:, 3], r"`x\[:, 3:4\]` instead of `x\[:, 3\]`"),
+        (lambda: x[1, -1], r"`x\[:, -1:\]`"),
+        (lambda: x[:, np.int64(-3)], r"`x\[:, -3:-2\]`"),
+        (lambda: x[:, ::2], r"x.T.to_rows\(\)\[columns\]"),
+        (lambda: x[:, ::-1], "without steps"),
+        (lambda: x[:, [1, 2]], "encrypt the transposed matrix"),
+        (lambda: x[:, None], "without steps"),
+        (lambda: x[:, True], "without steps"),
+        (lambda: x[:, np.ones(70, bool)], "without steps"),
+        (lambda: x[:, :, 1:2], "index of 3 parts for an array of 2 axes"),
+        (lambda: x[..., ...], "at most one"),
+        (lambda: v[3], r"`x\[3:4\]` instead of `x\[3\]`"),
+        (lambda: v[[1, 2]], "one column"),
+        (lambda: v[::2], "one column"),
+        (lambda: v[1:2, 0], "index of 2 parts for an array of 1 axis"),
+        (lambda: x.T[3], r"`x.T\[3:4\]` instead of `x.T\[3\]`"),
+        (lambda: x.T[[1, 2]], r"x.T.to_rows\(\)\[rows\]"),
+        (lambda: owner.encrypt(0.5)[0], "index of 1 part for an array of 0 axes"),
+        (lambda: x[:, 1.5:3], "slice indices must be integers"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            refused()
+    for refused in (lambda: x[:, 3:3], lambda: x[:, 5:2], lambda: x[:, 90:99], lambda: v[70:], lambda: x.T[4:4]):
+        with pytest.raises(cl.DataError, match="no entries"):
+            refused()
+    with pytest.raises(cl.ShapeError, match=r"a multiple of 64.*x.T.to_rows\(\)"):
+        x[:, 60:66]
+    with pytest.raises(cl.ShapeError, match=r"a multiple of 64.*one column"):
+        v[60:66]
+    with pytest.raises(cl.ShapeError, match="rotate it by 2"):
+        owner.encrypt(numbers(2, 8), encoding="slots")[:, 2:4]
+    with pytest.raises(cl.ShapeError, match="split_mask"):
+        owner.encrypt(numbers(2, 150), encoding="coefficients", bodies=2, axis="chunks")[:, 64:70]
+
+
+def test_vstack_says_what_it_takes(owner: cl.SecretKey) -> None:
+    x = encrypted(owner, numbers(3, 4))
+    for refused, message in [
+        (lambda: cl.vstack(x), r"a list of ciphertexts, `cl.vstack\(\[x, y\]\)`, and a Ciphertext"),
+        (lambda: cl.vstack(x.T), "a TransposedCiphertext was given"),
+        (lambda: cl.vstack(3), "an? int was given"),
+        (lambda: cl.vstack(None), "NoneType"),
+        (lambda: cl.vstack([x, x.T]), r"part 1 is a view of a transposed matrix: take its rows by `x.T.to_rows\(\)`"),
+        (lambda: cl.vstack([numbers(1, 4), x]), "part 0 is a ndarray: encrypt it first"),
+        (lambda: cl.vstack([x, [1.0, 2.0]]), "part 1 is a list: encrypt it first"),
+        (lambda: cl.vstack(numbers(2, 4)), "part 0 is a ndarray"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            refused()
+    np.testing.assert_allclose(owner.decrypt(cl.vstack((x, x[1]))), np.vstack([numbers(3, 4), numbers(3, 4)[1]]), atol=1e-8)
 
 
 def test_rows_that_share_polynomials_are_multiplied_and_packed(tiny: cl.Params, owner: cl.SecretKey) -> None:

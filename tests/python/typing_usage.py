@@ -61,6 +61,7 @@ def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) 
     cl.trace(lambda x: x.rotate(1), (8, 8), params=params, encoding="slots", bodies=8)
     assert_type(ct @ ct, cl.Ciphertext)
     assert_type(ct[1:3], cl.Ciphertext)
+    assert_type(ct[1:3, 2:5], cl.Ciphertext)
     assert_type(cl.vstack([ct, ct]), cl.Ciphertext)
     try:
         ct.rotate(5)

@@ -4,7 +4,7 @@ mod common;
 
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::keys::{EncryptOptions, Operation, Values};
-use clathrate_ckks::{CkksError, Complex64, Encoding, Evaluator, KeyNeeds, Order, Params};
+use clathrate_ckks::{CkksError, Complex64, Encoding, Evaluator, KeyNeeds, Order, Padding, Params};
 use clathrate_lattice::Level;
 use common::bootstraps::*;
 use common::measure::*;
@@ -350,6 +350,14 @@ fn half_bootstraps_bring_coefficients_to_slots() {
         let error = complex_deviation(&decrypt_complex(&sk, &y), &x);
         assert!(error < 2f64.powi(-16), "{order:?}: {error:e}");
     }
+    // A part of the numbers: the others stay in the padding, which sums and rotations refuse.
+    let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[slots], natural, 20);
+    let y = ev.half_bootstrap(&ev.select_columns(&ct, 5..9).expect("columns"), &plan).expect("half bootstrap");
+    assert_eq!((y.shape(), y.padding()), (&[4][..], Padding::Dirty));
+    let error = complex_deviation(&decrypt_complex(&sk, &y), &x[5..9]);
+    assert!(error < 2f64.powi(-16), "{error:e}");
+    assert!(matches!(ev.total(&y), Err(CkksError::DirtyPadding { .. })));
+    assert!(ev.rotate(&y, 1).is_err());
 }
 
 /// Rounded diagonals of a period that the array's slots have repeat with the numbers, and so do their errors: the mean does not take them away.

@@ -111,6 +111,23 @@ fn rows_in_lanes_alternate_and_come_apart_as_components() {
     for refused in [layout.lowered(2), two.lowered(4), bodies.lowered(4)] {
         assert!(matches!(refused, Err(CkksError::Conversion { .. })), "{refused:?}");
     }
+    // A part of the columns has the same places; such rows are brought together again.
+    for columns in 1..=3 {
+        let part = Layout { columns, ..layout }.with_padding(Padding::Dirty);
+        assert_bijection(&part, &[7, columns]);
+        let apart = part.lowered(4).expect("a lower degree");
+        assert_eq!(apart.gathered(4).expect("lanes"), part);
+    }
+    for lie in [
+        Layout { lanes: 8, ..layout },
+        Layout { lanes: 3, ..layout },
+        Layout { lanes: 0, ..layout },
+        Layout { columns: 5, chunks: 2, ..layout },
+        Layout { complex: true, ..layout },
+        Layout { encoding: Encoding::Slots, ..layout },
+    ] {
+        assert!(lie.check(&[7, lie.columns], 16).is_err(), "{lie:?}");
+    }
     let long = Layout::new(&[2, 9], Encoding::Coefficients, 16).expect("layout");
     assert_eq!(long.with_lanes(None).expect("one lane"), long);
     for (layout, lanes) in [(layout, 3), (layout, 8), (layout, 0), (long, 2), (layout.with_complex().unwrap_or(long), 2)] {

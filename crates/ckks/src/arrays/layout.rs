@@ -223,6 +223,13 @@ impl Layout {
         Ok(if lanes == 1 { self } else { Self { lanes, ..packed } })
     }
 
+    /// Whether rows can share polynomials in this layout: each row has one polynomial of real coefficients, whose numbers are far enough apart. A
+    /// part of the columns of such rows takes fewer places than a row has room for.
+    fn has_room_for_lanes(&self) -> bool {
+        let real = self.encoding == Encoding::Coefficients && !self.complex;
+        real && self.components == 1 && self.chunks == 1 && self.lanes.is_power_of_two() && self.lanes <= self.stride()
+    }
+
     /// The same array with `bodies` bodies under each mask: consecutive rows (with lanes, consecutive polynomials of rows), or consecutive chunks of a row. Without an axis, chunks where a row has
     /// several, else rows.
     ///
@@ -336,11 +343,7 @@ impl Layout {
     pub fn gathered(self, gap: usize) -> Result<Self, CkksError> {
         let full = self.chunks == 1 && self.components == 1 && self.lanes == 1 && self.bodies == 1;
         let layout = Self { degree: self.degree * gap, lanes: gap, ..self };
-        if full
-            && self.encoding == Encoding::Coefficients
-            && !self.complex
-            && (gap == 1 || layout.with_lanes(Some(gap)).ok() == Some(layout))
-        {
+        if full && self.encoding == Encoding::Coefficients && !self.complex && (gap == 1 || layout.has_room_for_lanes()) {
             return Ok(layout.with_padding(self.padding));
         }
         let reason = format!(
@@ -388,7 +391,7 @@ impl Layout {
         }
         if (self.stride() > 1 && self.components > 1)
             || (self.bodies == 1 && self.axis == BodyAxis::Rows)
-            || (self.lanes != 1 && self.with_lanes(Some(self.lanes)).ok() != Some(*self))
+            || (self.lanes != 1 && !self.has_room_for_lanes())
             || *self != self.with_padding(self.padding)
         {
             return refuse("a layout", self.to_string());

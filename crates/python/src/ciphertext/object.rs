@@ -38,6 +38,11 @@ use crate::run::{detached, detached_with};
 ///
 /// Products of ciphertexts, rotations and conjugation use evaluation keys. `ct.with_keys(keys)` attaches them, and results inherit them.
 ///
+/// Indexing: `ct[rows]` picks rows of an encrypted matrix, as NumPy does, by an integer, a slice, or a list of integers or booleans. In
+/// coefficients, `ct[:, 2:5]` picks a range of columns and `ct[2:5]` a range of a vector, exactly and without a key. Of columns it has
+/// to be a range without steps. The other numbers stay in the result, out of sight but not erased: whoever has the secret key can read
+/// them.
+///
 /// Comparing a ciphertext, converting it to numbers and iterating over it raise `TypeError`: only the owner of the secret key can read it.
 ///
 /// Examples
@@ -94,6 +99,11 @@ impl PyCiphertext {
     pub fn beside(&self, py: Python<'_>, data: Ciphertext) -> PyResult<Self> {
         let params = PyParams::of(py, data.params(), &self.params)?;
         Ok(Self { data: Arc::new(data), params, keys: self.keys.clone_ref(py), fresh: OnceLock::new() })
+    }
+
+    /// The same ciphertext as another object.
+    pub(super) fn again(&self, py: Python<'_>) -> Self {
+        Self { data: self.data.clone(), params: self.params.clone_ref(py), keys: self.keys.clone_ref(py), fresh: OnceLock::new() }
     }
 
     /// Whether operators find keys, or write down which they would use.

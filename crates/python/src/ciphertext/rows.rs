@@ -1,5 +1,8 @@
-//! Rows of encrypted matrices: indexing, and arrays one below the other.
+//! Rows and columns of encrypted matrices: indexing, and arrays one below the other.
 
+use std::ops::Range;
+
+use clathrate_arith::text::counted;
 use clathrate_ckks::{Ciphertext, CkksError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -15,6 +18,75 @@ struct Selection {
     rows: Vec<usize>,
     /// Whether the index is one integer, so that the result is a vector.
     single: bool,
+}
+
+/// What the numbers of a row are called, for messages.
+#[derive(Clone, Copy)]
+enum Numbers {
+    /// Those of a matrix.
+    Columns,
+    /// Those of a vector.
+    Entries,
+    /// Those of a matrix read by columns.
+    ViewRows,
+}
+
+impl Numbers {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Columns => "columns",
+            Self::Entries => "entries of a vector",
+            Self::ViewRows => "rows of a view",
+        }
+    }
+
+    /// The index of a range, or of a single place.
+    fn index(self, text: &str) -> String {
+        match self {
+            Self::Columns => format!("x[:, {text}]"),
+            Self::Entries => format!("x[{text}]"),
+            Self::ViewRows => format!("x.T[{text}]"),
+        }
+    }
+
+    /// How to pick several of them that are no range.
+    const fn others(self) -> &'static str {
+        match self {
+            Self::Columns => {
+                "for others encrypt the transposed matrix, whose `.T[:, columns]` picks any, or take `x.T.to_rows()[columns]`, which switches keys \
+                 and has them as rows"
+            }
+            Self::Entries => "for others encrypt a matrix of one column, or decrypt the vector first",
+            Self::ViewRows => "for others take `x.T.to_rows()[rows]`, which switches keys",
+        }
+    }
+
+    /// Refuses an index that is no range.
+    fn refuse(self, index: &Bound<'_, PyAny>) -> PyErr {
+        let (name, example) = (self.name(), self.index("2:5"));
+        let text = match index.extract::<i64>() {
+            Ok(place) if !index.is_instance_of::<pyo3::types::PyBool>() => {
+                let range = if place == -1 { "-1:".to_owned() } else { format!("{place}:{}", place + 1) };
+                format!("{name} are picked as a range: `{}` instead of `{}`", self.index(&range), self.index(&place.to_string()))
+            }
+            _ => format!("{name} are picked as one range without steps, such as `{example}`: {}", self.others()),
+        };
+        PyTypeError::new_err(text)
+    }
+
+    /// Resolves an index as NumPy does; absent for everything.
+    fn range(self, count: usize, index: &Bound<'_, PyAny>) -> PyResult<Option<Range<usize>>> {
+        if takes_all(index)? {
+            return Ok(None);
+        }
+        let slice = index.cast::<PySlice>().map_err(|_| self.refuse(index))?;
+        let resolved = slice.indices(count as isize)?;
+        if resolved.step != 1 {
+            return Err(self.refuse(index));
+        }
+        let start = resolved.start as usize;
+        Ok(Some(start..start + resolved.slicelength))
+    }
 }
 
 /// Resolves an index of rows as NumPy does.
@@ -36,31 +108,51 @@ fn takes_all(index: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(absent("start")? && absent("stop")? && absent("step")?)
 }
 
-/// The index of one axis of two, where the other axis is taken whole.
-fn index_of<'py>(index: &Bound<'py, PyAny>, axis: usize, refusal: &'static str) -> PyResult<Bound<'py, PyAny>> {
+/// The index of each of `axes` axes, `:` where it is not stated.
+fn indices_of<'py>(index: &Bound<'py, PyAny>, axes: usize) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let parts: Vec<Bound<'py, PyAny>> = match index.cast::<PyTuple>() {
         Ok(parts) => parts.iter().collect(),
         Err(_) => vec![index.clone()],
     };
-    let whole = PySlice::full(index.py()).into_any();
-    let part = |axis: usize| parts.get(axis).cloned().unwrap_or_else(|| whole.clone());
-    if parts.len() > 2 || !takes_all(&part(1 - axis))? {
-        return Err(PyTypeError::new_err(refusal));
+    let dots = parts.iter().filter(|part| part.is_instance_of::<PyEllipsis>()).count();
+    let stated = parts.len() - dots;
+    if dots > 1 || stated > axes {
+        return Err(PyTypeError::new_err(format!(
+            "an index of {} for an array of {}: give at most one for each axis, and at most one `...`",
+            counted(stated, "part"),
+            counted(axes, "axis")
+        )));
     }
-    Ok(part(axis))
+    let whole = || std::iter::repeat_n(PySlice::full(index.py()).into_any(), axes - stated);
+    let mut indices = Vec::with_capacity(axes);
+    for part in parts {
+        if part.is_instance_of::<PyEllipsis>() { indices.extend(whole()) } else { indices.push(part) }
+    }
+    if dots == 0 {
+        indices.extend(whole());
+    }
+    Ok(indices)
 }
 
 impl PyCiphertext {
-    fn rows(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let &[count, _] = self.data.shape() else {
-            return Err(PyTypeError::new_err(
-                "the entries of a vector are encrypted together and cannot be picked: decrypt it first, or encrypt a matrix of one column",
-            ));
+    /// The rows and, of each, the numbers that two indices pick.
+    fn picked(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, columns: &Bound<'_, PyAny>, numbers: Numbers) -> PyResult<Self> {
+        let &[count, width] = self.data.shape() else {
+            return Err(PyTypeError::new_err("rows are those of a matrix"));
         };
-        let Selection { rows, single } = selection(py, count, index)?;
+        let columns = numbers.range(width, columns)?;
+        let rows = if takes_all(rows)? { None } else { Some(selection(py, count, rows)?) };
+        if rows.is_none() && columns.is_none() {
+            return Ok(self.again(py));
+        }
         self.map(py, |evaluator, x| {
-            let picked = evaluator.select_rows(x, &rows)?;
-            if single { picked.into_vector() } else { Ok(picked) }
+            let Some(Selection { rows, single }) = &rows else { return evaluator.select_columns(x, columns.unwrap_or(0..width)) };
+            let picked = evaluator.select_rows(x, rows)?;
+            let picked = match columns {
+                Some(columns) => evaluator.select_columns(&picked, columns)?,
+                None => picked,
+            };
+            if *single { picked.into_vector() } else { Ok(picked) }
         })
     }
 }
@@ -68,19 +160,51 @@ impl PyCiphertext {
 #[pymethods]
 impl PyCiphertext {
     fn __getitem__(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let refusal = "the entries of a row are encrypted together and cannot be picked: encrypt the transposed matrix, whose `.T[:, columns]` picks columns";
-        self.rows(py, &index_of(index, 0, refusal)?)
+        let indices = indices_of(index, self.data.shape().len())?;
+        match (&indices[..], self.data.shape()) {
+            ([rows, columns], _) => self.picked(py, rows, columns, Numbers::Columns),
+            ([entries], &[count]) => match Numbers::Entries.range(count, entries)? {
+                None => Ok(self.again(py)),
+                Some(range) => self.map(py, |evaluator, x| evaluator.select_columns(x, range)),
+            },
+            _ => Ok(self.again(py)),
+        }
     }
 }
 
 #[pymethods]
 impl PyTransposed {
     fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let refusal =
-            "the entries of a column are encrypted together and cannot be picked: take columns, `view[:, columns]`, or `to_rows()`";
-        let columns = Bound::new(py, self.base.get().rows(py, &index_of(index, 1, refusal)?)?)?;
-        columns.getattr("T")
+        let indices = indices_of(index, 2)?;
+        let [rows, columns] = &indices[..] else { return Err(PyTypeError::new_err("a view has two axes")) };
+        let picked = Bound::new(py, self.base.get().picked(py, columns, rows, Numbers::ViewRows)?)?;
+        picked.getattr("T")
     }
+}
+
+/// The parts of `vstack`, each an encrypted array.
+fn parts_of<'py>(parts: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyCiphertext>>> {
+    let single = parts.is_instance_of::<PyCiphertext>() || parts.is_instance_of::<PyTransposed>();
+    let items = match parts.try_iter() {
+        Ok(items) if !single => items,
+        _ => {
+            let name = parts.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("vstack takes a list of ciphertexts, `cl.vstack([x, y])`, and a {name} was given")));
+        }
+    };
+    let part = |(index, item): (usize, PyResult<Bound<'py, PyAny>>)| {
+        let item = item?;
+        if let Ok(part) = item.cast::<PyCiphertext>() {
+            return Ok(part.clone());
+        }
+        let remedy = if item.is_instance_of::<PyTransposed>() {
+            "a view of a transposed matrix: take its rows by `x.T.to_rows()`, which switches keys".to_owned()
+        } else {
+            format!("a {}: encrypt it first", item.get_type().name()?)
+        };
+        Err(PyTypeError::new_err(format!("vstack takes ciphertexts, and part {index} is {remedy}")))
+    };
+    items.enumerate().map(part).collect()
 }
 
 /// Encrypted arrays one below the other, as `numpy.vstack`: a vector is one row. Nothing is computed.
@@ -97,6 +221,8 @@ impl PyTransposed {
 ///
 /// Raises
 /// ------
+/// TypeError
+///     Where a part is no ciphertext: encrypt arrays first, and take the rows of a view by `x.T.to_rows()`.
 /// ShapeError
 ///     Where the lengths of rows differ, or rows share a mask or a polynomial.
 /// WrongParamsError
@@ -113,7 +239,8 @@ impl PyTransposed {
 /// array([[1., 2.],
 ///        [3., 4.]])
 #[pyfunction]
-pub fn vstack(py: Python<'_>, parts: Vec<Bound<'_, PyCiphertext>>) -> PyResult<PyCiphertext> {
+pub fn vstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext> {
+    let parts = parts_of(parts)?;
     let holder = parts.iter().map(|part| part.get()).find(|part| part.has_keys()).or_else(|| parts.first().map(|part| part.get()));
     let Some(holder) = holder else { return Err(raise(py, CkksError::NoTerms { operation: "a concatenation" })) };
     let data: Vec<&Ciphertext> = parts.iter().map(|part| &*part.get().data).collect();

@@ -19,7 +19,8 @@ use crate::run::with_progress;
 /// `to_rows` makes an ordinary ciphertext of it, by switching keys.
 ///
 /// Operators: `view @ ct`, for an encrypted matrix, gives a ciphertext; `view @ W`, for a plain matrix, `view + x`, `view - x` and
-/// `view * x`, for plain numbers x, give views. `SecretKey.decrypt` takes views, too.
+/// `view * x`, for plain numbers x, give views. `SecretKey.decrypt` takes views, too. `view[:, columns]` picks columns, by an integer, a
+/// slice or a list, and `view[2:5]` a range of rows.
 ///
 /// Examples
 /// --------

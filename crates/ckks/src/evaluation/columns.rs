@@ -1,0 +1,177 @@
+//! Columns of arrays in coefficients: a range of them, without a key.
+//!
+//! Number `t` of a row's chunk is the coefficient of `X^(stride t)`. So a product of the whole ciphertext with `X^(-stride a)` brings number `a` to
+//! the front, and the numbers behind it after it:
+//!
+//! ```text
+//! X^(-stride a) sum_t m_t X^(stride t)  =  sum_(t >= a) m_t X^(stride (t - a))  -  sum_(t < a) m_t X^(W - stride (a - t))
+//! ```
+//!
+//! The product is exact: it takes no level and adds no error. Numbers that were not selected stay in the polynomial behind the others, so the
+//! padding is dirty. Pairs of coefficients, `W/2` apart, move alike; those before `a` come back behind the others with real and imaginary part
+//! exchanged. Of a polynomial that was split, the components change places.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use clathrate_lattice::{Bundle, Eval, Poly};
+
+use super::evaluator::Evaluator;
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, Order, Padding};
+use crate::error::CkksError;
+use crate::parameters::Params;
+
+/// The operation's name in errors.
+const SELECTION: &str = "a selection of columns";
+
+/// A bundle of the result: the bundle of the same line that it is made of, and the power of `X` that divides it.
+struct Source {
+    bundle: usize,
+    power: usize,
+}
+
+impl Evaluator {
+    /// The columns `columns` of an encrypted array in coefficients, of a vector the entries. The other numbers of their polynomials stay in the
+    /// padding, where whoever has the secret can read them. Where only whole polynomials were selected, the padding is as it was.
+    ///
+    /// Cost: a product with a power of `X` for each polynomial; none where the range starts at a multiple of the layout's capacity.
+    ///
+    /// # Errors
+    /// [`CkksError::Empty`] without columns; [`CkksError::OutOfRange`] for columns that it does not have; [`CkksError::Shape`] for a single number;
+    /// [`CkksError::Conversion`] in slots, in bit-reversed order, and for a range over several polynomials of a row that starts within one;
+    /// [`CkksError::SharedMask`] where chunks of a row share a mask and a part of them is selected.
+    pub fn select_columns(&self, x: &Ciphertext, columns: Range<usize>) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_range(x, &columns)?;
+        if columns == (0..x.layout.columns) {
+            return Ok(x.clone());
+        }
+        let (after, sources) = selected(x, &columns)?;
+        let mut shape = x.shape.clone();
+        shape.pop();
+        shape.push(after.columns);
+        after.check(&shape, x.params.degree())?;
+        let powers: Vec<usize> = sources.iter().map(|source| source.power).filter(|&power| power > 0).collect();
+        let monomials = Monomials::new(x, &powers);
+        self.spend_once(x, || {
+            let products = powers.len() * after.lines() * x.polys_per_bundle();
+            let mut cost = x.params.rows_cost(products * x.params.chain().basis(x.level).len());
+            cost += x.params.transforms_cost(x.level, x.params.degree()).times(monomials.0.len() as f64);
+            Ok(cost)
+        })?;
+        let lines = x.bundles.chunks_exact(x.layout.bundles_per_line());
+        let bundles = lines.flat_map(|line| sources.iter().map(|source| monomials.divide(&line[source.bundle], source.power)));
+        let bundles = bundles.collect::<Result<_, CkksError>>()?;
+        Ok(x.with_all((&x.params, shape), after, bundles, (x.level, x.scale)))
+    }
+}
+
+/// The powers of `X` that bundles are divided by, as factors; on a dry run without data.
+struct Monomials(BTreeMap<usize, Option<Poly<Eval>>>);
+
+impl Monomials {
+    fn new(x: &Ciphertext, powers: &[usize]) -> Self {
+        let inverse = |&power: &usize| (power, (!x.is_symbol()).then(|| inverse_power(&x.params, x, power)));
+        // Components of one polynomial are divided by at most two different powers.
+        let mut distinct = powers.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        Self(distinct.iter().map(inverse).collect())
+    }
+
+    fn divide(&self, bundle: &Bundle<Eval>, power: usize) -> Result<Bundle<Eval>, CkksError> {
+        match self.0.get(&power).and_then(Option::as_ref) {
+            Some(factor) => Ok(bundle.times_poly(factor)?),
+            None => Ok(bundle.clone()),
+        }
+    }
+}
+
+/// `X^(-power) = -X^(n - power)` for a power from 1 to `n`.
+fn inverse_power(params: &Params, x: &Ciphertext, power: usize) -> Poly<Eval> {
+    let (ring, basis) = (params.chain().ring(), params.chain().basis(x.level));
+    let mut coefficients = vec![0; ring.degree()];
+    coefficients[ring.degree() - power] = -1;
+    Poly::from_signed(ring, &basis, &coefficients).into_eval()
+}
+
+/// Refuses ranges that the array does not have.
+fn check_range(x: &Ciphertext, columns: &Range<usize>) -> Result<(), CkksError> {
+    let Some((&count, rows)) = x.shape.split_last() else {
+        let remedy = "a single number has no columns".to_owned();
+        return Err(CkksError::Shape { operation: SELECTION, left: vec![], right: vec![columns.len()], remedy });
+    };
+    if columns.is_empty() {
+        return Err(CkksError::Empty { shape: [rows, &[0]].concat() });
+    }
+    if columns.end > count {
+        let remedy = format!("the array has {count}, counted from 0");
+        return Err(CkksError::OutOfRange { what: "a column", value: (columns.end - 1).to_string(), remedy });
+    }
+    Ok(())
+}
+
+/// The layout of the selection, and of each line the bundles that it is made of.
+fn selected(x: &Ciphertext, columns: &Range<usize>) -> Result<(Layout, Vec<Source>), CkksError> {
+    let (layout, Range { start, end }) = (x.layout, columns.clone());
+    let refused = |reason: String| Err(CkksError::Conversion { operation: SELECTION, reason });
+    if layout.encoding == Encoding::Slots {
+        let rotate = if start > 0 { format!("rotate it by {start}, ") } else { String::new() };
+        return refused(format!(
+            "numbers in slots move by rotations alone: encrypt the array in coefficients, {rotate}or encrypt the transposed matrix and select its rows"
+        ));
+    }
+    if layout.order != Order::Natural {
+        return refused("the numbers are in bit-reversed order: encrypt the array in natural order".to_owned());
+    }
+    let capacity = layout.capacity;
+    let (first, last, shift) = (start / capacity, (end - 1) / capacity, start % capacity);
+    if shift > 0 && first < last {
+        let remedy = if x.shape.len() == 1 {
+            "encrypt the numbers as a matrix of one column, whose rows can be selected"
+        } else {
+            "transpose the matrix (x.T.to_rows()) and select rows"
+        };
+        return refused(format!(
+            "columns {start} to {} lie in {} polynomials of each row, which hold {capacity} columns each: start at a multiple of {capacity}, stay within one \
+             polynomial, or {remedy}",
+            end - 1,
+            last - first + 1
+        ));
+    }
+    check_masks(&layout, columns)?;
+    let whole = shift == 0 && (end == layout.columns || end.is_multiple_of(capacity));
+    let padding = if whole { layout.padding } else { Padding::Dirty };
+    let after = Layout { columns: end - start, chunks: last - first + 1, ..layout }.with_padding(padding);
+    let group = if layout.axis == BodyAxis::Chunks { first / layout.bodies } else { first };
+    let mut sources = Vec::with_capacity(after.bundles_per_line());
+    for own in 0..after.groups() {
+        for component in 0..after.stored_components(own) {
+            // The coefficient of X^component is the first of a component.
+            let position = component + shift * layout.stride();
+            let bundle = layout.bundle(0, group + own, position % layout.components);
+            sources.push(Source { bundle, power: position / layout.components });
+        }
+    }
+    Ok((after, sources))
+}
+
+/// Refuses ranges that would leave chunks in bodies without an entry, which hold zero, or bring a chunk to another body.
+fn check_masks(layout: &Layout, &Range { start, end }: &Range<usize>) -> Result<(), CkksError> {
+    if layout.axis == BodyAxis::Rows || layout.bodies == 1 {
+        return Ok(());
+    }
+    let (first, last) = (start / layout.capacity, (end - 1) / layout.capacity);
+    let ends = end == layout.columns || (end.is_multiple_of(layout.capacity) && (last + 1).is_multiple_of(layout.bodies));
+    // The last chunk under its mask may be cut, unless its polynomial is split and components of it would be left without an entry.
+    let cut = layout.components == 1 && ((last + 1).is_multiple_of(layout.bodies) || last + 1 == layout.chunks);
+    if first.is_multiple_of(layout.bodies) && (ends || cut) {
+        return Ok(());
+    }
+    Err(CkksError::SharedMask {
+        operation: SELECTION,
+        bodies: layout.bodies,
+        reason: "columns under one mask are selected together",
+        remedy: "take the bodies apart with split_mask first, or select whole masks, all bodies of each",
+    })
+}
