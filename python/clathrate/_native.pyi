@@ -2232,6 +2232,38 @@ class Ciphertext:
         >>> x.split_mask().secret
         'main'
         """
+    def change_secret(self, secret: str) -> Ciphertext:
+        """The same numbers under another secret of the owner: "device:7" for an answer to that device, or "main".
+
+        `trace` finds the key.
+
+        Parameters
+        ----------
+        secret : str
+            The name of the secret, as `Ciphertext.secret` says it.
+
+        Returns
+        -------
+        Ciphertext
+            The same numbers, under that secret.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they have none for this change.
+        DataError
+            For a name that no secret has, or a secret of another number of bodies.
+        ShapeError
+            For a secret that arrays are not under.
+
+        Examples
+        --------
+        >>> needs = cl.trace(lambda x: x.change_secret("device:7"), 2, params=params, encoding="coefficients", level=0).needs
+        >>> x = secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0).with_keys(secret_key.evaluation_keys(needs))
+        >>> cl.LightClient(secret_key, device=7).decrypt(cl.reply(x.change_secret("device:7"))).round(3)
+        array([1., 2.])
+        """
+
     def clear_padding(self) -> Ciphertext:
         """The same numbers with zeros in the slots that hold no number.
 
@@ -2399,7 +2431,8 @@ class Ciphertext:
         """The number of bodies under one mask, 1 for most arrays."""
     @property
     def secret(self) -> str:
-        """The name of the secret that the numbers are under: "main", or "bodies:8" where eight bodies share a mask.
+        """The name of the secret that the numbers are under: "main", "bodies:8" where eight bodies share a mask, or "device:7" for a
+        device's.
 
         The owner's `SecretKey` knows all of them.
         """
@@ -2789,7 +2822,7 @@ class LightClient:
     Parameters
     ----------
     secret_key : SecretKey
-        The owner's key. The device gets the secret.
+        The owner's key. Without `device`, the client gets the owner's secret.
     degree : int, optional
         How many numbers share a mask, a power of two. The default is 1: LWE samples. With more, the numbers of a message are the rows of a
         matrix, `degree` in each.
@@ -2798,11 +2831,16 @@ class LightClient:
     precision_bits : float, optional
         How much may be cut off: the root mean square of the error by that is at most 2**-precision_bits. By default it is about that of
         the encryption.
+    device : int, optional
+        A number for the device, which gets a secret of its own: it cannot read what others encrypt. Pack its samples by a
+        `PackingPlan` with the same `device`, which brings them under the owner's secret, and bring answers under the device's by
+        `Ciphertext.change_secret`.
 
     Raises
     ------
     DataError
-        For a degree that is no power of two, a modulus of more than 120 bits, or a precision that the scale does not have.
+        For a degree that is no power of two, a modulus of more than 120 bits, a precision that the scale does not have, or a
+        negative number of a device.
     LevelError
         For a level that does not exist.
     RandomError
@@ -2826,10 +2864,16 @@ class LightClient:
         degree: SupportsIndex | None = None,
         level: SupportsIndex | None = None,
         precision_bits: float | None = None,
+        *,
+        device: SupportsIndex | None = None,
     ) -> LightClient: ...
     @property
     def introduction(self) -> bytes:
         """What the server needs once, before messages. It holds no secret."""
+
+    @property
+    def device(self) -> int | None:
+        """The number of the device whose secret it has; None for the owner's secret."""
 
     @property
     def next_counter(self) -> int:
@@ -3681,6 +3725,8 @@ class PackingPlan:
         "rows", "column", or the ranks of the midpoints, falling powers of two.
     key_bytes : int, optional
         The most bytes that the keys may take in memory. By default there is no limit.
+    device : int, optional
+        The number of the device whose samples are packed, as of its `LightClient`. By default the samples are under the owner's secret.
 
     Raises
     ------
@@ -3713,6 +3759,7 @@ class PackingPlan:
         level: SupportsIndex | None = None,
         method: Literal["rows", "column"] | Sequence[SupportsIndex] | None = None,
         key_bytes: SupportsIndex | None = None,
+        device: SupportsIndex | None = None,
     ) -> PackingPlan: ...
     @property
     def needs(self) -> Needs:

@@ -6,12 +6,14 @@ mod common;
 use std::ops::Range;
 
 use clathrate_ckks::arrays::Place;
-use clathrate_ckks::circuits::prepared::{MatrixOptions, MatrixPlan};
+use clathrate_ckks::circuits::prepared::{PreparedOptions, PreparedPlan};
 use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, Lanes, Operation, Reach, Values};
 use clathrate_ckks::light::reply;
-use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Layout, Order, Padding, Params, SecretKey};
+use clathrate_ckks::{
+    BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Layout, Order, Padding, Params, SecretKey, SecretName,
+};
 use clathrate_lattice::Level;
 use common::measure::*;
 use common::*;
@@ -341,7 +343,7 @@ fn padding_stays_behind_the_numbers_through_moves_and_packing() {
             let low = Evaluator::new(&params).to_mlwe(&part, gap).expect("a lower degree");
             assert_close(&decrypt(&sk, &low), &expected, 1e-6);
             let needs = low.params().rlwe_needs(Reach::Top);
-            let pack = Operation::Pack { from: params.degree() / gap, to: params.degree() };
+            let pack = Operation::Pack { from: params.degree() / gap, to: params.degree(), under: SecretName::Main };
             let ev = evaluator(&sk, &needs.operation(pack, Reach::Top));
             for up in [ev.to_rlwe(&low).expect("rank 1"), ev.pack(&low, &[]).expect("rank 1")] {
                 assert_eq!(up.layout().whole_degree(), 64);
@@ -353,7 +355,7 @@ fn padding_stays_behind_the_numbers_through_moves_and_packing() {
     // A product of columns of rows in lanes is packed into lanes again.
     let x = encrypt_as(&sk, &Values::Real(data[..6 * 8].to_vec()), &[6, 8], lanes(), 5);
     for range in [0..2, 3..4, 2..7] {
-        let ev = evaluator(&sk, &KeyNeeds::new().operation(Operation::Pack { from: 8, to: 64 }, Reach::Top));
+        let ev = evaluator(&sk, &KeyNeeds::new().operation(Operation::Pack { from: 8, to: 64, under: SecretName::Main }, Reach::Top));
         let part = ev.select_columns(&x, range.clone()).expect("columns");
         let weights = noise(2 * 6, 9);
         let w = ev.prepare_weights(2, 6, &weights, &part).expect("weights");
@@ -416,7 +418,7 @@ fn prepared_matrices_multiply_a_part_of_the_columns() {
     let (weights, data) = (noise(rows * inner, 1), noise(inner * columns, 2));
     let options = EncryptOptions { bodies: Some(2), axis: Some(BodyAxis::Rows), ..lanes() };
     let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options, 5);
-    let plan = MatrixPlan::new(rows, inner, &weights, &x, MatrixOptions::default()).expect("a plan");
+    let plan = PreparedPlan::new(rows, inner, &weights, &x, PreparedOptions::default()).expect("a plan");
     let ev = evaluator(&sk, &plan.needs());
     let matrix = plan.prepare(&ev, &mut |_, _| true).expect("a matrix");
     for range in [3..9, 29..30, 0..17] {

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use clathrate_ckks::SecretName;
 use clathrate_ckks::light::{LightClient, Receiver, reply as answer};
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
@@ -10,7 +11,7 @@ use pyo3::types::PyBytes;
 
 use crate::arrays::array;
 use crate::ciphertext::PyCiphertext;
-use crate::errors::{exception, raise, raise_for_array};
+use crate::errors::{exception, out_of_range, raise, raise_for_array};
 use crate::keys::PySecretKey;
 use crate::numbers::{Real, Whole, Wholes};
 use crate::params::{PyParams, size};
@@ -27,7 +28,7 @@ use crate::run::{detached, detached_with};
 /// Parameters
 /// ----------
 /// secret_key : SecretKey
-///     The owner's key. The device gets the secret.
+///     The owner's key. Without `device`, the client gets the owner's secret.
 /// degree : int, optional
 ///     How many numbers share a mask, a power of two. The default is 1: LWE samples. With more, the numbers of a message are the rows of a
 ///     matrix, `degree` in each.
@@ -36,11 +37,16 @@ use crate::run::{detached, detached_with};
 /// precision_bits : float, optional
 ///     How much may be cut off: the root mean square of the error by that is at most 2**-precision_bits. By default it is about that of
 ///     the encryption.
+/// device : int, optional
+///     A number for the device, which gets a secret of its own: it cannot read what others encrypt. Pack its samples by a
+///     `PackingPlan` with the same `device`, which brings them under the owner's secret, and bring answers under the device's by
+///     `Ciphertext.change_secret`.
 ///
 /// Raises
 /// ------
 /// DataError
-///     For a degree that is no power of two, a modulus of more than 120 bits, or a precision that the scale does not have.
+///     For a degree that is no power of two, a modulus of more than 120 bits, a precision that the scale does not have, or a
+///     negative number of a device.
 /// LevelError
 ///     For a level that does not exist.
 /// RandomError
@@ -61,6 +67,11 @@ pub struct PyLightClient {
     client: Mutex<LightClient>,
 }
 
+/// The number of a device.
+pub fn device_number(py: Python<'_>, device: Whole) -> PyResult<u64> {
+    u64::try_from(device.0).map_err(|_| out_of_range(py, "`device`", device.0, "use a number from 0 to 2^64 - 1"))
+}
+
 impl PyLightClient {
     fn with<T>(&self, work: impl FnOnce(&mut LightClient) -> T) -> T {
         // A panic while the lock was held cannot have left a used counter unused: it moves on before a message exists.
@@ -71,18 +82,24 @@ impl PyLightClient {
 #[pymethods]
 impl PyLightClient {
     #[new]
-    #[pyo3(signature = (secret_key, degree=None, level=None, precision_bits=None))]
+    #[pyo3(signature = (secret_key, degree=None, level=None, precision_bits=None, *, device=None))]
     fn new(
         py: Python<'_>,
         secret_key: &PySecretKey,
         degree: Option<Whole>,
         level: Option<Whole>,
         precision_bits: Option<Real>,
+        device: Option<Whole>,
     ) -> PyResult<Self> {
         let degree = degree.map_or(Ok(1), |degree| size(py, "degree", degree))?;
         let level = level.map_or(Ok(0), |level| size(py, "level", level))?;
         let key = &secret_key.key;
-        let client = detached(py, || key.light_client(degree, clathrate_lattice::Level(level), Real::given(precision_bits)))?;
+        let (level, precision) = (clathrate_lattice::Level(level), Real::given(precision_bits));
+        let device = device.map(|device| device_number(py, device)).transpose()?;
+        let client = detached(py, || match device {
+            Some(device) => key.device_client(device, degree, level, precision),
+            None => key.light_client(degree, level, precision),
+        })?;
         Ok(Self { client: Mutex::new(client) })
     }
 
@@ -90,6 +107,12 @@ impl PyLightClient {
     #[getter]
     fn introduction<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.with(|client| client.introduction()))
+    }
+
+    /// The number of the device whose secret it has; None for the owner's secret.
+    #[getter]
+    fn device(&self) -> Option<u64> {
+        self.with(|client| if let SecretName::Device(number) = client.secret() { Some(number) } else { None })
     }
 
     /// The counter of the next sample.

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use clathrate_ckks::SecretName;
 use clathrate_ckks::circuits::packing::{PackingMethod, PackingOptions, PackingPlan};
 use clathrate_lattice::Level;
 use pyo3::prelude::*;
 
 use crate::errors::out_of_range;
+use crate::light::device_number;
 use crate::needs::PyNeeds;
 use crate::numbers::{Whole, Wholes};
 use crate::params::{PyParams, size};
@@ -35,6 +37,8 @@ use crate::run::detached;
 ///     "rows", "column", or the ranks of the midpoints, falling powers of two.
 /// key_bytes : int, optional
 ///     The most bytes that the keys may take in memory. By default there is no limit.
+/// device : int, optional
+///     The number of the device whose samples are packed, as of its `LightClient`. By default the samples are under the owner's secret.
 ///
 /// Raises
 /// ------
@@ -78,7 +82,8 @@ fn method_of(py: Python<'_>, method: &Bound<'_, PyAny>) -> PyResult<PackingMetho
 #[pymethods]
 impl PyPackingPlan {
     #[new]
-    #[pyo3(signature = (params, count=None, *, degree=None, level=None, method=None, key_bytes=None))]
+    #[allow(clippy::too_many_arguments)] // as many as keywords
+    #[pyo3(signature = (params, count=None, *, degree=None, level=None, method=None, key_bytes=None, device=None))]
     fn new(
         py: Python<'_>,
         params: &PyParams,
@@ -87,6 +92,7 @@ impl PyPackingPlan {
         level: Option<Whole>,
         method: Option<&Bound<'_, PyAny>>,
         key_bytes: Option<Whole>,
+        device: Option<Whole>,
     ) -> PyResult<Self> {
         let whole = |name: &'static str, value: Option<Whole>| value.map(|value| size(py, name, value)).transpose();
         let method = method.map(|method| method_of(py, method)).transpose()?;
@@ -96,6 +102,7 @@ impl PyPackingPlan {
             level: whole("level", level)?.map(Level),
             method,
             most_key_bytes: whole("key_bytes", key_bytes)?,
+            secret: device.map_or(Ok(SecretName::Main), |device| device_number(py, device).map(SecretName::Device))?,
         };
         let plan = detached(py, || PackingPlan::new(&params.params, &options))?;
         Ok(Self { plan: Arc::new(plan) })

@@ -80,6 +80,42 @@ impl PyCiphertext {
         self.map_needing(py, &needs, |evaluator, x| evaluator.split_mask(x))
     }
 
+    /// The same numbers under another secret of the owner: "device:7" for an answer to that device, or "main".
+    ///
+    /// `trace` finds the key.
+    ///
+    /// Parameters
+    /// ----------
+    /// secret : str
+    ///     The name of the secret, as `Ciphertext.secret` says it.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The same numbers, under that secret.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Where no keys are attached, or they have none for this change.
+    /// DataError
+    ///     For a name that no secret has, or a secret of another number of bodies.
+    /// ShapeError
+    ///     For a secret that arrays are not under.
+    ///
+    /// Examples
+    /// --------
+    /// >>> needs = cl.trace(lambda x: x.change_secret("device:7"), 2, params=params, encoding="coefficients", level=0).needs
+    /// >>> x = secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0).with_keys(secret_key.evaluation_keys(needs))
+    /// >>> cl.LightClient(secret_key, device=7).decrypt(cl.reply(x.change_secret("device:7"))).round(3)
+    /// array([1., 2.])
+    fn change_secret(&self, py: Python<'_>, secret: &str) -> PyResult<Self> {
+        let unknown = || out_of_range(py, "the name of a secret", format!("{secret:?}"), "use \"main\" or, for device 7, \"device:7\"");
+        let to = SecretName::parse(secret).filter(|name| name.to_string() == secret).ok_or_else(unknown)?;
+        let needs = format!("cl.trace(lambda x: x.change_secret({secret:?}), ...).needs");
+        self.map_needing(py, &needs, |evaluator, x| evaluator.change_secret(x, to))
+    }
+
     /// The same numbers with zeros in the slots that hold no number.
     ///
     /// A rotation moves entries of a row into the slots beyond its length, and further rotations of such a row are refused. Clearing is a
@@ -167,7 +203,8 @@ impl PyCiphertext {
         self.map(py, |evaluator, x| evaluator.broadcast(x, columns))
     }
 
-    /// The name of the secret that the numbers are under: "main", or "bodies:8" where eight bodies share a mask.
+    /// The name of the secret that the numbers are under: "main", "bodies:8" where eight bodies share a mask, or "device:7" for a
+    /// device's.
     ///
     /// The owner's `SecretKey` knows all of them.
     #[getter]
