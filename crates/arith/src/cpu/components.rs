@@ -27,7 +27,7 @@ pub(super) fn join(engine: &CpuEngine, form: Form, out: RowsMut<'_>, parts: &[Ro
 }
 
 /// Rows of the result that are written together: the words that a sample has for them are a few neighbouring cache lines.
-const SAMPLE_ROWS: usize = 32;
+const SAMPLE_ROWS: usize = 128;
 
 /// Side of the squares of words that are transposed at a time: a cache line.
 const SQUARE: usize = 8;
