@@ -113,26 +113,26 @@ bench-packing:
 	$(PYTHON) bench/run.py $(PACKING_RESULTS) --total 300 --part clathrate 300 "target/release/clathrate-bench --set stream,packing"
 	$(PYTHON) bench/packing.py bench/results/$(PACKING_RESULTS).json
 
-# Plain matrices times encrypted ones, beside plain products and the paper's numbers: about 40 minutes and 15 GB of memory, on a quiet machine. A
+# Plain matrices times encrypted ones, beside plain products and the paper's numbers: about 45 minutes and 17 GB of memory, on a quiet machine. A
 # quick run has results of its own.
 MATRIX_RESULTS := matrix$(if $(filter-out 0,$(QUICK)),-quick)
 # One program for each set, so that its peak of memory is its own; a quick run has one small set.
 MATRIX_WORKS := stream_read,matrix_plain,matrix_apart,matrix_exact,matrix_own,matrix_prepared
 ifeq (,$(filter-out 0,$(QUICK)))
-MATRIX_OURS := --part clathrate 3000 "target/release/clathrate-bench --set stream,matrix --long --preset paper_pcmm --only $(MATRIX_WORKS)" \
+MATRIX_OURS := --part clathrate 3600 "target/release/clathrate-bench --set stream,matrix --long --preset paper_pcmm --only $(MATRIX_WORKS)" \
 	--part clathrate 1800 "target/release/clathrate-bench --set matrix --preset matmul --only $(MATRIX_WORKS)"
 else
-MATRIX_OURS := --part clathrate 3000 "target/release/clathrate-bench --set stream,matrix --only $(MATRIX_WORKS)"
+MATRIX_OURS := --part clathrate 3600 "target/release/clathrate-bench --set stream,matrix --only $(MATRIX_WORKS)"
 endif
 bench-matrix: build
 	$(CARGO) build --release --locked -p clathrate-bench
-	$(PYTHON) bench/run.py $(MATRIX_RESULTS) --total 4200 \
+	$(PYTHON) bench/run.py $(MATRIX_RESULTS) --total 5400 \
 		--part numpy 300 "$(BIN)/python bench/openblas.py $(if $(filter-out 0,$(QUICK)),16 64 256,256 512 1024 2048 4096 8192)" \
 		$(MATRIX_OURS)
 	$(BIN)/python bench/matrix.py bench/results/$(MATRIX_RESULTS).json
 
 # Products of two encrypted matrices, beside plain products and the slot-wise algorithm, whose largest sizes (--long) take most of the time: about 25
-# minutes and 8 GB of memory. A quick run has small sizes only, and results of its own.
+# minutes and 11 GB of memory. A quick run has small sizes only, and results of its own.
 PAIR_RESULTS := pairs$(if $(filter-out 0,$(QUICK)),-quick)
 bench-pairs: build
 	$(CARGO) build --release --locked -p clathrate-bench

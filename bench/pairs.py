@@ -44,8 +44,9 @@ A B for two encrypted matrices, both square with d rows of numbers uniform in [-
   relinearisation for each row, then the rescale. A is encrypted by columns. Rows of both share polynomials (`lanes`); the rows of the
   result are not packed back.
 - slot by slot: the algorithm of Jiang, Kim, Lauter, Song (CCS 2018) on this library: blocks that fill the slots, two blocks in a
-  ciphertext, rotations of one ciphertext hoisted, all products of a block of the result under one relinearisation. Its time grows with
-  the third power of d: products of a minute and more are timed once, and the largest sizes are left out.
+  ciphertext, rotations of one ciphertext hoisted, all products of a block of the result under one relinearisation (above 1024
+  rows two, to save memory). Its time grows with the third power of d: products of a minute and more are timed once, and the largest
+  sizes are left out.
 """.strip()
 
 PRECISION = """

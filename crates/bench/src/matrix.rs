@@ -49,7 +49,7 @@ const LONG: u32 = 13;
 
 /// The paper's largest size, and why it is not run.
 const ABSENT: (u32, &str) =
-    (14, "not run: 5 GB of keys of the owner and as many of the matrix, 9 GB for the encrypted matrix, more than half an hour");
+    (14, "not run: 20 GB of keys of the matrix, 9 GB for the encrypted matrix, more than half an hour of preparation");
 
 /// The largest relative error that a row may be printed with.
 const TOLERANCE: f64 = 1e-2;
