@@ -19,7 +19,7 @@ help:
 	@echo "make bench-dpad  RNS-CKKS, ModHE and DPad-HE at the paper's sets, beside its numbers (QUICK=1: half a minute, small degrees)"
 	@echo "make bench-bootstrap  bootstraps by stage, with precision, keys and memory, beside other libraries (QUICK=1: seconds, a small degree, ours only)"
 	@echo "make bench-packing  LWE samples into ciphertexts by every method, beside the paper's numbers (QUICK=1: seconds, a small degree)"
-	@echo "make bench-matrix  plain matrices times encrypted ones, beside the plain product and the paper's numbers (QUICK=1: seconds, a small degree)"
+	@echo "make bench-matrix  plain matrices times encrypted ones, beside plain products and the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-pairs  products of two encrypted matrices, beside plain products and the slot-wise algorithm (QUICK=1: seconds, small degrees)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
 
@@ -113,28 +113,32 @@ bench-packing:
 	$(PYTHON) bench/run.py $(PACKING_RESULTS) --total 300 --part clathrate 300 "target/release/clathrate-bench --set stream,packing"
 	$(PYTHON) bench/packing.py bench/results/$(PACKING_RESULTS).json
 
-# Plain matrices times encrypted ones, beside the plain product and the paper's numbers: at most 25 minutes, on a quiet machine. A quick run has
-# results of its own.
+# Plain matrices times encrypted ones, beside plain products and the paper's numbers: about 45 minutes and 17 GB of memory, on a quiet machine. A
+# quick run has results of its own.
 MATRIX_RESULTS := matrix$(if $(filter-out 0,$(QUICK)),-quick)
 # One program for each set, so that its peak of memory is its own; a quick run has one small set.
+MATRIX_WORKS := stream_read,matrix_plain,matrix_apart,matrix_exact,matrix_own,matrix_prepared
 ifeq (,$(filter-out 0,$(QUICK)))
-MATRIX_OURS := --part clathrate 1500 "target/release/clathrate-bench --set stream,matrix --preset paper_pcmm" \
-	--part clathrate 1500 "target/release/clathrate-bench --set matrix --preset matmul"
+MATRIX_OURS := --part clathrate 3600 "target/release/clathrate-bench --set stream,matrix --long --preset paper_pcmm --only $(MATRIX_WORKS)" \
+	--part clathrate 1800 "target/release/clathrate-bench --set matrix --preset matmul --only $(MATRIX_WORKS)"
 else
-MATRIX_OURS := --part clathrate 1500 "target/release/clathrate-bench --set stream,matrix"
+MATRIX_OURS := --part clathrate 3600 "target/release/clathrate-bench --set stream,matrix --only $(MATRIX_WORKS)"
 endif
-bench-matrix:
+bench-matrix: build
 	$(CARGO) build --release --locked -p clathrate-bench
-	$(PYTHON) bench/run.py $(MATRIX_RESULTS) --total 1500 $(MATRIX_OURS)
-	$(PYTHON) bench/matrix.py bench/results/$(MATRIX_RESULTS).json
+	$(PYTHON) bench/run.py $(MATRIX_RESULTS) --total 5400 \
+		--part numpy 300 "$(BIN)/python bench/openblas.py $(if $(filter-out 0,$(QUICK)),16 64 256,256 512 1024 2048 4096 8192)" \
+		$(MATRIX_OURS)
+	$(BIN)/python bench/matrix.py bench/results/$(MATRIX_RESULTS).json
 
-# Products of two encrypted matrices, beside plain products and the slot-wise algorithm: about six minutes and 8 GB of memory.
+# Products of two encrypted matrices, beside plain products and the slot-wise algorithm, whose largest sizes (--long) take most of the time: about 25
+# minutes and 11 GB of memory. A quick run has small sizes only, and results of its own.
 PAIR_RESULTS := pairs$(if $(filter-out 0,$(QUICK)),-quick)
 bench-pairs: build
 	$(CARGO) build --release --locked -p clathrate-bench
-	$(PYTHON) bench/run.py $(PAIR_RESULTS) --total 1200 \
-		--part clathrate 1200 "target/release/clathrate-bench --set stream,matrix --only stream_read,pair_plain,pair_residues,pair_slots" \
-		--part numpy 120 "$(BIN)/python bench/openblas.py$(if $(filter-out 0,$(QUICK)), 16 32)"
+	$(PYTHON) bench/run.py $(PAIR_RESULTS) --total 2700 \
+		--part numpy 120 "$(BIN)/python bench/openblas.py$(if $(filter-out 0,$(QUICK)), 16 32)" \
+		--part clathrate 2700 "target/release/clathrate-bench --set stream,matrix$(if $(filter-out 0,$(QUICK)),, --long) --only stream_read,pair_plain,pair_residues,pair_slots"
 	$(BIN)/python bench/pairs.py bench/results/$(PAIR_RESULTS).json
 
 lint: build

@@ -1,6 +1,6 @@
 """Times NumPy's product of two square matrices of doubles, which OpenBLAS computes, on one thread: one JSON row for each size.
 
-Usage: openblas.py [SIZE ...], by default 256 to 4096. The rows are those of clathrate-bench with the work "pair_openblas".
+Usage: openblas.py [SIZE ...], by default 256 to 4096. The rows are those of clathrate-bench with the work "openblas".
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def row(size: int) -> dict[str, object]:
         times.append((time.perf_counter() - start) * 1e3)
     numbers = {"median_ms": float(np.median(times)), "min_ms": min(times), "max_ms": max(times), "runs": len(times)}
     extra = {"size": size, "numpy": np.__version__}
-    return {"who": "numpy", "work": "pair_openblas", "params": f"plain, {size}", **numbers, "extra": extra}
+    return {"who": "numpy", "work": "openblas", "params": f"plain, {size}", **numbers, "extra": extra}
 
 
 if __name__ == "__main__":

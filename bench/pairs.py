@@ -1,7 +1,7 @@
 """Tables of the benchmark of products of two encrypted matrices.
 
 Sits in bench/ above tables.py; reads bench/results/pairs.json, which bench/run.py writes, and replaces pairs.md. Works are
-"pair_plain" (gemm crate), "pair_openblas" (NumPy), "pair_residues" (products of residue matrices and transpositions) and "pair_slots"
+"pair_plain" (gemm crate), "openblas" (NumPy), "pair_residues" (products of residue matrices and transpositions) and "pair_slots"
 (JKLS18). Rows have in `extra`:
 
     size                               rows of the square matrices
@@ -24,7 +24,7 @@ from typing import Any
 from command_line import tables_and_plots
 from tables import RESULTS, Row, cell, grid, machine_line, missing, parse_rows, ratio, rows_of_works
 
-PLAIN, OPENBLAS, RESIDUES, SLOTS = WORKS = ("pair_plain", "pair_openblas", "pair_residues", "pair_slots")
+PLAIN, OPENBLAS, RESIDUES, SLOTS = WORKS = ("pair_plain", "openblas", "pair_residues", "pair_slots")
 
 SHAPE = ("preset", "degree", "size", "log_q", "log_qp", "security_bits")
 ACCURACY = ("mean_bits", "worst_bits")
@@ -44,8 +44,9 @@ A B for two encrypted matrices, both square with d rows of numbers uniform in [-
   relinearisation for each row, then the rescale. A is encrypted by columns. Rows of both share polynomials (`lanes`); the rows of the
   result are not packed back.
 - slot by slot: the algorithm of Jiang, Kim, Lauter, Song (CCS 2018) on this library: blocks that fill the slots, two blocks in a
-  ciphertext, rotations of one ciphertext hoisted, all products of a block of the result under one relinearisation. Its time grows with
-  the third power of d; larger sizes are left out.
+  ciphertext, rotations of one ciphertext hoisted, all products of a block of the result under one relinearisation (above 1024
+  rows two, to save memory). Its time grows with the third power of d: products of a minute and more are timed once, and the largest
+  sizes are left out.
 """.strip()
 
 PRECISION = """

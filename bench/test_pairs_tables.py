@@ -23,7 +23,7 @@ def row(work: str, milliseconds: float, **extra: Any) -> Row:
 
 ALL = [
     row("pair_plain", 3.2, size=512),
-    row("pair_openblas", 4.0, size=512),
+    row("openblas", 4.0, size=512),
     row("pair_residues", 8000.0, **SHAPE, **BITS, rank=8, predicted_ms=2500.0),
     row("pair_slots", 20000.0, **(SHAPE | {"preset": "n14", "degree": 16384}), **BITS),
 ]
@@ -60,6 +60,6 @@ def test_the_plot_is_drawn(tmp_path: Path):
 
 def test_numpy_is_timed():
     found = openblas.row(8)
-    assert found["work"] == "pair_openblas"
+    assert found["work"] == "openblas"
     assert found["median_ms"] > 0
     pairs.markdown(MACHINE, [found])

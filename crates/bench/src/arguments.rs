@@ -12,6 +12,9 @@ pub struct Arguments {
     /// Fewer runs; QUICK=1 in the environment does the same
     #[arg(long)]
     pub quick: bool,
+    /// Of matrix, also sizes whose products take minutes; not with --quick
+    #[arg(long)]
+    pub long: bool,
     /// Only these operations, separated by commas
     #[arg(long, value_name = "WORKS")]
     pub only: Vec<String>,
@@ -101,7 +104,9 @@ impl BenchSet {
                 "bootstraps at presets boot_n15, boot_fast, boot_fast_64, boot_default, boot_small and boot_precise, by stage"
             }
             Self::Packing => "packing of 2^12 LWE samples at presets pack_n12 and paper_hermes_n12, by every method",
-            Self::Matrix => "plain and encrypted times encrypted matrices of 2^8 to 2^12 rows at presets paper_pcmm, matmul and ccmm_n12",
+            Self::Matrix => {
+                "plain and encrypted times encrypted matrices of 2^8 to 2^12 rows, with --long 2^13, at presets paper_pcmm, matmul, ccmm_n12 and n14"
+            }
         }
     }
 }

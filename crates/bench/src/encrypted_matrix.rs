@@ -22,8 +22,8 @@ pub const PRESETS: [&str; 2] = ["ccmm_n12", "n14"];
 /// The sets of a quick run.
 const QUICK: [&str; 2] = ["insecure_small", "insecure_deep"];
 
-/// The largest matrices that are multiplied slot by slot: the time grows with the third power.
-const LARGEST_IN_SLOTS: usize = 1 << 9;
+/// The largest matrices that are multiplied slot by slot, and those of long runs, where one product takes a quarter of an hour: the time grows with the third power.
+const LARGEST_IN_SLOTS: [usize; 2] = [1 << 9, 1 << 11];
 
 /// Binary logarithms of the sizes of square matrices.
 const SIZES: std::ops::RangeInclusive<u32> = 8..=12;
@@ -34,23 +34,27 @@ const QUICK_SIZES: std::ops::RangeInclusive<u32> = 4..=5;
 /// Seed of the secrets, keys and encryptions.
 const SEED: [u8; 32] = [12; 32];
 
-/// Times every size.
-pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Result<(), Failure> {
+/// Times every size; `long`: also those whose products take minutes.
+pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime, long: bool) -> Result<(), Failure> {
     if !WORKS.iter().any(|work| timer.wants(work)) {
         return Ok(());
     }
     let timer = timer.with_limits(Limits { budget: Duration::from_millis(if timer.is_quick() { 50 } else { 8000 }), least: 1, most: 9 });
     let sizes = if timer.is_quick() { QUICK_SIZES } else { SIZES };
     let sets = if timer.is_quick() { QUICK } else { PRESETS };
-    for (preset, run) in sets.into_iter().zip([size as fn(&Timer<'_>, &Params, &SecretKey, usize) -> Result<(), Failure>, slots]) {
+    for (index, preset) in sets.into_iter().enumerate() {
         // A quick run has other sets than those that can be named.
         if !timer.is_quick() && !presets.is_empty() && !presets.contains(&preset) {
             continue;
         }
         let params = Params::preset(preset, runtime)?;
         let owner = SecretKey::generate_with(&params, &mut SecretRng::from_seed(SEED))?;
-        for log in sizes.clone() {
-            run(&timer, &params, &owner, 1 << log)?;
+        for size in sizes.clone().map(|log| 1 << log) {
+            if index == 0 {
+                residues(&timer, &params, &owner, size)?;
+            } else if size <= LARGEST_IN_SLOTS[usize::from(long)] {
+                slots(&timer, &params, &owner, size)?;
+            }
         }
     }
     Ok(())
@@ -66,7 +70,7 @@ fn matrices(size: usize) -> Result<[Vec<f64>; 3], Failure> {
 /// The product of square matrices of one size slot by slot, in blocks that fill the slots.
 fn slots(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> Result<(), Failure> {
     let product = SlotProduct::new(params)?;
-    if !timer.wants(WORKS[2]) || size > LARGEST_IN_SLOTS || size < product.side * product.together {
+    if !timer.wants(WORKS[2]) || size < product.side * product.together {
         return Ok(());
     }
     let [left, right, exact] = matrices(size)?;
@@ -80,14 +84,16 @@ fn slots(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> 
     let keys = owner.evaluation_keys_rng(&recorder.needs(), &mut SecretRng::from_seed(SEED))?;
     let key_bytes = keys.bytes();
     let evaluator = Evaluator::with_keys(keys);
-    let got = product.decrypt(owner, &product.multiply(&evaluator, &x, &y)?, size)?;
-    let extra = fields(params, size, &got, &exact, &json!({ "key_bytes": key_bytes, "side": product.side }))?;
-    let label = format!("{}, {size}", params.spec().name);
-    timer.print((WORKS[2], &label), &timer.measure(|| Ok(product.multiply(&evaluator, &x, &y)?))?, &extra)
+    let own = json!({ "key_bytes": key_bytes, "side": product.side });
+    let (extra, times) = timer.measure_checked(
+        || Ok(product.multiply(&evaluator, &x, &y)?),
+        |blocks| fields(params, size, &product.decrypt(owner, &blocks, size)?, &exact, &own),
+    )?;
+    timer.print((WORKS[2], &format!("{}, {size}", params.spec().name)), &times, &extra)
 }
 
 /// `X^T Y` of square matrices of one size.
-fn size(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> Result<(), Failure> {
+fn residues(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> Result<(), Failure> {
     let [left, y, exact] = matrices(size)?;
     let x: Vec<f64> = (0..size * size).map(|index| left[index % size * size + index / size]).collect();
     let plain = || multiply_f64(size, size, size, &left, &y).map_err(|error| Failure::from(CkksError::from(error)));
@@ -112,15 +118,16 @@ fn size(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> R
         let keys = owner.evaluation_keys_rng(&recorder.needs(), &mut SecretRng::from_seed(SEED))?;
         let key_bytes = keys.bytes();
         let evaluator = Evaluator::with_keys(keys);
-        let product = || Ok(evaluator.rescale(&evaluator.multiply_transposed(&x, &y)?)?);
-        let got = owner.decrypt(&product()?)?.into_real()?;
         let own = json!({
             "rank": params.degree() / planned.params().degree() * params.rank(),
             "key_bytes": key_bytes,
             "predicted_ms": cost.nanoseconds / 1e6,
         });
-        let extra = fields(params, size, &got, &exact, &own)?;
-        timer.print((WORKS[1], &label), &timer.measure(product)?, &extra)?;
+        let (extra, times) = timer.measure_checked(
+            || Ok(evaluator.rescale(&evaluator.multiply_transposed(&x, &y)?)?),
+            |product| fields(params, size, &owner.decrypt(&product)?.into_real()?, &exact, &own),
+        )?;
+        timer.print((WORKS[1], &label), &times, &extra)?;
     }
     Ok(())
 }

@@ -1,19 +1,36 @@
-//! Products of a plain matrix with an encrypted one: without preparation, and prepared with one and two floating-point products, beside the plain product.
+//! Products of a plain matrix with an encrypted one, beside the plain product: exact, and prepared with one and two floating-point products, each from ordinary
+//! ciphertexts to ordinary ciphertexts and the product alone.
 
 use std::time::{Duration, Instant};
 
 use clathrate_arith::product::multiply_f64;
 use clathrate_arith::sequence::numbers;
+use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan};
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedOptions, PreparedPlan};
-use clathrate_ckks::keys::{EncryptOptions, Lanes};
-use clathrate_ckks::{Encoding, Evaluator, Params, Runtime, SecretKey, SecretRng};
+use clathrate_ckks::keys::{EncryptOptions, EvaluationKeys, KeyNeeds, Lanes, Reach};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Runtime, SecretKey, SecretRng};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::timing::{Extra, Limits, Timer};
 
-/// The operations' names: the plain product, the product of rows apart, the prepared one.
-pub const WORKS: [&str; 3] = ["matrix_plain", "matrix_apart", "matrix_prepared"];
+/// The plain product.
+pub const PLAIN: &str = "matrix_plain";
+
+/// The exact product of rows apart, alone.
+pub const APART: &str = "matrix_apart";
+
+/// The exact product from ordinary ciphertexts to ordinary ciphertexts.
+pub const EXACT: &str = "matrix_exact";
+
+/// The prepared product of an array with masks of its own.
+pub const OWN: &str = "matrix_own";
+
+/// The prepared product of an array under shared masks.
+pub const PREPARED: &str = "matrix_prepared";
+
+/// The operations' names.
+const WORKS: [&str; 5] = [PLAIN, APART, EXACT, OWN, PREPARED];
 
 /// The parameter sets.
 pub const PRESETS: [&str; 2] = ["paper_pcmm", "matmul"];
@@ -22,10 +39,17 @@ pub const PRESETS: [&str; 2] = ["paper_pcmm", "matmul"];
 const QUICK: [&str; 1] = ["insecure_matmul"];
 
 /// Binary logarithms of the sizes of square matrices.
-const SIZES: std::ops::RangeInclusive<u32> = 8..=12;
+const SIZES: [u32; 5] = [8, 9, 10, 11, 12];
 
-/// The sizes of a quick run.
-const QUICK_SIZES: std::ops::RangeInclusive<u32> = 4..=6;
+/// The sizes of a quick run; the largest is the degree.
+const QUICK_SIZES: [u32; 3] = [4, 6, 8];
+
+/// A long run adds this size, with the paper's parameters.
+const LONG: u32 = 13;
+
+/// The paper's largest size, and why it is not run.
+const ABSENT: (u32, &str) =
+    (14, "not run: 20 GB of keys of the matrix, 9 GB for the encrypted matrix, more than half an hour of preparation");
 
 /// The largest relative error that a row may be printed with.
 const TOLERANCE: f64 = 1e-2;
@@ -33,19 +57,22 @@ const TOLERANCE: f64 = 1e-2;
 /// Seed of the secrets, keys and encryptions.
 const SEED: [u8; 32] = [12; 32];
 
-/// Times every set and size.
-pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Result<(), Failure> {
+/// Times every set and size; `long`: also the size whose products take minutes.
+pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime, long: bool) -> Result<(), Failure> {
     if !WORKS.iter().any(|work| timer.wants(work)) {
         return Ok(());
     }
     let timer = timer.with_limits(Limits { budget: Duration::from_millis(if timer.is_quick() { 50 } else { 4000 }), least: 3, most: 21 });
-    let all: &[&str] = if timer.is_quick() { &QUICK } else { &PRESETS };
-    let sizes = if timer.is_quick() { QUICK_SIZES } else { SIZES };
+    let (all, sizes): (&[&str], &[u32]) = if timer.is_quick() { (&QUICK, &QUICK_SIZES) } else { (&PRESETS, &SIZES) };
     for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
         let params = Params::preset(preset, runtime)?;
         let owner = SecretKey::generate_with(&params, &mut SecretRng::from_seed(SEED))?;
-        for log in sizes.clone() {
-            size(&timer, &params, &owner, 1 << log)?;
+        let papers = *preset == PRESETS[0];
+        for &log in sizes.iter().chain((papers && long).then_some(&LONG)) {
+            Square::new(&timer, &params, &owner, 1 << log)?.run()?;
+        }
+        if papers {
+            timer.absent("*", &format!("{preset}, {}", 1 << ABSENT.0), ABSENT.1)?;
         }
     }
     Ok(())
@@ -75,61 +102,160 @@ pub fn fields(params: &Params, size: usize, got: &[f64], exact: &[f64], own: &Va
     Ok(fields)
 }
 
-/// All products of square matrices of one size.
-fn size(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> Result<(), Failure> {
-    let name = &params.spec().name;
-    let (weights, data): (Vec<f64>, Vec<f64>) = (numbers(60).take(size * size).collect(), numbers(61).take(size * size).collect());
-    let plain = || multiply_f64(size, size, size, &weights, &data).map_err(|error| Failure::from(clathrate_ckks::CkksError::from(error)));
-    let exact = plain()?;
-    let label = format!("{name}, {size}");
-    if timer.wants(WORKS[0]) {
-        let times = timer.measure(plain)?;
-        timer.print(
-            (WORKS[0], &label),
-            &times,
-            &fields(params, size, &exact, &exact, &json!({ "worst_bits": null, "mean_bits": null }))?,
-        )?;
+/// Products of square matrices of one size. The factors are made anew for each of them, because large ones take much memory.
+struct Square<'a> {
+    timer: &'a Timer<'a>,
+    params: &'a Params,
+    owner: &'a SecretKey,
+    size: usize,
+    label: String,
+    /// The true product.
+    exact: Vec<f64>,
+}
+
+impl<'a> Square<'a> {
+    /// The sizes and the plain product, which is timed if it is wanted.
+    fn new(timer: &'a Timer<'a>, params: &'a Params, owner: &'a SecretKey, size: usize) -> Result<Self, Failure> {
+        let label = format!("{}, {size}", params.spec().name);
+        let mut all = Self { timer, params, owner, size, label, exact: Vec::new() };
+        let (weights, data) = (all.weights(), all.data());
+        let plain = || multiply_f64(size, size, size, &weights, &data).map_err(|error| Failure::from(CkksError::from(error)));
+        if timer.wants(PLAIN) {
+            let (exact, times) = timer.measure_checked(plain, Ok)?;
+            let own = json!({ "worst_bits": null, "mean_bits": null });
+            timer.print((PLAIN, &all.label), &times, &fields(params, size, &exact, &exact, &own)?)?;
+            all.exact = exact;
+        } else {
+            all.exact = plain()?;
+        }
+        Ok(all)
     }
-    if timer.wants(WORKS[1]) {
-        let lanes = (size < params.degree()).then_some(Lanes::Most);
-        let options = EncryptOptions { encoding: Some(Encoding::Coefficients), lanes, ..EncryptOptions::default() };
-        let x = owner.encrypt_array_rng(&data, &[size, size], options, &mut SecretRng::from_seed(SEED))?;
-        let evaluator = Evaluator::new(params);
+
+    /// All products of an encrypted matrix.
+    fn run(&self) -> Result<(), Failure> {
+        if self.timer.wants(APART) {
+            self.apart()?;
+        }
+        if self.timer.wants(EXACT) {
+            self.whole()?;
+        }
+        if !self.timer.wants(OWN) && !self.timer.wants(PREPARED) {
+            return Ok(());
+        }
+        let plan = self.plan(true)?;
+        if !self.timer.wants(PREPARED) {
+            return self.prepared(&plan, &[OWN]);
+        }
+        // One preparation serves both kinds of arrays if they lie alike.
+        let shared = self.plan(false)?;
+        if plan.clone().with_own_masks(false)?.encryption() == shared.encryption() {
+            drop(shared);
+            return self.prepared(&plan, &[OWN, PREPARED]);
+        }
+        self.prepared(&plan, &[OWN])?;
+        self.prepared(&shared, &[PREPARED])
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        numbers(60).take(self.size * self.size).collect()
+    }
+
+    fn data(&self) -> Vec<f64> {
+        numbers(61).take(self.size * self.size).collect()
+    }
+
+    fn encrypted(&self, options: EncryptOptions) -> Result<Ciphertext, Failure> {
+        Ok(self.owner.encrypt_array_rng(&self.data(), &[self.size, self.size], options, &mut SecretRng::from_seed(SEED))?)
+    }
+
+    /// Checks a product, times it and prints a row.
+    fn time(&self, work: &str, own: &Value, product: impl FnMut() -> Result<Ciphertext, CkksError>) -> Result<(), Failure> {
+        let mut product = product;
+        let check = |product: Ciphertext| {
+            let got = self.owner.decrypt(&product)?.into_real()?;
+            fields(self.params, self.size, &got, &self.exact, own)
+        };
+        let (extra, times) = self.timer.measure_checked(|| Ok(product()?), check)?;
+        self.timer.print((work, &self.label), &times, &extra)
+    }
+
+    /// The exact product of rows apart, alone.
+    fn apart(&self) -> Result<(), Failure> {
+        let lanes = (self.size < self.params.degree()).then_some(Lanes::Most);
+        let x = self.encrypted(EncryptOptions { encoding: Some(Encoding::Coefficients), lanes, ..EncryptOptions::default() })?;
+        let evaluator = Evaluator::new(self.params);
         let low = evaluator.to_mlwe(&x, x.layout().lanes)?;
         drop(x);
-        let matrix = evaluator.prepare_weights(size, size, &weights, &low)?;
-        let product = || Ok(evaluator.rescale(&evaluator.multiply_matrix(&matrix, &low)?)?);
-        let got = owner.decrypt(&product()?)?.into_real()?;
-        let extra = fields(params, size, &got, &exact, &json!({ "rank": low.params().rank() }))?;
-        let times = timer.measure(product)?;
-        timer.print((WORKS[1], &label), &times, &extra)?;
+        let matrix = evaluator.prepare_weights(self.size, self.size, &self.weights(), &low)?;
+        let own = json!({ "rank": low.params().rank() });
+        self.time(APART, &own, || evaluator.rescale(&evaluator.multiply_matrix(&matrix, &low)?))
     }
-    if timer.wants(WORKS[2]) {
-        let plan = PreparedPlan::for_columns(params, (size, size, &weights), size, Arrangement::default(), PreparedOptions::default())?;
-        let x = owner.encrypt_array_rng(&data, &[size, size], plan.encryption(), &mut SecretRng::from_seed(SEED))?;
-        let keys = owner.evaluation_keys_rng(&plan.needs(), &mut SecretRng::from_seed(SEED))?;
-        let owner_bytes = keys.bytes();
+
+    /// The exact product with rows taken apart before and packed after.
+    fn whole(&self) -> Result<(), Failure> {
+        let options = MatrixOptions { method: Some(MatrixMethod::Exact), ..MatrixOptions::default() };
+        let plan = MatrixPlan::new(self.params, (self.size, self.size, &self.weights()), self.size, &options)?;
+        let needs = plan.needs();
+        // Rows that fill a polynomial need no key.
+        let evaluator = if needs.is_empty() { Evaluator::new(self.params) } else { Evaluator::with_keys(self.keys(&needs)?) };
+        let matrix = plan.prepare(&evaluator, &mut |_, _| true)?;
+        let cost = *plan.chosen();
+        drop(plan);
+        let own = json!({
+            "owner_key_bytes": cost.owner_key_bytes,
+            "predicted_ms": cost.nanoseconds / 1e6,
+            "predicted_bits": -cost.error.log2(),
+        });
+        let x = self.encrypted(matrix.plan().encryption())?;
+        self.time(EXACT, &own, || evaluator.multiply_planned(&matrix, &x, &mut |_, _| true))
+    }
+
+    fn keys(&self, needs: &KeyNeeds) -> Result<EvaluationKeys, Failure> {
+        Ok(self.owner.evaluation_keys_rng(needs, &mut SecretRng::from_seed(SEED))?)
+    }
+
+    fn plan(&self, own_masks: bool) -> Result<PreparedPlan, Failure> {
+        let options = PreparedOptions { own_masks, ..PreparedOptions::default() };
+        let shape = (self.size, self.size, &self.weights()[..]);
+        Ok(PreparedPlan::for_columns(self.params, shape, self.size, Arrangement::default(), options)?)
+    }
+
+    /// Prepares the matrix and times its products with arrays that have masks of their own, or shared ones.
+    fn prepared(&self, plan: &PreparedPlan, works: &[&str]) -> Result<(), Failure> {
+        let (shared, own) = (plan.clone().with_own_masks(false)?, plan.clone().with_own_masks(true)?);
+        let keys = self.keys(&shared.needs())?;
+        let key_bytes = keys.bytes();
         let evaluator = Evaluator::with_keys(keys);
         let start = Instant::now();
         let mut matrix = plan.prepare(&evaluator, &mut |_, _| true)?;
         let prepare_seconds = start.elapsed().as_secs_f64();
-        let evaluator = Evaluator::new(params);
-        for products in [1, 2] {
-            matrix = matrix.with_products(products)?;
-            let plan = matrix.plan();
-            let own = json!({
-                "products": products,
-                "key_bytes": matrix.key_bytes(),
-                "owner_key_bytes": owner_bytes,
-                "prepare_seconds": prepare_seconds,
-                "predicted_ms": plan.cost().nanoseconds / 1e6,
-                "predicted_bits": -plan.error().log2(),
-            });
-            let got = owner.decrypt(&evaluator.multiply_prepared(&matrix, &x)?)?.into_real()?;
-            let extra = fields(params, size, &got, &exact, &own)?;
-            let times = timer.measure(|| Ok(evaluator.multiply_prepared(&matrix, &x)?))?;
-            timer.print((WORKS[2], &label), &times, &extra)?;
+        drop(evaluator);
+        for &work in works.iter().filter(|work| self.timer.wants(work)) {
+            let own_masks = work == OWN;
+            let arrays = if own_masks { &own } else { &shared };
+            let (evaluator, round_bytes) = if own_masks {
+                let bodies = shared.encryption().bodies.unwrap_or(1);
+                let keys = self.keys(&KeyNeeds::new().shared_mask_in_rounds(bodies, Reach::Level(own.level().0)))?;
+                let bytes = keys.bytes();
+                (Evaluator::with_keys(keys), bytes)
+            } else {
+                (Evaluator::new(self.params), 0)
+            };
+            let x = self.encrypted(arrays.encryption())?;
+            for products in [1, 2] {
+                matrix = matrix.with_products(products)?;
+                let plan = matrix.plan().clone().with_own_masks(own_masks)?;
+                let fields = json!({
+                    "products": products,
+                    "key_bytes": matrix.key_bytes(),
+                    "owner_key_bytes": key_bytes + round_bytes,
+                    "prepare_seconds": prepare_seconds,
+                    "predicted_ms": plan.cost().nanoseconds / 1e6,
+                    "predicted_bits": -plan.error().log2(),
+                });
+                self.time(work, &fields, || evaluator.multiply_prepared(&matrix, &x))?;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }

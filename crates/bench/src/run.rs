@@ -14,7 +14,7 @@ use crate::timing::Timer;
 use crate::{bootstrap, dpad, encrypted_matrix, keyswitch, matrix, packing, scheme, stream, transform};
 
 /// The operations, in the order they are timed.
-const WORKS: [&str; 31] = [
+const WORKS: [&str; 33] = [
     stream::WORK,
     "ntt_forward",
     "ntt_inverse",
@@ -40,9 +40,11 @@ const WORKS: [&str; 31] = [
     dpad::ROTATIONS,
     bootstrap::WORK,
     packing::WORK,
-    matrix::WORKS[0],
-    matrix::WORKS[1],
-    matrix::WORKS[2],
+    matrix::PLAIN,
+    matrix::APART,
+    matrix::EXACT,
+    matrix::OWN,
+    matrix::PREPARED,
     encrypted_matrix::WORKS[0],
     encrypted_matrix::WORKS[1],
     encrypted_matrix::WORKS[2],
@@ -102,8 +104,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             BenchSet::Bootstrap => bootstrap::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Packing => packing::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Matrix => {
-                matrix::run(&timer, &selection.presets, &runtime)?;
-                encrypted_matrix::run(&timer, &selection.presets, &runtime)?;
+                matrix::run(&timer, &selection.presets, &runtime, arguments.long)?;
+                encrypted_matrix::run(&timer, &selection.presets, &runtime, arguments.long)?;
             }
             BenchSet::N14 | BenchSet::N15 | BenchSet::N16 | BenchSet::Ranks => {
                 for preset in presets(set) {

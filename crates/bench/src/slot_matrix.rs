@@ -6,7 +6,7 @@
 //! ```
 //!
 //! with indices modulo the size `s` of a block, which fills a part of the slots; two blocks share a ciphertext, interleaved, so that `psi^k` is a rotation. Larger
-//! matrices are products of blocks; all terms of a block of the result share one relinearisation.
+//! matrices are products of blocks; the terms of a block of the result share one relinearisation, those of the largest matrices two.
 
 use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Values};
@@ -16,6 +16,10 @@ use num_complex::Complex64;
 
 /// Levels of a product: sigma, phi, the product itself.
 pub const DEPTH: usize = 3;
+
+/// Ciphertexts along the inner dimension whose rotations are in memory together, and whose products share a relinearisation: 2^10 rows at degree 2^14, where the
+/// rotations of one factor take 4 GB; those of twice as many rows would take 17 GB.
+const MOST_GROUPS: usize = 8;
 
 /// Matrices in blocks of `side` by `side`, `together` of them in a ciphertext.
 pub struct SlotProduct {
@@ -130,23 +134,29 @@ impl SlotProduct {
     /// The blocks of the product, by rows; a block's copies in a ciphertext are equal.
     pub fn multiply(&self, evaluator: &Evaluator, x: &Blocks, y: &Blocks) -> Result<Blocks, CkksError> {
         let mut masks = None;
-        let rights = |column: &Vec<Ciphertext>| column.iter().map(|y| self.right(evaluator, y)).collect::<Result<Vec<_>, _>>();
-        let right: Vec<Vec<Vec<Ciphertext>>> = y.iter().map(rights).collect::<Result<_, _>>()?;
-        let mut rows = Vec::with_capacity(x.len());
-        for row in x {
-            let left: Vec<Vec<Ciphertext>> = row.iter().map(|x| self.left(evaluator, x, &mut masks)).collect::<Result<_, _>>()?;
-            let block = |column: &Vec<Vec<Ciphertext>>| {
-                let pairs = left.iter().zip(column).flat_map(|(left, right)| left.iter().zip(right));
-                let terms: Vec<ProductTerm<'_>> = pairs.map(|(left, right)| ProductTerm { left, right, twice: false }).collect();
-                let mut sum = evaluator.sum_of_products_rescale(&terms, None)?;
-                for step in (0..self.together.ilog2()).map(|log| 1i64 << log) {
-                    sum = evaluator.add(&sum, &evaluator.rotate(&sum, step)?)?;
+        let mut sums: Vec<Vec<Option<Ciphertext>>> = vec![vec![None; y.len()]; x.len()];
+        let groups = y.first().map_or(0, Vec::len);
+        for start in (0..groups).step_by(MOST_GROUPS) {
+            let some = start..groups.min(start + MOST_GROUPS);
+            let rights = |column: &Vec<Ciphertext>| column[some.clone()].iter().map(|y| self.right(evaluator, y)).collect();
+            let right: Vec<Vec<Vec<Ciphertext>>> = y.iter().map(rights).collect::<Result<_, CkksError>>()?;
+            for (row, sums) in x.iter().zip(&mut sums) {
+                let left = row[some.clone()].iter().map(|x| self.left(evaluator, x, &mut masks)).collect::<Result<Vec<_>, _>>()?;
+                for (column, sum) in right.iter().zip(sums) {
+                    let pairs = left.iter().zip(column).flat_map(|(left, right)| left.iter().zip(right));
+                    let terms: Vec<ProductTerm<'_>> = pairs.map(|(left, right)| ProductTerm { left, right, twice: false }).collect();
+                    let more = evaluator.sum_of_products_rescale(&terms, None)?;
+                    *sum = Some(match sum.take() {
+                        Some(sum) => evaluator.add(&sum, &more)?,
+                        None => more,
+                    });
                 }
-                Ok(sum)
-            };
-            rows.push(right.iter().map(block).collect::<Result<Vec<_>, CkksError>>()?);
+            }
         }
-        Ok(rows)
+        let together = |sum: Ciphertext| {
+            (0..self.together.ilog2()).map(|log| 1i64 << log).try_fold(sum, |sum, step| evaluator.add(&sum, &evaluator.rotate(&sum, step)?))
+        };
+        sums.into_iter().map(|row| row.into_iter().flatten().map(together).collect()).collect()
     }
 
     /// The matrix that is encrypted in blocks of a product.

@@ -14,6 +14,9 @@ pub type Extra = Map<String, Value>;
 /// Most timed runs of one operation.
 const MOST_RUNS: usize = 50;
 
+/// Runs beyond the budget, to have the least number of them, end after so many budgets.
+const MOST_BUDGETS: u32 = 8;
+
 /// When to stop repeating.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -27,7 +30,7 @@ pub struct Limits {
 
 impl Limits {
     fn want_more(self, runs: usize, spent: Duration) -> bool {
-        runs < self.most && (spent < self.budget || (runs < self.least && spent < 8 * self.budget))
+        runs < self.most && (spent < self.budget || (runs < self.least && spent < MOST_BUDGETS * self.budget))
     }
 }
 
@@ -111,6 +114,30 @@ impl<'a> Timer<'a> {
     /// Times of `f`, one run before them.
     pub fn measure<T>(&self, f: impl FnMut() -> Result<T, Failure>) -> Result<Times, Failure> {
         self.measure_after(|| (), f)
+    }
+
+    /// Times of `f`, and what `check` makes of its first result, which is freed before the timed runs. The first run is not timed, but where it took longer than eight
+    /// budgets it is the only one.
+    pub fn measure_checked<T, U>(
+        &self,
+        mut f: impl FnMut() -> Result<T, Failure>,
+        check: impl FnOnce(T) -> Result<U, Failure>,
+    ) -> Result<(U, Times), Failure> {
+        let start = Instant::now();
+        let result = black_box(f()?);
+        let first = start.elapsed();
+        let checked = check(result)?;
+        let (mut times, mut spent) = (Vec::new(), Duration::ZERO);
+        if first > MOST_BUDGETS * self.limits.budget {
+            times.push(milliseconds(first));
+            return Ok((checked, Times::new(times)));
+        }
+        while self.limits.want_more(times.len(), spent) {
+            let took = once(&mut f)?;
+            spent += took;
+            times.push(milliseconds(took));
+        }
+        Ok((checked, Times::new(times)))
     }
 
     /// Times of two operations in turns: what slows the machine down slows both.

@@ -529,6 +529,13 @@ fn arrays_with_masks_of_their_own_are_multiplied_too() {
         let again = PreparedMatrix::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params).expect("matrix");
         assert_eq!(again.plan().explain(), matrix.plan().explain());
         assert!(decrypt(&sk, &ev.multiply_prepared(&again, &x).expect("product")) == decrypt(&sk, &y));
+        // The same matrix multiplies arrays that lie alike under shared masks, as the plan for them says, without the keys of the rounds.
+        let shared = matrix.plan().clone().with_own_masks(false).expect("plan");
+        let x_shared = sk.encrypt_array(&data, &[inner, columns], shared.encryption()).expect("encryption");
+        let z = Evaluator::new(&params).multiply_prepared(&matrix, &x_shared).expect("product");
+        assert!(deviation(&decrypt(&sk, &z), &product(&weights, &data, inner, columns)) < 2.0 * shared.error());
+        assert!(shared.cost().nanoseconds < matrix.plan().cost().nanoseconds && shared.error() <= matrix.plan().error());
+        assert_eq!(shared.with_own_masks(true).expect("plan").explain(), matrix.plan().explain());
         // Without the keys of the rounds the array is refused.
         let without = Evaluator::new(&params).multiply_prepared(&matrix, &x);
         assert!(without.is_err());

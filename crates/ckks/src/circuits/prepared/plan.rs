@@ -275,6 +275,14 @@ impl PreparedPlan {
         self.own_masks
     }
 
+    /// The same plan, with the same rounding of the weights, for arrays with masks of their own, or under shared masks.
+    ///
+    /// # Errors
+    /// As [`Params::key_definition`].
+    pub fn with_own_masks(self, own_masks: bool) -> Result<Self, CkksError> {
+        Self { own_masks, ..self }.priced()
+    }
+
     /// The switches that bring arrays under shared masks.
     fn rounds(&self) -> Vec<Operation> {
         let rounds = if self.own_masks { format_switch_rounds(self.layout.bodies) } else { Vec::new() };
