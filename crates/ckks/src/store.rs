@@ -336,7 +336,7 @@ impl Ciphertext {
         params.check_scale(metadata.scale, level)?;
         let layout = metadata.layout;
         layout.check(&metadata.shape, params.degree())?;
-        let secret = SecretName::parse(&metadata.secret).filter(|name| name.to_string() == metadata.secret);
+        let secret = SecretName::parse(&metadata.secret);
         let secret = secret.ok_or_else(|| inconsistent("there is no secret of that name"))?;
         check_secret(params, secret, &layout, level)?;
         let bundles =

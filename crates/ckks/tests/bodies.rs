@@ -587,12 +587,17 @@ fn needs_of_impossibly_many_bodies_are_stated_at_once_and_refused() {
     for bodies in [0, 4097, usize::MAX] {
         let needs = KeyNeeds::new().shared_mask(bodies, Reach::Top);
         assert!(params.required_keys(&needs).is_err(), "{bodies} bodies");
+        let rounds = KeyNeeds::new().shared_mask_in_rounds(bodies, Reach::Top);
+        assert!(params.required_keys(&rounds).is_err(), "{bodies} bodies in rounds");
     }
 }
 
 #[test]
 fn rounds_of_format_switches_keep_numbers_order_and_predicted_noise() {
-    assert_eq!((format_switch_rounds(0), format_switch_rounds(1)), (vec![], vec![(1, 1)]));
+    assert_eq!(
+        (format_switch_rounds(0), format_switch_rounds(1), format_switch_rounds(5000)),
+        (vec![(1, 0)], vec![(1, 1)], vec![(1, 5000)])
+    );
     assert_eq!(format_switch_rounds(7), [(1, 7)]);
     assert_eq!(format_switch_rounds(24), [(1, 4), (4, 12), (12, 24)]);
     for bodies in 1..600 {

@@ -62,6 +62,11 @@ fn names_are_written_and_read_back() {
     ] {
         assert!(KeyName::parse(text, 64).is_err(), "{text}");
     }
+    for text in ["main:", "main:1", "device:+7", "device:07", "device:", "bodies:", "body:00/3", "body:1", "other"] {
+        assert_eq!(SecretName::parse(text), None, "{text}");
+    }
+    let odd = Operation::FormatSwitch { from: 0, to: 4 };
+    assert!(odd.to_string().contains("0 bodies"), "printed before it is refused: {odd}");
 }
 
 #[test]

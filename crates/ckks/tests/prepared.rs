@@ -538,7 +538,11 @@ fn arrays_with_masks_of_their_own_are_multiplied_too() {
         assert_eq!(shared.with_own_masks(true).expect("plan").explain(), matrix.plan().explain());
         // Without the keys of the rounds the array is refused.
         let without = Evaluator::new(&params).multiply_prepared(&matrix, &x);
-        assert!(without.is_err());
+        assert_refused!(without, CkksError::NoKeys { .. }, "under one mask");
+        let other = evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::Reach::Top)).multiply_prepared(&matrix, &x);
+        assert_refused!(other, CkksError::NoKey { .. }, "under one mask");
+        let low = ev.drop_to_level(&x, Level(0)).expect("level 0");
+        assert_refused!(ev.multiply_prepared(&matrix, &low), CkksError::OutOfRange { .. }, "level 1");
     }
 }
 

@@ -38,9 +38,10 @@ use crate::run::{detached, detached_with};
 ///     How much may be cut off: the root mean square of the error by that is at most 2**-precision_bits. By default it is about that of
 ///     the encryption.
 /// device : int, optional
-///     A number for the device, which gets a secret of its own: it cannot read what others encrypt. Pack its samples by a
-///     `PackingPlan` with the same `device`, which brings them under the owner's secret, and bring answers under the device's by
-///     `Ciphertext.change_secret`.
+///     A number for the device, which gets a secret of its own, drawn from the owner's key: by itself it cannot read what others
+///     encrypt. Pack its samples by a `PackingPlan` with the same `device`, which brings them under the owner's secret.
+///     `Ciphertext.change_secret` brings answers under the device's, by a key that must not get into the hands of whoever has the
+///     device's secret: both together give the owner's.
 ///
 /// Raises
 /// ------

@@ -23,19 +23,14 @@ use crate::run::{detached, with_progress};
 
 /// A plan of products of one plain matrix with encrypted matrices: by which method, how X is encrypted, which keys there must be.
 ///
-/// There are three methods, and the plan takes the fastest that fits. "exact" multiplies the masks and the bodies of X with
-/// W, modulo
-/// each prime, with several short rows in a polynomial; one small key brings the rows of the result together again. "by
-/// rows" has one
-/// row in each polynomial: slower for short rows, without any key. "prepared" needs rows that share masks. Keys that are
-/// combined for W
-/// then take the place of the product of W with the masks, and what remains is one product of matrices in floating point,
-/// or two for
-/// more precision, and work in proportion to the result. `prepare` combines the keys, which takes as long as many products.
+/// There are three methods, and the plan takes the fastest that fits. "exact" multiplies the masks and the bodies of X with W, modulo each
+/// prime, with several short rows in a polynomial; a key or two bring the rows of the result together again. "by rows" has one row in each
+/// polynomial: slower for short rows, without any key. "prepared" needs rows that share masks. Keys that are combined for W then take the
+/// place of the product of W with the masks, and what remains is one product of matrices in floating point, or two for more precision, and
+/// work in proportion to the result. `prepare` combines the keys, which takes as long as many products.
 ///
-/// The result is one level lower, with a mask for each polynomial, and needs no rescale. Its rows lie as those of X, so it
-/// can be the
-/// factor of the next product (`masks="own"`).
+/// The result is one level lower, with a mask for each polynomial, and needs no rescale. Its rows lie as those of X, so it can be the factor
+/// of the next product (`masks="own"`).
 ///
 /// Parameters
 /// ----------
@@ -46,39 +41,33 @@ use crate::run::{detached, with_progress};
 /// columns : int
 ///     The columns of the encrypted matrices, of shape (inner, columns).
 /// level : int, optional
-///     The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise.
-///     Prepared products have
-///     no room for the modulus of high levels.
+///     The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise. Prepared products
+///     have no room for the modulus of high levels.
 /// lanes : int, optional
 ///     How many rows of X share a polynomial, a power of two. By default as many as there are and is room for.
 /// bodies : int, optional
-///     How many polynomials of X share a mask in a prepared product. By default all, as far as security allows. Fewer take
-///     more keys.
+///     How many polynomials of X share a mask, which makes the product a prepared one. By default all, as far as security allows. Fewer
+///     take more keys.
 /// masks : {"shared", "own"}, optional
-///     How X comes to a prepared product. "shared", the default, is an encryption with the secret key as `encryption` says.
-///     "own" is
-///     anything else: by a public key, or the result of a computation. Further keys then bring the rows under shared masks,
-///     in each product.
+///     How X comes to a prepared product. "shared", the default, is an encryption with the secret key as `encryption` says. "own" is
+///     anything else: by a public key, or the result of a computation. Further keys then bring the rows under shared masks in each product.
 /// precision_bits : float, optional
-///     The correct bits after the binary point that the result of numbers of magnitude 1 must have. By default a prepared product
-///     takes one floating-point product where that costs next to no precision, else two, and must leave 6 bits of the
-///     result's numbers.
+///     The correct bits after the binary point that the result of numbers of magnitude 1 must have. By default a prepared product takes
+///     one floating-point product where that costs next to no precision, else two, and must leave 6 bits of the result's numbers.
 /// products : {1, 2}, optional
-///     The number of floating-point products of a prepared product, whatever the precision.
+///     The number of floating-point products, whatever the precision, which makes the product a prepared one.
 /// method : {"exact", "by rows", "prepared"}, optional
 ///     The method. None, the default, is the fastest that fits.
 /// uses : int, optional
-///     For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default,
-///     does not count it.
+///     For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default, does not count it.
 /// key_bytes : int, optional
 ///     The most bytes that keys may take in memory, those of the owner and of the matrix. None, the default, is no limit.
 ///
 /// Raises
 /// ------
 /// DataError
-///     Where weights are NaN, infinite or too large, or there are none; for a precision or a number of bytes that no method
-///     reaches, with what
-///     each reaches; for numbers of lanes, bodies or products that do not exist.
+///     Where weights are NaN, infinite or too large, or there are none; for a precision or a number of bytes that no method reaches, with
+///     what each reaches; for numbers of lanes, bodies or products that do not exist, and options that do not go with the method.
 /// ShapeError
 ///     Where the weights are no matrix, or "prepared" is asked for at a rank above 1.
 /// LevelError

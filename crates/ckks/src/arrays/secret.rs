@@ -46,21 +46,22 @@ impl SecretName {
     /// Parses `text`, which the name's `Display` wrote; `None` if `text` names no secret.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "main" => Some(Self::Main),
-            "temporary" => Some(Self::Temporary),
-            "ephemeral" => Some(Self::Ephemeral),
-            _ => {
-                if let Some(number) = text.strip_prefix("device:") {
-                    return number.parse().ok().map(Self::Device);
-                }
-                if let Some(count) = text.strip_prefix("bodies:") {
-                    return count.parse().ok().map(Self::Bodies);
-                }
-                let (index, count) = text.strip_prefix("body:")?.split_once('/')?;
-                Some(Self::Body { count: count.parse().ok()?, index: index.parse().ok()? })
+        let number = |text: &str| text.parse().ok();
+        let (kind, value) = text.split_once(':').unwrap_or((text, ""));
+        let name = match (kind, value) {
+            ("main", _) => Self::Main,
+            ("temporary", _) => Self::Temporary,
+            ("ephemeral", _) => Self::Ephemeral,
+            ("device", value) => Self::Device(value.parse().ok()?),
+            ("bodies", count) => Self::Bodies(number(count)?),
+            ("body", value) => {
+                let (index, count) = value.split_once('/')?;
+                Self::Body { count: number(count)?, index: number(index)? }
             }
-        }
+            _ => return None,
+        };
+        // One spelling for each name: no leading zeros or signs.
+        (name.to_string() == text).then_some(name)
     }
 
     /// How many bodies a bundle under this secret has.

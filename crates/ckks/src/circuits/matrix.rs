@@ -259,14 +259,13 @@ impl Evaluator {
     }
 
     /// Whether the rows of `x` share masks that can be split.
-    fn splits_masks_for(&self, x: &Ciphertext) -> bool {
+    pub(super) fn splits_masks_for(&self, x: &Ciphertext) -> bool {
         let (layout, count) = (x.layout(), x.secret().bodies());
         if layout.axis != BodyAxis::Rows || layout.bodies == 1 {
             return false;
         }
         let out = |index| Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main);
-        let held = |index| self.held().is_some_and(|keys| keys.find(x.params(), out(index), x.level(), x.params().slot_count()).is_ok());
-        x.is_symbol() || (0..count).all(held)
+        x.is_symbol() || (0..count).all(|index| self.holds(x, out(index)))
     }
 
     /// How [`Evaluator::multiply_matrix`] computes `W @ x`, and why: what happens to the rows before, and the predicted time, keys and precision, after a rescale

@@ -1,7 +1,7 @@
 //! Plans of products with a known matrix: which algorithm, by predicted time, keys and precision.
 //!
 //! ```text
-//! exact       masks and bodies times W, modulo each prime; rows in lanes are taken apart before and packed again after    [pcmm-mambo, Algorithm 2]
+//! exact       masks and bodies times W, modulo each prime; rows in lanes are taken apart before and packed again after     [pcmm-mambo, Algorithm 2]
 //! by rows     the same with one row in a polynomial: slower for short rows, and without any key                          [pcmm-mambo, sec. 1.1 (LZ)]
 //! prepared    bodies times W in floating point, masks by keys that were combined for W                                    [pcmm-mambo, Algorithms 3 and 4]
 //! ```
@@ -18,7 +18,7 @@ use super::prepared::{Arrangement, PreparedMatrix, PreparedOptions, PreparedPlan
 use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
-use crate::keys::{EncryptOptions, KeyNeeds, Lanes, Operation, Reach};
+use crate::keys::{EncryptOptions, KeyNeeds, Lanes};
 use crate::parameters::Params;
 use crate::progress::Progress;
 
@@ -110,13 +110,16 @@ impl MatrixCost {
     }
 }
 
-/// An exact product: weights at the scale of the level, and the key that packs rows again.
+/// An exact product: weights at the scale of the level, and how the rows of the result are packed again.
 #[derive(Debug, Clone)]
 struct ExactPlan {
     weights: Weights,
     layout: Layout,
     level: Level,
     scale: f64,
+    /// Ranks of samples in between, as in [`PackingMethod::Midpoints`](super::packing::PackingMethod).
+    midpoints: Vec<usize>,
+    needs: KeyNeeds,
 }
 
 /// What is planned, by one method.
@@ -159,47 +162,53 @@ impl ExactPlan {
         let x = Ciphertext::symbol_with(params, &shape, layout, SecretName::Main, level, params.scale(level))?;
         let weights = Evaluator::new(params).prepare_weights(rows, inner, values, &x)?;
         params.check_scale(x.scale() * weights.scale(), level)?;
-        Ok(Self { weights, layout, level, scale: x.scale() })
+        Ok(Self { weights, layout, level, scale: x.scale(), midpoints: Vec::new(), needs: KeyNeeds::new() })
     }
 
-    /// The switch that brings the rows of the result into one polynomial, at the level below.
-    fn packing(&self, params: &Params) -> Option<Operation> {
-        (self.layout.lanes > 1).then(|| Operation::Pack {
-            from: params.degree() / self.layout.lanes,
-            to: params.degree(),
-            under: SecretName::Main,
-        })
+    /// The plan with its cost, and those that pack the rows of the result with a midpoint: smaller keys, at the price of a further switch.
+    fn ways(self, params: &Params, method: MatrixMethod, own_masks: bool) -> Result<Vec<(MatrixCost, Self)>, CkksError> {
+        // Samples of the ranks from below the lanes down to 2.
+        let ranks = (1..self.layout.lanes.ilog2()).map(|log| vec![1 << log]);
+        let priced = |midpoints: Vec<usize>| {
+            let plan = Self { midpoints, ..self.clone() };
+            let recorder = Evaluator::recording(params);
+            plan.multiply(&recorder, &recorder.take_symbol(plan.symbol(params)?, None)?, &mut |_, _| true)?;
+            let plan = Self { needs: recorder.needs(), ..plan };
+            Ok((plan.cost(params, method, own_masks)?, plan))
+        };
+        std::iter::once(Vec::new()).chain(ranks).map(priced).collect()
+    }
+
+    fn symbol(&self, params: &Params) -> Result<Ciphertext, CkksError> {
+        let shape = [self.layout.rows, self.layout.columns];
+        Ciphertext::symbol_with(params, &shape, self.layout, SecretName::Main, self.level, self.scale)
     }
 
     fn below(&self) -> Level {
         Level(self.level.0.saturating_sub(1))
     }
 
-    fn needs(&self, params: &Params) -> KeyNeeds {
-        let reach = Reach::Level(self.below().0);
-        self.packing(params).map_or_else(KeyNeeds::new, |operation| KeyNeeds::new().operation(operation, reach))
-    }
-
     /// `W @ x`, rescaled and packed.
     fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+        if !evaluator.splits_masks_for(x) {
+            x.check_main(PLAN)?;
+        }
         let product = evaluator.multiply_matrix_with_progress(&self.weights, x, progress)?;
         let rescaled = evaluator.rescale(&product)?;
-        if x.layout().lanes > 1 { evaluator.pack_rows(&rescaled, &[]) } else { Ok(rescaled) }
+        if x.layout().lanes > 1 { evaluator.pack_rows(&rescaled, &self.midpoints) } else { Ok(rescaled) }
     }
 
     fn cost(&self, params: &Params, method: MatrixMethod, own_masks: bool) -> Result<MatrixCost, CkksError> {
-        let needs = self.needs(params);
-        let recorder = Evaluator::recording_for(params, needs.clone());
-        let shape = [self.layout.rows, self.layout.columns];
-        let x = Ciphertext::symbol_with(params, &shape, self.layout, SecretName::Main, self.level, self.scale)?;
-        self.multiply(&recorder, &recorder.take_symbol(x, None)?, &mut |_, _| true)?;
+        let recorder = Evaluator::recording_for(params, self.needs.clone());
+        self.multiply(&recorder, &recorder.take_symbol(self.symbol(params)?, None)?, &mut |_, _| true)?;
         let (model, weights) = (params.noise_model(), &self.weights);
         let fresh = if own_masks { model.fresh_public() } else { model.fresh_secret() };
         let largest = (0..weights.rows()).map(|row| weights.matrix().sum_of_squares(row)).fold(0.0, f64::max);
         let step = params.step_product(self.level);
         let scale = self.scale * weights.scale() / step;
-        let switch = |operation| params.operation_variance_by(operation, self.below(), self.below()).map(|own| own + model.rounding());
-        let variance = fresh * largest / (step * step) + model.rounding() + self.packing(params).map_or(Ok(0.0), switch)?;
+        let switch = |(operation, _)| params.operation_variance_by(operation, self.below(), self.below()).map(|own| own + model.rounding());
+        let packing: f64 = self.needs.operations().map(switch).sum::<Result<f64, CkksError>>()?;
+        let variance = fresh * largest / (step * step) + model.rounding() + packing;
         // Weights are rounded to integers.
         let rounding = weights.inner() as f64 / 12.0 / (weights.scale() * weights.scale());
         Ok(MatrixCost {
@@ -207,7 +216,7 @@ impl ExactPlan {
             products: 0,
             nanoseconds: recorder.recorded().cost().nanoseconds,
             preparation: 0.0,
-            owner_key_bytes: params.required_keys(&needs)?.bytes(params)?,
+            owner_key_bytes: params.required_keys(&self.needs)?.bytes(params)?,
             matrix_key_bytes: 0,
             error: (variance / (scale * scale) + rounding).sqrt(),
         })
@@ -231,7 +240,8 @@ impl MatrixPlan {
     /// which are encrypted as [`MatrixPlan::encryption`] says.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] where no method reaches the precision or fits into the bytes of keys, with what each takes; where there is one method, its own error:
+    /// [`CkksError::OutOfRange`] where no method reaches the precision or fits into the bytes of keys, with what each takes, and for options that do not go together; where
+    /// all methods refuse, the error of the first:
     /// as [`PreparedPlan::for_columns`] and [`Evaluator::prepare_weights`].
     pub fn new(params: &Params, weights: (usize, usize, &[f64]), columns: usize, options: &MatrixOptions) -> Result<Self, CkksError> {
         let arrangement = options.arrangement;
@@ -244,16 +254,20 @@ impl MatrixPlan {
         let (mut found, mut refused) = (Vec::new(), Vec::new());
         let mut first: Option<CkksError> = None;
         for (method, lanes) in [(MatrixMethod::Exact, arrangement.lanes), (MatrixMethod::ByRows, Some(1))] {
-            // A number of floating-point products asks for prepared ones, a number of lanes for rows in so many.
-            let lanes_differ = method == MatrixMethod::ByRows && arrangement.lanes.is_some_and(|lanes| lanes > 1);
-            if !wanted(method) || options.precision.products.is_some() || lanes_differ {
+            if !wanted(method) {
+                continue;
+            }
+            if let Some(reason) = foreign_option(method, options) {
+                refused.push((method, reason.to_owned()));
                 continue;
             }
             let exact = ExactPlan::new(params, weights, columns, Arrangement { lanes, ..arrangement });
-            match exact.and_then(|plan| Ok((plan.cost(params, method, options.precision.own_masks)?, plan))) {
+            match exact.and_then(|plan| plan.ways(params, method, options.precision.own_masks)) {
                 // Rows that fill a polynomial alone: the other method is the same.
-                Ok((_, plan)) if method == MatrixMethod::Exact && plan.layout.lanes == 1 && options.method.is_none() => {}
-                Ok((cost, plan)) => found.push((cost, Way::Exact(Box::new(plan)))),
+                Ok(ways)
+                    if method == MatrixMethod::Exact && options.method.is_none() && ways.iter().all(|(_, plan)| plan.layout.lanes == 1) => {
+                }
+                Ok(ways) => found.extend(smallest_near_fastest(ways, options).map(|(cost, plan)| (cost, Way::Exact(Box::new(plan))))),
                 Err(error) => {
                     refused.push((method, error.to_string()));
                     first.get_or_insert(error);
@@ -282,7 +296,9 @@ impl MatrixPlan {
         let shape = (weights.0, weights.1);
         // What every method refuses is an error of the matrix, the shape or the level.
         if found.is_empty() {
-            return Err(first.unwrap_or(CkksError::NoTerms { operation: PLAN }));
+            let reasons: Vec<String> = refused.iter().map(|(method, reason)| format!("{method}: {reason}")).collect();
+            let value = options.method.map_or_else(|| "any method".to_owned(), |method| format!("the method \"{method}\""));
+            return Err(first.unwrap_or(CkksError::OutOfRange { what: PLAN, value, remedy: reasons.join("; ") }));
         }
         found.sort_by(|(a, _), (b, _)| a.each(options.uses).total_cmp(&b.each(options.uses)));
         let most = options.precision.precision_bits.map_or(f64::INFINITY, |bits| (-bits).exp2());
@@ -317,7 +333,7 @@ impl MatrixPlan {
     pub fn needs(&self) -> KeyNeeds {
         match &self.way {
             Way::Prepared(plan) => plan.needs(),
-            Way::Exact(plan) => plan.needs(&self.params),
+            Way::Exact(plan) => plan.needs.clone(),
         }
     }
 
@@ -378,6 +394,32 @@ impl MatrixPlan {
     pub fn explain(&self) -> String {
         self.to_string()
     }
+}
+
+/// Why a method does not go with an option that belongs to another one.
+fn foreign_option(method: MatrixMethod, options: &MatrixOptions) -> Option<&'static str> {
+    let by_rows = method == MatrixMethod::ByRows;
+    if options.precision.products.is_some() {
+        Some("a number of floating-point products is one of prepared products")
+    } else if options.arrangement.bodies.is_some() {
+        Some("bodies under a mask are those of prepared products")
+    } else if by_rows && options.arrangement.lanes.is_some_and(|lanes| lanes > 1) {
+        Some("it has one row in a polynomial")
+    } else {
+        None
+    }
+}
+
+/// A way with smaller keys may take this much more time than the fastest.
+const SLOWER: f64 = 1.1;
+
+/// Of several ways of one method: of those whose keys fit, or of all if none do, the one with the smallest keys among the fastest.
+fn smallest_near_fastest(ways: Vec<(MatrixCost, ExactPlan)>, options: &MatrixOptions) -> Option<(MatrixCost, ExactPlan)> {
+    let fits = |cost: &MatrixCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes() <= most);
+    let any = ways.iter().any(|(cost, _)| fits(cost));
+    let able = || ways.iter().filter(|(cost, _)| !any || fits(cost));
+    let fastest = able().map(|(cost, _)| cost.nanoseconds).fold(f64::INFINITY, f64::min);
+    able().filter(|(cost, _)| cost.nanoseconds <= SLOWER * fastest).min_by_key(|(cost, _)| cost.key_bytes()).cloned()
 }
 
 /// The error where no way is precise and small enough.
@@ -444,7 +486,11 @@ impl fmt::Display for Way {
                 "{} in a polynomial, weights of {:.1} bits; keys: {}",
                 counted(plan.layout.lanes, "row"),
                 plan.weights.scale().log2(),
-                if plan.layout.lanes > 1 { "one that packs the rows of the result" } else { "none" },
+                match (plan.layout.lanes, &plan.midpoints[..]) {
+                    (1, _) => "none".to_owned(),
+                    (lanes, []) => format!("one of {lanes} inputs, which packs the rows of the result"),
+                    (_, midpoints) => format!("those that pack the rows of the result by samples of rank {midpoints:?} in between"),
+                },
             ),
         }
     }

@@ -108,6 +108,13 @@ impl PackingPlan {
             Some(method) => vec![method.clone()],
             None => methods(&samples, options.secret),
         };
+        if options.secret != SecretName::Main && methods.contains(&PackingMethod::Rows) {
+            let reason = format!(
+                "the row method, which is the only one for odd ranks, does not pack samples under the secret \"{}\": take columns or midpoints",
+                options.secret
+            );
+            return Err(CkksError::Conversion { operation: "packing", reason });
+        }
         let mut priced = Vec::with_capacity(methods.len());
         for method in methods {
             let recorder = Evaluator::recording(&samples);

@@ -196,6 +196,11 @@ impl Evaluator {
         }
     }
 
+    /// Whether the keys of `operation` on `x` are held.
+    pub(crate) fn holds(&self, x: &Ciphertext, operation: Operation) -> bool {
+        self.held().is_some_and(|keys| keys.find(&x.params, operation, x.level, x.params.slot_count()).is_ok())
+    }
+
     /// Adds a symbol that was made elsewhere to this dry run, as a fresh public-key encryption. From then on the dry run counts the memory of this array and of
     /// every array computed from it. If `bound` is given, as the largest magnitude of its numbers, all these arrays carry bounds on numbers and errors.
     ///

@@ -43,11 +43,13 @@ impl Evaluator {
     pub fn share_mask_along(&self, x: &Ciphertext, bodies: usize, axis: Option<BodyAxis>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         x.check_main(SHARE)?;
-        let direct = Operation::FormatSwitch { from: 1, to: bodies };
-        let found = |operation| self.held().is_some_and(|keys| keys.find(&x.params, operation, x.level, x.params.slot_count()).is_ok());
-        let rounds = format_switch_rounds(bodies);
-        let in_rounds = !found(direct) && rounds.len() > 1 && rounds.iter().all(|&(from, to)| found(Operation::FormatSwitch { from, to }));
+        let in_rounds = !self.holds(x, Operation::FormatSwitch { from: 1, to: bodies }) && self.holds_rounds(x, bodies);
         if in_rounds { self.share_mask_in_rounds(x, bodies, axis) } else { self.format_switched(x, bodies, axis) }
+    }
+
+    /// Whether the keys of all rounds to `bodies` bodies are held.
+    pub(crate) fn holds_rounds(&self, x: &Ciphertext, bodies: usize) -> bool {
+        format_switch_rounds(bodies).into_iter().all(|(from, to)| self.holds(x, Operation::FormatSwitch { from, to }))
     }
 
     /// As [`Evaluator::share_mask_along`], in rounds ([`format_switch_rounds`]): each brings a few bundles under one mask, with the keys of

@@ -95,12 +95,16 @@ mod as_list {
 const MOST_IN_A_ROUND: usize = 4;
 
 /// The rounds of a format switch from bundles of one body to bundles of `bodies`: for each its bodies before and after. Large factors come first, because keys of a round
-/// have an entry for each bundle and each body of the result. [pcmm-mambo, sec. 3.3]
+/// have an entry for each bundle and each body of the result; a large prime factor makes one large key. More than [`MOST_BODIES`] bodies, and none, have one round that no key
+/// serves. [pcmm-mambo, sec. 3.3]
 #[must_use]
 pub fn format_switch_rounds(bodies: usize) -> Vec<(usize, usize)> {
-    let mut factors = Vec::new();
-    let mut rest = bodies.min(MOST_BODIES);
-    while rest.is_multiple_of(MOST_IN_A_ROUND) && rest > 0 {
+    if bodies <= 1 || bodies > MOST_BODIES {
+        // One body, or what no key is made for.
+        return vec![(1, bodies)];
+    }
+    let (mut factors, mut rest) = (Vec::new(), bodies);
+    while rest.is_multiple_of(MOST_IN_A_ROUND) {
         factors.push(MOST_IN_A_ROUND);
         rest /= MOST_IN_A_ROUND;
     }
@@ -112,9 +116,6 @@ pub fn format_switch_rounds(bodies: usize) -> Vec<(usize, usize)> {
         } else {
             factor += 1;
         }
-    }
-    if bodies == 1 {
-        factors.push(1);
     }
     factors.sort_unstable_by(|a, b| b.cmp(a));
     let mut below = 1;
@@ -187,7 +188,7 @@ impl KeyNeeds {
             .fold(self.operation(Operation::FormatSwitch { from: 1, to: bodies }, reach), |needs, index| needs.operation(out(index), reach))
     }
 
-    /// Bringing `bodies` bundles under one mask in rounds ([`format_switch_rounds`]), whose keys together grow with `bodies`, not with its square.
+    /// Bringing `bodies` bundles under one mask in rounds ([`format_switch_rounds`]). For powers of two the keys together grow with `bodies`, not with its square.
     #[must_use]
     pub fn shared_mask_in_rounds(self, bodies: usize, reach: Reach) -> Self {
         let rounds = format_switch_rounds(bodies);

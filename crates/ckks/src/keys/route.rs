@@ -128,7 +128,9 @@ impl fmt::Display for Operation {
             Self::ReduceRank(rank) => write!(f, "reduce to rank {rank}"),
             Self::ChangeSecret(from, to) => write!(f, "change the secret from {from} to {to}"),
             Self::FormatSwitch { from: 1, to } => write!(f, "bring {to} bundles under one mask"),
-            Self::FormatSwitch { from, to } => write!(f, "bring {} bundles of {from} bodies under one mask", to / from),
+            Self::FormatSwitch { from, to } => {
+                write!(f, "bring {} bundles of {from} bodies under one mask", to.checked_div(*from).unwrap_or(0))
+            }
             Self::Pack { from, to, under: SecretName::Main } => write!(f, "pack samples of degree {from} to degree {to}"),
             Self::Pack { from, to, under } => write!(f, "pack samples of degree {from} under {under} to degree {to}"),
             Self::BodyParts { bodies, degree } => {

@@ -66,8 +66,10 @@ impl SecretKey {
         self.light_client_under(SecretName::Main, degree, level, precision_bits)
     }
 
-    /// As [`SecretKey::light_client`], under the secret of device `device`: the device does not get the main secret, and reads only what is changed to its own
-    /// ([`Evaluator::change_secret`](crate::Evaluator::change_secret)). Its samples are packed by keys for it ([`PackingOptions::secret`]), which the owner makes.
+    /// As [`SecretKey::light_client`], under the secret of device `device`: the device does not get the main secret. It reads what is changed to its own
+    /// ([`Evaluator::change_secret`](crate::Evaluator::change_secret)), by a key that encrypts the main secret under the device's: who has both has the main secret.
+    ///
+    /// Its samples are packed by keys for it ([`PackingOptions::secret`]), which the owner makes.
     ///
     /// # Errors
     /// As [`SecretKey::light_client`].
@@ -290,7 +292,8 @@ impl LightClient {
     /// The numbers of a reply of the server, entry after entry.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no reply, or for other parameters; [`CkksError::WrongSecret`] for another client's.
+    /// [`CkksError::OutOfRange`] for bytes that are no reply, or for other parameters; [`CkksError::WrongSecret`] for another owner's;
+    /// [`CkksError::OutOfRange`] for a reply under another secret of the same owner.
     pub fn decrypt(&self, reply: &[u8]) -> Result<Vec<f64>, CkksError> {
         const WHAT: &str = "a reply to a light client";
         let mut reader = Reader::new(reply, REPLY, WHAT)?;

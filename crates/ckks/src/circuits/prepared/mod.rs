@@ -21,7 +21,7 @@ use crate::error::CkksError;
 /// The operation's name in errors.
 const PREPARE: &str = "a prepared matrix";
 
-/// Refuses arrays that prepared matrices do not multiply: whose rows do not share masks, or lie in more places than they are.
+/// Refuses arrays that prepared matrices do not multiply: whose rows do not share masks, or whose polynomials were split by a move to a lower degree.
 fn check_rows(x: &Ciphertext) -> Result<(), CkksError> {
     let layout = x.layout();
     x.params().check_body_parts(x.params().degree())?;

@@ -9,7 +9,7 @@ use crate::arrays::{BodyAxis, Ciphertext, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{Evaluator, entry_error};
 use crate::key_id::KeyId;
-use crate::keys::{Found, Operation, format_switch_rounds};
+use crate::keys::{Found, Operation};
 use crate::progress::Progress;
 
 /// A matrix with the keys for its products, under one owner's secrets.
@@ -122,21 +122,18 @@ impl Evaluator {
             let remedy = format!("the matrix was prepared for {}", counted(plan.inner(), "row"));
             return Err(CkksError::Shape { operation: PREPARE, left, right: x.shape().to_vec(), remedy });
         }
-        let shared;
-        let x = if x.secret() == SecretName::Main && self.brings_under_masks(plan, x) {
-            let (bodies, axis) = (plan.layout().bodies, Some(BodyAxis::Rows));
-            shared = if x.is_symbol() { self.share_mask_in_rounds(x, bodies, axis)? } else { self.share_mask_along(x, bodies, axis)? };
-            &shared
-        } else {
-            x
-        };
-        check_rows(x)?;
         let layout = *x.layout();
-        if (layout.lanes, layout.bodies) != (plan.layout().lanes, plan.layout().bodies) {
-            let text = |layout: &Layout| {
-                format!("{} in a polynomial and {} under a mask", counted(layout.lanes, "row"), counted(layout.bodies, "polynomial"))
+        let comes_under_masks = x.secret() == SecretName::Main && self.brings_under_masks(plan, x);
+        if !comes_under_masks {
+            check_rows(x)?;
+        }
+        let bodies = if comes_under_masks { plan.layout().bodies } else { layout.bodies };
+        if (layout.lanes, bodies) != (plan.layout().lanes, plan.layout().bodies) {
+            let text = |lanes: usize, bodies: usize| {
+                format!("{} in a polynomial and {} under a mask", counted(lanes, "row"), counted(bodies, "polynomial"))
             };
-            let reason = format!("the matrix was prepared for {}, the array has {}", text(plan.layout()), text(&layout));
+            let (planned, own) = (plan.layout(), text(layout.lanes, layout.bodies));
+            let reason = format!("the matrix was prepared for {}, the array has {own}", text(planned.lanes, planned.bodies));
             return Err(CkksError::Conversion { operation: PREPARE, reason });
         }
         if x.level() != plan.level() || x.scale() != plan.scale() {
@@ -144,6 +141,18 @@ impl Evaluator {
             let remedy = format!("the matrix was prepared for level {} and scale 2^{:.3}", plan.level(), plan.scale().log2());
             return Err(CkksError::OutOfRange { what: "the level of the factor of a prepared matrix", value, remedy });
         }
+        let shared;
+        let x = if comes_under_masks {
+            let axis = Some(BodyAxis::Rows);
+            // The keys that a plan states are those of rounds.
+            let direct = !x.is_symbol() && self.holds(x, Operation::FormatSwitch { from: 1, to: bodies });
+            shared = if direct { self.share_mask_along(x, bodies, axis)? } else { self.share_mask_in_rounds(x, bodies, axis)? };
+            check_rows(&shared)?;
+            &shared
+        } else {
+            x
+        };
+        let layout = *x.layout();
         let (level, scale) = self.rescaled(x, x.level(), x.scale() * plan.weights().scale())?;
         let out = Layout { rows: plan.rows(), bodies: 1, axis: BodyAxis::Chunks, ..layout };
         let out = out.with_padding(layout.padding);
@@ -176,11 +185,7 @@ impl Evaluator {
         if x.is_symbol() {
             return plan.own_masks();
         }
-        let (bodies, params) = (plan.layout().bodies, x.params());
-        let held = |(from, to)| {
-            let operation = Operation::FormatSwitch { from, to };
-            self.held().is_some_and(|keys| keys.find(params, operation, x.level(), params.slot_count()).is_ok())
-        };
-        plan.own_masks() || held((1, bodies)) || format_switch_rounds(bodies).into_iter().all(held)
+        let bodies = plan.layout().bodies;
+        plan.own_masks() || self.holds(x, Operation::FormatSwitch { from: 1, to: bodies }) || self.holds_rounds(x, bodies)
     }
 }
