@@ -1696,7 +1696,8 @@ class Ciphertext:
         Returns
         -------
         str
-            What happens to the rows before the product, the predicted time by one thread, and a bound on the error.
+            What happens to the rows before the product, the predicted time by one thread, and a bound on the root mean square of
+            the errors.
 
         Raises
         ------
@@ -2235,7 +2236,8 @@ class Ciphertext:
     def change_secret(self, secret: str) -> Ciphertext:
         """The same numbers under another secret of the owner: "device:7" for an answer to that device, or "main".
 
-        `trace` finds the key.
+        `trace` finds the key. A key to a device's secret encrypts the owner's secret under it: whoever has both the key and the device's
+        secret decrypts everything. Make it only for devices that are trusted as the owner is.
 
         Parameters
         ----------
@@ -2258,7 +2260,7 @@ class Ciphertext:
 
         Examples
         --------
-        >>> needs = cl.trace(lambda x: x.change_secret("device:7"), 2, params=params, encoding="coefficients", level=0).needs
+        >>> needs = cl.trace(lambda x: x.change_secret("device:7"), (2,), params=params, encoding="coefficients", level=0).needs
         >>> x = secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0).with_keys(secret_key.evaluation_keys(needs))
         >>> cl.LightClient(secret_key, device=7).decrypt(cl.reply(x.change_secret("device:7"))).round(3)
         array([1., 2.])
@@ -2832,9 +2834,10 @@ class LightClient:
         How much may be cut off: the root mean square of the error by that is at most 2**-precision_bits. By default it is about that of
         the encryption.
     device : int, optional
-        A number for the device, which gets a secret of its own: it cannot read what others encrypt. Pack its samples by a
-        `PackingPlan` with the same `device`, which brings them under the owner's secret, and bring answers under the device's by
-        `Ciphertext.change_secret`.
+        A number for the device, which gets a secret of its own, drawn from the owner's key: by itself it cannot read what others
+        encrypt. Pack its samples by a `PackingPlan` with the same `device`, which brings them under the owner's secret.
+        `Ciphertext.change_secret` brings answers under the device's, by a key that must not get into the hands of whoever has the
+        device's secret: both together give the owner's.
 
     Raises
     ------
@@ -2931,9 +2934,9 @@ class LightClient:
         Raises
         ------
         DataError
-            Where the bytes are no reply, cut off or damaged.
+            Where the bytes are no reply, cut off or damaged, or under another secret of the same owner.
         WrongSecretError
-            Where they belong to another secret.
+            Where they belong to another owner.
 
         Examples
         --------
@@ -3509,18 +3512,13 @@ class LinearTransformPlan:
 class MatrixPlan:
     """A plan of products of one plain matrix with encrypted matrices: by which method, how X is encrypted, which keys there must be.
 
-    There are three methods, and the plan takes the fastest that fits. "exact" multiplies the masks and the bodies of X with
-    W, modulo
-    each prime, with several short rows in a polynomial; one small key brings the rows of the result together again. "by
-    rows" has one
-    row in each polynomial: slower for short rows, without any key. "prepared" needs rows that share masks. Keys that are
-    combined for W
-    then take the place of the product of W with the masks, and what remains is one product of matrices in floating point,
-    or two for
-    more precision, and work in proportion to the result. `prepare` combines the keys, which takes as long as many products.
+    There are three methods, and the plan takes the fastest that fits. "exact" multiplies the masks and the bodies of X with W, modulo each
+    prime, with several short rows in a polynomial; a key or two bring the rows of the result together again. "by rows" has one row in each
+    polynomial: slower for short rows, without any key. "prepared" needs rows that share masks. Keys that are combined for W then take the
+    place of the product of W with the masks, and what remains is one product of matrices in floating point, or two for more precision, and
+    work in proportion to the result. `prepare` combines the keys, which takes as long as many products.
 
-    The result is one level lower, with a mask for each polynomial, and needs no rescale. Its rows lie as those of X, so it
-    can be the
+    The result is one level lower, with a mask for each polynomial, and needs no rescale. Its rows lie as those of X, so it can be the
     factor of the next product (`masks="own"`).
 
     Parameters
@@ -3532,39 +3530,35 @@ class MatrixPlan:
     columns : int
         The columns of the encrypted matrices, of shape (inner, columns).
     level : int, optional
-        The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise.
-        Prepared products have
-        no room for the modulus of high levels.
+        The level of the encrypted matrices, at least 1. The default is 1, where products are fastest and most precise. Prepared products
+        have no room for the modulus of high levels.
     lanes : int, optional
         How many rows of X share a polynomial, a power of two. By default as many as there are and is room for.
     bodies : int, optional
-        How many polynomials of X share a mask in a prepared product. By default all, as far as security allows. Fewer take
-        more keys.
+        How many polynomials of X share a mask, which makes the product a prepared one. By default all, as far as security allows. Fewer
+        take more keys.
     masks : {"shared", "own"}, optional
-        How X comes to a prepared product. "shared", the default, is an encryption with the secret key as `encryption` says.
-        "own" is
-        anything else: by a public key, or the result of a computation. Further keys then bring the rows under shared masks,
-        in each product.
+        How X comes to a prepared product. "shared", the default, is an encryption with the secret key as `encryption` says. "own" is
+        anything else: by a public key, or the result of a computation. Further keys then bring the rows under shared masks in each product.
     precision_bits : float, optional
-        The correct bits after the binary point that the result of numbers of magnitude 1 must have. By default a prepared product
-        takes one floating-point product where that costs next to no precision, else two, and must leave 6 bits of the
-        result's numbers.
+        The correct bits after the binary point that the result of numbers of magnitude 1 and of independent signs must have. By default
+        a prepared product takes one floating-point product where that costs next to no precision, else two, and is taken only where it
+        is at most 4 bits less precise than an exact one.
     products : {1, 2}, optional
-        The number of floating-point products of a prepared product, whatever the precision.
+        The number of floating-point products, whatever the precision, which makes the product a prepared one.
     method : {"exact", "by rows", "prepared"}, optional
         The method. None, the default, is the fastest that fits.
     uses : int, optional
-        For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default,
-        does not count it.
+        For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default, does not
+        count it.
     key_bytes : int, optional
         The most bytes that keys may take in memory, those of the owner and of the matrix. None, the default, is no limit.
 
     Raises
     ------
     DataError
-        Where weights are NaN, infinite or too large, or there are none; for a precision or a number of bytes that no method
-        reaches, with what
-        each reaches; for numbers of lanes, bodies or products that do not exist.
+        Where weights are NaN, infinite or too large, or there are none; for a precision or a number of bytes that no method reaches, with
+        what each reaches; for numbers of lanes, bodies or products that do not exist, and options that do not go with the method.
     ShapeError
         Where the weights are no matrix, or "prepared" is asked for at a rank above 1.
     LevelError
@@ -3633,7 +3627,9 @@ class MatrixPlan:
 
     @property
     def precision_bits(self) -> float:
-        """The predicted precision in bits: minus the binary logarithm of the root mean square error, for numbers of magnitude 1."""
+        """The predicted precision in bits: minus the binary logarithm of the root mean square error, for numbers of magnitude 1 and of
+        independent signs.
+        """
 
     @property
     def key_bytes(self) -> int:

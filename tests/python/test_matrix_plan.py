@@ -130,3 +130,101 @@ def test_masks_are_shared_in_rounds(owner, rng, bodies):
     shared = x.with_keys(keys).share_mask(bodies)
     assert shared.bodies == bodies
     assert abs(owner.decrypt(shared) - data).max() < 1e-5
+
+
+def test_options_that_do_not_go_together_are_refused(owner):
+    weights = np.eye(4)
+    for arguments in (
+        {"method": "exact", "products": 1},
+        {"method": "by rows", "products": 2},
+        {"method": "exact", "bodies": 2},
+        {"method": "by rows", "lanes": 4},
+        {"lanes": 0},
+        {"lanes": 0, "method": "by rows"},
+    ):
+        with pytest.raises(cl.DataError, match=r"prepared products|one row in a polynomial|power of two"):
+            cl.MatrixPlan(owner.params, weights, 50, **arguments)
+    assert cl.MatrixPlan(owner.params, weights, 50, bodies=2).method == "prepared"
+
+
+@pytest.mark.parametrize("name", ["insecure_rank2", "insecure_rank3", "insecure_dpad"])
+def test_higher_ranks_are_multiplied_by_rows(rng, name):
+    params = cl.Params.preset(name)
+    owner = cl.SecretKey.generate(params)
+    weights, data = rng.uniform(-1, 1, (5, 9)), rng.uniform(-1, 1, (9, 4))
+    plan = cl.MatrixPlan(params, weights, 4)
+    assert plan.method == "by rows"
+    product = plan.prepare() @ owner.encrypt(data, **plan.encryption)
+    assert abs(owner.decrypt(product) - weights @ data).max() < 1e-4
+    for arguments in ({"lanes": 2}, {"method": "exact"}):
+        with pytest.raises(cl.ShapeError, match="rank 1 alone"):
+            cl.MatrixPlan(params, weights, 4, **arguments)
+
+
+def test_bounds_of_dry_runs_hold_for_equal_weights(deep):
+    # Equal weights have equal rounding errors, which add up for numbers of one sign.
+    weights, data = np.full((13, 39), 1 / 3), np.ones((39, 25))
+    for masks in ("shared", "own"):
+        plan = cl.MatrixPlan(deep.params, weights, 25, masks=masks, method="prepared")
+        keys = deep.evaluation_keys(plan.needs)
+        matrix = plan.prepare(keys)
+        found = cl.trace(lambda x, matrix=matrix: matrix @ x, (39, 25), params=deep.params, bound=1.0, **plan.encryption)
+        product = matrix @ deep.encrypt(data, **plan.encryption).with_keys(keys)
+        error = np.sqrt(np.mean((deep.decrypt(product) - weights @ data) ** 2))
+        assert error < found.result.error_bound < 1e-4
+        assert found.result.error_bound > 2.0**-plan.precision_bits
+
+
+def test_speed_costs_few_bits_unless_asked_for(rng):
+    params = cl.Params.preset("insecure_deep")
+    weights = rng.uniform(-1, 1, (17, 51))
+    for level in range(1, params.max_level + 1):
+        free = cl.MatrixPlan(params, weights, 4, level=level)
+        exact = cl.MatrixPlan(params, weights, 4, level=level, method="exact")
+        assert free.precision_bits > exact.precision_bits - 4.1
+
+
+def test_explanations_say_what_fits(owner):
+    text = cl.MatrixPlan(owner.params, 1e6 * np.ones((3, 4)), 5, method="by rows").explain()
+    assert "results up to" in text
+    assert "give 4.0e6 at most" in text
+
+
+def test_devices_are_packed_and_answered(deep, rng):
+    params, data = deep.params, rng.uniform(-1, 1, 24)
+    client = cl.LightClient(deep, level=1, device=7)
+    receiver = cl.Receiver(params, client.introduction)
+    samples = receiver.receive([client.encrypt(part) for part in data.reshape(4, 6)], shape=(4, 6))
+    assert (client.device, samples.secret) == (7, "device:7")
+    plan = cl.PackingPlan(params, level=1, device=7)
+    assert "device:7" in plan.explain()
+    packed = samples.with_keys(deep.evaluation_keys(plan.needs)).pack(plan)
+    assert packed.secret == "main"
+    mean = (np.full((1, 4), 0.25) @ packed).rescale()
+    keys = deep.evaluation_keys(
+        cl.trace(lambda x: x.change_secret("device:7"), (1, 6), params=params, encoding="coefficients", level=0).needs
+    )
+    answer = cl.reply(mean.with_keys(keys).change_secret("device:7"))
+    assert abs(client.decrypt(answer) - data.reshape(4, 6).mean(axis=0)).max() < 1e-4
+    for other in (cl.LightClient(deep, level=1, device=8), cl.LightClient(deep, level=1)):
+        with pytest.raises(cl.DataError, match="device:7"):
+            other.decrypt(answer)
+    with pytest.raises(cl.MissingKeyError, match="device=7"):
+        samples.with_keys(deep.evaluation_keys(cl.PackingPlan(params, level=1).needs)).pack(plan)
+    other = cl.LightClient(deep, level=1, device=8)
+    theirs = cl.Receiver(params, other.introduction).receive([other.encrypt(data)], shape=(4, 6))
+    with pytest.raises(cl.WrongSecretError, match="PackingPlan"):
+        samples + theirs
+    for device in (-1, 2**62, 2**63, 2**64 - 1, 10**30):
+        with pytest.raises(cl.DataError, match="device"):
+            cl.LightClient(deep, device=device)
+        with pytest.raises(cl.DataError, match="device"):
+            cl.PackingPlan(params, device=device)
+    assert cl.LightClient(deep, device=2**62 - 1).device == 2**62 - 1
+    with pytest.raises(cl.ShapeError, match="row method"):
+        cl.PackingPlan(params, device=7, method="rows")
+    with pytest.raises(cl.LevelError):
+        cl.PackingPlan(params, level=99)
+    with pytest.raises(cl.DataError, match="name of a secret"):
+        packed.change_secret("device:07")
+    assert packed.change_secret("main").secret == "main"

@@ -369,7 +369,7 @@ pub enum CkksError {
     },
     /// Operands under different secrets of one owner.
     #[error(
-        "{operation}: the operands are under the secrets \"{left}\" and \"{right}\": bring both to one with share_mask, split_mask or change_secret"
+        "{operation}: the operands are under the secrets \"{left}\" and \"{right}\": bring both to one with share_mask, split_mask, change_secret, or pack for samples of a device"
     )]
     DifferentSecrets {
         /// The operation.

@@ -650,7 +650,7 @@ fn the_noise_of_rounds_is_the_sum_of_their_switches() {
     let data = noise(bodies * columns, 6);
     let squares = (0..6u8).map(|seed| {
         let sk = secret(&params, 40 + seed);
-        let x = encrypt_as(&sk, &Values::Real(data.clone()), &[bodies, columns], EncryptOptions::default(), seed.into());
+        let x = encrypt_as(&sk, &Values::Real(data.clone()), &[bodies, columns], EncryptOptions::default(), seed);
         let shared = evaluator(&sk, &needs).share_mask(&x, bodies).expect("rounds");
         deviation(&decrypt(&sk, &shared), &decrypt(&sk, &x)).powi(2)
     });

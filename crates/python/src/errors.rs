@@ -91,7 +91,7 @@ fn python_message(error: &CkksError) -> Option<String> {
         ),
         CkksError::DifferentSecrets { operation, left, right } => format!(
             "{operation}: the operands are under the secrets \"{left}\" and \"{right}\": bring both to one with `ct.share_mask(...)` or \
-             `ct.split_mask()`"
+             `ct.split_mask()`, those of a device by `ct.pack(cl.PackingPlan(params, device=...))`"
         ),
         CkksError::Encoding { operation, expected, got } => format!(
             "{operation} needs the encoding \"{expected}\", and \"{got}\" was given: encrypt the array with `encoding=\"{expected}\"`"

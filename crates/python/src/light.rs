@@ -70,7 +70,9 @@ pub struct PyLightClient {
 
 /// The number of a device.
 pub fn device_number(py: Python<'_>, device: Whole) -> PyResult<u64> {
-    u64::try_from(device.0).map_err(|_| out_of_range(py, "`device`", device.0, "use a number from 0 to 2^64 - 1"))
+    // Whole numbers saturate beyond 63 bits, where two devices would be one.
+    let number = u64::try_from(device.0).ok().filter(|number| number >> 62 == 0);
+    number.ok_or_else(|| out_of_range(py, "`device`", device.0, "use a number from 0 to 2^62 - 1"))
 }
 
 impl PyLightClient {
@@ -92,8 +94,8 @@ impl PyLightClient {
         precision_bits: Option<Real>,
         device: Option<Whole>,
     ) -> PyResult<Self> {
-        let degree = degree.map_or(Ok(1), |degree| size(py, "degree", degree))?;
-        let level = level.map_or(Ok(0), |level| size(py, "level", level))?;
+        let degree = degree.map_or(Ok(1), |degree| degree.count(py, "`degree`"))?;
+        let level = level.map_or(Ok(0), |level| level.count(py, "`level`"))?;
         let key = &secret_key.key;
         let (level, precision) = (clathrate_lattice::Level(level), Real::given(precision_bits));
         let device = device.map(|device| device_number(py, device)).transpose()?;
@@ -202,9 +204,9 @@ impl PyLightClient {
     /// Raises
     /// ------
     /// DataError
-    ///     Where the bytes are no reply, cut off or damaged.
+    ///     Where the bytes are no reply, cut off or damaged, or under another secret of the same owner.
     /// WrongSecretError
-    ///     Where they belong to another secret.
+    ///     Where they belong to another owner.
     ///
     /// Examples
     /// --------

@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::matrix;
 use crate::ciphertext::PyCiphertext;
-use crate::errors::{out_of_range, raise};
+use crate::errors::{exception, out_of_range, raise};
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::layout::body_count;
 use crate::needs::PyNeeds;
@@ -29,8 +29,8 @@ use crate::run::{detached, with_progress};
 /// place of the product of W with the masks, and what remains is one product of matrices in floating point, or two for more precision, and
 /// work in proportion to the result. `prepare` combines the keys, which takes as long as many products.
 ///
-/// The result is one level lower, with a mask for each polynomial, and needs no rescale. Its rows lie as those of X, so it can be the factor
-/// of the next product (`masks="own"`).
+/// The result is one level lower, with a mask for each polynomial, and needs no rescale. Its rows lie as those of X, so it can be the
+/// factor of the next product (`masks="own"`).
 ///
 /// Parameters
 /// ----------
@@ -52,14 +52,16 @@ use crate::run::{detached, with_progress};
 ///     How X comes to a prepared product. "shared", the default, is an encryption with the secret key as `encryption` says. "own" is
 ///     anything else: by a public key, or the result of a computation. Further keys then bring the rows under shared masks in each product.
 /// precision_bits : float, optional
-///     The correct bits after the binary point that the result of numbers of magnitude 1 must have. By default a prepared product takes
-///     one floating-point product where that costs next to no precision, else two, and must leave 6 bits of the result's numbers.
+///     The correct bits after the binary point that the result of numbers of magnitude 1 and of independent signs must have. By default
+///     a prepared product takes one floating-point product where that costs next to no precision, else two, and is taken only where it
+///     is at most 4 bits less precise than an exact one.
 /// products : {1, 2}, optional
 ///     The number of floating-point products, whatever the precision, which makes the product a prepared one.
 /// method : {"exact", "by rows", "prepared"}, optional
 ///     The method. None, the default, is the fastest that fits.
 /// uses : int, optional
-///     For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default, does not count it.
+///     For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default, does not
+///     count it.
 /// key_bytes : int, optional
 ///     The most bytes that keys may take in memory, those of the owner and of the matrix. None, the default, is no limit.
 ///
@@ -118,10 +120,7 @@ impl PyMatrixPlan {
         key_bytes: Option<Whole>,
     ) -> PyResult<Self> {
         let (values, rows, inner) = matrix(weights, &[])?;
-        let count = |name: &'static str, value: Whole| {
-            usize::try_from(value.0).map_err(|_| out_of_range(py, name, value.0, "use a number from 0 to 2^64 - 1"))
-        };
-        let whole = |name: &'static str, value: Option<Whole>| value.map(|value| count(name, value)).transpose();
+        let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
         let precision_bits = Real::given(precision_bits);
         if let Some(bits) = precision_bits.filter(|bits| !bits.is_finite() || bits.abs() > 1000.0) {
             return Err(out_of_range(py, "`precision_bits`", bits, "give the correct bits after the binary point, below 1000"));
@@ -145,7 +144,7 @@ impl PyMatrixPlan {
             uses: whole("`uses`", uses)?,
             most_key_bytes: whole("`key_bytes`", key_bytes)?,
         };
-        let (columns, own) = (count("`columns`", columns)?, &params.params);
+        let (columns, own) = (columns.count(py, "`columns`")?, &params.params);
         let plan = detached(py, || MatrixPlan::new(own, (rows, inner, &values), columns, &options))?;
         Ok(Self { plan })
     }
@@ -186,7 +185,8 @@ impl PyMatrixPlan {
         self.plan.chosen().preparation / 1e9
     }
 
-    /// The predicted precision in bits: minus the binary logarithm of the root mean square error, for numbers of magnitude 1.
+    /// The predicted precision in bits: minus the binary logarithm of the root mean square error, for numbers of magnitude 1 and of
+    /// independent signs.
     #[getter]
     fn precision_bits(&self) -> f64 {
         -self.plan.chosen().error.log2()
@@ -276,6 +276,10 @@ impl PyMatrixPlan {
     /// PreparedMatrix(2 x 2, prepared, 0.0 MiB of keys)
     #[pyo3(signature = (keys=None, progress=None))]
     fn prepare(&self, py: Python<'_>, keys: Option<&PyEvaluationKeys>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyPreparedMatrix> {
+        if keys.is_none() && self.plan.prepared().is_some() {
+            let message = "a prepared product needs keys: `plan.prepare(owner.evaluation_keys(plan.needs))`".to_owned();
+            return Err(exception(py, "MissingKeyError", message));
+        }
         let evaluator = keys.map_or_else(|| Evaluator::new(self.plan.params()), |keys| Evaluator::with_keys(keys.keys.clone()));
         let translate = |error| raise(py, error);
         let matrix = with_progress(py, progress, "prepare", translate, |tick| self.plan.prepare(&evaluator, tick))?;

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 
-use crate::errors::exception;
+use crate::errors::{exception, out_of_range};
 
 /// Most characters of a wrong argument that an error repeats.
 const REPR_LIMIT: usize = 80;
@@ -26,6 +26,14 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
 }
 
 impl Whole {
+    /// As a count.
+    ///
+    /// # Errors
+    /// `DataError`, which names the argument, below 0.
+    pub fn count(self, py: Python<'_>, name: &'static str) -> PyResult<usize> {
+        usize::try_from(self.0).map_err(|_| out_of_range(py, name, self.0, "use 0 or more"))
+    }
+
     /// As rotation steps.
     ///
     /// # Errors

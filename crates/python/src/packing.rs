@@ -11,7 +11,7 @@ use crate::errors::out_of_range;
 use crate::light::device_number;
 use crate::needs::PyNeeds;
 use crate::numbers::{Whole, Wholes};
-use crate::params::{PyParams, size};
+use crate::params::PyParams;
 use crate::run::detached;
 
 /// A way to bring LWE or MLWE samples into ciphertexts of rank 1: `samples.pack(plan)` carries it out.
@@ -75,7 +75,7 @@ fn method_of(py: Python<'_>, method: &Bound<'_, PyAny>) -> PyResult<PackingMetho
         };
     }
     let ranks: Wholes = method.extract()?;
-    let ranks = ranks.0.into_iter().map(|rank| size(py, "method", rank)).collect::<PyResult<_>>()?;
+    let ranks = ranks.0.into_iter().map(|rank| rank.count(py, "a rank of `method`")).collect::<PyResult<_>>()?;
     Ok(PackingMethod::Midpoints(ranks))
 }
 
@@ -94,14 +94,14 @@ impl PyPackingPlan {
         key_bytes: Option<Whole>,
         device: Option<Whole>,
     ) -> PyResult<Self> {
-        let whole = |name: &'static str, value: Option<Whole>| value.map(|value| size(py, name, value)).transpose();
+        let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
         let method = method.map(|method| method_of(py, method)).transpose()?;
         let options = PackingOptions {
-            degree: whole("degree", degree)?.unwrap_or(1),
-            count: whole("count", count)?,
-            level: whole("level", level)?.map(Level),
+            degree: whole("`degree`", degree)?.unwrap_or(1),
+            count: whole("`count`", count)?,
+            level: whole("`level`", level)?.map(Level),
             method,
-            most_key_bytes: whole("key_bytes", key_bytes)?,
+            most_key_bytes: whole("`key_bytes`", key_bytes)?,
             secret: device.map_or(Ok(SecretName::Main), |device| device_number(py, device).map(SecretName::Device))?,
         };
         let plan = detached(py, || PackingPlan::new(&params.params, &options))?;

@@ -20,6 +20,7 @@ use clathrate_arith::text::counted;
 use clathrate_arith::{Modulus, ProductCounts};
 use clathrate_lattice::{Bundle, Eval};
 
+use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
@@ -240,6 +241,10 @@ impl Evaluator {
             self.spend_once(x, || Ok(params.combination_cost(&weights.matrix, x.level(), polys)))?;
             return Ok(finish(Vec::new()).estimated(|own| weights.estimate(own)));
         }
+        let words = weights
+            .rows()
+            .saturating_mul(width * (params.rank() + layout.bodies) * params.degree() * params.chain().basis(x.level()).len());
+        check_free("a matrix product", words.saturating_mul(8), "multiply fewer rows of the matrix at a time")?;
         let total = polys * params.chain().basis(x.level()).len();
         let mut done = 0;
         let mut next = || {
@@ -295,14 +300,16 @@ impl Evaluator {
             (layout.bodies > 1 && layout.axis == BodyAxis::Chunks)
                 .then(|| "one mask serves a whole row and is multiplied once for it".to_owned()),
         ];
-        let mut lines = vec![format!("{} x {} matrix times {layout}, exactly modulo each prime", weights.rows(), weights.inner())];
+        let columns = counted(layout.columns, "column");
+        let mut lines =
+            vec![format!("{} x {} matrix times {columns}, exactly modulo each prime; {layout}", weights.rows(), weights.inner())];
         lines.extend(steps.into_iter().flatten());
         if lines.len() == 1 {
             lines.push("each row has polynomials and masks of its own: no key, and no change of the rows".to_owned());
         }
         let error = product.estimate().map_or(f64::INFINITY, |own| own.error);
         lines.push(format!(
-            "predicted {:.2} ms by one thread; the error of a number stays below 2^{:.1} for numbers up to 1",
+            "predicted {:.2} ms by one thread; the root mean square of the errors stays below 2^{:.1} for numbers up to 1",
             recorder.recorded().cost().nanoseconds / 1e6,
             error.log2(),
         ));

@@ -22,6 +22,9 @@ use crate::keys::{EncryptOptions, KeyNeeds, Lanes};
 use crate::parameters::Params;
 use crate::progress::Progress;
 
+/// How many times as large as that of the most precise method an error may be without a wish: 4 bits.
+const MOST_LOSS: f64 = 16.0;
+
 /// The operation's name in errors.
 const PLAN: &str = "a plan of products";
 
@@ -160,6 +163,11 @@ impl ExactPlan {
     ) -> Result<Self, CkksError> {
         let (shape, (level, layout)) = ([inner, columns], arrangement.layout(params, (rows, inner, columns))?);
         let x = Ciphertext::symbol_with(params, &shape, layout, SecretName::Main, level, params.scale(level))?;
+        if layout.lanes > 1 && params.rank() > 1 {
+            let reason =
+                format!("rows in lanes are packed again at rank 1 alone, not {}: take one row in a polynomial (lanes 1)", params.rank());
+            return Err(CkksError::Conversion { operation: PLAN, reason });
+        }
         let weights = Evaluator::new(params).prepare_weights(rows, inner, values, &x)?;
         params.check_scale(x.scale() * weights.scale(), level)?;
         Ok(Self { weights, layout, level, scale: x.scale(), midpoints: Vec::new(), needs: KeyNeeds::new() })
@@ -246,6 +254,10 @@ impl MatrixPlan {
     pub fn new(params: &Params, weights: (usize, usize, &[f64]), columns: usize, options: &MatrixOptions) -> Result<Self, CkksError> {
         let arrangement = options.arrangement;
         params.check_level(arrangement.level.unwrap_or(Level(1)))?;
+        if let Some(lanes) = arrangement.lanes.filter(|lanes| !lanes.is_power_of_two()) {
+            let remedy = "use a power of two".to_owned();
+            return Err(CkksError::OutOfRange { what: "the number of rows in a polynomial", value: lanes.to_string(), remedy });
+        }
         if options.uses == Some(0) {
             let remedy = "state 1 or more, or leave it out".to_owned();
             return Err(CkksError::OutOfRange { what: "the products that a matrix is prepared for", value: "0".to_owned(), remedy });
@@ -302,6 +314,9 @@ impl MatrixPlan {
         }
         found.sort_by(|(a, _), (b, _)| a.each(options.uses).total_cmp(&b.each(options.uses)));
         let most = options.precision.precision_bits.map_or(f64::INFINITY, |bits| (-bits).exp2());
+        // Without a wish, speed costs a few bits at most.
+        let least = found.iter().map(|(cost, _)| cost.error).fold(f64::INFINITY, f64::min);
+        let most = if options.precision.precision_bits.is_none() && options.method.is_none() { MOST_LOSS * least } else { most };
         let precise = |cost: &MatrixCost| cost.error <= most;
         let fits = |cost: &MatrixCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes() <= most);
         let Some(place) = found.iter().position(|(cost, _)| precise(cost) && fits(cost)) else {
@@ -473,6 +488,14 @@ impl fmt::Display for MatrixPlan {
         for (method, reason) in &self.refused {
             writeln!(f, "  {method}: {reason}")?;
         }
+        let row_sum = match &self.way {
+            Way::Prepared(plan) => plan.weights().row_sum(),
+            Way::Exact(plan) => plan.weights.row_sum(),
+        };
+        let below = Level(self.level().0.saturating_sub(1));
+        // The result has the canonical scale of its level.
+        let room = (self.params.log2_q(below) - 1.0).exp2() / self.params.scale(below);
+        writeln!(f, "results up to {room:.1e} fit; numbers up to 1 give {row_sum:.1e} at most")?;
         write!(f, "{}", self.way)
     }
 }

@@ -96,6 +96,7 @@ impl PackingPlan {
         let rank = dimension.checked_div(options.degree).unwrap_or(0);
         let samples = params.relative(ModuleShape { degree: options.degree, rank })?;
         let level = options.level.unwrap_or_else(|| samples.max_level());
+        samples.check_level(level)?;
         let most = samples.rlwe_shape().degree;
         let count = options.count.unwrap_or(most);
         if count == 0 {

@@ -147,6 +147,9 @@ impl Evaluator {
             let reason = "products and rotations use the secret of the temporary rank on their way; no array is under it".to_owned();
             return Err(CkksError::Conversion { operation: CHANGE, reason });
         }
+        if x.secret == to {
+            return Ok(x.clone());
+        }
         let operation = Operation::ChangeSecret(x.secret, to);
         let found = self.keys_for(&x.params, x, CHANGE, operation, x.level)?;
         let bundles = found.iter().flat_map(|found| x.bundles.iter().map(|bundle| found.apply(bundle))).collect::<Result<_, _>>()?;

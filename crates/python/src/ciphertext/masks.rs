@@ -106,7 +106,7 @@ impl PyCiphertext {
     ///
     /// Examples
     /// --------
-    /// >>> needs = cl.trace(lambda x: x.change_secret("device:7"), 2, params=params, encoding="coefficients", level=0).needs
+    /// >>> needs = cl.trace(lambda x: x.change_secret("device:7"), (2,), params=params, encoding="coefficients", level=0).needs
     /// >>> x = secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0).with_keys(secret_key.evaluation_keys(needs))
     /// >>> cl.LightClient(secret_key, device=7).decrypt(cl.reply(x.change_secret("device:7"))).round(3)
     /// array([1., 2.])

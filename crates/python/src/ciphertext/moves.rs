@@ -1,6 +1,6 @@
 //! Rotations, and the same numbers at other levels, ranks and degrees.
 
-use clathrate_ckks::{Ciphertext, Evaluator};
+use clathrate_ckks::{Ciphertext, Evaluator, SecretName};
 use pyo3::prelude::*;
 
 use super::attributes::python_shape;
@@ -244,7 +244,11 @@ impl PyCiphertext {
         let plan = plan.plan.clone();
         let pack =
             move |evaluator: &Evaluator, x: &Ciphertext| if lanes { evaluator.pack_rows_by(x, &plan) } else { evaluator.pack_by(x, &plan) };
-        self.map_needing(py, "cl.PackingPlan(params).needs", pack)
+        let needs = match self.data.secret() {
+            SecretName::Device(number) => format!("cl.PackingPlan(params, device={number}).needs"),
+            _ => "cl.PackingPlan(params).needs".to_owned(),
+        };
+        self.map_needing(py, &needs, pack)
     }
 
     /// The same numbers at a higher rank and the degree of equal dimension: the reverse of `to_rlwe`.

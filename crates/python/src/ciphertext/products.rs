@@ -184,7 +184,8 @@ impl PyCiphertext {
     /// Returns
     /// -------
     /// str
-    ///     What happens to the rows before the product, the predicted time by one thread, and a bound on the error.
+    ///     What happens to the rows before the product, the predicted time by one thread, and a bound on the root mean square of
+    ///     the errors.
     ///
     /// Raises
     /// ------

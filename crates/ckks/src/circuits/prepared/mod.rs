@@ -4,7 +4,7 @@
 //! are combined for `W` switch the mask straight to the rows of the result ([`clathrate_lattice::row_products`]). What remains is one floating-point product
 //! of the size of `W @ x` itself, or two for more precision, and work that grows with the result alone.
 //!
-//! Rows shorter than a polynomial lie side by side in it ([`Layout::with_lanes`]). The result has its rows in polynomials alike, each with a mask of its own, under the
+//! Rows shorter than a polynomial lie side by side in it ([`crate::arrays::Layout::with_lanes`]). The result has its rows in polynomials alike, each with a mask of its own, under the
 //! main secret, rescaled.
 //!
 //! Source: [pcmm-mambo, sec. 4.3, App. B, sec. 5].

@@ -398,13 +398,18 @@ impl PreparedPlan {
     }
 
     /// The scaled matrix.
-    pub(super) fn weights(&self) -> &Weights {
+    pub(in crate::circuits) fn weights(&self) -> &Weights {
         &self.weights
     }
 
     /// The operation whose key is combined for the matrix.
     pub(super) fn operation(&self) -> Operation {
         Operation::BodyParts { bodies: self.layout.bodies, degree: self.params.degree() / self.layout.lanes }
+    }
+
+    /// A bound on the error of a result by the rounding of the weights to multiples of `2^shift`, for numbers up to 1.
+    pub(super) fn weight_rounding(&self) -> f64 {
+        self.inner() as f64 * 0.5 * f64::from(self.shift).exp2() / self.weights.scale()
     }
 
     /// The same plan with one or two floating-point products; the rounding of the weights stays.

@@ -165,7 +165,8 @@ impl Evaluator {
             self.spend_once(x, || Ok(plan.product_cost()))?;
             let product = finish(Vec::new());
             let error = entry_error(&product, plan.noise().total());
-            return Ok(product.estimated(|own| plan.weights().estimate(own).with_error(error)));
+            let rounding = plan.weight_rounding();
+            return Ok(product.estimated(|own| plan.weights().estimate(own).with_error(error + rounding * own.magnitude)));
         }
         let switcher = x.params().switcher()?;
         let (groups, polys) = (layout.groups(), out.row_groups());
