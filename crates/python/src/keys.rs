@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::{Ciphertext, Encoding, SecretKey};
+use clathrate_ckks::{Ciphertext, SecretKey};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::arrays::{Array, array, to_numpy};
 use crate::ciphertext::{PyCiphertext, PyTransposed};
-use crate::errors::{check_scale, out_of_range, raise, raise_for_array};
+use crate::encryption::options;
+use crate::errors::{out_of_range, raise, raise_for_array};
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::layout::{LaneCount, Placing};
 use crate::needs::PyNeeds;
@@ -20,29 +20,6 @@ use crate::paths::FilePath;
 use crate::public_key::PyPublicKey;
 use crate::run::{detached, with_progress};
 use crate::text::hex;
-
-/// The arguments of an encryption, as core code takes them.
-///
-/// # Errors
-/// `DataError` for an unknown encoding, `LevelError`, `ScaleError`.
-pub fn options(
-    py: Python<'_>,
-    params: &PyParams,
-    encoding: Option<&str>,
-    level: Option<Whole>,
-    scale: Option<Real>,
-) -> PyResult<EncryptOptions> {
-    let encoding = match encoding {
-        None => None,
-        Some("slots") => Some(Encoding::Slots),
-        Some("coefficients") => Some(Encoding::Coefficients),
-        Some(other) => return Err(out_of_range(py, "`encoding`", format!("\"{other}\""), "use \"slots\" or \"coefficients\"")),
-    };
-    let level = level.map(|level| params.level(py, Some(level))).transpose()?;
-    let scale = Real::given(scale);
-    check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
-    Ok(EncryptOptions { encoding, level, scale, ..EncryptOptions::default() })
-}
 
 /// The key of the owner of the data: it encrypts, decrypts, and makes the other keys.
 ///

@@ -16,6 +16,7 @@ mod arrays;
 mod bootstrap;
 mod buffers;
 mod ciphertext;
+mod encryption;
 mod errors;
 mod evaluation_keys;
 mod explanation;

@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 
 use crate::arrays::array;
 use crate::ciphertext::PyCiphertext;
-use crate::errors::{exception, out_of_range, raise, raise_for_array};
+use crate::errors::{exception, raise, raise_for_array};
 use crate::keys::PySecretKey;
 use crate::numbers::{Real, Whole, Wholes};
 use crate::params::{PyParams, size};
@@ -68,13 +68,6 @@ pub struct PyLightClient {
     client: Mutex<LightClient>,
 }
 
-/// The number of a device.
-pub fn device_number(py: Python<'_>, device: Whole) -> PyResult<u64> {
-    // Whole numbers saturate beyond 63 bits, where two devices would be one.
-    let number = u64::try_from(device.0).ok().filter(|number| number >> 62 == 0);
-    number.ok_or_else(|| out_of_range(py, "`device`", device.0, "use a number from 0 to 2^62 - 1"))
-}
-
 impl PyLightClient {
     fn with<T>(&self, work: impl FnOnce(&mut LightClient) -> T) -> T {
         // A panic while the lock was held cannot have left a used counter unused: it moves on before a message exists.
@@ -98,7 +91,7 @@ impl PyLightClient {
         let level = level.map_or(Ok(0), |level| level.count(py, "`level`"))?;
         let key = &secret_key.key;
         let (level, precision) = (clathrate_lattice::Level(level), Real::given(precision_bits));
-        let device = device.map(|device| device_number(py, device)).transpose()?;
+        let device = device.map(|device| device.device_number(py)).transpose()?;
         let client = detached(py, || match device {
             Some(device) => key.device_client(device, degree, level, precision),
             None => key.light_client(degree, level, precision),

@@ -8,8 +8,8 @@ use clathrate_ckks::{Ciphertext, Evaluator};
 use pyo3::prelude::*;
 
 use crate::ciphertext::PyCiphertext;
+use crate::encryption::options;
 use crate::errors::{out_of_range, raise};
-use crate::keys::options;
 use crate::layout::{LaneCount, Placing};
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole, Wholes};
