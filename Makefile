@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: demo example-layers test test-rust test-python test-full bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-matrix bench-pairs lint build clean help
+.PHONY: demo example-layers test test-rust test-python test-full bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-matrix bench-pairs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench-dpad  RNS-CKKS, ModHE and DPad-HE at the paper's sets, beside its numbers (QUICK=1: half a minute, small degrees)"
 	@echo "make bench-bootstrap  bootstraps by stage, with precision, keys and memory, beside other libraries (QUICK=1: seconds, a small degree, ours only)"
 	@echo "make bench-packing  LWE samples into ciphertexts by every method, beside the paper's numbers (QUICK=1: seconds, a small degree)"
+	@echo "make bench-hermes  samples to slots and transciphering, beside the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-matrix  plain matrices times encrypted ones, beside plain products and the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-pairs  products of two encrypted matrices, beside plain products and the slot-wise algorithm (QUICK=1: seconds, small degrees)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
@@ -113,7 +114,14 @@ bench-packing:
 	$(PYTHON) bench/run.py $(PACKING_RESULTS) --total 300 --part clathrate 300 "target/release/clathrate-bench --set stream,packing"
 	$(PYTHON) bench/packing.py bench/results/$(PACKING_RESULTS).json
 
-# Plain matrices times encrypted ones, beside plain products and the paper's numbers: about 45 minutes and 17 GB of memory, on a quiet machine. A
+# Samples to slots and transciphering, beside the paper's numbers: about 15 minutes and 15 GB of memory, on a quiet machine. A quick run has results of its own.
+HERMES_RESULTS := hermes$(if $(filter-out 0,$(QUICK)),-quick)
+bench-hermes:
+	$(CARGO) build --release --locked -p clathrate-bench
+	$(PYTHON) bench/run.py $(HERMES_RESULTS) --total 1800 --part clathrate 1800 "target/release/clathrate-bench --set stream,hermes"
+	$(PYTHON) bench/hermes.py bench/results/$(HERMES_RESULTS).json
+
+# Plain matrices times encrypted ones, beside plain products and the paper's numbers: about 30 minutes and 15 GB of memory, on a quiet machine. A
 # quick run has results of its own.
 MATRIX_RESULTS := matrix$(if $(filter-out 0,$(QUICK)),-quick)
 # One program for each set, so that its peak of memory is its own; a quick run has one small set.

@@ -32,6 +32,7 @@ __all__ = [
     "Recorder",
     "Recording",
     "Runtime",
+    "SamplesPlan",
     "SecretKey",
     "Stage",
     "SwitchingReport",
@@ -1976,6 +1977,47 @@ class Ciphertext:
         >>> owner.decrypt(x.bootstrap(plan)).round(3)
         array([ 0.5 , -0.25])
         """
+    def bootstrap_samples(self, plan: SamplesPlan) -> Ciphertext:
+        """The numbers of LWE or MLWE samples in slots, at a high level: packed, and bootstrapped by the second half of a bootstrap.
+
+        Parameters
+        ----------
+        plan : SamplesPlan
+            The plan that the samples' light client was made with.
+
+        Returns
+        -------
+        Ciphertext
+            A vector of the samples' numbers in their order, at `plan.output_level`; with `plan.pairs` a complex one, with two consecutive
+            numbers in each slot.
+
+        Raises
+        ------
+        MissingKeyError
+            Without the keys of `plan.needs`.
+        ShapeError
+            For samples of another shape, secret or order than the plan's.
+        LevelError
+            Above level 0.
+        ScaleError
+            At another scale than `plan.scale`.
+
+        Notes
+        -----
+        Numbers must be at most 1 in magnitude.
+
+        Examples
+        --------
+        >>> params = cl.Params.preset("insecure_boot")
+        >>> owner = cl.SecretKey.generate(params)
+        >>> plan = cl.SamplesPlan(params, 32, degree=16, device=3)
+        >>> client = cl.LightClient(owner, plan=plan)
+        >>> message = client.encrypt(np.linspace(-1, 1, 32))
+        >>> samples = cl.Receiver(params, client.introduction).receive([message])
+        >>> x = samples.with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
+        >>> owner.decrypt(x).view(float)[:3].round(3), np.linspace(-1, 1, 32)[:3].round(3)
+        (array([-1.   , -0.935, -0.871]), array([-1.   , -0.935, -0.871]))
+        """
     def bootstrap_pair(self, other: Ciphertext, plan: BootstrapPlan | None = None) -> tuple[Ciphertext, Ciphertext]:
         """Two arrays of real numbers at a high level, in the time of one of complex numbers: they are its real and imaginary parts.
 
@@ -2838,11 +2880,13 @@ class LightClient:
         encrypt. Pack its samples by a `PackingPlan` with the same `device`, which brings them under the owner's secret.
         `Ciphertext.change_secret` brings answers under the device's, by a key that must not get into the hands of whoever has the
         device's secret: both together give the owner's.
+    plan : SamplesPlan, optional
+        Makes the client for `Ciphertext.bootstrap_samples` by this plan, which says degree, dimension, scale and device.
 
     Raises
     ------
     DataError
-        For a degree that is no power of two, a modulus of more than 120 bits, a precision that the scale does not have, or a
+        For a plan together with what it says, a degree that is no power of two, a modulus of more than 120 bits, a precision that the scale does not have, or a
         negative number of a device.
     LevelError
         For a level that does not exist.
@@ -2869,6 +2913,7 @@ class LightClient:
         precision_bits: float | None = None,
         *,
         device: SupportsIndex | None = None,
+        plan: SamplesPlan | None = None,
     ) -> LightClient: ...
     @property
     def introduction(self) -> bytes:
@@ -3793,6 +3838,118 @@ class PackingPlan:
         --------
         >>> print(cl.PackingPlan(cl.Params.preset("insecure_small")).explain().splitlines()[0])
         packing of 1024 numbers from samples of shape 1x1024 to 1024x1, levels up to 5
+        """
+
+@final
+class SamplesPlan:
+    """A way to bring LWE or MLWE samples of a small dimension to slots at a high level: `samples.bootstrap_samples(plan)` carries it out.
+
+    The samples are packed at level 0, and bootstrapped by the second half of a bootstrap. They come from light clients that were made with the
+    plan. A plan serves any count of numbers: fewer than it was made for leave slots empty, more become several ciphertexts.
+
+    Parameters
+    ----------
+    params : Params
+        Parameters that can be bootstrapped.
+    count : int, optional
+        How many numbers come at once. Up to half the degree they are in the slots of one ciphertext; up to the degree, of two that are
+        bootstrapped in one. The default is the degree.
+    degree : int, optional
+        The degree of the samples, a power of two: how many numbers share a mask. The default is 1: LWE samples.
+    dimension : int, optional
+        The dimension of the samples. By default the least power of two that is secure at level 0.
+    device : int, optional
+        The number of the device whose samples these are. By default they are under a part of the owner's secret.
+    pairs : bool, optional
+        Whether two consecutive numbers are the real and the imaginary part of one slot. The result is then complex and half as long. The default
+        is False for LWE samples, and True for others, which cannot be without.
+    midpoints : sequence of int, optional
+        Ranks of samples between those and the ring, falling powers of two. By default the fastest, or smaller keys at 2 % more time.
+    key_bytes : int, optional
+        The most bytes that all keys may take in memory. By default the parameters' own limit on a bootstrap's keys.
+
+    Raises
+    ------
+    ParamsError
+        Where the parameters cannot be bootstrapped, or samples of this dimension are not secure.
+    DataError
+        For an impossible count, degree, dimension or midpoints, and where no choice's keys fit into `key_bytes`.
+    ShapeError
+        For samples of several numbers without pairs.
+
+    Examples
+    --------
+    >>> params = cl.Params.preset("insecure_boot")
+    >>> owner = cl.SecretKey.generate(params)
+    >>> plan = cl.SamplesPlan(params, 4)
+    >>> client = cl.LightClient(owner, plan=plan)
+    >>> samples = cl.Receiver(params, client.introduction).receive([client.encrypt([0.5, -0.25, 0.125, 1.0])])
+    >>> x = samples.with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
+    >>> x.level, owner.decrypt(x).round(3)
+    (6, array([ 0.5  , -0.25 ,  0.125,  1.   ]))
+    """
+    def __new__(
+        cls,
+        params: Params,
+        count: SupportsIndex | None = None,
+        *,
+        degree: SupportsIndex | None = None,
+        dimension: SupportsIndex | None = None,
+        device: SupportsIndex | None = None,
+        pairs: bool | None = None,
+        midpoints: Sequence[SupportsIndex] | None = None,
+        key_bytes: SupportsIndex | None = None,
+    ) -> SamplesPlan: ...
+    @property
+    def needs(self) -> Needs:
+        """The keys, for `SecretKey.evaluation_keys` under the parameters that the plan was made with."""
+    @property
+    def count(self) -> int:
+        """How many numbers the prediction is for."""
+    @property
+    def degree(self) -> int:
+        """The degree of the samples: 1 for LWE samples."""
+    @property
+    def dimension(self) -> int:
+        """The dimension of the samples."""
+    @property
+    def pairs(self) -> bool:
+        """Whether two consecutive numbers are the real and the imaginary part of one slot."""
+    @property
+    def scale(self) -> float:
+        """The scale of the samples."""
+    @property
+    def slots(self) -> int:
+        """The slots of each ciphertext."""
+    @property
+    def output_level(self) -> int:
+        """The level of the result."""
+    @property
+    def key_bytes(self) -> int:
+        """The bytes of all keys in memory."""
+    @property
+    def seconds(self) -> float:
+        """The predicted seconds for `count` numbers, by one thread."""
+    @property
+    def precision_bits(self) -> float:
+        """The predicted precision in bits: minus the binary logarithm of the root mean square error of a number, encryption included, without
+        what a light client cuts off.
+        """
+    @property
+    def log2_failure(self) -> float:
+        """The binary logarithm of the probability that the bootstrap of one ciphertext fails."""
+    def explain(self) -> str:
+        """What the plan does, and the ways to pack that are faster or have fewer keys: predicted times, bytes of keys, precision.
+
+        Returns
+        -------
+        str
+            Two lines and a table, in which a star marks the choice.
+
+        Examples
+        --------
+        >>> print(cl.SamplesPlan(cl.Params.preset("insecure_boot"), 4).explain().split(" at scale")[0])
+        4 numbers from samples of shape 1x128
         """
 
 @final

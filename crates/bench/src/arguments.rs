@@ -52,13 +52,15 @@ pub enum BenchSet {
     Bootstrap,
     /// Packing of samples.
     Packing,
+    /// From samples to slots.
+    Hermes,
     /// Products of matrices.
     Matrix,
 }
 
 impl BenchSet {
     /// All sets, as the help lists them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Stream,
         Self::Ntt,
         Self::N14,
@@ -69,6 +71,7 @@ impl BenchSet {
         Self::Dpad,
         Self::Bootstrap,
         Self::Packing,
+        Self::Hermes,
         Self::Matrix,
     ];
 
@@ -85,6 +88,7 @@ impl BenchSet {
             Self::Dpad => "dpad",
             Self::Bootstrap => "bootstrap",
             Self::Packing => "packing",
+            Self::Hermes => "hermes",
             Self::Matrix => "matrix",
         }
     }
@@ -104,6 +108,7 @@ impl BenchSet {
                 "bootstraps at presets boot_n15, boot_fast, boot_fast_64, boot_default, boot_small and boot_precise, by stage"
             }
             Self::Packing => "packing of 2^12 LWE samples at presets pack_n12 and paper_hermes_n12, by every method",
+            Self::Hermes => "samples to slots and transciphering, at presets boot_n15, paper_hermes_n15, boot_fast and paper_fgb",
             Self::Matrix => {
                 "plain and encrypted times encrypted matrices of 2^8 to 2^12 rows, with --long 2^13, at presets paper_pcmm, matmul, ccmm_n12 and n14"
             }
@@ -115,7 +120,7 @@ impl BenchSet {
 fn sets_help() -> String {
     let lines: Vec<String> = BenchSet::ALL.iter().map(|set| format!("  {:<9}  {}", set.name(), set.about())).collect();
     format!(
-        "Sets:\n{}\n\nWith --quick, keyswitch, dpad, bootstrap, packing and matrix run at small degrees that are not secure.",
+        "Sets:\n{}\n\nWith --quick, keyswitch, dpad, bootstrap, packing, hermes and matrix run at small degrees that are not secure.",
         lines.join("\n")
     )
 }

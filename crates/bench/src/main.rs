@@ -1,6 +1,6 @@
 //! `clathrate-bench`: times operations on one thread and prints one JSON row per line; `bench/README.md` describes the rows.
 //!
-//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap`, `packing`, `matrix`, `encrypted_matrix` on `slot_matrix` (one benchmark each); `names`,
+//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap`, `packing`, `hermes`, `matrix`, `encrypted_matrix` on `slot_matrix` (one benchmark each); `names`,
 //! `arguments`; `run`.
 #![forbid(unsafe_code)]
 
@@ -10,6 +10,7 @@ mod bootstrap_ranks;
 mod dpad;
 mod encrypted_matrix;
 mod failure;
+mod hermes;
 mod keyswitch;
 mod matrix;
 mod names;

@@ -47,6 +47,9 @@ const QUICK_SIZES: [u32; 3] = [4, 6, 8];
 /// A long run adds this size, with the paper's parameters.
 const LONG: u32 = 13;
 
+/// Why prepared products of the size of a long run are not run.
+const NOT_PREPARED: &str = "not run: preparation and product take more than 24 GB";
+
 /// The paper's largest size, and why it is not run.
 const ABSENT: (u32, &str) =
     (14, "not run: 20 GB of keys of the matrix, 9 GB for the encrypted matrix, more than half an hour of preparation");
@@ -140,6 +143,12 @@ impl<'a> Square<'a> {
             self.whole()?;
         }
         if !self.timer.wants(OWN) && !self.timer.wants(PREPARED) {
+            return Ok(());
+        }
+        if self.size == 1 << LONG {
+            for work in [OWN, PREPARED] {
+                self.timer.absent(work, &self.label, NOT_PREPARED)?;
+            }
             return Ok(());
         }
         let plan = self.plan(true)?;

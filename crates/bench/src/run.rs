@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::names::listed;
 use crate::output::Output;
 use crate::timing::Timer;
-use crate::{bootstrap, dpad, encrypted_matrix, keyswitch, matrix, packing, scheme, stream, transform};
+use crate::{bootstrap, dpad, encrypted_matrix, hermes, keyswitch, matrix, packing, scheme, stream, transform};
 
 /// The operations, in the order they are timed.
-const WORKS: [&str; 33] = [
+const WORKS: [&str; 35] = [
     stream::WORK,
     "ntt_forward",
     "ntt_inverse",
@@ -40,6 +40,8 @@ const WORKS: [&str; 33] = [
     dpad::ROTATIONS,
     bootstrap::WORK,
     packing::WORK,
+    hermes::SAMPLES,
+    hermes::TRANSCIPHER,
     matrix::PLAIN,
     matrix::APART,
     matrix::EXACT,
@@ -67,6 +69,7 @@ const fn presets(set: BenchSet) -> &'static [&'static str] {
         | BenchSet::Dpad
         | BenchSet::Bootstrap
         | BenchSet::Packing
+        | BenchSet::Hermes
         | BenchSet::Matrix => &[],
         BenchSet::N14 => &["bench_n14"],
         BenchSet::N15 => &["bench_n15_one", "bench_n15_mid", "bench_n15_low"],
@@ -103,6 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             BenchSet::Dpad => dpad::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Bootstrap => bootstrap::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Packing => packing::run(&timer, &selection.presets, &runtime)?,
+            BenchSet::Hermes => hermes::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Matrix => {
                 matrix::run(&timer, &selection.presets, &runtime, arguments.long)?;
                 encrypted_matrix::run(&timer, &selection.presets, &runtime, arguments.long)?;
@@ -132,6 +136,7 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
         .chain(dpad.iter().copied())
         .chain(bootstrap::PRESETS)
         .chain(packing::PRESETS)
+        .chain(hermes::PRESETS)
         .chain(matrix::PRESETS)
         .chain(encrypted_matrix::PRESETS)
         .collect();
@@ -142,15 +147,17 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
         (true, false) => ALL.to_vec(),
     };
     for preset in &presets {
-        let owner = match preset {
-            preset if keyswitch::PRESETS.contains(preset) => BenchSet::Keyswitch,
-            preset if bootstrap::PRESETS.contains(preset) => BenchSet::Bootstrap,
-            preset if packing::PRESETS.contains(preset) => BenchSet::Packing,
-            preset if matrix::PRESETS.contains(preset) || encrypted_matrix::PRESETS.contains(preset) => BenchSet::Matrix,
-            _ => BenchSet::Dpad,
-        };
-        if !sets.contains(&owner) {
-            let owner = owner.name();
+        let owners = [
+            (BenchSet::Keyswitch, keyswitch::PRESETS.contains(preset)),
+            (BenchSet::Dpad, dpad.contains(preset)),
+            (BenchSet::Bootstrap, bootstrap::PRESETS.contains(preset)),
+            (BenchSet::Packing, packing::PRESETS.contains(preset)),
+            (BenchSet::Hermes, hermes::PRESETS.contains(preset)),
+            (BenchSet::Matrix, matrix::PRESETS.contains(preset) || encrypted_matrix::PRESETS.contains(preset)),
+        ];
+        let owners: Vec<BenchSet> = owners.into_iter().filter(|(_, owns)| *owns).map(|(set, _)| set).collect();
+        if !owners.iter().any(|owner| sets.contains(owner)) {
+            let owner = owners.first().map_or("", |owner| owner.name());
             return Err(Failure::Usage(format!(
                 "the parameter set \"{preset}\" is one of {owner}, which does not run: add `--set {owner}`"
             )));

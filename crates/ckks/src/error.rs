@@ -72,6 +72,12 @@ pub enum CkksError {
     /// An ephemeral secret that the parameters do not have.
     #[error("these parameters have no ephemeral secret: set `ephemeral_weight`, e.g. to 32, in the specification")]
     NoEphemeralSecret,
+    /// A secret of another library that was not given to the key.
+    #[error("the secret key does not have the secret of another library with the number {number}: give it by with_outside_secret")]
+    NoOutsideSecret {
+        /// Its number.
+        number: u64,
+    },
     /// A direct key at a shape at which no level is secure over the widened chain.
     #[error("at degree and rank {shape} no level is secure over the widened chain: products go through the temporary rank")]
     NoDirectKey {
@@ -497,7 +503,9 @@ impl CkksError {
             | Self::NoKey { .. }
             | Self::NoRelativeKeys { .. } => ErrorKind::MissingKey,
             Self::WrongParams { .. } => ErrorKind::WrongParams,
-            Self::WrongSecret { .. } | Self::DifferentSecrets { .. } | Self::SecretWithoutKeys { .. } => ErrorKind::WrongSecret,
+            Self::NoOutsideSecret { .. } | Self::WrongSecret { .. } | Self::DifferentSecrets { .. } | Self::SecretWithoutKeys { .. } => {
+                ErrorKind::WrongSecret
+            }
             Self::File(error) => file_kind(error),
             Self::Sampling(_) => ErrorKind::Random,
             Self::Cancelled => ErrorKind::Cancelled,

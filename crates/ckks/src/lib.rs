@@ -19,6 +19,7 @@ pub mod file;
 pub mod key_id;
 pub mod keys;
 pub mod light;
+pub mod outside;
 pub mod parameters;
 pub mod prelude;
 mod progress;

@@ -329,7 +329,7 @@ impl Ciphertext {
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         reader.expect_kind(FileKind::Ciphertext)?;
         let metadata: CiphertextMetadata = reader.metadata()?;
-        let params = &params.relative(metadata.relative.unwrap_or(params.root_shape()))?;
+        let params = &params.for_samples(metadata.relative.unwrap_or(params.root_shape()))?;
         expect(reader, FileKind::Ciphertext, params)?;
         let level = Level(metadata.level);
         params.check_level(level)?;

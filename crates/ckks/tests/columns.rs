@@ -9,11 +9,9 @@ use clathrate_ckks::arrays::Place;
 use clathrate_ckks::circuits::prepared::{PreparedOptions, PreparedPlan};
 use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, Lanes, Operation, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, Lanes, Reach, Values};
 use clathrate_ckks::light::reply;
-use clathrate_ckks::{
-    BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Layout, Order, Padding, Params, SecretKey, SecretName,
-};
+use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Layout, Order, Padding, Params, SecretKey};
 use clathrate_lattice::Level;
 use common::measure::*;
 use common::*;
@@ -343,7 +341,7 @@ fn padding_stays_behind_the_numbers_through_moves_and_packing() {
             let low = Evaluator::new(&params).to_mlwe(&part, gap).expect("a lower degree");
             assert_close(&decrypt(&sk, &low), &expected, 1e-6);
             let needs = low.params().rlwe_needs(Reach::Top);
-            let pack = Operation::Pack { from: params.degree() / gap, to: params.degree(), under: SecretName::Main };
+            let pack = pack_step(params.degree(), params.degree() / gap, params.degree());
             let ev = evaluator(&sk, &needs.operation(pack, Reach::Top));
             for up in [ev.to_rlwe(&low).expect("rank 1"), ev.pack(&low, &[]).expect("rank 1")] {
                 assert_eq!(up.layout().whole_degree(), 64);
@@ -355,7 +353,7 @@ fn padding_stays_behind_the_numbers_through_moves_and_packing() {
     // A product of columns of rows in lanes is packed into lanes again.
     let x = encrypt_as(&sk, &Values::Real(data[..6 * 8].to_vec()), &[6, 8], lanes(), 5);
     for range in [0..2, 3..4, 2..7] {
-        let ev = evaluator(&sk, &KeyNeeds::new().operation(Operation::Pack { from: 8, to: 64, under: SecretName::Main }, Reach::Top));
+        let ev = evaluator(&sk, &KeyNeeds::new().operation(pack_step(64, 8, 64), Reach::Top));
         let part = ev.select_columns(&x, range.clone()).expect("columns");
         let weights = noise(2 * 6, 9);
         let w = ev.prepare_weights(2, 6, &weights, &part).expect("weights");
@@ -436,7 +434,7 @@ fn prepared_matrices_multiply_a_part_of_the_columns() {
 fn light_clients_get_the_selected_numbers_alone() {
     let params = params("insecure_tiny");
     let (sk, ev) = (secret(&params, 3), Evaluator::new(&params));
-    let client = sk.light_client(1, Level(0), None).expect("a client");
+    let client = sk.light_client(&light(1, Level(0), None)).expect("a client");
     let options = EncryptOptions { level: Some(Level(0)), ..coefficients() };
     let data = noise(2 * 40, 1);
     let x = encrypt_as(&sk, &Values::Real(data.clone()), &[2, 40], options, 5);

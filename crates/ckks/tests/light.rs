@@ -11,7 +11,7 @@ use common::measure::*;
 use common::*;
 
 fn client(sk: &SecretKey, degree: usize, precision: Option<f64>) -> (LightClient, Receiver) {
-    let client = sk.light_client(degree, Level(0), precision).expect("a client");
+    let client = sk.light_client(&light(degree, Level(0), precision)).expect("a client");
     let receiver = Receiver::new(sk.params(), &client.introduction()).expect("a receiver");
     (client, receiver)
 }
@@ -54,7 +54,7 @@ fn numbers_arrive_with_the_error_of_the_encryption_and_of_truncation() {
 fn readings_are_packed_multiplied_and_answered() {
     let params = params("insecure_small");
     let sk = secret(&params, 3);
-    let mut client = sk.light_client(1, Level(1), Some(24.0)).expect("a client");
+    let mut client = sk.light_client(&light(1, Level(1), Some(24.0))).expect("a client");
     let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
     let (rows, columns) = (5, 12);
     let data = noise(rows * columns, 9);
@@ -183,17 +183,17 @@ fn damaged_bytes_are_refused_and_never_panic() {
 fn what_does_not_fit_is_refused_when_the_client_is_made() {
     let params = params("insecure_small");
     let sk = secret(&params, 3);
-    assert!(sk.light_client(3, Level(0), None).is_err());
-    assert!(sk.light_client(2048, Level(0), None).is_err());
-    assert!(sk.light_client(1, Level(2), None).expect_err("140 bits").to_string().contains("120 bits"));
-    assert!(sk.light_client(1, Level(9), None).is_err());
+    assert!(sk.light_client(&light(3, Level(0), None)).is_err());
+    assert!(sk.light_client(&light(2048, Level(0), None)).is_err());
+    assert!(sk.light_client(&light(1, Level(2), None)).expect_err("140 bits").to_string().contains("120 bits"));
+    assert!(sk.light_client(&light(1, Level(9), None)).is_err());
     for precision in [60.0, -30.0, f64::NAN, f64::INFINITY] {
-        assert!(sk.light_client(1, Level(0), Some(precision)).is_err(), "{precision}");
+        assert!(sk.light_client(&light(1, Level(0), Some(precision))).is_err(), "{precision}");
     }
     let other = common::params("insecure_matmul");
-    let client = sk.light_client(1, Level(0), None).expect("a client");
+    let client = sk.light_client(&light(1, Level(0), None)).expect("a client");
     assert!(Receiver::new(&other, &client.introduction()).expect_err("other parameters").to_string().contains("other parameters"));
-    let stranger = secret(&params, 4).light_client(1, Level(0), None).expect("a client");
+    let stranger = secret(&params, 4).light_client(&light(1, Level(0), None)).expect("a client");
     let (mut client, receiver) = self::client(&sk, 1, None);
     let x = receiver.receive(&[&client.encrypt(&[1.0]).expect("a message")], None).expect("samples");
     assert!(matches!(stranger.decrypt(&reply(&x).expect("a reply")), Err(CkksError::WrongSecret { .. })));
@@ -211,7 +211,7 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
         let mut packed = Vec::new();
         let data = noise(2 * 64, 9);
         for (device, part) in [3u64, u64::MAX].into_iter().zip(data.chunks(64)) {
-            let mut client = sk.device_client(device, degree, top, None).expect("a client");
+            let mut client = sk.light_client(&device_options(device, degree, top)).expect("a client");
             assert_eq!(client.secret(), SecretName::Device(device));
             let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
             let message = client.encrypt(part).expect("a message");
@@ -243,10 +243,10 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
             assert_close(&read, part, 1e-4);
             let main = reply(&array).expect("a reply");
             assert_refused!(client.decrypt(&main), CkksError::OutOfRange { .. }, "\"main\"", &format!("device:{device}"));
-            let stranger = sk.device_client(device ^ 1, degree, top, None).expect("a client");
+            let stranger = sk.light_client(&device_options(device ^ 1, degree, top)).expect("a client");
             assert_refused!(stranger.decrypt(&answer), CkksError::OutOfRange { .. }, &format!("device:{device}"));
             assert_refused!(
-                sk.light_client(degree, top, None).expect("a client").decrypt(&answer),
+                sk.light_client(&light(degree, top, None)).expect("a client").decrypt(&answer),
                 CkksError::OutOfRange { .. },
                 "\"main\""
             );
@@ -289,7 +289,7 @@ fn secrets_of_devices_are_independent_of_the_main_one_and_of_each_other() {
     // Another owner's device of the same number has another secret.
     assert_ne!(of(SecretName::Device(1)), secret(&params, 4).named(SecretName::Device(1)).expect("a secret").all_coefficients());
     // A client holds the device's secret alone.
-    let state = sk.device_client(1, 1, Level(0), None).expect("a client").to_bytes();
+    let state = sk.light_client(&device_options(1, 1, Level(0))).expect("a client").to_bytes();
     let bytes = |name| of(name).iter().map(|&c| c as i8 as u8).collect::<Vec<u8>>();
     let holds = |secret: &[u8]| state.windows(secret.len()).any(|window| window == secret);
     assert!(holds(&bytes(SecretName::Device(1))) && !holds(&bytes(SecretName::Main)));

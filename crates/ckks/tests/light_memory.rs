@@ -3,9 +3,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clathrate_ckks::light::{LightClient, Receiver, reply};
+use clathrate_ckks::light::{LightClient, LightOptions, Receiver, reply};
 use clathrate_ckks::{Params, Runtime, SecretKey};
-use clathrate_lattice::Level;
 
 struct Counting;
 
@@ -44,7 +43,7 @@ fn a_client_at_a_secure_set_stays_below_a_quarter_of_a_mebibyte() {
     let params = Params::preset("pack_n12", &Runtime::default()).expect("preset");
     assert!(params.security_bits() >= 128.0);
     let owner = SecretKey::generate(&params).expect("a key");
-    let state = owner.light_client(1, Level(0), Some(20.0)).expect("a client").to_bytes();
+    let state = owner.light_client(&LightOptions { precision_bits: Some(20.0), ..LightOptions::default() }).expect("a client").to_bytes();
     let (mut client, made) = peak(|| LightClient::from_bytes(&state).expect("a client"));
     let (message, encrypting) = peak(|| client.encrypt(&[0.5; 8]).expect("a message"));
     let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");

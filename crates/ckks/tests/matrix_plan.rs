@@ -4,8 +4,8 @@ mod common;
 
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan, PlannedMatrix};
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedOptions};
-use clathrate_ckks::keys::{EncryptOptions, Lanes, Operation, Reach};
-use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, SecretKey, SecretName};
+use clathrate_ckks::keys::{EncryptOptions, Lanes, Reach};
+use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, SecretKey};
 use clathrate_lattice::Level;
 use common::measure::*;
 use common::*;
@@ -171,7 +171,7 @@ fn rows_are_packed_with_midpoints_where_keys_must_be_small() {
         MatrixPlan::new(&params, (rows, inner, &weights), columns, &options)
     };
     // In one step the key has an input for each lane; with a midpoint two keys have far fewer, in nearly the same time.
-    let step = Operation::Pack { from: params.degree() / 128, to: params.degree(), under: SecretName::Main };
+    let step = pack_step(params.degree(), params.degree() / 128, params.degree());
     let needs = KeyNeeds::new().operation(step, Reach::Level(0));
     let column = params.required_keys(&needs).expect("keys").bytes(&params).expect("bytes");
     let free = plan(None).expect("plan").chosen().owner_key_bytes;

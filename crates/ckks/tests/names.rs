@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clathrate_arith::GaloisElement;
 use clathrate_ckks::keys::{KeyAddress, KeyName, Operation, Reach, SecretName};
-use clathrate_ckks::{CkksError, Encoding, Evaluator, KeyNeeds, Params, ParamsSpec, SecretKey};
+use clathrate_ckks::{CkksError, Encoding, Evaluator, KeyNeeds, ModuleShape, Params, ParamsSpec, SecretKey};
 use clathrate_lattice::{Level, SecretDistribution, SecretRng};
 use common::{params, secret};
 
@@ -16,7 +16,7 @@ fn with_ephemeral(degree: usize, weight: usize, special: Option<usize>) -> Resul
 }
 
 fn all_names(degree: usize) -> Vec<KeyName> {
-    let element = GaloisElement::rotation(3, degree);
+    let (element, shape) = (GaloisElement::rotation(3, degree), ModuleShape { degree: 1, rank: 64 });
     let secrets = [
         SecretName::Main,
         SecretName::Temporary,
@@ -36,8 +36,10 @@ fn all_names(degree: usize) -> Vec<KeyName> {
         KeyName::ReduceRank(2),
         KeyName::FormatSwitch { from: 1, to: 5 },
         KeyName::FormatSwitch { from: 2, to: 6 },
-        KeyName::Pack { from: 1, to: 8, under: SecretName::Main },
-        KeyName::Pack { from: 1, to: 8, under: SecretName::Device(u64::MAX) },
+        KeyName::Pack { from: shape, to: 8, under: SecretName::Main, onto: SecretName::Main },
+        KeyName::Pack { from: shape, to: 8, under: SecretName::Device(u64::MAX), onto: SecretName::Main },
+        KeyName::Pack { from: shape, to: 8, under: SecretName::Device(7), onto: SecretName::Ephemeral },
+        KeyName::Pack { from: shape, to: 8, under: SecretName::Main, onto: SecretName::Ephemeral },
     ];
     single.into_iter().chain(changes).collect()
 }
@@ -56,8 +58,11 @@ fn names_are_written_and_read_back() {
         "switch main ephemeral",
         "reduce-rank +2",
         "format-switch 1 5",
-        "pack 01 8",
-        "pack 1 8 main",
+        "pack 01x64 8",
+        "pack 1 8",
+        "pack 1x64 8 device:7 main",
+        "pack 1x64 8 main ephemeral main",
+        "pack 1x64 8 main",
         "change-secret device:+7 main",
     ] {
         assert!(KeyName::parse(text, 64).is_err(), "{text}");

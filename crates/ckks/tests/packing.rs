@@ -5,8 +5,8 @@ mod common;
 
 use clathrate_ckks::circuits::packing::{PackingCost, PackingMethod, PackingOptions, PackingPlan};
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, Operation, Reach, Values};
-use clathrate_ckks::{CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Order, Params, SecretName};
+use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
+use clathrate_ckks::{CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Order, Params};
 use clathrate_lattice::Level;
 use common::measure::*;
 use common::*;
@@ -21,7 +21,7 @@ fn needs(params: &Params, midpoints: &[usize], from: usize) -> KeyNeeds {
     let samples = params.relative(ModuleShape { degree: from, rank: rlwe.degree / from }).expect("samples");
     let steps = samples.packing_steps(midpoints).expect("steps");
     steps.iter().fold(KeyNeeds::new(), |needs, step| {
-        needs.operation(Operation::Pack { from: step.degree(), to: step.target(), under: SecretName::Main }, Reach::Top)
+        needs.operation(pack_step(step.degree() * step.rank(), step.degree(), step.target()), Reach::Top)
     })
 }
 
@@ -175,8 +175,8 @@ fn what_cannot_be_packed_is_refused() {
         assert_refused!(ev.pack(&low, midpoints), CkksError::OutOfRange { .. }, "falling powers of two from 32 to 2");
     }
     // The error names the step whose key is missing.
-    assert_refused!(ev.pack(&low, &[]), CkksError::NoKey { .. }, "pack samples of degree 1 to degree 64", "pack 1 8");
-    assert_refused!(ev.pack(&low, &[8, 2]), CkksError::NoKey { .. }, "degree 8 to degree 32");
+    assert_refused!(ev.pack(&low, &[]), CkksError::NoKey { .. }, "pack samples of degree and rank 1x64 to degree 64", "pack 1x64 8");
+    assert_refused!(ev.pack(&low, &[8, 2]), CkksError::NoKey { .. }, "8x8 to degree 32");
     let two = encrypt_as(&sk, &Values::Real(noise(6, 1)), &[2, 3], EncryptOptions { bodies: Some(2), ..coefficients() }, 16);
     assert_refused!(ev.pack(&ev.to_lwe(&two).expect("samples"), &[8]), CkksError::SecretWithoutKeys { .. }, "split_mask");
     let other = PackingPlan::new(&params, &PackingOptions { degree: 4, ..PackingOptions::default() }).expect("plan");
@@ -188,10 +188,10 @@ fn what_cannot_be_packed_is_refused() {
         assert!(PackingPlan::new(&params, &PackingOptions { degree, ..PackingOptions::default() }).is_err(), "{degree}");
     }
     for (from, to) in [(0, 8), (8, 8), (8, 4), (3, 8), (1, 128), (64, 64)] {
-        let needs = KeyNeeds::new().operation(Operation::Pack { from, to, under: SecretName::Main }, Reach::Top);
+        let needs = KeyNeeds::new().operation(pack_step(64, from, to), Reach::Top);
         assert!(sk.evaluation_keys(&needs).is_err(), "{from} to {to}");
     }
     let ranked = common::params("insecure_rank2");
-    let needs = KeyNeeds::new().operation(Operation::Pack { from: 1, to: 8, under: SecretName::Main }, Reach::Top);
+    let needs = KeyNeeds::new().operation(pack_step(64, 1, 8), Reach::Top);
     assert_refused!(secret(&ranked, 1).evaluation_keys(&needs), CkksError::Conversion { .. }, "rank 1");
 }

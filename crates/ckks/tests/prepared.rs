@@ -5,7 +5,7 @@ mod common;
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedMatrix, PreparedOptions, PreparedPlan};
 use clathrate_ckks::file::{FileError, FileReader, OpenOptions, Stored};
 use clathrate_ckks::keys::{EncryptOptions, Lanes, Values};
-use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey, SecretName};
+use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
 use clathrate_lattice::Level;
 use common::measure::*;
 use common::*;
@@ -342,10 +342,7 @@ fn rows_in_lanes_multiply_without_preparation_once_they_are_apart() {
         let apart = ev.to_mlwe(&x, lanes).expect("rows");
         assert_eq!((apart.params().degree(), apart.layout().stride(), apart.bundles().len()), (256 / lanes, 8 / lanes, inner));
         assert!(deviation(&decrypt(&sk, &apart), &data) < 1e-6);
-        let needs = KeyNeeds::new().operation(
-            clathrate_ckks::keys::Operation::Pack { from: 256 / lanes, to: 256, under: SecretName::Main },
-            clathrate_ckks::Reach::Top,
-        );
+        let needs = KeyNeeds::new().operation(pack_step(256, 256 / lanes, 256), clathrate_ckks::Reach::Top);
         let again = evaluator(&sk, &needs).pack_rows(&apart, &[]).expect("packed");
         assert_eq!(again.layout(), x.layout());
         assert!(deviation(&decrypt(&sk, &again), &data) < 1e-5);
@@ -412,10 +409,7 @@ fn rows_apart_are_multiplied_and_brought_back_into_lanes() {
         let y = ev.rescale(&ev.multiply_matrix(&w, &apart).expect("product")).expect("rescaled");
         let steps = y.params().packing_steps(midpoints).expect("steps");
         let needs = steps.iter().fold(KeyNeeds::new(), |needs, step| {
-            needs.operation(
-                clathrate_ckks::keys::Operation::Pack { from: step.degree(), to: step.target(), under: SecretName::Main },
-                clathrate_ckks::Reach::Top,
-            )
+            needs.operation(pack_step(step.degree() * step.rank(), step.degree(), step.target()), clathrate_ckks::Reach::Top)
         });
         let packed = evaluator(&sk, &needs).pack_rows(&y, midpoints).expect("packed");
         assert_eq!((packed.params(), packed.layout().lanes, packed.bundles().len()), (&params, lanes, rows.div_ceil(lanes)));

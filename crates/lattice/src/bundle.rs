@@ -375,6 +375,24 @@ fn check_shape(Rank(rank): Rank, polys: usize) -> Result<(), LatticeError> {
 }
 
 impl Bundle<Coeff> {
+    /// A bundle of one body whose residues `words` writes: called with the number of a polynomial, that of a prime in the basis, and the `n` residues there. The mask's polynomials
+    /// come first.
+    ///
+    /// # Errors
+    /// [`LatticeError::EmptyShape`] for rank 0; [`LatticeError::BasisMismatch`] where the ring lacks a prime of `basis`.
+    pub fn from_words(
+        ring: &Ring,
+        basis: &Basis,
+        Rank(rank): Rank,
+        words: &(dyn Fn(usize, usize, &mut [u64]) + Sync),
+    ) -> Result<Self, LatticeError> {
+        basis.check(ring)?;
+        let mut polys = Polys::scratch(ring, basis, rank + 1);
+        let primes = basis.len();
+        ring.engine().upload_rows(polys.view_mut().into_rows(), &|row, target| words(row / primes, row % primes, target));
+        Self::from_polys(polys, rank)
+    }
+
     /// The same bundle in Eval form.
     #[must_use]
     pub fn into_eval(self) -> Bundle<Eval> {

@@ -14,7 +14,6 @@ use zeroize::Zeroizing;
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
 use crate::poly::{Basis, Coeff};
-use crate::polys::Polys;
 use crate::ring::Ring;
 use crate::sampling::{MaskSeed, MaskXof};
 use crate::shape::Rank;
@@ -75,8 +74,7 @@ impl Bundle<Coeff> {
         body: impl Fn(usize, &mut [u64]) + Sync,
     ) -> Result<Self, LatticeError> {
         basis.check(ring)?;
-        let mut polys = Polys::scratch(ring, basis, rank + 1);
-        let (degree, primes) = (ring.degree(), basis.len());
+        let degree = ring.degree();
         // Polynomials of one prime are expanded together, because their residues follow one another in the stream.
         let streams: Vec<Vec<u64>> = basis
             .indices()
@@ -87,13 +85,9 @@ impl Bundle<Coeff> {
                 words
             })
             .collect();
-        ring.engine().upload_rows(polys.view_mut().into_rows(), &|row, words| {
-            let (poly, prime) = (row / primes, row % primes);
-            match poly == rank {
-                true => body(basis.indices()[prime], words),
-                false => words.copy_from_slice(&streams[prime][poly * degree..(poly + 1) * degree]),
-            }
-        });
-        Self::from_polys(polys, rank)
+        Self::from_words(ring, basis, Rank(rank), &|poly, prime, words| match poly == rank {
+            true => body(basis.indices()[prime], words),
+            false => words.copy_from_slice(&streams[prime][poly * degree..(poly + 1) * degree]),
+        })
     }
 }

@@ -89,6 +89,12 @@ impl PackingStep {
         self.degree
     }
 
+    /// Rank of the samples.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
     /// Degree of the result.
     #[must_use]
     pub fn target(&self) -> usize {

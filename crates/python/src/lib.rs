@@ -38,6 +38,7 @@ mod primes;
 mod public_key;
 mod run;
 mod runtime;
+mod samples;
 mod stage;
 mod switching_report;
 mod text;
@@ -80,6 +81,8 @@ mod _native {
     use crate::public_key::PyPublicKey;
     #[pymodule_export]
     use crate::runtime::PyRuntime;
+    #[pymodule_export]
+    use crate::samples::PySamplesPlan;
     #[pymodule_export]
     use crate::stage::PyStage;
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use clathrate_ckks::SecretName;
-use clathrate_ckks::light::{LightClient, Receiver, reply as answer};
+use clathrate_ckks::light::{LightClient, LightOptions, Receiver, reply as answer};
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -16,11 +16,13 @@ use crate::keys::PySecretKey;
 use crate::numbers::{Real, Whole, Wholes};
 use crate::params::{PyParams, size};
 use crate::run::{detached, detached_with};
+use crate::samples::PySamplesPlan;
 
 /// A device that encrypts numbers one by one, in a few bytes for each, with nothing but a secret and a counter.
 ///
 /// The device sends its introduction once, then messages. Both sides expand the random part of an encryption from a public seed and a
-/// counter, so that a message has only the part that hides the number, without its lowest bits. A server makes ciphertexts of the messages
+/// counter, so that a message has only the part that hides the number, without its lowest bits. A server makes ciphertexts of the
+/// messages
 /// with a `Receiver` and packs them; it answers with `reply`, which the device decrypts.
 ///
 /// In Rust a client runs in less than 256 KiB of memory at dimension 2^12; this class is the same code.
@@ -30,7 +32,8 @@ use crate::run::{detached, detached_with};
 /// secret_key : SecretKey
 ///     The owner's key. Without `device`, the client gets the owner's secret.
 /// degree : int, optional
-///     How many numbers share a mask, a power of two. The default is 1: LWE samples. With more, the numbers of a message are the rows of a
+///     How many numbers share a mask, a power of two. The default is 1: LWE samples. With more, the numbers of a message are the
+///     rows of a
 ///     matrix, `degree` in each.
 /// level : int, optional
 ///     The level of the encryptions, of at most 120 bits. The default is 0.
@@ -42,11 +45,14 @@ use crate::run::{detached, detached_with};
 ///     encrypt. Pack its samples by a `PackingPlan` with the same `device`, which brings them under the owner's secret.
 ///     `Ciphertext.change_secret` brings answers under the device's, by a key that must not get into the hands of whoever has the
 ///     device's secret: both together give the owner's.
+/// plan : SamplesPlan, optional
+///     Makes the client for `Ciphertext.bootstrap_samples` by this plan, which says degree, dimension, scale and device.
 ///
 /// Raises
 /// ------
 /// DataError
-///     For a degree that is no power of two, a modulus of more than 120 bits, a precision that the scale does not have, or a
+///     For a plan together with what it says, a degree that is no power of two, a modulus of more than 120 bits, a precision that
+///     the scale does not have, or a
 ///     negative number of a device.
 /// LevelError
 ///     For a level that does not exist.
@@ -78,7 +84,7 @@ impl PyLightClient {
 #[pymethods]
 impl PyLightClient {
     #[new]
-    #[pyo3(signature = (secret_key, degree=None, level=None, precision_bits=None, *, device=None))]
+    #[pyo3(signature = (secret_key, degree=None, level=None, precision_bits=None, *, device=None, plan=None))]
     fn new(
         py: Python<'_>,
         secret_key: &PySecretKey,
@@ -86,16 +92,24 @@ impl PyLightClient {
         level: Option<Whole>,
         precision_bits: Option<Real>,
         device: Option<Whole>,
+        plan: Option<&PySamplesPlan>,
     ) -> PyResult<Self> {
+        let (key, precision) = (&secret_key.key, Real::given(precision_bits));
+        if let Some(plan) = plan {
+            if degree.is_some() || level.is_some() || device.is_some() {
+                let message = "a plan says degree, level and device: leave these out, or the plan".to_owned();
+                return Err(exception(py, "DataError", message));
+            }
+            let client = detached(py, || key.light_client(&plan.plan.client_options(precision)))?;
+            return Ok(Self { client: Mutex::new(client) });
+        }
         let degree = degree.map_or(Ok(1), |degree| degree.count(py, "`degree`"))?;
         let level = level.map_or(Ok(0), |level| level.count(py, "`level`"))?;
-        let key = &secret_key.key;
-        let (level, precision) = (clathrate_lattice::Level(level), Real::given(precision_bits));
+        let level = clathrate_lattice::Level(level);
         let device = device.map(|device| device.device_number(py)).transpose()?;
-        let client = detached(py, || match device {
-            Some(device) => key.device_client(device, degree, level, precision),
-            None => key.light_client(degree, level, precision),
-        })?;
+        let secret = device.map_or(SecretName::Main, SecretName::Device);
+        let options = LightOptions { degree, level, precision_bits: precision, secret, ..LightOptions::default() };
+        let client = detached(py, || key.light_client(&options))?;
         Ok(Self { client: Mutex::new(client) })
     }
 

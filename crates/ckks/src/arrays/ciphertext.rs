@@ -317,6 +317,7 @@ impl Ciphertext {
         let remedy = match self.secret {
             SecretName::Main => return Ok(()),
             SecretName::Bodies(_) => "take the bodies apart with split_mask first",
+            SecretName::Outside(_) => "pack the samples of the other library, with a plan for their secret",
             SecretName::Device(_) => {
                 "pack the samples of the device, with a plan for its secret, or change to the main secret with change_secret"
             }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
 
-/// A secret of one shape (degree and rank) of a parameter set. All are made by the owner's [`SecretKey`](crate::SecretKey) alone.
+/// A secret of one shape (degree and rank) of a parameter set. All but those of other libraries are made by the owner's [`SecretKey`](crate::SecretKey) alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SecretName {
@@ -18,6 +18,8 @@ pub enum SecretName {
     Ephemeral,
     /// The secret of a device: of the same dimension as the main secret, independent of it and of all others, so that a device can do without the main one.
     Device(u64),
+    /// A secret of another library, which the owner has taken in ([`SecretKey::with_outside_secret`](crate::SecretKey::with_outside_secret)): samples under it are packed.
+    Outside(u64),
     /// The secrets of `m` bodies under one mask, independent of each other and of all others. [pcmm-mambo, sec. 3]
     Bodies(usize),
     /// The secret of one of the bodies alone.
@@ -36,6 +38,7 @@ impl fmt::Display for SecretName {
             Self::Temporary => f.write_str("temporary"),
             Self::Ephemeral => f.write_str("ephemeral"),
             Self::Device(number) => write!(f, "device:{number}"),
+            Self::Outside(number) => write!(f, "outside:{number}"),
             Self::Bodies(count) => write!(f, "bodies:{count}"),
             Self::Body { count, index } => write!(f, "body:{index}/{count}"),
         }
@@ -53,6 +56,7 @@ impl SecretName {
             ("temporary", _) => Self::Temporary,
             ("ephemeral", _) => Self::Ephemeral,
             ("device", value) => Self::Device(value.parse().ok()?),
+            ("outside", value) => Self::Outside(value.parse().ok()?),
             ("bodies", count) => Self::Bodies(number(count)?),
             ("body", value) => {
                 let (index, count) = value.split_once('/')?;

@@ -1,4 +1,4 @@
-//! Circuits over the evaluator: bootstrapping, linear transforms, polynomials, matrix products, products of encrypted matrices, prepared matrices, plans of products, packing, schedules of ranks.
+//! Circuits over the evaluator: bootstrapping, linear transforms, polynomials, matrix products, products of encrypted matrices, prepared matrices, plans of products, packing, samples to slots, schedules of ranks.
 
 pub mod bootstrap;
 pub mod encrypted_matrix;
@@ -9,3 +9,5 @@ pub mod packing;
 pub mod polynomial;
 pub mod prepared;
 pub mod rank_schedule;
+pub mod samples;
+pub mod transcipher;

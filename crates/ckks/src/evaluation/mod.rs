@@ -16,3 +16,4 @@ mod rows;
 pub mod sums;
 
 pub use evaluator::Evaluator;
+pub(crate) use packing::Packed;

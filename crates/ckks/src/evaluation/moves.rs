@@ -42,6 +42,11 @@ impl Evaluator {
         let target = x.params.at_rank(rank)?;
         if rank > x.params.rank() {
             check_nested(x, HIGHER_RANK)?;
+            if x.params.is_for_samples() && matches!(x.secret, SecretName::Device(_)) {
+                let reason =
+                    "samples of this dimension are under a secret of their own, which is no part of a larger one: pack them".to_owned();
+                return Err(CkksError::Conversion { operation: HIGHER_RANK, reason });
+            }
             return Ok(x.moved(&target, x.bundles.iter().map(|bundle| bundle.rank_up(rank)).collect::<Result<_, _>>()?));
         }
         x.check_main(REDUCTION)?;
@@ -165,7 +170,7 @@ impl Evaluator {
             return Ok(x.clone());
         }
         check_nested(x, operation)?;
-        let target = x.params.relative(ModuleShape { degree: from.degree / gap, rank: from.rank * gap })?;
+        let target = x.params.for_samples(ModuleShape { degree: from.degree / gap, rank: from.rank * gap })?;
         check_convertible(x, target.degree(), operation)?;
         let (before, after) = (x.layout, x.layout.lowered(gap)?);
         let ring = target.chain().ring();
@@ -355,7 +360,7 @@ impl<'k> Packing<'k> {
 fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     match x.secret {
         SecretName::Main | SecretName::Device(_) | SecretName::Bodies(_) | SecretName::Body { .. } => Ok(()),
-        SecretName::Temporary | SecretName::Ephemeral => x.check_main(operation),
+        SecretName::Temporary | SecretName::Ephemeral | SecretName::Outside(_) => x.check_main(operation),
     }
 }
 

@@ -16,8 +16,9 @@ use super::evaluator::Evaluator;
 use super::moves::{check_convertible, members_of};
 use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::error::CkksError;
-use crate::keys::{Found, Operation};
+use crate::keys::{Found, HeldKey, Operation};
 use crate::parameters::Params;
+use crate::shape::ModuleShape;
 
 /// The operation's name in errors.
 const PACK: &str = "packing";
@@ -34,14 +35,23 @@ impl Params {
             let reason = format!("ciphertexts of rank {} at degree {} are the result of packing, not samples", self.rank(), self.degree());
             return Err(CkksError::Conversion { operation: PACK, reason });
         }
+        self.packing_steps_to(&target, midpoints)
+    }
+
+    /// As [`Params::packing_steps`], to `target`, whose dimension may be larger than that of the samples.
+    pub(crate) fn packing_steps_to(&self, target: &Self, midpoints: &[usize]) -> Result<Vec<PackingStep>, CkksError> {
         // Whether there is a rank of 1 to pack to at all.
-        target.packing_step(self.degree(), target.degree())?;
+        target.packing_step(self.shape(), target.degree())?;
         PackingStep::all(Degree(self.degree()), Rank(self.rank()), midpoints, Degree(target.degree())).map_err(|_| CkksError::OutOfRange {
             what: "the midpoints of packing",
             value: format!("{}{}", text(&midpoints[..midpoints.len().min(8)]), if midpoints.len() > 8 { ", .." } else { "" }),
             remedy: match target.degree() / self.degree() {
                 ..4 => "use none: there is no rank between".to_owned(),
-                ratio => format!("use falling powers of two from {} to 2, or none", ratio / 2),
+                ratio => format!(
+                    "use falling powers of two from {} to 2, each a divisor of the ranks before it ({}), or none",
+                    ratio / 2,
+                    self.rank()
+                ),
             },
         })
     }
@@ -49,6 +59,18 @@ impl Params {
 
 fn text(ranks: &[usize]) -> String {
     ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// What samples are packed to.
+pub(crate) struct Packed {
+    /// The parameters of the result, of rank 1.
+    pub target: Params,
+    /// The secret of the result.
+    pub onto: SecretName,
+    /// The shape of the array.
+    pub shape: Vec<usize>,
+    /// Where its entries are.
+    pub layout: Layout,
 }
 
 impl Evaluator {
@@ -66,7 +88,7 @@ impl Evaluator {
         x.check_one_lane(PACK)?;
         let gap = x.params.rlwe_shape().degree / x.params.degree();
         let layout = x.layout.raised(gap);
-        self.pack_as(x, midpoints, layout, members_of(&x.layout, &layout, gap))
+        self.pack_home(x, midpoints, layout, members_of(&x.layout, &layout, gap))
     }
 
     /// As [`Evaluator::pack`], for rows that each are a polynomial: consecutive rows become the lanes of one polynomial, so that the result has as few polynomials as there is
@@ -79,25 +101,42 @@ impl Evaluator {
         let layout = x.layout.gathered(gap)?;
         let row = |row: usize| (row < x.layout.rows).then_some(row);
         let members = (0..layout.row_groups()).map(|group| (group * gap..(group + 1) * gap).map(row).collect()).collect();
-        self.pack_as(x, midpoints, layout, members)
+        self.pack_home(x, midpoints, layout, members)
     }
 
-    /// The samples named in `members`, for each ciphertext of the result by the powers of `X` that they are for, in the layout `layout`.
-    fn pack_as(
+    /// To the shape of rank 1 and of equal dimension, under the main secret.
+    fn pack_home(
         &self,
         x: &Ciphertext,
         midpoints: &[usize],
         layout: Layout,
         members: Vec<Vec<Option<usize>>>,
     ) -> Result<Ciphertext, CkksError> {
-        self.check(x)?;
-        // The first step starts from the secret of the samples; what it leaves is under the main one.
-        if !matches!(x.secret, SecretName::Device(_)) {
-            x.check_main(PACK)?;
-        }
-        let under = |number: usize| if number == 0 { x.secret } else { SecretName::Main };
         let steps = x.params.packing_steps(midpoints)?;
         let target = x.params.relative(x.params.rlwe_shape())?;
+        self.pack_as(x, &steps, &Packed { target, onto: SecretName::Main, shape: x.shape.clone(), layout }, members)
+    }
+
+    /// The samples named in `members`, for each ciphertext of the result by the powers of `X` that they are for.
+    pub(crate) fn pack_as(
+        &self,
+        x: &Ciphertext,
+        steps: &[PackingStep],
+        packed: &Packed,
+        members: Vec<Vec<Option<usize>>>,
+    ) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        // The first step starts from the secret of the samples; what it leaves is under that of the result.
+        if !matches!(x.secret, SecretName::Device(_) | SecretName::Outside(_)) {
+            x.check_main(PACK)?;
+        }
+        let Packed { target, onto, shape, layout } = packed;
+        let operation = |number: usize, step: &PackingStep| Operation::Pack {
+            from: ModuleShape { degree: step.degree(), rank: step.rank() },
+            to: step.target(),
+            under: if number == 0 { x.secret } else { *onto },
+            onto: *onto,
+        };
         let gap = target.degree() / x.params.degree();
         let members: Vec<Vec<Option<usize>>> = members.into_iter().map(by_reversed_bits).collect();
         let mut found = Vec::with_capacity(steps.len());
@@ -106,27 +145,25 @@ impl Evaluator {
             taken *= step.count();
             let groups = |members: &Vec<Option<usize>>| members.chunks(taken).filter(|group| group.iter().any(Option::is_some)).count();
             let switches = members.iter().map(groups).sum();
-            let operation = Operation::Pack { from: step.degree(), to: step.target(), under: under(number) };
-            found.push(self.keys_switching(&target, x, (PACK, switches), operation, (x.level, target.slot_count()))?);
+            found.push(self.keys_switching(target, x, (PACK, switches), operation(number, step), (x.level, target.slot_count()))?);
         }
         let found: Option<Vec<Found<'_>>> = found.into_iter().collect();
-        let packed = |bundles| Ciphertext { secret: SecretName::Main, ..x.moved_as(&target, layout, bundles) };
+        let packed = |bundles| Ciphertext { secret: *onto, ..x.with_all((target, shape.clone()), *layout, bundles, (x.level, x.scale)) };
         let Some(found) = found.filter(|_| !x.is_symbol()) else {
             let moved = packed(Vec::new());
             self.spend(&moved, || {
                 // Samples are read once and written once; masks are then shuffled once more, which a column does not need.
                 let shuffles = steps.len() + usize::from(steps.len() > 1);
-                Ok(target.passes_cost(shuffles * gap * target.chain().basis(x.level).len()))
+                let rows = (gap * x.params.shape().dimension()).div_ceil(target.degree());
+                Ok(target.passes_cost(shuffles * rows * target.chain().basis(x.level).len()))
             })?;
-            let add = |y: Ciphertext, (number, step): (usize, &PackingStep)| {
-                let operation = Operation::Pack { from: step.degree(), to: step.target(), under: under(number) };
-                self.switched(&target, y, operation, x.level, 1.0)
-            };
+            let add =
+                |y: Ciphertext, (number, step): (usize, &PackingStep)| self.switched(target, y, operation(number, step), x.level, 1.0);
             return steps.iter().enumerate().try_fold(moved, add);
         };
         let keys = found.iter().map(single).collect::<Result<Vec<_>, _>>()?;
-        let steps: Vec<(PackingStep, &SwitchKey)> = steps.into_iter().zip(keys).collect();
-        let switcher = target.switcher()?;
+        let switcher = keys.first().ok_or(CkksError::NoKeys { operation: PACK })?.switcher()?;
+        let steps: Vec<(PackingStep, &SwitchKey)> = steps.iter().copied().zip(keys.iter().map(|key| key.key())).collect();
         // At degree 1 the two forms of a polynomial are one.
         let own: Vec<Bundle<Coeff>> =
             if x.params.degree() == 1 { Vec::new() } else { x.bundles.iter().map(|bundle| bundle.clone().into_coeff()).collect() };
@@ -149,9 +186,9 @@ fn by_reversed_bits(members: Vec<Option<usize>>) -> Vec<Option<usize>> {
 }
 
 /// The one key of a step.
-fn single<'k>(found: &Found<'k>) -> Result<&'k SwitchKey, CkksError> {
+fn single<'k>(found: &Found<'k>) -> Result<&'k HeldKey, CkksError> {
     match found {
-        Found::InTurn(keys) if keys.len() == 1 => Ok(keys[0].key()),
+        Found::InTurn(keys) if keys.len() == 1 => Ok(keys[0]),
         _ => Err(CkksError::NoKeys { operation: PACK }),
     }
 }

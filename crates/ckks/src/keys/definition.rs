@@ -20,6 +20,7 @@ use crate::encoding::dft;
 use crate::encoding::linear::LinearTransform;
 use crate::error::CkksError;
 use crate::parameters::Params;
+use crate::shape::ModuleShape;
 
 /// Some polynomials of a named secret, possibly under an automorphism.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +44,7 @@ pub enum Contribution {
     Diagonal(SecretView, usize),
     /// `phi_j(nu_j s_i)` for each diagonal of a map, `nu_j` the polynomial of the diagonal before its rotation `phi_j`, `j` outer.
     Raised(SecretView, RaisedMap),
-    /// The parts of `s` at the degree of the samples, as the inputs of a step of packing.
+    /// The parts of the secret at the degree of the samples, or the first of them, as the inputs of a step of packing.
     Packed(SecretView, PackingStep),
     /// The parts of the secrets of all bodies at this degree, one after the other.
     Parts(SecretView, usize),
@@ -179,12 +180,20 @@ impl Params {
                 let contribution = Contribution::Raised(self.secret_view(SecretName::Ephemeral)?, map);
                 KeyDefinition { modulus: KeyModulus::Raise, most: raising.switcher.chain().max_level(), ..base(contribution, main()) }
             }
-            Name::Pack { from, to, under } => {
-                if !matches!(under, Main | SecretName::Device(_)) {
-                    let reason = format!("samples are packed under the main secret or a device's, not {under}");
-                    return Err(CkksError::Conversion { operation: "packing", reason });
+            Name::Pack { from, to, under, onto } => {
+                let refused = |reason: String| Err(CkksError::Conversion { operation: "packing", reason });
+                if !matches!(onto, Main | SecretName::Ephemeral) {
+                    return refused(format!("samples are packed to the main secret or the ephemeral one, not {onto}"));
                 }
-                base(Contribution::Packed(self.secret_view(under)?, self.packing_step(from, to)?), main())
+                if under != onto && !matches!(under, Main | SecretName::Device(_) | SecretName::Outside(_)) {
+                    return refused(format!("samples are packed under the main secret, a device's or another library's, not {under}"));
+                }
+                let definition =
+                    base(Contribution::Packed(self.secret_view(under)?, self.packing_step(from, to)?), self.secret_view(onto)?);
+                match onto {
+                    SecretName::Ephemeral => KeyDefinition { modulus: KeyModulus::Encapsulation, most: Level(0), ..definition },
+                    _ => definition,
+                }
             }
             Name::BodyParts { bodies, degree } => {
                 self.check_body_parts(degree)?;
@@ -202,21 +211,29 @@ impl Params {
         })
     }
 
-    /// The step of packing from samples of degree `from`, as large as this shape's ciphertexts, to samples of degree `to`.
+    /// The step of packing from samples of shape `from` to samples of degree `to` and as large as this shape's ciphertexts.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] at ranks above 1; [`CkksError::OutOfRange`] for degrees that are not powers of two, rising up to this degree.
-    pub(crate) fn packing_step(&self, from: usize, to: usize) -> Result<PackingStep, CkksError> {
+    /// [`CkksError::Conversion`] at ranks above 1; [`CkksError::OutOfRange`] for degrees that are not powers of two, rising up to this degree, and for samples larger than
+    /// this shape's ciphertexts, or of a rank that is no multiple of the result's.
+    pub(crate) fn packing_step(&self, from: ModuleShape, to: usize) -> Result<PackingStep, CkksError> {
         if self.rank() != 1 {
             let reason = format!("samples are packed at rank 1, not {}: an odd part of the rank cannot become degree", self.rank());
             return Err(CkksError::Conversion { operation: "packing", reason });
         }
-        let rank = self.degree().checked_div(from).unwrap_or(0);
-        PackingStep::new(Degree(from), Rank(rank), Degree(to), Degree(self.degree())).map_err(|_| CkksError::OutOfRange {
+        let refused = || CkksError::OutOfRange {
             what: "a step of packing",
-            value: format!("from degree {from} to {to}"),
-            remedy: format!("use powers of two, rising from 1 to {}", self.degree()),
-        })
+            value: format!("from degree and rank {from} to degree {to}"),
+            remedy: format!(
+                "use degrees that are powers of two, rising from 1 to {most}, of samples of a dimension up to {most}, whose rank is a multiple of {}",
+                self.degree().checked_div(to).unwrap_or(1).max(1),
+                most = self.degree()
+            ),
+        };
+        if from.dimension() > self.degree() {
+            return Err(refused());
+        }
+        PackingStep::new(Degree(from.degree), Rank(from.rank), Degree(to), Degree(self.degree())).map_err(|_| refused())
     }
 
     /// Refuses products with a known matrix of rows of the degree `degree`.
@@ -243,20 +260,30 @@ impl Params {
         self.secret_view(secret).map(|_| ())
     }
 
-    /// Refuses encryptions at `level` whose mask serves more bodies than these parameters protect. Keys are gated with their special primes; this is for
-    /// parameters whose ciphertexts have as long a modulus as keys have.
+    /// Refuses encryptions at `level` whose mask serves more bodies than these parameters protect, and samples of a dimension that is too small for the level. Keys are gated
+    /// with their special primes; this is for parameters whose ciphertexts have as long a modulus as keys have, and for shapes that have no keys.
     ///
     /// # Errors
     /// [`CkksError::Insecure`].
-    pub(crate) fn check_bodies_under_one_mask(&self, bodies: usize, level: Level) -> Result<(), CkksError> {
+    pub(crate) fn check_fresh(&self, secret: SecretName, level: Level) -> Result<(), CkksError> {
         let (dimension, log2_q) = (self.shape().dimension(), self.chain().basis(level).log2(self.chain().ring()));
         // As for keys: each doubling of the number of bodies costs a bit.
-        let bits = estimated_bits(dimension, log2_q, self.least_distribution(self.rank())) - (bodies as f64).log2();
-        if bodies == 1 || bits >= self.wanted_bits() || self.spec().insecure {
+        let bodies = secret.bodies();
+        let distribution = match secret {
+            SecretName::Device(_) if self.is_for_samples() => SecretDistribution::UniformTernary,
+            _ => self.least_distribution(self.rank()),
+        };
+        let bits = estimated_bits(dimension, log2_q, distribution) - (bodies as f64).log2();
+        let samples = self.is_for_samples() && self.samples_level(distribution)?.is_none_or(|most| level > most);
+        if !samples && (bodies == 1 || bits >= self.wanted_bits() || self.spec().insecure) {
             return Ok(());
         }
-        let distribution = format!("the secret \"{}\"", SecretName::Bodies(bodies));
-        let remedy = "put fewer bodies under one mask, or encrypt at a lower level".to_owned();
+        let remedy = match (samples, secret) {
+            (true, SecretName::Device(_)) => "use a larger dimension, or a lower level",
+            (true, _) => "use a larger dimension, a lower level, or the secret of a device, which is not sparse",
+            (false, _) => "put fewer bodies under one mask, or encrypt at a lower level",
+        };
+        let (distribution, remedy) = (format!("the secret \"{secret}\""), remedy.to_owned());
         Err(CkksError::Insecure { bits, dimension, log2_qp: log2_q, distribution, remedy })
     }
 
@@ -268,7 +295,7 @@ impl Params {
             if (1..=MOST_BODIES).contains(&count) { Ok(self.rank()) } else { Err(refused) }
         };
         let rank = match secret {
-            SecretName::Main | SecretName::Device(_) => self.rank(),
+            SecretName::Main | SecretName::Device(_) | SecretName::Outside(_) => self.rank(),
             SecretName::Temporary => self.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a change of secret" })?.rank,
             SecretName::Ephemeral => {
                 self.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
@@ -414,7 +441,7 @@ impl KeyDefinition {
         Ok(self.switcher()?.gadget())
     }
 
-    /// The matrix `T` over `basis`, from the secret named in the contribution.
+    /// The matrix `T` over `basis`, from the secret named in the contribution; for packing, that secret of the samples.
     pub(super) fn matrix(&self, secret: &SecretKey, ring: &Ring, basis: &Basis) -> Result<SecretMatrix, CkksError> {
         Ok(match &self.contribution {
             Contribution::Linear(view) => SecretMatrix::linear(&view.of(secret)?, ring, basis),
@@ -423,10 +450,7 @@ impl KeyDefinition {
                 let secret = view.of(secret)?;
                 SecretMatrix::block_diagonal(&vec![&secret; *times], ring, basis)?
             }
-            Contribution::Packed(view, step) => {
-                let samples = view.of(secret)?.split_degree(step.degree())?;
-                SecretMatrix::linear(&step.inputs_secret(&samples)?, ring, basis)
-            }
+            Contribution::Packed(_, step) => SecretMatrix::linear(&step.inputs_secret(secret)?, ring, basis),
             Contribution::Parts(view, degree) => SecretMatrix::parts(&view.of(secret)?, *degree, ring, basis)?,
             Contribution::Raised(view, map) => {
                 let whole = view.of(secret)?.eval(ring, basis, 0);
@@ -474,7 +498,7 @@ impl KeyDefinition {
                 let weight = self.params.encapsulation().map_or(0, |encapsulation| encapsulation.weight);
                 estimated_bits(dimension, log2_qp, SecretDistribution::FixedWeight(weight))
             }
-            SecretName::Main | SecretName::Device(_) | SecretName::Bodies(_) | SecretName::Body { .. } => {
+            SecretName::Main | SecretName::Device(_) | SecretName::Outside(_) | SecretName::Bodies(_) | SecretName::Body { .. } => {
                 estimated_bits(dimension, log2_qp, self.params.least_distribution(self.rank()))
             }
         })

@@ -1,9 +1,11 @@
 //! How the owner makes evaluation keys: first the required keys are listed and insecure ones refused, then each key is made by its definition.
 
+use std::borrow::Cow;
+
 use clathrate_lattice::{SecretRng, SwitchKey};
 
 use super::evaluation::{EvaluationKeys, HeldKey};
-use super::name::KeyAddress;
+use super::name::{KeyAddress, KeyName};
 use super::needs::KeyNeeds;
 use super::secret::SecretKey;
 use crate::arrays::memory::check_free;
@@ -54,7 +56,11 @@ impl SecretKey {
             }
             let owner = self.relative(&self.params.relative(address.shape)?)?;
             let (chain, gadget) = (definition.chain()?, definition.gadget()?);
-            let (source, target) = (owner.named(definition.source().secret)?, owner.named(definition.target.secret)?);
+            let source = match definition.name {
+                KeyName::Pack { from, under, .. } => Cow::Owned(owner.of_samples(under, from)?),
+                _ => owner.named(definition.source().secret)?,
+            };
+            let target = owner.named(definition.target.secret)?;
             let matrix = definition.matrix(&source, chain.ring(), &chain.key_basis(level))?;
             let target = definition.target_secret(&target)?;
             let key = SwitchKey::generate(chain, gadget, level, &matrix, &target, rng)?;

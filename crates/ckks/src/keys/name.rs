@@ -52,15 +52,17 @@ pub enum KeyName {
         /// Bodies of the result, a multiple.
         to: usize,
     },
-    /// From samples of degree `from`, whose secret is the parts of `s` or of a device's secret, to samples of degree `to` under the parts of `s`: one step of
-    /// packing. The shape is the one of rank 1. [hermes, sec. 4.3]
+    /// From samples of shape `from`, whose secret is the parts of `under` or as many of them, to samples of degree `to` under the parts of `onto`: one step of packing.
+    /// The key's shape is the one of rank 1. [hermes, sec. 4.3]
     Pack {
-        /// Degree of the samples that are packed.
-        from: usize,
+        /// Degree and rank of the samples that are packed.
+        from: ModuleShape,
         /// Degree of the result.
         to: usize,
-        /// The secret of the samples: the main one, or a device's.
+        /// The secret of the samples: the main one, a device's, or of later steps `onto`.
         under: SecretName,
+        /// The secret of the result: the main one, or the ephemeral one that a bootstrap starts from.
+        onto: SecretName,
     },
     /// From the parts of degree `degree` of the secrets of bodies to `s`: what keys for products with a known matrix are combined from.
     /// [pcmm-mambo, sec. 4.3]
@@ -115,8 +117,9 @@ impl fmt::Display for KeyName {
             Self::BodiesAutomorphism { bodies, element } => write!(f, "bodies-automorphism {bodies} {}", element.value()),
             Self::FormatSwitch { from: 1, to } => write!(f, "format-switch {to}"),
             Self::FormatSwitch { from, to } => write!(f, "format-switch {from} {to}"),
-            Self::Pack { from, to, under: SecretName::Main } => write!(f, "pack {from} {to}"),
-            Self::Pack { from, to, under } => write!(f, "pack {from} {to} {under}"),
+            Self::Pack { from, to, under: SecretName::Main, onto: SecretName::Main } => write!(f, "pack {from} {to}"),
+            Self::Pack { from, to, under, onto: SecretName::Main } => write!(f, "pack {from} {to} {under}"),
+            Self::Pack { from, to, under, onto } => write!(f, "pack {from} {to} {under} {onto}"),
             Self::BodyParts { bodies, degree } => write!(f, "body-parts {bodies} {degree}"),
             Self::RaiseToSlots(RaisedMap { slots, layers, log2_scale }) => write!(f, "raise-to-slots {slots} {layers} {log2_scale}"),
         }
@@ -152,8 +155,10 @@ impl KeyName {
             ["bodies-automorphism", bodies, value] => Self::BodiesAutomorphism { bodies: count(bodies)?, element: element(value)? },
             ["format-switch", to] => Self::FormatSwitch { from: 1, to: count(to)? },
             ["format-switch", from, to] => Self::FormatSwitch { from: count(from)?, to: count(to)? },
-            ["pack", from, to] => Self::Pack { from: count(from)?, to: count(to)?, under: SecretName::Main },
-            ["pack", from, to, under] => Self::Pack { from: count(from)?, to: count(to)?, under: secret(under)? },
+            ["pack", from, to, ref secrets @ ..] if secrets.len() <= 2 => {
+                let of = |place: usize| secrets.get(place).map_or(Ok(SecretName::Main), |name: &&str| secret(name));
+                Self::Pack { from: from.parse().map_err(|_: String| unknown())?, to: count(to)?, under: of(0)?, onto: of(1)? }
+            }
             ["body-parts", bodies, degree] => Self::BodyParts { bodies: count(bodies)?, degree: count(degree)? },
             ["raise-to-slots", slots, layers, log2_scale] => {
                 let small = |value: &str| value.parse::<u32>().map_err(|_| unknown());

@@ -1,6 +1,7 @@
 //! The owner's secrets by name: the main one, and all others drawn from the key's seed.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use clathrate_lattice::{Bodies, Degree, Rank, SecretDistribution, SecretRng};
 use zeroize::Zeroizing;
@@ -25,6 +26,37 @@ fn reshaped(secret: &clathrate_lattice::SecretKey, from: ModuleShape, to: Module
 }
 
 impl SecretKey {
+    /// The secret called `name` of samples of shape `shape`, which are packed at this shape.
+    ///
+    /// # Errors
+    /// As [`SecretKey::named`] and [`Params::for_samples`].
+    pub(super) fn of_samples(&self, name: SecretName, shape: ModuleShape) -> Result<clathrate_lattice::SecretKey, CkksError> {
+        if shape.dimension() == self.params.shape().dimension() && !matches!(name, SecretName::Outside(_)) {
+            return Ok(self.named(name)?.split_degree(shape.degree)?);
+        }
+        Ok(self.relative(&self.params.for_samples(shape)?)?.named(name)?.into_owned())
+    }
+
+    /// This key with the secret of another library's LWE samples, by the number `number`: it makes keys that pack samples under it, and decrypts them. The secret is not stored with the
+    /// key.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] without coefficients, for more than these parameters' dimension, and for coefficients other than -1, 0 and 1.
+    pub fn with_outside_secret(&self, number: u64, coefficients: &[i8]) -> Result<Self, CkksError> {
+        let most = self.params.root_shape().dimension();
+        if coefficients.is_empty() || coefficients.len() > most {
+            let (value, remedy) = (format!("{} coefficients", coefficients.len()), format!("use 1 to {most}"));
+            return Err(CkksError::OutOfRange { what: "the secret of another library", value, remedy });
+        }
+        if let Some(wrong) = coefficients.iter().find(|c| !(-1..=1).contains(*c)) {
+            let remedy = "binary and ternary secrets are taken in".to_owned();
+            return Err(CkksError::OutOfRange { what: "a coefficient of the secret of another library", value: wrong.to_string(), remedy });
+        }
+        let mut key = self.clone();
+        key.outside.insert(number, Arc::new(Zeroizing::new(coefficients.to_vec())));
+        Ok(key)
+    }
+
     /// The same secret for a relative of these parameters: split, combined or cut to its shape. A cut secret is nested in this one.
     ///
     /// # Errors
@@ -36,12 +68,13 @@ impl SecretKey {
             self.params.check_same(params, "the parameters")?;
         }
         let secret = reshaped(&self.secret, from, to)?;
-        Ok(Self { params: params.clone(), id: self.id, secret, seed: self.seed.clone() })
+        Ok(Self { params: params.clone(), id: self.id, secret, seed: self.seed.clone(), outside: self.outside.clone() })
     }
 
     /// The secret called `name` at this shape. All secrets but the main one are drawn from this key's seed, each with a separate domain, so that keys made
     /// at different times fit together. The secrets of bodies and devices are drawn at the root's shape and then split, combined or cut like the main secret, so that
-    /// moves of the degree and to higher ranks need no key for these secrets either.
+    /// moves of the degree and to higher ranks need no key for these secrets either. Only a device's samples of a dimension that is too small for keys
+    /// ([`Params::is_for_samples`](crate::Params::is_for_samples)) are under a secret drawn for that dimension.
     ///
     /// # Errors
     /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`] where the parameters have no such secret; [`CkksError::OutOfRange`] for bodies that
@@ -87,7 +120,28 @@ impl SecretKey {
                 let encapsulation = self.params.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
                 draw("ephemeral", shape, rank, SecretDistribution::FixedWeight(encapsulation.weight))?
             }
+            // Samples are under a uniform secret of their own dimension. It is no part of another, which may be sparse.
+            SecretName::Device(number) if self.params.is_for_samples() => {
+                let samples = ModuleShape { degree: 1, rank: shape.dimension() };
+                let drawn = draw(&format!("device {number}"), samples, samples.rank, SecretDistribution::UniformTernary)?;
+                reshaped(&drawn, samples, shape)?
+            }
             SecretName::Device(number) => of_root(vec![format!("device {number}")])?,
+            SecretName::Outside(number) => {
+                let given = self.outside.get(&number).ok_or(CkksError::NoOutsideSecret { number })?;
+                let (degree, dimension) = (shape.degree, shape.dimension());
+                if degree != 1 || given.len() > dimension {
+                    return Err(CkksError::OutOfRange {
+                        what: "a shape of samples of another library",
+                        value: shape.to_string(),
+                        remedy: format!("use degree 1 and a rank from {} up, the length of the secret", given.len()),
+                    });
+                }
+                let mut coefficients = Zeroizing::new(vec![0; dimension]);
+                coefficients.iter_mut().zip(given.iter()).for_each(|(target, &value)| *target = i64::from(value));
+                let distribution = SecretDistribution::UniformTernary;
+                clathrate_lattice::SecretKey::from_coefficients(Degree(1), Rank(dimension), Bodies(1), distribution, coefficients)?
+            }
             SecretName::Body { count, index } => {
                 self.params.check_secret(name)?;
                 bodies(count, index..index + 1)?

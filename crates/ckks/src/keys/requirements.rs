@@ -146,7 +146,7 @@ impl Params {
             most = self.key_definition(KeyName::ReduceRank(to))?.most;
             check_reduction(self.shape(), to, single_steps)?;
         }
-        if let Operation::ChangeSecret(_, SecretName::Ephemeral) = operation {
+        if let Operation::ChangeSecret(_, SecretName::Ephemeral) | Operation::Pack { onto: SecretName::Ephemeral, .. } = operation {
             most = Level(0);
         }
         if let Operation::RaiseToSlots(map) = operation {
@@ -176,7 +176,7 @@ impl Params {
             Operation::ChangeSecret(from, to) => KeyName::ChangeSecret { from, to },
             Operation::FormatSwitch { from, to } => KeyName::FormatSwitch { from, to },
             Operation::RaiseToSlots(map) => KeyName::RaiseToSlots(map),
-            Operation::Pack { from, to, under } => KeyName::Pack { from, to, under },
+            Operation::Pack { from, to, under, onto } => KeyName::Pack { from, to, under, onto },
             Operation::BodyParts { bodies, degree } => KeyName::BodyParts { bodies, degree },
             Operation::ConjugateBodies(bodies) => {
                 KeyName::BodiesAutomorphism { bodies, element: GaloisElement::conjugation(self.degree()) }

@@ -41,12 +41,14 @@ pub enum Operation {
     },
     /// One step of packing samples: from a degree to a higher one, at rank 1.
     Pack {
-        /// Degree of the samples.
-        from: usize,
+        /// Degree and rank of the samples.
+        from: ModuleShape,
         /// Degree of the result.
         to: usize,
-        /// The secret of the samples: the main one, or a device's.
+        /// The secret of the samples: the main one, a device's, or of later steps `onto`.
         under: SecretName,
+        /// The secret of the result: the main one, or the ephemeral one.
+        onto: SecretName,
     },
     /// Products of a known matrix with rows under shared masks, by keys that are combined for the matrix.
     BodyParts {
@@ -131,8 +133,10 @@ impl fmt::Display for Operation {
             Self::FormatSwitch { from, to } => {
                 write!(f, "bring {} bundles of {from} bodies under one mask", to.checked_div(*from).unwrap_or(0))
             }
-            Self::Pack { from, to, under: SecretName::Main } => write!(f, "pack samples of degree {from} to degree {to}"),
-            Self::Pack { from, to, under } => write!(f, "pack samples of degree {from} under {under} to degree {to}"),
+            Self::Pack { from, to, under, onto } => {
+                let name = |secret: &SecretName| if *secret == SecretName::Main { String::new() } else { format!(" under {secret}") };
+                write!(f, "pack samples of degree and rank {from}{} to degree {to}{}", name(under), name(onto))
+            }
             Self::BodyParts { bodies, degree } => {
                 write!(f, "multiply a known matrix with rows of degree {degree}, {} under one mask", counted(*bodies, "polynomial"))
             }
@@ -204,7 +208,7 @@ impl Params {
             Operation::ChangeSecret(from, to) if from == to => Some(Route::Nothing),
             Operation::ChangeSecret(from, to) => single(KeyName::ChangeSecret { from, to }),
             Operation::FormatSwitch { from, to } => single(KeyName::FormatSwitch { from, to }),
-            Operation::Pack { from, to, under } => single(KeyName::Pack { from, to, under }),
+            Operation::Pack { from, to, under, onto } => single(KeyName::Pack { from, to, under, onto }),
             Operation::BodyParts { bodies, degree } => single(KeyName::BodyParts { bodies, degree }),
             Operation::RaiseToSlots(map) => single(KeyName::RaiseToSlots(map)),
         }

@@ -1,5 +1,8 @@
 //! The secret key, which decrypts, and the public key, which encrypts for its owner.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use clathrate_lattice::{Basis, Bodies, Bundle, Coeff, Degree, Eval, Poly, Rank, SecretRng};
 use zeroize::Zeroizing;
 
@@ -28,7 +31,7 @@ fn encrypt_with(
     check_values(values, shape, &layout)?;
     let level = options.level.unwrap_or(params.max_level());
     params.check_level(level)?;
-    params.check_bodies_under_one_mask(layout.bodies, level)?;
+    params.check_fresh(options.secret(), level)?;
     let scale = options.scale.unwrap_or(params.scale(level));
     params.check_scale(scale, level)?;
     let basis = params.chain().basis(level);
@@ -81,6 +84,8 @@ pub struct SecretKey {
     pub(super) secret: clathrate_lattice::SecretKey,
     /// The seed of all other secrets of the parameters, so that the same owner draws the same secrets at any time.
     pub(super) seed: Zeroizing<[u8; 32]>,
+    /// Secrets of other libraries by number, which are not stored with the key.
+    pub(super) outside: BTreeMap<u64, Arc<Zeroizing<Vec<i8>>>>,
 }
 
 impl std::fmt::Debug for SecretKey {
@@ -114,11 +119,11 @@ impl SecretKey {
         rng.fill_bytes(&mut id);
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(seed.as_mut());
-        Ok(Self { params: params.clone(), id: KeyId(id), secret, seed })
+        Ok(Self { params: params.clone(), id: KeyId(id), secret, seed, outside: BTreeMap::new() })
     }
 
     pub(crate) fn from_parts(params: &Params, id: KeyId, secret: clathrate_lattice::SecretKey, seed: Zeroizing<[u8; 32]>) -> Self {
-        Self { params: params.clone(), id, secret, seed }
+        Self { params: params.clone(), id, secret, seed, outside: BTreeMap::new() }
     }
 
     /// The seed of the other secrets, for storage by the key's owner.
@@ -315,6 +320,7 @@ impl SecretKey {
     /// # Errors
     /// As [`SecretKey::public_key`].
     pub fn public_key_rng(&self, rng: &mut SecretRng) -> Result<PublicKey, CkksError> {
+        self.params.check_fresh(SecretName::Main, self.params.max_level())?;
         let chain = self.params.chain();
         let key = clathrate_lattice::PublicKey::generate(&self.secret, chain.ring(), &chain.basis(self.params.max_level()), rng)?;
         Ok(PublicKey { params: self.params.clone(), id: self.id, key })
@@ -362,8 +368,8 @@ impl SecretKey {
     pub fn encrypt_encoded_rng(&self, plaintext: &Plaintext, rng: &mut SecretRng) -> Result<Ciphertext, CkksError> {
         self.params().check_same(plaintext.params(), "the plaintext")?;
         let (chain, level, layout) = (self.params().chain(), plaintext.level(), *plaintext.layout());
-        self.params().check_bodies_under_one_mask(layout.bodies, level)?;
         let name = if layout.bodies == 1 { SecretName::Main } else { SecretName::Bodies(layout.bodies) };
+        self.params().check_fresh(name, level)?;
         let (basis, secret) = (chain.basis(level), self.named(name)?);
         let mut encrypt = |index: usize| -> Result<_, CkksError> {
             let mut bundle = Bundle::encrypt_zero(&secret, chain.ring(), &basis, rng)?;

@@ -1,5 +1,7 @@
 //! The device.
 
+use std::collections::VecDeque;
+
 use clathrate_arith::Modulus;
 use clathrate_arith::text::counted;
 use clathrate_lattice::counted::{mask_times_secret, reduced};
@@ -9,7 +11,8 @@ use zeroize::Zeroizing;
 use super::wire::{
     INTRODUCTION, LEAST_BITS, MOST_BITS, REPLY, Reader, STATE, Terms, VERSION, Writer, composed, pack, read_secret, unpack, unreadable,
 };
-use crate::arrays::SecretName;
+use crate::arrays::memory::check_free;
+use crate::arrays::{Order, SecretName};
 use crate::error::CkksError;
 use crate::keys::SecretKey;
 use crate::shape::ModuleShape;
@@ -17,12 +20,12 @@ use crate::shape::ModuleShape;
 /// Encrypts and decrypts with a secret and a counter; holds no ring and no tables.
 ///
 /// ```
-/// use clathrate_ckks::light::{Receiver, reply};
+/// use clathrate_ckks::light::{LightOptions, Receiver, reply};
 /// use clathrate_ckks::prelude::*;
 ///
 /// let params = Params::preset("insecure_small", &Runtime::default())?;
 /// let owner = SecretKey::generate(&params)?;
-/// let mut client = owner.light_client(1, Level(0), Some(16.0))?;
+/// let mut client = owner.light_client(&LightOptions { precision_bits: Some(16.0), ..LightOptions::default() })?;
 /// let receiver = Receiver::new(&params, &client.introduction())?;
 ///
 /// let message = client.encrypt(&[0.25, -1.5])?;
@@ -38,12 +41,58 @@ pub struct LightClient {
     moduli: Vec<Modulus>,
     /// The coefficients of the secret's polynomials at the owner's degree and rank.
     secret: Zeroizing<Vec<i8>>,
+    /// The secret of the samples, where they have a smaller dimension: the coefficients of its polynomials at their degree.
+    part: Option<Zeroizing<Vec<i8>>>,
     /// Degree of the owner's polynomials.
     whole_degree: usize,
     next: u64,
+    /// What [`LightClient::precompute`] made, for the counters from `next` on.
+    ready: VecDeque<Products>,
     rng: SecretRng,
     /// The process that drew the seed: a copy in a forked process would count the same masks.
     process: u32,
+}
+
+/// The products of one mask with the secret, for each modulus.
+type Products = Vec<Zeroizing<Vec<u64>>>;
+
+/// The whole secret, and the secret of samples of a smaller dimension.
+type Secrets = (Zeroizing<Vec<i8>>, Option<Zeroizing<Vec<i8>>>);
+
+/// How a light client encrypts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LightOptions {
+    /// Degree of a sample, a power of two: how many numbers are under one mask. 1 for LWE samples.
+    pub degree: usize,
+    /// Dimension of a sample, degree times rank; absent for that of the parameters. Samples of a smaller dimension are packed faster, and have fewer levels.
+    pub dimension: Option<usize>,
+    /// The level of the samples.
+    pub level: Level,
+    /// The scale; absent for the canonical one of the level.
+    pub scale: Option<f64>,
+    /// Of each body so many low bits are cut off that the root mean square of the error by that is at most `2^-precision_bits`, in units of the numbers; absent for
+    /// about as much as the error of the encryption.
+    pub precision_bits: Option<f64>,
+    /// The main secret, or that of a device, which then does not get the main one. A device reads what is changed to its own secret
+    /// ([`Evaluator::change_secret`](crate::Evaluator::change_secret)), by a key that encrypts the main secret under the device's: who has both has the main secret. Its samples are
+    /// packed by keys for it, which the owner makes.
+    pub secret: SecretName,
+    /// The order of a sample's numbers in its polynomial. Bit-reversed samples are bootstrapped to slots in the order of their numbers.
+    pub order: Order,
+}
+
+impl Default for LightOptions {
+    fn default() -> Self {
+        Self {
+            degree: 1,
+            dimension: None,
+            level: Level(0),
+            scale: None,
+            precision_bits: None,
+            secret: SecretName::Main,
+            order: Order::Natural,
+        }
+    }
 }
 
 impl std::fmt::Debug for LightClient {
@@ -53,47 +102,33 @@ impl std::fmt::Debug for LightClient {
 }
 
 impl SecretKey {
-    /// A light client under this secret, which encrypts samples of degree `degree` at level `level`: 1 for LWE samples, or a power of two for that many numbers
-    /// under a mask.
-    ///
-    /// Of each body so many low bits are cut off that the root mean square of the error by that is at most `2^-precision_bits`, in units of the numbers; by default
-    /// about as much as the error of the encryption.
+    /// A light client under this secret or a device's, which encrypts samples as `options` say.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a degree that is no power of two up to that of the parameters, a modulus of more than 120 bits, and a precision that leaves no
-    /// bits or asks for more than there are; level errors; [`CkksError::Sampling`] without randomness.
-    pub fn light_client(&self, degree: usize, level: Level, precision_bits: Option<f64>) -> Result<LightClient, CkksError> {
-        self.light_client_under(SecretName::Main, degree, level, precision_bits)
-    }
-
-    /// As [`SecretKey::light_client`], under the secret of device `device`: the device does not get the main secret. It reads what is changed to its own
-    /// ([`Evaluator::change_secret`](crate::Evaluator::change_secret)), by a key that encrypts the main secret under the device's: who has both has the main secret.
-    ///
-    /// Its samples are packed by keys for it ([`PackingOptions::secret`]), which the owner makes.
-    ///
-    /// # Errors
-    /// As [`SecretKey::light_client`].
-    ///
-    /// [`PackingOptions::secret`]: crate::circuits::packing::PackingOptions
-    pub fn device_client(&self, device: u64, degree: usize, level: Level, precision_bits: Option<f64>) -> Result<LightClient, CkksError> {
-        self.light_client_under(SecretName::Device(device), degree, level, precision_bits)
-    }
-
-    fn light_client_under(
-        &self,
-        name: SecretName,
-        degree: usize,
-        level: Level,
-        precision_bits: Option<f64>,
-    ) -> Result<LightClient, CkksError> {
-        let params = self.params();
+    /// [`CkksError::OutOfRange`] for a degree that is no power of two up to that of the parameters, a dimension that is no multiple of it or larger than theirs, a
+    /// modulus of more than 120 bits, and a precision that leaves no bits or asks for more than there are; [`CkksError::InvalidParams`] for a dimension that is not
+    /// secure; [`CkksError::Insecure`] for a part of a sparse secret that is not; level and scale errors; [`CkksError::Sampling`] without randomness.
+    pub fn light_client(&self, options: &LightOptions) -> Result<LightClient, CkksError> {
+        let &LightOptions { degree, dimension, level, scale, precision_bits, secret: name, order } = options;
+        let (params, whole) = (self.params(), self.params().shape().dimension());
         params.check_level(level)?;
+        if !matches!(name, SecretName::Main | SecretName::Device(_)) {
+            let remedy = "use the main secret or a device's".to_owned();
+            return Err(CkksError::OutOfRange { what: "the secret of a light client", value: name.to_string(), remedy });
+        }
         if !degree.is_power_of_two() || degree > params.degree() {
             let remedy = format!("use a power of two up to {}", params.degree());
             return Err(CkksError::OutOfRange { what: "the degree of a light client's samples", value: degree.to_string(), remedy });
         }
-        let rank = params.rank() * (params.degree() / degree);
-        params.relative(ModuleShape { degree, rank })?.check_level(level)?;
+        let dimension = dimension.unwrap_or(whole);
+        if dimension == 0 || dimension > whole || !dimension.is_multiple_of(degree) {
+            let remedy = format!("use a multiple of the degree {degree} up to {whole}");
+            return Err(CkksError::OutOfRange { what: "the dimension of a light client's samples", value: dimension.to_string(), remedy });
+        }
+        let rank = dimension / degree;
+        let samples = params.for_samples(ModuleShape { degree, rank })?;
+        samples.check_level(level)?;
+        samples.check_fresh(name, level)?;
         let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
         let moduli: Vec<(u64, usize)> = basis.indices().iter().map(|&index| (ring.moduli()[index].value(), index)).collect();
         let bits: u32 = moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum();
@@ -101,7 +136,8 @@ impl SecretKey {
             let remedy = format!("a light client takes levels of at most {MOST_BITS} bits: use a lower one");
             return Err(CkksError::OutOfRange { what: "the modulus of a light client", value: format!("{bits} bits"), remedy });
         }
-        let scale = params.scale(level);
+        let scale = scale.unwrap_or(params.scale(level));
+        params.check_scale(scale, level)?;
         // Cutting off t bits adds an error that is uniform in an interval of length 2^t.
         let deviation = precision_bits.map_or(clathrate_lattice::sampling::ERROR_STANDARD_DEVIATION, |bits| scale * (-bits).exp2());
         let dropped = (deviation * 12f64.sqrt()).log2().floor();
@@ -117,8 +153,10 @@ impl SecretKey {
                 scale.log2() - 61.0
             ));
         }
-        let source = self.named(name)?;
-        let secret = Zeroizing::new(source.all_coefficients().iter().map(|&c| c as i8).collect::<Vec<_>>());
+        let small =
+            |secret: &clathrate_lattice::SecretKey| Zeroizing::new(secret.all_coefficients().iter().map(|&c| c as i8).collect::<Vec<_>>());
+        let secret = small(&*self.named(name)?);
+        let part = if dimension == whole { None } else { Some(small(&*self.relative(&samples)?.named(name)?)) };
         let (digest, key_id) = (*params.root()?.digest(), self.id());
         let terms = Terms {
             digest,
@@ -129,23 +167,24 @@ impl SecretKey {
             level: level.0,
             scale,
             dropped: dropped as u32,
+            reversed: order == Order::BitReversed,
             moduli,
             seed: MaskSeed([0; 32]),
         };
         if terms.dropped + LEAST_BITS > terms.modulus_bits() {
             return refuse(format!("a modulus of {} bits keeps at least {LEAST_BITS}: ask for more precision", terms.modulus_bits()));
         }
-        LightClient::with_secret(terms, secret, params.degree())
+        LightClient::with_secret(terms, (secret, part), params.degree())
     }
 }
 
 impl LightClient {
     /// A client with a fresh seed.
-    fn with_secret(mut terms: Terms, secret: Zeroizing<Vec<i8>>, whole_degree: usize) -> Result<Self, CkksError> {
+    fn with_secret(mut terms: Terms, (secret, part): Secrets, whole_degree: usize) -> Result<Self, CkksError> {
         let mut rng = SecretRng::from_os()?;
         terms.seed = rng.mask_seed();
         let moduli = terms.moduli.iter().map(|&(q, _)| Modulus::new(q)).collect::<Result<_, _>>()?;
-        Ok(Self { terms, moduli, secret, whole_degree, next: 0, rng, process: std::process::id() })
+        Ok(Self { terms, moduli, secret, part, whole_degree, next: 0, ready: VecDeque::new(), rng, process: std::process::id() })
     }
 
     /// The secret that it holds: the main one, or a device's.
@@ -172,8 +211,13 @@ impl LightClient {
         writer.bytes(&STATE);
         writer.bytes(&[VERSION]);
         self.terms.write(&mut writer);
-        writer.word(self.whole_degree as u64);
-        writer.0.extend(self.secret.iter().map(|&c| c as u8));
+        for word in [self.whole_degree, self.secret.len()] {
+            writer.word(word as u64);
+        }
+        let part = self.part.iter().flat_map(|part| part.iter());
+        // Bytes that grow leave copies of the secret behind.
+        writer.0.reserve_exact(self.secret.len() + self.part.as_ref().map_or(0, |part| part.len()));
+        writer.0.extend(self.secret.iter().chain(part).map(|&c| c as u8));
         Zeroizing::new(writer.0)
     }
 
@@ -186,13 +230,18 @@ impl LightClient {
         let mut reader = Reader::new(bytes, STATE, WHAT)?;
         let terms = Terms::read(&mut reader)?;
         let whole_degree = reader.number((1 << 17) + 1, "the degree")?;
-        let secret = Zeroizing::new(reader.slice(terms.degree * terms.rank)?.iter().map(|&c| c as i8).collect::<Vec<_>>());
+        let (whole, own) = (reader.number((1 << 18) + 1, "the dimension")?, terms.degree * terms.rank);
+        let mut secret_of =
+            |length: usize| Ok::<_, CkksError>(Zeroizing::new(reader.slice(length)?.iter().map(|&c| c as i8).collect::<Vec<_>>()));
+        let secret = secret_of(whole)?;
+        let part = if own == whole { None } else { Some(secret_of(own)?) };
         reader.end()?;
-        let fits = whole_degree.is_power_of_two() && whole_degree >= terms.degree && secret.len().is_multiple_of(whole_degree);
-        if !fits || secret.iter().any(|c| !(-1..=1).contains(c)) {
+        let fits = whole_degree.is_power_of_two() && whole_degree >= terms.degree && whole.is_multiple_of(whole_degree) && whole >= own;
+        let mut coefficients = secret.iter().chain(part.iter().flat_map(|part| part.iter()));
+        if !fits || coefficients.any(|c| !(-1..=1).contains(c)) {
             return Err(unreadable(WHAT, "a secret that is not ternary, or of another degree".to_owned(), "the bytes are damaged"));
         }
-        Self::with_secret(terms, secret, whole_degree)
+        Self::with_secret(terms, (secret, part), whole_degree)
     }
 
     /// The counter of the next sample.
@@ -211,6 +260,40 @@ impl LightClient {
     #[must_use]
     pub fn degree(&self) -> usize {
         self.terms.degree
+    }
+
+    /// Expands the masks of the next `samples` samples and multiplies them with the secret, ahead of the numbers: an encryption then takes a small part of its time. What is made
+    /// takes 8 bytes for each number and modulus, and is as secret as the secret. [hermes, sec. 5.4, the offline phase]
+    ///
+    /// # Errors
+    /// [`CkksError::NotEnoughMemory`].
+    pub fn precompute(&mut self, samples: usize) -> Result<(), CkksError> {
+        let bytes = samples.saturating_mul(self.terms.degree * self.terms.moduli.len() * size_of::<u64>());
+        check_free("what a light client computes ahead", bytes, "compute fewer samples ahead")?;
+        let counters = self.next.saturating_add(self.ready.len() as u64)..self.next.saturating_add(samples as u64);
+        let secret = self.samples_secret();
+        let made: Vec<Products> = counters.map(|counter| self.products(&secret, counter)).collect();
+        self.ready.extend(made);
+        Ok(())
+    }
+
+    /// How many samples [`LightClient::precompute`] has left.
+    #[must_use]
+    pub fn precomputed(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// The secret of the samples, at their degree.
+    fn samples_secret(&self) -> Zeroizing<Vec<i8>> {
+        self.part.clone().unwrap_or_else(|| self.split_secret(self.terms.degree))
+    }
+
+    /// The products of the mask of `counter` with the secret.
+    fn products(&self, secret: &[i8], counter: u64) -> Products {
+        let product = |(modulus, &(_, index)): (&Modulus, &(u64, usize))| {
+            mask_times_secret(&self.terms.seed, counter, (modulus, index), secret, self.terms.degree)
+        };
+        self.moduli.iter().zip(&self.terms.moduli).map(product).collect()
     }
 
     /// Encrypts numbers: a message of 12 bytes and [`LightClient::bits_per_number`] for each.
@@ -261,17 +344,19 @@ impl LightClient {
             let needed = needed(value);
             return Err(CkksError::ValueTooLarge { value, log2_scale: scale.log2(), needed, room, level: self.terms.level });
         }
-        let secret = self.split_secret(degree);
+        let (places, secret) = (self.terms.places(), self.samples_secret());
+        // What was made for counters that are skipped now serves no other.
+        self.ready.drain(..self.ready.len().min(usize::try_from(counter - self.next).unwrap_or(usize::MAX)));
+        self.next = counter;
         let (bits, dropped) = (self.terms.sent_bits(), self.terms.dropped);
         let mut bodies = Vec::with_capacity(numbers.len());
         for (sample, numbers) in numbers.chunks_exact(degree).enumerate() {
-            let product = |(modulus, &(_, index)): (&Modulus, &(u64, usize))| {
-                mask_times_secret(&self.terms.seed, counter + sample as u64, (modulus, index), &secret, degree)
-            };
-            let products: Vec<Zeroizing<Vec<u64>>> = self.moduli.iter().zip(&self.terms.moduli).map(product).collect();
+            let products = self.ready.pop_front().unwrap_or_else(|| self.products(&secret, counter + sample as u64));
+            self.next = counter + sample as u64 + 1;
             let mut errors = Zeroizing::new(vec![0i64; degree]);
             self.rng.gaussian(&mut errors);
-            for (place, &number) in numbers.iter().enumerate() {
+            for (place, &t) in places.iter().enumerate() {
+                let number = numbers[t];
                 let message = (number * scale).round_ties_even() as i128 + i128::from(errors[place]);
                 let residue =
                     |(modulus, product): (&Modulus, &Zeroizing<Vec<u64>>)| modulus.sub(modulus.reduce_i128(message), product[place]);
@@ -281,7 +366,7 @@ impl LightClient {
                 bodies.push(if kept << dropped >= modulus { 0 } else { kept });
             }
         }
-        self.next = after;
+        debug_assert_eq!(self.next, after);
         let mut message = Writer::default();
         message.bytes(&self.terms.tag());
         message.word(counter);

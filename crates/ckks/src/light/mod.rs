@@ -18,5 +18,5 @@ mod client;
 mod receiver;
 mod wire;
 
-pub use client::LightClient;
+pub use client::{LightClient, LightOptions};
 pub use receiver::{Receiver, reply};

@@ -1,11 +1,14 @@
 //! The server's side: messages of light clients become arrays, arrays become replies.
 
+use std::ops::Range;
+
+use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Level, PolyRef, Rank};
 
 use super::wire::{INTRODUCTION, REPLY, Reader, Terms, VERSION, Writer, pack, unpack, unreadable, write_secret};
 use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
-use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
+use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
 use crate::error::CkksError;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
@@ -41,11 +44,11 @@ impl Receiver {
         }
         params.check_scale(terms.scale, Level(terms.level))?;
         let shape = ModuleShape { degree: terms.degree, rank: terms.rank };
-        if shape.dimension() != params.root_shape().dimension() {
+        if shape.dimension() > params.root_shape().dimension() {
             let value = format!("samples of dimension {}", shape.dimension());
             return Err(unreadable(WHAT, value, "the bytes are damaged: send them again"));
         }
-        let params = params.relative(shape)?;
+        let params = params.for_samples(shape)?;
         params.check_level(Level(terms.level))?;
         Ok(Self { params, terms })
     }
@@ -57,16 +60,86 @@ impl Receiver {
     /// [`CkksError::OutOfRange`] for bytes that are no message, or of another introduction; [`CkksError::Shape`] where the numbers do not fill the shape;
     /// [`CkksError::Empty`] without messages.
     pub fn receive(&self, messages: &[&[u8]], shape: Option<&[usize]>) -> Result<Ciphertext, CkksError> {
-        let Terms { degree, dropped, level, scale, .. } = self.terms;
-        let (bits, modulus) = (self.terms.sent_bits(), self.terms.modulus());
+        let degree = self.terms.degree;
         // Expanding the masks takes far more memory than the messages.
-        let count: usize = messages.iter().map(|message| message.len().saturating_sub(12) * 8 / bits as usize).sum();
-        let sample = (self.terms.rank + 1) * degree * self.terms.moduli.len() * 8;
-        check_free(
-            MESSAGE,
-            (count / degree).saturating_mul(sample),
-            "receive fewer messages at a time, and pack them before the next ones",
-        )?;
+        let bits = self.terms.sent_bits() as usize;
+        self.check_memory(messages.iter().map(|message| message.len().saturating_sub(12) * 8 / bits / degree).sum())?;
+        let samples = self.parsed(messages)?;
+        let count = samples.len();
+        let shape = match (shape, degree) {
+            (None, 1) => vec![count],
+            (Some(shape), 1) => shape.to_vec(),
+            (None, _) => vec![count, degree],
+            (Some(shape), _) => {
+                if shape != [count, degree] {
+                    let remedy = "samples of several numbers are the rows of a matrix".to_owned();
+                    return Err(CkksError::Shape { operation: MESSAGE, left: shape.to_vec(), right: vec![count, degree], remedy });
+                }
+                shape.to_vec()
+            }
+        };
+        if shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis)) != Some(count * degree) {
+            let remedy = format!("there are {}", counted(count * degree, "number"));
+            return Err(CkksError::Shape { operation: MESSAGE, left: shape, right: vec![count * degree], remedy });
+        }
+        self.array(shape, &samples)
+    }
+
+    /// The masks of these counters, without the bodies that messages bring: what can be packed before the messages come. [hermes, sec. 5.4, the offline phase]
+    ///
+    /// # Errors
+    /// [`CkksError::Empty`] without counters; [`CkksError::NotEnoughMemory`].
+    pub fn masks(&self, counters: Range<u64>) -> Result<Ciphertext, CkksError> {
+        let degree = self.terms.degree;
+        let count = usize::try_from(counters.end.saturating_sub(counters.start)).unwrap_or(usize::MAX);
+        self.check_memory(count)?;
+        let samples: Vec<(u64, Vec<u128>)> = counters.map(|counter| (counter, vec![0; degree])).collect();
+        self.array(if degree == 1 { vec![count] } else { vec![count, degree] }, &samples)
+    }
+
+    /// The bodies that the messages bring for these counters, by counter, then by number.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for bytes that are no message, or of another introduction, and for counters that are missing, outside the range, or there twice.
+    pub(crate) fn bodies(&self, messages: &[&[u8]], counters: &Range<u64>) -> Result<Vec<u128>, CkksError> {
+        let refuse = |counter: u64, remedy: String| {
+            Err(CkksError::OutOfRange { what: "the counter of a sample", value: counter.to_string(), remedy })
+        };
+        let (degree, count) = (self.terms.degree, usize::try_from(counters.end - counters.start).unwrap_or(usize::MAX));
+        let mut bodies: Vec<Option<Vec<u128>>> = vec![None; count];
+        for (counter, numbers) in self.parsed(messages)? {
+            if !counters.contains(&counter) {
+                return refuse(counter, format!("these masks are for the counters {} to {}", counters.start, counters.end - 1));
+            }
+            if bodies[(counter - counters.start) as usize].replace(numbers).is_some() {
+                return refuse(counter, "two messages have it: leave one of them out".to_owned());
+            }
+        }
+        if let Some(missing) = bodies.iter().position(Option::is_none) {
+            let remedy = format!("no message has it: all of the {} are needed", counted(count, "counter"));
+            return refuse(counters.start + missing as u64, remedy);
+        }
+        Ok(bodies.into_iter().flatten().flatten().take(count * degree).collect())
+    }
+
+    /// A name for the client: a digest of its introduction.
+    #[must_use]
+    pub fn client_id(&self) -> [u8; 32] {
+        let mut writer = Writer::default();
+        self.terms.write(&mut writer);
+        blake3::derive_key("clathrate light client v1", &writer.0)
+    }
+
+    /// Refuses more samples than there is memory for.
+    fn check_memory(&self, samples: usize) -> Result<(), CkksError> {
+        let each = (self.terms.rank + 1) * self.terms.degree * self.terms.moduli.len() * 8;
+        check_free(MESSAGE, samples.saturating_mul(each), "receive fewer messages at a time, and pack them before the next ones")
+    }
+
+    /// The counters and bodies of the samples in the messages.
+    fn parsed(&self, messages: &[&[u8]]) -> Result<Vec<(u64, Vec<u128>)>, CkksError> {
+        let Terms { degree, dropped, .. } = self.terms;
+        let (bits, modulus) = (self.terms.sent_bits(), self.terms.modulus());
         let mut samples: Vec<(u64, Vec<u128>)> = Vec::new();
         for message in messages {
             let mut reader = Reader { bytes: message, what: MESSAGE };
@@ -88,24 +161,14 @@ impl Receiver {
             }
             samples.extend(numbers.chunks_exact(degree).enumerate().map(|(i, numbers)| (counter + i as u64, numbers.to_vec())));
         }
-        let count = samples.len();
-        let shape = match (shape, degree) {
-            (None, 1) => vec![count],
-            (Some(shape), 1) => shape.to_vec(),
-            (None, _) => vec![count, degree],
-            (Some(shape), _) => {
-                if shape != [count, degree] {
-                    let remedy = "samples of several numbers are the rows of a matrix".to_owned();
-                    return Err(CkksError::Shape { operation: MESSAGE, left: shape.to_vec(), right: vec![count, degree], remedy });
-                }
-                shape.to_vec()
-            }
-        };
-        if shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis)) != Some(count * degree) {
-            let remedy = format!("there are {}", clathrate_arith::text::counted(count * degree, "number"));
-            return Err(CkksError::Shape { operation: MESSAGE, left: shape, right: vec![count * degree], remedy });
-        }
-        let layout = Layout::new(&shape, Encoding::Coefficients, degree)?;
+        Ok(samples)
+    }
+
+    /// Samples as an array.
+    fn array(&self, shape: Vec<usize>, samples: &[(u64, Vec<u128>)]) -> Result<Ciphertext, CkksError> {
+        let Terms { degree, level, scale, .. } = self.terms;
+        let order = if self.terms.reversed && degree > 1 { Order::BitReversed } else { Order::Natural };
+        let layout = Layout::new(&shape, Encoding::Coefficients, degree)?.with_order(order);
         let (ring, basis) = (self.params.chain().ring(), self.params.chain().basis(Level(level)));
         let bundle = |(counter, numbers): &(u64, Vec<u128>)| {
             let body = |index: usize, words: &mut [u64]| {

@@ -1,6 +1,7 @@
 //! Bytes that light clients send and receive, little endian. `docs/light-client.md` describes them.
 
 use clathrate_arith::Modulus;
+use clathrate_arith::kernels::scalar::bit_reverse;
 use clathrate_lattice::MaskSeed;
 
 use crate::arrays::SecretName;
@@ -13,7 +14,7 @@ pub const REPLY: [u8; 4] = *b"CLLR";
 pub const STATE: [u8; 4] = *b"CLLS";
 
 /// Version of all of them.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// Least bits of a number in a message, so that the count of numbers follows from the length.
 pub const LEAST_BITS: u32 = 8;
@@ -36,6 +37,8 @@ pub struct Terms {
     pub scale: f64,
     /// Bits of a body that are not sent.
     pub dropped: u32,
+    /// Whether a sample's numbers are in bit-reversed order.
+    pub reversed: bool,
     /// The moduli of the level, with their numbers in the ring.
     pub moduli: Vec<(u64, usize)>,
     pub seed: MaskSeed,
@@ -75,7 +78,7 @@ impl<'b> Reader<'b> {
             return Err(unreadable(what, format!("bytes that begin with {first:02x?}"), "give the bytes as the other side wrote them"));
         }
         if version != [VERSION] {
-            return Err(unreadable(what, format!("version {}", version[0]), "this release reads version 1"));
+            return Err(unreadable(what, format!("version {}", version[0]), "this release reads version 2"));
         }
         Ok(reader)
     }
@@ -137,7 +140,7 @@ impl Terms {
         writer.bytes(&self.digest);
         writer.bytes(&self.key_id.0);
         write_secret(writer, self.secret);
-        for word in [self.degree, self.rank, self.level, self.dropped as usize, self.moduli.len()] {
+        for word in [self.degree, self.rank, self.level, self.dropped as usize, usize::from(self.reversed), self.moduli.len()] {
             writer.word(word as u64);
         }
         writer.word(self.scale.to_bits());
@@ -152,12 +155,13 @@ impl Terms {
         let (digest, key_id, secret) = (reader.array()?, KeyId(reader.array()?), read_secret(reader)?);
         let degree = reader.number((1 << 17) + 1, "the degree")?;
         let rank = reader.number((1 << 17) + 1, "the rank")?;
-        let (level, dropped, primes) = (reader.number(1 << 16, "level")?, reader.number(64, "dropped bits")?, reader.number(9, "primes")?);
+        let (level, dropped) = (reader.number(1 << 16, "level")?, reader.number(64, "dropped bits")?);
+        let (reversed, primes) = (reader.number(2, "order")? == 1, reader.number(9, "primes")?);
         let scale = f64::from_bits(reader.word()?);
         let modulus = |reader: &mut Reader<'_>| Ok((reader.word()?, reader.number(1 << 16, "the number of a prime")?));
         let moduli = (0..primes).map(|_| modulus(reader)).collect::<Result<Vec<_>, CkksError>>()?;
         let seed = MaskSeed(reader.array()?);
-        let terms = Self { digest, key_id, secret, degree, rank, level, scale, dropped: dropped as u32, moduli, seed };
+        let terms = Self { digest, key_id, secret, degree, rank, level, scale, dropped: dropped as u32, reversed, moduli, seed };
         let sound = degree.is_power_of_two()
             && degree.checked_mul(rank).is_some_and(|dimension| (1..=1 << 18).contains(&dimension))
             && scale.is_finite()
@@ -182,6 +186,12 @@ impl Terms {
     /// Bits of a body in a message.
     pub fn sent_bits(&self) -> u32 {
         self.modulus_bits() - self.dropped
+    }
+
+    /// For each coefficient of a sample, which of its numbers it is.
+    pub fn places(&self) -> Vec<usize> {
+        let bits = self.degree.trailing_zeros();
+        (0..self.degree).map(|place| if self.reversed { bit_reverse(place, bits) } else { place }).collect()
     }
 
     /// First bytes of messages: which introduction they belong to.

@@ -321,7 +321,8 @@ impl Params {
     /// Reductions by halves and conversions of the degree; levels by the security table alone.
     fn explain_moves(&self) -> Vec<MoveExplanation> {
         let describe = |shape: ModuleShape, by: &'static str| {
-            let max_level = self.0.family.highest_level(self.chain(), shape).ok().map(|level| level.0);
+            let max_level =
+                self.0.family.highest_level(self.chain(), shape).ok().and_then(|(level, reason)| reason.is_none().then_some(level.0));
             MoveExplanation { degree: shape.degree, rank: shape.rank, by, max_level }
         };
         let (shape, mut moves) = (self.shape(), Vec::new());

@@ -281,47 +281,72 @@ impl Family {
         self.security_bits.min(SECURITY_BITS)
     }
 
-    /// The highest level up to `most` at which keys of `shape` over `chain` have the family's security.
-    fn secure_level(&self, chain: &Chain, shape: ModuleShape, most: Level) -> Result<Option<Level>, CkksError> {
-        let (wanted, distribution, root) = (self.wanted_bits(), self.least_weight(shape), self.chain(self.spec.degree)?);
-        let log2 = |level: usize| chain.key_basis(Level(level)).log2(chain.ring());
+    /// The highest level up to `most` at which a modulus of `log2` bits has the family's security at `shape`, for secrets of this distribution.
+    fn secure_level(
+        &self,
+        shape: ModuleShape,
+        distribution: SecretDistribution,
+        log2: &dyn Fn(usize) -> f64,
+        most: Level,
+    ) -> Result<Option<Level>, CkksError> {
+        let (wanted, root) = (self.wanted_bits(), self.chain(self.spec.degree)?);
         let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
         let limit = if self.spec.insecure { share * root.key_basis(root.max_level()).log2(root.ring()) } else { f64::INFINITY };
         let secure = |&level: &usize| log2(level) <= limit && estimated_bits(shape.dimension(), log2(level), distribution) >= wanted;
         Ok((0..=most.0).rev().find(secure).map(Level))
     }
 
-    /// The highest level at which keys of `shape` have the family's security; relatives of an insecure set keep its ratio of modulus to dimension.
-    pub(super) fn highest_level(&self, chain: &Chain, shape: ModuleShape) -> Result<Level, CkksError> {
+    /// The highest level of `shape`, and why it has no keys where it has none: the highest level at which keys have the family's security, or else that of samples under
+    /// uniform secrets. Relatives of an insecure set keep its ratio of modulus to dimension.
+    pub(super) fn highest_level(&self, chain: &Chain, shape: ModuleShape) -> Result<(Level, Option<String>), CkksError> {
         if shape.dimension() == self.root_shape().dimension() {
-            return Ok(chain.max_level());
+            return Ok((chain.max_level(), None));
         }
-        let (wanted, distribution) = (self.wanted_bits(), self.least_weight(shape));
+        let distribution = self.least_weight(shape);
         let log2 = |level: usize| chain.key_basis(Level(level)).log2(chain.ring());
-        self.secure_level(chain, shape, chain.max_level())?.ok_or_else(|| CkksError::InvalidParams {
-            reason: format!(
-                "no level is secure at degree {}, rank {}: level 0 with its special primes has log2 QP = {:.1}, {:.0} bits of security allow {} for a {}",
-                shape.degree,
-                shape.rank,
-                log2(0),
-                wanted,
-                max_log2_qp(shape.dimension(), wanted.ceil() as u32, distribution).map_or_else(
-                    || format!("none (the nearest combination in the security table is {})", nearest_covered(shape.dimension(), distribution)),
-                    |most| format!("{most:.0}")
-                ),
-                secret_in_words(distribution)
+        if let Some(level) = self.secure_level(shape, distribution, &log2, chain.max_level())? {
+            return Ok((level, None));
+        }
+        let wanted = self.wanted_bits();
+        let reason = format!(
+            "no level is secure at degree {}, rank {}: level 0 with its special primes has log2 QP = {:.1}, {:.0} bits of security allow {} for a {}",
+            shape.degree,
+            shape.rank,
+            log2(0),
+            wanted,
+            max_log2_qp(shape.dimension(), wanted.ceil() as u32, distribution).map_or_else(
+                || format!("none (the nearest combination in the security table is {})", nearest_covered(shape.dimension(), distribution)),
+                |most| format!("{most:.0}")
             ),
-        })
+            secret_in_words(distribution)
+        );
+        // Where not even samples are secure, those of another library, whose security is that library's, can still be packed.
+        Ok((self.samples_level(chain, shape, SecretDistribution::UniformTernary)?.unwrap_or(Level(0)), Some(reason)))
+    }
+
+    /// The highest level at which samples of `shape`, which have no special primes, have the family's security under secrets of this distribution.
+    pub(super) fn samples_level(
+        &self,
+        chain: &Chain,
+        shape: ModuleShape,
+        distribution: SecretDistribution,
+    ) -> Result<Option<Level>, CkksError> {
+        let log2 = |level: usize| chain.basis(Level(level)).log2(chain.ring());
+        self.secure_level(shape, distribution, &log2, chain.max_level())
     }
 
     fn build(self: &Arc<Self>, shape: ModuleShape) -> Result<Inner, CkksError> {
         self.check_shape(shape)?;
         let chain = self.chain(shape.degree)?;
-        // Shapes below the least degree of a specification, down to LWE at degree 1, have ciphertexts but no switching keys.
-        let gadget = if shape.degree < LEAST_DEGREE { None } else { self.gadget(&chain)? };
-        let max_level = self.highest_level(&chain, shape)?;
-        let log2_qp = chain.key_basis(max_level).log2(chain.ring());
-        let mut security_bits = estimated_bits(shape.dimension(), log2_qp, self.least_weight(shape));
+        // Shapes below the least degree of a specification, down to LWE at degree 1, have ciphertexts but no switching keys. So do shapes of a dimension that is too small
+        // for the modulus of keys.
+        let (max_level, without_keys) = self.highest_level(&chain, shape)?;
+        let gadget = if shape.degree < LEAST_DEGREE || without_keys.is_some() { None } else { self.gadget(&chain)? };
+        let mut security_bits = if without_keys.is_none() {
+            estimated_bits(shape.dimension(), chain.key_basis(max_level).log2(chain.ring()), self.least_weight(shape))
+        } else {
+            estimated_bits(shape.dimension(), chain.basis(max_level).log2(chain.ring()), SecretDistribution::UniformTernary)
+        };
         let temporary = if gadget.is_some() { self.temporary(&chain, shape, max_level)? } else { None };
         if let Some(temporary) = &temporary {
             security_bits = security_bits.min(temporary.security_bits);
@@ -366,6 +391,7 @@ impl Family {
             temporary,
             encapsulation,
             raising,
+            without_keys,
             encoder,
             imaginary_unit: OnceLock::new(),
             security_bits,
@@ -427,7 +453,8 @@ impl Family {
         let Some((rank, primes)) = found else { return Ok(None) };
         let wide = Arc::new(chain.widened(primes)?);
         let gadget = Arc::new(Gadget::for_special_modulus(&wide, DIGIT_SLACK_BITS)?);
-        let direct_level = self.secure_level(&wide, shape, level)?;
+        let log2 = |level: usize| wide.key_basis(Level(level)).log2(wide.ring());
+        let direct_level = self.secure_level(shape, self.least_weight(shape), &log2, level)?;
         let quadratic = shape.rank * (shape.rank + 1) / 2;
         let switcher = self.switcher(&wide, &gadget, quadratic.max(rank), rank + 1)?;
         Ok(Some(Temporary { rank, gadget, switcher, security_bits: bits(rank, primes)?, direct_level }))

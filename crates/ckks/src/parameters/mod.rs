@@ -63,6 +63,8 @@ struct Inner {
     switcher: Option<Switcher>,
     temporary: Option<Temporary>,
     encapsulation: Option<Encapsulation>,
+    /// Why there are no keys, where the dimension is too small for them: a shape of samples alone.
+    without_keys: Option<String>,
     raising: Option<Raising>,
     encoder: Encoder,
     /// `X^{n/2}` at the highest level, once asked for.
@@ -155,6 +157,9 @@ impl Params {
 
     /// Why there is no switcher.
     fn cannot_switch(&self) -> CkksError {
+        if let Some(reason) = &self.0.without_keys {
+            return CkksError::InvalidParams { reason: reason.clone() };
+        }
         if self.degree() < spec::LEAST_DEGREE {
             return CkksError::DegreeWithoutKeys { shape: self.shape(), least: spec::LEAST_DEGREE };
         }
@@ -208,10 +213,34 @@ impl Params {
     /// # Errors
     /// [`CkksError::InvalidParams`] where no move leads to the shape, or no level is secure there.
     pub fn relative(&self, shape: ModuleShape) -> Result<Self, CkksError> {
+        let relative = self.for_samples(shape)?;
+        match &relative.0.without_keys {
+            Some(reason) => Err(CkksError::InvalidParams { reason: reason.clone() }),
+            None => Ok(relative),
+        }
+    }
+
+    /// As [`Params::relative`], and also of dimensions that are too small for keys: what LWE samples come as, before they are packed at a larger dimension. Their modulus is
+    /// shorter; encryption refuses levels at which it is too long for the dimension.
+    ///
+    /// # Errors
+    /// [`CkksError::InvalidParams`] where no move leads to the shape.
+    pub fn for_samples(&self, shape: ModuleShape) -> Result<Self, CkksError> {
         if shape == self.shape() {
             return Ok(self.clone());
         }
         self.0.family.member(shape)
+    }
+
+    /// The highest level at which samples of this shape are secure under secrets of this distribution.
+    pub(crate) fn samples_level(&self, distribution: SecretDistribution) -> Result<Option<Level>, CkksError> {
+        self.0.family.samples_level(self.chain(), self.shape(), distribution)
+    }
+
+    /// Whether the dimension is too small for keys, so that the shape is for samples alone.
+    #[must_use]
+    pub fn is_for_samples(&self) -> bool {
+        self.0.without_keys.is_some()
     }
 
     /// Parameters of the same degree at rank `rank`.

@@ -6,10 +6,11 @@ pub mod measure;
 
 use std::sync::{Arc, LazyLock};
 
-use clathrate_ckks::keys::EncryptOptions;
+use clathrate_ckks::keys::{EncryptOptions, Operation};
+use clathrate_ckks::light::LightOptions;
 use clathrate_ckks::parameters::EngineFactory;
-use clathrate_ckks::{Ciphertext, Evaluator, KeyNeeds, Params, Runtime, SecretKey, ValuesRef};
-use clathrate_lattice::SecretRng;
+use clathrate_ckks::{Ciphertext, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey, SecretName, ValuesRef};
+use clathrate_lattice::{Level, SecretRng};
 use clathrate_testkit::test_engine;
 
 /// How the tests run: on the CPU, or on an engine with memory of its own where the environment says so.
@@ -32,6 +33,22 @@ pub fn setup(name: &str, needs: &KeyNeeds) -> (Params, SecretKey, Evaluator) {
         Evaluator::with_keys(Arc::new(sk.evaluation_keys_rng(needs, &mut rng).expect("keys")))
     };
     (params, sk, evaluator)
+}
+
+/// A step of packing of samples of degree `from` and of this dimension to degree `to`, under the main secret.
+pub fn pack_step(dimension: usize, from: usize, to: usize) -> Operation {
+    let shape = ModuleShape { degree: from, rank: dimension.checked_div(from).unwrap_or(0) };
+    Operation::Pack { from: shape, to, under: SecretName::Main, onto: SecretName::Main }
+}
+
+/// Options of a light client under the main secret.
+pub fn light(degree: usize, level: Level, precision_bits: Option<f64>) -> LightOptions {
+    LightOptions { degree, level, precision_bits, ..LightOptions::default() }
+}
+
+/// Options of a light client under the secret of a device.
+pub fn device_options(device: u64, degree: usize, level: Level) -> LightOptions {
+    LightOptions { secret: SecretName::Device(device), ..light(degree, level, None) }
 }
 
 /// `count` values in [-1, 1], no two near ones equal.

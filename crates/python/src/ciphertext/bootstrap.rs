@@ -9,6 +9,7 @@ use super::object::PyCiphertext;
 use crate::bootstrap::PyBootstrapPlan;
 use crate::errors::raise_for_key;
 use crate::run::{detached, detached_with, with_progress};
+use crate::samples::PySamplesPlan;
 
 #[pymethods]
 impl PyCiphertext {
@@ -38,7 +39,8 @@ impl PyCiphertext {
     ///
     /// Notes
     /// -----
-    /// Numbers must be at most 1 in magnitude. Larger ones lose precision with the third power, and wrap around where they are much larger.
+    /// Numbers must be at most 1 in magnitude. Larger ones lose precision with the third power, and wrap around where they are much
+    /// larger.
     ///
     /// Examples
     /// --------
@@ -56,6 +58,51 @@ impl PyCiphertext {
         let translate = |error| raise_for_key(py, error, "cl.BootstrapPlan(params).needs");
         let fresh = with_progress(py, progress, "bootstrap", translate, |tick| evaluator.bootstrap_with_progress(x, &plan, tick))?;
         self.beside(py, fresh)
+    }
+
+    /// The numbers of LWE or MLWE samples in slots, at a high level: packed, and bootstrapped by the second half of a bootstrap.
+    ///
+    /// Parameters
+    /// ----------
+    /// plan : SamplesPlan
+    ///     The plan that the samples' light client was made with.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     A vector of the samples' numbers in their order, at `plan.output_level`; with `plan.pairs` a complex one, with two
+    ///     consecutive
+    ///     numbers in each slot.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Without the keys of `plan.needs`.
+    /// ShapeError
+    ///     For samples of another shape, secret or order than the plan's.
+    /// LevelError
+    ///     Above level 0.
+    /// ScaleError
+    ///     At another scale than `plan.scale`.
+    ///
+    /// Notes
+    /// -----
+    /// Numbers must be at most 1 in magnitude.
+    ///
+    /// Examples
+    /// --------
+    /// >>> params = cl.Params.preset("insecure_boot")
+    /// >>> owner = cl.SecretKey.generate(params)
+    /// >>> plan = cl.SamplesPlan(params, 32, degree=16, device=3)
+    /// >>> client = cl.LightClient(owner, plan=plan)
+    /// >>> message = client.encrypt(np.linspace(-1, 1, 32))
+    /// >>> samples = cl.Receiver(params, client.introduction).receive([message])
+    /// >>> x = samples.with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
+    /// >>> owner.decrypt(x).view(float)[:3].round(3), np.linspace(-1, 1, 32)[:3].round(3)
+    /// (array([-1.   , -0.935, -0.871]), array([-1.   , -0.935, -0.871]))
+    fn bootstrap_samples(&self, py: Python<'_>, plan: &PySamplesPlan) -> PyResult<Self> {
+        let plan = plan.plan.clone();
+        self.map_needing(py, "cl.SamplesPlan(params).needs", move |evaluator, x| evaluator.bootstrap_samples(x, &plan))
     }
 
     /// Two arrays of real numbers at a high level, in the time of one of complex numbers: they are its real and imaginary parts.

@@ -342,9 +342,10 @@ impl BootstrapPlan {
         self.levels.slots_last()
     }
 
-    /// Whether the modular reduction runs on both halves of the coefficients: real numbers in slots have real coefficients in both.
+    /// Whether the modular reduction runs on both halves of the coefficients: real numbers in slots have real coefficients in both. A half bootstrap starts from the numbers
+    /// themselves.
     pub(super) fn both_halves(&self) -> bool {
-        !self.real || self.slots_last()
+        !self.real || (self.slots_last() && !self.half)
     }
 
     /// The modular reduction.

@@ -206,7 +206,7 @@ impl BootstrapPlan {
     }
 
     /// The bounds of a bootstrapped array, from those of the array: no bound beyond magnitude 1, for which the modular reduction is made.
-    pub(super) fn bounds(&self, own: Estimate) -> Result<Estimate, CkksError> {
+    pub(in crate::circuits) fn bounds(&self, own: Estimate) -> Result<Estimate, CkksError> {
         if own.magnitude + own.error > 1.0 + SLACK {
             return Ok(Estimate { magnitude: f64::INFINITY, error: f64::INFINITY });
         }

@@ -266,11 +266,16 @@ impl Evaluator {
     /// [`CkksError::Encoding`] unless coefficients; [`CkksError::LevelTooHigh`] above level 0; [`CkksError::ScaleMismatch`] at another scale than
     /// [`BootstrapPlan::message_scale`]; as [`Evaluator::bootstrap`].
     pub fn half_bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        let joined = self.joined_halves(self.reduced_halves(x, plan, &mut |_, _| true)?)?;
+        let joined = self.joined_halves(self.half_bootstrap_apart(x, plan)?)?;
         // Number t was the coefficient of X^p(t) and is in slot t if p reverses bits, in the slot with the reversed number otherwise.
         let order = if x.layout.order == Order::BitReversed { Order::Natural } else { Order::BitReversed };
         let layout = Layout { encoding: Encoding::Slots, complex: !plan.real, order, ..x.layout }.with_padding(x.padding());
         Ok(joined.rearranged(x.shape.clone(), layout))
+    }
+
+    /// As [`Evaluator::half_bootstrap`], with real and imaginary parts as arrays of their own, of all slots; of a plan for real numbers the real parts alone.
+    pub(in crate::circuits) fn half_bootstrap_apart(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Vec<Ciphertext>, CkksError> {
+        self.reduced_halves(x, plan, &mut |_, _| true)
     }
 
     /// Raise, coefficients to slots, and modular reduction of the halves.

@@ -215,7 +215,7 @@ impl PreparedPlan {
                             .is_ok()
                     };
                     let keys = !options.own_masks || format_switch_rounds(bodies).iter().all(key);
-                    keys && params.check_bodies_under_one_mask(bodies, level).is_ok()
+                    keys && params.check_fresh(SecretName::Bodies(bodies), level).is_ok()
                 };
                 let mut most = groups.min(MOST_BODIES);
                 while most > 1 && !fits(most) {
@@ -224,7 +224,7 @@ impl PreparedPlan {
                 most
             }
         };
-        params.check_bodies_under_one_mask(bodies, level)?;
+        params.check_fresh(SecretName::Bodies(bodies), level)?;
         let layout = layout.with_bodies(bodies, Some(BodyAxis::Rows))?;
         let x = Ciphertext::symbol_with(params, &shape, layout, SecretName::Bodies(bodies), level, params.scale(level))?;
         Self::new(rows, inner, values, &x, options)

@@ -2,9 +2,10 @@
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::row_products::PreparedMatrix as Combined;
-use clathrate_lattice::{Bundle, Eval, SwitchKey};
+use clathrate_lattice::{Bundle, Eval, Level, SwitchKey};
 
 use super::{PREPARE, PreparedPlan, check_rows};
+use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{Evaluator, entry_error};
@@ -28,6 +29,7 @@ impl PreparedPlan {
     pub fn prepare(&self, evaluator: &Evaluator, progress: Progress<'_>) -> Result<PreparedMatrix, CkksError> {
         evaluator.params().check_related(self.params(), "the matrix")?;
         let held = evaluator.held().ok_or(CkksError::NoKeys { operation: PREPARE })?;
+        check_free(PREPARE, self.key_bytes()?, "prepare fewer rows of the matrix at a time")?;
         let operation = self.operation();
         let found = held.find(self.params(), operation, self.level(), self.params().slot_count())?;
         let key = match &found {
@@ -90,6 +92,16 @@ impl PreparedMatrix {
     }
 }
 
+/// Bytes that a product with `x` takes at least, beside the factors: the rows under shared masks, their numbers in floating point, and the result.
+fn product_bytes(plan: &PreparedPlan, x: &Ciphertext, comes_under_masks: bool) -> usize {
+    let (params, polys) = (x.params(), plan.rows().div_ceil(plan.layout().lanes) * x.layout().groups());
+    let words = |polys: usize, level: Level| polys * params.chain().basis(level).len() * params.degree();
+    let shared = if comes_under_masks { words(x.layout().bundles(), x.level()) } else { 0 };
+    let numbers = (1 + plan.products()) * x.layout().bundles() * x.layout().bodies * params.degree();
+    let result = words(2 * polys, Level(x.level().0.saturating_sub(1)));
+    size_of::<u64>() * (shared + numbers + result)
+}
+
 impl Evaluator {
     /// `W @ x`, rescaled, by a prepared matrix. The result has one body in each bundle and as many rows in a polynomial as `x`. Rows under shared masks need no
     /// further key; an array with masks of its own is brought under shared ones first, by the keys of [`PreparedPlan::needs`] for such arrays.
@@ -140,6 +152,13 @@ impl Evaluator {
             let value = format!("level {} and scale 2^{:.3}", x.level(), x.scale().log2());
             let remedy = format!("the matrix was prepared for level {} and scale 2^{:.3}", plan.level(), plan.scale().log2());
             return Err(CkksError::OutOfRange { what: "the level of the factor of a prepared matrix", value, remedy });
+        }
+        if !x.is_symbol() {
+            check_free(
+                "a product with a prepared matrix",
+                product_bytes(plan, x, comes_under_masks),
+                "multiply fewer rows of the matrix at a time",
+            )?;
         }
         let shared;
         let x = if comes_under_masks {

@@ -1,0 +1,109 @@
+"""Tables of the benchmark from samples to slots, beside the numbers of the paper on HERMES.
+
+Sits in bench/ above tables.py; reads bench/results/hermes.json, which bench/run.py writes, and replaces hermes.md. Works are
+"samples" (packing and half a bootstrap) and "transcipher" (the same from a client's numbers, by phases). Rows have in `extra`:
+
+    preset, degree, log_qp             parameter set, its degree, bits of the modulus with special primes
+    log_q_left                         bits of the modulus of the result
+    sample_degree, dimension, count    the samples: numbers under a mask, dimension, how many numbers
+    slots, method                      of each ciphertext; ranks between
+    security_bits, sample_security_bits  of the keys; of the samples
+    log2_failure                       of the bootstrap of one ciphertext
+    mean_bits, worst_bits              minus log2 of the mean and largest absolute error of a number in [-1, 1]
+    predicted_bits, predicted_ms, predicted_packing_ms  what the plan says
+    key_bytes, packing_key_bytes       all keys in memory; those of packing
+    packing_ms, half_ms                samples: the two parts, measured apart
+    client_offline_ms, server_offline_ms, client_online_ms, server_online_ms  transcipher: the phases
+    bits_per_number, message_bytes, expansion  transcipher: of a number in a message; over the bits that the client keeps, with a sign
+
+What was not measured has a row with "absent", which says why.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from command_line import tables_and_plots
+from tables import BENCH, RESULTS, Row, grid, machine_line, number, parse_rows
+
+SAMPLES, TRANSCIPHER = "samples", "transcipher"
+COMMON = ("preset", "degree", "dimension", "count", "method", "mean_bits", "worst_bits", "key_bytes", "packing_key_bytes", "predicted_ms")
+NEEDED = {
+    SAMPLES: (*COMMON, "packing_ms", "half_ms", "log_q_left", "log2_failure", "sample_security_bits"),
+    TRANSCIPHER: (*COMMON, "client_offline_ms", "server_offline_ms", "client_online_ms", "server_online_ms", "expansion", "sample_degree"),
+}
+MEGABYTE = 1e6
+
+
+def collect(rows: Iterable[Row]) -> list[Row]:
+    """The rows of this benchmark.
+
+    Errors: ValueError for a row that lacks a field.
+    """
+    found = [row for row in rows if row["work"] in NEEDED]
+    for row in found:
+        if "absent" not in row and (lacking := [name for name in NEEDED[row["work"]] if name not in row["extra"]]):
+            raise ValueError(f"a row of {row['params']} lacks {', '.join(lacking)}")
+    return found
+
+
+def bits(extra: dict[str, Any]) -> list[str]:
+    return [f"{extra[name]:.1f}" for name in ("mean_bits", "worst_bits")]
+
+
+def samples(rows: Sequence[Row]) -> list[str]:
+    """One line for each count."""
+    lines = []
+    for row in rows:
+        extra = row["extra"]
+        keys = [number(extra[name] / MEGABYTE) for name in ("key_bytes", "packing_key_bytes")]
+        times = [number(value) for value in (row["median_ms"], extra["packing_ms"], extra["half_ms"], extra["predicted_ms"])]
+        overhead = f"{100 * extra['packing_ms'] / extra['half_ms']:.0f} %"
+        each = number(row["median_ms"] / extra["count"])
+        shape = [extra["preset"], str(extra["degree"]), f"{extra['log_q_left']:.0f}", str(extra["count"]), str(extra["dimension"])]
+        lines.append([*shape, extra["method"], *times, overhead, each, *keys, *bits(extra), f"{extra['log2_failure']:.0f}"])
+    head = ["preset", "degree", "log2 Q left", "samples", "dimension", "packing", "ms", "packing ms", "half bootstrap ms", "predicted ms"]
+    return grid([*head, "overhead", "ms a number", "MB of keys", "of packing", "mean bits", "worst bits", "log2 failure"], lines)
+
+
+def transciphered(rows: Sequence[Row]) -> list[str]:
+    """One line for each degree of samples."""
+    lines = []
+    for row in rows:
+        extra = row["extra"]
+        phases = ("client_offline_ms", "server_offline_ms", "client_online_ms", "server_online_ms")
+        times = [number(value) for value in (row["median_ms"], *(extra[name] for name in phases))]
+        shape = [extra["preset"], str(extra["degree"]), str(extra["sample_degree"]), str(extra["count"])]
+        lines.append([*shape, *times, f"{extra['expansion']:.2f}", *bits(extra)])
+    head = ["preset", "degree", "numbers in a sample", "numbers", "all ms", "client offline", "server offline", "client online"]
+    return grid([*head, "server online", "expansion", "mean bits", "worst bits"], lines)
+
+
+def table(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """A table of the paper, with its own columns."""
+    names = list(rows[0])
+    return grid([name.replace("_", " ") for name in names], [[str(row.get(name, "")) for name in names] for row in rows])
+
+
+def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = ()) -> str:
+    """The page."""
+    found = collect(rows)
+    paper = json.loads((BENCH / "paper" / "hermes.json").read_text())
+    of = {work: [row for row in found if row["work"] == work and "absent" not in row] for work in NEEDED}
+    lines = ["# hermes", "", machine_line(about), ""]
+    lines += ["LWE samples to numbers in slots at the level of a bootstrapped array; one thread, medians. A full ring has two numbers in"]
+    lines += ["each slot, as in the paper. The overhead is the time of packing over that of the half bootstrap.", ""]
+    lines += samples(of[SAMPLES])
+    lines += ["", f"The paper's Tables 6 and 8, {paper['machine']}:", "", *table(paper["tables_6_and_8"])]
+    lines += ["", "Transciphering: all numbers of a ring from the client's hands into slots, by phases, in ms.", ""]
+    lines += transciphered(of[TRANSCIPHER])
+    lines += ["", "The paper's Table 11:", "", *table(paper["table_11"])]
+    lines += [f"- {row['params']}: {row['absent']}" for row in found if "absent" in row]
+    return "\n".join([*lines, *[f"\n![{plot}]({plot})" for plot in plots], ""])
+
+
+if __name__ == "__main__":
+    sys.exit(tables_and_plots("hermes", __doc__, RESULTS, parse_rows, markdown, collect))

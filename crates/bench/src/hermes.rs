@@ -1,0 +1,181 @@
+//! From samples to slots: packing and half a bootstrap, for every count; transciphering with its offline and online phases.
+
+use std::time::{Duration, Instant};
+
+use clathrate_arith::sequence::numbers;
+use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
+use clathrate_ckks::keys::Values;
+use clathrate_ckks::light::{LightClient, Receiver};
+use clathrate_ckks::{Ciphertext, Evaluator, Params, Runtime, SecretKey, SecretName};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::timing::{Extra, Limits, Timer, Times};
+
+/// From samples to slots.
+pub const SAMPLES: &str = "samples";
+
+/// The same from a client's numbers, in phases.
+pub const TRANSCIPHER: &str = "transcipher";
+
+/// The parameter sets.
+pub const PRESETS: [&str; 4] = ["boot_n15", "paper_hermes_n15", "boot_fast", "paper_fgb"];
+
+/// The set of a quick run.
+const QUICK: [&str; 1] = ["insecure_boot"];
+
+/// Binary logarithms of the counts of samples. [hermes, Table 8]
+const LOG_COUNTS: [u32; 4] = [8, 10, 12, 15];
+
+/// Degrees of the samples that are transciphered. [hermes, Table 11]
+const DEGREES: [usize; 4] = [64, 32, 16, 1];
+
+/// Bits of a number that the client keeps. [hermes, sec. 5.4]
+const CLIENT_BITS: f64 = 22.0;
+
+/// Largest error of a number that a row may be printed with.
+const TOLERANCE: f64 = 1e-3;
+
+/// Times every set.
+pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Result<(), Failure> {
+    let timer = timer.with_limits(Limits { budget: Duration::from_millis(if timer.is_quick() { 100 } else { 4000 }), least: 3, most: 7 });
+    let all: &[&str] = if timer.is_quick() { &QUICK } else { &PRESETS };
+    for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
+        let params = Params::preset(preset, runtime)?;
+        let owner = SecretKey::generate(&params)?;
+        let full = params.degree();
+        if timer.wants(SAMPLES) {
+            for count in LOG_COUNTS.into_iter().map(|log| 1 << log).filter(|&count| count < full).chain([full]) {
+                samples(&timer, &owner, count)?;
+            }
+        }
+        // The paper's rows are at degree 2^16.
+        if timer.wants(TRANSCIPHER) {
+            for degree in DEGREES {
+                transcipher(&timer, &owner, degree)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn plan_of(owner: &SecretKey, count: usize, degree: usize, pairs: bool) -> Result<SamplesPlan, Failure> {
+    let options = SamplesOptions { count: Some(count), degree, secret: SecretName::Device(1), pairs, ..SamplesOptions::default() };
+    Ok(SamplesPlan::new(owner.params(), &options)?)
+}
+
+fn devices(owner: &SecretKey, plan: &SamplesPlan, bits: Option<f64>) -> Result<(LightClient, Receiver), Failure> {
+    let client = owner.light_client(&plan.client_options(bits))?;
+    let receiver = Receiver::new(owner.params(), &client.introduction())?;
+    Ok((client, receiver))
+}
+
+/// The fields that all rows have.
+fn fields(owner: &SecretKey, plan: &SamplesPlan, found: &Ciphertext, x: &[f64], own: &Value) -> Result<Extra, Failure> {
+    let found = match owner.decrypt(found)? {
+        Values::Real(numbers) => numbers,
+        Values::Complex(numbers) => numbers.into_iter().flat_map(|z| [z.re, z.im]).collect(),
+    };
+    let errors: Vec<f64> = found.iter().zip(x).map(|(a, b)| (a - b).abs()).collect();
+    let (mean, worst) = (errors.iter().sum::<f64>() / errors.len() as f64, errors.iter().fold(0.0f64, |worst, &error| worst.max(error)));
+    if errors.len() != x.len() || worst.is_nan() || worst > TOLERANCE {
+        return Err(Failure::slot_error(worst, TOLERANCE));
+    }
+    let (params, half) = (owner.params(), plan.half_bootstrap());
+    let fields = json!({
+        "preset": params.spec().name,
+        "degree": params.degree(),
+        "sample_degree": plan.samples().degree(),
+        "dimension": plan.samples().shape().dimension(),
+        "count": plan.count(),
+        "slots": half.slots(),
+        "method": plan.packing().method.to_string(),
+        "log_qp": params.log2_qp(),
+        "log_q_left": params.log2_q(half.output_level()),
+        "security_bits": params.security_bits(),
+        "sample_security_bits": plan.samples().security_bits(),
+        "log2_failure": half.log2_failure(),
+        "mean_bits": -mean.log2(),
+        "worst_bits": -worst.log2(),
+        "max_error": worst,
+        "predicted_bits": -plan.predicted_error().log2(),
+        "key_bytes": plan.key_bytes(),
+        "packing_key_bytes": plan.packing().key_bytes,
+        "predicted_ms": plan.predicted_nanoseconds() / 1e6,
+        "predicted_packing_ms": plan.packing().nanoseconds / 1e6,
+    });
+    let mut fields: Extra = fields.as_object().cloned().unwrap_or_default();
+    fields.extend(own.as_object().cloned().unwrap_or_default());
+    Ok(fields)
+}
+
+/// Packing and half bootstrap of `count` samples, apart and as a whole.
+fn samples(timer: &Timer<'_>, owner: &SecretKey, count: usize) -> Result<(), Failure> {
+    let params = owner.params();
+    // As the paper, a full ring has two numbers in each slot.
+    let plan = plan_of(owner, count, 1, count == params.degree())?;
+    let (mut client, receiver) = devices(owner, &plan, None)?;
+    let x: Vec<f64> = numbers(60).take(count).collect();
+    let message = client.encrypt(&x)?;
+    let samples = receiver.receive(&[&message], None)?;
+    let evaluator = Evaluator::with_keys(owner.evaluation_keys(plan.needs())?);
+    let packed = evaluator.pack_samples(&samples, &plan)?;
+    let fresh = evaluator.raise_samples(&packed, count, &plan)?;
+    let packing = timer.measure(|| Ok(evaluator.pack_samples(&samples, &plan)?))?;
+    let half = timer.measure(|| Ok(evaluator.raise_samples(&packed, count, &plan)?))?;
+    let whole = timer.measure(|| Ok(evaluator.bootstrap_samples(&samples, &plan)?))?;
+    let own = json!({ "packing_ms": packing.median(), "half_ms": half.median() });
+    let extra = fields(owner, &plan, &fresh, &x, &own)?;
+    timer.print((SAMPLES, &format!("{}, {count}", params.spec().name)), &whole, &extra)
+}
+
+fn milliseconds<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<(T, f64), Failure> {
+    let start = Instant::now();
+    let result = work()?;
+    Ok((result, start.elapsed().as_secs_f64() * 1e3))
+}
+
+/// All numbers of a ring from a client's hands into slots: both phases on both sides.
+fn transcipher(timer: &Timer<'_>, owner: &SecretKey, degree: usize) -> Result<(), Failure> {
+    let (params, count) = (owner.params(), owner.params().degree());
+    let plan = plan_of(owner, count, degree, true)?;
+    let (mut client, receiver) = devices(owner, &plan, Some(CLIENT_BITS))?;
+    let x: Vec<f64> = numbers(61).take(count).collect();
+    let evaluator = Evaluator::with_keys(owner.evaluation_keys(plan.needs())?);
+    let samples = (count / degree) as u64;
+    let rounds = if timer.is_quick() { 1 } else { 3 };
+    let mut phases: [Vec<f64>; 4] = Default::default();
+    let (mut last, mut bytes) = (None, 0);
+    for round in 0..rounds {
+        let first = round * samples;
+        let ((), client_offline) = milliseconds(|| {
+            client.precompute(count / degree)?;
+            Ok(())
+        })?;
+        let (mut prepared, server_offline) = milliseconds(|| Ok(evaluator.prepare_samples(&receiver, first..first + samples, &plan)?))?;
+        let (message, client_online) = milliseconds(|| Ok(client.encrypt(&x)?))?;
+        let (fresh, server_online) = milliseconds(|| Ok(evaluator.bootstrap_prepared(&mut prepared, &receiver, &[&message], &plan)?))?;
+        for (times, time) in phases.iter_mut().zip([client_offline, server_offline, client_online, server_online]) {
+            times.push(time);
+        }
+        bytes = message.len();
+        last = Some(fresh);
+    }
+    let Some(fresh) = last else { return Ok(()) };
+    let whole: Vec<f64> = (0..rounds as usize).map(|round| phases.iter().map(|times| times[round]).sum()).collect();
+    let [client_offline, server_offline, client_online, server_online] = phases.map(|times| Times::new(times).median());
+    let bits = f64::from(client.bits_per_number());
+    let own = json!({
+        "client_offline_ms": client_offline,
+        "server_offline_ms": server_offline,
+        "client_online_ms": client_online,
+        "server_online_ms": server_online,
+        "bits_per_number": bits,
+        "message_bytes": bytes,
+        "client_bits": CLIENT_BITS,
+        // The bits that are sent over those of the numbers: as many as the client keeps, and a sign. [hermes, sec. 5.4]
+        "expansion": bits / (CLIENT_BITS + 1.0),
+    });
+    let extra = fields(owner, &plan, &fresh, &x, &own)?;
+    timer.print((TRANSCIPHER, &format!("{}, degree {degree}", params.spec().name)), &Times::new(whole), &extra)
+}

@@ -1,0 +1,538 @@
+//! From samples to slots: LWE or MLWE samples of a small dimension become numbers in slots, at a high level.
+//!
+//! ```text
+//! samples        level 0, dimension K, under the main secret or a device's
+//! packing        coefficients of a ciphertext, level 0, under the ephemeral secret: the keys of packing lead straight to it
+//! half bootstrap slots, at the level that a bootstrap leaves
+//! ```
+//!
+//! The samples are packed at the shortest modulus, where keys are small and switches fast, and directly in the ring of the bootstrap. Fewer samples than a ring holds
+//! become a sparse bootstrap; more become several ciphertexts.
+//!
+//! Source: [hermes, sec. 3, 4.5, Fig. 4]; differs: the paper packs in rings of degree 2^12 and joins these afterwards. With midpoints, packing in the large ring has the same number of
+//! transforms for each number, and keys of a similar size, and needs no secure ring in between.
+
+use clathrate_arith::kernels::scalar::bit_reverse;
+use clathrate_lattice::Level;
+use clathrate_lattice::packing::PackingStep;
+
+use super::bootstrap::{BootstrapOptions, BootstrapPlan};
+use super::packing::{PackingCost, PackingMethod};
+use crate::arrays::memory::check_free;
+use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
+use crate::error::CkksError;
+use crate::evaluation::levels::same_scale;
+use crate::evaluation::{Evaluator, Packed};
+use crate::keys::{KeyNeeds, Operation};
+use crate::light::LightOptions;
+use crate::parameters::Params;
+use crate::shape::ModuleShape;
+
+/// The operation's name in errors.
+const OPERATION: &str = "a bootstrap of samples";
+
+/// The stage of a dry run that packs.
+const PACKING: &str = "packing";
+
+/// Packing with fewer bytes of keys may make the whole take this much more time.
+const SLOWER: f64 = 1.02;
+
+/// What a plan of a bootstrap of samples may choose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SamplesOptions {
+    /// How many numbers come at once; absent for as many as one ciphertext holds, two in each slot. More than that become several ciphertexts. The plan serves all counts, at the
+    /// slots that this one needs.
+    pub count: Option<usize>,
+    /// Degree of the samples, a power of two: 1 for LWE samples. Samples of a higher degree have pairs.
+    pub degree: usize,
+    /// Dimension of the samples; absent for the least power of two that is secure at level 0.
+    pub dimension: Option<usize>,
+    /// The secret of the samples: the main one, a device's, or one of another library, whose samples have any dimension that is said.
+    pub secret: SecretName,
+    /// Whether two consecutive numbers are the real and the imaginary part of one slot, so that the result is complex and half as long. Without, the result is real, and both parts of a
+    /// ciphertext become ciphertexts of their own.
+    pub pairs: bool,
+    /// Ranks between, falling; absent for the fastest whose keys fit, or for smaller keys at 2 % more time of the whole.
+    pub midpoints: Option<Vec<usize>>,
+    /// The most bytes that all keys may take in memory; absent for the limit of the parameters on a bootstrap's keys, beside those of packing.
+    pub most_key_bytes: Option<usize>,
+    /// As [`BootstrapOptions::log2_failure`].
+    pub log2_failure: Option<f64>,
+}
+
+impl Default for SamplesOptions {
+    fn default() -> Self {
+        Self {
+            count: None,
+            degree: 1,
+            dimension: None,
+            secret: SecretName::Main,
+            pairs: false,
+            midpoints: None,
+            most_key_bytes: None,
+            log2_failure: None,
+        }
+    }
+}
+
+/// How samples of one shape become slots.
+#[derive(Debug)]
+pub struct SamplesPlan {
+    samples: Params,
+    secret: SecretName,
+    count: usize,
+    pairs: bool,
+    half: BootstrapPlan,
+    steps: Vec<PackingStep>,
+    packing: PackingCost,
+    others: Vec<PackingCost>,
+    needs: KeyNeeds,
+    key_bytes: usize,
+    nanoseconds: f64,
+    error: f64,
+}
+
+impl SamplesPlan {
+    /// The plan within the limits that `options` state, for samples of the family of `params`.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] without numbers, for an impossible degree, dimension or midpoints, and for a limit below the keys of every choice;
+    /// [`CkksError::InvalidParams`], [`CkksError::Insecure`] for a dimension that is not secure; [`CkksError::Conversion`] where these parameters have no rank of 1, and for samples of
+    /// several numbers without pairs; as [`BootstrapPlan::with_options`].
+    pub fn new(params: &Params, options: &SamplesOptions) -> Result<Self, CkksError> {
+        let root = params.root()?;
+        let target = root.relative(root.rlwe_shape())?;
+        let samples = sample_params(&target, options)?;
+        if options.degree > 1 && !options.pairs {
+            let reason = format!(
+                "samples of {} numbers fill real and imaginary parts: ask for `pairs`, or take samples of degree 1",
+                options.degree
+            );
+            return Err(CkksError::Conversion { operation: OPERATION, reason });
+        }
+        let count = options.count.unwrap_or(target.degree());
+        if count == 0 || !count.is_multiple_of(options.degree) {
+            let remedy = format!("use a multiple of the degree {} from 1 up", options.degree);
+            return Err(CkksError::OutOfRange { what: "the count of numbers", value: count.to_string(), remedy });
+        }
+        let wanted = if options.pairs { count.div_ceil(2) } else { count };
+        let slots = wanted.next_power_of_two().min(target.slot_count());
+        let half = |most_key_bytes: Option<usize>| {
+            let own = BootstrapOptions {
+                slots: Some(slots),
+                real: !options.pairs && count <= slots,
+                half: true,
+                log2_failure: options.log2_failure,
+                most_key_bytes,
+                ..BootstrapOptions::default()
+            };
+            BootstrapPlan::with_options(&target, own)
+        };
+        let midpoints = options.midpoints.as_ref().map_or_else(|| midpoints(&samples, target.degree()), |ranks| vec![ranks.clone()]);
+        let mut plan = Self {
+            half: half(None)?,
+            samples,
+            secret: options.secret,
+            count,
+            pairs: options.pairs,
+            steps: Vec::new(),
+            packing: PackingCost { method: PackingMethod::Midpoints(Vec::new()), nanoseconds: 0.0, key_bytes: 0, error: 0.0 },
+            others: Vec::new(),
+            needs: KeyNeeds::new(),
+            key_bytes: 0,
+            nanoseconds: 0.0,
+            error: f64::INFINITY,
+        };
+        let mut priced = midpoints.into_iter().map(|ranks| plan.price_packing(ranks)).collect::<Result<Vec<_>, _>>()?;
+        priced.sort_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
+        let least = priced.iter().map(|cost| cost.key_bytes).min().unwrap_or(0);
+        // The keys of packing lead to the ephemeral secret, and so the bootstrap has no key that does.
+        let change = Operation::ChangeSecret(SecretName::Main, SecretName::Ephemeral);
+        let spared = match target.encapsulation() {
+            Some(_) => target.operation_definition(change, Level(0))?.bytes(Level(0))?,
+            None => 0,
+        };
+        if let Some(most) = options.most_key_bytes {
+            plan.half = half(Some((most + spared).saturating_sub(least))).map_err(|error| match error {
+                CkksError::OutOfRange { what, remedy, .. } => {
+                    let remedy = format!("{remedy} for the bootstrap alone, and {least} for packing");
+                    CkksError::OutOfRange { what, value: most.to_string(), remedy }
+                }
+                other => other,
+            })?;
+        }
+        let (half_time, half_keys) = {
+            let recording = plan.half.dry_run()?;
+            let bytes = recording.keys(&target)?.bytes(&target)?.saturating_sub(spared);
+            (recording.cost().nanoseconds * plan.polys(count) as f64, bytes)
+        };
+        let fits = |cost: &PackingCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes + half_keys <= most);
+        let refused = || CkksError::OutOfRange {
+            what: "the bytes of the keys",
+            value: options.most_key_bytes.unwrap_or(0).to_string(),
+            remedy: format!("allow at least {} bytes: {half_keys} for the bootstrap and {least} for packing", half_keys + least),
+        };
+        let fastest = priced.iter().find(|cost| fits(cost)).ok_or_else(refused)?.nanoseconds;
+        let near = |cost: &PackingCost| fits(cost) && half_time + cost.nanoseconds <= SLOWER * (half_time + fastest);
+        let near = priced.iter().enumerate().filter(|(_, cost)| near(cost));
+        let place = near.min_by_key(|(_, cost)| cost.key_bytes).map_or(0, |(place, _)| place);
+        plan.packing = priced.remove(place);
+        plan.others = priced;
+        plan.steps = plan.steps_of(&plan.packing)?;
+        let recorder = Evaluator::recording(&target);
+        recorder.bootstrap_samples(&recorder.take_symbol(plan.symbol()?, Some(1.0))?, &plan)?;
+        let needs = recorder.needs();
+        plan.key_bytes = target.required_keys(&needs)?.bytes(&target)?;
+        plan.nanoseconds = recorder.recorded().cost().nanoseconds;
+        plan.needs = if target.shape() == params.shape() { needs } else { KeyNeeds::new().relative(target.shape(), &needs) };
+        // The bootstrap has no change to the ephemeral secret.
+        let own = plan.half.predicted_error()?;
+        plan.error = (own.deviation().powi(2) - own.encapsulation + plan.packing.error.powi(2)).sqrt();
+        Ok(plan)
+    }
+
+    /// Time, keys and error of packing alone.
+    fn price_packing(&self, ranks: Vec<usize>) -> Result<PackingCost, CkksError> {
+        let target = self.half.params();
+        let mut cost = PackingCost { method: PackingMethod::Midpoints(ranks), nanoseconds: 0.0, key_bytes: 0, error: 0.0 };
+        let recorder = Evaluator::recording(target);
+        let x = recorder.take_symbol(self.symbol()?, Some(1.0))?;
+        let packed = recorder.packed_samples(&x, self, &self.steps_of(&cost)?)?;
+        cost.error = packed.estimate().map_or(f64::INFINITY, |own| own.error);
+        cost.nanoseconds = recorder.recorded().cost().nanoseconds;
+        cost.key_bytes = target.required_keys(&recorder.needs())?.bytes(target)?;
+        Ok(cost)
+    }
+
+    fn steps_of(&self, cost: &PackingCost) -> Result<Vec<PackingStep>, CkksError> {
+        let ranks = if let PackingMethod::Midpoints(ranks) = &cost.method { ranks.as_slice() } else { &[] };
+        self.samples.packing_steps_to(self.half.params(), ranks)
+    }
+
+    /// A symbol of as many samples as the plan is for.
+    fn symbol(&self) -> Result<Ciphertext, CkksError> {
+        let degree = self.samples.degree();
+        let shape = if degree == 1 { vec![self.count] } else { vec![self.count / degree, degree] };
+        let layout = self.layout_of(&shape)?;
+        Ciphertext::symbol_with(&self.samples, &shape, layout, self.secret, Level(0), self.scale())
+    }
+
+    /// The layout of samples as an array of this shape.
+    fn layout_of(&self, shape: &[usize]) -> Result<Layout, CkksError> {
+        let degree = self.samples.degree();
+        let order = if degree == 1 { Order::Natural } else { Order::BitReversed };
+        Ok(Layout::new(shape, Encoding::Coefficients, degree)?.with_order(order))
+    }
+
+    /// Ciphertexts that `count` numbers are packed to.
+    fn polys(&self, count: usize) -> usize {
+        let in_each = if self.half.is_real() { self.half.slots() } else { 2 * self.half.slots() };
+        count.div_ceil(in_each)
+    }
+
+    /// The parameters of the samples.
+    #[must_use]
+    pub fn samples(&self) -> &Params {
+        &self.samples
+    }
+
+    /// The secret of the samples.
+    #[must_use]
+    pub fn secret(&self) -> SecretName {
+        self.secret
+    }
+
+    /// The numbers that the prediction is for.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether two consecutive numbers are the real and the imaginary part of one slot.
+    #[must_use]
+    pub fn pairs(&self) -> bool {
+        self.pairs
+    }
+
+    /// The scale that samples must have.
+    #[must_use]
+    pub fn scale(&self) -> f64 {
+        self.half.message_scale()
+    }
+
+    /// The second part of the circuit.
+    #[must_use]
+    pub fn half_bootstrap(&self) -> &BootstrapPlan {
+        &self.half
+    }
+
+    /// The keys, stated for the shape of the parameters that the plan was made with.
+    #[must_use]
+    pub fn needs(&self) -> &KeyNeeds {
+        &self.needs
+    }
+
+    /// Bytes of all keys in memory.
+    #[must_use]
+    pub fn key_bytes(&self) -> usize {
+        self.key_bytes
+    }
+
+    /// Predicted nanoseconds of the whole for [`SamplesPlan::count`] numbers, one thread.
+    #[must_use]
+    pub fn predicted_nanoseconds(&self) -> f64 {
+        self.nanoseconds
+    }
+
+    /// The predicted root mean square error of a number, that of its encryption included.
+    #[must_use]
+    pub fn predicted_error(&self) -> f64 {
+        self.error
+    }
+
+    /// Packing with its predicted time, keys and error.
+    #[must_use]
+    pub fn packing(&self) -> &PackingCost {
+        &self.packing
+    }
+
+    /// How light clients encrypt for this plan; `precision_bits` as in [`LightOptions`].
+    #[must_use]
+    pub fn client_options(&self, precision_bits: Option<f64>) -> LightOptions {
+        LightOptions {
+            degree: self.samples.degree(),
+            dimension: Some(self.samples.shape().dimension()),
+            level: Level(0),
+            scale: Some(self.scale()),
+            precision_bits,
+            secret: self.secret,
+            order: Order::BitReversed,
+        }
+    }
+
+    /// What the plan does and what it did not choose: predicted times, keys, precision and failure.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        const MIB: f64 = (1 << 20) as f64;
+        let line = |cost: &PackingCost, mark: &str| {
+            let (milliseconds, mebibytes) = (cost.nanoseconds / 1e6, cost.key_bytes as f64 / MIB);
+            format!("{mark} {:<20} {milliseconds:>12.1} {mebibytes:>12.1} {:>18.1}\n", cost.method.to_string(), -cost.error.log2())
+        };
+        let useful = |cost: &&PackingCost| {
+            !self
+                .others
+                .iter()
+                .chain([&self.packing])
+                .any(|other| other.nanoseconds < cost.nanoseconds && other.key_bytes <= cost.key_bytes)
+        };
+        let rest: String = self.others.iter().filter(useful).map(|cost| line(cost, " ")).collect();
+        let under = if self.secret == SecretName::Main { String::new() } else { format!(" under {}", self.secret) };
+        format!(
+            "{} numbers from samples of shape {}{under} at scale 2^{:.2} to {} {} slots in each of {} ciphertexts, level {}\n             {:.1} ms, of which packing {:.1}; keys {:.1} MiB, of which packing {:.1}; {:.1} bits of precision; failure 2^{:.1} for each ciphertext\n               {:<20} {:>12} {:>12} {:>18}\n{}{rest}",
+            self.count,
+            self.samples.shape(),
+            self.scale().log2(),
+            self.half.slots(),
+            if self.pairs { "complex" } else { "real" },
+            self.result_layout(self.count).map_or(0, |layout| layout.bundles()),
+            self.half.output_level(),
+            self.nanoseconds / 1e6,
+            self.packing.nanoseconds / 1e6,
+            self.key_bytes as f64 / MIB,
+            self.packing.key_bytes as f64 / MIB,
+            -self.error.log2(),
+            self.half.log2_failure(),
+            "packing",
+            "milliseconds",
+            "MiB of keys",
+            "bits of precision",
+            line(&self.packing, "*"),
+        )
+    }
+
+    /// The layout of the result.
+    fn result_layout(&self, count: usize) -> Result<Layout, CkksError> {
+        let (degree, slots) = (self.half.params().degree(), self.half.slots());
+        let length = if self.pairs { count.div_ceil(2) } else { count };
+        let layout = Layout::new(&[length], Encoding::Slots, degree)?;
+        if self.pairs { layout.with_complex()?.with_capacity(slots) } else { layout.with_capacity(slots) }
+    }
+
+    /// Where `count` numbers are among the coefficients: pairs in bit-reversed order, from which coefficients-to-slots makes the natural one. For each ciphertext the samples that it is
+    /// packed from, by powers of `X`.
+    pub(super) fn placed(&self, count: usize) -> Result<(Layout, Vec<Vec<Option<usize>>>), CkksError> {
+        let (target, slots, degree) = (self.half.params(), self.half.slots(), self.samples.degree());
+        let (polys, gap) = (self.polys(count), target.degree() / degree);
+        let layout = Layout::new(&[polys * slots], Encoding::Coefficients, target.degree())?;
+        let layout = layout.with_complex()?.with_capacity(slots)?.with_order(Order::BitReversed);
+        let (stride, half) = (layout.stride(), target.degree() / 2);
+        let mut members = vec![vec![None; gap]; polys];
+        if degree > 1 {
+            let in_each = 2 * slots / degree;
+            for sample in 0..count / degree {
+                members[sample / in_each][stride * bit_reverse(sample % in_each, in_each.trailing_zeros())] = Some(sample);
+            }
+            return Ok((layout, members));
+        }
+        let place = |t: usize| stride * bit_reverse(t, slots.trailing_zeros());
+        for entry in 0..count {
+            let (poly, part, t) = match (self.pairs, self.half.is_real()) {
+                (true, _) => (entry / (2 * slots), entry % 2, entry / 2 % slots),
+                (false, true) => (entry / slots, 0, entry % slots),
+                (false, false) => (entry / (2 * slots), entry / slots % 2, entry % slots),
+            };
+            members[poly][part * half + place(t)] = Some(entry);
+        }
+        Ok((layout, members))
+    }
+
+    /// Refuses samples that the plan is not for.
+    pub(super) fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
+        let (own, planned) = (x.params().shape(), self.samples.shape());
+        if own != planned || x.secret() != self.secret {
+            let reason = format!(
+                "the plan is for samples of shape {planned} under the secret \"{}\", not {own} under \"{}\": make one for those",
+                self.secret,
+                x.secret()
+            );
+            return Err(CkksError::Conversion { operation: OPERATION, reason });
+        }
+        x.params().check_same(&self.samples, "the plan of a bootstrap of samples")?;
+        if !x.layout().same_places(&self.layout_of(x.shape())?) {
+            let reason = format!(
+                "samples of degree {} hold real numbers as the plan's `client_options` place them; these are {}",
+                planned.degree,
+                x.layout()
+            );
+            return Err(CkksError::Conversion { operation: OPERATION, reason });
+        }
+        if x.level() != Level(0) {
+            return Err(CkksError::LevelTooHigh { operation: OPERATION, shape: own, level: x.level().0, most: 0 });
+        }
+        if !same_scale(x.scale(), self.scale()) {
+            return Err(CkksError::ScaleMismatch { left: x.scale().log2(), right: self.scale().log2() });
+        }
+        Ok(())
+    }
+}
+
+/// The parameters of the samples.
+fn sample_params(target: &Params, options: &SamplesOptions) -> Result<Params, CkksError> {
+    let most = target.degree();
+    if !options.degree.is_power_of_two() || options.degree >= most {
+        let remedy = format!("use a power of two below {most}");
+        return Err(CkksError::OutOfRange { what: "the degree of the samples", value: options.degree.to_string(), remedy });
+    }
+    if !matches!(options.secret, SecretName::Main | SecretName::Device(_) | SecretName::Outside(_)) {
+        return Err(CkksError::OutOfRange {
+            what: "the secret of the samples",
+            value: options.secret.to_string(),
+            remedy: "use the main secret, a device's, or one of another library".to_owned(),
+        });
+    }
+    let of = |dimension: usize| {
+        let samples = target.for_samples(ModuleShape { degree: options.degree, rank: dimension / options.degree })?;
+        if !matches!(options.secret, SecretName::Outside(_)) {
+            samples.check_fresh(options.secret, Level(0))?;
+        }
+        Ok(samples)
+    };
+    if let SecretName::Outside(_) = options.secret {
+        let Some(dimension) = options.dimension.filter(|&dimension| options.degree == 1 && (1..=most).contains(&dimension)) else {
+            let value = options.dimension.map_or_else(|| "not said".to_owned(), |dimension| dimension.to_string());
+            let remedy = format!("say 1 to {most}, the length of the secret, for samples of degree 1");
+            return Err(CkksError::OutOfRange { what: "the dimension of samples of another library", value, remedy });
+        };
+        return of(dimension.next_power_of_two());
+    }
+    if let Some(dimension) = options.dimension {
+        if dimension == 0 || dimension > most || !dimension.is_multiple_of(options.degree) {
+            let remedy = format!("use a multiple of the degree {} up to {most}", options.degree);
+            return Err(CkksError::OutOfRange { what: "the dimension of the samples", value: dimension.to_string(), remedy });
+        }
+        return of(dimension);
+    }
+    let mut dimension = options.degree;
+    while dimension < most {
+        if let Ok(samples) = of(dimension) {
+            return Ok(samples);
+        }
+        dimension *= 2;
+    }
+    of(most)
+}
+
+/// No, one or two ranks between the samples and the ring: powers of two that divide the ranks before them.
+fn midpoints(samples: &Params, large: usize) -> Vec<Vec<usize>> {
+    let (rank, ratio) = (samples.rank(), large / samples.degree());
+    let ranks: Vec<usize> = (1..ratio.max(1).ilog2()).map(|log| 1 << log).filter(|&between| rank.is_multiple_of(between)).collect();
+    let one = ranks.iter().map(|&rank| vec![rank]);
+    let two = ranks.iter().flat_map(|&high| ranks.iter().filter(move |&&low| low < high).map(move |&low| vec![high, low]));
+    std::iter::once(Vec::new()).chain(one).chain(two).collect()
+}
+
+impl Evaluator {
+    /// The numbers of LWE or MLWE samples in slots, at the level of a bootstrapped array: packed, and bootstrapped by the second half of a bootstrap. [hermes, sec. 4.5]
+    ///
+    /// The result is a vector of the samples' numbers in their order, real, or with [`SamplesOptions::pairs`] complex, with two consecutive numbers in each slot.
+    /// Range: numbers of magnitude at most 1. A sample with a wrong or a large number damages its own place, and the places of its ciphertext where it exceeds the range by far.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`] for samples of another shape, secret or layout than the plan's; [`CkksError::LevelTooHigh`], [`CkksError::ScaleMismatch`]; [`CkksError::WrongParams`];
+    /// errors of missing keys; [`CkksError::NotEnoughMemory`].
+    pub fn bootstrap_samples(&self, x: &Ciphertext, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        plan.check(x)?;
+        let count: usize = x.shape().iter().product();
+        self.raise_samples(&self.packed_samples(x, plan, &plan.steps)?, count, plan)
+    }
+
+    /// The second part of [`Evaluator::bootstrap_samples`]: `count` numbers that [`Evaluator::pack_samples`] packed, from coefficients to slots.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] for another number of ciphertexts than hold this count; [`CkksError::NotEnoughMemory`]; as [`Evaluator::half_bootstrap`].
+    pub fn raise_samples(&self, packed: &Ciphertext, count: usize, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
+        if packed.layout().bundles() != plan.polys(count) {
+            let remedy = "give the count of the samples that were packed".to_owned();
+            return Err(CkksError::Shape { operation: OPERATION, left: packed.shape().to_vec(), right: vec![count], remedy });
+        }
+        if self.held().is_some() && !packed.is_symbol() {
+            check_free(OPERATION, plan.half.memory_bytes(plan.polys(count))?, "bootstrap fewer samples at once, or free memory")?;
+        }
+        let bounds = packed.estimate().map(|own| plan.half.bounds(own)).transpose()?;
+        let layout = plan.result_layout(count)?;
+        let shape = vec![layout.columns];
+        if plan.pairs {
+            return Ok(self.half_bootstrap(packed, &plan.half)?.rearranged(shape, layout).bounded_by(bounds));
+        }
+        let parts = self.half_bootstrap_apart(packed, &plan.half)?;
+        let [first, rest @ ..] = &parts[..] else { return Err(CkksError::NoTerms { operation: OPERATION }) };
+        let mut bundles = Vec::with_capacity(layout.bundles());
+        for (index, real) in first.bundles().iter().enumerate() {
+            bundles.push(real.clone());
+            bundles.extend(rest.iter().map(|imaginary| imaginary.bundles()[index].clone()));
+        }
+        // Of an odd number of parts the last one is empty.
+        bundles.truncate(layout.bundles());
+        Ok(first.with_all((first.params(), shape), layout, bundles, (first.level(), first.scale())).bounded_by(bounds))
+    }
+
+    /// The first part of [`Evaluator::bootstrap_samples`]: the samples as pairs of coefficients at level 0, under the secret that the modulus is raised under.
+    ///
+    /// # Errors
+    /// As [`Evaluator::bootstrap_samples`].
+    pub fn pack_samples(&self, x: &Ciphertext, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        plan.check(x)?;
+        self.packed_samples(x, plan, &plan.steps)
+    }
+
+    /// The samples as coefficients at level 0, under the secret that the modulus is raised under.
+    fn packed_samples(&self, x: &Ciphertext, plan: &SamplesPlan, steps: &[PackingStep]) -> Result<Ciphertext, CkksError> {
+        let target = plan.half.params().clone();
+        let onto = if target.encapsulation().is_some() { SecretName::Ephemeral } else { SecretName::Main };
+        let (layout, members) = plan.placed(x.shape().iter().product())?;
+        let packed = Packed { target, onto, shape: vec![layout.columns], layout };
+        self.stage(PACKING, || self.pack_as(x, steps, &packed, members))
+    }
+}

@@ -1,0 +1,120 @@
+//! Transciphering with an offline phase: what depends on the masks of a light client's messages is computed before the messages come.
+//!
+//! ```text
+//! offline    Evaluator::prepare_samples       masks of a range of counters, expanded from the client's seed and packed
+//! online     Evaluator::bootstrap_prepared    bodies added, half a bootstrap
+//! ```
+//!
+//! Packing is linear in masks and bodies, and moves bodies without changing them, so bodies can be added at their places afterwards. The result is the same, to the last bit, as of
+//! packing the whole samples.
+//!
+//! Source: [hermes, sec. 5.4, Fig. 5].
+
+use std::ops::Range;
+
+use clathrate_lattice::shape::Rank;
+use clathrate_lattice::{Bundle, Level};
+
+use super::samples::SamplesPlan;
+use crate::arrays::Ciphertext;
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::light::Receiver;
+
+/// The operation's name in errors.
+const OPERATION: &str = "the masks of a client's messages";
+
+/// The packed masks of a range of a client's counters. They serve once: a second time is refused.
+#[derive(Debug)]
+pub struct PreparedSamples {
+    /// Absent once they have served.
+    packed: Option<Ciphertext>,
+    client: [u8; 32],
+    counters: Range<u64>,
+    pairs: bool,
+}
+
+impl PreparedSamples {
+    /// The counters that the messages must have.
+    #[must_use]
+    pub fn counters(&self) -> Range<u64> {
+        self.counters.clone()
+    }
+
+    /// The client: [`Receiver::client_id`].
+    #[must_use]
+    pub fn client_id(&self) -> [u8; 32] {
+        self.client
+    }
+
+    /// Whether they have served.
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        self.packed.is_none()
+    }
+}
+
+impl Evaluator {
+    /// The offline phase for the samples of these counters.
+    ///
+    /// # Errors
+    /// As [`Evaluator::bootstrap_samples`] and [`Receiver::masks`].
+    pub fn prepare_samples(&self, receiver: &Receiver, counters: Range<u64>, plan: &SamplesPlan) -> Result<PreparedSamples, CkksError> {
+        let packed = self.pack_samples(&receiver.masks(counters.clone())?, plan)?;
+        Ok(PreparedSamples { packed: Some(packed), client: receiver.client_id(), counters, pairs: plan.pairs() })
+    }
+
+    /// The online phase: the numbers of the messages, which have the counters of `prepared` in any order, as [`Evaluator::bootstrap_samples`] leaves them. What is refused leaves the masks
+    /// as they are.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for masks of another client or that have served, for bytes that are no message, and for counters that are missing, outside the range, or there twice;
+    /// [`CkksError::Conversion`] for another plan than that of the masks; errors of missing keys.
+    pub fn bootstrap_prepared(
+        &self,
+        prepared: &mut PreparedSamples,
+        receiver: &Receiver,
+        messages: &[&[u8]],
+        plan: &SamplesPlan,
+    ) -> Result<Ciphertext, CkksError> {
+        let refuse =
+            |value: &str, remedy: &str| Err(CkksError::OutOfRange { what: OPERATION, value: value.to_owned(), remedy: remedy.to_owned() });
+        let Some(packed) = &prepared.packed else {
+            return refuse("those of messages that are there already", "prepare masks for the next counters");
+        };
+        self.check(packed)?;
+        if prepared.client != receiver.client_id() {
+            return refuse("those of another client", "give the masks that were prepared for this client");
+        }
+        let bodies = receiver.bodies(messages, &prepared.counters)?;
+        let (target, degree) = (plan.half_bootstrap().params(), plan.samples().degree());
+        let (layout, members) = plan.placed(bodies.len())?;
+        packed.params().check_same(target, OPERATION)?;
+        let same = packed.layout() == &layout && prepared.pairs == plan.pairs();
+        if !same || receiver.params().shape() != plan.samples().shape() {
+            let reason = "they were prepared with another plan: give that one".to_owned();
+            return Err(CkksError::Conversion { operation: OPERATION, reason });
+        }
+        let mut packed = packed.clone();
+        let (ring, basis, gap) = (target.chain().ring(), target.chain().basis(Level(0)), target.degree() / degree);
+        for (bundle, members) in packed.bundles.iter_mut().zip(members) {
+            let fill = |poly: usize, prime: usize, words: &mut [u64]| {
+                words.fill(0);
+                if poly == 0 {
+                    return;
+                }
+                let modulus = &ring.moduli()[basis.indices()[prime]];
+                for (place, sample) in members.iter().enumerate() {
+                    let Some(sample) = sample else { continue };
+                    for i in 0..degree {
+                        words[place + i * gap] = modulus.reduce_u128(bodies[sample * degree + i]);
+                    }
+                }
+            };
+            bundle.add_assign(&Bundle::from_words(ring, &basis, Rank(1), &fill)?.into_eval())?;
+        }
+        let fresh = self.raise_samples(&packed, bodies.len(), plan)?;
+        prepared.packed = None;
+        Ok(fresh)
+    }
+}

@@ -1,0 +1,217 @@
+//! Samples of a small dimension become slots at a high level: every count, order and degree of samples, with the error that the plan says.
+
+mod common;
+
+use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
+use clathrate_ckks::keys::Values;
+use clathrate_ckks::light::Receiver;
+use clathrate_ckks::outside::{OutsideModulus, OutsideSamples, Phase};
+use clathrate_ckks::{Ciphertext, CkksError, Params, SecretKey, SecretName, SecretRng};
+use common::measure::*;
+use common::*;
+
+/// The plan, and samples of `data` that a light client sent.
+fn sent(params: &Params, sk: &SecretKey, options: &SamplesOptions, data: &[f64]) -> (SamplesPlan, Ciphertext) {
+    let plan = SamplesPlan::new(params, options).expect("a plan");
+    let mut client = sk.light_client(&plan.client_options(None)).expect("a client");
+    let receiver = Receiver::new(params, &client.introduction()).expect("a receiver");
+    let message = client.encrypt(data).expect("a message");
+    let samples = receiver.receive(&[&message], None).expect("samples");
+    (plan, samples)
+}
+
+fn parts(values: Values) -> Vec<f64> {
+    match values {
+        Values::Real(numbers) => numbers,
+        Values::Complex(numbers) => numbers.into_iter().flat_map(|z| [z.re, z.im]).collect(),
+    }
+}
+
+#[test]
+fn numbers_of_samples_arrive_in_slots_in_their_order() {
+    let params = params("insecure_boot");
+    let main = SecretName::Main;
+    let cases = [
+        (1, 1, false, main, None),
+        (37, 1, false, SecretName::Device(3), None),
+        (512, 1, false, main, Some(vec![16])),
+        (513, 1, false, main, None),
+        (1024, 1, false, SecretName::Device(3), Some(vec![64, 4])),
+        (1500, 1, false, main, Some(Vec::new())),
+        (2, 1, true, main, None),
+        (1023, 1, true, main, None),
+        (1024, 16, true, SecretName::Device(9), None),
+        (96, 32, true, main, None),
+        (2048 + 64, 64, true, main, None),
+    ];
+    arrive(&params, &cases);
+}
+
+/// On such a chain a bootstrap of real numbers reduces both halves of the coefficients; from samples one half is enough.
+#[test]
+fn a_chain_that_puts_slots_to_coefficients_last_serves_as_well() {
+    let params = params("insecure_boot_last");
+    let device = SecretName::Device(1);
+    arrive(&params, &[(4, 1, false, device, None), (1500, 1, false, device, None), (64, 16, true, device, None)]);
+}
+
+type Case = (usize, usize, bool, SecretName, Option<Vec<usize>>);
+
+fn arrive(params: &Params, cases: &[Case]) {
+    let sk = secret(params, 5);
+    for (count, degree, pairs, secret, midpoints) in cases.iter().cloned() {
+        let options = SamplesOptions { count: Some(count), degree, pairs, secret, midpoints, ..SamplesOptions::default() };
+        let data = noise(count, 7);
+        let (plan, samples) = sent(params, &sk, &options, &data);
+        assert!(samples.params().shape().dimension() < params.degree());
+        let ev = evaluator(&sk, plan.needs());
+        let fresh = ev.bootstrap_samples(&samples, &plan).expect("in slots");
+        assert_eq!(fresh.shape(), [if pairs { count.div_ceil(2) } else { count }]);
+        assert_eq!((fresh.level(), fresh.secret()), (plan.half_bootstrap().output_level(), SecretName::Main));
+        let mut read = parts(sk.decrypt(&fresh).expect("numbers"));
+        read.truncate(count);
+        let measured = deviation(&read, &data);
+        let predicted = plan.predicted_error();
+        // What many numbers have is predicted; few scatter.
+        let (least, most) = if count > 500 { (0.9, 1.1) } else { (0.0, 1.0 + 3.0 / (count as f64).sqrt()) };
+        let ratio = measured / predicted;
+        assert!((least..most).contains(&ratio), "{count}, {degree}, {pairs}: {ratio} of 2^{}", predicted.log2());
+    }
+}
+
+#[test]
+fn what_a_plan_is_not_for_is_refused() {
+    let params = params("insecure_boot");
+    let sk = secret(&params, 5);
+    let (plan, samples) = sent(&params, &sk, &SamplesOptions { count: Some(4), ..SamplesOptions::default() }, &noise(4, 1));
+    let ev = evaluator(&sk, plan.needs());
+    let other = SamplesPlan::new(&params, &SamplesOptions { count: Some(4), secret: SecretName::Device(1), ..SamplesOptions::default() });
+    assert_refused!(ev.bootstrap_samples(&samples, &other.expect("a plan")), CkksError::Conversion { .. }, "device:1", "main");
+    for (options, part) in [
+        (SamplesOptions { count: Some(0), ..SamplesOptions::default() }, "count of numbers"),
+        (SamplesOptions { degree: 1024, pairs: true, ..SamplesOptions::default() }, "below 1024"),
+        (SamplesOptions { secret: SecretName::Outside(1), ..SamplesOptions::default() }, "length of the secret"),
+        (SamplesOptions { degree: 3, ..SamplesOptions::default() }, "power of two"),
+        (SamplesOptions { degree: 16, ..SamplesOptions::default() }, "pairs"),
+        (SamplesOptions { dimension: Some(2048), ..SamplesOptions::default() }, "up to 1024"),
+        (SamplesOptions { dimension: Some(8), ..SamplesOptions::default() }, "larger dimension"),
+        (SamplesOptions { midpoints: Some(vec![3]), ..SamplesOptions::default() }, "falling powers of two"),
+        (SamplesOptions { secret: SecretName::Ephemeral, ..SamplesOptions::default() }, "a device's"),
+        (SamplesOptions { most_key_bytes: Some(1000), ..SamplesOptions::default() }, "bytes"),
+    ] {
+        let error = SamplesPlan::new(&params, &options).expect_err(part).to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+/// What another library would send: samples of a binary secret of any dimension, modulo any number.
+fn foreign(secret: &[i8], modulus: OutsideModulus, (scale, deviation): (f64, f64), data: &[f64]) -> Vec<u64> {
+    let q = match modulus {
+        OutsideModulus::PowerOfTwo(bits) => 1u128 << bits,
+        OutsideModulus::Number(number) => u128::from(number),
+    };
+    let mut rng = SecretRng::from_seed([9; 32]);
+    let mut words = Vec::new();
+    for &number in data {
+        let mut bytes = vec![0u8; 16 * secret.len()];
+        rng.fill_bytes(&mut bytes);
+        let mask: Vec<u64> =
+            bytes.chunks_exact(16).map(|chunk| (u128::from_le_bytes(chunk.try_into().expect("16 bytes")) % q) as u64).collect();
+        let mut error = [0i64];
+        rng.gaussian(&mut error);
+        let message = (number * scale).round() as i128 + (error[0] as f64 / 3.2 * deviation).round() as i128;
+        let product = mask.iter().zip(secret).filter(|(_, bit)| **bit == 1).fold(0u128, |sum, (&word, _)| (sum + u128::from(word)) % q);
+        words.extend(&mask);
+        words.push(((product as i128 + message).rem_euclid(q as i128)) as u64);
+    }
+    words
+}
+
+#[test]
+fn samples_of_another_library_are_taken_in_whatever_their_dimension_and_modulus() {
+    let params = params("insecure_boot");
+    let mut bytes = [0u8; 700];
+    SecretRng::from_seed([4; 32]).fill_bytes(&mut bytes);
+    let cases = [
+        (630, OutsideModulus::PowerOfTwo(64)),
+        (128, OutsideModulus::Number(0x7fff_ffff_ffff_ffe7)),
+        (700, OutsideModulus::PowerOfTwo(48)),
+        (1, OutsideModulus::Number(u64::MAX)),
+    ];
+    for (dimension, modulus) in cases {
+        let bits: Vec<i8> = bytes[..dimension].iter().map(|byte| (byte & 1) as i8).collect();
+        let sk = secret(&params, 5).with_outside_secret(7, &bits).expect("a secret");
+        let options = SamplesOptions {
+            count: Some(40),
+            dimension: Some(dimension.next_power_of_two()),
+            secret: SecretName::Outside(7),
+            ..SamplesOptions::default()
+        };
+        let plan = SamplesPlan::new(&params, &options).expect("a plan");
+        let scale = params.outside_scale(plan.scale(), modulus).expect("a scale");
+        let data = noise(40, 2);
+        let words = foreign(&bits, modulus, (scale, scale * 1e-9), &data);
+        let samples = OutsideSamples { words: &words, dimension, modulus, phase: Phase::Difference, scale, secret: 7 };
+        let samples = params.outside_samples(sk.id(), &samples).expect("samples");
+        let rounding = ((dimension as f64 / 2.0 + 1.0) / 12.0).sqrt() / plan.scale();
+        let read = sk.decrypt(&samples).expect("numbers").into_real().expect("real");
+        let measured = deviation(&read, &data);
+        assert!((0.5 * rounding..1.6 * (rounding + 1e-9)).contains(&measured), "{dimension}: {measured:e}, {rounding:e}");
+        let ev = evaluator(&sk, plan.needs());
+        let fresh = ev.bootstrap_samples(&samples, &plan).expect("in slots");
+        assert!(deviation(&parts(sk.decrypt(&fresh).expect("numbers")), &data) < 1.5 * plan.predicted_error());
+        // Without the other secret the owner cannot make the keys.
+        assert_refused!(secret(&params, 5).evaluation_keys(plan.needs()), CkksError::NoOutsideSecret { .. }, "number 7");
+    }
+}
+
+#[test]
+fn what_is_prepared_before_the_messages_gives_the_same_result() {
+    let params = params("insecure_boot");
+    let sk = secret(&params, 5);
+    for (degree, count) in [(1, 600), (16, 512)] {
+        let options =
+            SamplesOptions { count: Some(count), degree, pairs: degree > 1, secret: SecretName::Device(2), ..SamplesOptions::default() };
+        let plan = SamplesPlan::new(&params, &options).expect("a plan");
+        let mut client = sk.light_client(&plan.client_options(Some(25.0))).expect("a client");
+        let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
+        let ev = evaluator(&sk, plan.needs());
+        let samples = (count / degree) as u64;
+        let prepare = || ev.prepare_samples(&receiver, 0..samples, &plan).expect("masks");
+        client.precompute(5).expect("memory");
+        let data = noise(count, 3);
+        let mut messages: Vec<Vec<u8>> = data.chunks(2 * degree).map(|numbers| client.encrypt(numbers).expect("a message")).collect();
+        assert_eq!((client.precomputed(), client.next_counter()), (0, samples));
+        let slices = |messages: &[Vec<u8>]| -> Vec<Vec<u8>> { messages.to_vec() };
+        let whole = slices(&messages);
+        let whole: Vec<&[u8]> = whole.iter().map(Vec::as_slice).collect();
+        let expected = ev.bootstrap_samples(&receiver.receive(&whole, None).expect("samples"), &plan).expect("in slots");
+        // Messages in another order.
+        messages.reverse();
+        let turned: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
+        let mut masks = prepare();
+        assert_refused!(
+            ev.bootstrap_prepared(&mut masks, &receiver, &turned[1..], &plan),
+            CkksError::OutOfRange { .. },
+            "no message has it"
+        );
+        let fresh = ev.bootstrap_prepared(&mut masks, &receiver, &turned, &plan).expect("in slots");
+        assert!(masks.is_used());
+        assert_refused!(ev.bootstrap_prepared(&mut masks, &receiver, &turned, &plan), CkksError::OutOfRange { .. }, "next counters");
+        assert_eq!(fresh.bundles(), expected.bundles(), "the same to the last bit");
+        assert!(deviation(&parts(sk.decrypt(&fresh).expect("numbers"))[..count], &data) < 1e-5);
+
+        let double: Vec<&[u8]> = turned.iter().chain(&turned[..1]).copied().collect();
+        assert_refused!(ev.bootstrap_prepared(&mut prepare(), &receiver, &double, &plan), CkksError::OutOfRange { .. }, "two messages");
+        let beyond = client.encrypt(&data[..degree]).expect("a message");
+        let beyond: Vec<&[u8]> = turned.iter().copied().chain([beyond.as_slice()]).collect();
+        assert_refused!(
+            ev.bootstrap_prepared(&mut prepare(), &receiver, &beyond, &plan),
+            CkksError::OutOfRange { .. },
+            "are for the counters 0 to"
+        );
+        let other =
+            Receiver::new(&params, &sk.light_client(&plan.client_options(None)).expect("a client").introduction()).expect("a receiver");
+        assert_refused!(ev.bootstrap_prepared(&mut prepare(), &other, &turned, &plan), CkksError::OutOfRange { .. }, "another client");
+    }
+}

@@ -1,0 +1,71 @@
+"""Samples to slots: plans, clients made with them, results in the order of the numbers, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+
+@pytest.fixture(scope="module")
+def params() -> cl.Params:
+    return cl.Params.preset("insecure_boot")
+
+
+@pytest.fixture(scope="module")
+def owner(params: cl.Params) -> cl.SecretKey:
+    return cl.SecretKey.generate(params)
+
+
+def received(params: cl.Params, client: cl.LightClient, numbers: np.ndarray, at_once: int) -> cl.Ciphertext:
+    messages = [client.encrypt(part) for part in numbers.reshape(-1, at_once)]
+    return cl.Receiver(params, client.introduction).receive(messages)
+
+
+@pytest.mark.parametrize(("count", "degree", "pairs"), [(3, 1, None), (600, 1, None), (1100, 1, None), (64, 1, True), (1024, 32, None)])
+def test_numbers_arrive_in_their_order(params: cl.Params, owner: cl.SecretKey, count: int, degree: int, pairs: bool | None) -> None:
+    plan = cl.SamplesPlan(params, count, degree=degree, pairs=pairs, device=4)
+    assert (plan.count, plan.degree, plan.pairs) == (count, degree, bool(pairs) or degree > 1)
+    numbers = np.random.default_rng(1).uniform(-1, 1, count)
+    client = cl.LightClient(owner, plan=plan, precision_bits=24)
+    assert (client.degree, client.device) == (degree, 4)
+    x = received(params, client, numbers, degree).with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
+    assert x.level == plan.output_level
+    found = owner.decrypt(x)
+    assert abs((found.view(float) if plan.pairs else found) - numbers).max() < 1e-4
+    # It computes like any other array.
+    assert abs(owner.decrypt((x + x).with_keys(owner.evaluation_keys(plan.needs))) - 2 * found).max() < 1e-6
+
+
+def test_plans_say_what_they_do(params: cl.Params) -> None:
+    plan = cl.SamplesPlan(params, 100)
+    text = plan.explain()
+    assert all(part in text for part in ("100 numbers", "MiB of keys", "*"))
+    assert min(plan.key_bytes, plan.seconds) > 0
+    assert 15 < plan.precision_bits < 40
+    assert plan.log2_failure < -20
+    assert "100 numbers" in repr(plan)
+    with pytest.raises(cl.DataError, match="allow at least"):
+        cl.SamplesPlan(params, 100, key_bytes=10)
+    few = cl.SamplesPlan(params, 100, key_bytes=plan.key_bytes)
+    assert few.key_bytes <= plan.key_bytes
+
+
+def test_what_does_not_fit_is_refused(params: cl.Params, owner: cl.SecretKey) -> None:
+    plan = cl.SamplesPlan(params, 4)
+    with pytest.raises(cl.DataError, match="leave these out"):
+        cl.LightClient(owner, 1, plan=plan)
+    with pytest.raises(cl.ShapeError, match="pairs"):
+        cl.SamplesPlan(params, 32, degree=16, pairs=False)
+    with pytest.raises(cl.ParamsError, match="no"):
+        cl.SamplesPlan(cl.Params.preset("insecure_small"), 4)
+    keys = owner.evaluation_keys(plan.needs)
+    samples = received(params, cl.LightClient(owner, plan=plan), np.zeros(4), 4).with_keys(keys)
+    with pytest.raises(cl.ShapeError, match="device:3"):
+        samples.bootstrap_samples(cl.SamplesPlan(params, 4, device=3))
+    with pytest.raises(cl.MissingKeyError):
+        received(params, cl.LightClient(owner, plan=plan), np.zeros(4), 4).bootstrap_samples(plan)
+    other = received(params, cl.LightClient(owner), np.zeros(4), 4).with_keys(keys)
+    with pytest.raises(cl.ShapeError):
+        other.bootstrap_samples(plan)
