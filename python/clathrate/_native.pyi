@@ -1966,7 +1966,8 @@ class Ciphertext:
 
         Notes
         -----
-        Numbers must be at most 1 in magnitude. Larger ones lose precision with the third power, and wrap around where they are much larger.
+        Numbers must be at most 1 in magnitude. Larger ones lose precision with the third power, and wrap around where they are much
+        larger.
 
         Examples
         --------
@@ -1988,7 +1989,8 @@ class Ciphertext:
         Returns
         -------
         Ciphertext
-            A vector of the samples' numbers in their order, at `plan.output_level`; with `plan.pairs` a complex one, with two consecutive
+            A vector of the samples' numbers in their order, at `plan.output_level`; with `plan.pairs` a complex one, with two
+            consecutive
             numbers in each slot.
 
         Raises
@@ -2858,7 +2860,8 @@ class LightClient:
     """A device that encrypts numbers one by one, in a few bytes for each, with nothing but a secret and a counter.
 
     The device sends its introduction once, then messages. Both sides expand the random part of an encryption from a public seed and a
-    counter, so that a message has only the part that hides the number, without its lowest bits. A server makes ciphertexts of the messages
+    counter, so that a message has only the part that hides the number, without its lowest bits. A server makes ciphertexts of the
+    messages
     with a `Receiver` and packs them; it answers with `reply`, which the device decrypts.
 
     In Rust a client runs in less than 256 KiB of memory at dimension 2^12; this class is the same code.
@@ -2868,7 +2871,8 @@ class LightClient:
     secret_key : SecretKey
         The owner's key. Without `device`, the client gets the owner's secret.
     degree : int, optional
-        How many numbers share a mask, a power of two. The default is 1: LWE samples. With more, the numbers of a message are the rows of a
+        How many numbers share a mask, a power of two. The default is 1: LWE samples. With more, the numbers of a message are the
+        rows of a
         matrix, `degree` in each.
     level : int, optional
         The level of the encryptions, of at most 120 bits. The default is 0.
@@ -2886,7 +2890,8 @@ class LightClient:
     Raises
     ------
     DataError
-        For a plan together with what it says, a degree that is no power of two, a modulus of more than 120 bits, a precision that the scale does not have, or a
+        For a plan together with what it says, a degree that is no power of two, a modulus of more than 120 bits, a precision that
+        the scale does not have, or a
         negative number of a device.
     LevelError
         For a level that does not exist.
@@ -3844,7 +3849,8 @@ class PackingPlan:
 class SamplesPlan:
     """A way to bring LWE or MLWE samples of a small dimension to slots at a high level: `samples.bootstrap_samples(plan)` carries it out.
 
-    The samples are packed at level 0, and bootstrapped by the second half of a bootstrap. They come from light clients that were made with the
+    The samples are packed at level 0, and bootstrapped by the second half of a bootstrap. They come from light clients that were
+    made with the
     plan. A plan serves any count of numbers: fewer than it was made for leave slots empty, more become several ciphertexts.
 
     Parameters
@@ -3861,10 +3867,11 @@ class SamplesPlan:
     device : int, optional
         The number of the device whose samples these are. By default they are under a part of the owner's secret.
     pairs : bool, optional
-        Whether two consecutive numbers are the real and the imaginary part of one slot. The result is then complex and half as long. The default
+        Whether two consecutive numbers are the real and the imaginary part of one slot. The result is then complex and half as
+        long. The default
         is False for LWE samples, and True for others, which cannot be without.
     midpoints : sequence of int, optional
-        Ranks of samples between those and the ring, falling powers of two. By default the fastest, or smaller keys at 2 % more time.
+        Ranks of samples between those and the ring, falling powers of two. By default the fastest, or smaller keys at a tenth more time.
     key_bytes : int, optional
         The most bytes that all keys may take in memory. By default the parameters' own limit on a bootstrap's keys.
 
@@ -3932,7 +3939,8 @@ class SamplesPlan:
         """The predicted seconds for `count` numbers, by one thread."""
     @property
     def precision_bits(self) -> float:
-        """The predicted precision in bits: minus the binary logarithm of the root mean square error of a number, encryption included, without
+        """The predicted precision in bits: minus the binary logarithm of the root mean square error of a number, encryption included,
+        without
         what a light client cuts off.
         """
     @property
@@ -3949,7 +3957,7 @@ class SamplesPlan:
         Examples
         --------
         >>> print(cl.SamplesPlan(cl.Params.preset("insecure_boot"), 4).explain().split(" at scale")[0])
-        4 numbers from samples of shape 1x128
+        4 numbers from samples of shape 1x64
         """
 
 @final

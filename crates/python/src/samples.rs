@@ -35,7 +35,7 @@ use crate::run::detached;
 ///     long. The default
 ///     is False for LWE samples, and True for others, which cannot be without.
 /// midpoints : sequence of int, optional
-///     Ranks of samples between those and the ring, falling powers of two. By default the fastest, or smaller keys at 2 % more time.
+///     Ranks of samples between those and the ring, falling powers of two. By default the fastest, or smaller keys at a tenth more time.
 /// key_bytes : int, optional
 ///     The most bytes that all keys may take in memory. By default the parameters' own limit on a bootstrap's keys.
 ///
@@ -180,7 +180,7 @@ impl PySamplesPlan {
     /// Examples
     /// --------
     /// >>> print(cl.SamplesPlan(cl.Params.preset("insecure_boot"), 4).explain().split(" at scale")[0])
-    /// 4 numbers from samples of shape 1x128
+    /// 4 numbers from samples of shape 1x64
     fn explain(&self) -> String {
         self.plan.explain()
     }

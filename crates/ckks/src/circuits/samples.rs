@@ -22,7 +22,7 @@ use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::levels::same_scale;
-use crate::evaluation::{Evaluator, Packed};
+use crate::evaluation::{Evaluator, Members, Packed};
 use crate::keys::{KeyNeeds, Operation};
 use crate::light::LightOptions;
 use crate::parameters::Params;
@@ -34,8 +34,11 @@ const OPERATION: &str = "a bootstrap of samples";
 /// The stage of a dry run that packs.
 const PACKING: &str = "packing";
 
-/// Packing with fewer bytes of keys may make the whole take this much more time.
-const SLOWER: f64 = 1.02;
+/// Packing with fewer bytes of keys, or transforms of few slots, may make the whole take this much more time.
+const SLOWER: f64 = 1.1;
+
+/// Transforms of few slots may leave this many bits of precision less than those of all.
+const LESS_PRECISE: f64 = 1.0;
 
 /// What a plan of a bootstrap of samples may choose.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +55,7 @@ pub struct SamplesOptions {
     /// Whether two consecutive numbers are the real and the imaginary part of one slot, so that the result is complex and half as long. Without, the result is real, and both parts of a
     /// ciphertext become ciphertexts of their own.
     pub pairs: bool,
-    /// Ranks between, falling; absent for the fastest whose keys fit, or for smaller keys at 2 % more time of the whole.
+    /// Ranks between, falling; absent for the fastest whose keys fit, or for smaller keys at a tenth more time of the whole.
     pub midpoints: Option<Vec<usize>>,
     /// The most bytes that all keys may take in memory; absent for the limit of the parameters on a bootstrap's keys, beside those of packing.
     pub most_key_bytes: Option<usize>,
@@ -116,8 +119,8 @@ impl SamplesPlan {
             return Err(CkksError::OutOfRange { what: "the count of numbers", value: count.to_string(), remedy });
         }
         let wanted = if options.pairs { count.div_ceil(2) } else { count };
-        let slots = wanted.next_power_of_two().min(target.slot_count());
-        let half = |most_key_bytes: Option<usize>| {
+        let (few, all) = (wanted.next_power_of_two().min(target.slot_count()), target.slot_count());
+        let half_of = |slots: usize, most_key_bytes: Option<usize>| {
             let own = BootstrapOptions {
                 slots: Some(slots),
                 real: !options.pairs && count <= slots,
@@ -127,6 +130,22 @@ impl SamplesPlan {
                 ..BootstrapOptions::default()
             };
             BootstrapPlan::with_options(&target, own)
+        };
+        // Few numbers may as well lie far apart in the slots of transforms of few, or at the first of all slots.
+        let half = |most_key_bytes: Option<usize>| -> Result<BootstrapPlan, CkksError> {
+            let own = half_of(few, most_key_bytes);
+            if few == all {
+                return own;
+            }
+            match (own, half_of(all, most_key_bytes)) {
+                (Ok(own), Ok(whole)) => {
+                    let time = |plan: &BootstrapPlan| Ok::<_, CkksError>(plan.dry_run()?.cost().nanoseconds);
+                    let bits = |plan: &BootstrapPlan| Ok::<_, CkksError>(-plan.predicted_error()?.deviation().log2());
+                    let fewer = time(&own)? <= SLOWER * time(&whole)? && bits(&own)? + LESS_PRECISE >= bits(&whole)?;
+                    Ok(if fewer { own } else { whole })
+                }
+                (own, whole) => whole.or(own),
+            }
         };
         let midpoints = options.midpoints.as_ref().map_or_else(|| midpoints(&samples, target.degree()), |ranks| vec![ranks.clone()]);
         let mut plan = Self {
@@ -360,7 +379,7 @@ impl SamplesPlan {
 
     /// Where `count` numbers are among the coefficients: pairs in bit-reversed order, from which coefficients-to-slots makes the natural one. For each ciphertext the samples that it is
     /// packed from, by powers of `X`.
-    pub(super) fn placed(&self, count: usize) -> Result<(Layout, Vec<Vec<Option<usize>>>), CkksError> {
+    pub(super) fn placed(&self, count: usize) -> Result<(Layout, Members), CkksError> {
         let (target, slots, degree) = (self.half.params(), self.half.slots(), self.samples.degree());
         let (polys, gap) = (self.polys(count), target.degree() / degree);
         let layout = Layout::new(&[polys * slots], Encoding::Coefficients, target.degree())?;

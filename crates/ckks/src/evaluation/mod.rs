@@ -16,4 +16,5 @@ mod rows;
 pub mod sums;
 
 pub use evaluator::Evaluator;
+pub(crate) use moves::Members;
 pub(crate) use packing::Packed;

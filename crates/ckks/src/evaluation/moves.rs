@@ -228,9 +228,12 @@ fn rows_of(x: &Ciphertext, ring: &Ring) -> Result<Vec<Bundle<Eval>>, CkksError> 
     Ok(rows)
 }
 
+/// For each ciphertext of a result the samples that it is packed from, by the powers of `X` that they are for.
+pub(crate) type Members = Vec<Vec<Option<usize>>>;
+
 /// For each bundle of `to`, whose degree is `gap` times as large, the bundles of `from` that it is packed from: a power of two of them, in the order of their
 /// components; `None` for components that are not stored.
-pub(super) fn members_of(from: &Layout, to: &Layout, gap: usize) -> Vec<Vec<Option<usize>>> {
+pub(super) fn members_of(from: &Layout, to: &Layout, gap: usize) -> Members {
     let split = from.as_samples_of(gap);
     // Component i of the result is packed from the components that are i modulo the number of remaining components.
     let group = split.components.min(gap);

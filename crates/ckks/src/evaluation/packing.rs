@@ -13,7 +13,7 @@ use clathrate_lattice::shape::{Degree, Rank};
 use clathrate_lattice::{Bundle, Coeff, PolysRef, SwitchKey};
 
 use super::evaluator::Evaluator;
-use super::moves::{check_convertible, members_of};
+use super::moves::{Members, check_convertible, members_of};
 use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::error::CkksError;
 use crate::keys::{Found, HeldKey, Operation};
@@ -105,13 +105,7 @@ impl Evaluator {
     }
 
     /// To the shape of rank 1 and of equal dimension, under the main secret.
-    fn pack_home(
-        &self,
-        x: &Ciphertext,
-        midpoints: &[usize],
-        layout: Layout,
-        members: Vec<Vec<Option<usize>>>,
-    ) -> Result<Ciphertext, CkksError> {
+    fn pack_home(&self, x: &Ciphertext, midpoints: &[usize], layout: Layout, members: Members) -> Result<Ciphertext, CkksError> {
         let steps = x.params.packing_steps(midpoints)?;
         let target = x.params.relative(x.params.rlwe_shape())?;
         self.pack_as(x, &steps, &Packed { target, onto: SecretName::Main, shape: x.shape.clone(), layout }, members)
@@ -123,7 +117,7 @@ impl Evaluator {
         x: &Ciphertext,
         steps: &[PackingStep],
         packed: &Packed,
-        members: Vec<Vec<Option<usize>>>,
+        members: Members,
     ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         // The first step starts from the secret of the samples; what it leaves is under that of the result.
@@ -138,7 +132,7 @@ impl Evaluator {
             onto: *onto,
         };
         let gap = target.degree() / x.params.degree();
-        let members: Vec<Vec<Option<usize>>> = members.into_iter().map(by_reversed_bits).collect();
+        let members: Members = members.into_iter().map(by_reversed_bits).collect();
         let mut found = Vec::with_capacity(steps.len());
         let mut taken = 1;
         for (number, step) in steps.iter().enumerate() {

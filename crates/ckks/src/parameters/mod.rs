@@ -100,7 +100,8 @@ impl Params {
     pub fn new(mut spec: ParamsSpec, runtime: &Runtime) -> Result<Self, CkksError> {
         let relative = spec.relative.take();
         let root = spec.shape();
-        Family::new(spec, runtime)?.member(relative.unwrap_or(root))
+        let whole = Family::new(spec, runtime)?.member(root)?;
+        relative.map_or(Ok(whole.clone()), |shape| whole.relative(shape))
     }
 
     /// The preset called `name`.
@@ -214,6 +215,9 @@ impl Params {
     /// [`CkksError::InvalidParams`] where no move leads to the shape, or no level is secure there.
     pub fn relative(&self, shape: ModuleShape) -> Result<Self, CkksError> {
         let relative = self.for_samples(shape)?;
+        if shape == self.shape() {
+            return Ok(relative);
+        }
         match &relative.0.without_keys {
             Some(reason) => Err(CkksError::InvalidParams { reason: reason.clone() }),
             None => Ok(relative),
