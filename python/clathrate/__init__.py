@@ -47,10 +47,12 @@ array([[6., 6.]])
 
 from . import errors
 from ._native import (
+    Batch,
     BootstrapPlan,
     Ciphertext,
     EvaluationKeys,
     Explanation,
+    Inbox,
     Layout,
     LightClient,
     LinearTransform,
@@ -63,6 +65,7 @@ from ._native import (
     PolynomialExplanation,
     PolynomialPlan,
     PreparedMatrix,
+    PreparedSamples,
     PublicKey,
     Receiver,
     Runtime,
@@ -102,6 +105,7 @@ from .errors import (
 )
 
 __all__ = [
+    "Batch",
     "BootstrapPlan",
     "CancelledError",
     "Ciphertext",
@@ -111,6 +115,7 @@ __all__ = [
     "Explanation",
     "FileAccessError",
     "FileFormatError",
+    "Inbox",
     "InternalError",
     "Layout",
     "LevelError",
@@ -129,6 +134,7 @@ __all__ = [
     "PolynomialExplanation",
     "PolynomialPlan",
     "PreparedMatrix",
+    "PreparedSamples",
     "PublicKey",
     "RandomError",
     "Receiver",

@@ -11,10 +11,12 @@ from _typeshed import ReadableBuffer
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "Batch",
     "BootstrapPlan",
     "Ciphertext",
     "EvaluationKeys",
     "Explanation",
+    "Inbox",
     "Layout",
     "LightClient",
     "LinearTransform",
@@ -27,6 +29,7 @@ __all__ = [
     "PolynomialExplanation",
     "PolynomialPlan",
     "PreparedMatrix",
+    "PreparedSamples",
     "PublicKey",
     "Receiver",
     "Recorder",
@@ -2928,6 +2931,32 @@ class LightClient:
     def device(self) -> int | None:
         """The number of the device whose secret it has; None for the owner's secret."""
 
+    def precompute(self, samples: SupportsIndex) -> int:
+        """Does the work of the next samples that needs no numbers ahead: their encryption then takes a small part of its time.
+
+        Parameters
+        ----------
+        samples : int
+            How many samples; each takes 8 bytes for each number and prime.
+
+        Returns
+        -------
+        int
+            How many samples are ready.
+
+        Raises
+        ------
+        NotEnoughMemoryError
+            Where they take more memory than is free.
+
+        Examples
+        --------
+        >>> client = cl.LightClient(secret_key)
+        >>> client.precompute(2)
+        2
+        >>> len(client.encrypt([0.5]))
+        20
+        """
     @property
     def next_counter(self) -> int:
         """The counter of the next sample."""
@@ -3959,6 +3988,363 @@ class SamplesPlan:
         >>> print(cl.SamplesPlan(cl.Params.preset("insecure_boot"), 4).explain().split(" at scale")[0])
         4 numbers from samples of shape 1x64
         """
+
+@final
+class PreparedSamples:
+    """The packed masks of messages that are not there yet: what of `Ciphertext.bootstrap_samples` can be computed ahead.
+
+    The masks of a light client's messages follow from its introduction and a counter, so a server packs them before the messages come
+    (offline). When they are there, `bootstrap` adds what they bring (online). The result is the same, to the last bit. Masks serve
+    once; a file of them is taken once.
+
+    Parameters
+    ----------
+    plan : SamplesPlan
+        The plan that the client was made with.
+    keys : EvaluationKeys
+        Keys that the owner made for `plan.needs`.
+    receiver : Receiver
+        The client's receiver.
+    first : int
+        The counter of the first sample.
+    count : int, optional
+        How many samples; by default as many as hold the plan's numbers.
+
+    Raises
+    ------
+    MissingKeyError
+        Where the keys are not those of `plan.needs`.
+    DataError
+        Without samples, or for counters beyond 64 bits.
+    ShapeError
+        For a client of another plan.
+    NotEnoughMemoryError
+        Where the masks take more memory than is free.
+
+    Examples
+    --------
+    >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+    >>> plan = cl.SamplesPlan(owner.params, 2)
+    >>> client = cl.LightClient(owner, plan=plan)
+    >>> receiver = cl.Receiver(owner.params, client.introduction)
+    >>> masks = cl.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, client.next_counter)
+    >>> x = masks.bootstrap([client.encrypt([0.5, -0.25])])
+    >>> owner.decrypt(x).round(3), masks.used
+    (array([ 0.5 , -0.25]), True)
+    """
+    def __new__(
+        cls,
+        plan: SamplesPlan,
+        keys: EvaluationKeys,
+        receiver: Receiver,
+        first: SupportsIndex,
+        count: SupportsIndex | None = None,
+    ) -> PreparedSamples: ...
+    @property
+    def counters(self) -> tuple[int, int]:
+        """The counters that the messages must have: the first, and the one after the last."""
+    @property
+    def used(self) -> bool:
+        """Whether the masks have served."""
+    def bootstrap(self, messages: Sequence[bytes]) -> Ciphertext:
+        """Brings the messages of these counters to slots: the online phase.
+
+        Parameters
+        ----------
+        messages : sequence of bytes
+            Messages with all counters of the masks, in any order.
+
+        Returns
+        -------
+        Ciphertext
+            The numbers, by counters, as of `Ciphertext.bootstrap_samples`, with the keys attached.
+
+        Raises
+        ------
+        DataError
+            For masks that have served, damaged messages, and counters that are missing, twice there, or outside the masks' range. The masks
+            stay as they are.
+
+        Examples
+        --------
+        >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+        >>> plan = cl.SamplesPlan(owner.params, 32, degree=16)
+        >>> client = cl.LightClient(owner, plan=plan)
+        >>> receiver = cl.Receiver(owner.params, client.introduction)
+        >>> masks = cl.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, 0)
+        >>> messages = [client.encrypt(part) for part in np.linspace(-1, 1, 32).reshape(2, 16)]
+        >>> owner.decrypt(masks.bootstrap(messages[::-1])).view(float)[:2].round(3)
+        array([-1.   , -0.935])
+        """
+    def save(self, path: _Path) -> int:
+        """Writes the masks to a file, which `take` takes once.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file.
+
+        Returns
+        -------
+        int
+            The bytes written.
+
+        Raises
+        ------
+        FileFormatError
+            For masks that have served.
+        FileAccessError
+            Where the file cannot be written.
+
+        Examples
+        --------
+        >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+        >>> plan, keys = (plan := cl.SamplesPlan(owner.params, 2)), owner.evaluation_keys(plan.needs)
+        >>> receiver = cl.Receiver(owner.params, cl.LightClient(owner, plan=plan).introduction)
+        >>> size = cl.PreparedSamples(plan, keys, receiver, 0).save("masks.clt")
+        >>> cl.PreparedSamples.take("masks.clt", plan, keys, receiver).counters
+        (0, 2)
+        """
+    @staticmethod
+    def take(path: _Path, plan: SamplesPlan, keys: EvaluationKeys, receiver: Receiver) -> PreparedSamples:
+        """Takes masks from a file, which gets the ending ".used": no program takes it again.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file.
+        plan : SamplesPlan
+            The plan that the masks were prepared with.
+        keys : EvaluationKeys
+            Keys that the owner made for `plan.needs`.
+        receiver : Receiver
+            The client's receiver.
+
+        Returns
+        -------
+        PreparedSamples
+            The masks.
+
+        Raises
+        ------
+        DataError
+            For a file that has been taken.
+        FileFormatError
+            Where the file does not hold prepared masks, or is damaged.
+        MissingFileError
+            Where there is no such file.
+        WrongParamsError
+            For masks of other parameters.
+
+        Examples
+        --------
+        >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+        >>> plan, keys = (plan := cl.SamplesPlan(owner.params, 2)), owner.evaluation_keys(plan.needs)
+        >>> client = cl.LightClient(owner, plan=plan)
+        >>> receiver = cl.Receiver(owner.params, client.introduction)
+        >>> size = cl.PreparedSamples(plan, keys, receiver, 0).save("once.clt")
+        >>> x = cl.PreparedSamples.take("once.clt", plan, keys, receiver).bootstrap([client.encrypt([0.5, -0.25])])
+        >>> try:
+        ...     cl.PreparedSamples.take("once.clt", plan, keys, receiver)
+        ... except cl.DataError as error:
+        ...     print(str(error).split(",")[0])
+        the file of prepared masks is once.clt: it has been taken
+        """
+
+@final
+class Inbox:
+    """Messages of light clients, kept in a file until what is computed of them is safe.
+
+    What `accept` returned for is stored: a server that is killed and opens the inbox again has every sample that is not done. A counter is
+    accepted once. One program has an inbox open at a time.
+
+    Parameters
+    ----------
+    path : str, bytes or path-like
+        The file; it is made where there is none.
+    params : Params
+        The clients' parameters.
+
+    Raises
+    ------
+    FileAccessError
+        Where the file cannot be opened or read.
+    DataError
+        For a file that another program has open, that is no inbox or of other parameters, or is damaged before its end.
+
+    Examples
+    --------
+    >>> inbox = cl.Inbox("inbox.log", params)
+    >>> client = cl.LightClient(secret_key, precision_bits=20)
+    >>> _ = inbox.introduce(client.introduction)
+    >>> inbox.accept([client.encrypt([0.5]), b"damaged", client.encrypt([0.25])])
+    [1, DataError('a message of a light client is of an unknown client: introduce the client first'), 1]
+    >>> batch = inbox.take(100)
+    >>> secret_key.decrypt(batch.samples).round(3)
+    array([0.5 , 0.25])
+    >>> inbox.done(batch)
+    0
+    """
+    def __new__(cls, path: _Path, params: Params) -> Inbox: ...
+    def introduce(self, introduction: bytes) -> bytes:
+        """Takes a client's introduction; one that is known changes nothing.
+
+        Parameters
+        ----------
+        introduction : bytes
+            `LightClient.introduction`.
+
+        Returns
+        -------
+        bytes
+            A name for the client, 32 bytes.
+
+        Raises
+        ------
+        DataError
+            For bytes that are no introduction, or of other parameters.
+        FileAccessError
+            Where the file cannot be written.
+
+        Examples
+        --------
+        >>> inbox = cl.Inbox("clients.log", params)
+        >>> len(inbox.introduce(cl.LightClient(secret_key).introduction))
+        32
+        """
+    def accept(self, messages: Sequence[bytes]) -> list[int | Exception]:
+        """Stores messages of any clients. A message that is refused leaves the others.
+
+        Parameters
+        ----------
+        messages : sequence of bytes
+            What clients sent.
+
+        Returns
+        -------
+        list
+            For each message how many samples were stored, or the error that says why it is refused.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be written: then nothing was taken.
+
+        Examples
+        --------
+        >>> inbox = cl.Inbox("messages.log", params)
+        >>> client = cl.LightClient(secret_key)
+        >>> _ = inbox.introduce(client.introduction)
+        >>> inbox.accept([client.encrypt([0.5, 0.25])])
+        [2]
+        """
+    def take(self, most: SupportsIndex) -> Batch | None:
+        """The oldest samples of one owner, secret and kind, as a batch.
+
+        Until `done` they are given again to whoever opens the inbox anew.
+
+        Parameters
+        ----------
+        most : int
+            The most samples.
+
+        Returns
+        -------
+        Batch or None
+            The batch; None where no sample waits.
+
+        Raises
+        ------
+        DataError
+            For a negative number.
+        NotEnoughMemoryError
+            Where the masks take more memory than is free.
+
+        Examples
+        --------
+        >>> inbox = cl.Inbox("empty.log", params)
+        >>> inbox.take(10) is None
+        True
+        """
+    def done(self, batch: Batch) -> int:
+        """Says that what was computed of a batch is safe: its samples are not given again.
+
+        Parameters
+        ----------
+        batch : Batch
+            The batch.
+
+        Returns
+        -------
+        int
+            How many samples wait.
+
+        Raises
+        ------
+        DataError
+            For a batch that is done or was given back.
+        FileAccessError
+            Where the file cannot be written.
+
+        Examples
+        --------
+        >>> inbox = cl.Inbox("done.log", params)
+        >>> client = cl.LightClient(secret_key)
+        >>> _ = inbox.introduce(client.introduction), inbox.accept([client.encrypt([0.5])])
+        >>> inbox.done(inbox.take(1))
+        0
+        """
+    def give_back(self, batch: Batch) -> int:
+        """Gives a batch back whose computation failed: its samples wait again.
+
+        Parameters
+        ----------
+        batch : Batch
+            The batch.
+
+        Returns
+        -------
+        int
+            How many samples wait.
+
+        Raises
+        ------
+        DataError
+            For a batch that is done or was given back.
+
+        Examples
+        --------
+        >>> inbox = cl.Inbox("back.log", params)
+        >>> client = cl.LightClient(secret_key)
+        >>> _ = inbox.introduce(client.introduction), inbox.accept([client.encrypt([0.5])])
+        >>> inbox.give_back(inbox.take(1))
+        1
+        """
+    @property
+    def oldest(self) -> float | None:
+        """The seconds that the oldest sample has waited; None where none waits."""
+    def __len__(self) -> int: ...
+
+@final
+class Batch:
+    """Samples that were taken from an inbox together, by `Inbox.take`.
+
+    Examples
+    --------
+    >>> inbox = cl.Inbox("batch.log", params)
+    >>> client = cl.LightClient(secret_key)
+    >>> name = inbox.introduce(client.introduction)
+    >>> _ = inbox.accept([client.encrypt([0.5, 0.25])])
+    >>> batch = inbox.take(2)
+    >>> batch.sources == [(name, 0), (name, 1)], batch.samples.shape
+    (True, (2,))
+    """
+    @property
+    def samples(self) -> Ciphertext:
+        """The samples as an array, in the order in which they were accepted."""
+    @property
+    def sources(self) -> list[tuple[bytes, int]]:
+        """Whose samples they are: the client's name and the counter of each."""
 
 @final
 class BootstrapPlan:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,60 @@ def test_what_does_not_fit_is_refused(params: cl.Params, owner: cl.SecretKey) ->
     other = received(params, cl.LightClient(owner), np.zeros(4), 4).with_keys(keys)
     with pytest.raises(cl.ShapeError):
         other.bootstrap_samples(plan)
+
+
+def test_masks_serve_once_in_memory_and_from_files(params: cl.Params, owner: cl.SecretKey, tmp_path: pathlib.Path) -> None:
+    plan = cl.SamplesPlan(params, 4, device=1)
+    keys = owner.evaluation_keys(plan.needs)
+    client = cl.LightClient(owner, plan=plan)
+    receiver = cl.Receiver(params, client.introduction)
+    assert client.precompute(3) == 3
+    masks = cl.PreparedSamples(plan, keys, receiver, 0)
+    assert (masks.counters, masks.used) == ((0, 4), False)
+    path = tmp_path / "masks.clt"
+    assert masks.save(path) == path.stat().st_size
+    messages = [client.encrypt([number]) for number in (0.5, -0.25, 1.0, 0.125)]
+    with pytest.raises(cl.DataError, match="no message has it"):
+        masks.bootstrap(messages[:3])
+    with pytest.raises(cl.FileFormatError, match="take it on purpose"):
+        cl.load(path, params)
+    taken = cl.PreparedSamples.take(path, plan, keys, receiver)
+    with pytest.raises(cl.DataError, match="has been taken"):
+        cl.PreparedSamples.take(path, plan, keys, receiver)
+    for ready in (masks, taken):
+        found = owner.decrypt(ready.bootstrap(messages[::-1]))
+        assert abs(found - [0.5, -0.25, 1.0, 0.125]).max() < 1e-4
+        assert ready.used
+        with pytest.raises(cl.DataError, match="next counters"):
+            ready.bootstrap(messages)
+    with pytest.raises(cl.DataError, match="64 bits"):
+        cl.PreparedSamples(plan, keys, receiver, 2**64 - 1)
+    with pytest.raises(cl.MissingFileError):
+        cl.PreparedSamples.take(tmp_path / "none.clt", plan, keys, receiver)
+
+
+def test_an_inbox_keeps_what_was_accepted(params: cl.Params, owner: cl.SecretKey, tmp_path: pathlib.Path) -> None:
+    plan = cl.SamplesPlan(params, 3)
+    keys = owner.evaluation_keys(plan.needs)
+    clients = [cl.LightClient(owner, plan=plan) for _ in range(2)]
+    path = tmp_path / "inbox"
+    inbox = cl.Inbox(path, params)
+    names = [inbox.introduce(client.introduction) for client in clients]
+    messages = [clients[0].encrypt([0.5]), clients[1].encrypt([0.25, -1.0])]
+    counts = inbox.accept([*messages, messages[0], b""])
+    assert counts[:2] == [1, 2]
+    assert all(isinstance(error, cl.DataError) for error in counts[2:])
+    with pytest.raises(cl.DataError, match="another program"):
+        cl.Inbox(path, params)
+    del inbox
+    inbox = cl.Inbox(path, params)
+    assert len(inbox) == 3
+    batch = inbox.take(10)
+    assert batch is not None
+    assert batch.sources == [(names[0], 0), (names[1], 0), (names[1], 1)]
+    x = batch.samples.with_keys(keys).bootstrap_samples(plan)
+    assert abs(owner.decrypt(x) - [0.5, 0.25, -1.0]).max() < 1e-4
+    assert inbox.done(batch) == 0
+    with pytest.raises(cl.DataError, match="take another"):
+        inbox.give_back(batch)
+    assert inbox.oldest is None

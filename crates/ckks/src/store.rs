@@ -5,6 +5,7 @@
 
 mod plan;
 mod prepared;
+mod samples;
 
 use std::io::{Seek, Write};
 
@@ -22,6 +23,7 @@ use crate::shape::ModuleShape;
 
 pub use plan::LinearTransformMetadata;
 pub use prepared::PreparedMatrixMetadata;
+pub use samples::PreparedSamplesMetadata;
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
     let ParameterId { name: parameter_name, digest: parameter_digest } = params.parameter_id();

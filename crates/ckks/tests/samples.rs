@@ -3,6 +3,8 @@
 mod common;
 
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
+use clathrate_ckks::circuits::transcipher::PreparedSamples;
+use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::light::Receiver;
 use clathrate_ckks::outside::{OutsideModulus, OutsideSamples, Phase};
@@ -189,7 +191,15 @@ fn what_is_prepared_before_the_messages_gives_the_same_result() {
         // Messages in another order.
         messages.reverse();
         let turned: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
-        let mut masks = prepare();
+        // Masks in a file serve once.
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("masks.clt");
+        prepare().save(&path).expect("a file");
+        let mut masks = PreparedSamples::take(&path, &params).expect("masks");
+        assert_refused!(PreparedSamples::take(&path, &params), CkksError::OutOfRange { .. }, "has been taken", "masks.clt.used");
+        prepare().save(&path).expect("a file");
+        assert_refused!(PreparedSamples::take(&path, &params), CkksError::OutOfRange { .. }, "has been taken");
+        assert!(path.exists(), "what is refused stays");
         assert_refused!(
             ev.bootstrap_prepared(&mut masks, &receiver, &turned[1..], &plan),
             CkksError::OutOfRange { .. },
@@ -197,6 +207,7 @@ fn what_is_prepared_before_the_messages_gives_the_same_result() {
         );
         let fresh = ev.bootstrap_prepared(&mut masks, &receiver, &turned, &plan).expect("in slots");
         assert!(masks.is_used());
+        assert!(masks.save(folder.path().join("served.clt")).is_err());
         assert_refused!(ev.bootstrap_prepared(&mut masks, &receiver, &turned, &plan), CkksError::OutOfRange { .. }, "next counters");
         assert_eq!(fresh.bundles(), expected.bundles(), "the same to the last bit");
         assert!(deviation(&parts(sk.decrypt(&fresh).expect("numbers"))[..count], &data) < 1e-5);

@@ -54,7 +54,7 @@ fn read(reader: &FileReader<'_>, params: Option<&Params>, runtime: Option<&Runti
         (FileKind::PublicKey | FileKind::EvaluationKeys | FileKind::Ciphertext | FileKind::Plan | FileKind::PreparedMatrix, None) => {
             Loaded::ParamsMissing(kind)
         }
-        (FileKind::SecretKey | FileKind::Plaintext, _) => Loaded::Refused(kind),
+        (FileKind::SecretKey | FileKind::Plaintext | FileKind::PreparedSamples, _) => Loaded::Refused(kind),
     })
 }
 
@@ -74,6 +74,10 @@ impl Loaded {
             Self::RuntimeNeedless(kind) => {
                 let message = format!("the file holds {kind}, which runs as `params` does: give the runtime to the parameters");
                 return Err(PyTypeError::new_err(message));
+            }
+            Self::Refused(FileKind::PreparedSamples) => {
+                let message = "the file holds prepared masks, which serve once: take it on purpose, with `PreparedSamples.take`";
+                return Err(exception(py, "FileFormatError", message.to_owned()));
             }
             Self::Refused(FileKind::SecretKey) => {
                 let message = "the file holds a secret key: load it on purpose, with `SecretKey.load(path, params)`";

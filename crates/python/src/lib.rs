@@ -21,6 +21,7 @@ mod errors;
 mod evaluation_keys;
 mod explanation;
 mod files;
+mod inbox;
 mod keys;
 mod layout;
 mod libraries;
@@ -43,6 +44,7 @@ mod stage;
 mod switching_report;
 mod text;
 mod trace;
+mod transcipher;
 mod values;
 
 #[pymodule]
@@ -57,6 +59,8 @@ mod _native {
     use crate::explanation::PyExplanation;
     #[pymodule_export]
     use crate::files::{from_bytes, inspect, load};
+    #[pymodule_export]
+    use crate::inbox::{PyBatch, PyInbox};
     #[pymodule_export]
     use crate::keys::PySecretKey;
     #[pymodule_export]
@@ -89,6 +93,8 @@ mod _native {
     use crate::switching_report::PySwitchingReport;
     #[pymodule_export]
     use crate::trace::{PyRecorder, PyRecording};
+    #[pymodule_export]
+    use crate::transcipher::PyPreparedSamples;
 
     use super::*;
 

@@ -74,6 +74,12 @@ pub struct PyLightClient {
     client: Mutex<LightClient>,
 }
 
+/// A counter, which has all 64 bits.
+pub fn counter_of(py: Python<'_>, counter: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let message = || format!("the counter {counter} is out of range: use a whole number from 0 to 2**64 - 1");
+    counter.extract::<u64>().map_err(|_| exception(py, "DataError", message()))
+}
+
 impl PyLightClient {
     fn with<T>(&self, work: impl FnOnce(&mut LightClient) -> T) -> T {
         // A panic while the lock was held cannot have left a used counter unused: it moves on before a message exists.
@@ -123,6 +129,35 @@ impl PyLightClient {
     #[getter]
     fn device(&self) -> Option<u64> {
         self.with(|client| if let SecretName::Device(number) = client.secret() { Some(number) } else { None })
+    }
+
+    /// Does the work of the next samples that needs no numbers ahead: their encryption then takes a small part of its time.
+    ///
+    /// Parameters
+    /// ----------
+    /// samples : int
+    ///     How many samples; each takes 8 bytes for each number and prime.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     How many samples are ready.
+    ///
+    /// Raises
+    /// ------
+    /// NotEnoughMemoryError
+    ///     Where they take more memory than is free.
+    ///
+    /// Examples
+    /// --------
+    /// >>> client = cl.LightClient(secret_key)
+    /// >>> client.precompute(2)
+    /// 2
+    /// >>> len(client.encrypt([0.5]))
+    /// 20
+    fn precompute(&self, py: Python<'_>, samples: Whole) -> PyResult<usize> {
+        let samples = samples.count(py, "`samples`")?;
+        detached(py, || self.with(|client| client.precompute(samples).map(|()| client.precomputed())))
     }
 
     /// The counter of the next sample.
@@ -179,13 +214,7 @@ impl PyLightClient {
         let clathrate_ckks::keys::Values::Real(values) = &array.values else {
             return Err(PyTypeError::new_err("a light client encrypts real numbers"));
         };
-        let whole = |counter: &Bound<'py, PyAny>| {
-            let read = counter.extract::<u64>();
-            read.map_err(|_| {
-                exception(py, "DataError", format!("the counter {counter} is out of range: use a whole number from 0 to 2**64 - 1"))
-            })
-        };
-        let counter = counter.map(whole).transpose()?;
+        let counter = counter.map(|counter| counter_of(py, counter)).transpose()?;
         let translate = |error| raise_for_array(py, error, &array.shape);
         let message = detached_with(py, translate, || {
             self.with(|client| match counter {
@@ -303,7 +332,7 @@ impl PyLightClient {
 /// (2,)
 #[pyclass(frozen, module = "clathrate", name = "Receiver")]
 pub struct PyReceiver {
-    receiver: Receiver,
+    pub receiver: Receiver,
     params: Py<PyParams>,
 }
 

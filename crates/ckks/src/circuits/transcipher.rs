@@ -16,10 +16,11 @@ use clathrate_lattice::shape::Rank;
 use clathrate_lattice::{Bundle, Level};
 
 use super::samples::SamplesPlan;
-use crate::arrays::Ciphertext;
+use crate::arrays::{Ciphertext, Layout};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::light::Receiver;
+use crate::parameters::Params;
 
 /// The operation's name in errors.
 const OPERATION: &str = "the masks of a client's messages";
@@ -27,6 +28,8 @@ const OPERATION: &str = "the masks of a client's messages";
 /// The packed masks of a range of a client's counters. They serve once: a second time is refused.
 #[derive(Debug)]
 pub struct PreparedSamples {
+    params: Params,
+    layout: Layout,
     /// Absent once they have served.
     packed: Option<Ciphertext>,
     client: [u8; 32],
@@ -35,6 +38,30 @@ pub struct PreparedSamples {
 }
 
 impl PreparedSamples {
+    pub(crate) fn from_parts(packed: Ciphertext, client: [u8; 32], counters: Range<u64>, pairs: bool) -> Self {
+        Self { params: packed.params().clone(), layout: *packed.layout(), packed: Some(packed), client, counters, pairs }
+    }
+
+    /// The parameters that the masks are packed to.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub(crate) fn packed(&self) -> Option<&Ciphertext> {
+        self.packed.as_ref()
+    }
+
+    /// Whether two consecutive numbers are a slot, as the plan of the masks said.
+    #[must_use]
+    pub fn pairs(&self) -> bool {
+        self.pairs
+    }
+
     /// The counters that the messages must have.
     #[must_use]
     pub fn counters(&self) -> Range<u64> {
@@ -61,7 +88,7 @@ impl Evaluator {
     /// As [`Evaluator::bootstrap_samples`] and [`Receiver::masks`].
     pub fn prepare_samples(&self, receiver: &Receiver, counters: Range<u64>, plan: &SamplesPlan) -> Result<PreparedSamples, CkksError> {
         let packed = self.pack_samples(&receiver.masks(counters.clone())?, plan)?;
-        Ok(PreparedSamples { packed: Some(packed), client: receiver.client_id(), counters, pairs: plan.pairs() })
+        Ok(PreparedSamples::from_parts(packed, receiver.client_id(), counters, plan.pairs()))
     }
 
     /// The online phase: the numbers of the messages, which have the counters of `prepared` in any order, as [`Evaluator::bootstrap_samples`] leaves them. What is refused leaves the masks

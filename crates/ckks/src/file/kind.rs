@@ -22,11 +22,13 @@ pub enum FileKind {
     Plan = 7,
     /// A matrix with the keys for its products.
     PreparedMatrix = 8,
+    /// The packed masks of a client's messages.
+    PreparedSamples = 9,
 }
 
 impl FileKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Params,
         Self::SecretKey,
         Self::PublicKey,
@@ -35,6 +37,7 @@ impl FileKind {
         Self::Plaintext,
         Self::Plan,
         Self::PreparedMatrix,
+        Self::PreparedSamples,
     ];
 
     pub(super) fn from_number(number: u32) -> Option<Self> {
@@ -53,6 +56,7 @@ impl fmt::Display for FileKind {
             Self::Plaintext => "a plaintext",
             Self::Plan => "a plan",
             Self::PreparedMatrix => "a prepared matrix",
+            Self::PreparedSamples => "prepared masks",
         })
     }
 }

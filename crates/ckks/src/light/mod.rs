@@ -15,8 +15,10 @@
 //! Source: [hermes, sec. 5.4], the client's half; differs: bodies are truncated, samples of any degree.
 
 mod client;
+mod inbox;
 mod receiver;
 mod wire;
 
 pub use client::{LightClient, LightOptions};
+pub use inbox::{Batch, ClientId, Inbox};
 pub use receiver::{Receiver, reply};

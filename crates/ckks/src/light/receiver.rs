@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use clathrate_arith::text::counted;
-use clathrate_lattice::{Bundle, Level, PolyRef, Rank};
+use clathrate_lattice::{Bundle, Eval, Level, PolyRef, Rank};
 
 use super::wire::{INTRODUCTION, REPLY, Reader, Terms, VERSION, Writer, pack, unpack, unreadable, write_secret};
 use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
 use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
 use crate::error::CkksError;
+use crate::key_id::KeyId;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
@@ -137,7 +138,7 @@ impl Receiver {
     }
 
     /// The counters and bodies of the samples in the messages.
-    fn parsed(&self, messages: &[&[u8]]) -> Result<Vec<(u64, Vec<u128>)>, CkksError> {
+    pub(super) fn parsed(&self, messages: &[&[u8]]) -> Result<Vec<(u64, Vec<u128>)>, CkksError> {
         let Terms { degree, dropped, .. } = self.terms;
         let (bits, modulus) = (self.terms.sent_bits(), self.terms.modulus());
         let mut samples: Vec<(u64, Vec<u128>)> = Vec::new();
@@ -164,20 +165,47 @@ impl Receiver {
         Ok(samples)
     }
 
+    /// First bytes of the client's messages.
+    pub(super) fn tag(&self) -> [u8; 4] {
+        self.terms.tag()
+    }
+
+    /// What samples must have in common to be one array.
+    pub(super) fn kind(&self) -> (KeyId, SecretName, ModuleShape, usize, u64, bool) {
+        let Terms { key_id, secret, degree, rank, level, scale, reversed, .. } = self.terms;
+        (key_id, secret, ModuleShape { degree, rank }, level, scale.to_bits(), reversed)
+    }
+
+    /// Samples of clients of one kind as an array; `None` without samples.
+    pub(super) fn joined(samples: &[(&Self, u64, &[u128])]) -> Result<Option<Ciphertext>, CkksError> {
+        let Some((first, ..)) = samples.first() else { return Ok(None) };
+        first.check_memory(samples.len())?;
+        let bundles = samples.iter().map(|(receiver, counter, bodies)| receiver.bundle(*counter, bodies)).collect::<Result<Vec<_>, _>>()?;
+        let degree = first.terms.degree;
+        let shape = if degree == 1 { vec![samples.len()] } else { vec![samples.len(), degree] };
+        first.of_bundles(shape, bundles).map(Some)
+    }
+
     /// Samples as an array.
     fn array(&self, shape: Vec<usize>, samples: &[(u64, Vec<u128>)]) -> Result<Ciphertext, CkksError> {
+        let bundles = samples.iter().map(|(counter, bodies)| self.bundle(*counter, bodies)).collect::<Result<Vec<_>, CkksError>>()?;
+        self.of_bundles(shape, bundles)
+    }
+
+    /// The sample of a counter with these bodies.
+    fn bundle(&self, counter: u64, numbers: &[u128]) -> Result<Bundle<Eval>, CkksError> {
+        let (ring, basis) = (self.params.chain().ring(), self.params.chain().basis(Level(self.terms.level)));
+        let body = |index: usize, words: &mut [u64]| {
+            let modulus = &ring.moduli()[index];
+            words.iter_mut().zip(numbers).for_each(|(word, &number)| *word = modulus.reduce_u128(number));
+        };
+        Ok(Bundle::counted(ring, &basis, Rank(self.terms.rank), &self.terms.seed, counter, body)?.into_eval())
+    }
+
+    fn of_bundles(&self, shape: Vec<usize>, bundles: Vec<Bundle<Eval>>) -> Result<Ciphertext, CkksError> {
         let Terms { degree, level, scale, .. } = self.terms;
         let order = if self.terms.reversed && degree > 1 { Order::BitReversed } else { Order::Natural };
         let layout = Layout::new(&shape, Encoding::Coefficients, degree)?.with_order(order);
-        let (ring, basis) = (self.params.chain().ring(), self.params.chain().basis(Level(level)));
-        let bundle = |(counter, numbers): &(u64, Vec<u128>)| {
-            let body = |index: usize, words: &mut [u64]| {
-                let modulus = &ring.moduli()[index];
-                words.iter_mut().zip(numbers).for_each(|(word, &number)| *word = modulus.reduce_u128(number));
-            };
-            Ok(Bundle::counted(ring, &basis, Rank(self.terms.rank), &self.terms.seed, *counter, body)?.into_eval())
-        };
-        let bundles = samples.iter().map(bundle).collect::<Result<Vec<_>, CkksError>>()?;
         Ok(Ciphertext {
             params: self.params.clone(),
             key_id: self.terms.key_id,

@@ -25,6 +25,7 @@ const fn kind_name(kind: FileKind) -> &'static str {
         FileKind::Plaintext => "plaintext",
         FileKind::Plan => "plan",
         FileKind::PreparedMatrix => "prepared-matrix",
+        FileKind::PreparedSamples => "prepared-samples",
     }
 }
 
