@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use clathrate_arith::machine;
 use clathrate_arith::product::multiply_f64;
 use clathrate_arith::sequence::numbers;
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan};
@@ -47,8 +48,8 @@ const QUICK_SIZES: [u32; 3] = [4, 6, 8];
 /// A long run adds this size, with the paper's parameters.
 const LONG: u32 = 13;
 
-/// Why prepared products of the size of a long run are not run.
-const NOT_PREPARED: &str = "not run: preparation and product take more than 24 GB";
+/// Free memory that prepared products of the size of a long run need: more than 24 GB, at which such a run ended, with room.
+const LONG_BYTES: u64 = 40 << 30;
 
 /// The paper's largest size, and why it is not run.
 const ABSENT: (u32, &str) =
@@ -145,9 +146,11 @@ impl<'a> Square<'a> {
         if !self.timer.wants(OWN) && !self.timer.wants(PREPARED) {
             return Ok(());
         }
-        if self.size == 1 << LONG {
+        let free = machine::memory().map_or(u64::MAX, |own| own.free_bytes);
+        if self.size == 1 << LONG && free < LONG_BYTES {
+            let reason = format!("not run: preparation and product take up to {} GiB, of which {} are free", LONG_BYTES >> 30, free >> 30);
             for work in [OWN, PREPARED] {
-                self.timer.absent(work, &self.label, NOT_PREPARED)?;
+                self.timer.absent(work, &self.label, &reason)?;
             }
             return Ok(());
         }

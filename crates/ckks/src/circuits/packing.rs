@@ -73,6 +73,21 @@ pub struct PackingCost {
     pub error: f64,
 }
 
+impl PackingCost {
+    /// A table of this choice, marked by a star, and of those of `others` that take less time or fewer keys than every other.
+    pub(super) fn table(&self, others: &[Self]) -> String {
+        let line = |cost: &Self, mark: &str| {
+            let (milliseconds, mebibytes) = (cost.nanoseconds / 1e6, cost.key_bytes as f64 / f64::from(1 << 20));
+            format!("{mark} {:<20} {milliseconds:>12.2} {mebibytes:>12.2} {:>18.1}\n", cost.method.to_string(), -cost.error.log2())
+        };
+        let useful = |cost: &&Self| {
+            !others.iter().chain([self]).any(|other| other.nanoseconds < cost.nanoseconds && other.key_bytes <= cost.key_bytes)
+        };
+        let rest: String = others.iter().filter(useful).map(|cost| line(cost, " ")).collect();
+        format!("  {:<20} {:>12} {:>12} {:>18}\n{}{rest}", "method", "milliseconds", "MiB of keys", "bits of precision", line(self, "*"))
+    }
+}
+
 /// A way to pack samples of one shape.
 #[derive(Debug)]
 pub struct PackingPlan {
@@ -200,24 +215,11 @@ impl PackingPlan {
     pub fn explain(&self) -> String {
         let (from, to) = (self.samples.shape(), self.samples.rlwe_shape());
         let under = if self.secret == SecretName::Main { String::new() } else { format!(" under {}", self.secret) };
-        let line = |cost: &PackingCost, mark: &str| {
-            let (milliseconds, mebibytes) = (cost.nanoseconds / 1e6, cost.key_bytes as f64 / f64::from(1 << 20));
-            format!("{mark} {:<20} {milliseconds:>12.2} {mebibytes:>12.2} {:>18.1}\n", cost.method.to_string(), -cost.error.log2())
-        };
-        // Whatever takes more time and more keys than another method is not shown.
-        let useful = |cost: &&PackingCost| {
-            !self.others.iter().chain([&self.chosen]).any(|other| other.nanoseconds < cost.nanoseconds && other.key_bytes <= cost.key_bytes)
-        };
-        let rest: String = self.others.iter().filter(useful).map(|cost| line(cost, " ")).collect();
         format!(
-            "packing of {} numbers from samples of shape {from}{under} to {to}, levels up to {}\n  {:<20} {:>12} {:>12} {:>18}\n{}{rest}",
+            "packing of {} numbers from samples of shape {from}{under} to {to}, levels up to {}\n{}",
             self.count,
             self.level,
-            "method",
-            "milliseconds",
-            "MiB of keys",
-            "bits of precision",
-            line(&self.chosen, "*"),
+            self.chosen.table(&self.others),
         )
     }
 }
@@ -228,13 +230,18 @@ fn methods(samples: &Params, secret: SecretName) -> Vec<PackingMethod> {
         // An odd part of the rank remains, which the row method alone can leave.
         return vec![PackingMethod::Rows];
     }
-    let ratio = samples.rlwe_shape().degree / samples.degree();
-    let ranks: Vec<usize> = (1..ratio.max(1).ilog2()).map(|log| 1 << log).collect();
-    let one = ranks.iter().map(|&rank| vec![rank]);
-    let two = ranks.iter().flat_map(|&high| ranks.iter().filter(move |&&low| low < high).map(move |&low| vec![high, low]));
-    let masks = std::iter::once(Vec::new()).chain(one).chain(two).map(PackingMethod::Midpoints);
+    let masks = midpoints(samples, samples.rlwe_shape().degree).into_iter().map(PackingMethod::Midpoints);
     let rows = (secret == SecretName::Main).then_some(PackingMethod::Rows);
     rows.into_iter().chain(masks).collect()
+}
+
+/// No, one or two ranks between the samples and the ring of degree `large`: powers of two that divide the rank of the samples.
+pub(super) fn midpoints(samples: &Params, large: usize) -> Vec<Vec<usize>> {
+    let (rank, ratio) = (samples.rank(), large / samples.degree());
+    let ranks: Vec<usize> = (1..ratio.max(1).ilog2()).map(|log| 1 << log).filter(|&between| rank.is_multiple_of(between)).collect();
+    let one = ranks.iter().map(|&rank| vec![rank]);
+    let two = ranks.iter().flat_map(|&high| ranks.iter().filter(move |&&low| low < high).map(move |&low| vec![high, low]));
+    std::iter::once(Vec::new()).chain(one).chain(two).collect()
 }
 
 fn packed(evaluator: &Evaluator, x: &Ciphertext, method: &PackingMethod) -> Result<Ciphertext, CkksError> {

@@ -17,7 +17,7 @@ use clathrate_lattice::Level;
 use clathrate_lattice::packing::PackingStep;
 
 use super::bootstrap::{BootstrapOptions, BootstrapPlan};
-use super::packing::{PackingCost, PackingMethod};
+use super::packing::{PackingCost, PackingMethod, midpoints};
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
 use crate::error::CkksError;
@@ -333,21 +333,9 @@ impl SamplesPlan {
     #[must_use]
     pub fn explain(&self) -> String {
         const MIB: f64 = (1 << 20) as f64;
-        let line = |cost: &PackingCost, mark: &str| {
-            let (milliseconds, mebibytes) = (cost.nanoseconds / 1e6, cost.key_bytes as f64 / MIB);
-            format!("{mark} {:<20} {milliseconds:>12.1} {mebibytes:>12.1} {:>18.1}\n", cost.method.to_string(), -cost.error.log2())
-        };
-        let useful = |cost: &&PackingCost| {
-            !self
-                .others
-                .iter()
-                .chain([&self.packing])
-                .any(|other| other.nanoseconds < cost.nanoseconds && other.key_bytes <= cost.key_bytes)
-        };
-        let rest: String = self.others.iter().filter(useful).map(|cost| line(cost, " ")).collect();
         let under = if self.secret == SecretName::Main { String::new() } else { format!(" under {}", self.secret) };
         format!(
-            "{} numbers from samples of shape {}{under} at scale 2^{:.2} to {} {} slots in each of {} ciphertexts, level {}\n             {:.1} ms, of which packing {:.1}; keys {:.1} MiB, of which packing {:.1}; {:.1} bits of precision; failure 2^{:.1} for each ciphertext\n               {:<20} {:>12} {:>12} {:>18}\n{}{rest}",
+            "{} numbers from samples of shape {}{under} at scale 2^{:.2} to {} {} slots in each of {} ciphertexts, level {}\n             {:.1} ms, of which packing {:.1}; keys {:.1} MiB, of which packing {:.1}; {:.1} bits of precision; failure 2^{:.1} for each ciphertext\n{}",
             self.count,
             self.samples.shape(),
             self.scale().log2(),
@@ -361,11 +349,7 @@ impl SamplesPlan {
             self.packing.key_bytes as f64 / MIB,
             -self.error.log2(),
             self.half.log2_failure(),
-            "packing",
-            "milliseconds",
-            "MiB of keys",
-            "bits of precision",
-            line(&self.packing, "*"),
+            self.packing.table(&self.others),
         )
     }
 
@@ -479,15 +463,6 @@ fn sample_params(target: &Params, options: &SamplesOptions) -> Result<Params, Ck
         dimension *= 2;
     }
     of(most)
-}
-
-/// No, one or two ranks between the samples and the ring: powers of two that divide the ranks before them.
-fn midpoints(samples: &Params, large: usize) -> Vec<Vec<usize>> {
-    let (rank, ratio) = (samples.rank(), large / samples.degree());
-    let ranks: Vec<usize> = (1..ratio.max(1).ilog2()).map(|log| 1 << log).filter(|&between| rank.is_multiple_of(between)).collect();
-    let one = ranks.iter().map(|&rank| vec![rank]);
-    let two = ranks.iter().flat_map(|&high| ranks.iter().filter(move |&&low| low < high).map(move |&low| vec![high, low]));
-    std::iter::once(Vec::new()).chain(one).chain(two).collect()
 }
 
 impl Evaluator {
