@@ -414,6 +414,12 @@ pub trait Engine: Send + Sync + Debug {
         }
     }
 
+    /// The masks of `g` samples as fewer polynomials: joined as [`Engine::join_samples`] does, then `k = out`-th part of them at a time, neighbours, with
+    /// [`Twist::Negative`], in one pass. In Coeff form: `out[q] <- sum_(p, c) X^(k brv(p) - brv(c)) parts[p][q k + c](X^(k g))`.
+    ///
+    /// Shapes: every part holds `k` polynomials for each of `out`, of degree `degree / (k g)`.
+    fn join_masks(&self, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]);
+
     /// Swaps word `c` of row `t` of `x[r]` with word `r` of row `t` of `x[c]`: transposes the matrix of each row, in place. There are as many operands as words in a row.
     fn transpose(&self, x: &mut [RowsMut<'_>]);
 

@@ -264,3 +264,35 @@ fn components_of_other_lengths_are_refused() {
         assert!(refused(&|| kernel.join_components(&mut [0; 256], &parts, Twist::Positive)), "more than one pass");
     }
 }
+
+#[test]
+fn joined_masks_equal_samples_that_are_joined_and_then_embedded() {
+    for (log, cases) in
+        [(3u32, vec![(0, 3), (1, 1), (3, 0), (2, 1)]), (7, vec![(0, 7), (3, 4), (5, 2), (2, 2), (1, 6)]), (10, vec![(2, 8), (6, 3)])]
+    {
+        let degree = 1usize << log;
+        let moduli = mixed_primes(degree);
+        for (gap_log, neighbours_log) in cases {
+            let (gap, neighbours, small) = (1usize << gap_log, 1usize << neighbours_log, degree >> (gap_log + neighbours_log));
+            let name = format!("degree {degree}, {gap} samples, {neighbours} neighbours");
+            let (larges, middles, smalls) = (engines(degree, &moduli), engines(degree / neighbours, &moduli), engines(small, &moduli));
+            for ((large, middle), small) in larges.iter().zip(&middles).zip(&smalls) {
+                // One modulus, and several; more polynomials than are read together.
+                for (basis, polys) in [(&BASIS[..1], 3), (&BASIS[..], 2), (&BASIS[..2], 130 / neighbours + 1)] {
+                    let rows = polys * neighbours * basis.len();
+                    let mut words = Words::new(100 * gap_log as u64 + neighbours_log as u64);
+                    let samples: Vec<Buffer> = (0..gap).map(|_| random(small, &moduli, basis, rows, &mut words)).collect();
+                    let parts: Vec<Rows<'_>> = samples.iter().map(Buffer::view).collect();
+                    let mut joined = middle.scratch(rows);
+                    middle.join_samples(Form::Coeff, joined.view_mut(), &parts, basis);
+                    let chunks: Vec<Rows<'_>> = joined.view().chunks(basis.len()).collect();
+                    let mut expected = large.scratch(rows / neighbours);
+                    large.join_components(Form::Coeff, expected.view_mut(), &chunks, Twist::Negative, basis);
+                    let mut found = large.scratch(rows / neighbours);
+                    large.join_masks(found.view_mut(), &parts, basis);
+                    assert!(found == expected, "{name}, {} moduli", basis.len());
+                }
+            }
+        }
+    }
+}

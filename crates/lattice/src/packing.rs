@@ -12,10 +12,13 @@
 //! The column method is the step from degree 1 to degree `N`. Several steps one after another, with samples of middle degrees in between, take fewer keys: a step
 //! has `K / k'` inputs ([`Packing`]).
 //!
-//! Samples are joined by one call of the engine for all polynomials, so that LWE samples need one handle each and not one for each word.
+//! Samples are joined and embedded by one call of the engine for all polynomials, so that LWE samples need one handle each and not one for each word, and a
+//! run of words of a sample becomes a run of coefficients.
 //!
 //! Source: [hermes, sec. 4.3 (ModPack), 4.4 (BaseHERMES)]; differs: the order of components, in which steps nest ([`crate::degree`]); fewer samples than a step
 //! takes are filled up with zeroes.
+
+use std::ops::Range;
 
 use clathrate_arith::Form;
 use clathrate_arith::kernels::scalar::bit_reverse;
@@ -26,6 +29,7 @@ use crate::error::LatticeError;
 use crate::gadget::Gadget;
 use crate::poly::{Coeff, PolyRef};
 use crate::polys::{Polys, PolysRef};
+use crate::ring::Ring;
 use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
 use crate::shape::{Bodies, Degree, Rank};
@@ -172,6 +176,17 @@ impl PackingStep {
         switcher: &Switcher,
         key: &SwitchKey,
     ) -> Result<Bundle<Coeff>, LatticeError> {
+        self.pack_in(&switcher.chain().ring().subring(self.target)?, samples, switcher, key)
+    }
+
+    /// [`PackingStep::pack`] with the ring of the result's degree.
+    fn pack_in(
+        &self,
+        middle: &Ring,
+        samples: &[Option<PolysRef<'_, Coeff>>],
+        switcher: &Switcher,
+        key: &SwitchKey,
+    ) -> Result<Bundle<Coeff>, LatticeError> {
         let first = samples.iter().flatten().next().ok_or(LatticeError::EmptyShape { what: "the number of samples", got: 0 })?;
         if samples.len() > self.count() || first.ring().degree() != self.degree || switcher.chain().ring().degree() != self.large {
             let (degree, target) = (first.ring().degree(), self.target);
@@ -184,18 +199,22 @@ impl PackingStep {
             sample.at(0).check_same_basis(first.at(0))?;
         }
         let (large, basis) = (switcher.chain().ring(), first.basis());
-        let middle = large.subring(self.target)?;
         let zero = Polys::zero(first.ring(), basis, self.rank + 1);
-        let parts = samples.iter().map(|sample| sample.unwrap_or(zero.view()).rows());
-        let parts: Vec<_> = parts.chain(std::iter::repeat(zero.rows())).take(self.count()).collect();
-        let mut joined: Polys<Coeff> = Polys::scratch(&middle, basis, self.rank + 1);
-        middle.engine().join_samples(Form::Coeff, joined.view_mut().into_rows(), &parts, basis.indices());
-        let mask = joined.view().range(0..self.rank);
-        let embedded = if self.result_rank() == 1 { None } else { Some(Polys::combine_masks(large, mask, self.result_rank())?) };
-        let inputs: Vec<PolyRef<'_, Coeff>> = embedded.as_ref().map_or(mask, Polys::view).iter().collect();
+        let samples = samples.iter().map(|sample| sample.unwrap_or(zero.view()));
+        let samples: Vec<_> = samples.chain(std::iter::repeat(zero.view())).take(self.count()).collect();
+        let parts = |polys: Range<usize>| samples.iter().map(|sample| sample.range(polys.clone()).rows()).collect::<Vec<_>>();
+        let mut mask: Polys<Coeff> = Polys::scratch(large, basis, self.inputs());
+        if self.result_rank() == 1 {
+            large.engine().join_samples(Form::Coeff, mask.view_mut().into_rows(), &parts(0..self.rank), basis.indices());
+        } else {
+            large.engine().join_masks(mask.view_mut().into_rows(), &parts(0..self.rank), basis.indices());
+        }
+        let mut body: Polys<Coeff> = Polys::scratch(middle, basis, 1);
+        middle.engine().join_samples(Form::Coeff, body.view_mut().into_rows(), &parts(self.rank..self.rank + 1), basis.indices());
+        let inputs: Vec<PolyRef<'_, Coeff>> = mask.view().iter().collect();
         let mut switched = switcher.switch_coeff(&inputs, key)?;
-        switched.bodies_mut().at(0).add_assign(&joined.at(self.rank).iota(large)?)?;
-        switched.extract(&middle)
+        switched.bodies_mut().at(0).add_assign(&body.at(0).iota(large)?)?;
+        switched.extract(middle)
     }
 }
 
@@ -218,8 +237,9 @@ pub fn pack_places(
     for (number, (step, key)) in steps.iter().enumerate() {
         let own: Vec<Option<PolysRef<'_, Coeff>>> =
             if number == 0 { samples.to_vec() } else { round.iter().map(|sample| sample.as_ref().map(Bundle::view)).collect() };
+        let middle = switcher.chain().ring().subring(step.target)?;
         let pack = |samples: &[Option<PolysRef<'_, Coeff>>]| {
-            samples.iter().any(Option::is_some).then(|| step.pack(samples, switcher, key)).transpose()
+            samples.iter().any(Option::is_some).then(|| step.pack_in(&middle, samples, switcher, key)).transpose()
         };
         let packed = own.chunks(step.count()).map(pack).collect::<Result<Vec<_>, _>>()?;
         drop(own);

@@ -480,6 +480,12 @@ impl Engine for RemoteEngine {
         change(out, |out| self.inner.join_samples(form, out, &parts, moduli));
     }
 
+    fn join_masks(&self, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
+        let parts = fetch_all(parts);
+        let parts: Vec<Rows<'_>> = parts.iter().map(Fetched::view).collect();
+        change(out, |out| self.inner.join_masks(out, &parts, moduli));
+    }
+
     fn transpose(&self, x: &mut [RowsMut<'_>]) {
         change_all(x, |x| self.inner.transpose(x));
     }

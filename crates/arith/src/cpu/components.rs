@@ -69,6 +69,48 @@ pub(super) fn join_samples(engine: &CpuEngine, form: Form, out: RowsMut<'_>, par
     });
 }
 
+/// Words of a sample that are read together, of several polynomials of the result where one takes fewer.
+const SAMPLE_WORDS: usize = 128;
+
+pub(super) fn join_masks(engine: &CpuEngine, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
+    let (degree, gap, basis) = (engine.degree, parts.len(), moduli.len());
+    let rows = parts.first().map_or(0, Rows::rows);
+    let neighbours = rows / out.rows().max(1);
+    assert!(
+        gap.is_power_of_two() && neighbours.is_power_of_two() && out.rows() * neighbours == rows,
+        "powers of two of samples and polynomials"
+    );
+    let small = degree / (gap * neighbours);
+    assert!(rows.is_multiple_of(basis) && small > 0, "one row per modulus");
+    assert!(parts.iter().all(|part| part.rows() == rows && part.degree() == small), "samples of one shape");
+    let parts: Vec<&[u64]> = parts.iter().map(Rows::host).collect();
+    // Where the neighbours lie that follow one another in the result, from the end of their run of words.
+    let places: Vec<usize> = (0..neighbours).map(|c| bit_reverse(c, neighbours.trailing_zeros()) * basis * small).collect();
+    let tile = (SAMPLE_WORDS / (neighbours * small)).max(1) * basis;
+    let mut tiles: Vec<&mut [u64]> = out.host().chunks_mut(tile * degree).collect();
+    engine.each(&mut tiles, |number, words| {
+        for power in 0..gap {
+            let sample = parts[bit_reverse(power, gap.trailing_zeros())];
+            for (index, row) in words.chunks_exact_mut(degree).enumerate() {
+                let (poly, modulus) = ((number * tile + index) / basis, index % basis);
+                let first = (poly * neighbours * basis + modulus) * small;
+                for j in 0..small {
+                    let (end, source) = (neighbours * (gap * j + power), &sample[first + j..]);
+                    if end == 0 {
+                        // X^-r = -X^(degree - r).
+                        row[0] = source[0];
+                        let modulus = engine.tables[moduli[modulus]].modulus();
+                        places.iter().enumerate().skip(1).for_each(|(r, &place)| row[degree - r] = modulus.neg(source[place]));
+                    } else {
+                        let run = row[end + 1 - neighbours..=end].iter_mut().rev();
+                        run.zip(&places).for_each(|(word, &place)| *word = source[place]);
+                    }
+                }
+            }
+        }
+    });
+}
+
 /// Writes word `t` of sample `c` to word `c` of row `t`, squares of words at a time.
 fn transpose<'s>(rows: &mut [u64], degree: usize, sample: impl Fn(usize) -> &'s [u64]) {
     for start in (0..degree).step_by(SQUARE) {

@@ -557,6 +557,10 @@ impl Engine for CpuEngine {
         components::join_samples(self, form, out, parts, moduli);
     }
 
+    fn join_masks(&self, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
+        components::join_masks(self, out, parts, moduli);
+    }
+
     fn transpose(&self, x: &mut [RowsMut<'_>]) {
         components::transpose_all(self, x);
     }

@@ -146,10 +146,9 @@ impl Evaluator {
         let Some(found) = found.filter(|_| !x.is_symbol()) else {
             let moved = packed(Vec::new());
             self.spend(&moved, || {
-                // Samples are read once and written once; masks are then shuffled once more, which a column does not need.
-                let shuffles = steps.len() + usize::from(steps.len() > 1);
+                // Samples are read once and written once. What the first step leaves is less than the samples, but is moved word by word.
                 let rows = (gap * x.params.shape().dimension()).div_ceil(target.degree());
-                Ok(target.passes_cost(shuffles * rows * target.chain().basis(x.level).len()))
+                Ok(target.passes_cost(steps.len() * rows * target.chain().basis(x.level).len()))
             })?;
             let add =
                 |y: Ciphertext, (number, step): (usize, &PackingStep)| self.switched(target, y, operation(number, step), x.level, 1.0);

@@ -254,24 +254,6 @@ impl<D: DegreeMove> Poly<D> {
     }
 }
 
-impl<D: DegreeMove> Polys<D> {
-    /// [`Poly::combine_mask`] of every `gap` neighbouring polynomials of `mask`.
-    ///
-    /// # Errors
-    /// [`LatticeError::DegreeChange`] where `gap` is not the ratio of the degrees or does not divide the number of polynomials;
-    /// [`LatticeError::RingMismatch`] for a ring with other moduli.
-    pub fn combine_masks(large: &Ring, mask: PolysRef<'_, D>, gap: usize) -> Result<Self, LatticeError> {
-        check_moduli(mask.ring(), large)?;
-        let (degree, rank, target) = (mask.ring().degree(), mask.len(), large.degree());
-        if gap_up(Degree(degree), Degree(target), Rank(rank))? != gap {
-            return Err(LatticeError::DegreeChange { degree, rank, target, what: "rank" });
-        }
-        let mut out = Self::scratch(large, mask.basis(), rank / gap);
-        join(out.view_mut(), &mask.iter().collect::<Vec<_>>(), Twist::Negative);
-        Ok(out)
-    }
-}
-
 impl<D: DegreeMove> Bundle<D> {
     /// The MLWE sample, of rank `k gap` at degree `n = N / gap`, whose messages are `epsilon` of this bundle's messages: their component at place 0.
     ///
