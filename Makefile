@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: demo example-layers test test-rust test-python test-full bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-matrix bench-pairs lint build clean help
+.PHONY: cli demo example-layers example-sensors test test-rust test-python test-full test-interop bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-matrix bench-pairs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -19,6 +19,8 @@ help:
 	@echo "make bench-dpad  RNS-CKKS, ModHE and DPad-HE at the paper's sets, beside its numbers (QUICK=1: half a minute, small degrees)"
 	@echo "make bench-bootstrap  bootstraps by stage, with precision, keys and memory, beside other libraries (QUICK=1: seconds, a small degree, ours only)"
 	@echo "make bench-packing  LWE samples into ciphertexts by every method, beside the paper's numbers (QUICK=1: seconds, a small degree)"
+	@echo "make example-sensors  many small clients, a server that packs and bootstraps what they send, a picture"
+	@echo "make test-interop  samples of other libraries, packed and bootstrapped"
 	@echo "make bench-hermes  samples to slots and transciphering, beside the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-matrix  plain matrices times encrypted ones, beside plain products and the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-pairs  products of two encrypted matrices, beside plain products and the slot-wise algorithm (QUICK=1: seconds, small degrees)"
@@ -46,6 +48,14 @@ example-layers: build
 	$(BIN)/pip install --quiet -r examples/private_linear_layers/requirements.txt
 	$(BIN)/python examples/private_linear_layers/run.py --output demo-output/layers.png
 
+# Many small clients against one server, which is killed on the way: keys of 128 bits of security, 3 GB.
+example-sensors: build cli
+	$(BIN)/python examples/sensors/run.py --output demo-output
+
+# The command, with optimised kernels.
+cli:
+	$(CARGO) build --release --locked --quiet -p clathrate-cli
+
 test: test-rust test-python
 
 # A representative part once more on an engine whose memory the host cannot address.
@@ -55,13 +65,18 @@ test-rust:
 	$(CARGO) test --workspace --locked
 	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked $(REMOTE_PART)
 
-test-python: build
+test-python: build cli
 	$(BIN)/python -m pytest -q tests/python bench
 
-test-full: build
+test-full: build cli
 	$(CARGO) test --workspace --locked --release -- --include-ignored
 	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	$(BIN)/python -m pytest -q tests/python --full
+	$(MAKE) test-interop
+
+# Samples of other libraries, which are built for it: some minutes at first.
+test-interop:
+	cd interop/tfhe && $(CARGO) test --locked --release
 
 # Ours and the peers in one run: at most 15 minutes after the first installation, QUICK=1 at most 2.
 bench:
@@ -114,11 +129,16 @@ bench-packing:
 	$(PYTHON) bench/run.py $(PACKING_RESULTS) --total 300 --part clathrate 300 "target/release/clathrate-bench --set stream,packing"
 	$(PYTHON) bench/packing.py bench/results/$(PACKING_RESULTS).json
 
-# Samples to slots and transciphering, beside the paper's numbers: about 15 minutes and 15 GB of memory, on a quiet machine. A quick run has results of its own.
+# Samples to slots and transciphering, beside the paper's numbers: about 15 minutes for ours, as long for another library's, and 15 GB of memory, on a
+# quiet machine. A quick run has results of its own, and no other library.
 HERMES_RESULTS := hermes$(if $(filter-out 0,$(QUICK)),-quick)
+HERMES_PEERS := $(if $(filter-out 0,$(QUICK)),,--part peers 900 "$(PYTHON) bench/peers/run.py samples --limit 890")
 bench-hermes:
 	$(CARGO) build --release --locked -p clathrate-bench
-	$(PYTHON) bench/run.py $(HERMES_RESULTS) --total 1800 --part clathrate 1800 "target/release/clathrate-bench --set stream,hermes"
+ifeq (,$(filter-out 0,$(QUICK)))
+	$(PYTHON) bench/peers/run.py install --peer openfhe
+endif
+	$(PYTHON) bench/run.py $(HERMES_RESULTS) --total 2700 --part clathrate 1800 "target/release/clathrate-bench --set stream,hermes" $(HERMES_PEERS)
 	$(PYTHON) bench/hermes.py bench/results/$(HERMES_RESULTS).json
 
 # Plain matrices times encrypted ones, beside plain products and the paper's numbers: about 30 minutes and 15 GB of memory, on a quiet machine. A
@@ -151,6 +171,7 @@ bench-pairs: build
 
 lint: build
 	$(CARGO) fmt --all --check
+	cd interop/tfhe && $(CARGO) fmt --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" $(CARGO) doc --workspace --no-deps --locked --quiet
 	$(BIN)/ruff check .

@@ -1,7 +1,8 @@
 """Tables of the benchmark from samples to slots, beside the numbers of the paper on HERMES.
 
 Sits in bench/ above tables.py; reads bench/results/hermes.json, which bench/run.py writes, and replaces hermes.md. Works are
-"samples" (packing and half a bootstrap) and "transcipher" (the same from a client's numbers, by phases). Rows have in `extra`:
+"samples" (packing and half a bootstrap), "transcipher" (the same from a client's numbers, by phases) and "openfhe_switching" (another
+library's way from samples to slots). Rows have in `extra`:
 
     preset, degree, log_qp             parameter set, its degree, bits of the modulus with special primes
     log_q_left                         bits of the modulus of the result
@@ -14,6 +15,7 @@ Sits in bench/ above tables.py; reads bench/results/hermes.json, which bench/run
     key_bytes, packing_key_bytes       all keys in memory; those of packing
     packing_ms, half_ms                samples: the two parts, measured apart
     client_offline_ms, server_offline_ms, client_online_ms, server_online_ms  transcipher: the phases
+    key_seconds, version               openfhe_switching: the making of its keys; the library's version
     bits_per_number, message_bytes, expansion  transcipher: of a number in a message; over the bits that the client keeps, with a sign
 
 What was not measured has a row with "absent", which says why.
@@ -29,10 +31,11 @@ from typing import Any
 from command_line import tables_and_plots
 from tables import BENCH, RESULTS, Row, grid, machine_line, number, parse_rows
 
-SAMPLES, TRANSCIPHER = "samples", "transcipher"
+SAMPLES, TRANSCIPHER, SWITCHING = "samples", "transcipher", "openfhe_switching"
 COMMON = ("preset", "degree", "dimension", "count", "method", "mean_bits", "worst_bits", "key_bytes", "packing_key_bytes", "predicted_ms")
 NEEDED = {
     SAMPLES: (*COMMON, "packing_ms", "half_ms", "log_q_left", "log2_failure", "sample_security_bits"),
+    SWITCHING: ("preset", "degree", "dimension", "count", "log_q_left", "mean_bits", "worst_bits", "key_seconds", "version"),
     TRANSCIPHER: (*COMMON, "client_offline_ms", "server_offline_ms", "client_online_ms", "server_online_ms", "expansion", "sample_degree"),
 }
 MEGABYTE = 1e6
@@ -82,6 +85,26 @@ def transciphered(rows: Sequence[Row]) -> list[str]:
     return grid([*head, "server online", "expansion", "mean bits", "worst bits"], lines)
 
 
+def switched(rows: Sequence[Row]) -> list[str]:
+    """One line for each count, of the other library."""
+    lines = []
+    for row in rows:
+        extra = row["extra"]
+        shape = [
+            f"OpenFHE {extra['version']}",
+            str(extra["degree"]),
+            f"{extra['log_q_left']:.0f}",
+            str(extra["count"]),
+            str(extra["dimension"]),
+        ]
+        lines.append(
+            [*shape, number(row["median_ms"]), number(row["median_ms"] / extra["count"]), *bits(extra), number(extra["key_seconds"])]
+        )
+    return grid(
+        ["library", "degree", "log2 Q left", "samples", "dimension", "ms", "ms a number", "mean bits", "worst bits", "keys, s"], lines
+    )
+
+
 def table(rows: Sequence[dict[str, Any]]) -> list[str]:
     """A table of the paper, with its own columns."""
     names = list(rows[0])
@@ -97,6 +120,13 @@ def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = 
     lines += ["LWE samples to numbers in slots at the level of a bootstrapped array; one thread, medians. A full ring has two numbers in"]
     lines += ["each slot, as in the paper. The overhead is the time of packing over that of the half bootstrap.", ""]
     lines += samples(of[SAMPLES])
+    if of[SWITCHING]:
+        lines += [
+            "",
+            "The same by scheme switching from FHEW to CKKS of OpenFHE, one thread: messages are 0 to 255, and bits those of messages",
+            "",
+        ]
+        lines[-1:] = ["divided by 256. Its samples are modulo 2^28, its result has three levels.", "", *switched(of[SWITCHING])]
     lines += ["", f"The paper's Tables 6 and 8, {paper['machine']}:", "", *table(paper["tables_6_and_8"])]
     lines += ["", "Transciphering: all numbers of a ring from the client's hands into slots, by phases, in ms.", ""]
     lines += transciphered(of[TRANSCIPHER])

@@ -40,6 +40,31 @@ TRANSCIPHER = {
 }
 
 
+SWITCHED = {
+    "who": "openfhe",
+    "work": "openfhe_switching",
+    "params": "n16-lwe-256",
+    "median_ms": 51200.0,
+    "extra": {
+        "preset": "n16-lwe-256",
+        "degree": 65536,
+        "dimension": 1305,
+        "count": 256,
+        "log_q_left": 210.0,
+        "mean_bits": 11.0,
+        "worst_bits": 9.0,
+        "key_seconds": 12.5,
+        "version": "1.6.1",
+    },
+}
+
+
+def test_another_library_stands_beside_ours():
+    page = hermes.markdown(MACHINE, [SAMPLES, SWITCHED])
+    assert "| OpenFHE 1.6.1 | 65536 | 210 | 256 | 1305 | 51200 | 200 | 11.0 | 9.0 | 12.5 |" in page
+    assert "OpenFHE" not in hermes.markdown(MACHINE, [SAMPLES])
+
+
 def test_rows_stand_beside_the_paper():
     page = hermes.markdown(MACHINE, [SAMPLES, TRANSCIPHER, {"work": "stream_read", "params": "1", "extra": {}}])
     assert (

@@ -2,8 +2,8 @@
 
 Sits in bench/peers; standard library only. `run.py install` builds each peer's program into .cache/peers, `run.py run`
 installs what is missing and prints the rows of every program and parameter set, one JSON row per line, `run.py bootstrap`
-those of the peers' bootstraps. A peer that cannot be installed, fails or runs out of time prints a row {"who", "work": "*",
-"absent": reason}.
+those of the peers' bootstraps, `run.py samples` those of their ways from samples to slots. A peer that cannot be installed,
+fails or runs out of time prints a row {"who", "work": "*", "absent": reason}.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ BOOTSTRAPS = (
     ("poulpy", "n15_d35_k180_p18_c2s"),
 )
 QUICK_BOOTSTRAPS = (("lattigo", "insecure_n11"), ("openfhe", "insecure_n11"), ("openfhe", "insecure_n11-slots-first"))
+# From samples of another scheme to slots.
+SAMPLES = (("openfhe", "n16-lwe-256"), ("openfhe", "n16-lwe-1024"), ("openfhe", "n16-lwe-4096"))
+QUICK_SAMPLES = (("openfhe", "insecure_n11-lwe-16"),)
 INSTALL_SECONDS = 900
 MEMORY_SHARE = 0.6  # of what is free: other programs need memory too
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "GOMAXPROCS": "1"}
@@ -217,11 +220,15 @@ def measure(runs: list[tuple[str, str]], limit_seconds: float, work: str = "*") 
 
 
 def main() -> int:
-    """Command line: run.py install|run|bootstrap [--peer NAME ...] [--params SET ...] [--limit SECONDS]."""
+    """Command line: run.py install|run|bootstrap|samples [--peer NAME ...] [--params SET ...] [--limit SECONDS]."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("install", "run", "bootstrap"))
+    parser.add_argument("step", choices=("install", "run", "bootstrap", "samples"))
     parser.add_argument("--peer", action="append", choices=list(PEERS), help="only this peer; may be repeated")
-    sets = [*FULL_PARAMS, *EXTRA_PARAMS, *dict.fromkeys(set_name for _, set_name in BOOTSTRAPS + QUICK_BOOTSTRAPS)]
+    sets = [
+        *FULL_PARAMS,
+        *EXTRA_PARAMS,
+        *dict.fromkeys(set_name for _, set_name in BOOTSTRAPS + QUICK_BOOTSTRAPS + SAMPLES + QUICK_SAMPLES),
+    ]
     parser.add_argument("--params", action="append", choices=sets, help="only this set")
     parser.add_argument("--limit", type=float, default=TIME_LIMITS[quick()], help="seconds for all runs together")
     options = parser.parse_args()
@@ -236,6 +243,9 @@ def main() -> int:
         return 0
     if options.step == "bootstrap":
         every, work = QUICK_BOOTSTRAPS if quick() else BOOTSTRAPS, "bootstrap"
+    elif options.step == "samples":
+        every, work = QUICK_SAMPLES if quick() else SAMPLES, "openfhe_switching"
+    if options.step != "run":
         runs = [(name, set_name) for name, set_name in every if name in names and set_name in (options.params or sets)]
     else:
         params, work = options.params or list(QUICK_PARAMS if quick() else FULL_PARAMS), "*"

@@ -41,6 +41,7 @@ __all__ = [
     "SwitchingReport",
     "TransposedCiphertext",
     "__version__",
+    "bootstrap_samples",
     "doctor",
     "from_bytes",
     "inspect",
@@ -1100,6 +1101,34 @@ class SecretKey:
         >>> key.decrypt(key.relative(four.rlwe()).encrypt([1.0, 2.0])).round(4)
         array([1., 2.])
         """
+    def with_outside_secret(self, number: SupportsIndex, coefficients: Sequence[SupportsIndex]) -> SecretKey:
+        """This key with the secret of another library's LWE samples, which it can then decrypt and make keys for.
+
+        The other secret is not stored with the key: `save` writes the owner's alone.
+
+        Parameters
+        ----------
+        number : int
+            A number for the other secret, for `SamplesPlan(..., outside=number)`.
+        coefficients : sequence of int
+            The other secret: -1, 0 or 1 each, at most degree times rank of them.
+
+        Returns
+        -------
+        SecretKey
+            The key with both secrets.
+
+        Raises
+        ------
+        DataError
+            For a negative number, other coefficients, none, or too many.
+
+        Examples
+        --------
+        >>> both = secret_key.with_outside_secret(1, [0, 1, 1, 0, 1])
+        >>> both.key_id == secret_key.key_id
+        True
+        """
     def save(self, path: _Path, overwrite: bool = False) -> int:
         """Writes the secret key to a file that only its owner may read.
 
@@ -1993,8 +2022,7 @@ class Ciphertext:
         -------
         Ciphertext
             A vector of the samples' numbers in their order, at `plan.output_level`; with `plan.pairs` a complex one, with two
-            consecutive
-            numbers in each slot.
+            consecutive numbers in each slot.
 
         Raises
         ------
@@ -2888,12 +2916,13 @@ class LightClient:
         `Ciphertext.change_secret` brings answers under the device's, by a key that must not get into the hands of whoever has the
         device's secret: both together give the owner's.
     plan : SamplesPlan, optional
-        Makes the client for `Ciphertext.bootstrap_samples` by this plan, which says degree, dimension, scale and device.
+        Makes the client for `Ciphertext.bootstrap_samples` by this plan, which says degree, dimension, scale and, unless `device` does,
+        the device.
 
     Raises
     ------
     DataError
-        For a plan together with what it says, a degree that is no power of two, a modulus of more than 120 bits, a precision that
+        For a plan together with a degree or a level, a degree that is no power of two, a modulus of more than 120 bits, a precision that
         the scale does not have, or a
         negative number of a device.
     LevelError
@@ -3093,6 +3122,9 @@ class Receiver:
     """
 
     def __new__(cls, params: Params, introduction: bytes) -> Receiver: ...
+    @property
+    def client_id(self) -> bytes:
+        """A name for the client, 32 bytes: what `Inbox.introduce` gives."""
     def receive(self, messages: Sequence[bytes], shape: Sequence[SupportsIndex] | None = None) -> Ciphertext:
         """The numbers of messages, in their order, as an encrypted array of samples.
 
@@ -3879,8 +3911,8 @@ class SamplesPlan:
     """A way to bring LWE or MLWE samples of a small dimension to slots at a high level: `samples.bootstrap_samples(plan)` carries it out.
 
     The samples are packed at level 0, and bootstrapped by the second half of a bootstrap. They come from light clients that were
-    made with the
-    plan. A plan serves any count of numbers: fewer than it was made for leave slots empty, more become several ciphertexts.
+    made with the plan, or, with `outside`, from another library (`outside_samples`). A plan serves any count of numbers: fewer than it
+    was made for leave slots empty, more become several ciphertexts.
 
     Parameters
     ----------
@@ -3895,21 +3927,26 @@ class SamplesPlan:
         The dimension of the samples. By default the least power of two that is secure at level 0.
     device : int, optional
         The number of the device whose samples these are. By default they are under a part of the owner's secret.
+    outside : int, optional
+        The number that `SecretKey.with_outside_secret` gave to the secret of another library, whose samples these are. `dimension` is then
+        the length of that secret.
     pairs : bool, optional
         Whether two consecutive numbers are the real and the imaginary part of one slot. The result is then complex and half as
-        long. The default
-        is False for LWE samples, and True for others, which cannot be without.
+        long. The default is False for LWE samples, and True for others, which cannot be without.
     midpoints : sequence of int, optional
         Ranks of samples between those and the ring, falling powers of two. By default the fastest, or smaller keys at a tenth more time.
     key_bytes : int, optional
         The most bytes that all keys may take in memory. By default the parameters' own limit on a bootstrap's keys.
+    seconds : float, optional
+        The most seconds that `count` numbers may take, as predicted: the plan then takes the fewest keys that are as fast.
 
     Raises
     ------
     ParamsError
         Where the parameters cannot be bootstrapped, or samples of this dimension are not secure.
     DataError
-        For an impossible count, degree, dimension or midpoints, and where no choice's keys fit into `key_bytes`.
+        For an impossible count, degree, dimension or midpoints, for `device` together with `outside`, and where no choice fits into
+        `key_bytes` or `seconds`.
     ShapeError
         For samples of several numbers without pairs.
 
@@ -3932,13 +3969,39 @@ class SamplesPlan:
         degree: SupportsIndex | None = None,
         dimension: SupportsIndex | None = None,
         device: SupportsIndex | None = None,
+        outside: SupportsIndex | None = None,
         pairs: bool | None = None,
         midpoints: Sequence[SupportsIndex] | None = None,
         key_bytes: SupportsIndex | None = None,
+        seconds: float | None = None,
     ) -> SamplesPlan: ...
     @property
     def needs(self) -> Needs:
         """The keys, for `SecretKey.evaluation_keys` under the parameters that the plan was made with."""
+    def needs_of(self, devices: Sequence[SupportsIndex]) -> Needs:
+        """The keys for samples under the secrets of several devices, and for the plan's own: one key more for each device.
+
+        Parameters
+        ----------
+        devices : sequence of int
+            The numbers of the devices.
+
+        Returns
+        -------
+        Needs
+            For `SecretKey.evaluation_keys`.
+
+        Raises
+        ------
+        DataError
+            For a negative number, and for a plan for samples of another library.
+
+        Examples
+        --------
+        >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+        >>> plan = cl.SamplesPlan(owner.params, 4, device=1)
+        >>> keys = owner.evaluation_keys(plan.needs_of([1, 2, 3]))
+        """
     @property
     def count(self) -> int:
         """How many numbers the prediction is for."""
@@ -3969,12 +4032,97 @@ class SamplesPlan:
     @property
     def precision_bits(self) -> float:
         """The predicted precision in bits: minus the binary logarithm of the root mean square error of a number, encryption included,
-        without
-        what a light client cuts off.
+        without what a light client cuts off.
         """
     @property
     def log2_failure(self) -> float:
         """The binary logarithm of the probability that the bootstrap of one ciphertext fails."""
+    def outside_scale(self, modulus: SupportsIndex | None = None) -> float:
+        """What another library multiplies numbers by before it encrypts them modulo `modulus`, in units of integers.
+
+        Numbers of magnitude 1 then take a small part of the modulus, which the bootstrap needs: about 12 bits below it.
+
+        Parameters
+        ----------
+        modulus : int, optional
+            The modulus of the samples, 2 to 2**64. The default is 2**64.
+
+        Returns
+        -------
+        float
+            The factor.
+
+        Raises
+        ------
+        DataError
+            For another modulus.
+
+        Examples
+        --------
+        >>> plan = cl.SamplesPlan(cl.Params.preset("insecure_boot"), 4, outside=1, dimension=600)
+        >>> plan.outside_scale(2**32) == plan.outside_scale() / 2**32
+        True
+        """
+    def outside_samples(
+        self,
+        words: ArrayLike,
+        keys: EvaluationKeys,
+        modulus: SupportsIndex | None = None,
+        *,
+        scale: float | None = None,
+        phase: Literal["difference", "sum"] = "difference",
+    ) -> Ciphertext:
+        """Takes in LWE samples of another library: all words are switched to the modulus of level 0.
+
+        The security of the samples is that of the library they come from. Switching rounds every word: that error is part of
+        `precision_bits`, the error of the samples is not.
+
+        Parameters
+        ----------
+        words : array_like
+            A matrix of unsigned integers below the modulus with a row for each sample: the mask, as many words as the secret is long, then
+            the body.
+        keys : EvaluationKeys
+            The owner's keys for `needs`, which are attached to the samples.
+        modulus : int, optional
+            The modulus of the samples, 2 to 2**64. The default is 2**64.
+        scale : float, optional
+            What numbers were multiplied by. The default is `outside_scale(modulus)`, which the bootstrap needs.
+        phase : {"difference", "sum"}, optional
+            How the message follows from a sample (a, b): "difference", the default, is b - <a, s>, as of TFHE; "sum" is b + <a, s>.
+
+        Returns
+        -------
+        Ciphertext
+            The samples as a vector, for `bootstrap_samples`.
+
+        Raises
+        ------
+        TypeError
+            Where the words are no matrix of unsigned integers.
+        DataError
+            For a plan without `outside`, words beyond the modulus, an impossible modulus, another phase, and without samples.
+        ShapeError
+            For rows of another length than the plan's dimension and 1.
+        ScaleError
+            For an impossible scale.
+        NotEnoughMemoryError
+            Where the samples take more memory than is free.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(1)
+        >>> secret = rng.integers(0, 2, 600, dtype=np.uint64)
+        >>> params = cl.Params.preset("insecure_boot")
+        >>> owner = cl.SecretKey.generate(params).with_outside_secret(1, secret)
+        >>> plan = cl.SamplesPlan(params, 2, outside=1, dimension=600)
+        >>> message = np.rint(np.array([0.5, -0.25]) * plan.outside_scale()).astype(np.int64).view(np.uint64)
+        >>> masks = rng.integers(0, 2**64, (2, 600), dtype=np.uint64)  # modulo 2**64, without an error, for the example alone
+        >>> words = np.column_stack([masks, masks @ secret + message])
+        >>> samples = plan.outside_samples(words, owner.evaluation_keys(plan.needs))
+        >>> owner.decrypt(samples.bootstrap_samples(plan)).round(3)
+        array([ 0.5 , -0.25])
+        """
     def explain(self) -> str:
         """What the plan does, and the ways to pack that are faster or have fewer keys: predicted times, bytes of keys, precision.
 
@@ -4238,8 +4386,8 @@ class Inbox:
         >>> inbox.accept([client.encrypt([0.5, 0.25])])
         [2]
         """
-    def take(self, most: SupportsIndex) -> Batch | None:
-        """The oldest samples of one owner, secret and kind, as a batch.
+    def take(self, most: SupportsIndex, *, together: bool = False) -> Batch | None:
+        """The oldest samples of one owner and kind, as a batch.
 
         Until `done` they are given again to whoever opens the inbox anew.
 
@@ -4247,6 +4395,9 @@ class Inbox:
         ----------
         most : int
             The most samples.
+        together : bool, optional
+            Whether samples of several secrets may come together, for `bootstrap_samples(batch.arrays, plan)`. The default is False: those
+            of the secret of the oldest sample.
 
         Returns
         -------
@@ -4343,8 +4494,11 @@ class Batch:
     def samples(self) -> Ciphertext:
         """The samples as an array, in the order in which they were accepted."""
     @property
+    def arrays(self) -> list[Ciphertext]:
+        """The samples as arrays, one for each secret; in each in the order in which they were accepted."""
+    @property
     def sources(self) -> list[tuple[bytes, int]]:
-        """Whose samples they are: the client's name and the counter of each."""
+        """Whose samples they are, in the order of the arrays: the client's name and the counter of each."""
 
 @final
 class BootstrapPlan:
@@ -4641,6 +4795,48 @@ def reply(ciphertext: Ciphertext) -> bytes:
     >>> x = secret_key.encrypt([0.5], encoding="coefficients", level=0)
     >>> cl.LightClient(secret_key).decrypt(cl.reply(x)).round(3)
     array([0.5])
+    """
+
+def bootstrap_samples(arrays: Sequence[Ciphertext], plan: SamplesPlan) -> Ciphertext:
+    """The numbers of samples under several secrets in slots: one vector of all arrays' numbers, those of the first array first.
+
+    Each array is packed by a key for its secret, and adds the error of packing once: fewer arrays are faster and more precise.
+
+    Parameters
+    ----------
+    arrays : sequence of Ciphertext
+        Samples under the owner's secret and devices', one of them with keys attached.
+    plan : SamplesPlan
+        The plan that the samples' light clients were made with.
+
+    Returns
+    -------
+    Ciphertext
+        As of `Ciphertext.bootstrap_samples`.
+
+    Raises
+    ------
+    MissingKeyError
+        Without the keys of `plan.needs_of(devices)`.
+    ShapeError
+        For samples of another shape or order than the plan's.
+    LevelError
+        Above level 0.
+    ScaleError
+        At another scale than `plan.scale`.
+    DataError
+        Without arrays, and for samples of another library among others.
+
+    Examples
+    --------
+    >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+    >>> plan = cl.SamplesPlan(owner.params, 4, device=1)
+    >>> keys = owner.evaluation_keys(plan.needs_of([1, 2]))
+    >>> clients = [cl.LightClient(owner, plan=plan, device=device) for device in (1, 2)]
+    >>> receivers = [cl.Receiver(owner.params, client.introduction) for client in clients]
+    >>> first, second = (receiver.receive([client.encrypt([0.5, 0.25])]) for receiver, client in zip(receivers, clients))
+    >>> owner.decrypt(cl.bootstrap_samples([first.with_keys(keys), second], plan)).round(3)
+    array([0.5 , 0.25, 0.5 , 0.25])
     """
 
 def vstack(parts: Sequence[Ciphertext]) -> Ciphertext:

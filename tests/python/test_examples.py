@@ -66,6 +66,21 @@ def test_bootstrapping_page_runs_and_its_numbers_are_right(capsys, tmp_path, mon
     assert float(capsys.readouterr().out.split()[-1]) < 1e-4
 
 
+def test_samples_page_runs_and_its_numbers_are_right(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    said = []
+    for snippet in snippets("docs/samples.md"):
+        exec(snippet, names)
+        said.append(capsys.readouterr().out.split("\n")[-2].split(" ", 1))
+    (level, squares), (used, errors), devices, outside = said
+    assert int(level) == names["plan"].output_level
+    assert used == "True"
+    assert max(float(squares), float(errors)) < 1e-4
+    assert " ".join(devices) == "[0.25 0.5  0.75]"
+    assert " ".join(outside) == "[ 0.5   -0.25   0.125]"
+
+
 def test_digits_demo_agrees_with_the_clear_model(tmp_path):
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")
@@ -75,6 +90,19 @@ def test_digits_demo_agrees_with_the_clear_model(tmp_path):
     assert "not explained by the error: 0" in done.stdout
     assert (tmp_path / "digits.png").stat().st_size > 10_000
     assert not list((tmp_path / "exchange").glob("secret*")), "the server's side never sees the secret key"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files get their names as on Unix")
+def test_sensors_example_brings_every_reading_though_the_server_is_killed(tmp_path):
+    pytest.importorskip("matplotlib")
+    command = [sys.executable, str(ROOT / "examples/sensors/run.py"), "--output", str(tmp_path), "--preset", "insecure_boot"]
+    command += ["--sensors", "6", "--readings", "12", "--batch", "32"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "72 readings of 6 sensors" in done.stdout
+    assert (tmp_path / "sensors.png").stat().st_size > 10_000
+    public = {path.name for path in (tmp_path / "sensors").iterdir()}
+    assert public == {"keys.clt", "messages", "inbox.log", "results", "sensors"}, "no secret key is written"
 
 
 def test_ranks_example_times_every_way_and_names_the_fastest():

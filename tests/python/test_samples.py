@@ -52,6 +52,89 @@ def test_plans_say_what_they_do(params: cl.Params) -> None:
         cl.SamplesPlan(params, 100, key_bytes=10)
     few = cl.SamplesPlan(params, 100, key_bytes=plan.key_bytes)
     assert few.key_bytes <= plan.key_bytes
+    slow = cl.SamplesPlan(params, 100, seconds=100)
+    assert slow.key_bytes <= plan.key_bytes
+    assert slow.seconds <= 100
+    quick = cl.SamplesPlan(params, 100, seconds=1.01 * plan.seconds)
+    assert quick.seconds <= 1.02 * plan.seconds
+    for seconds in (plan.seconds / 10, float("nan"), -1):
+        with pytest.raises(cl.DataError, match="allow at least"):
+            cl.SamplesPlan(params, 100, seconds=seconds)
+
+
+def test_samples_of_another_library_are_taken_in(params: cl.Params) -> None:
+    rng = np.random.default_rng(7)
+    secret = rng.integers(0, 2, 300, dtype=np.uint64)
+    owner = cl.SecretKey.generate(params).with_outside_secret(5, secret)
+    plan = cl.SamplesPlan(params, 40, outside=5, dimension=300)
+    keys = owner.evaluation_keys(plan.needs)
+    numbers = rng.uniform(-1, 1, 40)
+    for modulus, dtype in ((2**64, np.uint64), (2**32, np.uint32), (2**45 - 55, np.uint64)):
+        scale = plan.outside_scale(modulus)
+        assert scale < modulus / 2**10
+        masks = rng.integers(0, modulus, (40, 300), dtype=np.uint64)
+        products = [sum(int(word) for word, bit in zip(mask, secret, strict=True) if bit) for mask in masks]
+        bodies = [(product + round(number * scale)) % modulus for product, number in zip(products, numbers, strict=True)]
+        words = np.column_stack([masks, np.array(bodies, dtype=np.uint64)]).astype(dtype)
+        samples = plan.outside_samples(words, keys, modulus)
+        found = owner.decrypt(samples.bootstrap_samples(plan))
+        # Rounding numbers to the integers of a short modulus is its own error.
+        assert abs(found - numbers).max() < 1e-4 + 1 / scale
+        # The other sign.
+        words[:, :-1] = (modulus - words[:, :-1].astype(object)) % modulus
+        other = plan.outside_samples(words, keys, modulus, phase="sum")
+        assert abs(owner.decrypt(other) - owner.decrypt(samples)).max() < 1e-6
+    with pytest.raises(TypeError, match="unsigned"):
+        plan.outside_samples(words.astype(np.int64), keys)
+    with pytest.raises(TypeError, match="matrix"):
+        plan.outside_samples(words[0], keys)
+    with pytest.raises(cl.DataError, match="below the modulus"):
+        plan.outside_samples(words, keys, 2**20)
+    with pytest.raises(cl.ShapeError, match="of dimension 100"):
+        plan.outside_samples(words[:, :101], keys)
+    for modulus in (1, 0, -5, 2**64 + 1, 2.5):
+        with pytest.raises(cl.DataError, match="from 2 to 2"):
+            plan.outside_samples(words, keys, modulus)  # type: ignore[arg-type]
+    with pytest.raises(cl.DataError, match="difference"):
+        plan.outside_samples(words, keys, phase="product")  # type: ignore[arg-type]
+    with pytest.raises(cl.DataError, match="outside"):
+        cl.SamplesPlan(params, 40).outside_samples(words, keys)
+    with pytest.raises(cl.DataError, match="leave out"):
+        cl.SamplesPlan(params, 40, device=1, outside=5)
+    with pytest.raises(cl.DataError, match="ternary"):
+        owner.with_outside_secret(5, [0, 2])
+
+
+def test_ciphertexts_of_tfhe_rs_are_brought_to_slots(params: cl.Params) -> None:
+    file = pathlib.Path(__file__).parent / "data" / "tfhe_samples.npz"
+    with np.load(file) as data:
+        words, secret, numbers, scale = (data[name] for name in ("words", "secret", "numbers", "scale"))
+    owner = cl.SecretKey.generate(params).with_outside_secret(1, secret)
+    plan = cl.SamplesPlan(params, len(numbers), outside=1, dimension=len(secret))
+    # The plan's scale is near the one that they were encrypted at: numbers are read by as much larger or smaller.
+    factor = float(scale[0]) / plan.outside_scale()
+    assert 0.2 < factor < 1.1
+    x = plan.outside_samples(words, owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
+    assert abs(owner.decrypt(x) - factor * numbers).max() < 1e-4
+
+
+def test_devices_with_secrets_of_their_own_come_together(params: cl.Params, owner: cl.SecretKey) -> None:
+    plan = cl.SamplesPlan(params, 64, device=1)
+    keys = owner.evaluation_keys(plan.needs_of([1, 2, 3]))
+    rng = np.random.default_rng(3)
+    parts = [rng.uniform(-1, 1, count) for count in (30, 1, 33)]
+    arrays = []
+    for device, numbers in zip((2, 3, 1), parts, strict=True):
+        client = cl.LightClient(owner, plan=plan, device=device)
+        arrays.append(cl.Receiver(params, client.introduction).receive([client.encrypt(numbers)]))
+    x = cl.bootstrap_samples([arrays[0].with_keys(keys), *arrays[1:]], plan)
+    assert abs(owner.decrypt(x) - np.concatenate(parts)).max() < 1e-4
+    with pytest.raises(cl.MissingKeyError):
+        cl.bootstrap_samples([arrays[0].with_keys(owner.evaluation_keys(plan.needs))], plan)
+    with pytest.raises(cl.DataError):
+        cl.bootstrap_samples([], plan)
+    with pytest.raises(TypeError, match="a list of ciphertexts"):
+        cl.bootstrap_samples(arrays[0], plan)  # type: ignore[arg-type]
 
 
 def test_what_does_not_fit_is_refused(params: cl.Params, owner: cl.SecretKey) -> None:

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 import openfhe
 from bootstrap import BOOTSTRAP_SETS, run_bootstrap
+from switching import SWITCHING_SETS, run_switching
 from timing import HOISTED, SWITCHING_WORKS, Bench, arguments, sample, worst_error
 
 # name: (log N, 40-bit primes after the 60-bit one, digits). As many digits as primes is one special prime; the digits
@@ -141,8 +142,9 @@ def run(name: str, quick: bool, memory_gib: float) -> bool:
 
 def main() -> int:
     """Runs the parameter set named on the command line."""
-    options = arguments(__doc__, [*PARAM_SETS, *BOOTSTRAP_SETS])
-    measure = run_bootstrap if options.params in BOOTSTRAP_SETS else run
+    options = arguments(__doc__, [*PARAM_SETS, *BOOTSTRAP_SETS, *SWITCHING_SETS])
+    others = dict.fromkeys(BOOTSTRAP_SETS, run_bootstrap) | dict.fromkeys(SWITCHING_SETS, run_switching)
+    measure = others.get(options.params, run)
     return 0 if measure(options.params, options.quick, options.memory_gib) else 1
 
 

@@ -23,7 +23,7 @@ fn accepted(inbox: &mut Inbox, messages: &[&[u8]]) -> usize {
 
 fn numbers_of(sk: &SecretKey, inbox: &mut Inbox, most: usize) -> Vec<f64> {
     let batch = inbox.take(most).expect("memory").expect("samples");
-    let numbers = decrypt(sk, batch.samples());
+    let numbers = decrypt(sk, &batch.arrays()[0]);
     inbox.give_back(batch);
     numbers
 }

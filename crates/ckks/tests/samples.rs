@@ -226,3 +226,113 @@ fn what_is_prepared_before_the_messages_gives_the_same_result() {
         assert_refused!(ev.bootstrap_prepared(&mut prepare(), &other, &turned, &plan), CkksError::OutOfRange { .. }, "another client");
     }
 }
+
+/// Packing alone, and the whole without it, against their closed forms.
+#[test]
+fn each_stage_has_the_error_that_the_plan_says() {
+    let params = params("insecure_boot");
+    let sk = secret(&params, 6);
+    for (degree, midpoints, secret) in [
+        (1, Some(Vec::new()), SecretName::Main),
+        (1, Some(vec![16]), SecretName::Device(2)),
+        (1, Some(vec![64, 4]), SecretName::Main),
+        (16, None, SecretName::Device(2)),
+    ] {
+        let options = SamplesOptions { count: Some(1024), degree, pairs: true, secret, midpoints, ..SamplesOptions::default() };
+        let plan = SamplesPlan::new(&params, &options).expect("a plan");
+        // As precise as a client can be: nothing is cut off.
+        let mut client = sk.light_client(&plan.client_options(Some(plan.scale().log2() + 1.0))).expect("a client");
+        let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
+        let ev = evaluator(&sk, plan.needs());
+        let (mut packing, mut whole) = (0.0, 0.0);
+        const ROUNDS: u64 = 6;
+        for round in 0..ROUNDS {
+            let data = noise(1024, round);
+            let samples = receiver.receive(&[&client.encrypt(&data).expect("a message")], None).expect("samples");
+            let packed = ev.pack_samples(&samples, &plan).expect("packed");
+            assert_eq!(packed.secret(), SecretName::Ephemeral);
+            packing += deviation(&parts(sk.decrypt(&packed).expect("numbers")), &data).powi(2);
+            let fresh = ev.raise_samples(&packed, 1024, &plan).expect("in slots");
+            whole += deviation(&parts(sk.decrypt(&fresh).expect("numbers")), &data).powi(2);
+        }
+        let (packing, whole) = ((packing / ROUNDS as f64).sqrt(), (whole / ROUNDS as f64).sqrt());
+        let (own, all) = (plan.packing().error, plan.predicted_error());
+        println!("degree {degree}: packing {:.3} of 2^{:.1}, whole {:.3} of 2^{:.1}", packing / own, own.log2(), whole / all, all.log2());
+        assert!((0.9..1.1).contains(&(packing / own)), "degree {degree}: {} of 2^{}", packing / own, own.log2());
+        assert!((0.9..1.1).contains(&(whole / all)), "degree {degree}: {} of 2^{}", whole / all, all.log2());
+    }
+}
+
+/// With a range of the modular reduction that is too small for most secrets' samples, as many ciphertexts fail as the plan says.
+#[test]
+fn as_many_bootstraps_fail_as_the_plan_says() {
+    const RUNS: u32 = 60;
+    // Two levels less leave one double angle, so that the polynomial is just accurate enough in the range and useless beyond.
+    let mut spec = params("insecure_boot").spec().clone();
+    spec.steps.drain(8..10);
+    spec.segments[2].levels = (7, 12);
+    spec.segments[3].levels = (13, 15);
+    let degraded = Params::new(spec, &base_runtime()).expect("parameters");
+    let failures = |params: &Params, log2_failure: Option<f64>| {
+        let sk = secret(params, 8);
+        let options = SamplesOptions { count: Some(1024), pairs: true, log2_failure, ..SamplesOptions::default() };
+        let plan = SamplesPlan::new(params, &options).expect("a plan");
+        let mut client = sk.light_client(&plan.client_options(None)).expect("a client");
+        let receiver = Receiver::new(params, &client.introduction()).expect("a receiver");
+        let ev = evaluator(&sk, plan.needs());
+        let data = noise(1024, 3);
+        let failed = (0..RUNS).filter(|_| {
+            let samples = receiver.receive(&[&client.encrypt(&data).expect("a message")], None).expect("samples");
+            let fresh = ev.bootstrap_samples(&samples, &plan).expect("in slots");
+            let found = parts(sk.decrypt(&fresh).expect("numbers"));
+            found.iter().zip(&data).any(|(found, number)| (found - number).abs() > 0.25 || found.is_nan())
+        });
+        (failed.count() as f64, plan.half_bootstrap().log2_failure())
+    };
+    let (failed, log2_failure) = failures(&degraded, Some(-0.3));
+    // The stated one is the expected number of coefficients that fail.
+    let probability = 1.0 - (-log2_failure.exp2()).exp();
+    let (expected, spread) = (f64::from(RUNS) * probability, (f64::from(RUNS) * probability * (1.0 - probability)).sqrt());
+    println!("{failed} of {RUNS} failed, expected {expected:.1} +- {spread:.1}, stated 2^{log2_failure:.2}");
+    assert!((0.1..0.9).contains(&probability), "not degraded: 2^{log2_failure}");
+    assert!((failed - expected).abs() <= 4.0 * spread, "{failed} failed, expected {expected} +- {spread}");
+    let (failed, log2_failure) = failures(&params("insecure_boot"), None);
+    assert!(failed == 0.0 && log2_failure <= -128.0, "{failed} failed at 2^{log2_failure}");
+}
+
+#[test]
+fn samples_under_several_secrets_become_one_vector() {
+    let params = params("insecure_boot");
+    let sk = secret(&params, 9);
+    for (degree, pairs, counts) in [(1, false, [300, 1, 700]), (1, true, [5, 3, 2]), (16, true, [32, 1008, 64])] {
+        let secrets = [SecretName::Device(1), SecretName::Main, SecretName::Device(4)];
+        let options = SamplesOptions { count: Some(counts.iter().sum()), degree, pairs, secret: secrets[0], ..SamplesOptions::default() };
+        let plan = SamplesPlan::new(&params, &options).expect("a plan");
+        let ev = evaluator(&sk, &plan.needs_of(&secrets).expect("needs"));
+        let (mut arrays, mut data) = (Vec::new(), Vec::new());
+        for (&count, secret) in counts.iter().zip(secrets) {
+            let options = clathrate_ckks::light::LightOptions { secret, ..plan.client_options(None) };
+            let mut client = sk.light_client(&options).expect("a client");
+            let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
+            let own = noise(count, 11 + count as u64);
+            arrays.push(receiver.receive(&[&client.encrypt(&own).expect("a message")], None).expect("samples"));
+            data.extend(own);
+        }
+        let fresh = ev.bootstrap_samples_of(&arrays.iter().collect::<Vec<_>>(), &plan).expect("in slots");
+        let mut read = parts(sk.decrypt(&fresh).expect("numbers"));
+        read.truncate(data.len());
+        let own = plan.packing().error;
+        let most = (plan.predicted_error().powi(2) + 2.0 * own * own).sqrt();
+        assert!(deviation(&read, &data) < 1.2 * most, "{degree}: {:e}, {most:e}", deviation(&read, &data));
+        // The one array alone, of the plan's own secret, as by the shorter call.
+        let alone = ev.bootstrap_samples(&arrays[0], &plan).expect("in slots");
+        let same = ev.bootstrap_samples_of(&[&arrays[0]], &plan).expect("in slots");
+        assert!(alone.bundles() == same.bundles());
+        assert_refused!(ev.bootstrap_samples(&arrays[1], &plan), CkksError::Conversion { .. }, "make one for those");
+        assert_refused!(ev.bootstrap_samples_of(&[], &plan), CkksError::NoTerms { .. }, "samples");
+        assert_refused!(plan.needs_of(&[SecretName::Outside(1)]), CkksError::OutOfRange { .. }, "devices alone");
+        // Without the keys of the others.
+        let few = evaluator(&sk, plan.needs());
+        assert!(few.bootstrap_samples_of(&arrays.iter().collect::<Vec<_>>(), &plan).is_err());
+    }
+}

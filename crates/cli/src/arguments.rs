@@ -51,6 +51,16 @@ pub enum Verb {
     Matmul(Matmul),
     /// Bring an encrypted array back to a high level
     Bootstrap(Bootstrap),
+    /// Bring messages of light clients to slots, as they come: from a folder, or from standard input
+    ///
+    /// Every message is stored in the inbox before it is acknowledged, so that nothing acknowledged is lost when the program ends, however it
+    /// ends. A batch is computed when there are as many numbers as --samples says, or when the deadline of the oldest one comes near. The
+    /// results are OUTPUT/00000001.clt and so on, each with whose numbers it has, in their order, in a .json file beside it.
+    ///
+    /// Standard input has one JSON object in a line, {"introduction": BASE64} or {"message": BASE64}; each line has an answer on standard
+    /// output. In a folder, files are given names that end in .introduction or .message when they are whole; those that are stored are removed,
+    /// those that are refused are renamed to end in .refused.
+    Pack(Pack),
     /// Decrypt to a NumPy array
     Decrypt(Decrypt),
     /// Say what a file holds and check all of it
@@ -78,7 +88,7 @@ impl Verb {
             | Self::Matmul(Matmul { output, .. })
             | Self::Bootstrap(Bootstrap { output, .. })
             | Self::Decrypt(Decrypt { output, .. }) => vec![output],
-            Self::Params { .. } | Self::Inspect(_) | Self::Doctor | Self::Tune(_) => Vec::new(),
+            Self::Params { .. } | Self::Pack(_) | Self::Inspect(_) | Self::Doctor | Self::Tune(_) => Vec::new(),
         }
     }
 }
@@ -118,7 +128,7 @@ pub struct ParamsSource {
 
 /// Arguments of `keygen`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate", "power_rotations", "ranks", "to_rlwe", "shared_mask", "bootstrap"]).multiple(true))]
+#[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate", "power_rotations", "ranks", "to_rlwe", "shared_mask", "bootstrap", "samples"]).multiple(true))]
 pub struct Keygen {
     /// Parameters.
     #[command(flatten)]
@@ -159,8 +169,14 @@ pub struct Keygen {
     /// Make the evaluation keys of bootstraps of arrays with N slots in each polynomial, or with all slots
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "0", requires = "evaluation")]
     pub bootstrap: Option<usize>,
-    /// Most bytes that the keys of bootstraps may take in memory, more than in the file; fewer keys take more time [default: by the parameters]
-    #[arg(long, value_name = "BYTES", requires = "bootstrap")]
+    /// With the keys of `pack` for N numbers at once
+    #[arg(long, value_name = "N", requires = "evaluation")]
+    pub samples: Option<usize>,
+    /// Which samples.
+    #[command(flatten)]
+    pub kind: SampleKind,
+    /// Most bytes that the keys of bootstraps, or of `pack`, may take in memory, more than in the file; fewer keys take more time [default: by the parameters]
+    #[arg(long, value_name = "BYTES", requires = "evaluation")]
     pub key_bytes: Option<usize>,
     /// Highest level the evaluation keys serve [default: the top]
     #[arg(long, value_name = "L", requires = "evaluation")]
@@ -171,6 +187,61 @@ pub struct Keygen {
     /// Replace a secret key: what it encrypted is lost
     #[arg(long)]
     pub force: bool,
+}
+
+/// The samples of light clients.
+#[derive(Debug, Args)]
+pub struct SampleKind {
+    /// How many numbers of a sample share a mask, a power of two
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "samples")]
+    pub sample_degree: usize,
+    /// The numbers of the devices' secrets; each further one takes a key, and packing once more in a batch that has samples under it [default: the owner's secret]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "samples", value_parser = clap::value_parser!(u64).range(..1 << 62))]
+    pub device: Vec<u64>,
+    /// Put two consecutive numbers into each slot, as real and imaginary part; always so above a degree of 1
+    #[arg(long, requires = "samples")]
+    pub pairs: bool,
+}
+
+/// Arguments of `pack`.
+#[derive(Debug, Args)]
+pub struct Pack {
+    /// Parameters.
+    #[command(flatten)]
+    pub params: ParamsSource,
+    /// Evaluation keys, made with `keygen --samples` and the same options
+    #[arg(long, value_name = "FILE")]
+    pub evaluation: PathBuf,
+    /// Where messages come from: a folder, or - for standard input
+    #[arg(long, value_name = "FOLDER|-")]
+    pub from: PathBuf,
+    /// The file that keeps messages until their results are stored; it is made where there is none
+    #[arg(long, value_name = "FILE")]
+    pub inbox: PathBuf,
+    /// The folder for results; it is made where there is none
+    #[arg(long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Numbers in a batch
+    #[arg(long, value_name = "N")]
+    pub samples: usize,
+    /// Which samples.
+    #[command(flatten)]
+    pub kind: SampleKind,
+    /// As given to `keygen --key-bytes`
+    #[arg(long, value_name = "BYTES")]
+    pub key_bytes: Option<usize>,
+    /// When the result of a message is due, which a batch that is not full then begins in time for [default: full batches only, and the rest at the end]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub deadline: Option<f64>,
+    /// End when nothing has come into the folder for so long [default: go on until the program is stopped]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub idle: Option<f64>,
+}
+
+/// Reads a time.
+fn seconds(text: &str) -> Result<f64, String> {
+    let refused = || format!("use a number of seconds from 0 to 10^9, such as 2.5; got {text}");
+    text.parse().ok().filter(|seconds| (0.0..=1e9).contains(seconds)).ok_or_else(refused)
 }
 
 /// Reads a number of bodies under one mask.

@@ -1,12 +1,13 @@
 //! The `clathrate` command: parses, runs one verb, and turns what went wrong into a message and an exit code.
 //!
-//! Layers, lowest first: `npy`, `failure`, `arguments`, `console` and `files`, `verbs`.
+//! Layers, lowest first: `npy`, `failure`, `arguments`, `console`, `files` and `intake`, `verbs`.
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod console;
 mod failure;
 mod files;
+mod intake;
 mod npy;
 mod verbs;
 
@@ -62,6 +63,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Verb::Encrypt(arguments) => verbs::encrypt::run(arguments, &console, &runtime),
         Verb::Matmul(arguments) => verbs::matmul::run(arguments, &console, &runtime),
         Verb::Bootstrap(arguments) => verbs::bootstrap::run(arguments, &console, &runtime),
+        Verb::Pack(arguments) => verbs::pack::run(arguments, &console, &runtime),
         Verb::Decrypt(arguments) => verbs::decrypt::run(arguments, &console, &runtime),
         Verb::Inspect(arguments) => verbs::inspect::run(arguments, &console),
         Verb::Doctor => verbs::doctor::run(&console, &runtime),

@@ -145,7 +145,7 @@ impl PyInbox {
         answers.into_iter().map(answer).collect()
     }
 
-    /// The oldest samples of one owner, secret and kind, as a batch.
+    /// The oldest samples of one owner and kind, as a batch.
     ///
     /// Until `done` they are given again to whoever opens the inbox anew.
     ///
@@ -153,6 +153,9 @@ impl PyInbox {
     /// ----------
     /// most : int
     ///     The most samples.
+    /// together : bool, optional
+    ///     Whether samples of several secrets may come together, for `bootstrap_samples(batch.arrays, plan)`. The default is False: those
+    ///     of the secret of the oldest sample.
     ///
     /// Returns
     /// -------
@@ -171,9 +174,11 @@ impl PyInbox {
     /// >>> inbox = cl.Inbox("empty.log", params)
     /// >>> inbox.take(10) is None
     /// True
-    fn take(&self, py: Python<'_>, most: Whole) -> PyResult<Option<PyBatch>> {
+    #[pyo3(signature = (most, *, together=false))]
+    fn take(&self, py: Python<'_>, most: Whole, together: bool) -> PyResult<Option<PyBatch>> {
         let most = most.count(py, "`most`")?;
-        let batch = detached(py, || self.with(|inbox| inbox.take(most)))?;
+        let work = |inbox: &mut Inbox| if together { inbox.take_of_all_secrets(most) } else { inbox.take(most) };
+        let batch = detached(py, || self.with(work))?;
         Ok(batch.map(|batch| PyBatch { batch: Mutex::new(Some(batch)), params: self.params.clone_ref(py) }))
     }
 
@@ -269,13 +274,24 @@ impl PyBatch {
     /// The samples as an array, in the order in which they were accepted.
     #[getter]
     fn samples(&self, py: Python<'_>) -> PyResult<PyCiphertext> {
-        let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
-        let samples = batch.as_ref().map(|batch| batch.samples().clone());
-        let spent = || exception(py, "DataError", "the batch is done, or was given back: take another".to_owned());
-        PyCiphertext::new(py, samples.ok_or_else(spent)?, &self.params)
+        match <[_; 1]>::try_from(self.arrays(py)?) {
+            Ok([samples]) => Ok(samples),
+            Err(arrays) => {
+                let message = format!("the batch has samples under {} secrets: take its `arrays`", arrays.len());
+                Err(exception(py, "DataError", message))
+            }
+        }
     }
 
-    /// Whose samples they are: the client's name and the counter of each.
+    /// The samples as arrays, one for each secret; in each in the order in which they were accepted.
+    #[getter]
+    fn arrays(&self, py: Python<'_>) -> PyResult<Vec<PyCiphertext>> {
+        let arrays = self.batch.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|batch| batch.arrays().to_vec());
+        let spent = || exception(py, "DataError", "the batch is done, or was given back: take another".to_owned());
+        arrays.ok_or_else(spent)?.into_iter().map(|samples| PyCiphertext::new(py, samples, &self.params)).collect()
+    }
+
+    /// Whose samples they are, in the order of the arrays: the client's name and the counter of each.
     #[getter]
     fn sources<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,7 +14,7 @@ use crate::errors::{out_of_range, raise, raise_for_array};
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::layout::{LaneCount, Placing};
 use crate::needs::PyNeeds;
-use crate::numbers::{Real, Whole};
+use crate::numbers::{Real, Whole, Wholes};
 use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::public_key::PyPublicKey;
@@ -355,6 +355,44 @@ impl PySecretKey {
     fn relative(&self, py: Python<'_>, params: Py<PyParams>) -> PyResult<Self> {
         let key = detached(py, || self.key.relative(&params.get().params))?;
         Ok(Self { key, params })
+    }
+
+    /// This key with the secret of another library's LWE samples, which it can then decrypt and make keys for.
+    ///
+    /// The other secret is not stored with the key: `save` writes the owner's alone.
+    ///
+    /// Parameters
+    /// ----------
+    /// number : int
+    ///     A number for the other secret, for `SamplesPlan(..., outside=number)`.
+    /// coefficients : sequence of int
+    ///     The other secret: -1, 0 or 1 each, at most degree times rank of them.
+    ///
+    /// Returns
+    /// -------
+    /// SecretKey
+    ///     The key with both secrets.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     For a negative number, other coefficients, none, or too many.
+    ///
+    /// Examples
+    /// --------
+    /// >>> both = secret_key.with_outside_secret(1, [0, 1, 1, 0, 1])
+    /// >>> both.key_id == secret_key.key_id
+    /// True
+    fn with_outside_secret(&self, py: Python<'_>, number: Whole, coefficients: Wholes) -> PyResult<Self> {
+        let number = number.secret_number(py, "`number`")?;
+        let small = |Whole(value)| {
+            let refused =
+                || out_of_range(py, "a coefficient of the secret of another library", value, "binary and ternary secrets are taken in");
+            i8::try_from(value).map_err(|_| refused())
+        };
+        let coefficients = coefficients.0.into_iter().map(small).collect::<PyResult<Vec<i8>>>()?;
+        let key = detached(py, || self.key.with_outside_secret(number, &coefficients))?;
+        Ok(Self { key, params: self.params.clone_ref(py) })
     }
 
     /// Writes the secret key to a file that only its owner may read.

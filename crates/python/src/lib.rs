@@ -52,7 +52,7 @@ mod _native {
     #[pymodule_export]
     use crate::bootstrap::PyBootstrapPlan;
     #[pymodule_export]
-    use crate::ciphertext::{PyCiphertext, PyTransposed, vstack};
+    use crate::ciphertext::{PyCiphertext, PyTransposed, bootstrap_samples, vstack};
     #[pymodule_export]
     use crate::evaluation_keys::PyEvaluationKeys;
     #[pymodule_export]

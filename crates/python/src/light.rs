@@ -46,12 +46,13 @@ use crate::samples::PySamplesPlan;
 ///     `Ciphertext.change_secret` brings answers under the device's, by a key that must not get into the hands of whoever has the
 ///     device's secret: both together give the owner's.
 /// plan : SamplesPlan, optional
-///     Makes the client for `Ciphertext.bootstrap_samples` by this plan, which says degree, dimension, scale and device.
+///     Makes the client for `Ciphertext.bootstrap_samples` by this plan, which says degree, dimension, scale and, unless `device` does,
+///     the device.
 ///
 /// Raises
 /// ------
 /// DataError
-///     For a plan together with what it says, a degree that is no power of two, a modulus of more than 120 bits, a precision that
+///     For a plan together with a degree or a level, a degree that is no power of two, a modulus of more than 120 bits, a precision that
 ///     the scale does not have, or a
 ///     negative number of a device.
 /// LevelError
@@ -102,17 +103,24 @@ impl PyLightClient {
     ) -> PyResult<Self> {
         let (key, precision) = (&secret_key.key, Real::given(precision_bits));
         if let Some(plan) = plan {
-            if degree.is_some() || level.is_some() || device.is_some() {
-                let message = "a plan says degree, level and device: leave these out, or the plan".to_owned();
+            if degree.is_some() || level.is_some() {
+                let message = "a plan says degree and level: leave these out, or the plan".to_owned();
                 return Err(exception(py, "DataError", message));
             }
-            let client = detached(py, || key.light_client(&plan.plan.client_options(precision)))?;
+            let mut options = plan.plan.client_options(precision);
+            if let Some(device) = device {
+                options.secret = SecretName::Device(device.secret_number(py, "`device`")?);
+            }
+            let client = detached(py, || {
+                plan.plan.check_secret(options.secret)?;
+                key.light_client(&options)
+            })?;
             return Ok(Self { client: Mutex::new(client) });
         }
         let degree = degree.map_or(Ok(1), |degree| degree.count(py, "`degree`"))?;
         let level = level.map_or(Ok(0), |level| level.count(py, "`level`"))?;
         let level = clathrate_lattice::Level(level);
-        let device = device.map(|device| device.device_number(py)).transpose()?;
+        let device = device.map(|device| device.secret_number(py, "`device`")).transpose()?;
         let secret = device.map_or(SecretName::Main, SecretName::Device);
         let options = LightOptions { degree, level, precision_bits: precision, secret, ..LightOptions::default() };
         let client = detached(py, || key.light_client(&options))?;
@@ -342,6 +350,12 @@ impl PyReceiver {
     fn new(py: Python<'_>, params: Py<PyParams>, introduction: &[u8]) -> PyResult<Self> {
         let receiver = Receiver::new(&params.get().params, introduction).map_err(|error| raise(py, error))?;
         Ok(Self { receiver, params })
+    }
+
+    /// A name for the client, 32 bytes: what `Inbox.introduce` gives.
+    #[getter]
+    fn client_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.receiver.client_id())
     }
 
     /// The numbers of messages, in their order, as an encrypted array of samples.

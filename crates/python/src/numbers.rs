@@ -34,13 +34,13 @@ impl Whole {
         usize::try_from(self.0).map_err(|_| out_of_range(py, name, self.0, "use 0 or more"))
     }
 
-    /// As the number of a device.
+    /// As the number of a device or of another library's secret.
     ///
     /// # Errors
-    /// `DataError` below 0 and beyond 62 bits: saturated numbers would make two devices one.
-    pub fn device_number(self, py: Python<'_>) -> PyResult<u64> {
+    /// `DataError`, which names the argument, below 0 and beyond 62 bits: saturated numbers would make two devices one.
+    pub fn secret_number(self, py: Python<'_>, name: &'static str) -> PyResult<u64> {
         let number = u64::try_from(self.0).ok().filter(|number| number >> 62 == 0);
-        number.ok_or_else(|| out_of_range(py, "`device`", self.0, "use a number from 0 to 2^62 - 1"))
+        number.ok_or_else(|| out_of_range(py, name, self.0, "use a number from 0 to 2^62 - 1"))
     }
 
     /// As rotation steps.

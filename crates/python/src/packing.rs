@@ -101,7 +101,7 @@ impl PyPackingPlan {
             level: whole("`level`", level)?.map(Level),
             method,
             most_key_bytes: whole("`key_bytes`", key_bytes)?,
-            secret: device.map_or(Ok(SecretName::Main), |device| device.device_number(py).map(SecretName::Device))?,
+            secret: device.map_or(Ok(SecretName::Main), |device| device.secret_number(py, "`device`").map(SecretName::Device))?,
         };
         let plan = detached(py, || PackingPlan::new(&params.params, &options))?;
         Ok(Self { plan: Arc::new(plan) })

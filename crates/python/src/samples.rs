@@ -1,21 +1,27 @@
-//! Plans that bring samples to slots.
+//! Plans that bring samples to slots, and samples of other libraries.
 
 use std::sync::Arc;
 
 use clathrate_ckks::SecretName;
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
+use clathrate_ckks::outside::{OutsideModulus, OutsideSamples, Phase};
+use numpy::{PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use crate::ciphertext::PyCiphertext;
+use crate::errors::{exception, out_of_range};
+use crate::evaluation_keys::PyEvaluationKeys;
 use crate::needs::PyNeeds;
-use crate::numbers::{Whole, Wholes};
+use crate::numbers::{Real, Whole, Wholes};
 use crate::params::PyParams;
 use crate::run::detached;
 
 /// A way to bring LWE or MLWE samples of a small dimension to slots at a high level: `samples.bootstrap_samples(plan)` carries it out.
 ///
 /// The samples are packed at level 0, and bootstrapped by the second half of a bootstrap. They come from light clients that were
-/// made with the
-/// plan. A plan serves any count of numbers: fewer than it was made for leave slots empty, more become several ciphertexts.
+/// made with the plan, or, with `outside`, from another library (`outside_samples`). A plan serves any count of numbers: fewer than it
+/// was made for leave slots empty, more become several ciphertexts.
 ///
 /// Parameters
 /// ----------
@@ -30,21 +36,26 @@ use crate::run::detached;
 ///     The dimension of the samples. By default the least power of two that is secure at level 0.
 /// device : int, optional
 ///     The number of the device whose samples these are. By default they are under a part of the owner's secret.
+/// outside : int, optional
+///     The number that `SecretKey.with_outside_secret` gave to the secret of another library, whose samples these are. `dimension` is then
+///     the length of that secret.
 /// pairs : bool, optional
 ///     Whether two consecutive numbers are the real and the imaginary part of one slot. The result is then complex and half as
-///     long. The default
-///     is False for LWE samples, and True for others, which cannot be without.
+///     long. The default is False for LWE samples, and True for others, which cannot be without.
 /// midpoints : sequence of int, optional
 ///     Ranks of samples between those and the ring, falling powers of two. By default the fastest, or smaller keys at a tenth more time.
 /// key_bytes : int, optional
 ///     The most bytes that all keys may take in memory. By default the parameters' own limit on a bootstrap's keys.
+/// seconds : float, optional
+///     The most seconds that `count` numbers may take, as predicted: the plan then takes the fewest keys that are as fast.
 ///
 /// Raises
 /// ------
 /// ParamsError
 ///     Where the parameters cannot be bootstrapped, or samples of this dimension are not secure.
 /// DataError
-///     For an impossible count, degree, dimension or midpoints, and where no choice's keys fit into `key_bytes`.
+///     For an impossible count, degree, dimension or midpoints, for `device` together with `outside`, and where no choice fits into
+///     `key_bytes` or `seconds`.
 /// ShapeError
 ///     For samples of several numbers without pairs.
 ///
@@ -63,11 +74,41 @@ pub struct PySamplesPlan {
     pub plan: Arc<SamplesPlan>,
 }
 
+/// A modulus of samples of another library: 2 to 2^64.
+fn modulus_of(py: Python<'_>, modulus: &Bound<'_, PyAny>) -> PyResult<OutsideModulus> {
+    match modulus.extract::<u128>() {
+        Ok(value) if value == 1 << 64 => Ok(OutsideModulus::PowerOfTwo(64)),
+        Ok(value) => {
+            let number = u64::try_from(value).ok().filter(|&number| number >= 2).map(OutsideModulus::Number);
+            number.ok_or_else(|| out_of_range(py, "`modulus`", value, "use a whole number from 2 to 2^64"))
+        }
+        Err(_) => Err(out_of_range(py, "`modulus`", modulus, "use a whole number from 2 to 2^64")),
+    }
+}
+
+/// The words of samples, row after row, and the words in a row.
+fn words_of(words: &Bound<'_, PyAny>) -> PyResult<(Vec<u64>, usize)> {
+    let py = words.py();
+    let wanted =
+        || PyTypeError::new_err("`words` is a matrix of unsigned integers, such as dtype uint64 or uint32, with a row for each sample");
+    let numpy = py.import("numpy")?;
+    let array = numpy.call_method1("asarray", (words,))?;
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let shape: Vec<usize> = array.getattr("shape")?.extract()?;
+    let (&[_, columns], "u") = (&shape[..], kind.as_str()) else { return Err(wanted()) };
+    let wide = numpy.call_method1("ascontiguousarray", (array, "uint64"))?;
+    let wide = wide.cast_into::<PyArray2<u64>>().map_err(|_| wanted())?;
+    Ok((wide.to_vec()?, columns))
+}
+
 #[pymethods]
 impl PySamplesPlan {
     #[new]
     #[allow(clippy::too_many_arguments)] // as many as keywords
-    #[pyo3(signature = (params, count=None, *, degree=None, dimension=None, device=None, pairs=None, midpoints=None, key_bytes=None))]
+    #[pyo3(signature = (
+        params, count=None, *, degree=None, dimension=None, device=None, outside=None, pairs=None, midpoints=None, key_bytes=None,
+        seconds=None
+    ))]
     fn new(
         py: Python<'_>,
         params: &PyParams,
@@ -75,21 +116,33 @@ impl PySamplesPlan {
         degree: Option<Whole>,
         dimension: Option<Whole>,
         device: Option<Whole>,
+        outside: Option<Whole>,
         pairs: Option<bool>,
         midpoints: Option<Wholes>,
         key_bytes: Option<Whole>,
+        seconds: Option<Real>,
     ) -> PyResult<Self> {
         let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
         let degree = whole("`degree`", degree)?.unwrap_or(1);
+        let secret = match (device, outside) {
+            (None, None) => SecretName::Main,
+            (Some(device), None) => SecretName::Device(device.secret_number(py, "`device`")?),
+            (None, Some(outside)) => SecretName::Outside(outside.secret_number(py, "`outside`")?),
+            (Some(_), Some(_)) => {
+                let message = "samples are a device's or another library's: leave out `device` or `outside`".to_owned();
+                return Err(exception(py, "DataError", message));
+            }
+        };
         let ranks = |ranks: Wholes| ranks.0.into_iter().map(|rank| rank.count(py, "a rank of `midpoints`")).collect::<PyResult<_>>();
         let options = SamplesOptions {
             count: whole("`count`", count)?,
             degree,
             dimension: whole("`dimension`", dimension)?,
-            secret: device.map_or(Ok(SecretName::Main), |device| device.device_number(py).map(SecretName::Device))?,
+            secret,
             pairs: pairs.unwrap_or(degree > 1),
             midpoints: midpoints.map(ranks).transpose()?,
             most_key_bytes: whole("`key_bytes`", key_bytes)?,
+            most_seconds: Real::given(seconds),
             ..SamplesOptions::default()
         };
         let plan = detached(py, || SamplesPlan::new(&params.params, &options))?;
@@ -100,6 +153,35 @@ impl PySamplesPlan {
     #[getter]
     fn needs(&self) -> PyNeeds {
         PyNeeds { needs: self.plan.needs().clone() }
+    }
+
+    /// The keys for samples under the secrets of several devices, and for the plan's own: one key more for each device.
+    ///
+    /// Parameters
+    /// ----------
+    /// devices : sequence of int
+    ///     The numbers of the devices.
+    ///
+    /// Returns
+    /// -------
+    /// Needs
+    ///     For `SecretKey.evaluation_keys`.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     For a negative number, and for a plan for samples of another library.
+    ///
+    /// Examples
+    /// --------
+    /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+    /// >>> plan = cl.SamplesPlan(owner.params, 4, device=1)
+    /// >>> keys = owner.evaluation_keys(plan.needs_of([1, 2, 3]))
+    fn needs_of(&self, py: Python<'_>, devices: Wholes) -> PyResult<PyNeeds> {
+        let secret = |device: Whole| device.secret_number(py, "a number of `devices`").map(SecretName::Device);
+        let secrets: Vec<SecretName> = devices.0.into_iter().map(secret).collect::<PyResult<_>>()?;
+        let needs = detached(py, || self.plan.needs_of(&secrets))?;
+        Ok(PyNeeds { needs })
     }
 
     /// How many numbers the prediction is for.
@@ -157,8 +239,7 @@ impl PySamplesPlan {
     }
 
     /// The predicted precision in bits: minus the binary logarithm of the root mean square error of a number, encryption included,
-    /// without
-    /// what a light client cuts off.
+    /// without what a light client cuts off.
     #[getter]
     fn precision_bits(&self) -> f64 {
         -self.plan.predicted_error().log2()
@@ -168,6 +249,116 @@ impl PySamplesPlan {
     #[getter]
     fn log2_failure(&self) -> f64 {
         self.plan.half_bootstrap().log2_failure()
+    }
+
+    /// What another library multiplies numbers by before it encrypts them modulo `modulus`, in units of integers.
+    ///
+    /// Numbers of magnitude 1 then take a small part of the modulus, which the bootstrap needs: about 12 bits below it.
+    ///
+    /// Parameters
+    /// ----------
+    /// modulus : int, optional
+    ///     The modulus of the samples, 2 to 2**64. The default is 2**64.
+    ///
+    /// Returns
+    /// -------
+    /// float
+    ///     The factor.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     For another modulus.
+    ///
+    /// Examples
+    /// --------
+    /// >>> plan = cl.SamplesPlan(cl.Params.preset("insecure_boot"), 4, outside=1, dimension=600)
+    /// >>> plan.outside_scale(2**32) == plan.outside_scale() / 2**32
+    /// True
+    #[pyo3(signature = (modulus=None))]
+    fn outside_scale(&self, py: Python<'_>, modulus: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
+        let modulus = modulus.map_or(Ok(OutsideModulus::PowerOfTwo(64)), |modulus| modulus_of(py, modulus))?;
+        detached(py, || self.plan.half_bootstrap().params().outside_scale(self.plan.scale(), modulus))
+    }
+
+    /// Takes in LWE samples of another library: all words are switched to the modulus of level 0.
+    ///
+    /// The security of the samples is that of the library they come from. Switching rounds every word: that error is part of
+    /// `precision_bits`, the error of the samples is not.
+    ///
+    /// Parameters
+    /// ----------
+    /// words : array_like
+    ///     A matrix of unsigned integers below the modulus with a row for each sample: the mask, as many words as the secret is long, then
+    ///     the body.
+    /// keys : EvaluationKeys
+    ///     The owner's keys for `needs`, which are attached to the samples.
+    /// modulus : int, optional
+    ///     The modulus of the samples, 2 to 2**64. The default is 2**64.
+    /// scale : float, optional
+    ///     What numbers were multiplied by. The default is `outside_scale(modulus)`, which the bootstrap needs.
+    /// phase : {"difference", "sum"}, optional
+    ///     How the message follows from a sample (a, b): "difference", the default, is b - <a, s>, as of TFHE; "sum" is b + <a, s>.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The samples as a vector, for `bootstrap_samples`.
+    ///
+    /// Raises
+    /// ------
+    /// TypeError
+    ///     Where the words are no matrix of unsigned integers.
+    /// DataError
+    ///     For a plan without `outside`, words beyond the modulus, an impossible modulus, another phase, and without samples.
+    /// ShapeError
+    ///     For rows of another length than the plan's dimension and 1.
+    /// ScaleError
+    ///     For an impossible scale.
+    /// NotEnoughMemoryError
+    ///     Where the samples take more memory than is free.
+    ///
+    /// Examples
+    /// --------
+    /// >>> rng = np.random.default_rng(1)
+    /// >>> secret = rng.integers(0, 2, 600, dtype=np.uint64)
+    /// >>> params = cl.Params.preset("insecure_boot")
+    /// >>> owner = cl.SecretKey.generate(params).with_outside_secret(1, secret)
+    /// >>> plan = cl.SamplesPlan(params, 2, outside=1, dimension=600)
+    /// >>> message = np.rint(np.array([0.5, -0.25]) * plan.outside_scale()).astype(np.int64).view(np.uint64)
+    /// >>> masks = rng.integers(0, 2**64, (2, 600), dtype=np.uint64)  # modulo 2**64, without an error, for the example alone
+    /// >>> words = np.column_stack([masks, masks @ secret + message])
+    /// >>> samples = plan.outside_samples(words, owner.evaluation_keys(plan.needs))
+    /// >>> owner.decrypt(samples.bootstrap_samples(plan)).round(3)
+    /// array([ 0.5 , -0.25])
+    #[pyo3(signature = (words, keys, modulus=None, *, scale=None, phase="difference"))]
+    fn outside_samples<'py>(
+        &self,
+        py: Python<'py>,
+        words: &Bound<'py, PyAny>,
+        keys: Py<PyEvaluationKeys>,
+        modulus: Option<&Bound<'py, PyAny>>,
+        scale: Option<Real>,
+        phase: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let SecretName::Outside(secret) = self.plan.secret() else {
+            let message = "the plan is for samples of this library: make one with `outside`, the number of the other secret".to_owned();
+            return Err(exception(py, "DataError", message));
+        };
+        let modulus = modulus.map_or(Ok(OutsideModulus::PowerOfTwo(64)), |modulus| modulus_of(py, modulus))?;
+        let phase = match phase {
+            "difference" => Phase::Difference,
+            "sum" => Phase::Sum,
+            other => return Err(out_of_range(py, "`phase`", format!("\"{other}\""), "use \"difference\" or \"sum\"")),
+        };
+        let (words, columns) = words_of(words)?;
+        let (own, params) = (keys.get(), self.plan.half_bootstrap().params());
+        let samples = detached(py, || {
+            let scale = Real::given(scale).map_or_else(|| params.outside_scale(self.plan.scale(), modulus), Ok)?;
+            let samples = OutsideSamples { words: &words, dimension: columns.saturating_sub(1), modulus, phase, scale, secret };
+            self.plan.outside_samples(own.keys.id(), &samples)
+        })?;
+        Bound::new(py, PyCiphertext::new(py, samples, &own.params)?)?.call_method1("with_keys", (keys.clone_ref(py),))
     }
 
     /// What the plan does, and the ways to pack that are faster or have fewer keys: predicted times, bytes of keys, precision.

@@ -13,6 +13,7 @@
 //! transforms for each number, and keys of a similar size, and needs no secure ring in between.
 
 use clathrate_arith::kernels::scalar::bit_reverse;
+use clathrate_arith::text::counted;
 use clathrate_lattice::Level;
 use clathrate_lattice::packing::PackingStep;
 
@@ -23,8 +24,10 @@ use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::levels::same_scale;
 use crate::evaluation::{Evaluator, Members, Packed};
+use crate::key_id::KeyId;
 use crate::keys::{KeyNeeds, Operation};
-use crate::light::LightOptions;
+use crate::light::{LightOptions, Receiver};
+use crate::outside::OutsideSamples;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
@@ -59,6 +62,8 @@ pub struct SamplesOptions {
     pub midpoints: Option<Vec<usize>>,
     /// The most bytes that all keys may take in memory; absent for the limit of the parameters on a bootstrap's keys, beside those of packing.
     pub most_key_bytes: Option<usize>,
+    /// The most seconds that the whole may take as predicted, for the count above: the fewest keys that are as fast. Absent for the fastest, or for smaller keys at a tenth more time.
+    pub most_seconds: Option<f64>,
     /// As [`BootstrapOptions::log2_failure`].
     pub log2_failure: Option<f64>,
 }
@@ -73,6 +78,7 @@ impl Default for SamplesOptions {
             pairs: false,
             midpoints: None,
             most_key_bytes: None,
+            most_seconds: None,
             log2_failure: None,
         }
     }
@@ -89,6 +95,8 @@ pub struct SamplesPlan {
     steps: Vec<PackingStep>,
     packing: PackingCost,
     others: Vec<PackingCost>,
+    /// The shape that needs are stated for.
+    home: ModuleShape,
     needs: KeyNeeds,
     key_bytes: usize,
     nanoseconds: f64,
@@ -99,7 +107,7 @@ impl SamplesPlan {
     /// The plan within the limits that `options` state, for samples of the family of `params`.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] without numbers, for an impossible degree, dimension or midpoints, and for a limit below the keys of every choice;
+    /// [`CkksError::OutOfRange`] without numbers, for an impossible degree, dimension or midpoints, and for limits below the keys or the time of every choice;
     /// [`CkksError::InvalidParams`], [`CkksError::Insecure`] for a dimension that is not secure; [`CkksError::Conversion`] where these parameters have no rank of 1, and for samples of
     /// several numbers without pairs; as [`BootstrapPlan::with_options`].
     pub fn new(params: &Params, options: &SamplesOptions) -> Result<Self, CkksError> {
@@ -157,6 +165,7 @@ impl SamplesPlan {
             steps: Vec::new(),
             packing: PackingCost { method: PackingMethod::Midpoints(Vec::new()), nanoseconds: 0.0, key_bytes: 0, error: 0.0 },
             others: Vec::new(),
+            home: params.shape(),
             needs: KeyNeeds::new(),
             key_bytes: 0,
             nanoseconds: 0.0,
@@ -192,18 +201,32 @@ impl SamplesPlan {
             remedy: format!("allow at least {} bytes: {half_keys} for the bootstrap and {least} for packing", half_keys + least),
         };
         let fastest = priced.iter().find(|cost| fits(cost)).ok_or_else(refused)?.nanoseconds;
-        let near = |cost: &PackingCost| fits(cost) && half_time + cost.nanoseconds <= SLOWER * (half_time + fastest);
+        let most = options.most_seconds.map_or(SLOWER * (half_time + fastest), |seconds| seconds * 1e9);
+        if let Some(seconds) = options.most_seconds
+            && (most.is_nan() || most < half_time + fastest)
+        {
+            let remedy = format!(
+                "allow at least {:.3} s for {}: {:.3} for the bootstrap and {:.3} for packing, as predicted for this machine",
+                (half_time + fastest) / 1e9,
+                counted(count, "number"),
+                half_time / 1e9,
+                fastest / 1e9
+            );
+            return Err(CkksError::OutOfRange { what: "the seconds of a bootstrap of samples", value: seconds.to_string(), remedy });
+        }
+        let near = |cost: &PackingCost| fits(cost) && half_time + cost.nanoseconds <= most;
         let near = priced.iter().enumerate().filter(|(_, cost)| near(cost));
         let place = near.min_by_key(|(_, cost)| cost.key_bytes).map_or(0, |(place, _)| place);
         plan.packing = priced.remove(place);
         plan.others = priced;
         plan.steps = plan.steps_of(&plan.packing)?;
         let recorder = Evaluator::recording(&target);
-        recorder.bootstrap_samples(&recorder.take_symbol(plan.symbol()?, Some(1.0))?, &plan)?;
+        let symbol = recorder.take_encrypted(plan.symbol(plan.secret, count)?, Some(1.0), plan.sample_variance())?;
+        recorder.bootstrap_samples(&symbol, &plan)?;
         let needs = recorder.needs();
         plan.key_bytes = target.required_keys(&needs)?.bytes(&target)?;
         plan.nanoseconds = recorder.recorded().cost().nanoseconds;
-        plan.needs = if target.shape() == params.shape() { needs } else { KeyNeeds::new().relative(target.shape(), &needs) };
+        plan.needs = plan.at_home(needs);
         // The bootstrap has no change to the ephemeral secret.
         let own = plan.half.predicted_error()?;
         plan.error = (own.deviation().powi(2) - own.encapsulation + plan.packing.error.powi(2)).sqrt();
@@ -215,12 +238,40 @@ impl SamplesPlan {
         let target = self.half.params();
         let mut cost = PackingCost { method: PackingMethod::Midpoints(ranks), nanoseconds: 0.0, key_bytes: 0, error: 0.0 };
         let recorder = Evaluator::recording(target);
-        let x = recorder.take_symbol(self.symbol()?, Some(1.0))?;
-        let packed = recorder.packed_samples(&x, self, &self.steps_of(&cost)?)?;
-        cost.error = packed.estimate().map_or(f64::INFINITY, |own| own.error);
+        let x = recorder.take_encrypted(self.symbol(self.secret, self.count)?, Some(1.0), self.sample_variance())?;
+        let steps = self.steps_of(&cost)?;
+        recorder.packed_samples(&[&x], self, &steps)?;
+        cost.error = self.packing_error(&steps)?;
         cost.nanoseconds = recorder.recorded().cost().nanoseconds;
         cost.key_bytes = target.required_keys(&recorder.needs())?.bytes(target)?;
         Ok(cost)
+    }
+
+    /// The variance of a sample's error: that of its encryption, or for samples of another library at most what switching its modulus adds.
+    fn sample_variance(&self) -> f64 {
+        match self.secret {
+            SecretName::Outside(_) => (self.samples.rank() + 1) as f64 / 12.0,
+            _ => self.samples.noise_model().fresh_secret(),
+        }
+    }
+
+    /// The root mean square error of a number behind these steps: that of the sample, and of each step the noise of its key and the rounding under the secret of the result.
+    fn packing_error(&self, steps: &[PackingStep]) -> Result<f64, CkksError> {
+        let target = self.half.params();
+        let onto = self.packed_secret();
+        let rounding = target.encapsulation().map_or_else(|| target.noise_model().rounding(), |own| (1 + own.weight) as f64 / 12.0);
+        let mut variance = self.sample_variance();
+        for (number, step) in steps.iter().enumerate() {
+            let from = ModuleShape { degree: step.degree(), rank: step.rank() };
+            let under = if number == 0 { self.secret } else { onto };
+            variance += target.operation_variance(Operation::Pack { from, to: step.target(), under, onto }, Level(0))? + rounding;
+        }
+        Ok(variance.sqrt() / self.scale())
+    }
+
+    /// The secret that samples are packed under.
+    fn packed_secret(&self) -> SecretName {
+        if self.half.params().encapsulation().is_some() { SecretName::Ephemeral } else { SecretName::Main }
     }
 
     fn steps_of(&self, cost: &PackingCost) -> Result<Vec<PackingStep>, CkksError> {
@@ -228,12 +279,18 @@ impl SamplesPlan {
         self.samples.packing_steps_to(self.half.params(), ranks)
     }
 
-    /// A symbol of as many samples as the plan is for.
-    fn symbol(&self) -> Result<Ciphertext, CkksError> {
+    /// Needs at the shape of the ring, for the parameters that the plan was made with.
+    fn at_home(&self, needs: KeyNeeds) -> KeyNeeds {
+        let own = self.half.params().shape();
+        if own == self.home { needs } else { KeyNeeds::new().relative(own, &needs) }
+    }
+
+    /// A symbol of samples of `count` numbers.
+    fn symbol(&self, secret: SecretName, count: usize) -> Result<Ciphertext, CkksError> {
         let degree = self.samples.degree();
-        let shape = if degree == 1 { vec![self.count] } else { vec![self.count / degree, degree] };
+        let shape = if degree == 1 { vec![count] } else { vec![count / degree, degree] };
         let layout = self.layout_of(&shape)?;
-        Ciphertext::symbol_with(&self.samples, &shape, layout, self.secret, Level(0), self.scale())
+        Ciphertext::symbol_with(&self.samples, &shape, layout, secret, Level(0), self.scale())
     }
 
     /// The layout of samples as an array of this shape.
@@ -291,6 +348,37 @@ impl SamplesPlan {
         &self.needs
     }
 
+    /// The keys for samples under each of these secrets, the main one or devices', and under the plan's own: for each a key of the first step of packing.
+    ///
+    /// # Errors
+    /// As [`SamplesPlan::check_secret`].
+    pub fn needs_of(&self, secrets: &[SecretName]) -> Result<KeyNeeds, CkksError> {
+        secrets.iter().try_for_each(|&secret| self.check_secret(secret))?;
+        let recorder = Evaluator::recording(self.half.params());
+        for &secret in secrets {
+            let x = recorder.take_symbol(self.symbol(secret, self.samples.degree())?, Some(1.0))?;
+            recorder.packed_samples(&[&x], self, &self.steps)?;
+        }
+        Ok(self.at_home(recorder.needs()).merge(&self.needs))
+    }
+
+    /// Refuses a secret whose samples this plan cannot pack.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for other secrets than the plan's own, the main one and devices'; [`CkksError::InvalidParams`], [`CkksError::Insecure`] where the dimension is not secure for
+    /// samples under it.
+    pub fn check_secret(&self, secret: SecretName) -> Result<(), CkksError> {
+        if secret == self.secret {
+            return Ok(());
+        }
+        if !matches!(secret, SecretName::Main | SecretName::Device(_)) || matches!(self.secret, SecretName::Outside(_)) {
+            let remedy =
+                format!("samples under \"{}\" are packed together with those of the main secret and of devices alone", self.secret);
+            return Err(CkksError::OutOfRange { what: "the secret of the samples", value: secret.to_string(), remedy });
+        }
+        self.samples.check_fresh(secret, Level(0))
+    }
+
     /// Bytes of all keys in memory.
     #[must_use]
     pub fn key_bytes(&self) -> usize {
@@ -327,6 +415,26 @@ impl SamplesPlan {
             secret: self.secret,
             order: Order::BitReversed,
         }
+    }
+
+    /// Samples of another library, as [`Params::outside_samples`] takes them in, for this plan.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`] for samples of another secret or dimension than the plan's; as [`Params::outside_samples`].
+    pub fn outside_samples(&self, key_id: KeyId, samples: &OutsideSamples<'_>) -> Result<Ciphertext, CkksError> {
+        let planned = self.samples.shape();
+        let secret = SecretName::Outside(samples.secret);
+        if samples.dimension == 0 || samples.dimension.next_power_of_two() != planned.rank || secret != self.secret {
+            let reason = format!(
+                "the plan is for samples under the secret \"{}\", of a dimension up to {} and above {}; these are under \"{secret}\", of dimension {}",
+                self.secret,
+                planned.rank,
+                planned.rank / 2,
+                samples.dimension
+            );
+            return Err(CkksError::Conversion { operation: OPERATION, reason });
+        }
+        self.half.params().outside_samples(key_id, samples)
     }
 
     /// What the plan does and what it did not choose: predicted times, keys, precision and failure.
@@ -389,13 +497,29 @@ impl SamplesPlan {
         Ok((layout, members))
     }
 
-    /// Refuses samples that the plan is not for.
-    pub(super) fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
+    /// Refuses a client whose samples the plan, with keys of the owner `owner` for samples under `secrets`, is not for.
+    ///
+    /// # Errors
+    /// [`CkksError::WrongSecret`] for a client of another owner; as [`Evaluator::bootstrap_samples`] for a sample of the client.
+    pub fn check_client(&self, receiver: &Receiver, owner: KeyId, secrets: &[SecretName]) -> Result<(), CkksError> {
+        if receiver.key_id() != owner {
+            return Err(CkksError::WrongSecret {
+                what: "a light client",
+                found: receiver.key_id().to_string(),
+                expected: owner.to_string(),
+            });
+        }
+        let sample = receiver.masks(0..1)?;
+        let secret = secrets.iter().find(|&&secret| secret == sample.secret()).or(secrets.first()).copied().unwrap_or(self.secret);
+        self.check(&sample, secret)
+    }
+
+    /// Refuses samples that the plan is not for, or that are under another secret.
+    fn check(&self, x: &Ciphertext, secret: SecretName) -> Result<(), CkksError> {
         let (own, planned) = (x.params().shape(), self.samples.shape());
-        if own != planned || x.secret() != self.secret {
+        if own != planned || x.secret() != secret {
             let reason = format!(
-                "the plan is for samples of shape {planned} under the secret \"{}\", not {own} under \"{}\": make one for those",
-                self.secret,
+                "the plan is for samples of shape {planned} under the secret \"{secret}\", not {own} under \"{}\": make one for those",
                 x.secret()
             );
             return Err(CkksError::Conversion { operation: OPERATION, reason });
@@ -475,10 +599,27 @@ impl Evaluator {
     /// [`CkksError::Conversion`] for samples of another shape, secret or layout than the plan's; [`CkksError::LevelTooHigh`], [`CkksError::ScaleMismatch`]; [`CkksError::WrongParams`];
     /// errors of missing keys; [`CkksError::NotEnoughMemory`].
     pub fn bootstrap_samples(&self, x: &Ciphertext, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
-        self.check(x)?;
-        plan.check(x)?;
-        let count: usize = x.shape().iter().product();
-        self.raise_samples(&self.packed_samples(x, plan, &plan.steps)?, count, plan)
+        let packed = self.pack_samples(x, plan)?;
+        self.raise_samples(&packed, x.shape().iter().product(), plan)
+    }
+
+    /// As [`Evaluator::bootstrap_samples`], for arrays of samples under several secrets, the main one and devices': one vector, of the first array's numbers first. Each array is packed with the
+    /// first key of its secret ([`SamplesPlan::needs_of`]) and adds the error of packing once.
+    ///
+    /// # Errors
+    /// As [`Evaluator::bootstrap_samples`] and [`SamplesPlan::check_secret`]; [`CkksError::NoTerms`] without arrays.
+    pub fn bootstrap_samples_of(&self, arrays: &[&Ciphertext], plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
+        if arrays.is_empty() {
+            return Err(CkksError::NoTerms { operation: OPERATION });
+        }
+        let mut count = 0;
+        for x in arrays {
+            plan.check_secret(x.secret())?;
+            self.check(x)?;
+            plan.check(x, x.secret())?;
+            count += x.shape().iter().product::<usize>();
+        }
+        self.raise_samples(&self.packed_samples(arrays, plan, &plan.steps)?, count, plan)
     }
 
     /// The second part of [`Evaluator::bootstrap_samples`]: `count` numbers that [`Evaluator::pack_samples`] packed, from coefficients to slots.
@@ -517,16 +658,31 @@ impl Evaluator {
     /// As [`Evaluator::bootstrap_samples`].
     pub fn pack_samples(&self, x: &Ciphertext, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        plan.check(x)?;
-        self.packed_samples(x, plan, &plan.steps)
+        plan.check(x, plan.secret)?;
+        self.packed_samples(&[x], plan, &plan.steps)
     }
 
-    /// The samples as coefficients at level 0, under the secret that the modulus is raised under.
-    fn packed_samples(&self, x: &Ciphertext, plan: &SamplesPlan, steps: &[PackingStep]) -> Result<Ciphertext, CkksError> {
-        let target = plan.half.params().clone();
-        let onto = if target.encapsulation().is_some() { SecretName::Ephemeral } else { SecretName::Main };
-        let (layout, members) = plan.placed(x.shape().iter().product())?;
-        let packed = Packed { target, onto, shape: vec![layout.columns], layout };
-        self.stage(PACKING, || self.pack_as(x, steps, &packed, members))
+    /// The samples of all arrays, one after the other, as coefficients at level 0, under the secret that the modulus is raised under.
+    fn packed_samples(&self, arrays: &[&Ciphertext], plan: &SamplesPlan, steps: &[PackingStep]) -> Result<Ciphertext, CkksError> {
+        let target = plan.half.params();
+        let onto = plan.packed_secret();
+        let numbers = |x: &Ciphertext| x.shape().iter().product::<usize>();
+        let (layout, members) = plan.placed(arrays.iter().map(|x| numbers(x)).sum())?;
+        self.stage(PACKING, || {
+            let (mut sum, mut first): (Option<Ciphertext>, usize) = (None, 0);
+            for x in arrays {
+                let behind = first + numbers(x) / plan.samples.degree();
+                let own = |sample: &Option<usize>| sample.filter(|sample| (first..behind).contains(sample)).map(|sample| sample - first);
+                let members: Members = members.iter().map(|members| members.iter().map(own).collect()).collect();
+                let packed = Packed { target: target.clone(), onto, shape: vec![layout.columns], layout };
+                let packed = self.pack_as(x, steps, &packed, members)?;
+                sum = Some(match sum {
+                    Some(sum) => self.add(&sum, &packed)?,
+                    None => packed,
+                });
+                first = behind;
+            }
+            sum.ok_or(CkksError::NoTerms { operation: OPERATION })
+        })
     }
 }

@@ -206,7 +206,13 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Evaluator::symbol`]; [`CkksError::WrongParams`]; [`CkksError::Conversion`] for a ciphertext with data.
-    pub fn take_symbol(&self, mut symbol: Ciphertext, bound: Option<f64>) -> Result<Ciphertext, CkksError> {
+    pub fn take_symbol(&self, symbol: Ciphertext, bound: Option<f64>) -> Result<Ciphertext, CkksError> {
+        let variance = symbol.params.noise_model().fresh_public();
+        self.take_encrypted(symbol, bound, variance)
+    }
+
+    /// As [`Evaluator::take_symbol`], where the error of a coefficient has the variance `variance`.
+    pub(crate) fn take_encrypted(&self, mut symbol: Ciphertext, bound: Option<f64>, variance: f64) -> Result<Ciphertext, CkksError> {
         let Keys::Recorded(recording) = &self.keys else { return Err(CkksError::Symbol { operation: "a computation on data" }) };
         self.check(&symbol)?;
         if !symbol.is_symbol() {
@@ -217,7 +223,7 @@ impl Evaluator {
             let remedy = "give the largest magnitude of the numbers, above 0".to_owned();
             return Err(CkksError::OutOfRange { what: "the bound on the numbers", value: bound.to_string(), remedy });
         }
-        let error = entry_error(&symbol, symbol.params.noise_model().fresh_public());
+        let error = entry_error(&symbol, variance);
         let meter = recording.lock().unwrap_or_else(PoisonError::into_inner).meter().clone();
         let footprint = Footprint::new(&meter, symbol.predicted_bytes());
         symbol.symbol = Some(Symbol { estimate: bound.map(|magnitude| Estimate { magnitude, error }), footprint });

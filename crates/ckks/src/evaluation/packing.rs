@@ -9,7 +9,7 @@
 
 use clathrate_arith::kernels::scalar::bit_reverse;
 use clathrate_lattice::packing::{PackingStep, pack_places};
-use clathrate_lattice::shape::{Degree, Rank};
+use clathrate_lattice::shape::{Bodies, Degree, Rank};
 use clathrate_lattice::{Bundle, Coeff, PolysRef, SwitchKey};
 
 use super::evaluator::Evaluator;
@@ -163,7 +163,12 @@ impl Evaluator {
         let sample = |index: usize| -> Option<PolysRef<'_, Coeff>> {
             own.get(index).map(Bundle::view).or_else(|| x.bundles.get(index).and_then(|bundle| bundle.view().as_coeff()))
         };
+        let (chain, rank) = (target.chain(), Rank(target.rank()));
         let pack = |members: &Vec<Option<usize>>| {
+            if members.iter().all(Option::is_none) {
+                // What others are packed to.
+                return Ok(Bundle::zero(chain.ring(), &chain.basis(x.level), rank, Bodies(1))?);
+            }
             let samples: Vec<_> = members.iter().map(|index| index.and_then(sample)).collect();
             Ok(pack_places(&steps, &samples, switcher)?.into_eval())
         };

@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::receiver::Receiver;
+use super::receiver::{Kind, Receiver};
 use super::wire::{Reader, Writer, unreadable};
 use crate::arrays::Ciphertext;
 use crate::error::CkksError;
@@ -96,6 +96,8 @@ pub struct Inbox {
     params: Params,
     clients: BTreeMap<ClientId, Client>,
     waiting: Vec<Waiting>,
+    /// Batches that are done.
+    batches: u64,
     /// The checksum of the last record.
     last: [u8; 8],
     /// Bytes of whole records, with the header.
@@ -105,18 +107,26 @@ pub struct Inbox {
 /// Samples that were taken together.
 #[derive(Debug)]
 pub struct Batch {
+    /// In the order of the arrays' entries.
     samples: Vec<Waiting>,
-    array: Ciphertext,
+    arrays: Vec<Ciphertext>,
 }
 
 impl Batch {
-    /// The samples as an array, in the order in which they were accepted.
+    /// The samples as arrays, one for each secret; in each in the order in which they were accepted.
     #[must_use]
-    pub fn samples(&self) -> &Ciphertext {
-        &self.array
+    pub fn arrays(&self) -> &[Ciphertext] {
+        &self.arrays
     }
 
-    /// Whose samples they are: client and counter.
+    /// How long the oldest of the samples has been here.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        let first = self.samples.iter().map(|sample| sample.at).min().unwrap_or_else(now);
+        Duration::from_millis(now().saturating_sub(first))
+    }
+
+    /// Whose samples they are, in the order of the arrays' entries: client and counter.
     pub fn sources(&self) -> impl ExactSizeIterator<Item = (ClientId, u64)> + '_ {
         self.samples.iter().map(|sample| (sample.client, sample.counter))
     }
@@ -162,6 +172,7 @@ impl Inbox {
             params: params.clone(),
             clients: BTreeMap::new(),
             waiting: Vec::new(),
+            batches: 0,
             last: [0; 8],
             length: HEADER_BYTES,
         };
@@ -229,6 +240,7 @@ impl Inbox {
                     done.insert((reader.array::<32>()?, reader.word()?));
                 }
                 self.waiting.retain(|sample| !done.contains(&(sample.client, sample.counter)));
+                self.batches += 1;
                 reader.end()
             }
             [kind] => Err(unreadable(WHAT, format!("a record of kind {kind}"), "it is of a later release: use that")),
@@ -361,28 +373,53 @@ impl Inbox {
         self.clients.keys().copied()
     }
 
+    /// What is known of each client.
+    pub fn receivers(&self) -> impl ExactSizeIterator<Item = &Receiver> {
+        self.clients.values().map(|client| &client.receiver)
+    }
+
     /// The oldest samples, at most `most`, of the clients whose samples fit together with those of the oldest one: of one owner, secret, shape, level and scale. Until [`Inbox::done`] they are given
     /// again to whoever opens the inbox anew; `None` where none waits.
     ///
     /// # Errors
     /// [`CkksError::NotEnoughMemory`].
     pub fn take(&mut self, most: usize) -> Result<Option<Batch>, CkksError> {
-        let Some(first) = self.waiting.first() else { return Ok(None) };
-        let kind = |id: &ClientId| self.clients.get(id).map(|client| client.receiver.kind());
-        let wanted = kind(&first.client);
-        let places: Vec<usize> = (0..self.waiting.len()).filter(|&place| kind(&self.waiting[place].client) == wanted).take(most).collect();
-        let samples: Vec<Waiting> = places.iter().map(|&place| self.waiting[place].clone()).collect();
-        let mut found = Vec::with_capacity(samples.len());
-        for sample in &samples {
-            if let Some(client) = self.clients.get(&sample.client) {
-                found.push((&client.receiver, sample.counter, sample.bodies.as_slice()));
+        self.take_alike(most, |a, b| a == b)
+    }
+
+    /// As [`Inbox::take`], of clients whose samples fit together but for their secrets: an array for each secret, for
+    /// [`Evaluator::bootstrap_samples_of`](crate::Evaluator::bootstrap_samples_of).
+    ///
+    /// # Errors
+    /// As [`Inbox::take`].
+    pub fn take_of_all_secrets(&mut self, most: usize) -> Result<Option<Batch>, CkksError> {
+        self.take_alike(most, |a, b| Kind { secret: b.secret, ..*a } == *b)
+    }
+
+    fn take_alike(&mut self, most: usize, alike: impl Fn(&Kind, &Kind) -> bool) -> Result<Option<Batch>, CkksError> {
+        let kind = |sample: &Waiting| self.clients.get(&sample.client).map(|client| client.receiver.kind());
+        let Some(wanted) = self.waiting.first().and_then(kind) else { return Ok(None) };
+        let fits = |sample: &Waiting| kind(sample).is_some_and(|own| alike(&wanted, &own));
+        let places: Vec<usize> = (0..self.waiting.len()).filter(|&place| fits(&self.waiting[place])).take(most).collect();
+        let mut by_secret: Vec<(Kind, Vec<Waiting>)> = Vec::new();
+        for sample in places.iter().map(|&place| &self.waiting[place]) {
+            let Some(own) = kind(sample) else { continue };
+            match by_secret.iter_mut().find(|(known, _)| *known == own) {
+                Some((_, samples)) => samples.push(sample.clone()),
+                None => by_secret.push((own, vec![sample.clone()])),
             }
         }
-        let Some(array) = Receiver::joined(&found)? else { return Ok(None) };
+        let mut arrays = Vec::with_capacity(by_secret.len());
+        for (_, samples) in &by_secret {
+            let known = |sample: &'_ Waiting| self.clients.get(&sample.client).map(|client| &client.receiver);
+            let found: Vec<_> =
+                samples.iter().filter_map(|sample| Some((known(sample)?, sample.counter, sample.bodies.as_slice()))).collect();
+            arrays.extend(Receiver::joined(&found)?);
+        }
         for place in places.into_iter().rev() {
             self.waiting.remove(place);
         }
-        Ok(Some(Batch { samples, array }))
+        Ok(Some(Batch { samples: by_secret.into_iter().flat_map(|(_, samples)| samples).collect(), arrays }))
     }
 
     /// Says that what was computed of the batch is safe.
@@ -390,14 +427,42 @@ impl Inbox {
     /// # Errors
     /// [`CkksError::File`]: then the batch is not done, and waits for whoever opens the inbox anew.
     pub fn done(&mut self, batch: Batch) -> Result<(), CkksError> {
+        self.record_done(batch.sources())
+    }
+
+    fn record_done(&mut self, sources: impl ExactSizeIterator<Item = (ClientId, u64)>) -> Result<(), CkksError> {
         let mut payload = Writer::default();
         payload.bytes(&[DONE]);
-        payload.word(batch.samples.len() as u64);
-        for sample in &batch.samples {
-            payload.bytes(&sample.client);
-            payload.word(sample.counter);
+        payload.word(sources.len() as u64);
+        for (client, counter) in sources {
+            payload.bytes(&client);
+            payload.word(counter);
         }
-        self.append(&[payload.0])
+        self.append(&[payload.0])?;
+        self.batches += 1;
+        Ok(())
+    }
+
+    /// Says that what was computed of a batch is safe, of which only the sources are known: a program stored a result, and ended before [`Inbox::done`]. Whether all of these samples wait; where one
+    /// does not, nothing changes.
+    ///
+    /// # Errors
+    /// As [`Inbox::done`].
+    pub fn settle(&mut self, sources: &[(ClientId, u64)]) -> Result<bool, CkksError> {
+        let settled: BTreeSet<(ClientId, u64)> = sources.iter().copied().collect();
+        let waits = |sample: &&Waiting| settled.contains(&(sample.client, sample.counter));
+        if settled.is_empty() || self.waiting.iter().filter(waits).count() != settled.len() {
+            return Ok(false);
+        }
+        self.record_done(settled.iter().copied())?;
+        self.waiting.retain(|sample| !waits(&sample));
+        Ok(true)
+    }
+
+    /// How many batches are done.
+    #[must_use]
+    pub fn batches(&self) -> u64 {
+        self.batches
     }
 
     /// Gives a batch back, whose computation failed.

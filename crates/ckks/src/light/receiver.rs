@@ -16,6 +16,17 @@ use crate::shape::ModuleShape;
 
 const MESSAGE: &str = "a message of a light client";
 
+/// What samples must have in common to be one array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub owner: KeyId,
+    pub secret: SecretName,
+    pub shape: ModuleShape,
+    pub level: usize,
+    pub scale_bits: u64,
+    pub reversed: bool,
+}
+
 /// What a server knows of one client.
 #[derive(Debug, Clone)]
 pub struct Receiver {
@@ -131,6 +142,12 @@ impl Receiver {
         blake3::derive_key("clathrate light client v1", &writer.0)
     }
 
+    /// The owner's key that the samples are for.
+    #[must_use]
+    pub fn key_id(&self) -> KeyId {
+        self.terms.key_id
+    }
+
     /// Refuses more samples than there is memory for.
     fn check_memory(&self, samples: usize) -> Result<(), CkksError> {
         let each = (self.terms.rank + 1) * self.terms.degree * self.terms.moduli.len() * 8;
@@ -171,9 +188,9 @@ impl Receiver {
     }
 
     /// What samples must have in common to be one array.
-    pub(super) fn kind(&self) -> (KeyId, SecretName, ModuleShape, usize, u64, bool) {
-        let Terms { key_id, secret, degree, rank, level, scale, reversed, .. } = self.terms;
-        (key_id, secret, ModuleShape { degree, rank }, level, scale.to_bits(), reversed)
+    pub(super) fn kind(&self) -> Kind {
+        let Terms { key_id: owner, secret, degree, rank, level, scale, reversed, .. } = self.terms;
+        Kind { owner, secret, shape: ModuleShape { degree, rank }, level, scale_bits: scale.to_bits(), reversed }
     }
 
     /// Samples of clients of one kind as an array; `None` without samples.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use clathrate_ckks::circuits::samples::SamplesPlan;
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::{BootstrapOptions, BootstrapPlan, CkksError, KeyNeeds, Params, Runtime, SecretKey};
 use clathrate_lattice::Level;
@@ -111,6 +112,10 @@ fn needs(arguments: &Keygen, params: &Params) -> Result<KeyNeeds, Failure> {
             ..BootstrapOptions::default()
         };
         needs = needs.merge(&BootstrapPlan::with_options(params, options)?.needs()?);
+    }
+    if let Some(count) = arguments.samples {
+        let plan = SamplesPlan::new(params, &arguments.kind.options(count, arguments.key_bytes))?;
+        needs = needs.merge(&plan.needs_of(&arguments.kind.secrets())?);
     }
     needs = needs.along(&arguments.ranks, arguments.to_rlwe, reach);
     if arguments.evaluation.is_some() && needs.is_empty() {

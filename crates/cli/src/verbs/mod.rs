@@ -7,6 +7,7 @@ pub mod encrypt;
 pub mod inspect;
 pub mod keygen;
 pub mod matmul;
+pub mod pack;
 pub mod params;
 pub mod selftest;
 pub mod tune;

@@ -7,6 +7,7 @@ mod flow;
 mod interrupted;
 #[cfg(unix)]
 mod outputs;
+mod pack;
 mod ranks;
 mod refusals;
 mod support;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use clathrate_ckks::{BootstrapOptions, BootstrapPlan, CkksError};
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Ciphertext, CkksError};
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
+use super::rows::parts_of;
 use crate::bootstrap::PyBootstrapPlan;
-use crate::errors::raise_for_key;
+use crate::errors::{raise, raise_for_key};
 use crate::run::{detached, detached_with, with_progress};
 use crate::samples::PySamplesPlan;
 
@@ -71,8 +72,7 @@ impl PyCiphertext {
     /// -------
     /// Ciphertext
     ///     A vector of the samples' numbers in their order, at `plan.output_level`; with `plan.pairs` a complex one, with two
-    ///     consecutive
-    ///     numbers in each slot.
+    ///     consecutive numbers in each slot.
     ///
     /// Raises
     /// ------
@@ -102,7 +102,7 @@ impl PyCiphertext {
     /// (array([-1.   , -0.935, -0.871]), array([-1.   , -0.935, -0.871]))
     fn bootstrap_samples(&self, py: Python<'_>, plan: &PySamplesPlan) -> PyResult<Self> {
         let plan = plan.plan.clone();
-        self.map_needing(py, "cl.SamplesPlan(params).needs", move |evaluator, x| evaluator.bootstrap_samples(x, &plan))
+        self.map_needing(py, SAMPLES_NEEDS, move |evaluator, x| evaluator.bootstrap_samples(x, &plan))
     }
 
     /// Two arrays of real numbers at a high level, in the time of one of complex numbers: they are its real and imaginary parts.
@@ -159,4 +159,59 @@ fn plan_for(x: &clathrate_ckks::Ciphertext) -> Result<Arc<BootstrapPlan>, CkksEr
 fn plan_of(x: &clathrate_ckks::Ciphertext, real: bool) -> Result<Arc<BootstrapPlan>, CkksError> {
     let options = BootstrapOptions { slots: Some(x.layout().capacity), real, ..BootstrapOptions::default() };
     BootstrapPlan::with_options(x.params(), options).map(Arc::new)
+}
+
+/// The hint of an error of missing keys.
+const SAMPLES_NEEDS: &str = "cl.SamplesPlan(params).needs";
+
+/// The numbers of samples under several secrets in slots: one vector of all arrays' numbers, those of the first array first.
+///
+/// Each array is packed by a key for its secret, and adds the error of packing once: fewer arrays are faster and more precise.
+///
+/// Parameters
+/// ----------
+/// arrays : sequence of Ciphertext
+///     Samples under the owner's secret and devices', one of them with keys attached.
+/// plan : SamplesPlan
+///     The plan that the samples' light clients were made with.
+///
+/// Returns
+/// -------
+/// Ciphertext
+///     As of `Ciphertext.bootstrap_samples`.
+///
+/// Raises
+/// ------
+/// MissingKeyError
+///     Without the keys of `plan.needs_of(devices)`.
+/// ShapeError
+///     For samples of another shape or order than the plan's.
+/// LevelError
+///     Above level 0.
+/// ScaleError
+///     At another scale than `plan.scale`.
+/// DataError
+///     Without arrays, and for samples of another library among others.
+///
+/// Examples
+/// --------
+/// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+/// >>> plan = cl.SamplesPlan(owner.params, 4, device=1)
+/// >>> keys = owner.evaluation_keys(plan.needs_of([1, 2]))
+/// >>> clients = [cl.LightClient(owner, plan=plan, device=device) for device in (1, 2)]
+/// >>> receivers = [cl.Receiver(owner.params, client.introduction) for client in clients]
+/// >>> first, second = (receiver.receive([client.encrypt([0.5, 0.25])]) for receiver, client in zip(receivers, clients))
+/// >>> owner.decrypt(cl.bootstrap_samples([first.with_keys(keys), second], plan)).round(3)
+/// array([0.5 , 0.25, 0.5 , 0.25])
+#[pyfunction]
+pub fn bootstrap_samples(py: Python<'_>, arrays: &Bound<'_, PyAny>, plan: &PySamplesPlan) -> PyResult<PyCiphertext> {
+    let parts = parts_of(arrays, "bootstrap_samples", "cl.bootstrap_samples([x, y], plan)")?;
+    let plan = plan.plan.clone();
+    let holder = parts.iter().map(|part| part.get()).find(|part| part.has_keys()).or_else(|| parts.first().map(|part| part.get()));
+    let Some(holder) = holder else { return Err(raise(py, CkksError::NoTerms { operation: "a bootstrap of samples" })) };
+    let data: Vec<&Ciphertext> = parts.iter().map(|part| &*part.get().data).collect();
+    let evaluator = holder.evaluator();
+    let translate = |error| raise_for_key(py, error, SAMPLES_NEEDS);
+    let whole = detached_with(py, translate, || evaluator.bootstrap_samples_of(&data, &plan))?;
+    holder.beside(py, whole)
 }

@@ -182,14 +182,14 @@ impl PyTransposed {
     }
 }
 
-/// The parts of `vstack`, each an encrypted array.
-fn parts_of<'py>(parts: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyCiphertext>>> {
+/// The parts that the function `name` takes, each an encrypted array; `call` is an example.
+pub(super) fn parts_of<'py>(parts: &Bound<'py, PyAny>, name: &str, call: &str) -> PyResult<Vec<Bound<'py, PyCiphertext>>> {
     let single = parts.is_instance_of::<PyCiphertext>() || parts.is_instance_of::<PyTransposed>();
     let items = match parts.try_iter() {
         Ok(items) if !single => items,
         _ => {
-            let name = parts.get_type().name()?;
-            return Err(PyTypeError::new_err(format!("vstack takes a list of ciphertexts, `cl.vstack([x, y])`, and a {name} was given")));
+            let given = parts.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("{name} takes a list of ciphertexts, `{call}`, and a {given} was given")));
         }
     };
     let part = |(index, item): (usize, PyResult<Bound<'py, PyAny>>)| {
@@ -202,7 +202,7 @@ fn parts_of<'py>(parts: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyCiphert
         } else {
             format!("a {}: encrypt it first", item.get_type().name()?)
         };
-        Err(PyTypeError::new_err(format!("vstack takes ciphertexts, and part {index} is {remedy}")))
+        Err(PyTypeError::new_err(format!("{name} takes ciphertexts, and part {index} is {remedy}")))
     };
     items.enumerate().map(part).collect()
 }
@@ -240,7 +240,7 @@ fn parts_of<'py>(parts: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyCiphert
 ///        [3., 4.]])
 #[pyfunction]
 pub fn vstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext> {
-    let parts = parts_of(parts)?;
+    let parts = parts_of(parts, "vstack", "cl.vstack([x, y])")?;
     let holder = parts.iter().map(|part| part.get()).find(|part| part.has_keys()).or_else(|| parts.first().map(|part| part.get()));
     let Some(holder) = holder else { return Err(raise(py, CkksError::NoTerms { operation: "a concatenation" })) };
     let data: Vec<&Ciphertext> = parts.iter().map(|part| &*part.get().data).collect();

@@ -1,0 +1,323 @@
+//! Messages of light clients on the command line: every acknowledged number arrives once, whatever ends the program, and bad messages are refused alone.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
+use clathrate_ckks::file::FileReader;
+use clathrate_ckks::light::{LightClient, Receiver};
+use clathrate_ckks::{Ciphertext, Params, Runtime, SecretKey, SecretName};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+const BOOT: &str = "insecure_boot";
+const COUNT: usize = 24;
+const DEVICE: u64 = 3;
+
+/// What the tests' processes may take at most.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Setting {
+    desk: Desk,
+    params: Params,
+    owner: SecretKey,
+    plan: SamplesPlan,
+}
+
+impl Setting {
+    /// A folder with keys for batches of [`COUNT`] numbers of a device's secret.
+    fn new() -> Self {
+        let desk = Desk::new();
+        desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --evaluation keys.clt --samples {COUNT} --device {DEVICE}"));
+        let params = Params::preset(BOOT, &Runtime::default()).expect("a preset");
+        let owner = SecretKey::from_reader(&FileReader::open(desk.path("sk.clt")).expect("a file"), &params).expect("a key");
+        let options = SamplesOptions { count: Some(COUNT), secret: SecretName::Device(DEVICE), ..SamplesOptions::default() };
+        let plan = SamplesPlan::new(&params, &options).expect("a plan");
+        Self { desk, params, owner, plan }
+    }
+
+    fn client(&self) -> LightClient {
+        self.owner.light_client(&self.plan.client_options(Some(20.0))).expect("a client")
+    }
+
+    fn line(&self, from: &str, more: &str) -> String {
+        format!(
+            "pack --params {BOOT} --evaluation keys.clt --from {from} --inbox inbox.log --output out --samples {COUNT} --device {DEVICE} {more}"
+        )
+    }
+
+    /// The numbers of all results by client and counter; each comes once.
+    fn results(&self) -> BTreeMap<(String, u64), f64> {
+        let mut found = BTreeMap::new();
+        for number in 1.. {
+            let (array, names) = (self.desk.path(&format!("out/{number:08}.clt")), self.desk.path(&format!("out/{number:08}.json")));
+            if !names.exists() {
+                break;
+            }
+            let x = Ciphertext::from_reader(&FileReader::open(&array).expect("a file"), &self.params).expect("an array");
+            assert_eq!(x.level(), self.plan.half_bootstrap().output_level());
+            let numbers = self.owner.decrypt(&x).expect("numbers").into_real().expect("real");
+            let report: Value = serde_json::from_slice(&fs::read(&names).expect("a file")).expect("JSON");
+            let samples = report["samples"].as_array().expect("a list");
+            assert_eq!(samples.len(), numbers.len());
+            for (sample, number) in samples.iter().zip(numbers) {
+                let source = (sample["client"].as_str().expect("a name").to_owned(), sample["counter"].as_u64().expect("a counter"));
+                assert!(found.insert(source, number).is_none(), "{sample} comes twice");
+            }
+        }
+        found
+    }
+}
+
+fn text(kind: &str, bytes: &[u8]) -> String {
+    format!("{}\n", json!({ kind: BASE64_STANDARD.encode(bytes) }))
+}
+
+fn name(client: &LightClient, params: &Params) -> String {
+    let receiver = Receiver::new(params, &client.introduction()).expect("a client");
+    receiver.client_id().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The value of client `client`'s number at `counter`.
+fn value(client: usize, counter: u64) -> f64 {
+    ((client as f64 * 31.0 + counter as f64 * 7.0) % 64.0) / 32.0 - 1.0
+}
+
+/// Ends a process that does not end by itself.
+fn wait(mut child: Child) -> Run {
+    let start = Instant::now();
+    while child.try_wait().expect("a state").is_none() {
+        assert!(start.elapsed() < PATIENCE || child.kill().is_err(), "it does not end");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Run::of(&child.wait_with_output().expect("its output"))
+}
+
+#[test]
+fn lines_are_answered_and_bad_ones_are_refused_alone() {
+    let own = Setting::new();
+    let mut client = own.client();
+    let stranger = SecretKey::generate(&own.params).expect("a key").light_client(&own.plan.client_options(None)).expect("a client");
+    let main = SamplesOptions { count: Some(COUNT), ..SamplesOptions::default() };
+    let undevised = SamplesPlan::new(&own.params, &main).expect("a plan");
+    let undevised = own.owner.light_client(&undevised.client_options(None)).expect("a client");
+    let first = client.encrypt(&[value(0, 0), value(0, 1)]).expect("a message");
+    let second = client.encrypt(&[value(0, 2)]).expect("a message");
+    let input = [
+        text("message", &first),
+        text("introduction", &client.introduction()),
+        text("message", &second),
+        "not JSON\n".to_owned(),
+        "{\"message\": \"???\"}\n".to_owned(),
+        "{\"massage\": \"AAAA\"}\n".to_owned(),
+        text("message", &first[..first.len() - 1]),
+        text("message", &first),
+        text("message", &first),
+        text("introduction", &stranger.introduction()),
+        text("introduction", &undevised.introduction()),
+        text("introduction", b"nobody"),
+        // The last line has no end.
+        text("introduction", &client.introduction()).trim_end().to_owned(),
+    ]
+    .concat();
+    let mut child =
+        own.desk.command(&own.line("-", "")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
+    child.stdin.take().expect("its input").write_all(input.as_bytes()).expect("read");
+    let run = wait(child);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let said: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let (report, answers) = said.split_last().expect("answers");
+    let parts = [
+        "unknown client",
+        "client",
+        "stored",
+        "no JSON object",
+        "base64",
+        "without the one field",
+        "cut off",
+        "stored",
+        "accepted before",
+        "wrong-secret",
+        "device:3",
+        "introduction",
+        "client",
+    ];
+    assert_eq!(answers.len(), parts.len());
+    for (number, (answer, part)) in answers.iter().zip(parts).enumerate() {
+        assert!(answer.to_string().contains(part), "{part}: {answer}");
+        assert_eq!(answer["from"], json!(format!("line {}", number + 1)));
+        let refused = !matches!(part, "client" | "stored");
+        assert_eq!(answer.get("error").is_some(), refused, "{answer}");
+    }
+    assert_eq!((&report["numbers"], &report["clients"], &report["late"]), (&json!(3), &json!(1), &Value::Null));
+    let id = name(&client, &own.params);
+    let found = own.results();
+    assert_eq!(found.len(), 3);
+    for counter in 0..3 {
+        assert!((found[&(id.clone(), counter)] - value(0, counter)).abs() < 1e-4);
+    }
+    // Another run goes on behind the results that there are.
+    let third = client.encrypt(&[value(0, 3)]).expect("a message");
+    let mut child = own
+        .desk
+        .command(&own.line("-", "--json"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("runs");
+    let input = [text("message", &second), text("message", &third)].concat();
+    child.stdin.take().expect("its input").write_all(input.as_bytes()).expect("read");
+    let run = wait(child);
+    assert!(run.code == 0 && run.stdout.contains("accepted before") && own.desk.path("out/00000002.clt").exists(), "{}", run.stderr);
+    assert_eq!(own.results().len(), 4);
+}
+
+#[test]
+fn a_deadline_ends_the_wait_for_a_full_batch() {
+    let own = Setting::new();
+    let mut client = own.client();
+    let line = own.line("-", "--deadline 1.5");
+    let mut child = own.desk.command(&line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
+    let mut input = child.stdin.take().expect("its input");
+    let mut output = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let mut answer = || -> Value { serde_json::from_str(&output.next().expect("a line").expect("text")).expect("JSON") };
+    input.write_all(text("introduction", &client.introduction()).as_bytes()).expect("read");
+    assert!(answer().get("client").is_some());
+    input.write_all(text("message", &client.encrypt(&[0.5]).expect("a message")).as_bytes()).expect("read");
+    assert_eq!(answer()["stored"], 1);
+    // Its input is still open.
+    assert_eq!(answer()["numbers"], 1);
+    // A full batch does not wait.
+    let many: Vec<f64> = (1..=COUNT as u64).map(|counter| value(0, counter)).collect();
+    input.write_all(text("message", &client.encrypt(&many).expect("a message")).as_bytes()).expect("read");
+    assert_eq!(answer()["stored"], COUNT);
+    let start = Instant::now();
+    let report = answer();
+    assert_eq!(report["numbers"], COUNT);
+    assert!(start.elapsed() < PATIENCE, "{report}");
+    drop(input);
+    assert_eq!(child.wait().expect("ends").code(), Some(0));
+    let refused = own.desk.run(&own.line("-", "--deadline 0"));
+    assert!(refused.code == 5 && refused.stderr.contains("to bootstrap as predicted"), "{}", refused.stderr);
+    let refused = own.desk.run(&own.line("-", "--deadline -1"));
+    assert!(refused.code == 2, "{}", refused.stderr);
+}
+
+#[test]
+fn a_killed_service_loses_no_acknowledged_number_and_brings_none_twice() {
+    let own = Setting::new();
+    fs::create_dir(own.desk.path("in")).expect("a folder");
+    let mut clients: Vec<LightClient> = (0..3).map(|_| own.client()).collect();
+    for (number, client) in clients.iter().enumerate() {
+        own.desk.put(&format!("in/{number}.introduction"), &client.introduction());
+    }
+    let mut sent = 0u64;
+    let mut kills = 0;
+    for round in 0..12u64 {
+        for (number, client) in clients.iter_mut().enumerate() {
+            let numbers: Vec<f64> = (sent..sent + 5).map(|counter| value(number, counter)).collect();
+            own.desk.put(&format!("in/.{round}-{number}"), &client.encrypt(&numbers).expect("a message"));
+            let (hidden, whole) = (own.desk.path(&format!("in/.{round}-{number}")), own.desk.path(&format!("in/{round}-{number}.message")));
+            fs::rename(hidden, whole).expect("a name");
+        }
+        sent += 5;
+        let mut child = own.desk.command(&own.line("in", "--quiet")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("runs");
+        // From before the keys are read to behind several batches.
+        std::thread::sleep(Duration::from_millis(40 + 57 * round));
+        kills += usize::from(child.try_wait().expect("a state").is_none());
+        child.kill().expect("killed");
+        child.wait().expect("ends");
+    }
+    assert_eq!(kills, 12, "it goes on until it is stopped");
+    let run = wait(own.desk.command(&own.line("in", "--idle 0.3")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs"));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    // Nothing is left, but messages that were stored when the service was killed and that it found again.
+    for entry in fs::read_dir(own.desk.path("in")).expect("a folder") {
+        let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+        assert!(name.ends_with(".message.refused"), "{name}");
+    }
+    let found = own.results();
+    assert_eq!(found.len() as u64, 3 * sent);
+    for (number, client) in clients.iter().enumerate() {
+        let id = name(client, &own.params);
+        for counter in 0..sent {
+            assert!((found[&(id.clone(), counter)] - value(number, counter)).abs() < 1e-4, "{number}, {counter}");
+        }
+    }
+}
+
+#[test]
+fn devices_with_secrets_of_their_own_come_together() {
+    let own = Setting::new();
+    own.desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --existing --evaluation all.clt --samples {COUNT} --device {DEVICE},8,9"));
+    let mut clients: Vec<LightClient> = [9, DEVICE, 8]
+        .map(|device| {
+            let mut options = own.plan.client_options(Some(20.0));
+            options.secret = SecretName::Device(device);
+            own.owner.light_client(&options).expect("a client")
+        })
+        .into();
+    let mut input = String::new();
+    for client in &clients {
+        input += &text("introduction", &client.introduction());
+    }
+    for counter in 0..7 {
+        for (number, client) in clients.iter_mut().enumerate() {
+            input += &text("message", &client.encrypt(&[value(number, counter)]).expect("a message"));
+        }
+    }
+    let line = own.line("-", "").replace("keys.clt", "all.clt").replace("--device 3", "--device 3,8,9");
+    let mut child = own.desk.command(&line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
+    child.stdin.take().expect("its input").write_all(input.as_bytes()).expect("read");
+    let run = wait(child);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(!own.desk.path("out/00000002.clt").exists(), "one batch serves all of them");
+    let found = own.results();
+    assert_eq!(found.len(), 21);
+    for (number, client) in clients.iter().enumerate() {
+        for counter in 0..7 {
+            assert!((found[&(name(client, &own.params), counter)] - value(number, counter)).abs() < 1e-4);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_before_anything_is_taken() {
+    let own = Setting::new();
+    own.desk.put("in", b"no folder");
+    let missing = own.desk.run(&own.line("in", ""));
+    assert!(missing.code == 13 && missing.stderr.contains("read the folder"), "{}", missing.stderr);
+    fs::create_dir(own.desk.path("box")).expect("a folder");
+    own.desk.put("box/a.message", b"short");
+    own.desk.put("box/b.introduction", b"nobody");
+    own.desk.put("box/note.txt", b"of no matter");
+    let run = own.desk.ok(&own.line("box", "--idle 0"));
+    assert!(run.stdout.contains("refused a.message") && run.stdout.contains("refused b.introduction"), "{}", run.stdout);
+    let left: Vec<String> = ["a.message.refused", "b.introduction.refused", "note.txt"].map(str::to_owned).into();
+    let mut names: Vec<String> = fs::read_dir(own.desk.path("box"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, left);
+    // The inbox of one secret does not serve another.
+    let mut client = own.client();
+    own.desk.put("box/c.introduction", &client.introduction());
+    own.desk.put("box/c.message", &client.encrypt(&[0.5]).expect("a message"));
+    own.desk.ok(&own.line("box", "--idle 0.1"));
+    assert!(own.desk.path("out/00000001.clt").exists());
+    let other = own.line("box", "--idle 0").replace("--device 3", "--device 4");
+    let refused = own.desk.run(&other);
+    assert!(refused.code == 6 && refused.stderr.contains("inbox.log"), "{} {}", refused.code, refused.stderr);
+    // Results of another inbox are not replaced.
+    let fresh = own.line("box", "--idle 0").replace("inbox.log", "new.log");
+    let refused = own.desk.run(&fresh);
+    assert!(refused.code == 5 && refused.stderr.contains("empty folder"), "{} {}", refused.code, refused.stderr);
+}

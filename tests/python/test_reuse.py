@@ -1,0 +1,155 @@
+"""No mask serves twice: threads, forked processes, copies and races try to use a counter, or masks prepared ahead, again."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import os
+import pathlib
+import pickle
+import struct
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+
+@pytest.fixture(scope="module")
+def owner() -> cl.SecretKey:
+    return cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+
+
+@pytest.fixture(scope="module")
+def plan(owner: cl.SecretKey) -> cl.SamplesPlan:
+    return cl.SamplesPlan(owner.params, 8)
+
+
+@pytest.fixture(scope="module")
+def keys(owner: cl.SecretKey, plan: cl.SamplesPlan) -> cl.EvaluationKeys:
+    return owner.evaluation_keys(plan.needs)
+
+
+def counter_of(message: bytes) -> tuple[bytes, int]:
+    """Whose mask a message has: the first bytes of the client's seed, and the counter."""
+    return message[:4], struct.unpack("<Q", message[4:12])[0]
+
+
+def test_threads_never_share_a_counter(owner: cl.SecretKey) -> None:
+    client = cl.LightClient(owner)
+    client.precompute(50)
+    with ThreadPoolExecutor(8) as pool:
+        messages = list(pool.map(lambda number: client.encrypt([number / 400]), range(400)))
+    assert len({counter_of(message) for message in messages}) == 400
+    assert client.next_counter == 400
+    found = owner.decrypt(cl.Receiver(owner.params, client.introduction).receive(messages))
+    assert abs(found - np.arange(400) / 400).max() < 1e-4
+
+
+def test_threads_that_ask_for_one_counter_get_it_once(owner: cl.SecretKey) -> None:
+    client = cl.LightClient(owner)
+
+    def ask(number: int) -> bool:
+        try:
+            client.encrypt([number / 100], counter=7)
+        except cl.DataError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(ask, range(64))) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_forked_copy_does_not_encrypt(owner: cl.SecretKey) -> None:
+    client = cl.LightClient(owner)
+    client.precompute(4)
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    child = os.fork()
+    if child == 0:
+        try:
+            client.encrypt([0.5])
+            sender.send("encrypted")
+        except cl.DataError as error:
+            # A client of its own is what it gets from the state.
+            again = cl.LightClient.from_bytes(client.to_bytes())
+            sender.send((str(error), again.encrypt([0.5])))
+        finally:
+            os._exit(0)
+    assert receiver.poll(60)
+    said = receiver.recv()
+    os.waitpid(child, 0)
+    assert said != "encrypted"
+    text, message = said
+    assert "forked process" in text
+    assert counter_of(message)[0] != counter_of(client.encrypt([0.5]))[0]
+
+
+def test_restored_states_have_seeds_of_their_own(owner: cl.SecretKey) -> None:
+    client = cl.LightClient(owner)
+    state = client.to_bytes()
+    clones = [client, *(cl.LightClient.from_bytes(state) for _ in range(20))]
+    messages = [clone.encrypt([0.25]) for clone in clones]
+    assert len({counter_of(message) for message in messages}) == len(clones)
+    # The receiver of one does not take the messages of another.
+    with pytest.raises(cl.DataError, match="another introduction"):
+        cl.Receiver(owner.params, client.introduction).receive([messages[1]])
+    for copies in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="to_bytes"):
+            copies(client)
+
+
+def test_prepared_masks_serve_one_of_many_threads(owner: cl.SecretKey, plan: cl.SamplesPlan, keys: cl.EvaluationKeys) -> None:
+    client = cl.LightClient(owner, plan=plan)
+    masks = cl.PreparedSamples(plan, keys, cl.Receiver(owner.params, client.introduction), 0)
+    message = client.encrypt(np.linspace(-1, 1, 8))
+
+    def ask(_: int) -> str:
+        try:
+            masks.bootstrap([message])
+        except cl.DataError as error:
+            return str(error)
+        return "bootstrapped"
+
+    with ThreadPoolExecutor(6) as pool:
+        said = list(pool.map(ask, range(12)))
+    assert said.count("bootstrapped") == 1
+    assert all("prepare masks" in text for text in said if text != "bootstrapped")
+    with pytest.raises(cl.FileFormatError):
+        masks.save("masks.clt")
+
+
+TAKER = """
+import sys, clathrate as cl
+params = cl.Params.preset("insecure_boot")
+plan = cl.SamplesPlan(params, 8)
+keys = cl.EvaluationKeys.load(sys.argv[2], params)
+receiver = cl.Receiver(params, open(sys.argv[3], "rb").read())
+sys.stdin.read(1)
+try:
+    cl.PreparedSamples.take(sys.argv[1], plan, keys, receiver)
+    print("taken")
+except cl.ClathrateError as error:
+    print("refused", error)
+"""
+
+
+def test_one_of_many_processes_takes_a_file_of_masks(
+    owner: cl.SecretKey, plan: cl.SamplesPlan, keys: cl.EvaluationKeys, tmp_path: pathlib.Path
+) -> None:
+    client = cl.LightClient(owner, plan=plan)
+    masks, own, name = tmp_path / "masks.clt", tmp_path / "keys.clt", tmp_path / "introduction"
+    cl.PreparedSamples(plan, keys, cl.Receiver(owner.params, client.introduction), 0).save(masks)
+    keys.save(own)
+    name.write_bytes(client.introduction)
+    command = [sys.executable, "-c", TAKER, str(masks), str(own), str(name)]
+    takers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    said = [taker.communicate("x", timeout=120)[0] for taker in takers]
+    assert sorted(text.split()[0] for text in said) == ["refused", "refused", "refused", "taken"], said
+    # It is set aside, and its name does not serve again.
+    assert not masks.exists()
+    left = [path.name for path in tmp_path.iterdir() if path.name.startswith("masks")]
+    assert left == ["masks.clt.used"]
