@@ -31,6 +31,7 @@ mod machine;
 mod matrix;
 mod needs;
 mod numbers;
+mod outside;
 mod packing;
 mod params;
 mod paths;
