@@ -132,14 +132,15 @@ bench-packing:
 # Samples to slots and transciphering, beside the paper's numbers: about 15 minutes for ours, as long for another library's, and 15 GB of memory, on a
 # quiet machine. A quick run has results of its own, and no other library.
 HERMES_RESULTS := hermes$(if $(filter-out 0,$(QUICK)),-quick)
-HERMES_PEERS := $(if $(filter-out 0,$(QUICK)),,--part peers 900 "$(PYTHON) bench/peers/run.py samples --limit 890")
 bench-hermes:
 	$(CARGO) build --release --locked -p clathrate-bench
+	$(PYTHON) bench/run.py $(HERMES_RESULTS) --total 1900 --part clathrate 1900 "target/release/clathrate-bench --set stream,hermes"
+	$(PYTHON) bench/hermes.py bench/results/$(HERMES_RESULTS).json
 ifeq (,$(filter-out 0,$(QUICK)))
 	$(PYTHON) bench/peers/run.py install --peer openfhe
+	$(PYTHON) bench/run.py hermes-openfhe --total 900 --part peers 900 "$(PYTHON) bench/peers/run.py samples --limit 890"
+	$(PYTHON) bench/hermes.py bench/results/hermes-openfhe.json
 endif
-	$(PYTHON) bench/run.py $(HERMES_RESULTS) --total 2700 --part clathrate 1800 "target/release/clathrate-bench --set stream,hermes" $(HERMES_PEERS)
-	$(PYTHON) bench/hermes.py bench/results/$(HERMES_RESULTS).json
 
 # Plain matrices times encrypted ones, beside plain products and the paper's numbers: about 30 minutes and 15 GB of memory, on a quiet machine. A
 # quick run has results of its own.

@@ -117,20 +117,24 @@ def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = 
     paper = json.loads((BENCH / "paper" / "hermes.json").read_text())
     of = {work: [row for row in found if row["work"] == work and "absent" not in row] for work in NEEDED}
     lines = ["# hermes", "", machine_line(about), ""]
-    lines += ["LWE samples to numbers in slots at the level of a bootstrapped array; one thread, medians. A full ring has two numbers in"]
-    lines += ["each slot, as in the paper. The overhead is the time of packing over that of the half bootstrap.", ""]
-    lines += samples(of[SAMPLES])
+    if of[SAMPLES]:
+        lines += [
+            "LWE samples to numbers in slots at the level of a bootstrapped array; one thread, medians. A full ring has two numbers in"
+        ]
+        lines += ["each slot, as in the paper. The overhead is the time of packing over that of the half bootstrap.", ""]
+        lines += samples(of[SAMPLES])
+        lines += ["", f"The paper's Tables 6 and 8, {paper['machine']}:", "", *table(paper["tables_6_and_8"])]
+        lines += ["", "The paper's Table 9, methods of packing; ours are rows of the first table with another method for the same samples:"]
+        lines += ["", *table(paper["table_9"]), ""]
+    if of[TRANSCIPHER]:
+        lines += ["Transciphering: all numbers of a ring from the client's hands into slots, by phases, in ms.", ""]
+        lines += transciphered(of[TRANSCIPHER])
+        lines += ["", "The paper's Table 11:", "", *table(paper["table_11"]), ""]
     if of[SWITCHING]:
         lines += [
-            "",
-            "The same by scheme switching from FHEW to CKKS of OpenFHE, one thread: messages are 0 to 255, and bits those of messages",
-            "",
+            "LWE samples to slots by scheme switching from FHEW to CKKS, one thread. Messages are 0 to 255, and bits are those of messages"
         ]
-        lines[-1:] = ["divided by 256. Its samples are modulo 2^28, its result has three levels.", "", *switched(of[SWITCHING])]
-    lines += ["", f"The paper's Tables 6 and 8, {paper['machine']}:", "", *table(paper["tables_6_and_8"])]
-    lines += ["", "Transciphering: all numbers of a ring from the client's hands into slots, by phases, in ms.", ""]
-    lines += transciphered(of[TRANSCIPHER])
-    lines += ["", "The paper's Table 11:", "", *table(paper["table_11"])]
+        lines += ["divided by 256; samples are modulo 2^28.", "", *switched(of[SWITCHING]), ""]
     lines += [f"- {row['params']}: {row['absent']}" for row in found if "absent" in row]
     return "\n".join([*lines, *[f"\n![{plot}]({plot})" for plot in plots], ""])
 

@@ -1,7 +1,7 @@
 """Many small sensors, one server that cannot read them, and an owner who can.
 
 Each sensor is a process with a light client: it writes encrypted readings of a few bytes into a folder, at times of its own. The server,
-`clathrate pack`, stores and acknowledges them, and packs and bootstraps a batch whenever enough have come; it is killed once on the way
+`clathrate pack`, stores and acknowledges them, and packs and bootstraps a batch whenever enough have come; it is killed twice on the way
 and started again. A second program squares the distance of every reading from 20 degrees, encrypted. The owner decrypts and draws both.
 
     python examples/sensors/run.py --output demo-output
@@ -35,8 +35,8 @@ PATIENCE = 600.0
 """The longest that any process may take, in seconds."""
 
 
-def server_command(arguments: argparse.Namespace, own: Path) -> list[str]:
-    """The server, with public files alone."""
+def start_server(arguments: argparse.Namespace, own: Path, *more: object) -> subprocess.Popen[bytes]:
+    """The server, with public files alone. Without more options it goes on until it is stopped."""
     command = str(SERVER) if SERVER.exists() else shutil.which("clathrate")
     if command is None:
         raise SystemExit("the command `clathrate` is missing: build it with `cargo build --release -p clathrate-cli`")
@@ -48,9 +48,9 @@ def server_command(arguments: argparse.Namespace, own: Path) -> list[str]:
         "--output": own / "results",
         "--samples": arguments.batch,
         "--device": DEVICE,
-        "--idle": 4,
     }
-    return [command, "pack", *(str(part) for option in options.items() for part in option)]
+    parts = [*(part for option in options.items() for part in option), *more]
+    return subprocess.Popen([command, "pack", *map(str, parts)], stdout=subprocess.DEVNULL)
 
 
 def prepare(arguments: argparse.Namespace, own: Path) -> tuple[cl.Params, cl.SecretKey, cl.EvaluationKeys, cl.SamplesPlan]:
@@ -66,26 +66,33 @@ def prepare(arguments: argparse.Namespace, own: Path) -> tuple[cl.Params, cl.Sec
     return params, owner, keys, plan
 
 
-def collect(arguments: argparse.Namespace, own: Path) -> tuple[float, bool]:
-    """Runs all sensors and the server, which is killed once. Its seconds, and whether it was killed before it had finished."""
-    command = server_command(arguments, own)
+def collect(arguments: argparse.Namespace, own: Path) -> float:
+    """Runs all sensors and the server, which is killed on the way, and once more when all is sent. The seconds that took."""
     started = time.perf_counter()
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    sensors = []
-    for sensor in range(arguments.sensors):
-        state = own / "sensors" / f"{sensor:02}.state"
-        options = ["--state", state, "--folder", own / "messages", "--name", f"{sensor:02}", "--readings", arguments.readings]
-        sensors.append(subprocess.Popen([sys.executable, str(HERE / "sensor.py"), *map(str, options)]))
-    # In the middle of the messages.
-    sensors[len(sensors) // 2].wait(PATIENCE)
-    killed = server.poll() is None
-    server.kill()
-    server.wait(PATIENCE)
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    codes = [sensor.wait(PATIENCE) for sensor in sensors]
-    if any(codes) or server.wait(PATIENCE) != 0:
-        raise SystemExit(f"exit codes of the sensors: {codes}, of the server: {server.returncode}")
-    return time.perf_counter() - started, killed
+    running = [start_server(arguments, own)]
+    try:
+        sensors = []
+        for sensor in range(arguments.sensors):
+            state = own / "sensors" / f"{sensor:02}.state"
+            options = ["--state", state, "--folder", own / "messages", "--name", f"{sensor:02}", "--readings", arguments.readings]
+            sensors.append(subprocess.Popen([sys.executable, str(HERE / "sensor.py"), *map(str, options)]))
+        running += sensors
+        # In the middle of the messages, and at their end.
+        for last in (sensors[len(sensors) // 2], None):
+            codes = [sensor.wait(PATIENCE) for sensor in sensors] if last is None else [last.wait(PATIENCE)]
+            if any(codes) or running[0].poll() is not None:
+                raise SystemExit(f"exit codes of the sensors: {codes}, of the server: {running[0].returncode}")
+            running[0].kill()
+            running[0].wait(PATIENCE)
+            running[0] = start_server(arguments, own, *(("--idle", 0.2) if last is None else ()))
+        if running[0].wait(PATIENCE) != 0:
+            raise SystemExit(f"exit code of the server: {running[0].returncode}")
+    finally:
+        for process in running:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    return time.perf_counter() - started
 
 
 def read(
@@ -139,7 +146,7 @@ def main() -> None:
 
     params, owner, keys, plan = prepare(arguments, own)
     print(plan.explain().splitlines()[0])
-    seconds, killed = collect(arguments, own)
+    seconds = collect(arguments, own)
     shape = (arguments.sensors, arguments.readings)
     found, squares = read(own, params, keys, owner, shape)
     truth = np.array([[field.temperature(sensor, hour) for hour in range(shape[1])] for sensor in range(shape[0])])
@@ -151,8 +158,7 @@ def main() -> None:
     picture = arguments.output / "sensors.png"
     draw(picture, found, squares, truth)
     results = len(list((own / "results").glob("*.json")))
-    fate = "killed on the way" if killed else "not killed"
-    print(f"{found.size} readings of {shape[0]} sensors in {results} arrays, {seconds:.1f} s; the server was {fate}")
+    print(f"{found.size} readings of {shape[0]} sensors in {results} arrays, {seconds:.1f} s; the server was killed twice on the way")
     print(f"largest error {error:.1e} °C of a reading, {square_error:.1e} of a squared distance; picture: {picture}")
     if error > 0.01 or square_error > 0.1:
         raise SystemExit("the errors are larger than they may be")

@@ -3938,7 +3938,7 @@ class SamplesPlan:
     key_bytes : int, optional
         The most bytes that all keys may take in memory. By default the parameters' own limit on a bootstrap's keys.
     seconds : float, optional
-        The most seconds that `count` numbers may take, as predicted: the plan then takes the fewest keys that are as fast.
+        The most seconds that `count` numbers may take, as predicted: the plan then takes the fewest keys of packing that are as fast.
 
     Raises
     ------
@@ -3995,6 +3995,8 @@ class SamplesPlan:
         ------
         DataError
             For a negative number, and for a plan for samples of another library.
+        TypeError
+            For anything but a list of whole numbers.
 
         Examples
         --------
@@ -4492,7 +4494,7 @@ class Batch:
     """
     @property
     def samples(self) -> Ciphertext:
-        """The samples as an array, in the order in which they were accepted."""
+        """The samples as an array, in the order in which they were accepted; those of several secrets are `arrays`, here a `DataError`."""
     @property
     def arrays(self) -> list[Ciphertext]:
         """The samples as arrays, one for each secret; in each in the order in which they were accepted."""
@@ -4826,6 +4828,14 @@ def bootstrap_samples(arrays: Sequence[Ciphertext], plan: SamplesPlan) -> Cipher
         At another scale than `plan.scale`.
     DataError
         Without arrays, and for samples of another library among others.
+    ParamsError
+        Where samples of this dimension are not secure under the owner's secret.
+    WrongSecretError
+        For arrays of different owners.
+    NotEnoughMemoryError
+        Where the work takes more memory than is free.
+    TypeError
+        For anything but a list of ciphertexts.
 
     Examples
     --------

@@ -128,6 +128,7 @@ params = cl.Params.preset("insecure_boot")
 plan = cl.SamplesPlan(params, 8)
 keys = cl.EvaluationKeys.load(sys.argv[2], params)
 receiver = cl.Receiver(params, open(sys.argv[3], "rb").read())
+print("ready", flush=True)
 sys.stdin.read(1)
 try:
     cl.PreparedSamples.take(sys.argv[1], plan, keys, receiver)
@@ -147,7 +148,16 @@ def test_one_of_many_processes_takes_a_file_of_masks(
     name.write_bytes(client.introduction)
     command = [sys.executable, "-c", TAKER, str(masks), str(own), str(name)]
     takers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    said = [taker.communicate("x", timeout=120)[0] for taker in takers]
+    # All wait for a byte, and get it at about the same time.
+    for taker in takers:
+        assert taker.stdin is not None
+        assert taker.stdout is not None
+        assert taker.stdout.readline() == "ready\n"
+    for taker in takers:
+        assert taker.stdin is not None
+        taker.stdin.write("x")
+        taker.stdin.flush()
+    said = [taker.communicate(timeout=120)[0] for taker in takers]
     assert sorted(text.split()[0] for text in said) == ["refused", "refused", "refused", "taken"], said
     # It is set aside, and its name does not serve again.
     assert not masks.exists()

@@ -139,7 +139,7 @@ def test_devices_with_secrets_of_their_own_come_together(params: cl.Params, owne
 
 def test_what_does_not_fit_is_refused(params: cl.Params, owner: cl.SecretKey) -> None:
     plan = cl.SamplesPlan(params, 4)
-    with pytest.raises(cl.DataError, match="leave these out"):
+    with pytest.raises(cl.DataError, match="leave degree and level out"):
         cl.LightClient(owner, 1, plan=plan)
     with pytest.raises(cl.ShapeError, match="pairs"):
         cl.SamplesPlan(params, 32, degree=16, pairs=False)
@@ -211,3 +211,31 @@ def test_an_inbox_keeps_what_was_accepted(params: cl.Params, owner: cl.SecretKey
     with pytest.raises(cl.DataError, match="take another"):
         inbox.give_back(batch)
     assert inbox.oldest is None
+
+
+def test_an_inbox_gives_samples_of_several_secrets_together(params: cl.Params, owner: cl.SecretKey, tmp_path: pathlib.Path) -> None:
+    plan = cl.SamplesPlan(params, 16, device=1)
+    keys = owner.evaluation_keys(plan.needs_of([1, 2]))
+    inbox = cl.Inbox(tmp_path / "inbox", params)
+    names, expected = [], {}
+    clients = [cl.LightClient(owner, plan=plan, device=device) for device in (1, 2, 1)]
+    for client in clients:
+        names.append(inbox.introduce(client.introduction))
+        assert names[-1] == cl.Receiver(params, client.introduction).client_id
+    for counter in range(3):
+        for name, client in zip(names, clients, strict=True):
+            expected[name, counter] = (len(expected) - 4) / 8
+            assert inbox.accept([client.encrypt([expected[name, counter]])]) == [1]
+    # By default those of one secret.
+    alone = inbox.take(100)
+    assert alone is not None
+    assert (alone.samples.shape, len(alone.arrays), len(inbox)) == ((6,), 1, 3)
+    assert inbox.give_back(alone) == 9
+    batch = inbox.take(8, together=True)
+    assert batch is not None
+    assert (len(batch.arrays), len(batch.sources), len(inbox)) == (2, 8, 1)
+    with pytest.raises(cl.DataError, match="2 secrets"):
+        _ = batch.samples
+    x = cl.bootstrap_samples([batch.arrays[0].with_keys(keys), batch.arrays[1]], plan)
+    assert abs(owner.decrypt(x) - [expected[source] for source in batch.sources]).max() < 1e-4
+    assert inbox.done(batch) == 1

@@ -69,7 +69,6 @@ def run_switching(name: str, quick: bool, memory_gib: float) -> bool:
         "degree": 1 << which.log_degree,
         "count": which.count,
         "security_bits": 128 if which.secure else None,
-        "log_q_left": float(which.levels * which.scale_bits + FIRST_BITS),
         "version": importlib.metadata.version("openfhe"),
     }
     bench = Bench("openfhe", name, quick, extra)
@@ -97,6 +96,8 @@ def run_switching(name: str, quick: bool, memory_gib: float) -> bool:
         opened.SetLength(which.count)
         # As numbers of magnitude 1, which ours are.
         errors = np.abs(np.asarray(opened.GetRealPackedValue())[: which.count] - numbers) / MESSAGES
+        left = depth - fresh.GetLevel() - (fresh.GetNoiseScaleDeg() - 1)
+        extra.update(log_q_left=float(left * which.scale_bits + FIRST_BITS))
         extra.update(mean_bits=-math.log2(errors.mean()), worst_bits=-math.log2(errors.max()))
         # A result that is wrong is off by much more; the precision is what the row says.
         return float(errors.max()) / 100

@@ -414,8 +414,8 @@ pub trait Engine: Send + Sync + Debug {
         }
     }
 
-    /// The masks of `g` samples as fewer polynomials: joined as [`Engine::join_samples`] does, then `k = out`-th part of them at a time, neighbours, with
-    /// [`Twist::Negative`], in one pass. In Coeff form: `out[q] <- sum_(p, c) X^(k brv(p) - brv(c)) parts[p][q k + c](X^(k g))`.
+    /// The masks of `g` samples as fewer polynomials, in one pass: joined as [`Engine::join_samples`] does, then every `k` neighbours of them joined with
+    /// [`Twist::Negative`]. In Coeff form: `out[q] <- sum_(p, c) X^(k brv(p) - brv(c)) parts[p][q k + c](X^(k g))`.
     ///
     /// Shapes: every part holds `k` polynomials for each of `out`, of degree `degree / (k g)`.
     fn join_masks(&self, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]);

@@ -30,6 +30,9 @@ const LOG_COUNTS: [u32; 4] = [8, 10, 12, 15];
 /// Degrees of the samples that are transciphered. [hermes, Table 11]
 const DEGREES: [usize; 4] = [64, 32, 16, 1];
 
+/// The sets at which a full ring is packed by a column and by one midpoint too. [hermes, Table 9]
+const METHODS: [&str; 2] = ["boot_n15", "insecure_boot"];
+
 /// Bits of a number that the client keeps. [hermes, sec. 5.4]
 const CLIENT_BITS: f64 = 22.0;
 
@@ -46,7 +49,11 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
         let full = params.degree();
         if timer.wants(SAMPLES) {
             for count in LOG_COUNTS.into_iter().map(|log| 1 << log).filter(|&count| count < full).chain([full]) {
-                samples(&timer, &owner, count)?;
+                samples(&timer, &owner, count, None)?;
+            }
+            if METHODS.contains(preset) {
+                samples(&timer, &owner, full, Some(Vec::new()))?;
+                samples(&timer, &owner, full, Some(vec![64]))?;
             }
         }
         // The paper's rows are at degree 2^16.
@@ -59,8 +66,9 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     Ok(())
 }
 
-fn plan_of(owner: &SecretKey, count: usize, degree: usize, pairs: bool) -> Result<SamplesPlan, Failure> {
-    let options = SamplesOptions { count: Some(count), degree, secret: SecretName::Device(1), pairs, ..SamplesOptions::default() };
+fn plan_of(owner: &SecretKey, count: usize, degree: usize, pairs: bool, midpoints: Option<Vec<usize>>) -> Result<SamplesPlan, Failure> {
+    let options =
+        SamplesOptions { count: Some(count), degree, secret: SecretName::Device(1), pairs, midpoints, ..SamplesOptions::default() };
     Ok(SamplesPlan::new(owner.params(), &options)?)
 }
 
@@ -109,11 +117,12 @@ fn fields(owner: &SecretKey, plan: &SamplesPlan, found: &Ciphertext, x: &[f64], 
     Ok(fields)
 }
 
-/// Packing and half bootstrap of `count` samples, apart and as a whole.
-fn samples(timer: &Timer<'_>, owner: &SecretKey, count: usize) -> Result<(), Failure> {
+/// Packing and half bootstrap of `count` samples, apart and as a whole; by the plan's own midpoints, or by those given.
+fn samples(timer: &Timer<'_>, owner: &SecretKey, count: usize, midpoints: Option<Vec<usize>>) -> Result<(), Failure> {
     let params = owner.params();
     // As the paper, a full ring has two numbers in each slot.
-    let plan = plan_of(owner, count, 1, count == params.degree())?;
+    let given = midpoints.is_some();
+    let plan = plan_of(owner, count, 1, count == params.degree(), midpoints)?;
     let (mut client, receiver) = devices(owner, &plan, None)?;
     let x: Vec<f64> = numbers(60).take(count).collect();
     let message = client.encrypt(&x)?;
@@ -126,7 +135,8 @@ fn samples(timer: &Timer<'_>, owner: &SecretKey, count: usize) -> Result<(), Fai
     let whole = timer.measure(|| Ok(evaluator.bootstrap_samples(&samples, &plan)?))?;
     let own = json!({ "packing_ms": packing.median(), "half_ms": half.median() });
     let extra = fields(owner, &plan, &fresh, &x, &own)?;
-    timer.print((SAMPLES, &format!("{}, {count}", params.spec().name)), &whole, &extra)
+    let method = if given { format!(", {}", plan.packing().method) } else { String::new() };
+    timer.print((SAMPLES, &format!("{}, {count}{method}", params.spec().name)), &whole, &extra)
 }
 
 fn milliseconds<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<(T, f64), Failure> {
@@ -138,7 +148,7 @@ fn milliseconds<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<(T, f64)
 /// All numbers of a ring from a client's hands into slots: both phases on both sides.
 fn transcipher(timer: &Timer<'_>, owner: &SecretKey, degree: usize) -> Result<(), Failure> {
     let (params, count) = (owner.params(), owner.params().degree());
-    let plan = plan_of(owner, count, degree, true)?;
+    let plan = plan_of(owner, count, degree, true, None)?;
     let (mut client, receiver) = devices(owner, &plan, Some(CLIENT_BITS))?;
     let x: Vec<f64> = numbers(61).take(count).collect();
     let evaluator = Evaluator::with_keys(owner.evaluation_keys(plan.needs())?);

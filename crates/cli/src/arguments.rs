@@ -58,8 +58,8 @@ pub enum Verb {
     /// results are OUTPUT/00000001.clt and so on, each with whose numbers it has, in their order, in a .json file beside it.
     ///
     /// Standard input has one JSON object in a line, {"introduction": BASE64} or {"message": BASE64}; each line has an answer on standard
-    /// output. In a folder, files are given names that end in .introduction or .message when they are whole; those that are stored are removed,
-    /// those that are refused are renamed to end in .refused.
+    /// output. In a folder, files are given names that end in .introduction or .message when they are whole; the server takes them over, which
+    /// hides them, and removes them when they are stored; those that are refused are renamed to end in .refused.
     Pack(Pack),
     /// Decrypt to a NumPy array
     Decrypt(Decrypt),
@@ -129,6 +129,7 @@ pub struct ParamsSource {
 /// Arguments of `keygen`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate", "power_rotations", "ranks", "to_rlwe", "shared_mask", "bootstrap", "samples"]).multiple(true))]
+#[command(group = ArgGroup::new("limited").args(["bootstrap", "samples"]).multiple(true))]
 pub struct Keygen {
     /// Parameters.
     #[command(flatten)]
@@ -175,8 +176,8 @@ pub struct Keygen {
     /// Which samples.
     #[command(flatten)]
     pub kind: SampleKind,
-    /// Most bytes that the keys of bootstraps, or of `pack`, may take in memory, more than in the file; fewer keys take more time [default: by the parameters]
-    #[arg(long, value_name = "BYTES", requires = "evaluation")]
+    /// Most bytes that the keys of bootstraps, and those of `pack`, may take in memory each, more than in the file; fewer keys take more time [default: by the parameters]
+    #[arg(long, value_name = "BYTES", requires = "limited")]
     pub key_bytes: Option<usize>,
     /// Highest level the evaluation keys serve [default: the top]
     #[arg(long, value_name = "L", requires = "evaluation")]

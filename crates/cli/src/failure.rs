@@ -35,7 +35,8 @@ Exit codes (with --json the kind is in the field `error` of one object on stderr
   16  array          an .npy file that cannot be read
   17  exists         a secret key would be overwritten
   18  self-test      this machine computes wrongly
-  19  memory         less free memory than the work takes";
+  19  memory         less free memory than the work takes
+  20  internal       a defect of this program";
 
 /// Why a command stopped.
 #[derive(Debug, Error)]
@@ -80,6 +81,9 @@ pub enum Failure {
         /// What to do instead.
         remedy: &'static str,
     },
+    /// A defect of this program.
+    #[error("{0}: this is a defect, please report it")]
+    Internal(String),
     /// A self-test failed.
     #[error("{failed} of {total} self-tests failed: this machine, or this build, computes wrongly; see the report")]
     SelfTest {
@@ -124,6 +128,7 @@ impl Failure {
             Self::Array { .. } => ("array", 16),
             Self::Exists { .. } => ("exists", 17),
             Self::SelfTest { .. } => ("self-test", 18),
+            Self::Internal(_) => ("internal", 20),
         }
     }
 
@@ -181,6 +186,7 @@ mod tests {
             Failure::Array { path: PathBuf::new(), source: ArrayError::NotNpy },
             Failure::Exists { path: PathBuf::new(), remedy: "" },
             Failure::SelfTest { failed: 1, total: 1 },
+            Failure::Internal(String::new()),
         ];
         let mut all: Vec<(&str, u8)> = core.into_iter().chain(own.iter().map(Failure::kind)).collect();
         for (name, code) in &all {
@@ -190,6 +196,6 @@ mod tests {
         assert_eq!(all.len() + 2, EXIT_CODES.lines().count());
         all.sort_by_key(|entry| entry.1);
         all.dedup_by_key(|entry| entry.1);
-        assert_eq!(all.len(), 18);
+        assert_eq!(all.len(), 19);
     }
 }

@@ -2,19 +2,20 @@
 //!
 //! ```text
 //! lines    {"introduction": BASE64} or {"message": BASE64}, one JSON object in a line; each has an answer on standard output
-//! folder   NAME.introduction and NAME.message, which are given these names when they are whole; one that is stored is removed, one that is refused is renamed to
-//!          NAME.message.refused
+//! folder   NAME.introduction and NAME.message, which are given these names when they are whole; they are taken over by another name and removed when they are stored;
+//!          one that is refused is renamed to NAME.message.refused
 //! ```
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use clathrate_ckks::CkksError;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -22,8 +23,24 @@ use crate::failure::Failure;
 /// Most items of one look, so that a batch that is ready does not wait for all of them.
 const MOST_ITEMS: usize = 4096;
 
-/// Most bytes of a line or a file.
-const MOST_BYTES: u64 = 1 << 26;
+/// Most bytes of one look, beside its last item.
+const MOST_LOOK_BYTES: usize = 1 << 26;
+
+/// Most bytes of a line or a file: memory for its samples is many times as much.
+const MOST_BYTES: u64 = 1 << 23;
+
+/// Lines that are read ahead.
+const LINES_AHEAD: usize = 16;
+
+/// Ends of the names of files.
+const INTRODUCTION: &str = ".introduction";
+const MESSAGE: &str = ".message";
+
+/// First part of the names of files that are taken over and not yet dealt with.
+const TAKEN: &str = ".taken-";
+
+/// The file that tells other servers that the folder is served.
+const LOCK: &str = ".clathrate-pack.lock";
 
 /// What an item holds.
 #[derive(Debug)]
@@ -45,6 +62,35 @@ pub struct Item {
     pub name: String,
     /// What it holds.
     pub content: Content,
+    /// The file as it is named now.
+    claim: Option<Claim>,
+}
+
+/// A file that was taken over.
+#[derive(Debug, Clone)]
+struct Claim {
+    /// Where it is.
+    path: PathBuf,
+    /// Its name before.
+    name: String,
+    /// Whether it is looked at for the first time.
+    first: bool,
+}
+
+/// Files of a folder.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// Locked while the folder is served.
+    _lock: File,
+    /// When something was last found.
+    last: Instant,
+    /// Without anything for this long, it ends.
+    idle: Option<Duration>,
+    /// Files that were taken over, by an earlier run or to be looked at again.
+    again: Vec<Claim>,
+    /// Makes names unique.
+    serial: u64,
 }
 
 /// Where messages come from.
@@ -52,27 +98,20 @@ pub struct Item {
 pub enum Intake {
     /// Lines that a thread reads.
     Lines(Receiver<io::Result<Item>>),
-    /// A folder, when something was last found in it, and after how long it counts as empty for good.
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// When something was found.
-        last: Instant,
-        /// Without anything for this long, it ends.
-        idle: Option<Duration>,
-    },
+    /// Files.
+    Folder(Folder),
 }
 
 impl Intake {
     /// Lines of standard input.
     pub fn lines() -> Self {
-        let (send, receive) = sync_channel(MOST_ITEMS);
+        let (send, receive) = sync_channel(LINES_AHEAD);
         // It may be in the middle of a read when the program ends, and so nothing waits for it.
         thread::spawn(move || {
             let mut input = io::stdin().lock();
             for number in 1u64.. {
                 let item = match read_line(&mut input) {
-                    Ok(Some(content)) => Ok(Item { name: format!("line {number}"), content }),
+                    Ok(Some(content)) => Ok(Item { name: format!("line {number}"), content, claim: None }),
                     Ok(None) => return,
                     Err(error) => Err(error),
                 };
@@ -85,13 +124,29 @@ impl Intake {
         Self::Lines(receive)
     }
 
-    /// Files of the folder `path`.
+    /// Files of the folder `path`, which no other server serves.
     ///
     /// # Errors
-    /// `Failure::Io` where it cannot be read.
+    /// `Failure::Io` where it cannot be read or written to; [`CkksError::OutOfRange`] where another server has it.
     pub fn folder(path: &Path, idle: Option<Duration>) -> Result<Self, Failure> {
-        fs::read_dir(path).map_err(|source| Failure::Io { path: path.to_owned(), action: "read the folder", source })?;
-        Ok(Self::Folder { path: path.to_owned(), last: Instant::now(), idle })
+        let failed = |action| move |source| Failure::Io { path: path.to_owned(), action, source };
+        let found = fs::read_dir(path).map_err(failed("read the folder"))?;
+        let lock = File::create(path.join(LOCK)).map_err(failed("write to the folder"))?;
+        if lock.try_lock().is_err() {
+            let remedy = "another server takes its files: stop that, or use another folder".to_owned();
+            return Err(CkksError::OutOfRange { what: "the folder of messages", value: path.display().to_string(), remedy }.into());
+        }
+        let mut again = Vec::new();
+        for entry in found {
+            let path = entry.map_err(failed("read the folder"))?.path();
+            let known = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            // What an earlier run took over: its prefix, a number, the name.
+            let name = known.as_deref().and_then(|name| name.strip_prefix(TAKEN)?.split_once('-')).map(|(_, name)| name.to_owned());
+            again.extend(name.map(|name| Claim { path, name, first: true }));
+        }
+        again.sort_by_key(|claim| (!claim.name.ends_with(INTRODUCTION), claim.path.clone()));
+        let serial = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+        Ok(Self::Folder(Folder { path: path.to_owned(), _lock: lock, last: Instant::now(), idle, again, serial }))
     }
 
     /// What has come, after waiting for it for at most `patience`; and whether it was the last.
@@ -107,40 +162,127 @@ impl Intake {
                     Err(RecvTimeoutError::Timeout) => return Ok((Vec::new(), false)),
                     Err(RecvTimeoutError::Disconnected) => return Ok((Vec::new(), true)),
                 };
-                for item in receive.try_iter().take(MOST_ITEMS) {
-                    items.push(item.map_err(failed)?);
+                let mut bytes = items[0].bytes();
+                while items.len() < MOST_ITEMS && bytes < MOST_LOOK_BYTES {
+                    let Ok(item) = receive.try_recv() else { break };
+                    let item = item.map_err(failed)?;
+                    bytes += item.bytes();
+                    items.push(item);
                 }
                 Ok((items, false))
             }
-            Self::Folder { path, last, idle } => {
-                let items = scan(path)?;
+            Self::Folder(folder) => {
+                let items = folder.look()?;
                 if items.is_empty() {
-                    let ended = idle.is_some_and(|idle| last.elapsed() >= idle);
+                    let ended = folder.idle.is_some_and(|idle| folder.last.elapsed() >= idle);
                     thread::sleep(patience);
                     return Ok((items, ended));
                 }
-                *last = Instant::now();
+                folder.last = Instant::now();
                 Ok((items, false))
             }
         }
     }
 
-    /// An item is dealt with: a file that was stored is removed, a refused one set aside.
-    ///
-    /// # Errors
-    /// `Failure::Io` where the folder cannot be written to.
-    pub fn settle(&mut self, item: &Item, refusal: Option<&str>) -> Result<(), Failure> {
-        let Self::Folder { path, .. } = self else { return Ok(()) };
-        let file = path.join(&item.name);
-        let done = match refusal {
-            None => fs::remove_file(&file),
-            Some(_) => fs::rename(&file, path.join(format!("{}.refused", item.name))),
-        };
+    /// Puts an item back that may be understood at the next look, and says whether it will come again: a file, once. Its client's introduction may have come while the folder was read.
+    pub fn put_back(&mut self, item: &Item) -> bool {
+        match (self, &item.claim) {
+            (Self::Folder(folder), Some(claim)) if claim.first => {
+                folder.again.push(Claim { first: false, ..claim.clone() });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// An item is dealt with: a file that was stored is removed, a refused one set aside under a name that is free. What went wrong with that, which loses nothing: the next run finds it.
+    pub fn settle(&mut self, item: &Item, refused: bool) -> Result<(), String> {
+        let (Self::Folder(folder), Some(claim)) = (self, &item.claim) else { return Ok(()) };
+        let done = if refused { fs::rename(&claim.path, folder.free_name(&claim.name)) } else { fs::remove_file(&claim.path) };
         match done {
-            // Whoever put it there may have taken it away.
-            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(Failure::Io { path: file, action: "set aside", source }),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(format!("{} stays in the folder: {error}", claim.path.display())),
             _ => Ok(()),
         }
+    }
+}
+
+impl Item {
+    fn bytes(&self) -> usize {
+        match &self.content {
+            Content::Introduction(bytes) | Content::Message(bytes) => bytes.len(),
+            Content::Malformed(_) | Content::Nothing => 0,
+        }
+    }
+}
+
+impl Folder {
+    /// Takes over files that are there, and reads them.
+    fn look(&mut self) -> Result<Vec<Item>, Failure> {
+        let mut claims = std::mem::take(&mut self.again);
+        claims.extend(self.claim()?);
+        let (mut items, mut bytes) = (Vec::new(), 0);
+        let mut rest = claims.into_iter();
+        for claim in rest.by_ref() {
+            let content = match read_file(&claim.path) {
+                Ok(Ok(bytes)) if claim.name.ends_with(MESSAGE) => Content::Message(bytes),
+                Ok(Ok(bytes)) => Content::Introduction(bytes),
+                Ok(Err(reason)) => Content::Malformed(reason),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) if claim.first => {
+                    // Perhaps it can be read later.
+                    eprintln!("warning: {}: {error}", claim.path.display());
+                    self.again.push(Claim { first: false, ..claim });
+                    continue;
+                }
+                Err(error) => Content::Malformed(format!("it cannot be read: {error}")),
+            };
+            let item = Item { name: claim.name.clone(), content, claim: Some(claim) };
+            bytes += item.bytes();
+            items.push(item);
+            if bytes >= MOST_LOOK_BYTES || items.len() >= MOST_ITEMS {
+                break;
+            }
+        }
+        self.again.extend(rest);
+        Ok(items)
+    }
+
+    /// Gives files that are there names that nobody else uses, introductions first: who puts another file in the same place later loses neither.
+    fn claim(&mut self) -> Result<Vec<Claim>, Failure> {
+        let failed = |source| Failure::Io { path: self.path.clone(), action: "read the folder", source };
+        let mut found: Vec<(bool, String, PathBuf)> = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
+            // A hidden file is one that is being written.
+            if !name.starts_with('.') && (name.ends_with(INTRODUCTION) || name.ends_with(MESSAGE)) {
+                found.push((name.ends_with(MESSAGE), name, path));
+            }
+        }
+        found.sort();
+        found.truncate(MOST_ITEMS);
+        let mut claims = Vec::with_capacity(found.len());
+        for (_, name, from) in found {
+            self.serial += 1;
+            let path = self.path.join(format!("{TAKEN}{:020}-{name}", self.serial));
+            match fs::rename(&from, &path) {
+                Ok(()) => claims.push(Claim { path, name, first: true }),
+                // Whoever put it there has taken it away.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => return Err(Failure::Io { path: from, action: "take over", source }),
+            }
+        }
+        Ok(claims)
+    }
+
+    /// A name for a refused file.
+    fn free_name(&mut self, name: &str) -> PathBuf {
+        let first = self.path.join(format!("{name}.refused"));
+        if fs::symlink_metadata(&first).is_err() {
+            return first;
+        }
+        self.serial += 1;
+        self.path.join(format!("{name}.{}.refused", self.serial))
     }
 }
 
@@ -177,34 +319,6 @@ fn content(line: &[u8]) -> Content {
         Ok(bytes) => Content::Introduction(bytes),
         Err(error) => Content::Malformed(format!("the field `{kind}` is no base64: {error}")),
     }
-}
-
-/// The files that are there, introductions first.
-fn scan(folder: &Path) -> Result<Vec<Item>, Failure> {
-    let failed = |source| Failure::Io { path: folder.to_owned(), action: "read the folder", source };
-    let mut found: Vec<(bool, String)> = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
-        let Some(name) = name.to_str() else { continue };
-        let (introduction, message) = (name.ends_with(".introduction"), name.ends_with(".message"));
-        // A hidden file is one that is being written.
-        if (introduction || message) && !name.starts_with('.') {
-            found.push((message, name.to_owned()));
-        }
-    }
-    found.sort();
-    found.truncate(MOST_ITEMS);
-    let item = |(is_message, name): (bool, String)| {
-        let content = match read_file(&folder.join(&name)) {
-            Ok(Ok(bytes)) if is_message => Content::Message(bytes),
-            Ok(Ok(bytes)) => Content::Introduction(bytes),
-            Ok(Err(reason)) => Content::Malformed(reason),
-            // Taken away, or not readable: said, and set aside where that can be done.
-            Err(error) => Content::Malformed(format!("cannot be read: {error}")),
-        };
-        Item { name, content }
-    };
-    Ok(found.into_iter().map(item).collect())
 }
 
 /// The bytes of a regular file, or what it is instead.

@@ -271,7 +271,7 @@ impl PyBatch {
 
 #[pymethods]
 impl PyBatch {
-    /// The samples as an array, in the order in which they were accepted.
+    /// The samples as an array, in the order in which they were accepted; those of several secrets are `arrays`, here a `DataError`.
     #[getter]
     fn samples(&self, py: Python<'_>) -> PyResult<PyCiphertext> {
         match <[_; 1]>::try_from(self.arrays(py)?) {

@@ -104,7 +104,7 @@ impl PyLightClient {
         let (key, precision) = (&secret_key.key, Real::given(precision_bits));
         if let Some(plan) = plan {
             if degree.is_some() || level.is_some() {
-                let message = "a plan says degree and level: leave these out, or the plan".to_owned();
+                let message = "a plan says degree, dimension, level and scale: leave degree and level out, or the plan".to_owned();
                 return Err(exception(py, "DataError", message));
             }
             let mut options = plan.plan.client_options(precision);

@@ -42,7 +42,7 @@ use crate::run::detached;
 /// key_bytes : int, optional
 ///     The most bytes that all keys may take in memory. By default the parameters' own limit on a bootstrap's keys.
 /// seconds : float, optional
-///     The most seconds that `count` numbers may take, as predicted: the plan then takes the fewest keys that are as fast.
+///     The most seconds that `count` numbers may take, as predicted: the plan then takes the fewest keys of packing that are as fast.
 ///
 /// Raises
 /// ------
@@ -139,6 +139,8 @@ impl PySamplesPlan {
     /// ------
     /// DataError
     ///     For a negative number, and for a plan for samples of another library.
+    /// TypeError
+    ///     For anything but a list of whole numbers.
     ///
     /// Examples
     /// --------

@@ -81,7 +81,7 @@ pub(super) fn join_masks(engine: &CpuEngine, out: RowsMut<'_>, parts: &[Rows<'_>
         "powers of two of samples and polynomials"
     );
     let small = degree / (gap * neighbours);
-    assert!(rows.is_multiple_of(basis) && small > 0, "one row per modulus");
+    assert!((rows / neighbours).is_multiple_of(basis) && small > 0, "one row per modulus");
     assert!(parts.iter().all(|part| part.rows() == rows && part.degree() == small), "samples of one shape");
     let parts: Vec<&[u64]> = parts.iter().map(Rows::host).collect();
     // Where the neighbours lie that follow one another in the result, from the end of their run of words.

@@ -25,7 +25,7 @@ use crate::error::CkksError;
 use crate::evaluation::levels::same_scale;
 use crate::evaluation::{Evaluator, Members, Packed};
 use crate::key_id::KeyId;
-use crate::keys::{KeyNeeds, Operation};
+use crate::keys::{EvaluationKeys, KeyNeeds, Operation};
 use crate::light::{LightOptions, Receiver};
 use crate::outside::OutsideSamples;
 use crate::parameters::Params;
@@ -98,6 +98,10 @@ pub struct SamplesPlan {
     /// The shape that needs are stated for.
     home: ModuleShape,
     needs: KeyNeeds,
+    /// The same, stated for the shape of the ring.
+    own_needs: KeyNeeds,
+    /// The length of another library's secret.
+    outside_dimension: Option<usize>,
     key_bytes: usize,
     nanoseconds: f64,
     error: f64,
@@ -167,6 +171,8 @@ impl SamplesPlan {
             others: Vec::new(),
             home: params.shape(),
             needs: KeyNeeds::new(),
+            own_needs: KeyNeeds::new(),
+            outside_dimension: options.dimension.filter(|_| matches!(options.secret, SecretName::Outside(_))),
             key_bytes: 0,
             nanoseconds: 0.0,
             error: f64::INFINITY,
@@ -206,7 +212,7 @@ impl SamplesPlan {
             && (most.is_nan() || most < half_time + fastest)
         {
             let remedy = format!(
-                "allow at least {:.3} s for {}: {:.3} for the bootstrap and {:.3} for packing, as predicted for this machine",
+                "allow at least {:.3} s for {}: {:.3} for the bootstrap and {:.3} for packing, as predicted",
                 (half_time + fastest) / 1e9,
                 counted(count, "number"),
                 half_time / 1e9,
@@ -226,7 +232,8 @@ impl SamplesPlan {
         let needs = recorder.needs();
         plan.key_bytes = target.required_keys(&needs)?.bytes(&target)?;
         plan.nanoseconds = recorder.recorded().cost().nanoseconds;
-        plan.needs = plan.at_home(needs);
+        plan.needs = plan.at_home(needs.clone());
+        plan.own_needs = needs;
         // The bootstrap has no change to the ephemeral secret.
         let own = plan.half.predicted_error()?;
         plan.error = (own.deviation().powi(2) - own.encapsulation + plan.packing.error.powi(2)).sqrt();
@@ -353,13 +360,26 @@ impl SamplesPlan {
     /// # Errors
     /// As [`SamplesPlan::check_secret`].
     pub fn needs_of(&self, secrets: &[SecretName]) -> Result<KeyNeeds, CkksError> {
+        Ok(self.at_home(self.own_needs_of(secrets)?))
+    }
+
+    fn own_needs_of(&self, secrets: &[SecretName]) -> Result<KeyNeeds, CkksError> {
         secrets.iter().try_for_each(|&secret| self.check_secret(secret))?;
         let recorder = Evaluator::recording(self.half.params());
         for &secret in secrets {
             let x = recorder.take_symbol(self.symbol(secret, self.samples.degree())?, Some(1.0))?;
             recorder.packed_samples(&[&x], self, &self.steps)?;
         }
-        Ok(self.at_home(recorder.needs()).merge(&self.needs))
+        Ok(recorder.needs().merge(&self.own_needs))
+    }
+
+    /// Refuses keys that do not serve samples under these secrets, before there are samples.
+    ///
+    /// # Errors
+    /// [`CkksError::MissingKeys`], with all that are missing; as [`SamplesPlan::check_secret`].
+    pub fn check_keys(&self, keys: &EvaluationKeys, secrets: &[SecretName]) -> Result<(), CkksError> {
+        let target = self.half.params();
+        keys.check_needs(target, OPERATION, &self.own_needs_of(secrets)?, target.slot_count())
     }
 
     /// Refuses a secret whose samples this plan cannot pack.
@@ -372,8 +392,10 @@ impl SamplesPlan {
             return Ok(());
         }
         if !matches!(secret, SecretName::Main | SecretName::Device(_)) || matches!(self.secret, SecretName::Outside(_)) {
-            let remedy =
-                format!("samples under \"{}\" are packed together with those of the main secret and of devices alone", self.secret);
+            let remedy = format!(
+                "this plan is for samples under \"{}\"; those of the owner's secret and of devices alone are packed together",
+                self.secret
+            );
             return Err(CkksError::OutOfRange { what: "the secret of the samples", value: secret.to_string(), remedy });
         }
         self.samples.check_fresh(secret, Level(0))
@@ -422,14 +444,12 @@ impl SamplesPlan {
     /// # Errors
     /// [`CkksError::Conversion`] for samples of another secret or dimension than the plan's; as [`Params::outside_samples`].
     pub fn outside_samples(&self, key_id: KeyId, samples: &OutsideSamples<'_>) -> Result<Ciphertext, CkksError> {
-        let planned = self.samples.shape();
         let secret = SecretName::Outside(samples.secret);
-        if samples.dimension == 0 || samples.dimension.next_power_of_two() != planned.rank || secret != self.secret {
+        if self.outside_dimension != Some(samples.dimension) || secret != self.secret {
             let reason = format!(
-                "the plan is for samples under the secret \"{}\", of a dimension up to {} and above {}; these are under \"{secret}\", of dimension {}",
+                "the plan is for samples of dimension {} under the secret \"{}\"; these are of dimension {} under \"{secret}\"",
+                self.outside_dimension.unwrap_or_else(|| self.samples.shape().dimension()),
                 self.secret,
-                planned.rank,
-                planned.rank / 2,
                 samples.dimension
             );
             return Err(CkksError::Conversion { operation: OPERATION, reason });
@@ -509,6 +529,7 @@ impl SamplesPlan {
                 expected: owner.to_string(),
             });
         }
+        secrets.iter().try_for_each(|&secret| self.check_secret(secret))?;
         let sample = receiver.masks(0..1)?;
         let secret = secrets.iter().find(|&&secret| secret == sample.secret()).or(secrets.first()).copied().unwrap_or(self.secret);
         self.check(&sample, secret)

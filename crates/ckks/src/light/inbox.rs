@@ -19,6 +19,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use clathrate_lattice::SecretRng;
+
 use super::receiver::{Kind, Receiver};
 use super::wire::{Reader, Writer, unreadable};
 use crate::arrays::Ciphertext;
@@ -29,10 +31,10 @@ use crate::parameters::Params;
 const WHAT: &str = "the file of an inbox";
 
 /// First bytes of the file, with a version.
-const HEADER: [u8; 8] = *b"CLINBOX\x01";
+const HEADER: [u8; 8] = *b"CLINBOX\x02";
 
-/// Bytes of the header: the first ones, and the digest of the parameters.
-const HEADER_BYTES: u64 = 8 + 32;
+/// Bytes of the header: the first ones, the digest of the parameters, and a name of the file.
+const HEADER_BYTES: u64 = 8 + 32 + 16;
 
 /// Bytes before a record's payload: its length, a checksum of that, and a checksum of the payload.
 const RECORD_BYTES: usize = 4 + 4 + 8;
@@ -94,7 +96,11 @@ pub struct Inbox {
     path: PathBuf,
     file: File,
     params: Params,
+    /// Drawn when the file was made.
+    id: [u8; 16],
     clients: BTreeMap<ClientId, Client>,
+    /// The clients by the first bytes of their messages.
+    tags: BTreeMap<[u8; 4], ClientId>,
     waiting: Vec<Waiting>,
     /// Batches that are done.
     batches: u64,
@@ -165,31 +171,40 @@ impl Inbox {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io("read"))?;
         let digest = *params.root()?.digest();
-        let header = [&HEADER[..], &digest].concat();
+        let known = [&HEADER[..], &digest].concat();
         let mut inbox = Self {
             path: path.clone(),
             file,
             params: params.clone(),
+            id: [0; 16],
             clients: BTreeMap::new(),
+            tags: BTreeMap::new(),
             waiting: Vec::new(),
             batches: 0,
             last: [0; 8],
             length: HEADER_BYTES,
         };
-        if bytes.len() < header.len() && header.starts_with(&bytes) {
+        if bytes.len() < HEADER_BYTES as usize && bytes.iter().zip(&known).all(|(own, known)| own == known) {
             // New, or ended while it was made.
+            SecretRng::from_os()?.fill_bytes(&mut inbox.id);
+            inbox.last = checksum(&[0; 8], &inbox.id);
+            let header = [&known[..], &inbox.id].concat();
             inbox.file.set_len(0).map_err(io("write"))?;
             inbox.file.seek(SeekFrom::Start(0)).map_err(io("write"))?;
             inbox.file.write_all(&header).and_then(|()| inbox.file.sync_all()).map_err(io("write"))?;
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            File::open(folder).and_then(|folder| folder.sync_all()).map_err(io("write"))?;
             return Ok(inbox);
         }
         if bytes.get(..HEADER.len()) != Some(&HEADER[..]) {
             return Err(unreadable(WHAT, path.display().to_string(), "it is no inbox of this release: use another file"));
         }
-        if bytes.get(HEADER.len()..header.len()) != Some(&digest[..]) {
+        if bytes.get(HEADER.len()..known.len()) != Some(&digest[..]) {
             return Err(unreadable(WHAT, path.display().to_string(), "it is for other parameters: use those, or another file"));
         }
-        let mut at = header.len();
+        inbox.id.copy_from_slice(&bytes[known.len()..HEADER_BYTES as usize]);
+        inbox.last = checksum(&[0; 8], &inbox.id);
+        let mut at = HEADER_BYTES as usize;
         while let Some(payload) = inbox.whole(&bytes, at)? {
             inbox.last = checksum(&inbox.last, payload);
             at += RECORD_BYTES + payload.len();
@@ -224,8 +239,7 @@ impl Inbox {
         let mut reader = Reader { bytes: payload, what: WHAT };
         match reader.array::<1>()? {
             [INTRODUCED] => {
-                let receiver = Receiver::new(&self.params, reader.bytes)?;
-                self.clients.entry(receiver.client_id()).or_insert(Client { receiver, used: BTreeMap::new() });
+                self.add(Receiver::new(&self.params, reader.bytes)?);
                 Ok(())
             }
             [ACCEPTED] => {
@@ -286,18 +300,52 @@ impl Inbox {
         Ok(())
     }
 
+    fn add(&mut self, receiver: Receiver) {
+        let id = receiver.client_id();
+        self.tags.entry(receiver.tag()).or_insert(id);
+        self.clients.entry(id).or_insert(Client { receiver, used: BTreeMap::new() });
+    }
+
     /// Takes a client's introduction; one that is known changes nothing.
     ///
     /// # Errors
-    /// As [`Receiver::new`]; [`CkksError::File`].
+    /// As [`Receiver::new`]; [`CkksError::OutOfRange`] where the messages of another client begin alike, by chance once in 2^32 or because somebody wants that; [`CkksError::File`].
     pub fn introduce(&mut self, introduction: &[u8]) -> Result<ClientId, CkksError> {
         let receiver = Receiver::new(&self.params, introduction)?;
         let id = receiver.client_id();
         if !self.clients.contains_key(&id) {
+            if self.tags.contains_key(&receiver.tag()) {
+                let remedy = "make the client anew from its state, which draws another seed";
+                return Err(unreadable(
+                    "the introduction of a light client",
+                    "whose messages begin as those of another one".to_owned(),
+                    remedy,
+                ));
+            }
             self.append(&[[&[INTRODUCED], introduction].concat()])?;
-            self.clients.insert(id, Client { receiver, used: BTreeMap::new() });
+            self.add(receiver);
         }
         Ok(id)
+    }
+
+    /// A name of the inbox, drawn when its file was made.
+    #[must_use]
+    pub fn id(&self) -> [u8; 16] {
+        self.id
+    }
+
+    /// The client that a message is of, if it is introduced.
+    #[must_use]
+    pub fn client_of(&self, message: &[u8]) -> Option<ClientId> {
+        self.tags.get(message.get(..4)?).copied()
+    }
+
+    /// Whether samples with all counters of the message were accepted before.
+    #[must_use]
+    pub fn knows(&self, message: &[u8]) -> bool {
+        let known = self.client_of(message).and_then(|id| self.clients.get(&id));
+        let samples = known.and_then(|client| Some((client, client.receiver.parsed(&[message]).ok()?)));
+        samples.is_some_and(|(client, samples)| samples.iter().all(|&(counter, _)| client.first_used(&(counter..counter + 1)).is_some()))
     }
 
     /// Takes messages of any clients. For each there is an answer: how many samples were stored, or why the message is refused; a refused message leaves the others. The stored ones are safe when
@@ -339,8 +387,7 @@ impl Inbox {
         if message.len() > MOST_PAYLOAD as usize / 2 {
             return Err(unreadable(MESSAGE, format!("{} bytes", message.len()), "send fewer numbers at a time"));
         }
-        let tag = message.get(..4).unwrap_or_default();
-        let Some((&id, client)) = self.clients.iter().find(|(_, client)| client.receiver.tag() == tag) else {
+        let Some((id, client)) = self.client_of(message).and_then(|id| Some((id, self.clients.get(&id)?))) else {
             return Err(unreadable(MESSAGE, "of an unknown client".to_owned(), "introduce the client first"));
         };
         let samples = client.receiver.parsed(&[message])?;
@@ -416,9 +463,12 @@ impl Inbox {
                 samples.iter().filter_map(|sample| Some((known(sample)?, sample.counter, sample.bodies.as_slice()))).collect();
             arrays.extend(Receiver::joined(&found)?);
         }
-        for place in places.into_iter().rev() {
-            self.waiting.remove(place);
-        }
+        let mut taken = places.into_iter().peekable();
+        let mut place = 0;
+        self.waiting.retain(|_| {
+            place += 1;
+            taken.next_if_eq(&(place - 1)).is_none()
+        });
         Ok(Some(Batch { samples: by_secret.into_iter().flat_map(|(_, samples)| samples).collect(), arrays }))
     }
 
@@ -427,36 +477,16 @@ impl Inbox {
     /// # Errors
     /// [`CkksError::File`]: then the batch is not done, and waits for whoever opens the inbox anew.
     pub fn done(&mut self, batch: Batch) -> Result<(), CkksError> {
-        self.record_done(batch.sources())
-    }
-
-    fn record_done(&mut self, sources: impl ExactSizeIterator<Item = (ClientId, u64)>) -> Result<(), CkksError> {
         let mut payload = Writer::default();
         payload.bytes(&[DONE]);
-        payload.word(sources.len() as u64);
-        for (client, counter) in sources {
+        payload.word(batch.samples.len() as u64);
+        for (client, counter) in batch.sources() {
             payload.bytes(&client);
             payload.word(counter);
         }
         self.append(&[payload.0])?;
         self.batches += 1;
         Ok(())
-    }
-
-    /// Says that what was computed of a batch is safe, of which only the sources are known: a program stored a result, and ended before [`Inbox::done`]. Whether all of these samples wait; where one
-    /// does not, nothing changes.
-    ///
-    /// # Errors
-    /// As [`Inbox::done`].
-    pub fn settle(&mut self, sources: &[(ClientId, u64)]) -> Result<bool, CkksError> {
-        let settled: BTreeSet<(ClientId, u64)> = sources.iter().copied().collect();
-        let waits = |sample: &&Waiting| settled.contains(&(sample.client, sample.counter));
-        if settled.is_empty() || self.waiting.iter().filter(waits).count() != settled.len() {
-            return Ok(false);
-        }
-        self.record_done(settled.iter().copied())?;
-        self.waiting.retain(|sample| !waits(&sample));
-        Ok(true)
     }
 
     /// How many batches are done.

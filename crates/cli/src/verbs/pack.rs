@@ -6,9 +6,12 @@
 //! worker     packs and bootstraps a batch, while messages come in   -> NUMBER.clt and NUMBER.json
 //! ```
 //!
-//! A batch is done after both of its files are stored. Where the program ends between them, the next run computes the batch again, or finds both files and goes on behind them.
+//! Both files of a batch are stored under hidden names; then the batch is done, and the files get their names. Where the program ends before it is done, the next run computes the batch again, under
+//! the same number; where it ends afterwards, the next run gives the files their names. So each sample comes once, whatever is done with results that are there.
 
-use std::io::Write;
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
@@ -60,27 +63,32 @@ pub fn run(arguments: &Pack, console: &Console, runtime: &Runtime) -> Result<(),
     warn_insecure(console, &params);
     let plan = Arc::new(SamplesPlan::new(&params, &arguments.kind.options(arguments.samples, arguments.key_bytes))?);
     let predicted = Duration::from_secs_f64(plan.predicted_nanoseconds() / 1e9);
-    let deadline = arguments.deadline.map(|seconds| deadline(seconds, predicted, plan.count())).transpose()?;
+    // The prediction is for one thread.
+    let least = predicted / u32::try_from(runtime.threads.unwrap_or(1)).unwrap_or(1).max(1);
+    let deadline = arguments.deadline.map(|seconds| deadline(seconds, least, plan.count())).transpose()?;
     let keys = files::load(&arguments.evaluation, |reader| EvaluationKeys::from_reader(reader, &params))?;
     let (owner, secrets) = (keys.id(), arguments.kind.secrets());
+    plan.check_keys(&keys, &secrets).map_err(|error| Failure::file(&arguments.evaluation, error))?;
     let evaluator = Evaluator::with_keys(keys);
-    std::fs::create_dir_all(&arguments.output).map_err(|source| io(&arguments.output, "make the folder", source))?;
+    let lines = arguments.from.as_os_str() == "-";
+    if lines && arguments.idle.is_some() {
+        return Err(Failure::Usage("--idle is for a folder: standard input ends by itself".to_owned()));
+    }
+    let mut intake = if lines { Intake::lines() } else { Intake::folder(&arguments.from, arguments.idle.map(Duration::from_secs_f64))? };
     let inbox = Inbox::open(&arguments.inbox, &params)?;
     for receiver in inbox.receivers() {
         plan.check_client(receiver, owner, &secrets).map_err(|error| Failure::file(&arguments.inbox, error))?;
     }
-    let idle = arguments.idle.map(Duration::from_secs_f64);
-    let lines = arguments.from.as_os_str() == "-";
-    let mut intake = if lines { Intake::lines() } else { Intake::folder(&arguments.from, idle)? };
+    let output = Output::open(&arguments.output, &inbox)?;
     let mut service =
-        Service { params, plan, owner, secrets, inbox, output: &arguments.output, deadline, expected: predicted, lines, console };
+        Service { params, plan, owner, secrets, inbox, output, deadline, expected: predicted, longest: Duration::ZERO, lines, console };
     service.recover()?;
     service.serve(&evaluator, &mut intake)
 }
 
 /// A deadline that can be met.
-fn deadline(seconds: f64, predicted: Duration, count: usize) -> Result<Duration, Failure> {
-    let least = predicted.as_secs_f64();
+fn deadline(seconds: f64, least: Duration, count: usize) -> Result<Duration, Failure> {
+    let least = least.as_secs_f64();
     if seconds < least {
         let remedy =
             format!("{} take {least:.2} s to bootstrap as predicted: allow more than that, or use fewer samples", counted(count, "number"));
@@ -93,8 +101,72 @@ fn io(path: &Path, action: &'static str, source: std::io::Error) -> Failure {
     Failure::Io { path: path.to_owned(), action, source }
 }
 
-/// A batch that is being computed, since when.
-type Running<'scope> = (Instant, ScopedJoinHandle<'scope, (Batch, Result<Ciphertext, CkksError>)>);
+/// What a batch became, and how long that took.
+type Computed = (Batch, Result<Ciphertext, CkksError>, Duration);
+
+/// The folder of results. It belongs to one inbox, and one program uses it at a time.
+struct Output {
+    folder: PathBuf,
+    /// Locked while the folder is used.
+    _owner: File,
+}
+
+impl Output {
+    /// The file that names the inbox whose results these are.
+    const OWNER: &str = ".inbox";
+
+    /// Opens the folder `folder` for the results of `inbox`, or makes it.
+    fn open(folder: &Path, inbox: &Inbox) -> Result<Self, Failure> {
+        let failed = |action| move |source| io(folder, action, source);
+        let refused = |remedy: &str| -> Failure {
+            CkksError::OutOfRange { what: "the folder of results", value: folder.display().to_string(), remedy: remedy.to_owned() }.into()
+        };
+        std::fs::create_dir_all(folder).map_err(failed("make the folder"))?;
+        let path = folder.join(Self::OWNER);
+        let mut owner =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed("write to the folder"))?;
+        if owner.try_lock().is_err() {
+            return Err(refused("another server writes to it: stop that, or use another folder"));
+        }
+        let (mut known, id) = (String::new(), hex(&inbox.id()));
+        owner.read_to_string(&mut known).map_err(failed("read the folder"))?;
+        if known.trim() != id {
+            let mut there = std::fs::read_dir(folder).map_err(failed("read the folder"))?;
+            if !known.is_empty() || there.any(|entry| entry.is_ok_and(|entry| entry.file_name() != Self::OWNER)) {
+                return Err(refused("it has results of another inbox, or other files: use an empty folder"));
+            }
+            owner.write_all(id.as_bytes()).and_then(|()| owner.sync_all()).map_err(failed("write to the folder"))?;
+        }
+        Ok(Self { folder: folder.to_owned(), _owner: owner })
+    }
+
+    /// The files of batch `number`: the array, and whose samples it has.
+    fn names(&self, number: u64) -> [PathBuf; 2] {
+        ["clt", "json"].map(|extension| self.folder.join(format!("{number:08}.{extension}")))
+    }
+
+    /// The same before the batch is done.
+    fn hidden(&self, number: u64) -> [PathBuf; 2] {
+        ["clt", "json"].map(|extension| self.folder.join(format!(".{number:08}.{extension}")))
+    }
+
+    /// Gives the files of a batch that is done their names. Whether there were any without.
+    fn publish(&self, number: u64) -> Result<bool, Failure> {
+        let mut any = false;
+        for (from, to) in self.hidden(number).iter().zip(self.names(number)) {
+            if from.exists() {
+                std::fs::rename(from, &to).map_err(|source| io(&to, "write", source))?;
+                any = true;
+            }
+        }
+        if any {
+            File::open(&self.folder)
+                .and_then(|folder| folder.sync_all())
+                .map_err(|source| io(&self.folder, "write to the folder", source))?;
+        }
+        Ok(any)
+    }
+}
 
 struct Service<'a> {
     params: Params,
@@ -103,36 +175,28 @@ struct Service<'a> {
     /// Those that there are keys for.
     secrets: Vec<SecretName>,
     inbox: Inbox,
-    output: &'a Path,
+    output: Output,
     deadline: Option<Duration>,
-    /// How long a batch takes: as predicted, or as the last one took.
+    /// How long a batch takes: as predicted, or as long as the longest one took.
     expected: Duration,
+    longest: Duration,
     /// Whether messages are lines, each of which has an answer.
     lines: bool,
     console: &'a Console,
 }
 
 impl Service<'_> {
-    /// The files of batch `number`: the array, and whose samples it has.
-    fn names(&self, number: u64) -> [PathBuf; 2] {
-        ["clt", "json"].map(|extension| self.output.join(format!("{number:08}.{extension}")))
-    }
-
-    /// Goes on behind a batch whose files are both stored, and that was not yet done.
+    /// Gives the files of the last batch their names, if the program ended before it could.
     fn recover(&mut self) -> Result<(), Failure> {
-        let [array, sources] = self.names(self.inbox.batches() + 1);
-        if !sources.exists() {
+        let number = self.inbox.batches();
+        if number == 0 || !self.output.publish(number)? {
             return Ok(());
         }
-        let text = std::fs::read(&sources).map_err(|source| io(&sources, "read", source))?;
-        let known: Option<Vec<(ClientId, u64)>> = serde_json::from_slice(&text).ok().and_then(|own: Value| read_sources(&own));
-        let whole = files::load(&array, |reader| Ciphertext::from_reader(reader, &self.params)).is_ok();
-        if !whole || !self.inbox.settle(&known.unwrap_or_default())? {
-            let value = sources.display().to_string();
-            let remedy = "it is of other samples than those that wait in the inbox: use an empty folder for the results".to_owned();
-            return Err(CkksError::OutOfRange { what: "a result that is there already", value, remedy }.into());
-        }
-        Ok(())
+        let [array, description] = self.output.names(number);
+        let text = std::fs::read(&description).map_err(|source| io(&description, "read", source))?;
+        let mut report: Value = serde_json::from_slice(&text).unwrap_or_default();
+        report["recovered"] = true.into();
+        self.announce(&array, report)
     }
 
     /// Takes in messages and computes batches until the intake ends and nothing waits.
@@ -140,21 +204,15 @@ impl Service<'_> {
         let plan = self.plan.clone();
         let most = MOST_BATCHES * self.per_batch();
         thread::scope(|scope| {
-            let mut running: Option<Running<'_>> = None;
+            let mut running: Option<ScopedJoinHandle<'_, Computed>> = None;
             let mut ended = false;
             loop {
-                if ended || self.inbox.waiting() >= most {
-                    thread::sleep(PATIENCE);
-                } else {
-                    let (items, last) = intake.next(PATIENCE)?;
-                    ended = last;
-                    self.take_in(items, intake)?;
-                }
-                if let Some((start, worker)) = running.take_if(|(_, worker)| worker.is_finished()) {
-                    let (batch, result) =
-                        worker.join().map_err(|_| Failure::Usage("a batch ended by an internal error: please report it".to_owned()))?;
-                    self.expected = start.elapsed();
-                    self.store(batch, &result?)?;
+                if let Some(worker) = running.take_if(|worker| worker.is_finished()) {
+                    let (batch, result, took) =
+                        worker.join().map_err(|_| Failure::Internal("the computation of a batch panicked; its samples wait".to_owned()))?;
+                    self.longest = self.longest.max(took);
+                    self.expected = self.longest;
+                    self.store(batch, &result?, took)?;
                 }
                 if running.is_none()
                     && self.is_due(ended)
@@ -162,14 +220,22 @@ impl Service<'_> {
                 {
                     let plan = Arc::clone(&plan);
                     let work = move || {
+                        let start = Instant::now();
                         let arrays: Vec<&Ciphertext> = batch.arrays().iter().collect();
                         let result = evaluator.bootstrap_samples_of(&arrays, &plan);
-                        (batch, result)
+                        (batch, result, start.elapsed())
                     };
-                    running = Some((Instant::now(), scope.spawn(work)));
+                    running = Some(scope.spawn(work));
                 }
                 if ended && running.is_none() && self.inbox.waiting() == 0 {
                     return Ok(());
+                }
+                if ended || self.inbox.waiting() >= most {
+                    thread::sleep(PATIENCE);
+                } else {
+                    let (items, last) = intake.next(PATIENCE)?;
+                    ended = last;
+                    self.take_in(items, intake)?;
                 }
             }
         })
@@ -225,13 +291,22 @@ impl Service<'_> {
     }
 
     fn accept(&mut self, messages: Vec<(Item, Vec<u8>)>, intake: &mut Intake) -> Result<(), Failure> {
+        // A message may have been seen before its client's introduction.
+        let (known, unknown): (Vec<_>, Vec<_>) = messages.into_iter().partition(|(_, bytes)| self.inbox.client_of(bytes).is_some());
+        let messages: Vec<_> = known.into_iter().chain(unknown.into_iter().filter(|(item, _)| !intake.put_back(item))).collect();
         if messages.is_empty() {
             return Ok(());
         }
         let bytes: Vec<&[u8]> = messages.iter().map(|(_, bytes)| bytes.as_slice()).collect();
         let answers = self.inbox.accept(&bytes)?;
-        for ((item, _), answer) in messages.iter().zip(answers) {
-            self.answer(item, answer.map(|stored| json!({ "stored": stored })).map_err(Failure::from), intake)?;
+        for ((item, bytes), answer) in messages.iter().zip(answers) {
+            let answer = match answer {
+                Ok(stored) => Ok(json!({ "stored": stored })),
+                // Stored by a run that ended before it could say so, or sent again for want of an answer.
+                Err(_) if self.inbox.knows(bytes) => Ok(json!({ "stored": 0, "known": true })),
+                Err(error) => Err(error.into()),
+            };
+            self.answer(item, answer, intake)?;
         }
         Ok(())
     }
@@ -239,7 +314,9 @@ impl Service<'_> {
     /// Says what became of an item.
     fn answer(&self, item: &Item, answer: Result<Value, Failure>, intake: &mut Intake) -> Result<(), Failure> {
         let refusal = answer.as_ref().err().map(ToString::to_string);
-        intake.settle(item, refusal.as_deref())?;
+        if let Err(trouble) = intake.settle(item, refusal.is_some()) {
+            self.console.warn(trouble);
+        }
         let mut said = answer.unwrap_or_else(|failure| failure.json());
         said["from"] = item.name.clone().into();
         match refusal {
@@ -249,37 +326,47 @@ impl Service<'_> {
         }
     }
 
-    /// Writes a result and whose samples it has; then the batch is done.
-    fn store(&mut self, batch: Batch, result: &Ciphertext) -> Result<(), Failure> {
-        let [array, names] = self.names(self.inbox.batches() + 1);
-        let bytes = files::save(&array, result)?;
+    /// Writes a result and whose samples it has; then the batch is done, and the files get their names.
+    fn store(&mut self, batch: Batch, result: &Ciphertext, took: Duration) -> Result<(), Failure> {
+        let number = self.inbox.batches() + 1;
+        let ([array, description], [hidden, hidden_description]) = (self.output.names(number), self.output.hidden(number));
+        if let Some(there) = [&array, &description].into_iter().find(|path| path.exists()) {
+            let remedy = "the inbox is older than its results: restore it, or use a new one and an empty folder".to_owned();
+            return Err(CkksError::OutOfRange { what: "a result that is there already", value: there.display().to_string(), remedy }.into());
+        }
+        let bytes = files::save(&hidden, result)?;
         let sources: Vec<Value> = batch.sources().map(|(client, counter)| json!({ "client": hex(&client), "counter": counter })).collect();
-        let clients: std::collections::BTreeSet<ClientId> = batch.sources().map(|(client, _)| client).collect();
+        let clients: BTreeSet<ClientId> = batch.sources().map(|(client, _)| client).collect();
         let mut report = document(result, &array, bytes);
         report["numbers"] = (sources.len() * self.plan.samples().degree()).into();
         report["clients"] = clients.len().into();
-        report["seconds"] = self.expected.as_secs_f64().into();
+        report["seconds"] = took.as_secs_f64().into();
         let waited = batch.age();
         report["waited"] = waited.as_secs_f64().into();
         let late = self.deadline.and_then(|deadline| waited.checked_sub(deadline));
         report["late"] = late.map(|late| late.as_secs_f64()).into();
         report["samples"] = sources.into();
-        write_json(&names, &report)?;
+        write_json(&hidden_description, &report)?;
         self.inbox.done(batch)?;
+        self.output.publish(number)?;
         if let Some(late) = late {
             self.console.warn(format!("{} is {:.2} s behind the deadline", array.display(), late.as_secs_f64()));
         }
+        self.announce(&array, report)
+    }
+
+    /// Says that a result is there.
+    fn announce(&self, array: &Path, mut report: Value) -> Result<(), Failure> {
         if let Some(own) = report.as_object_mut() {
             own.remove("samples");
         }
-        let text = format!(
-            "wrote {}: {} of {} in {:.2} s",
-            array.display(),
-            counted(report["numbers"].as_u64().unwrap_or(0) as usize, "number"),
-            counted(clients.len(), "client"),
-            self.expected.as_secs_f64()
-        );
-        if self.lines { self.console.line(&report) } else { self.console.result(text, &report) }
+        if self.lines {
+            return self.console.line(&report);
+        }
+        let number = |field: &str| report[field].as_u64().unwrap_or(0) as usize;
+        let (numbers, clients) = (counted(number("numbers"), "number"), counted(number("clients"), "client"));
+        let seconds = report["seconds"].as_f64().unwrap_or(0.0);
+        self.console.result(format!("wrote {}: {numbers} of {clients} in {seconds:.2} s", array.display()), &report)
     }
 }
 
@@ -294,20 +381,4 @@ fn write_json(path: &Path, document: &Value) -> Result<(), Failure> {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The samples that a result's description names.
-fn read_sources(own: &Value) -> Option<Vec<(ClientId, u64)>> {
-    let source = |sample: &Value| {
-        let (text, counter) = (sample["client"].as_str()?, sample["counter"].as_u64()?);
-        let mut client: ClientId = [0; 32];
-        if text.len() != 2 * client.len() || !text.is_ascii() {
-            return None;
-        }
-        for (byte, place) in client.iter_mut().zip((0..).step_by(2)) {
-            *byte = u8::from_str_radix(&text[place..place + 2], 16).ok()?;
-        }
-        Some((client, counter))
-    };
-    own["samples"].as_array()?.iter().map(source).collect()
 }

@@ -89,6 +89,14 @@ fn value(client: usize, counter: u64) -> f64 {
     ((client as f64 * 31.0 + counter as f64 * 7.0) % 64.0) / 32.0 - 1.0
 }
 
+/// The names in a folder, in order.
+fn names_in(own: &Setting, folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(own.desk.path(folder)).expect("a folder");
+    let mut names: Vec<String> = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 /// Ends a process that does not end by itself.
 fn wait(mut child: Child) -> Run {
     let start = Instant::now();
@@ -142,7 +150,7 @@ fn lines_are_answered_and_bad_ones_are_refused_alone() {
         "without the one field",
         "cut off",
         "stored",
-        "accepted before",
+        "known",
         "wrong-secret",
         "device:3",
         "introduction",
@@ -152,7 +160,7 @@ fn lines_are_answered_and_bad_ones_are_refused_alone() {
     for (number, (answer, part)) in answers.iter().zip(parts).enumerate() {
         assert!(answer.to_string().contains(part), "{part}: {answer}");
         assert_eq!(answer["from"], json!(format!("line {}", number + 1)));
-        let refused = !matches!(part, "client" | "stored");
+        let refused = !matches!(part, "client" | "stored" | "known");
         assert_eq!(answer.get("error").is_some(), refused, "{answer}");
     }
     assert_eq!((&report["numbers"], &report["clients"], &report["late"]), (&json!(3), &json!(1), &Value::Null));
@@ -175,7 +183,7 @@ fn lines_are_answered_and_bad_ones_are_refused_alone() {
     let input = [text("message", &second), text("message", &third)].concat();
     child.stdin.take().expect("its input").write_all(input.as_bytes()).expect("read");
     let run = wait(child);
-    assert!(run.code == 0 && run.stdout.contains("accepted before") && own.desk.path("out/00000002.clt").exists(), "{}", run.stderr);
+    assert!(run.code == 0 && run.stdout.contains("\"known\":true") && own.desk.path("out/00000002.clt").exists(), "{}", run.stderr);
     assert_eq!(own.results().len(), 4);
 }
 
@@ -230,19 +238,17 @@ fn a_killed_service_loses_no_acknowledged_number_and_brings_none_twice() {
         sent += 5;
         let mut child = own.desk.command(&own.line("in", "--quiet")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("runs");
         // From before the keys are read to behind several batches.
-        std::thread::sleep(Duration::from_millis(40 + 57 * round));
+        std::thread::sleep(Duration::from_millis(40 + 80 * round));
         kills += usize::from(child.try_wait().expect("a state").is_none());
         child.kill().expect("killed");
         child.wait().expect("ends");
     }
     assert_eq!(kills, 12, "it goes on until it is stopped");
+    assert!(own.desk.path("out/00000001.json").exists(), "no round was long enough for a batch");
     let run = wait(own.desk.command(&own.line("in", "--idle 0.3")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs"));
     assert_eq!(run.code, 0, "{}", run.stderr);
-    // Nothing is left, but messages that were stored when the service was killed and that it found again.
-    for entry in fs::read_dir(own.desk.path("in")).expect("a folder") {
-        let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
-        assert!(name.ends_with(".message.refused"), "{name}");
-    }
+    let left: Vec<String> = names_in(&own, "in");
+    assert_eq!(left, [".clathrate-pack.lock"], "all are stored, none is refused");
     let found = own.results();
     assert_eq!(found.len() as u64, 3 * sent);
     for (number, client) in clients.iter().enumerate() {
@@ -298,26 +304,96 @@ fn what_cannot_be_served_is_refused_before_anything_is_taken() {
     own.desk.put("box/a.message", b"short");
     own.desk.put("box/b.introduction", b"nobody");
     own.desk.put("box/note.txt", b"of no matter");
-    let run = own.desk.ok(&own.line("box", "--idle 0"));
+    let run = own.desk.ok(&own.line("box", "--idle 0.1"));
     assert!(run.stdout.contains("refused a.message") && run.stdout.contains("refused b.introduction"), "{}", run.stdout);
-    let left: Vec<String> = ["a.message.refused", "b.introduction.refused", "note.txt"].map(str::to_owned).into();
-    let mut names: Vec<String> = fs::read_dir(own.desk.path("box"))
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    assert_eq!(names, left);
+    assert_eq!(names_in(&own, "box"), [".clathrate-pack.lock", "a.message.refused", "b.introduction.refused", "note.txt"]);
+    // A second one of the name does not replace the first.
+    own.desk.put("box/a.message", b"short again");
+    own.desk.ok(&own.line("box", "--idle 0.1"));
+    assert_eq!((names_in(&own, "box").len(), own.desk.get("box/a.message.refused")), (5, b"short".to_vec()));
     // The inbox of one secret does not serve another.
     let mut client = own.client();
     own.desk.put("box/c.introduction", &client.introduction());
     own.desk.put("box/c.message", &client.encrypt(&[0.5]).expect("a message"));
     own.desk.ok(&own.line("box", "--idle 0.1"));
     assert!(own.desk.path("out/00000001.clt").exists());
-    let other = own.line("box", "--idle 0").replace("--device 3", "--device 4");
+    own.desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --existing --evaluation others.clt --samples {COUNT} --device 4"));
+    let other = own.line("box", "--idle 0").replace("--device 3", "--device 4").replace("keys.clt", "others.clt");
     let refused = own.desk.run(&other);
     assert!(refused.code == 6 && refused.stderr.contains("inbox.log"), "{} {}", refused.code, refused.stderr);
     // Results of another inbox are not replaced.
     let fresh = own.line("box", "--idle 0").replace("inbox.log", "new.log");
     let refused = own.desk.run(&fresh);
     assert!(refused.code == 5 && refused.stderr.contains("empty folder"), "{} {}", refused.code, refused.stderr);
+    // Keys for one secret do not serve another.
+    let keys = own.line("box", "--idle 0").replace("--device 3", "--device 3,4");
+    let refused = own.desk.run(&keys);
+    assert!(refused.code == 9 && refused.stderr.contains("keys.clt"), "{} {}", refused.code, refused.stderr);
+    let idle = own.desk.run(&own.line("-", "--idle 1"));
+    assert!(idle.code == 2 && idle.stderr.contains("ends by itself"), "{}", idle.stderr);
+    // Two servers cannot share a folder.
+    let mut first = own.desk.command(&own.line("box", "")).stdout(Stdio::null()).spawn().expect("runs");
+    // It has begun when it takes a file over.
+    own.desk.put("box/d.message", b"short");
+    let start = Instant::now();
+    while !own.desk.path("box/d.message.refused").exists() {
+        assert!(start.elapsed() < PATIENCE && first.try_wait().expect("a state").is_none(), "it does not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let second = own.desk.run(&own.line("box", "--idle 0").replace("inbox.log", "second.log").replace("--output out", "--output out2"));
+    assert!(second.code == 5 && second.stderr.contains("another server"), "{} {}", second.code, second.stderr);
+    assert_eq!(first.try_wait().expect("a state"), None);
+    first.kill().expect("killed");
+    first.wait().expect("ends");
+}
+
+#[test]
+fn what_ends_around_a_result_neither_loses_nor_repeats_it() {
+    let own = Setting::new();
+    fs::create_dir(own.desk.path("in")).expect("a folder");
+    let mut client = own.client();
+    own.desk.put("in/a.introduction", &client.introduction());
+    own.desk.put("in/a.message", &client.encrypt(&[value(0, 0)]).expect("a message"));
+    own.desk.ok(&own.line("in", "--idle 0.1"));
+    let before = own.desk.get("inbox.log");
+    own.desk.put("in/a.message", &client.encrypt(&[value(0, 1)]).expect("a message"));
+    own.desk.ok(&own.line("in", "--idle 0.1"));
+    let [hidden, shown] = [".00000002", "00000002"].map(|name| ["clt", "json"].map(|end| own.desk.path(&format!("out/{name}.{end}"))));
+    // Done, and ended before the files had their names, or one of them had.
+    for ended in [0, 1] {
+        for (hidden, shown) in hidden.iter().zip(&shown).skip(ended) {
+            fs::rename(shown, hidden).expect("a name");
+        }
+        let run = own.desk.run(&own.line("in", "--idle 0 --json"));
+        assert!(run.code == 0 && run.stdout.contains("\"recovered\":true"), "{}", run.stderr);
+        assert_eq!(own.results().len(), 2);
+    }
+    // Stored, and ended before it was done: the files are there without their names, and the batch is computed again.
+    let after = own.desk.get("inbox.log");
+    let mut input = own.line("in", "--idle 0.1");
+    own.desk.put("inbox.log", &before);
+    for (hidden, shown) in hidden.iter().zip(&shown) {
+        fs::rename(shown, hidden).expect("a name");
+    }
+    let mut clone = LightClient::from_bytes(&client.to_bytes()).expect("a client");
+    own.desk.put("in/b.introduction", &clone.introduction());
+    own.desk.put("in/b.message", &clone.encrypt(&[value(1, 0)]).expect("a message"));
+    own.desk.ok(&input);
+    assert_eq!(own.results().len(), 2);
+    assert!(hidden.iter().all(|path| !path.exists()));
+    // An inbox that is older than its results does not replace them.
+    own.desk.put("inbox.log", &before);
+    own.desk.put("in/c.introduction", &clone.introduction());
+    own.desk.put("in/c.message", &clone.encrypt(&[value(1, 1)]).expect("a message"));
+    let refused = own.desk.run(&input);
+    assert!(refused.code == 5 && refused.stderr.contains("older than its results"), "{} {}", refused.code, refused.stderr);
+    assert_eq!(own.results().len(), 2);
+    // What was taken over and not yet stored is found by the next run.
+    own.desk.put("inbox.log", &after);
+    input = input.replace("--output out", "--output other").replace("inbox.log", "other.log");
+    own.desk.put("in/.taken-00000000000000000001-d.introduction", &client.introduction());
+    own.desk.put("in/.taken-00000000000000000002-d.message", &client.encrypt(&[value(0, 2)]).expect("a message"));
+    own.desk.ok(&input);
+    assert!(own.desk.path("other/00000001.clt").exists());
+    assert_eq!(names_in(&own, "in"), [".clathrate-pack.lock"]);
 }

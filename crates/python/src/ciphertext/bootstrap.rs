@@ -192,6 +192,14 @@ const SAMPLES_NEEDS: &str = "cl.SamplesPlan(params).needs";
 ///     At another scale than `plan.scale`.
 /// DataError
 ///     Without arrays, and for samples of another library among others.
+/// ParamsError
+///     Where samples of this dimension are not secure under the owner's secret.
+/// WrongSecretError
+///     For arrays of different owners.
+/// NotEnoughMemoryError
+///     Where the work takes more memory than is free.
+/// TypeError
+///     For anything but a list of ciphertexts.
 ///
 /// Examples
 /// --------
