@@ -34,7 +34,7 @@ from tables import BENCH, RESULTS, Row, grid, machine_line, number, parse_rows
 SAMPLES, TRANSCIPHER, SWITCHING = "samples", "transcipher", "openfhe_switching"
 COMMON = ("preset", "degree", "dimension", "count", "method", "mean_bits", "worst_bits", "key_bytes", "packing_key_bytes", "predicted_ms")
 NEEDED = {
-    SAMPLES: (*COMMON, "packing_ms", "half_ms", "log_q_left", "log2_failure", "sample_security_bits"),
+    SAMPLES: (*COMMON, "packing_ms", "half_ms", "log_q_left", "log2_failure", "security_bits", "sample_security_bits"),
     SWITCHING: ("preset", "degree", "dimension", "count", "log_q_left", "mean_bits", "worst_bits", "key_seconds", "version"),
     TRANSCIPHER: (*COMMON, "client_offline_ms", "server_offline_ms", "client_online_ms", "server_online_ms", "expansion", "sample_degree"),
 }
@@ -67,9 +67,11 @@ def samples(rows: Sequence[Row]) -> list[str]:
         overhead = f"{100 * extra['packing_ms'] / extra['half_ms']:.0f} %"
         each = number(row["median_ms"] / extra["count"])
         shape = [extra["preset"], str(extra["degree"]), f"{extra['log_q_left']:.0f}", str(extra["count"]), str(extra["dimension"])]
-        lines.append([*shape, extra["method"], *times, overhead, each, *keys, *bits(extra), f"{extra['log2_failure']:.0f}"])
+        security = f"{extra['security_bits']:.0f}, {extra['sample_security_bits']:.0f}"
+        lines.append([*shape, extra["method"], *times, overhead, each, *keys, *bits(extra), f"{extra['log2_failure']:.0f}", security])
     head = ["preset", "degree", "log2 Q left", "samples", "dimension", "packing", "ms", "packing ms", "half bootstrap ms", "predicted ms"]
-    return grid([*head, "overhead", "ms a number", "MB of keys", "of packing", "mean bits", "worst bits", "log2 failure"], lines)
+    head += ["overhead", "ms a number", "MB of keys", "of packing", "mean bits", "worst bits", "log2 failure", "security of keys, samples"]
+    return grid(head, lines)
 
 
 def transciphered(rows: Sequence[Row]) -> list[str]:

@@ -228,9 +228,8 @@ impl Folder {
                 Ok(Ok(bytes)) => Content::Introduction(bytes),
                 Ok(Err(reason)) => Content::Malformed(reason),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) if claim.first => {
-                    // Perhaps it can be read later.
-                    eprintln!("warning: {}: {error}", claim.path.display());
+                Err(_) if claim.first => {
+                    // Perhaps it can be read at the next look.
                     self.again.push(Claim { first: false, ..claim });
                     continue;
                 }
