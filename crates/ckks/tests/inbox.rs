@@ -115,6 +115,12 @@ fn damage_before_the_end_and_bad_messages_are_refused() {
     assert!(answers[1].as_ref().expect_err("unknown").to_string().contains("introduce the client first"));
     assert!(answers[3].as_ref().expect_err("twice").to_string().contains("accepted before"));
     assert_eq!((accepted(&mut inbox, &[&good[2]]), inbox.waiting()), (1, 3));
+    // Messages with the first bytes of a seed are told apart by nothing else.
+    let mut alike = senders[0].introduction();
+    *alike.last_mut().expect("bytes") ^= 1;
+    assert_refused!(inbox.introduce(&alike), CkksError::OutOfRange { .. }, "begin as those of another one");
+    assert_eq!((inbox.clients().len(), inbox.client_of(&good[0])), (1, inbox.clients().next()));
+    assert!(inbox.knows(&good[1]) && !inbox.knows(&stranger) && !inbox.knows(short));
     drop(inbox);
     let whole = fs::read(&path).expect("bytes");
     // A damaged last record looks like one that was not written whole.

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
@@ -130,12 +130,18 @@ impl Output {
         }
         let (mut known, id) = (String::new(), hex(&inbox.id()));
         owner.read_to_string(&mut known).map_err(failed("read the folder"))?;
-        if known.trim() != id {
+        if known != id {
             let mut there = std::fs::read_dir(folder).map_err(failed("read the folder"))?;
-            if !known.is_empty() || there.any(|entry| entry.is_ok_and(|entry| entry.file_name() != Self::OWNER)) {
+            if there.any(|entry| entry.is_ok_and(|entry| entry.file_name() != Self::OWNER)) {
                 return Err(refused("it has results of another inbox, or other files: use an empty folder"));
             }
-            owner.write_all(id.as_bytes()).and_then(|()| owner.sync_all()).map_err(failed("write to the folder"))?;
+            let mut write = || {
+                owner.set_len(0)?;
+                owner.seek(SeekFrom::Start(0))?;
+                owner.write_all(id.as_bytes())?;
+                owner.sync_all()
+            };
+            write().map_err(failed("write to the folder"))?;
         }
         Ok(Self { folder: folder.to_owned(), _owner: owner })
     }
@@ -286,14 +292,17 @@ impl Service<'_> {
         if let Err(error) = checked {
             return Ok(Err(error.into()));
         }
-        // What can fail now is the file.
-        Ok(Ok(self.inbox.introduce(introduction)?))
+        match self.inbox.introduce(introduction) {
+            // No other message can be stored either.
+            Err(error @ CkksError::File(_)) => Err(error.into()),
+            answer => Ok(answer.map_err(Failure::from)),
+        }
     }
 
     fn accept(&mut self, messages: Vec<(Item, Vec<u8>)>, intake: &mut Intake) -> Result<(), Failure> {
         // A message may have been seen before its client's introduction.
-        let (known, unknown): (Vec<_>, Vec<_>) = messages.into_iter().partition(|(_, bytes)| self.inbox.client_of(bytes).is_some());
-        let messages: Vec<_> = known.into_iter().chain(unknown.into_iter().filter(|(item, _)| !intake.put_back(item))).collect();
+        let comes_again = |item: &Item, bytes: &[u8], intake: &mut Intake| self.inbox.client_of(bytes).is_none() && intake.put_back(item);
+        let messages: Vec<_> = messages.into_iter().filter(|(item, bytes)| !comes_again(item, bytes, intake)).collect();
         if messages.is_empty() {
             return Ok(());
         }

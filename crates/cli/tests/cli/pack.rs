@@ -117,6 +117,8 @@ fn lines_are_answered_and_bad_ones_are_refused_alone() {
     let undevised = own.owner.light_client(&undevised.client_options(None)).expect("a client");
     let first = client.encrypt(&[value(0, 0), value(0, 1)]).expect("a message");
     let second = client.encrypt(&[value(0, 2)]).expect("a message");
+    let mut alike = client.introduction();
+    *alike.last_mut().expect("bytes") ^= 1;
     let input = [
         text("message", &first),
         text("introduction", &client.introduction()),
@@ -130,6 +132,7 @@ fn lines_are_answered_and_bad_ones_are_refused_alone() {
         text("introduction", &stranger.introduction()),
         text("introduction", &undevised.introduction()),
         text("introduction", b"nobody"),
+        text("introduction", &alike),
         // The last line has no end.
         text("introduction", &client.introduction()).trim_end().to_owned(),
     ]
@@ -154,6 +157,7 @@ fn lines_are_answered_and_bad_ones_are_refused_alone() {
         "wrong-secret",
         "device:3",
         "introduction",
+        "begin as those of another",
         "client",
     ];
     assert_eq!(answers.len(), parts.len());
