@@ -463,7 +463,9 @@ impl SamplesPlan {
         const MIB: f64 = (1 << 20) as f64;
         let under = if self.secret == SecretName::Main { String::new() } else { format!(" under {}", self.secret) };
         format!(
-            "{} numbers from samples of shape {}{under} at scale 2^{:.2} to {} {} slots in each of {} ciphertexts, level {}\n             {:.1} ms, of which packing {:.1}; keys {:.1} MiB, of which packing {:.1}; {:.1} bits of precision; failure 2^{:.1} for each ciphertext\n{}",
+            "{} numbers from samples of shape {}{under} at scale 2^{:.2} to {} {} slots in each of {} ciphertexts, level {}\n  \
+             {:.1} ms, of which packing {:.1}; keys {:.1} MiB, of which packing {:.1}; {:.1} bits of precision; failure 2^{:.1} for each ciphertext\n\
+             {}",
             self.count,
             self.samples.shape(),
             self.scale().log2(),
