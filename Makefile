@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: cli demo example-layers example-sensors test test-rust test-python test-full test-interop bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-matrix bench-pairs lint build clean help
+.PHONY: demo example-layers example-sensors test test-rust test-python test-full test-interop bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-matrix bench-pairs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -49,12 +49,8 @@ example-layers: build
 	$(BIN)/python examples/private_linear_layers/run.py --output demo-output/layers.png
 
 # Many small clients against one server, which is killed on the way: keys of 128 bits of security, 3 GB.
-example-sensors: build cli
+example-sensors: build
 	$(BIN)/python examples/sensors/run.py --output demo-output
-
-# The command, with optimised kernels.
-cli:
-	$(CARGO) build --release --locked --quiet -p clathrate-cli
 
 test: test-rust test-python
 
@@ -65,10 +61,10 @@ test-rust:
 	$(CARGO) test --workspace --locked
 	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked $(REMOTE_PART)
 
-test-python: build cli
+test-python: build
 	$(BIN)/python -m pytest -q tests/python bench
 
-test-full: build cli
+test-full: build
 	$(CARGO) test --workspace --locked --release -- --include-ignored
 	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	$(BIN)/python -m pytest -q tests/python --full

@@ -27,7 +27,6 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 
 HERE = Path(__file__).parent
-SERVER = HERE.parents[1] / "target" / "release" / "clathrate"
 DEVICE = 1
 """The number of the secret that the sensors share; it is not the owner's."""
 COMFORT = 20.0
@@ -37,9 +36,6 @@ PATIENCE = 600.0
 
 def start_server(arguments: argparse.Namespace, own: Path, *more: object) -> subprocess.Popen[bytes]:
     """The server, with public files alone. Without more options it goes on until it is stopped."""
-    command = str(SERVER) if SERVER.exists() else shutil.which("clathrate")
-    if command is None:
-        raise SystemExit("the command `clathrate` is missing: build it with `cargo build --release -p clathrate-cli`")
     options = {
         "--params": arguments.preset,
         "--evaluation": own / "keys.clt",
@@ -50,7 +46,7 @@ def start_server(arguments: argparse.Namespace, own: Path, *more: object) -> sub
         "--device": DEVICE,
     }
     parts = [*(part for option in options.items() for part in option), *more]
-    return subprocess.Popen([command, "pack", *map(str, parts)], stdout=subprocess.DEVNULL)
+    return subprocess.Popen([sys.executable, "-m", "clathrate", "pack", *map(str, parts)], stdout=subprocess.DEVNULL)
 
 
 def prepare(arguments: argparse.Namespace, own: Path) -> tuple[cl.Params, cl.SecretKey, cl.EvaluationKeys, cl.SamplesPlan]:

@@ -42,6 +42,7 @@ __all__ = [
     "TransposedCiphertext",
     "__version__",
     "bootstrap_samples",
+    "command",
     "doctor",
     "from_bytes",
     "inspect",
@@ -4696,6 +4697,26 @@ class PolynomialExplanation:
         >>> cl.Polynomial([1.0, 0.0, 2.0]).plan(params).explain().to_dict()["depth"]
         1
         """
+
+def command(arguments: Sequence[str]) -> int:
+    """Runs the command `clathrate` with these arguments, of which the first is the program's name.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The program's name and its arguments.
+
+    Returns
+    -------
+    int
+        The exit code.
+
+    Examples
+    --------
+    >>> from clathrate._native import command
+    >>> command(["clathrate", "--quiet", "params", "list"])
+    0
+    """
 
 def preset_names() -> list[str]:
     """The names of the parameter sets that `Params.preset` knows.

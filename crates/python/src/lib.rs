@@ -16,6 +16,7 @@ mod arrays;
 mod bootstrap;
 mod buffers;
 mod ciphertext;
+mod command;
 mod encryption;
 mod errors;
 mod evaluation_keys;
@@ -54,6 +55,8 @@ mod _native {
     use crate::bootstrap::PyBootstrapPlan;
     #[pymodule_export]
     use crate::ciphertext::{PyCiphertext, PyTransposed, bootstrap_samples, vstack};
+    #[pymodule_export]
+    use crate::command::command;
     #[pymodule_export]
     use crate::evaluation_keys::PyEvaluationKeys;
     #[pymodule_export]

@@ -109,7 +109,7 @@ const CRATE_DEPENDENCIES: [(&str, &[&str]); 7] = [
     ("lattice", &["arith"]),
     ("ckks", &["arith", "lattice"]),
     ("cli", &["arith", "lattice", "ckks"]),
-    ("python", &["arith", "lattice", "ckks"]),
+    ("python", &["arith", "lattice", "ckks", "cli"]),
     ("bench", &["arith", "lattice", "ckks"]),
     ("testkit", &["arith"]),
 ];

@@ -1,0 +1,79 @@
+//! The `clathrate` command as a function: parses, runs one verb, and turns what went wrong into a message and an exit code. The program and the Python package call it.
+//!
+//! Layers, lowest first: `npy`, `failure`, `arguments`, `console`, `files` and `intake`, `verbs`.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod console;
+mod failure;
+mod files;
+mod intake;
+mod npy;
+mod verbs;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use clathrate_ckks::Runtime;
+use clathrate_ckks::file::leads_to_stdout;
+
+use arguments::{Arguments, Verb};
+use console::Console;
+use failure::Failure;
+
+/// Runs the command line `arguments`, of which the first is the program's name; the exit code.
+#[must_use]
+pub fn command(arguments: &[OsString]) -> u8 {
+    let parsed = match Arguments::try_parse_from(arguments) {
+        Ok(parsed) => parsed,
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            // With stdout closed, nobody reads it.
+            let _ = error.print();
+            return 0;
+        }
+        Err(error) => {
+            // The options did not parse, so whether they hold this one is looked up by hand.
+            if arguments.iter().any(|argument| argument == "--json") {
+                let text = error.render().to_string();
+                let message = text.trim_start_matches("error: ").split("\n\nUsage:").next().unwrap_or_default().trim();
+                return report(&Failure::Usage(message.to_owned()), true);
+            }
+            let _ = error.print();
+            return Failure::Usage(String::new()).kind().1;
+        }
+    };
+    let json = parsed.global.json;
+    match run(&parsed) {
+        Ok(()) => 0,
+        Err(failure) => report(&failure, json),
+    }
+}
+
+fn report(failure: &Failure, json: bool) -> u8 {
+    let text = if json { failure.json().to_string() } else { format!("error: {failure}") };
+    // With stderr closed the exit code still says it.
+    let _ = writeln!(std::io::stderr(), "{text}");
+    failure.kind().1
+}
+
+fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let stdout_taken = arguments.verb.outputs().into_iter().any(leads_to_stdout);
+    let console = Console::new(&arguments.global, stdout_taken);
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = arguments.global.threads.map_or_else(cores, usize::from);
+    let runtime = Runtime { threads: Some(threads), ..Runtime::default() };
+    match &arguments.verb {
+        Verb::Params { action } => verbs::params::run(action, &console, &runtime),
+        Verb::Keygen(arguments) => verbs::keygen::run(arguments, &console, &runtime),
+        Verb::Encrypt(arguments) => verbs::encrypt::run(arguments, &console, &runtime),
+        Verb::Matmul(arguments) => verbs::matmul::run(arguments, &console, &runtime),
+        Verb::Bootstrap(arguments) => verbs::bootstrap::run(arguments, &console, &runtime),
+        Verb::Pack(arguments) => verbs::pack::run(arguments, &console, &runtime),
+        Verb::Decrypt(arguments) => verbs::decrypt::run(arguments, &console, &runtime),
+        Verb::Inspect(arguments) => verbs::inspect::run(arguments, &console),
+        Verb::Doctor => verbs::doctor::run(&console, &runtime),
+        Verb::Tune(arguments) => verbs::tune::run(arguments, &console),
+    }
+}

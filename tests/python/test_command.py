@@ -1,0 +1,61 @@
+"""The command that the package brings: the same as the program, with exit codes, streams and signals."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+COMMAND = [sys.executable, "-m", "clathrate"]
+
+
+def run(*arguments: str, folder: pathlib.Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=120, check=False, cwd=folder)
+
+
+def test_it_says_what_it_is_and_what_is_wrong() -> None:
+    assert run("--version").stdout.strip() == f"clathrate {cl.__version__}"
+    assert "Usage: clathrate" in run("--help").stdout
+    wrong = run("--json", "nonsense")
+    assert wrong.returncode == 2
+    assert json.loads(wrong.stderr)["error"] == "usage"
+    assert run("params", "show", "nothing").returncode == 3
+
+
+def test_files_of_the_command_and_of_the_package_are_the_same(tmp_path: pathlib.Path) -> None:
+    x = np.arange(6.0).reshape(2, 3) / 8
+    np.save(tmp_path / "x.npy", x)
+    assert run("keygen", "--quiet", "--params", "insecure_matmul", "--secret", "sk.clt", folder=tmp_path).returncode == 0
+    line = "encrypt --params insecure_matmul --key sk.clt --input x.npy --output x.clt --json"
+    report = json.loads(run(*line.split(), folder=tmp_path).stdout)
+    assert report["shape"] == [2, 3]
+    params = cl.Params.preset("insecure_matmul")
+    owner = cl.SecretKey.load(tmp_path / "sk.clt", params)
+    assert abs(owner.decrypt(cl.Ciphertext.load(tmp_path / "x.clt", params)) - x).max() < 1e-6
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of Unix")
+def test_an_interrupt_ends_it_at_once(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "in").mkdir()
+    keys = "keygen --quiet --params insecure_boot --secret sk.clt --evaluation keys.clt --samples 8"
+    assert run(*keys.split(), folder=tmp_path).returncode == 0
+    line = "pack --params insecure_boot --evaluation keys.clt --from in --inbox inbox.log --output out --samples 8"
+
+    # The tests may run where interrupts are ignored.
+    def heed() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    server = subprocess.Popen([*COMMAND, *line.split()], cwd=tmp_path, preexec_fn=heed, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out" / ".inbox").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    server.send_signal(signal.SIGINT)
+    assert server.wait(timeout=60) == -signal.SIGINT
