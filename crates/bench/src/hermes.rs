@@ -19,7 +19,7 @@ pub const SAMPLES: &str = "samples";
 pub const TRANSCIPHER: &str = "transcipher";
 
 /// The parameter sets.
-pub const PRESETS: [&str; 4] = ["boot_n15", "paper_hermes_n15", "boot_fast", "paper_fgb"];
+pub const PRESETS: [&str; 5] = ["boot_n15", "paper_hermes_n15", "boot_fast", "paper_fgb", "boot_small"];
 
 /// The set of a quick run.
 const QUICK: [&str; 1] = ["insecure_boot"];
@@ -32,6 +32,16 @@ const DEGREES: [usize; 4] = [64, 32, 16, 1];
 
 /// The sets at which a full ring is packed by a column and by one midpoint too. [hermes, Table 9]
 const METHODS: [&str; 2] = ["boot_n15", "insecure_boot"];
+
+/// Sets that are measured with as many bytes of keys as the paper has, and with a full ring alone. [hermes, Table 6]
+const FEW_KEYS: [(&str, usize); 1] = [("boot_small", 673_000_000)];
+
+/// What a plan does not choose by itself.
+enum Choice {
+    Own,
+    Midpoints(Vec<usize>),
+    KeyBytes(usize),
+}
 
 /// Bits of a number that the client keeps. [hermes, sec. 5.4]
 const CLIENT_BITS: f64 = 22.0;
@@ -47,13 +57,19 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
         let params = Params::preset(preset, runtime)?;
         let owner = SecretKey::generate(&params)?;
         let full = params.degree();
+        if let Some(&(_, most)) = FEW_KEYS.iter().find(|(few, _)| few == preset) {
+            if timer.wants(SAMPLES) {
+                samples(&timer, &owner, full, Choice::KeyBytes(most))?;
+            }
+            continue;
+        }
         if timer.wants(SAMPLES) {
             for count in LOG_COUNTS.into_iter().map(|log| 1 << log).filter(|&count| count < full).chain([full]) {
-                samples(&timer, &owner, count, None)?;
+                samples(&timer, &owner, count, Choice::Own)?;
             }
             if METHODS.contains(preset) {
-                samples(&timer, &owner, full, Some(Vec::new()))?;
-                samples(&timer, &owner, full, Some(vec![64]))?;
+                samples(&timer, &owner, full, Choice::Midpoints(Vec::new()))?;
+                samples(&timer, &owner, full, Choice::Midpoints(vec![64]))?;
             }
         }
         // The paper's rows are at degree 2^16.
@@ -66,9 +82,13 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     Ok(())
 }
 
-fn plan_of(owner: &SecretKey, count: usize, degree: usize, pairs: bool, midpoints: Option<Vec<usize>>) -> Result<SamplesPlan, Failure> {
-    let options =
-        SamplesOptions { count: Some(count), degree, secret: SecretName::Device(1), pairs, midpoints, ..SamplesOptions::default() };
+fn plan_of(owner: &SecretKey, count: usize, degree: usize, pairs: bool, choice: Choice) -> Result<SamplesPlan, Failure> {
+    let mut options = SamplesOptions { count: Some(count), degree, secret: SecretName::Device(1), pairs, ..SamplesOptions::default() };
+    match choice {
+        Choice::Own => {}
+        Choice::Midpoints(ranks) => options.midpoints = Some(ranks),
+        Choice::KeyBytes(most) => options.most_key_bytes = Some(most),
+    }
     Ok(SamplesPlan::new(owner.params(), &options)?)
 }
 
@@ -117,12 +137,12 @@ fn fields(owner: &SecretKey, plan: &SamplesPlan, found: &Ciphertext, x: &[f64], 
     Ok(fields)
 }
 
-/// Packing and half bootstrap of `count` samples, apart and as a whole; by the plan's own midpoints, or by those given.
-fn samples(timer: &Timer<'_>, owner: &SecretKey, count: usize, midpoints: Option<Vec<usize>>) -> Result<(), Failure> {
+/// Packing and half bootstrap of `count` samples, apart and as a whole.
+fn samples(timer: &Timer<'_>, owner: &SecretKey, count: usize, choice: Choice) -> Result<(), Failure> {
     let params = owner.params();
     // As the paper, a full ring has two numbers in each slot.
-    let given = midpoints.is_some();
-    let plan = plan_of(owner, count, 1, count == params.degree(), midpoints)?;
+    let own = matches!(choice, Choice::Own);
+    let plan = plan_of(owner, count, 1, count == params.degree(), choice)?;
     let (mut client, receiver) = devices(owner, &plan, None)?;
     let x: Vec<f64> = numbers(60).take(count).collect();
     let message = client.encrypt(&x)?;
@@ -133,9 +153,9 @@ fn samples(timer: &Timer<'_>, owner: &SecretKey, count: usize, midpoints: Option
     let packing = timer.measure(|| Ok(evaluator.pack_samples(&samples, &plan)?))?;
     let half = timer.measure(|| Ok(evaluator.raise_samples(&packed, count, &plan)?))?;
     let whole = timer.measure(|| Ok(evaluator.bootstrap_samples(&samples, &plan)?))?;
-    let own = json!({ "packing_ms": packing.median(), "half_ms": half.median() });
-    let extra = fields(owner, &plan, &fresh, &x, &own)?;
-    let method = if given { format!(", {}", plan.packing().method) } else { String::new() };
+    let parts = json!({ "packing_ms": packing.median(), "half_ms": half.median() });
+    let extra = fields(owner, &plan, &fresh, &x, &parts)?;
+    let method = if own { String::new() } else { format!(", {}, {} MB of keys", plan.packing().method, plan.key_bytes() / 1_000_000) };
     timer.print((SAMPLES, &format!("{}, {count}{method}", params.spec().name)), &whole, &extra)
 }
 
@@ -148,7 +168,7 @@ fn milliseconds<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<(T, f64)
 /// All numbers of a ring from a client's hands into slots: both phases on both sides.
 fn transcipher(timer: &Timer<'_>, owner: &SecretKey, degree: usize) -> Result<(), Failure> {
     let (params, count) = (owner.params(), owner.params().degree());
-    let plan = plan_of(owner, count, degree, true, None)?;
+    let plan = plan_of(owner, count, degree, true, Choice::Own)?;
     let (mut client, receiver) = devices(owner, &plan, Some(CLIENT_BITS))?;
     let x: Vec<f64> = numbers(61).take(count).collect();
     let evaluator = Evaluator::with_keys(owner.evaluation_keys(plan.needs())?);
