@@ -1,0 +1,107 @@
+//! What a plan is for: keys, secrets, clients, samples.
+
+use clathrate_lattice::Level;
+
+use super::OPERATION;
+use super::plan::SamplesPlan;
+use crate::arrays::{Ciphertext, SecretName};
+use crate::error::CkksError;
+use crate::evaluation::levels::same_scale;
+use crate::key_id::KeyId;
+use crate::keys::EvaluationKeys;
+use crate::light::Receiver;
+use crate::outside::OutsideSamples;
+
+impl SamplesPlan {
+    /// Refuses keys that do not serve samples under these secrets, before there are samples.
+    ///
+    /// # Errors
+    /// [`CkksError::MissingKeys`], with all that are missing; as [`SamplesPlan::check_secret`].
+    pub fn check_keys(&self, keys: &EvaluationKeys, secrets: &[SecretName]) -> Result<(), CkksError> {
+        let target = self.half.params();
+        keys.check_needs(target, OPERATION, &self.own_needs_of(secrets)?, target.slot_count())
+    }
+
+    /// Refuses a secret whose samples this plan cannot pack.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for other secrets than the plan's own, the main one and devices'; [`CkksError::InvalidParams`], [`CkksError::Insecure`] where the dimension is not secure for
+    /// samples under it.
+    pub fn check_secret(&self, secret: SecretName) -> Result<(), CkksError> {
+        if secret == self.secret {
+            return Ok(());
+        }
+        if !matches!(secret, SecretName::Main | SecretName::Device(_)) || matches!(self.secret, SecretName::Outside(_)) {
+            let remedy = format!(
+                "this plan is for samples under \"{}\"; those of the owner's secret and of devices alone are packed together",
+                self.secret
+            );
+            return Err(CkksError::OutOfRange { what: "the secret of the samples", value: secret.to_string(), remedy });
+        }
+        self.samples.check_fresh(secret, Level(0))
+    }
+
+    /// Refuses a client whose samples the plan, with keys of the owner `owner` for samples under `secrets`, is not for.
+    ///
+    /// # Errors
+    /// [`CkksError::WrongSecret`] for a client of another owner; as [`Evaluator::bootstrap_samples`] for a sample of the client.
+    pub fn check_client(&self, receiver: &Receiver, owner: KeyId, secrets: &[SecretName]) -> Result<(), CkksError> {
+        if receiver.key_id() != owner {
+            return Err(CkksError::WrongSecret {
+                what: "a light client",
+                found: receiver.key_id().to_string(),
+                expected: owner.to_string(),
+            });
+        }
+        secrets.iter().try_for_each(|&secret| self.check_secret(secret))?;
+        let sample = receiver.masks(0..1)?;
+        let secret = secrets.iter().find(|&&secret| secret == sample.secret()).or(secrets.first()).copied().unwrap_or(self.secret);
+        self.check(&sample, secret)
+    }
+
+    /// Samples of another library, as [`Params::outside_samples`] takes them in, for this plan.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`] for samples of another secret or dimension than the plan's; as [`Params::outside_samples`].
+    pub fn outside_samples(&self, key_id: KeyId, samples: &OutsideSamples<'_>) -> Result<Ciphertext, CkksError> {
+        let secret = SecretName::Outside(samples.secret);
+        if self.outside_dimension != Some(samples.dimension) || secret != self.secret {
+            let reason = format!(
+                "the plan is for samples of dimension {} under the secret \"{}\"; these are of dimension {} under \"{secret}\"",
+                self.outside_dimension.unwrap_or_else(|| self.samples.shape().dimension()),
+                self.secret,
+                samples.dimension
+            );
+            return Err(CkksError::Conversion { operation: OPERATION, reason });
+        }
+        self.half.params().outside_samples(key_id, samples)
+    }
+
+    /// Refuses samples that the plan is not for, or that are under another secret.
+    pub(super) fn check(&self, x: &Ciphertext, secret: SecretName) -> Result<(), CkksError> {
+        let (own, planned) = (x.params().shape(), self.samples.shape());
+        if own != planned || x.secret() != secret {
+            let reason = format!(
+                "the plan is for samples of shape {planned} under the secret \"{secret}\", not {own} under \"{}\": make one for those",
+                x.secret()
+            );
+            return Err(CkksError::Conversion { operation: OPERATION, reason });
+        }
+        x.params().check_same(&self.samples, "the plan of a bootstrap of samples")?;
+        if !x.layout().same_places(&self.layout_of(x.shape())?) {
+            let reason = format!(
+                "samples of degree {} hold real numbers as the plan's `client_options` place them; these are {}",
+                planned.degree,
+                x.layout()
+            );
+            return Err(CkksError::Conversion { operation: OPERATION, reason });
+        }
+        if x.level() != Level(0) {
+            return Err(CkksError::LevelTooHigh { operation: OPERATION, shape: own, level: x.level().0, most: 0 });
+        }
+        if !same_scale(x.scale(), self.scale()) {
+            return Err(CkksError::ScaleMismatch { left: x.scale().log2(), right: self.scale().log2() });
+        }
+        Ok(())
+    }
+}

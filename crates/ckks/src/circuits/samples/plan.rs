@@ -1,0 +1,364 @@
+//! The plan of a bootstrap of samples: how it is chosen, and what it predicts.
+
+use clathrate_arith::text::counted;
+use clathrate_lattice::Level;
+use clathrate_lattice::packing::PackingStep;
+
+use super::OPERATION;
+use super::options::{SamplesOptions, sample_params};
+use crate::arrays::{Ciphertext, Order, SecretName};
+use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
+use crate::circuits::packing::{PackingCost, PackingMethod, midpoints};
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::keys::{KeyNeeds, Operation};
+use crate::light::LightOptions;
+use crate::parameters::Params;
+use crate::shape::ModuleShape;
+
+/// Packing with fewer bytes of keys, or transforms of few slots, may make the whole take this much more time.
+const SLOWER: f64 = 1.1;
+
+/// Transforms of few slots may leave this many bits of precision less than those of all.
+const LESS_PRECISE: f64 = 1.0;
+
+/// How samples of one shape become slots.
+#[derive(Debug)]
+pub struct SamplesPlan {
+    pub(super) samples: Params,
+    pub(super) secret: SecretName,
+    pub(super) count: usize,
+    pub(super) pairs: bool,
+    pub(super) half: BootstrapPlan,
+    pub(super) steps: Vec<PackingStep>,
+    pub(super) packing: PackingCost,
+    pub(super) others: Vec<PackingCost>,
+    /// The shape that needs are stated for.
+    pub(super) home: ModuleShape,
+    pub(super) needs: KeyNeeds,
+    /// The same, stated for the shape of the ring.
+    pub(super) own_needs: KeyNeeds,
+    /// The length of another library's secret.
+    pub(super) outside_dimension: Option<usize>,
+    pub(super) key_bytes: usize,
+    pub(super) nanoseconds: f64,
+    pub(super) error: f64,
+}
+
+impl SamplesPlan {
+    /// The plan within the limits that `options` state, for samples of the family of `params`.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] without numbers, for an impossible degree, dimension or midpoints, and for limits below the keys or the time of every choice;
+    /// [`CkksError::InvalidParams`], [`CkksError::Insecure`] for a dimension that is not secure; [`CkksError::Conversion`] where these parameters have no rank of 1, and for samples of
+    /// several numbers without pairs; as [`BootstrapPlan::with_options`].
+    pub fn new(params: &Params, options: &SamplesOptions) -> Result<Self, CkksError> {
+        let root = params.root()?;
+        let target = root.relative(root.rlwe_shape())?;
+        let samples = sample_params(&target, options)?;
+        if options.degree > 1 && !options.pairs {
+            let reason = format!(
+                "samples of {} numbers fill real and imaginary parts: ask for `pairs`, or take samples of degree 1",
+                options.degree
+            );
+            return Err(CkksError::Conversion { operation: OPERATION, reason });
+        }
+        let count = options.count.unwrap_or(target.degree());
+        if count == 0 || !count.is_multiple_of(options.degree) {
+            let remedy = format!("use a multiple of the degree {} from 1 up", options.degree);
+            return Err(CkksError::OutOfRange { what: "the count of numbers", value: count.to_string(), remedy });
+        }
+        let wanted = if options.pairs { count.div_ceil(2) } else { count };
+        let (few, all) = (wanted.next_power_of_two().min(target.slot_count()), target.slot_count());
+        let half_of = |slots: usize, most_key_bytes: Option<usize>| {
+            let own = BootstrapOptions {
+                slots: Some(slots),
+                real: !options.pairs && count <= slots,
+                half: true,
+                log2_failure: options.log2_failure,
+                most_key_bytes,
+                ..BootstrapOptions::default()
+            };
+            BootstrapPlan::with_options(&target, own)
+        };
+        // Few numbers may as well lie far apart in the slots of transforms of few, or at the first of all slots.
+        let half = |most_key_bytes: Option<usize>| -> Result<BootstrapPlan, CkksError> {
+            let own = half_of(few, most_key_bytes);
+            if few == all {
+                return own;
+            }
+            match (own, half_of(all, most_key_bytes)) {
+                (Ok(own), Ok(whole)) => {
+                    let time = |plan: &BootstrapPlan| Ok::<_, CkksError>(plan.dry_run()?.cost().nanoseconds);
+                    let bits = |plan: &BootstrapPlan| Ok::<_, CkksError>(-plan.predicted_error()?.deviation().log2());
+                    let fewer = time(&own)? <= SLOWER * time(&whole)? && bits(&own)? + LESS_PRECISE >= bits(&whole)?;
+                    Ok(if fewer { own } else { whole })
+                }
+                (own, whole) => whole.or(own),
+            }
+        };
+        let midpoints = options.midpoints.as_ref().map_or_else(|| midpoints(&samples, target.degree()), |ranks| vec![ranks.clone()]);
+        let mut plan = Self {
+            half: half(None)?,
+            samples,
+            secret: options.secret,
+            count,
+            pairs: options.pairs,
+            steps: Vec::new(),
+            packing: PackingCost { method: PackingMethod::Midpoints(Vec::new()), nanoseconds: 0.0, key_bytes: 0, error: 0.0 },
+            others: Vec::new(),
+            home: params.shape(),
+            needs: KeyNeeds::new(),
+            own_needs: KeyNeeds::new(),
+            outside_dimension: options.dimension.filter(|_| matches!(options.secret, SecretName::Outside(_))),
+            key_bytes: 0,
+            nanoseconds: 0.0,
+            error: f64::INFINITY,
+        };
+        let mut priced = midpoints.into_iter().map(|ranks| plan.price_packing(ranks)).collect::<Result<Vec<_>, _>>()?;
+        priced.sort_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
+        let least = priced.iter().map(|cost| cost.key_bytes).min().unwrap_or(0);
+        // The keys of packing lead to the ephemeral secret, and so the bootstrap has no key that does.
+        let change = Operation::ChangeSecret(SecretName::Main, SecretName::Ephemeral);
+        let spared = match target.encapsulation() {
+            Some(_) => target.operation_definition(change, Level(0))?.bytes(Level(0))?,
+            None => 0,
+        };
+        if let Some(most) = options.most_key_bytes {
+            plan.half = half(Some((most + spared).saturating_sub(least))).map_err(|error| match error {
+                CkksError::OutOfRange { what, remedy, .. } => {
+                    let remedy = format!("{remedy} for the bootstrap alone, and {least} for packing");
+                    CkksError::OutOfRange { what, value: most.to_string(), remedy }
+                }
+                other => other,
+            })?;
+        }
+        let (half_time, half_keys) = {
+            let recording = plan.half.dry_run()?;
+            let bytes = recording.keys(&target)?.bytes(&target)?.saturating_sub(spared);
+            (recording.cost().nanoseconds * plan.polys(count) as f64, bytes)
+        };
+        let fits = |cost: &PackingCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes + half_keys <= most);
+        let refused = || CkksError::OutOfRange {
+            what: "the bytes of the keys",
+            value: options.most_key_bytes.unwrap_or(0).to_string(),
+            remedy: format!("allow at least {} bytes: {half_keys} for the bootstrap and {least} for packing", half_keys + least),
+        };
+        let fastest = priced.iter().find(|cost| fits(cost)).ok_or_else(refused)?.nanoseconds;
+        let most = options.most_seconds.map_or(SLOWER * (half_time + fastest), |seconds| seconds * 1e9);
+        if let Some(seconds) = options.most_seconds
+            && (most.is_nan() || most < half_time + fastest)
+        {
+            let remedy = format!(
+                "allow at least {:.3} s for {}: {:.3} for the bootstrap and {:.3} for packing, as predicted",
+                (half_time + fastest) / 1e9,
+                counted(count, "number"),
+                half_time / 1e9,
+                fastest / 1e9
+            );
+            return Err(CkksError::OutOfRange { what: "the seconds of a bootstrap of samples", value: seconds.to_string(), remedy });
+        }
+        let near = |cost: &PackingCost| fits(cost) && half_time + cost.nanoseconds <= most;
+        let near = priced.iter().enumerate().filter(|(_, cost)| near(cost));
+        let place = near.min_by_key(|(_, cost)| cost.key_bytes).map_or(0, |(place, _)| place);
+        plan.packing = priced.remove(place);
+        plan.others = priced;
+        plan.steps = plan.steps_of(&plan.packing)?;
+        let recorder = Evaluator::recording(&target);
+        let symbol = recorder.take_encrypted(plan.symbol(plan.secret, count)?, Some(1.0), plan.sample_variance())?;
+        recorder.bootstrap_samples(&symbol, &plan)?;
+        let needs = recorder.needs();
+        plan.key_bytes = target.required_keys(&needs)?.bytes(&target)?;
+        plan.nanoseconds = recorder.recorded().cost().nanoseconds;
+        plan.needs = plan.at_home(needs.clone());
+        plan.own_needs = needs;
+        // The bootstrap has no change to the ephemeral secret.
+        let own = plan.half.predicted_error()?;
+        plan.error = (own.deviation().powi(2) - own.encapsulation + plan.packing.error.powi(2)).sqrt();
+        Ok(plan)
+    }
+
+    /// Time, keys and error of packing alone.
+    fn price_packing(&self, ranks: Vec<usize>) -> Result<PackingCost, CkksError> {
+        let target = self.half.params();
+        let mut cost = PackingCost { method: PackingMethod::Midpoints(ranks), nanoseconds: 0.0, key_bytes: 0, error: 0.0 };
+        let recorder = Evaluator::recording(target);
+        let x = recorder.take_encrypted(self.symbol(self.secret, self.count)?, Some(1.0), self.sample_variance())?;
+        let steps = self.steps_of(&cost)?;
+        recorder.packed_samples(&[&x], self, &steps)?;
+        cost.error = self.packing_error(&steps)?;
+        cost.nanoseconds = recorder.recorded().cost().nanoseconds;
+        cost.key_bytes = target.required_keys(&recorder.needs())?.bytes(target)?;
+        Ok(cost)
+    }
+
+    /// The variance of a sample's error: that of its encryption, or for samples of another library at most what switching its modulus adds.
+    fn sample_variance(&self) -> f64 {
+        match self.secret {
+            SecretName::Outside(_) => (self.samples.rank() + 1) as f64 / 12.0,
+            _ => self.samples.noise_model().fresh_secret(),
+        }
+    }
+
+    /// The root mean square error of a number behind these steps: that of the sample, and of each step the noise of its key and the rounding under the secret of the result.
+    fn packing_error(&self, steps: &[PackingStep]) -> Result<f64, CkksError> {
+        let target = self.half.params();
+        let onto = self.packed_secret();
+        let rounding = target.encapsulation().map_or_else(|| target.noise_model().rounding(), |own| (1 + own.weight) as f64 / 12.0);
+        let mut variance = self.sample_variance();
+        for (number, step) in steps.iter().enumerate() {
+            let from = ModuleShape { degree: step.degree(), rank: step.rank() };
+            let under = if number == 0 { self.secret } else { onto };
+            variance += target.operation_variance(Operation::Pack { from, to: step.target(), under, onto }, Level(0))? + rounding;
+        }
+        Ok(variance.sqrt() / self.scale())
+    }
+
+    /// The secret that samples are packed under.
+    pub(super) fn packed_secret(&self) -> SecretName {
+        if self.half.params().encapsulation().is_some() { SecretName::Ephemeral } else { SecretName::Main }
+    }
+
+    fn steps_of(&self, cost: &PackingCost) -> Result<Vec<PackingStep>, CkksError> {
+        let ranks = if let PackingMethod::Midpoints(ranks) = &cost.method { ranks.as_slice() } else { &[] };
+        self.samples.packing_steps_to(self.half.params(), ranks)
+    }
+
+    /// Needs at the shape of the ring, for the parameters that the plan was made with.
+    fn at_home(&self, needs: KeyNeeds) -> KeyNeeds {
+        let own = self.half.params().shape();
+        if own == self.home { needs } else { KeyNeeds::new().relative(own, &needs) }
+    }
+
+    /// A symbol of samples of `count` numbers.
+    fn symbol(&self, secret: SecretName, count: usize) -> Result<Ciphertext, CkksError> {
+        let degree = self.samples.degree();
+        let shape = if degree == 1 { vec![count] } else { vec![count / degree, degree] };
+        let layout = self.layout_of(&shape)?;
+        Ciphertext::symbol_with(&self.samples, &shape, layout, secret, Level(0), self.scale())
+    }
+
+    /// The parameters of the samples.
+    #[must_use]
+    pub fn samples(&self) -> &Params {
+        &self.samples
+    }
+
+    /// The secret of the samples.
+    #[must_use]
+    pub fn secret(&self) -> SecretName {
+        self.secret
+    }
+
+    /// The numbers that the prediction is for.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether two consecutive numbers are the real and the imaginary part of one slot.
+    #[must_use]
+    pub fn pairs(&self) -> bool {
+        self.pairs
+    }
+
+    /// The scale that samples must have.
+    #[must_use]
+    pub fn scale(&self) -> f64 {
+        self.half.message_scale()
+    }
+
+    /// The second part of the circuit.
+    #[must_use]
+    pub fn half_bootstrap(&self) -> &BootstrapPlan {
+        &self.half
+    }
+
+    /// The keys, stated for the shape of the parameters that the plan was made with.
+    #[must_use]
+    pub fn needs(&self) -> &KeyNeeds {
+        &self.needs
+    }
+
+    /// The keys for samples under each of these secrets, the main one or devices', and under the plan's own: for each a key of the first step of packing.
+    ///
+    /// # Errors
+    /// As [`SamplesPlan::check_secret`].
+    pub fn needs_of(&self, secrets: &[SecretName]) -> Result<KeyNeeds, CkksError> {
+        Ok(self.at_home(self.own_needs_of(secrets)?))
+    }
+
+    pub(super) fn own_needs_of(&self, secrets: &[SecretName]) -> Result<KeyNeeds, CkksError> {
+        secrets.iter().try_for_each(|&secret| self.check_secret(secret))?;
+        let recorder = Evaluator::recording(self.half.params());
+        for &secret in secrets {
+            let x = recorder.take_symbol(self.symbol(secret, self.samples.degree())?, Some(1.0))?;
+            recorder.packed_samples(&[&x], self, &self.steps)?;
+        }
+        Ok(recorder.needs().merge(&self.own_needs))
+    }
+
+    /// Bytes of all keys in memory.
+    #[must_use]
+    pub fn key_bytes(&self) -> usize {
+        self.key_bytes
+    }
+
+    /// Predicted nanoseconds of the whole for [`SamplesPlan::count`] numbers, one thread.
+    #[must_use]
+    pub fn predicted_nanoseconds(&self) -> f64 {
+        self.nanoseconds
+    }
+
+    /// The predicted root mean square error of a number, that of its encryption included.
+    #[must_use]
+    pub fn predicted_error(&self) -> f64 {
+        self.error
+    }
+
+    /// Packing with its predicted time, keys and error.
+    #[must_use]
+    pub fn packing(&self) -> &PackingCost {
+        &self.packing
+    }
+
+    /// How light clients encrypt for this plan; `precision_bits` as in [`LightOptions`].
+    #[must_use]
+    pub fn client_options(&self, precision_bits: Option<f64>) -> LightOptions {
+        LightOptions {
+            degree: self.samples.degree(),
+            dimension: Some(self.samples.shape().dimension()),
+            level: Level(0),
+            scale: Some(self.scale()),
+            precision_bits,
+            secret: self.secret,
+            order: Order::BitReversed,
+        }
+    }
+
+    /// What the plan does and what it did not choose: predicted times, keys, precision and failure.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        const MIB: f64 = (1 << 20) as f64;
+        let under = if self.secret == SecretName::Main { String::new() } else { format!(" under {}", self.secret) };
+        format!(
+            "{} numbers from samples of shape {}{under} at scale 2^{:.2} to {} {} slots in each of {} ciphertexts, level {}\n  \
+             {:.1} ms, of which packing {:.1}; keys {:.1} MiB, of which packing {:.1}; {:.1} bits of precision; failure 2^{:.1} for each ciphertext\n\
+             {}",
+            self.count,
+            self.samples.shape(),
+            self.scale().log2(),
+            self.half.slots(),
+            if self.pairs { "complex" } else { "real" },
+            self.result_layout(self.count).map_or(0, |layout| layout.bundles()),
+            self.half.output_level(),
+            self.nanoseconds / 1e6,
+            self.packing.nanoseconds / 1e6,
+            self.key_bytes as f64 / MIB,
+            self.packing.key_bytes as f64 / MIB,
+            -self.error.log2(),
+            self.half.log2_failure(),
+            self.packing.table(&self.others),
+        )
+    }
+}
