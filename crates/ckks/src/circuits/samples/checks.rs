@@ -44,7 +44,7 @@ impl SamplesPlan {
     /// Refuses a client whose samples the plan, with keys of the owner `owner` for samples under `secrets`, is not for.
     ///
     /// # Errors
-    /// [`CkksError::WrongSecret`] for a client of another owner; as [`Evaluator::bootstrap_samples`] for a sample of the client.
+    /// [`CkksError::WrongSecret`] for a client of another owner; as [`Evaluator::bootstrap_samples`](crate::Evaluator::bootstrap_samples) for a sample of the client.
     pub fn check_client(&self, receiver: &Receiver, owner: KeyId, secrets: &[SecretName]) -> Result<(), CkksError> {
         if receiver.key_id() != owner {
             return Err(CkksError::WrongSecret {
@@ -59,10 +59,10 @@ impl SamplesPlan {
         self.check(&sample, secret)
     }
 
-    /// Samples of another library, as [`Params::outside_samples`] takes them in, for this plan.
+    /// Samples of another library, as [`Params::outside_samples`](crate::Params::outside_samples) takes them in, for this plan.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for samples of another secret or dimension than the plan's; as [`Params::outside_samples`].
+    /// [`CkksError::Conversion`] for samples of another secret or dimension than the plan's; as [`Params::outside_samples`](crate::Params::outside_samples).
     pub fn outside_samples(&self, key_id: KeyId, samples: &OutsideSamples<'_>) -> Result<Ciphertext, CkksError> {
         let secret = SecretName::Outside(samples.secret);
         if self.outside_dimension != Some(samples.dimension) || secret != self.secret {

@@ -28,7 +28,7 @@ pub struct SamplesOptions {
     pub most_key_bytes: Option<usize>,
     /// The most seconds that the whole may take as predicted, for the count above: the fewest keys that are as fast. Absent for the fastest, or for smaller keys at a tenth more time.
     pub most_seconds: Option<f64>,
-    /// As [`BootstrapOptions::log2_failure`].
+    /// As [`BootstrapOptions::log2_failure`](crate::BootstrapOptions::log2_failure).
     pub log2_failure: Option<f64>,
 }
 
