@@ -46,7 +46,7 @@ def collect(rows: Iterable[Row]) -> list[Row]:
 
     Errors: ValueError for a row that lacks a field.
     """
-    found = [row for row in rows if row["work"] in NEEDED]
+    found = [row for row in rows if row["work"] in NEEDED or "absent" in row]
     for row in found:
         if "absent" not in row and (lacking := [name for name in NEEDED[row["work"]] if name not in row["extra"]]):
             raise ValueError(f"a row of {row['params']} lacks {', '.join(lacking)}")
