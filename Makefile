@@ -125,12 +125,12 @@ bench-packing:
 	$(PYTHON) bench/run.py $(PACKING_RESULTS) --total 300 --part clathrate 300 "target/release/clathrate-bench --set stream,packing"
 	$(PYTHON) bench/packing.py bench/results/$(PACKING_RESULTS).json
 
-# Samples to slots and transciphering, beside the paper's numbers: about 15 minutes for ours, as long for another library's, and 15 GB of memory, on a
+# Samples to slots and transciphering, beside the paper's numbers: up to 45 minutes for ours, 15 for another library's, and 15 GB of memory, on a
 # quiet machine. A quick run has results of its own, and no other library.
 HERMES_RESULTS := hermes$(if $(filter-out 0,$(QUICK)),-quick)
 bench-hermes:
 	$(CARGO) build --release --locked -p clathrate-bench
-	$(PYTHON) bench/run.py $(HERMES_RESULTS) --total 1900 --part clathrate 1900 "target/release/clathrate-bench --set stream,hermes"
+	$(PYTHON) bench/run.py $(HERMES_RESULTS) --total 2700 --part clathrate 2700 "target/release/clathrate-bench --set stream,hermes"
 	$(PYTHON) bench/hermes.py bench/results/$(HERMES_RESULTS).json
 ifeq (,$(filter-out 0,$(QUICK)))
 	$(PYTHON) bench/peers/run.py install --peer openfhe
