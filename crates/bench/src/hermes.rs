@@ -30,7 +30,7 @@ const LOG_COUNTS: [u32; 4] = [8, 10, 12, 15];
 /// Degrees of the samples that are transciphered. [hermes, Table 11]
 const DEGREES: [usize; 4] = [64, 32, 16, 1];
 
-/// The sets at which a full ring is packed by a column and by one midpoint too. [hermes, Table 9]
+/// The sets at which a full ring is packed in other ways too: by a column, by one midpoint, and at the ring's own degree. [hermes, Table 9]
 const METHODS: [&str; 2] = ["boot_n15", "insecure_boot"];
 
 /// Sets that are measured with as many bytes of keys as the paper has, and with a full ring alone. [hermes, Table 6]
@@ -40,6 +40,7 @@ const FEW_KEYS: [(&str, usize); 1] = [("boot_small", 673_000_000)];
 enum Choice {
     Own,
     Midpoints(Vec<usize>),
+    Ring(usize),
     KeyBytes(usize),
 }
 
@@ -70,6 +71,7 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
             if METHODS.contains(preset) {
                 samples(&timer, &owner, full, Choice::Midpoints(Vec::new()))?;
                 samples(&timer, &owner, full, Choice::Midpoints(vec![64]))?;
+                samples(&timer, &owner, full, Choice::Ring(full))?;
             }
         }
         // The paper's rows are at degree 2^16.
@@ -87,6 +89,7 @@ fn plan_of(owner: &SecretKey, count: usize, degree: usize, pairs: bool, choice: 
     match choice {
         Choice::Own => {}
         Choice::Midpoints(ranks) => options.midpoints = Some(ranks),
+        Choice::Ring(degree) => options.ring = Some(degree),
         Choice::KeyBytes(most) => options.most_key_bytes = Some(most),
     }
     Ok(SamplesPlan::new(owner.params(), &options)?)
@@ -117,7 +120,7 @@ fn fields(owner: &SecretKey, plan: &SamplesPlan, found: &Ciphertext, x: &[f64], 
         "dimension": plan.samples().shape().dimension(),
         "count": plan.count(),
         "slots": half.slots(),
-        "method": plan.packing().method.to_string(),
+        "method": plan.packing().name(),
         "log_qp": params.log2_qp(),
         "log_q_left": params.log2_q(half.output_level()),
         "security_bits": params.security_bits(),
@@ -155,7 +158,7 @@ fn samples(timer: &Timer<'_>, owner: &SecretKey, count: usize, choice: Choice) -
     let whole = timer.measure(|| Ok(evaluator.bootstrap_samples(&samples, &plan)?))?;
     let parts = json!({ "packing_ms": packing.median(), "half_ms": half.median() });
     let extra = fields(owner, &plan, &fresh, &x, &parts)?;
-    let method = if own { String::new() } else { format!(", {}, {} MB of keys", plan.packing().method, plan.key_bytes() / 1_000_000) };
+    let method = if own { String::new() } else { format!(", {}, {} MB of keys", plan.packing().name(), plan.key_bytes() / 1_000_000) };
     timer.print((SAMPLES, &format!("{}, {count}{method}", params.spec().name)), &whole, &extra)
 }
 

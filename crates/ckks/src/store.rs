@@ -456,7 +456,7 @@ impl EvaluationKeys {
         let seeds = read_seeds(reader, metadata.keys.len())?;
         let mut keys = Self::none(params, KeyId(unhex(&metadata.key_id)?));
         for (index, (entry, seed)) in metadata.keys.iter().zip(seeds).enumerate() {
-            let at = params.relative(entry.shape)?;
+            let at = params.with_keys_at(entry.shape)?;
             let name = KeyName::parse(&entry.name, at.degree())?;
             let definition = at.key_definition(name)?;
             let key = read_key(reader, &at, &definition, Level(entry.level), index, seed)?;

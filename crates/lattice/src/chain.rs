@@ -91,18 +91,19 @@ impl Chain {
         Ok(Self { special: self.special.start..end, temporary: end..self.temporary.end, ..self.clone() })
     }
 
-    /// The chain of levels `0..=most` with only the special primes of index range `special`, a subset of this chain's. It is used for keys to a
-    /// secret that is not secure over the whole modulus. Its gadget is that of its own `Q`, so its keys work with no other chain.
+    /// The chain of levels `0..=most` with the primes of index range `special` as its special ones: some of this chain's special primes, or of the primes of its
+    /// higher levels. It is used for keys to a secret that is not secure over the whole modulus. Its gadget is that of its own `Q`, so its keys work with no
+    /// other chain.
     ///
     /// # Errors
-    /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::NoSpecialPrimes`] where `special` is empty; [`LatticeError::BasisMismatch`] where it is not
-    /// a subset of this chain's.
+    /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::NoSpecialPrimes`] where `special` is empty; [`LatticeError::BasisMismatch`] where a prime of it belongs to the
+    /// levels that are kept, or is beyond this chain's special primes.
     pub fn narrowed(&self, most: Level, special: Range<usize>) -> Result<Self, LatticeError> {
         self.check_level(most)?;
         if special.is_empty() {
             return Err(LatticeError::NoSpecialPrimes);
         }
-        if special.start < self.special.start || special.end > self.special.end {
+        if special.start < self.step(most).end || special.end > self.special.end {
             return Err(LatticeError::BasisMismatch { left: self.special.len(), right: special.len() });
         }
         Ok(Self { steps: self.steps[..=most.0].to_vec(), special, ..self.clone() })

@@ -20,6 +20,8 @@ pub enum SecretName {
     Device(u64),
     /// A secret of another library, which the owner has taken in ([`SecretKey::with_outside_secret`](crate::SecretKey::with_outside_secret)): samples under it are packed.
     Outside(u64),
+    /// The secret of a smaller ring in which samples are packed first ([`Params::packing_ring`](crate::Params::packing_ring)): uniform, and drawn for that ring alone.
+    Packing,
     /// The secrets of `m` bodies under one mask, independent of each other and of all others. [pcmm-mambo, sec. 3]
     Bodies(usize),
     /// The secret of one of the bodies alone.
@@ -37,6 +39,7 @@ impl fmt::Display for SecretName {
             Self::Main => f.write_str("main"),
             Self::Temporary => f.write_str("temporary"),
             Self::Ephemeral => f.write_str("ephemeral"),
+            Self::Packing => f.write_str("packing"),
             Self::Device(number) => write!(f, "device:{number}"),
             Self::Outside(number) => write!(f, "outside:{number}"),
             Self::Bodies(count) => write!(f, "bodies:{count}"),
@@ -55,6 +58,7 @@ impl SecretName {
             ("main", _) => Self::Main,
             ("temporary", _) => Self::Temporary,
             ("ephemeral", _) => Self::Ephemeral,
+            ("packing", _) => Self::Packing,
             ("device", value) => Self::Device(value.parse().ok()?),
             ("outside", value) => Self::Outside(value.parse().ok()?),
             ("bodies", count) => Self::Bodies(number(count)?),

@@ -64,6 +64,8 @@ impl Default for PackingOptions {
 pub struct PackingCost {
     /// The method.
     pub method: PackingMethod,
+    /// The degree of a smaller ring that the samples are packed in first; absent where they are packed at the degree of the result at once. [hermes, sec. 4.5]
+    pub ring: Option<usize>,
     /// Nanoseconds for all numbers, one thread.
     pub nanoseconds: f64,
     /// Bytes of keys in memory.
@@ -74,17 +76,23 @@ pub struct PackingCost {
 }
 
 impl PackingCost {
+    /// The method, and the smaller ring where there is one.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.ring.map_or_else(|| self.method.to_string(), |degree| format!("{} in degree {degree}", self.method))
+    }
+
     /// A table of this choice, marked by a star, and of those of `others` that take less time or fewer keys than every other.
     pub(super) fn table(&self, others: &[Self]) -> String {
         let line = |cost: &Self, mark: &str| {
             let (milliseconds, mebibytes) = (cost.nanoseconds / 1e6, cost.key_bytes as f64 / f64::from(1 << 20));
-            format!("{mark} {:<20} {milliseconds:>12.2} {mebibytes:>12.2} {:>18.1}\n", cost.method.to_string(), -cost.error.log2())
+            format!("{mark} {:<32} {milliseconds:>12.2} {mebibytes:>12.2} {:>18.1}\n", cost.name(), -cost.error.log2())
         };
         let useful = |cost: &&Self| {
             !others.iter().chain([self]).any(|other| other.nanoseconds < cost.nanoseconds && other.key_bytes <= cost.key_bytes)
         };
         let rest: String = others.iter().filter(useful).map(|cost| line(cost, " ")).collect();
-        format!("  {:<20} {:>12} {:>12} {:>18}\n{}{rest}", "method", "milliseconds", "MiB of keys", "bits of precision", line(self, "*"))
+        format!("  {:<32} {:>12} {:>12} {:>18}\n{}{rest}", "method", "milliseconds", "MiB of keys", "bits of precision", line(self, "*"))
     }
 }
 
@@ -142,7 +150,7 @@ impl PackingPlan {
             let key_bytes = samples.required_keys(&needs)?.bytes(&samples)?;
             let error = y.estimate().map_or(f64::INFINITY, |own| own.error);
             let nanoseconds = recorder.recorded().cost().nanoseconds * times;
-            priced.push((PackingCost { method, nanoseconds, key_bytes, error }, needs));
+            priced.push((PackingCost { method, ring: None, nanoseconds, key_bytes, error }, needs));
         }
         let least = priced.iter().map(|(cost, _)| cost.key_bytes).min().unwrap_or(0);
         priced.sort_by(|(a, _), (b, _)| a.nanoseconds.total_cmp(&b.nanoseconds));

@@ -426,12 +426,12 @@ impl Evaluator {
         self.check(x)?;
         match &self.keys {
             Keys::Held(keys) => {
-                params.switcher()?;
+                params.check_switching(operation.is_in_packing_ring())?;
                 x.key_id.check_same(keys.id(), "the evaluation key")?;
                 keys.find(params, operation, level, period).map(Some)
             }
             Keys::Recorded(recording) if x.is_symbol() => {
-                params.switcher()?;
+                params.check_switching(operation.is_in_packing_ring())?;
                 // What cannot be priced is refused, and leaves no trace.
                 let cost = cost()?;
                 // A thread that panicked while it held the lock cannot have left an incomplete entry.

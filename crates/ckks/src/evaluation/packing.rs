@@ -121,7 +121,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         // The first step starts from the secret of the samples; what it leaves is under that of the result.
-        if !matches!(x.secret, SecretName::Device(_) | SecretName::Outside(_)) {
+        if !matches!(x.secret, SecretName::Device(_) | SecretName::Outside(_) | SecretName::Packing) {
             x.check_main(PACK)?;
         }
         let Packed { target, onto, shape, layout } = packed;

@@ -61,6 +61,8 @@ pub enum KeyModulus {
     Encapsulation,
     /// The ordinary primes, of which the lowest special ones are the highest step, with one digit.
     Raise,
+    /// The base step and as few other primes as its keys can do with: the modulus of a ring of packing.
+    Packing,
 }
 
 /// The definition of one switching key.
@@ -112,7 +114,7 @@ impl Params {
     pub fn key_definition(&self, name: KeyName) -> Result<KeyDefinition, CkksError> {
         use KeyName as Name;
         use SecretName::{Main, Temporary};
-        self.switcher()?;
+        self.check_switching(matches!(name, Name::Pack { onto: SecretName::Packing, .. }))?;
         let rank = self.rank();
         let main = || SecretView::whole(Main, rank);
         let temporary = |operation: &'static str| self.temporary().ok_or(CkksError::NoTemporaryRank { operation });
@@ -182,16 +184,24 @@ impl Params {
             }
             Name::Pack { from, to, under, onto } => {
                 let refused = |reason: String| Err(CkksError::Conversion { operation: "packing", reason });
-                if !matches!(onto, Main | SecretName::Ephemeral) {
-                    return refused(format!("samples are packed to the main secret or the ephemeral one, not {onto}"));
+                if !matches!(onto, Main | SecretName::Ephemeral | SecretName::Packing) {
+                    return refused(format!(
+                        "samples are packed to the main secret, the ephemeral one or that of a ring of packing, not {onto}"
+                    ));
                 }
-                if under != onto && !matches!(under, Main | SecretName::Device(_) | SecretName::Outside(_)) {
+                if under != onto && !matches!(under, Main | SecretName::Device(_) | SecretName::Outside(_) | SecretName::Packing) {
                     return refused(format!("samples are packed under the main secret, a device's or another library's, not {under}"));
                 }
-                let definition =
-                    base(Contribution::Packed(self.secret_view(under)?, self.packing_step(from, to)?), self.secret_view(onto)?);
+                let step = self.packing_step(from, to)?;
+                if under == SecretName::Packing && onto != under {
+                    // What a smaller ring leaves, at that ring's own shape.
+                    self.for_samples(from)?.check_switching(true)?;
+                }
+                let source = if under == SecretName::Packing { SecretView::whole(under, self.rank()) } else { self.secret_view(under)? };
+                let definition = base(Contribution::Packed(source, step), self.secret_view(onto)?);
                 match onto {
                     SecretName::Ephemeral => KeyDefinition { modulus: KeyModulus::Encapsulation, most: Level(0), ..definition },
+                    SecretName::Packing => KeyDefinition { modulus: KeyModulus::Packing, most: Level(0), ..definition },
                     _ => definition,
                 }
             }
@@ -299,6 +309,10 @@ impl Params {
             SecretName::Temporary => self.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a change of secret" })?.rank,
             SecretName::Ephemeral => {
                 self.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
+                self.rank()
+            }
+            SecretName::Packing => {
+                self.check_switching(true)?;
                 self.rank()
             }
             SecretName::Bodies(count) => bodies(count)?,
@@ -422,6 +436,7 @@ impl KeyDefinition {
             KeyModulus::Encapsulation => {
                 self.params.encapsulation().map(|encapsulation| &encapsulation.switcher).ok_or(CkksError::NoEphemeralSecret)
             }
+            KeyModulus::Packing => self.params.packing_ring().map(|ring| &ring.switcher).ok_or_else(|| self.params.no_packing_ring()),
         }
     }
 
@@ -498,6 +513,7 @@ impl KeyDefinition {
                 let weight = self.params.encapsulation().map_or(0, |encapsulation| encapsulation.weight);
                 estimated_bits(dimension, log2_qp, SecretDistribution::FixedWeight(weight))
             }
+            SecretName::Packing => estimated_bits(dimension, log2_qp, SecretDistribution::UniformTernary),
             SecretName::Main | SecretName::Device(_) | SecretName::Outside(_) | SecretName::Bodies(_) | SecretName::Body { .. } => {
                 estimated_bits(dimension, log2_qp, self.params.least_distribution(self.rank()))
             }

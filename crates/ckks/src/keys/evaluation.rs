@@ -189,12 +189,22 @@ impl EvaluationKeys {
     /// [`CkksError::MissingKeys`]; as [`Params::required_keys`].
     pub(crate) fn check_needs(&self, params: &Params, operation: &'static str, needs: &KeyNeeds, period: usize) -> Result<(), CkksError> {
         const SHOWN: usize = 6;
-        let lacks = |&(needed, reach): &(Operation, Reach)| self.find(params, needed, reach.level(params.max_level()), period).is_err();
-        let missing: Vec<(Operation, Reach)> = needs.operations().filter(lacks).collect();
+        let missing_of = |params: &Params, needs: &KeyNeeds| -> Vec<(Operation, Reach)> {
+            let lacks = |&(needed, reach): &(Operation, Reach)| self.find(params, needed, reach.level(params.max_level()), period).is_err();
+            needs.operations().filter(lacks).collect()
+        };
+        let stated =
+            |missing: &[(Operation, Reach)]| missing.iter().fold(KeyNeeds::new(), |own, &(needed, reach)| own.operation(needed, reach));
+        let mut missing = missing_of(params, needs);
+        let mut own = stated(&missing);
+        for (shape, relative) in needs.relatives() {
+            let there = missing_of(&params.with_keys_at(shape)?, relative);
+            own = own.relative(shape, &stated(&there));
+            missing.extend(there);
+        }
         if missing.is_empty() {
             return Ok(());
         }
-        let own = missing.iter().fold(KeyNeeds::new(), |own, &(needed, reach)| own.operation(needed, reach));
         let keys = params.required_keys(&own)?;
         let mut names: Vec<String> = missing.iter().take(SHOWN).map(|(needed, _)| needed.to_string()).collect();
         if missing.len() > SHOWN {

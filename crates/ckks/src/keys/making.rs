@@ -42,7 +42,7 @@ impl SecretKey {
         let required = self.params.required_keys(needs)?;
         let mut work = Vec::with_capacity(required.len());
         for (address, level) in required.iter() {
-            let definition = self.params.relative(address.shape)?.key_definition(address.name)?;
+            let definition = self.params.definition_at(address)?;
             definition.check_security(level)?;
             work.push((address, level, definition));
         }
@@ -54,7 +54,7 @@ impl SecretKey {
             if !progress(done, total) {
                 return Err(CkksError::Cancelled);
             }
-            let owner = self.relative(&self.params.relative(address.shape)?)?;
+            let owner = self.relative(&self.params.with_keys_at(address.shape)?)?;
             let (chain, gadget) = (definition.chain()?, definition.gadget()?);
             let source = match definition.name {
                 KeyName::Pack { from, under, .. } => Cow::Owned(owner.of_samples(under, from)?),
@@ -77,6 +77,6 @@ impl Params {
     /// # Errors
     /// As [`Params::relative`] and [`Params::key_definition`].
     pub fn definition_at(&self, address: KeyAddress) -> Result<super::definition::KeyDefinition, CkksError> {
-        self.relative(address.shape)?.key_definition(address.name)
+        self.with_keys_at(address.shape)?.key_definition(address.name)
     }
 }

@@ -59,9 +59,9 @@ pub enum KeyName {
         from: ModuleShape,
         /// Degree of the result.
         to: usize,
-        /// The secret of the samples: the main one, a device's, or of later steps `onto`.
+        /// The secret of the samples: the main one, a device's, that of a smaller ring of packing, or of later steps `onto`.
         under: SecretName,
-        /// The secret of the result: the main one, or the ephemeral one that a bootstrap starts from.
+        /// The secret of the result: the main one, the ephemeral one that a bootstrap starts from, or that of a ring of packing.
         onto: SecretName,
     },
     /// From the parts of degree `degree` of the secrets of bodies to `s`: what keys for products with a known matrix are combined from.

@@ -120,6 +120,10 @@ impl SecretKey {
                 let encapsulation = self.params.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
                 draw("ephemeral", shape, rank, SecretDistribution::FixedWeight(encapsulation.weight))?
             }
+            SecretName::Packing => {
+                self.params.check_secret(name)?;
+                draw("packing", shape, rank, SecretDistribution::UniformTernary)?
+            }
             // Samples are under a uniform secret of their own dimension. It is no part of another, which may be sparse.
             SecretName::Device(number) if self.params.is_for_samples() => {
                 let samples = ModuleShape { degree: 1, rank: shape.dimension() };

@@ -179,7 +179,7 @@ impl Params {
     fn definitions(&self, operation: Operation, level: Level) -> Result<(Route, Vec<KeyDefinition>), CkksError> {
         self.check_level(level)?;
         let missing = || self.missing_key(operation, std::iter::empty());
-        self.switcher()?;
+        self.check_switching(operation.is_in_packing_ring())?;
         let route = self.full_route(operation, level).ok_or_else(missing)?;
         let definitions = route.keys().map(|address| self.definition_at(address)).collect::<Result<_, _>>()?;
         Ok((route, definitions))

@@ -47,7 +47,7 @@ impl KeyRequirements {
     /// # Errors
     /// As [`Params::key_definition`].
     pub fn bytes(&self, params: &Params) -> Result<usize, CkksError> {
-        let bytes = |(address, level): (KeyAddress, Level)| params.relative(address.shape)?.key_definition(address.name)?.bytes(level);
+        let bytes = |(address, level): (KeyAddress, Level)| params.definition_at(address)?.bytes(level);
         self.iter().map(bytes).sum()
     }
 }
@@ -96,7 +96,7 @@ impl Params {
         let own = if needs.allows_single_steps() { own.single_steps() } else { own };
         entry.1 = std::mem::take(&mut entry.1).merge(&own);
         for (shape, relative) in needs.relatives() {
-            self.relative(shape)?.collect(relative, shapes)?;
+            self.with_keys_at(shape)?.collect(relative, shapes)?;
         }
         needs.descents().iter().try_for_each(|descent| self.descend(descent, shapes))
     }
@@ -146,7 +146,8 @@ impl Params {
             most = self.key_definition(KeyName::ReduceRank(to))?.most;
             check_reduction(self.shape(), to, single_steps)?;
         }
-        if let Operation::ChangeSecret(_, SecretName::Ephemeral) | Operation::Pack { onto: SecretName::Ephemeral, .. } = operation {
+        let ephemeral = matches!(operation, Operation::ChangeSecret(_, SecretName::Ephemeral));
+        if ephemeral || matches!(operation, Operation::Pack { onto: SecretName::Ephemeral | SecretName::Packing, .. }) {
             most = Level(0);
         }
         if let Operation::RaiseToSlots(map) = operation {

@@ -71,6 +71,11 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Whether its keys are those of a ring of packing ([`Params::packing_ring`]), which has no others.
+    pub(crate) fn is_in_packing_ring(self) -> bool {
+        matches!(self, Self::Pack { onto: SecretName::Packing, .. })
+    }
+
     /// A rotation of an array under `secret`; `None` where no keys rotate under it.
     #[must_use]
     pub fn rotation(secret: SecretName, steps: i64) -> Option<Self> {

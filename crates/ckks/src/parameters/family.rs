@@ -281,8 +281,13 @@ impl Family {
         self.security_bits.min(SECURITY_BITS)
     }
 
+    /// What keys derive, within one budget for the family.
+    pub(super) fn key_cache(&self) -> &Arc<DerivedKeyCache> {
+        &self.forms
+    }
+
     /// The highest level up to `most` at which a modulus of `log2` bits has the family's security at `shape`, for secrets of this distribution.
-    fn secure_level(
+    pub(super) fn secure_level(
         &self,
         shape: ModuleShape,
         distribution: SecretDistribution,
@@ -380,6 +385,7 @@ impl Family {
             security_bits = security_bits.min(encapsulation.security_bits);
         }
         let raising = encapsulation.as_ref().map_or(Ok(None), |_| self.raising(&chain))?;
+        let packing_ring = self.packing_ring(&chain, shape)?;
         Ok(Inner {
             family: self.clone(),
             spec,
@@ -391,6 +397,7 @@ impl Family {
             temporary,
             encapsulation,
             raising,
+            packing_ring,
             without_keys,
             encoder,
             imaginary_unit: OnceLock::new(),

@@ -15,6 +15,7 @@ use crate::shape::ModuleShape;
 
 mod explain;
 mod family;
+mod packing_ring;
 mod presets;
 mod primes;
 mod runtime;
@@ -26,6 +27,7 @@ mod switching_report;
 pub(crate) use explain::switch_key_bytes;
 pub use explain::{Explanation, MoveExplanation, SecretExplanation, SegmentExplanation, TemporaryExplanation};
 pub use family::{Encapsulation, Raising, Temporary};
+pub use packing_ring::PackingRing;
 pub use presets::{preset, preset_names};
 pub use runtime::{DEFAULT_KEY_EXPANSION, EngineFactory, EngineRequest, Runtime, Switching};
 pub use scales::ScaleWarning;
@@ -66,6 +68,7 @@ struct Inner {
     /// Why there are no keys, where the dimension is too small for them: a shape of samples alone.
     without_keys: Option<String>,
     raising: Option<Raising>,
+    packing_ring: Option<PackingRing>,
     encoder: Encoder,
     /// `X^{n/2}` at the highest level, once asked for.
     imaginary_unit: OnceLock<Poly<Eval>>,
@@ -245,6 +248,17 @@ impl Params {
     #[must_use]
     pub fn is_for_samples(&self) -> bool {
         self.0.without_keys.is_some()
+    }
+
+    /// As [`Params::relative`], and also rings of packing, which have keys of packing alone.
+    ///
+    /// # Errors
+    /// As [`Params::relative`].
+    pub(crate) fn with_keys_at(&self, shape: ModuleShape) -> Result<Self, CkksError> {
+        match self.for_samples(shape) {
+            Ok(ring) if ring.packing_ring().is_some() => Ok(ring),
+            _ => self.relative(shape),
+        }
     }
 
     /// Parameters of the same degree at rank `rank`.

@@ -24,6 +24,8 @@ pub struct SamplesOptions {
     pub pairs: bool,
     /// Ranks between, falling; absent for the fastest whose keys fit, or for smaller keys at a tenth more time of the whole.
     pub midpoints: Option<Vec<usize>>,
+    /// Degree of the ring that samples are packed in before one switch leads to the ring of the bootstrap, or of the latter; absent for the fastest, as for midpoints.
+    pub ring: Option<usize>,
     /// The most bytes that all keys may take in memory; absent for the limit of the parameters on a bootstrap's keys, beside those of packing.
     pub most_key_bytes: Option<usize>,
     /// The most seconds that the whole may take as predicted, for the count above: the fewest keys that are as fast. Absent for the fastest, or for smaller keys at a tenth more time.
@@ -41,6 +43,7 @@ impl Default for SamplesOptions {
             secret: SecretName::Main,
             pairs: false,
             midpoints: None,
+            ring: None,
             most_key_bytes: None,
             most_seconds: None,
             log2_failure: None,

@@ -22,6 +22,16 @@ const SLOWER: f64 = 1.1;
 /// Transforms of few slots may leave this many bits of precision less than those of all.
 const LESS_PRECISE: f64 = 1.0;
 
+/// Packing within one ring.
+#[derive(Debug)]
+pub(super) struct Stage {
+    /// The parameters of the ring.
+    pub params: Params,
+    /// The secret of its results.
+    pub onto: SecretName,
+    pub steps: Vec<PackingStep>,
+}
+
 /// How samples of one shape become slots.
 #[derive(Debug)]
 pub struct SamplesPlan {
@@ -30,7 +40,7 @@ pub struct SamplesPlan {
     pub(super) count: usize,
     pub(super) pairs: bool,
     pub(super) half: BootstrapPlan,
-    pub(super) steps: Vec<PackingStep>,
+    pub(super) stages: Vec<Stage>,
     pub(super) packing: PackingCost,
     pub(super) others: Vec<PackingCost>,
     /// The shape that needs are stated for.
@@ -97,15 +107,14 @@ impl SamplesPlan {
                 (own, whole) => whole.or(own),
             }
         };
-        let midpoints = options.midpoints.as_ref().map_or_else(|| midpoints(&samples, target.degree()), |ranks| vec![ranks.clone()]);
         let mut plan = Self {
             half: half(None)?,
             samples,
             secret: options.secret,
             count,
             pairs: options.pairs,
-            steps: Vec::new(),
-            packing: PackingCost { method: PackingMethod::Midpoints(Vec::new()), nanoseconds: 0.0, key_bytes: 0, error: 0.0 },
+            stages: Vec::new(),
+            packing: PackingCost { method: PackingMethod::Midpoints(Vec::new()), ring: None, nanoseconds: 0.0, key_bytes: 0, error: 0.0 },
             others: Vec::new(),
             home: params.shape(),
             needs: KeyNeeds::new(),
@@ -115,7 +124,8 @@ impl SamplesPlan {
             nanoseconds: 0.0,
             error: f64::INFINITY,
         };
-        let mut priced = midpoints.into_iter().map(|ranks| plan.price_packing(ranks)).collect::<Result<Vec<_>, _>>()?;
+        let mut priced =
+            plan.ways(options)?.into_iter().map(|(method, ring)| plan.price_packing(method, ring)).collect::<Result<Vec<_>, _>>()?;
         priced.sort_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
         let least = priced.iter().map(|cost| cost.key_bytes).min().unwrap_or(0);
         // The keys of packing lead to the ephemeral secret, and so the bootstrap has no key that does.
@@ -163,7 +173,7 @@ impl SamplesPlan {
         let place = near.min_by_key(|(_, cost)| cost.key_bytes).map_or(0, |(place, _)| place);
         plan.packing = priced.remove(place);
         plan.others = priced;
-        plan.steps = plan.steps_of(&plan.packing)?;
+        plan.stages = plan.stages_of(&plan.packing.method, plan.packing.ring)?;
         let recorder = Evaluator::recording(&target);
         let symbol = recorder.take_encrypted(plan.symbol(plan.secret, count)?, Some(1.0), plan.sample_variance())?;
         recorder.bootstrap_samples(&symbol, &plan)?;
@@ -178,18 +188,43 @@ impl SamplesPlan {
         Ok(plan)
     }
 
+    /// What may be chosen: midpoints, and the degree of a smaller ring that they are in.
+    fn ways(&self, options: &SamplesOptions) -> Result<Vec<(PackingMethod, Option<usize>)>, CkksError> {
+        let whole = self.half.params().degree();
+        let least = self.samples.shape().dimension().max(2 * self.samples.degree());
+        let smaller: Vec<usize> = self.half.params().packing_degrees(least).filter(|&degree| degree < whole).collect();
+        let rings: Vec<Option<usize>> = match options.ring {
+            None => std::iter::once(None).chain(smaller.into_iter().map(Some)).collect(),
+            Some(degree) if degree == whole => vec![None],
+            Some(degree) if smaller.contains(&degree) => vec![Some(degree)],
+            Some(degree) => {
+                let all: Vec<String> = smaller.iter().chain([&whole]).map(ToString::to_string).collect();
+                let (what, value) = ("the degree of the ring that samples are packed in", degree.to_string());
+                return Err(CkksError::OutOfRange { what, value, remedy: format!("use one of {}", all.join(", ")) });
+            }
+        };
+        let Some(ranks) = &options.midpoints else {
+            let of = |ring: Option<usize>| midpoints(&self.samples, ring.unwrap_or(whole)).into_iter().map(move |ranks| (ranks, ring));
+            return Ok(rings.into_iter().flat_map(of).map(|(ranks, ring)| (PackingMethod::Midpoints(ranks), ring)).collect());
+        };
+        // Given ranks fit into some of the rings, or else the last one says why not.
+        let method = PackingMethod::Midpoints(ranks.clone());
+        let fitting: Vec<Option<usize>> = rings.iter().copied().filter(|&ring| self.stages_of(&method, ring).is_ok()).collect();
+        let rings = if fitting.is_empty() { rings[..1].to_vec() } else { fitting };
+        Ok(rings.into_iter().map(|ring| (method.clone(), ring)).collect())
+    }
+
     /// Time, keys and error of packing alone.
-    fn price_packing(&self, ranks: Vec<usize>) -> Result<PackingCost, CkksError> {
+    fn price_packing(&self, method: PackingMethod, ring: Option<usize>) -> Result<PackingCost, CkksError> {
         let target = self.half.params();
-        let mut cost = PackingCost { method: PackingMethod::Midpoints(ranks), nanoseconds: 0.0, key_bytes: 0, error: 0.0 };
         let recorder = Evaluator::recording(target);
         let x = recorder.take_encrypted(self.symbol(self.secret, self.count)?, Some(1.0), self.sample_variance())?;
-        let steps = self.steps_of(&cost)?;
-        recorder.packed_samples(&[&x], self, &steps)?;
-        cost.error = self.packing_error(&steps)?;
-        cost.nanoseconds = recorder.recorded().cost().nanoseconds;
-        cost.key_bytes = target.required_keys(&recorder.needs())?.bytes(target)?;
-        Ok(cost)
+        let stages = self.stages_of(&method, ring)?;
+        recorder.packed_samples(&[&x], self, &stages)?;
+        let error = self.packing_error(&stages)?;
+        let nanoseconds = recorder.recorded().cost().nanoseconds;
+        let key_bytes = target.required_keys(&recorder.needs())?.bytes(target)?;
+        Ok(PackingCost { method, ring, nanoseconds, key_bytes, error })
     }
 
     /// The variance of a sample's error: that of its encryption, or for samples of another library at most what switching its modulus adds.
@@ -200,16 +235,22 @@ impl SamplesPlan {
         }
     }
 
-    /// The root mean square error of a number behind these steps: that of the sample, and of each step the noise of its key and the rounding under the secret of the result.
-    fn packing_error(&self, steps: &[PackingStep]) -> Result<f64, CkksError> {
-        let target = self.half.params();
-        let onto = self.packed_secret();
-        let rounding = target.encapsulation().map_or_else(|| target.noise_model().rounding(), |own| (1 + own.weight) as f64 / 12.0);
-        let mut variance = self.sample_variance();
-        for (number, step) in steps.iter().enumerate() {
-            let from = ModuleShape { degree: step.degree(), rank: step.rank() };
-            let under = if number == 0 { self.secret } else { onto };
-            variance += target.operation_variance(Operation::Pack { from, to: step.target(), under, onto }, Level(0))? + rounding;
+    /// The root mean square error of a number behind these stages: that of the sample, and of each step the noise of its key and the rounding under the secret of the result.
+    fn packing_error(&self, stages: &[Stage]) -> Result<f64, CkksError> {
+        let (mut variance, mut under) = (self.sample_variance(), self.secret);
+        for Stage { params, onto, steps } in stages {
+            // The squared norm of the secret; the uniform one of a smaller ring has two thirds of its coefficients.
+            let rounding = match (onto, params.encapsulation()) {
+                (SecretName::Packing, _) => (1.0 + 2.0 / 3.0 * params.degree() as f64) / 12.0,
+                (_, Some(own)) => (1 + own.weight) as f64 / 12.0,
+                _ => params.noise_model().rounding(),
+            };
+            for step in steps {
+                let from = ModuleShape { degree: step.degree(), rank: step.rank() };
+                let operation = Operation::Pack { from, to: step.target(), under, onto: *onto };
+                variance += params.operation_variance(operation, Level(0))? + rounding;
+                under = *onto;
+            }
         }
         Ok(variance.sqrt() / self.scale())
     }
@@ -219,9 +260,15 @@ impl SamplesPlan {
         if self.half.params().encapsulation().is_some() { SecretName::Ephemeral } else { SecretName::Main }
     }
 
-    fn steps_of(&self, cost: &PackingCost) -> Result<Vec<PackingStep>, CkksError> {
-        let ranks = if let PackingMethod::Midpoints(ranks) = &cost.method { ranks.as_slice() } else { &[] };
-        self.samples.packing_steps_to(self.half.params(), ranks)
+    /// The steps of packing, in a smaller ring first where `ring` names one.
+    fn stages_of(&self, method: &PackingMethod, ring: Option<usize>) -> Result<Vec<Stage>, CkksError> {
+        let target = self.half.params();
+        let ranks = if let PackingMethod::Midpoints(ranks) = method { ranks.as_slice() } else { &[] };
+        let last = |steps| Stage { params: target.clone(), onto: self.packed_secret(), steps };
+        let Some(degree) = ring else { return Ok(vec![last(self.samples.packing_steps_to(target, ranks)?)]) };
+        let params = target.for_samples(ModuleShape { degree, rank: 1 })?;
+        let (within, out) = (self.samples.packing_steps_to(&params, ranks)?, params.packing_steps_to(target, &[])?);
+        Ok(vec![Stage { params, onto: SecretName::Packing, steps: within }, last(out)])
     }
 
     /// Needs at the shape of the ring, for the parameters that the plan was made with.
@@ -293,7 +340,7 @@ impl SamplesPlan {
         let recorder = Evaluator::recording(self.half.params());
         for &secret in secrets {
             let x = recorder.take_symbol(self.symbol(secret, self.samples.degree())?, Some(1.0))?;
-            recorder.packed_samples(&[&x], self, &self.steps)?;
+            recorder.packed_samples(&[&x], self, &self.stages)?;
         }
         Ok(recorder.needs().merge(&self.own_needs))
     }
