@@ -3936,6 +3936,9 @@ class SamplesPlan:
         long. The default is False for LWE samples, and True for others, which cannot be without.
     midpoints : sequence of int, optional
         Ranks of samples between those and the ring, falling powers of two. By default the fastest, or smaller keys at a tenth more time.
+    ring : int, optional
+        The degree of the ring that samples are packed in before one switch leads to the ring of the bootstrap, or of the latter. By
+        default as for midpoints.
     key_bytes : int, optional
         The most bytes that all keys may take in memory. By default the parameters' own limit on a bootstrap's keys.
     seconds : float, optional
@@ -3946,7 +3949,7 @@ class SamplesPlan:
     ParamsError
         Where the parameters cannot be bootstrapped, or samples of this dimension are not secure.
     DataError
-        For an impossible count, degree, dimension or midpoints, for `device` together with `outside`, and where no choice fits into
+        For an impossible count, degree, dimension, ring or midpoints, for `device` together with `outside`, and where no choice fits into
         `key_bytes` or `seconds`.
     ShapeError
         For samples of several numbers without pairs.
@@ -3973,6 +3976,7 @@ class SamplesPlan:
         outside: SupportsIndex | None = None,
         pairs: bool | None = None,
         midpoints: Sequence[SupportsIndex] | None = None,
+        ring: SupportsIndex | None = None,
         key_bytes: SupportsIndex | None = None,
         seconds: float | None = None,
     ) -> SamplesPlan: ...
@@ -4014,6 +4018,12 @@ class SamplesPlan:
     @property
     def dimension(self) -> int:
         """The dimension of the samples."""
+    @property
+    def ring(self) -> int:
+        """The degree of the ring that samples are packed in first; that of the bootstrap where there is no smaller one."""
+    @property
+    def security_bits(self) -> float:
+        """The estimated bits of security of the least secure secret that the keys are under."""
     @property
     def pairs(self) -> bool:
         """Whether two consecutive numbers are the real and the imaginary part of one slot."""

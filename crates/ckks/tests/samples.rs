@@ -4,11 +4,13 @@ mod common;
 
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::circuits::transcipher::PreparedSamples;
-use clathrate_ckks::file::Stored;
-use clathrate_ckks::keys::Values;
+use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::keys::{Operation, Reach, Values};
 use clathrate_ckks::light::Receiver;
 use clathrate_ckks::outside::{OutsideModulus, OutsideSamples, Phase};
-use clathrate_ckks::{Ciphertext, CkksError, Params, SecretKey, SecretName, SecretRng};
+use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, SecretKey, SecretName, SecretRng};
+use clathrate_lattice::security::estimated_bits;
+use clathrate_lattice::{Level, SecretDistribution};
 use common::measure::*;
 use common::*;
 
@@ -61,10 +63,16 @@ type Case = (usize, usize, bool, SecretName, Option<Vec<usize>>);
 
 fn arrive(params: &Params, cases: &[Case]) {
     let sk = secret(params, 5);
-    for (count, degree, pairs, secret, midpoints) in cases.iter().cloned() {
-        let options = SamplesOptions { count: Some(count), degree, pairs, secret, midpoints, ..SamplesOptions::default() };
+    // At the degree of the bootstrap, in a smaller ring first, and what the plan prefers.
+    let rings = [Some(params.degree()), Some(256), None];
+    let all = cases.iter().flat_map(|case| rings.map(|ring| (case.clone(), ring)));
+    for ((count, degree, pairs, secret, midpoints), ring) in all {
+        let options = SamplesOptions { count: Some(count), degree, pairs, secret, midpoints, ring, ..SamplesOptions::default() };
         let data = noise(count, 7);
         let (plan, samples) = sent(params, &sk, &options, &data);
+        if let Some(degree) = ring {
+            assert_eq!(plan.packing().ring.unwrap_or(params.degree()), degree);
+        }
         assert!(samples.params().shape().dimension() < params.degree());
         let ev = evaluator(&sk, plan.needs());
         let fresh = ev.bootstrap_samples(&samples, &plan).expect("in slots");
@@ -98,6 +106,9 @@ fn what_a_plan_is_not_for_is_refused() {
         (SamplesOptions { dimension: Some(2048), ..SamplesOptions::default() }, "up to 1024"),
         (SamplesOptions { dimension: Some(8), ..SamplesOptions::default() }, "larger dimension"),
         (SamplesOptions { midpoints: Some(vec![3]), ..SamplesOptions::default() }, "falling powers of two"),
+        (SamplesOptions { midpoints: Some(vec![3]), ring: Some(256), ..SamplesOptions::default() }, "from 128 to 2"),
+        (SamplesOptions { ring: Some(32), ..SamplesOptions::default() }, "one of 128, 256, 512, 1024"),
+        (SamplesOptions { ring: Some(2048), ..SamplesOptions::default() }, "one of 128, 256, 512, 1024"),
         (SamplesOptions { secret: SecretName::Ephemeral, ..SamplesOptions::default() }, "a device's"),
         (SamplesOptions { most_key_bytes: Some(1000), ..SamplesOptions::default() }, "bytes"),
     ] {
@@ -232,13 +243,16 @@ fn what_is_prepared_before_the_messages_gives_the_same_result() {
 fn each_stage_has_the_error_that_the_plan_says() {
     let params = params("insecure_boot");
     let sk = secret(&params, 6);
-    for (degree, midpoints, secret) in [
-        (1, Some(Vec::new()), SecretName::Main),
-        (1, Some(vec![16]), SecretName::Device(2)),
-        (1, Some(vec![64, 4]), SecretName::Main),
-        (16, None, SecretName::Device(2)),
+    for (degree, midpoints, ring, secret) in [
+        (1, Some(Vec::new()), Some(1024), SecretName::Main),
+        (1, Some(Vec::new()), Some(512), SecretName::Main),
+        (1, Some(vec![16]), Some(1024), SecretName::Device(2)),
+        (1, Some(vec![16]), Some(128), SecretName::Device(2)),
+        (1, Some(vec![64, 4]), Some(1024), SecretName::Main),
+        (16, None, Some(256), SecretName::Device(2)),
+        (16, None, None, SecretName::Device(2)),
     ] {
-        let options = SamplesOptions { count: Some(1024), degree, pairs: true, secret, midpoints, ..SamplesOptions::default() };
+        let options = SamplesOptions { count: Some(1024), degree, pairs: true, secret, midpoints, ring, ..SamplesOptions::default() };
         let plan = SamplesPlan::new(&params, &options).expect("a plan");
         // As precise as a client can be: nothing is cut off.
         let mut client = sk.light_client(&plan.client_options(Some(plan.scale().log2() + 1.0))).expect("a client");
@@ -334,5 +348,64 @@ fn samples_under_several_secrets_become_one_vector() {
         // Without the keys of the others.
         let few = evaluator(&sk, plan.needs());
         assert!(few.bootstrap_samples_of(&arrays.iter().collect::<Vec<_>>(), &plan).is_err());
+    }
+}
+
+/// A plan in a smaller ring has keys at two shapes: both are stored, asked for, and missed.
+#[test]
+fn keys_of_a_smaller_ring_are_stored_and_missed_like_others() {
+    let params = params("insecure_boot");
+    let sk = secret(&params, 4);
+    let options = SamplesOptions { count: Some(600), ring: Some(128), secret: SecretName::Device(1), ..SamplesOptions::default() };
+    let data = noise(600, 8);
+    let (plan, samples) = sent(&params, &sk, &options, &data);
+    let ring = ModuleShape { degree: 128, rank: 1 };
+    assert!(plan.needs().relatives().any(|(shape, needs)| shape == ring && !needs.is_empty()));
+    let keys = sk.evaluation_keys(plan.needs()).expect("keys");
+    assert!(keys.shapes().contains(&ring));
+    let bytes = keys.to_file_bytes().expect("a file");
+    let reader = FileReader::from_bytes(&bytes).expect("readable");
+    let again = EvaluationKeys::from_reader(&reader, &params).expect("the keys");
+    let own = Evaluator::with_keys(keys).bootstrap_samples(&samples, &plan).expect("in slots");
+    plan.check_keys(&again, &[SecretName::Device(1)]).expect("all there");
+    let stored = Evaluator::with_keys(again).bootstrap_samples(&samples, &plan).expect("in slots");
+    assert_eq!(own.bundles(), stored.bundles());
+    // Without the ring's own key nothing begins, and the error says how many keys that are.
+    let without = plan.half_bootstrap().needs().expect("needs");
+    let few = sk.evaluation_keys(&without).expect("keys");
+    assert_refused!(plan.check_keys(&few, &[SecretName::Device(1)]), CkksError::MissingKeys { .. }, "packing");
+    assert!(Evaluator::with_keys(few).bootstrap_samples(&samples, &plan).is_err());
+    // The secret is of that ring alone, uniform, and no part of the main one.
+    let at = |shape: ModuleShape| sk.relative(&params.for_samples(shape).expect("a shape")).expect("a part");
+    let drawn = at(ring).named(SecretName::Packing).expect("there").into_owned();
+    assert_eq!(drawn.distribution(), SecretDistribution::UniformTernary);
+    assert_ne!(drawn.all_coefficients(), at(ring).named(SecretName::Main).expect("there").all_coefficients());
+    assert_refused!(sk.named(SecretName::Packing), CkksError::Conversion { .. }, "not at 1024x1");
+    let wide = KeyNeeds::new().operation(Operation::Multiply, Reach::Level(0));
+    assert!(sk.evaluation_keys(&KeyNeeds::new().relative(ring, &wide)).is_err(), "a ring of packing has no other keys");
+}
+
+/// Of the rings at a secure set, the smallest is the first that protects the modulus of its keys.
+#[test]
+fn rings_of_packing_are_secure() {
+    for (name, least) in [("boot_n15", 4096), ("boot_fast", 4096)] {
+        let params = params(name);
+        let shape = |degree: usize| ModuleShape { degree, rank: 1 };
+        let ring_of = |degree: usize| params.for_samples(shape(degree)).expect("a shape");
+        for degree in (3..params.degree().ilog2()).map(|log| 1 << log) {
+            let relative = ring_of(degree);
+            let Some(ring) = relative.packing_ring() else {
+                assert!(degree < least, "{name}: none at {degree}");
+                continue;
+            };
+            assert!(degree >= least, "{name}: one at {degree}");
+            let bits = estimated_bits(
+                degree,
+                ring.switcher.chain().key_basis(Level(0)).log2(relative.chain().ring()),
+                SecretDistribution::UniformTernary,
+            );
+            assert!(bits >= 128.0 && bits == ring.security_bits, "{name}, {degree}: {bits}");
+        }
+        assert!(params.packing_ring().is_none(), "the whole ring has the ordinary keys");
     }
 }

@@ -39,6 +39,9 @@ use crate::run::detached;
 ///     long. The default is False for LWE samples, and True for others, which cannot be without.
 /// midpoints : sequence of int, optional
 ///     Ranks of samples between those and the ring, falling powers of two. By default the fastest, or smaller keys at a tenth more time.
+/// ring : int, optional
+///     The degree of the ring that samples are packed in before one switch leads to the ring of the bootstrap, or of the latter. By
+///     default as for midpoints.
 /// key_bytes : int, optional
 ///     The most bytes that all keys may take in memory. By default the parameters' own limit on a bootstrap's keys.
 /// seconds : float, optional
@@ -49,7 +52,7 @@ use crate::run::detached;
 /// ParamsError
 ///     Where the parameters cannot be bootstrapped, or samples of this dimension are not secure.
 /// DataError
-///     For an impossible count, degree, dimension or midpoints, for `device` together with `outside`, and where no choice fits into
+///     For an impossible count, degree, dimension, ring or midpoints, for `device` together with `outside`, and where no choice fits into
 ///     `key_bytes` or `seconds`.
 /// ShapeError
 ///     For samples of several numbers without pairs.
@@ -74,8 +77,8 @@ impl PySamplesPlan {
     #[new]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     #[pyo3(signature = (
-        params, count=None, *, degree=None, dimension=None, device=None, outside=None, pairs=None, midpoints=None, key_bytes=None,
-        seconds=None
+        params, count=None, *, degree=None, dimension=None, device=None, outside=None, pairs=None, midpoints=None, ring=None,
+        key_bytes=None, seconds=None
     ))]
     fn new(
         py: Python<'_>,
@@ -87,6 +90,7 @@ impl PySamplesPlan {
         outside: Option<Whole>,
         pairs: Option<bool>,
         midpoints: Option<Wholes>,
+        ring: Option<Whole>,
         key_bytes: Option<Whole>,
         seconds: Option<Real>,
     ) -> PyResult<Self> {
@@ -109,6 +113,7 @@ impl PySamplesPlan {
             secret,
             pairs: pairs.unwrap_or(degree > 1),
             midpoints: midpoints.map(ranks).transpose()?,
+            ring: whole("`ring`", ring)?,
             most_key_bytes: whole("`key_bytes`", key_bytes)?,
             most_seconds: Real::given(seconds),
             ..SamplesOptions::default()
@@ -170,6 +175,18 @@ impl PySamplesPlan {
     #[getter]
     fn dimension(&self) -> usize {
         self.plan.samples().shape().dimension()
+    }
+
+    /// The degree of the ring that samples are packed in first; that of the bootstrap where there is no smaller one.
+    #[getter]
+    fn ring(&self) -> usize {
+        self.plan.packing().ring.unwrap_or_else(|| self.plan.half_bootstrap().params().degree())
+    }
+
+    /// The estimated bits of security of the least secure secret that the keys are under.
+    #[getter]
+    fn security_bits(&self) -> f64 {
+        self.plan.security_bits()
     }
 
     /// Whether two consecutive numbers are the real and the imaginary part of one slot.

@@ -345,6 +345,13 @@ impl SamplesPlan {
         Ok(recorder.needs().merge(&self.own_needs))
     }
 
+    /// Estimated bits of security of the least secure secret that the keys are under: the owner's, the ephemeral one, and that of a smaller ring.
+    #[must_use]
+    pub fn security_bits(&self) -> f64 {
+        let ring = self.stages.iter().filter_map(|stage| stage.params.packing_ring());
+        ring.fold(self.half.params().security_bits(), |least, ring| least.min(ring.security_bits))
+    }
+
     /// Bytes of all keys in memory.
     #[must_use]
     pub fn key_bytes(&self) -> usize {
@@ -390,7 +397,7 @@ impl SamplesPlan {
         let under = if self.secret == SecretName::Main { String::new() } else { format!(" under {}", self.secret) };
         format!(
             "{} numbers from samples of shape {}{under} at scale 2^{:.2} to {} {} slots in each of {} ciphertexts, level {}\n  \
-             {:.1} ms, of which packing {:.1}; keys {:.1} MiB, of which packing {:.1}; {:.1} bits of precision; failure 2^{:.1} for each ciphertext\n\
+             {:.1} ms, of which packing {:.1}; keys {:.1} MiB, of which packing {:.1}; {:.1} bits of precision; failure 2^{:.1} for each ciphertext; {:.0} bits of security\n\
              {}",
             self.count,
             self.samples.shape(),
@@ -405,6 +412,7 @@ impl SamplesPlan {
             self.packing.key_bytes as f64 / MIB,
             -self.error.log2(),
             self.half.log2_failure(),
+            self.security_bits(),
             self.packing.table(&self.others),
         )
     }
