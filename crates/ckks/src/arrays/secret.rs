@@ -24,6 +24,8 @@ pub enum SecretName {
     Packing,
     /// The secrets of `m` bodies under one mask, independent of each other and of all others. [pcmm-mambo, sec. 3]
     Bodies(usize),
+    /// The ephemeral sparse secrets of `m` bodies under one mask, independent of each other.
+    EphemeralBodies(usize),
     /// The secret of one of the bodies alone.
     Body {
         /// How many bodies share the mask.
@@ -43,6 +45,7 @@ impl fmt::Display for SecretName {
             Self::Device(number) => write!(f, "device:{number}"),
             Self::Outside(number) => write!(f, "outside:{number}"),
             Self::Bodies(count) => write!(f, "bodies:{count}"),
+            Self::EphemeralBodies(count) => write!(f, "ephemeral-bodies:{count}"),
             Self::Body { count, index } => write!(f, "body:{index}/{count}"),
         }
     }
@@ -62,6 +65,7 @@ impl SecretName {
             ("device", value) => Self::Device(value.parse().ok()?),
             ("outside", value) => Self::Outside(value.parse().ok()?),
             ("bodies", count) => Self::Bodies(number(count)?),
+            ("ephemeral-bodies", count) => Self::EphemeralBodies(number(count)?),
             ("body", value) => {
                 let (index, count) = value.split_once('/')?;
                 Self::Body { count: number(count)?, index: number(index)? }
@@ -75,7 +79,13 @@ impl SecretName {
     /// How many bodies a bundle under this secret has.
     #[must_use]
     pub fn bodies(self) -> usize {
-        if let Self::Bodies(count) = self { count } else { 1 }
+        if let Self::Bodies(count) | Self::EphemeralBodies(count) = self { count } else { 1 }
+    }
+
+    /// Whether it is sparse, and its keys bound to a small modulus.
+    #[must_use]
+    pub fn is_ephemeral(self) -> bool {
+        matches!(self, Self::Ephemeral | Self::EphemeralBodies(_))
     }
 
     /// Refuses operands under different secrets.

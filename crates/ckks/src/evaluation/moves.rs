@@ -363,7 +363,9 @@ impl<'k> Packing<'k> {
 fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     match x.secret {
         SecretName::Main | SecretName::Device(_) | SecretName::Bodies(_) | SecretName::Body { .. } => Ok(()),
-        SecretName::Temporary | SecretName::Ephemeral | SecretName::Packing | SecretName::Outside(_) => x.check_main(operation),
+        SecretName::Temporary | SecretName::Ephemeral | SecretName::EphemeralBodies(_) | SecretName::Packing | SecretName::Outside(_) => {
+            x.check_main(operation)
+        }
     }
 }
 

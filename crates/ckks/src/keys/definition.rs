@@ -166,7 +166,7 @@ impl Params {
                 let (source, target) = (self.secret_view(from)?, self.secret_view(to)?);
                 let definition = base(Contribution::Linear(source), target);
                 match to {
-                    SecretName::Ephemeral => KeyDefinition { modulus: KeyModulus::Encapsulation, most: Level(0), ..definition },
+                    to if to.is_ephemeral() => KeyDefinition { modulus: KeyModulus::Encapsulation, most: Level(0), ..definition },
                     Temporary => widened(definition),
                     _ => definition,
                 }
@@ -179,8 +179,13 @@ impl Params {
             Name::RaiseToSlots(map) => {
                 let raising = self.raising().ok_or(CkksError::NoEphemeralSecret)?;
                 self.check_raised_map(map)?;
-                let contribution = Contribution::Raised(self.secret_view(SecretName::Ephemeral)?, map);
-                KeyDefinition { modulus: KeyModulus::Raise, most: raising.switcher.chain().max_level(), ..base(contribution, main()) }
+                let (source, target) = match map.bodies {
+                    1 => (SecretName::Ephemeral, SecretName::Main),
+                    bodies => (SecretName::EphemeralBodies(bodies), SecretName::Bodies(bodies)),
+                };
+                let contribution = Contribution::Raised(self.secret_view(source)?, map);
+                let most = raising.switcher.chain().max_level();
+                KeyDefinition { modulus: KeyModulus::Raise, most, ..base(contribution, self.secret_view(target)?) }
             }
             Name::Pack { from, to, under, onto } => {
                 let refused = |reason: String| Err(CkksError::Conversion { operation: "packing", reason });
@@ -316,6 +321,10 @@ impl Params {
                 self.rank()
             }
             SecretName::Bodies(count) => bodies(count)?,
+            SecretName::EphemeralBodies(count) => {
+                self.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
+                bodies(count)?
+            }
             SecretName::Body { count, index } if index >= count => {
                 let remedy = format!("bodies are counted from 0 to {}", count.saturating_sub(1));
                 return Err(CkksError::OutOfRange { what: "a body", value: index.to_string(), remedy });
@@ -336,7 +345,7 @@ impl Params {
         dft::first_to_slots(map.slots, map.layers)
     }
 
-    fn check_raised_map(&self, RaisedMap { slots, layers, log2_scale }: RaisedMap) -> Result<(), CkksError> {
+    fn check_raised_map(&self, RaisedMap { slots, layers, log2_scale, .. }: RaisedMap) -> Result<(), CkksError> {
         let most = self.slot_count();
         if !slots.is_power_of_two() || !(2..=most).contains(&slots) {
             let remedy = format!("use a power of two from 2 to {most}");
@@ -409,10 +418,7 @@ impl KeyDefinition {
     /// Bodies of the result.
     #[must_use]
     pub fn bodies(&self) -> usize {
-        match self.target.secret {
-            SecretName::Bodies(count) => count,
-            _ => 1,
-        }
+        self.target.secret.bodies()
     }
 
     /// Polynomials of each entry of the key.
@@ -468,12 +474,16 @@ impl KeyDefinition {
             Contribution::Packed(_, step) => SecretMatrix::linear(&step.inputs_secret(secret)?, ring, basis),
             Contribution::Parts(view, degree) => SecretMatrix::parts(&view.of(secret)?, *degree, ring, basis)?,
             Contribution::Raised(view, map) => {
-                let whole = view.of(secret)?.eval(ring, basis, 0);
+                let secret = view.of(secret)?;
+                let bodies: Vec<_> = (0..secret.bodies()).map(|body| secret.eval(ring, basis, body)).collect();
                 let mut rows = Vec::with_capacity(self.inputs());
                 for (phi, nu) in self.params.raised_diagonals(*map, ring, basis)? {
-                    for poly in &whole {
+                    let raised = |poly: &SecretPoly| -> Result<_, CkksError> {
                         let product = SecretPoly::new(Poly::inner_product(&[PolyRef::from(poly.get())], &[&nu])?);
-                        rows.push(vec![Some(SecretPoly::new(product.get().automorphism(&phi)))]);
+                        Ok(Some(SecretPoly::new(product.get().automorphism(&phi))))
+                    };
+                    for poly in 0..secret.rank() {
+                        rows.push(bodies.iter().map(|polys| raised(&polys[poly])).collect::<Result<_, _>>()?);
                     }
                 }
                 SecretMatrix::from_rows(rows)?
@@ -509,7 +519,7 @@ impl KeyDefinition {
         let dimension = chain.ring().degree() * self.rank();
         Ok(match self.target.secret {
             SecretName::Temporary => self.params.temporary().map_or(0.0, |temporary| temporary.security_bits),
-            SecretName::Ephemeral => {
+            SecretName::Ephemeral | SecretName::EphemeralBodies(_) => {
                 let weight = self.params.encapsulation().map_or(0, |encapsulation| encapsulation.weight);
                 estimated_bits(dimension, log2_qp, SecretDistribution::FixedWeight(weight))
             }

@@ -85,6 +85,19 @@ pub struct RaisedMap {
     pub layers: u32,
     /// Binary logarithm of the factor at which diagonals are rounded to integers.
     pub log2_scale: u32,
+    /// Bodies under one mask that are raised together.
+    #[serde(default = "one_body", skip_serializing_if = "is_one_body")]
+    pub bodies: usize,
+}
+
+/// What needs say that were stored before masks were shared.
+fn one_body() -> usize {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_one_body(bodies: &usize) -> bool {
+    *bodies == 1
 }
 
 impl RaisedMap {
@@ -121,7 +134,12 @@ impl fmt::Display for KeyName {
             Self::Pack { from, to, under, onto: SecretName::Main } => write!(f, "pack {from} {to} {under}"),
             Self::Pack { from, to, under, onto } => write!(f, "pack {from} {to} {under} {onto}"),
             Self::BodyParts { bodies, degree } => write!(f, "body-parts {bodies} {degree}"),
-            Self::RaiseToSlots(RaisedMap { slots, layers, log2_scale }) => write!(f, "raise-to-slots {slots} {layers} {log2_scale}"),
+            Self::RaiseToSlots(RaisedMap { slots, layers, log2_scale, bodies: 1 }) => {
+                write!(f, "raise-to-slots {slots} {layers} {log2_scale}")
+            }
+            Self::RaiseToSlots(RaisedMap { slots, layers, log2_scale, bodies }) => {
+                write!(f, "raise-to-slots {slots} {layers} {log2_scale} {bodies}")
+            }
         }
     }
 }
@@ -160,9 +178,10 @@ impl KeyName {
                 Self::Pack { from: from.parse().map_err(|_: String| unknown())?, to: count(to)?, under: of(0)?, onto: of(1)? }
             }
             ["body-parts", bodies, degree] => Self::BodyParts { bodies: count(bodies)?, degree: count(degree)? },
-            ["raise-to-slots", slots, layers, log2_scale] => {
+            ["raise-to-slots", slots, layers, log2_scale, ref bodies @ ..] if bodies.len() <= 1 => {
                 let small = |value: &str| value.parse::<u32>().map_err(|_| unknown());
-                Self::RaiseToSlots(RaisedMap { slots: count(slots)?, layers: small(layers)?, log2_scale: small(log2_scale)? })
+                let bodies = bodies.first().map_or(Ok(1), |bodies| count(bodies))?;
+                Self::RaiseToSlots(RaisedMap { slots: count(slots)?, layers: small(layers)?, log2_scale: small(log2_scale)?, bodies })
             }
             _ => return Err(unknown()),
         };

@@ -120,6 +120,23 @@ impl SecretKey {
                 let encapsulation = self.params.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
                 draw("ephemeral", shape, rank, SecretDistribution::FixedWeight(encapsulation.weight))?
             }
+            SecretName::EphemeralBodies(count) => {
+                self.params.check_secret(name)?;
+                let weight = self.params.encapsulation().ok_or(CkksError::NoEphemeralSecret)?.weight;
+                let distribution = SecretDistribution::FixedWeight(weight);
+                let mut coefficients = Zeroizing::new(Vec::with_capacity(count * shape.dimension()));
+                for index in 0..count {
+                    let body = draw(&format!("ephemeral body {index} of {count}"), shape, rank, distribution)?;
+                    coefficients.extend_from_slice(body.all_coefficients());
+                }
+                clathrate_lattice::SecretKey::from_coefficients(
+                    Degree(shape.degree),
+                    Rank(rank),
+                    Bodies(count),
+                    distribution,
+                    coefficients,
+                )?
+            }
             SecretName::Packing => {
                 self.params.check_secret(name)?;
                 draw("packing", shape, rank, SecretDistribution::UniformTernary)?

@@ -146,7 +146,7 @@ impl Params {
             most = self.key_definition(KeyName::ReduceRank(to))?.most;
             check_reduction(self.shape(), to, single_steps)?;
         }
-        let ephemeral = matches!(operation, Operation::ChangeSecret(_, SecretName::Ephemeral));
+        let ephemeral = matches!(operation, Operation::ChangeSecret(_, to) if to.is_ephemeral());
         if ephemeral || matches!(operation, Operation::Pack { onto: SecretName::Ephemeral | SecretName::Packing, .. }) {
             most = Level(0);
         }

@@ -145,7 +145,12 @@ impl fmt::Display for Operation {
             Self::BodyParts { bodies, degree } => {
                 write!(f, "multiply a known matrix with rows of degree {degree}, {} under one mask", counted(*bodies, "polynomial"))
             }
-            Self::RaiseToSlots(RaisedMap { slots, layers, .. }) => write!(f, "raise the modulus with {layers} layers to {slots} slots"),
+            Self::RaiseToSlots(RaisedMap { slots, layers, bodies: 1, .. }) => {
+                write!(f, "raise the modulus with {layers} layers to {slots} slots")
+            }
+            Self::RaiseToSlots(RaisedMap { slots, layers, bodies, .. }) => {
+                write!(f, "raise the modulus of {bodies} bodies under one mask with {layers} layers to {slots} slots")
+            }
             Self::ConjugateBodies(bodies) => write!(f, "conjugate {bodies} bodies under one mask"),
             Self::RotateBodies { bodies, steps } => write!(f, "rotate {bodies} bodies under one mask by {steps}"),
         }

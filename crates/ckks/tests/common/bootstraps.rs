@@ -3,7 +3,7 @@
 
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Complex64, Params, SecretKey};
+use clathrate_ckks::{Complex64, Encoding, Params, SecretKey};
 
 use super::measure::*;
 use super::*;
@@ -22,7 +22,8 @@ pub fn bootstrapped(
 ) -> (Vec<Complex64>, BootstrapPlan) {
     let plan = BootstrapPlan::with_options(params, options).expect("plan");
     let ev = evaluator(sk, &plan.needs().expect("needs"));
-    let own = EncryptOptions { level: Some(plan.input_level()), capacity: Some(plan.slots()), ..EncryptOptions::default() };
+    let (level, capacity, encoding) = (Some(plan.input_level()), Some(plan.slots()), Some(Encoding::Slots));
+    let own = EncryptOptions { level, capacity, encoding, ..EncryptOptions::default() };
     let ct = encrypt_as(sk, x, shape, own, 5);
     let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
     assert_eq!((fresh.level(), fresh.shape(), fresh.scale()), (plan.output_level(), shape, params.scale(plan.output_level())));

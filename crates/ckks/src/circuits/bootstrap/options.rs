@@ -13,6 +13,9 @@ pub struct BootstrapOptions {
     /// Whether the circuit starts from coefficients at level 0 ([`Evaluator::half_bootstrap`](crate::Evaluator::half_bootstrap)) and leaves slots-to-coefficients
     /// out, with its keys. Rounds need the whole circuit.
     pub half: bool,
+    /// Polynomials that share a mask in the linear maps, from 1 to 64: those of several polynomials take about half the time of as many maps of one, and have keys of half as many times
+    /// the bytes. Fewer polynomials take the time of so many. [pcmm-mambo, sec. 6.2]
+    pub bodies: usize,
     /// Binary logarithm of the largest probability that the bootstrap of one polynomial fails; absent for that of the parameters
     /// ([`ParamsSpec::bootstrap_log2_failure`](crate::ParamsSpec::bootstrap_log2_failure)), or -128.
     pub log2_failure: Option<f64>,
@@ -42,6 +45,7 @@ impl Default for BootstrapOptions {
             transform_slots: None,
             real: false,
             half: false,
+            bodies: 1,
             log2_failure: None,
             range: None,
             degree: None,

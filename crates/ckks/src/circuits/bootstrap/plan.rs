@@ -5,19 +5,20 @@ use std::sync::OnceLock;
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, Raise};
 
-use super::REDUCTION;
 use super::eval_mod::ModularReduction;
 use super::factors::rounding_weight;
 use super::failure::{least_range, log2_tail};
 use super::options::BootstrapOptions;
 use super::raise::RaisedTransform;
 use super::stage_levels::StageLevels;
+use super::{LOWERING, REDUCTION};
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
 use crate::circuits::linear::{LinearTransform, LinearTransformOptions, LinearTransformPlan};
 use crate::encoding::dft;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::recording::Recording;
+use crate::keys::definition::MOST_BODIES;
 use crate::keys::{EvaluationKeys, KeyNeeds, RaisedMap};
 use crate::parameters::Params;
 
@@ -59,6 +60,8 @@ pub struct BootstrapPlan {
     pub(super) transform_slots: usize,
     pub(super) real: bool,
     pub(super) half: bool,
+    /// Polynomials that share a mask in the linear maps.
+    pub(super) bodies: usize,
     pub(super) levels: StageLevels,
     pub(super) to_coefficients: Vec<LinearTransformPlan>,
     pub(super) raise: Raising,
@@ -150,6 +153,17 @@ impl BootstrapPlan {
                 remedy,
             });
         }
+        if !(1..=MOST_BODIES).contains(&options.bodies) {
+            let remedy = format!("use 1 to {MOST_BODIES}");
+            return Err(CkksError::OutOfRange {
+                what: "the bodies under one mask of a bootstrap",
+                value: options.bodies.to_string(),
+                remedy,
+            });
+        }
+        if options.bodies > 1 && levels.slots_last() {
+            return refuse(format!("its segment \"{LOWERING}\" puts slots to coefficients last: bootstrap with one body under each mask"));
+        }
         let weight = match (params.encapsulation(), params.spec().secret_weight) {
             (Some(encapsulation), _) => encapsulation.weight,
             (None, Some(weight)) => weight,
@@ -215,7 +229,7 @@ impl BootstrapPlan {
                 let each = (raising.log2_step + bits + output_scale.log2() - unmapped - weights) / (rest.len() + 1) as f64;
                 // The mod-down of the raise rounds at the raised scale, so the message must be larger there than it was at level 0.
                 let bits = (each + rounding_weight(&first).log2()).max(raising.log2_step + GUARD_BITS).ceil();
-                let map = RaisedMap { slots: transform_slots, layers, log2_scale: bits as u32 };
+                let map = RaisedMap { slots: transform_slots, layers, log2_scale: bits as u32, bodies: options.bodies };
                 let scale = (unmapped + bits - raising.log2_step).exp2();
                 (Raising::Mapped(Box::new(RaisedTransform::new(params, map)?)), rest, Level(input.0 + steps), scale)
             }
@@ -235,6 +249,7 @@ impl BootstrapPlan {
             transform_slots,
             real: options.real,
             half: options.half,
+            bodies: options.bodies,
             levels,
             to_coefficients,
             raise,
@@ -315,6 +330,22 @@ impl BootstrapPlan {
     #[must_use]
     pub fn input_level(&self) -> Level {
         if self.half { Level(0) } else { self.levels.start }
+    }
+
+    /// Polynomials that share a mask in the linear maps.
+    #[must_use]
+    pub fn bodies(&self) -> usize {
+        self.bodies
+    }
+
+    /// The secret of arrays between the linear maps.
+    pub(super) fn mapped_secret(&self) -> SecretName {
+        if self.bodies == 1 { SecretName::Main } else { SecretName::Bodies(self.bodies) }
+    }
+
+    /// The sparse secret that the modulus is raised under, where there is one.
+    pub(super) fn sparse_secret(&self) -> SecretName {
+        if self.bodies == 1 { SecretName::Ephemeral } else { SecretName::EphemeralBodies(self.bodies) }
     }
 
     /// Whether the circuit starts from coefficients at level 0.
@@ -399,7 +430,7 @@ impl BootstrapPlan {
         };
         let numbers = if self.real { "real" } else { "complex" };
         Ok(format!(
-            "bootstrap of {} {numbers} slots under \"{}\", {}{}\n\
+            "bootstrap of {} {numbers} slots under \"{}\", {}{}{}\n\
              levels {} to {}: {kept:.1} bits left for the application\n\
              rotations of the linear maps, baby + giant steps: slots to coefficients {}; coefficients to slots {}{}\n\
              modular reduction: |I| < {}, degree {}, {}{}, ratio 2^{:.2}; its error alone: {:.1} bits (root mean square), {:.1} (worst)\n\
@@ -414,6 +445,7 @@ impl BootstrapPlan {
                 all if all > self.slots => format!(", by transforms of {all} slots in which numbers repeat"),
                 _ => String::new(),
             },
+            if self.bodies > 1 { format!(", {} polynomials under one mask in the linear maps", self.bodies) } else { String::new() },
             self.input_level(),
             self.output_level(),
             splits(&self.to_coefficients),
@@ -468,7 +500,7 @@ impl BootstrapPlan {
             }
         };
         let widest = self.params.chain().key_basis(self.params.max_level()).len() * self.params.degree() * size_of::<u64>();
-        Ok(arrays * polys + WORKING_POLYNOMIALS * widest)
+        Ok(arrays * polys.div_ceil(self.bodies) + WORKING_POLYNOMIALS * widest * (self.bodies + 1) / 2)
     }
 
     /// As [`BootstrapPlan::needs`], found once.
@@ -480,7 +512,7 @@ impl BootstrapPlan {
         Ok(self.needs.get_or_init(|| needs))
     }
 
-    /// Runs the circuit on a symbol of one polynomial, for keys made for [`BootstrapPlan::needs`]: predicted time by stage, transforms, products.
+    /// Runs the circuit on a symbol of as many polynomials as share a mask, usually one, for keys made for [`BootstrapPlan::needs`]: predicted time by stage, transforms, products.
     ///
     /// # Errors
     /// As [`Evaluator::bootstrap`].
@@ -489,16 +521,17 @@ impl BootstrapPlan {
     }
 
     fn run_on_symbol(&self, evaluator: Evaluator) -> Result<Recording, CkksError> {
-        let layout = Layout::new(&[self.slots], Encoding::Slots, self.params.degree())?.with_capacity(self.slots)?;
+        let shape = [self.bodies, self.slots];
+        let layout = Layout::new(&shape, Encoding::Slots, self.params.degree())?.with_capacity(self.slots)?;
         if self.half {
             let layout = Layout { encoding: Encoding::Coefficients, complex: true, ..layout };
-            let symbol = Ciphertext::symbol_with(&self.params, &[self.slots], layout, SecretName::Main, Level(0), self.message_scale())?;
+            let symbol = Ciphertext::symbol_with(&self.params, &shape, layout, SecretName::Main, Level(0), self.message_scale())?;
             evaluator.half_bootstrap(&evaluator.take_symbol(symbol, None)?, self)?;
             return Ok(evaluator.recorded());
         }
         let layout = Layout { complex: !self.real, ..layout };
         let level = self.input_level();
-        let symbol = Ciphertext::symbol_with(&self.params, &[self.slots], layout, SecretName::Main, level, self.params.scale(level))?;
+        let symbol = Ciphertext::symbol_with(&self.params, &shape, layout, SecretName::Main, level, self.params.scale(level))?;
         evaluator.bootstrap(&evaluator.take_symbol(symbol, None)?, self)?;
         Ok(evaluator.recorded())
     }

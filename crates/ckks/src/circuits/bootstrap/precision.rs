@@ -23,7 +23,7 @@ use clathrate_lattice::Level;
 
 use super::factors::{gain, rounding_weight};
 use super::failure::log2_tail;
-use super::plan::{BootstrapPlan, Raising};
+use super::plan::{BOOTSTRAP, BootstrapPlan, Raising};
 use crate::arrays::{Estimate, SecretName};
 use crate::circuits::linear::{LinearTransform, LinearTransformPlan};
 use crate::error::CkksError;
@@ -144,13 +144,21 @@ impl BootstrapPlan {
         let (params, reduction) = (&self.params, &self.reduction);
         let model = params.noise_model();
         let (rounding, to_slot) = (model.rounding(), self.transform_slots as f64);
-        let main = SecretName::Main;
+        let (main, mapped) = (SecretName::Main, self.mapped_secret());
         let spread = self.coefficient_to_slot();
 
         let mut to_coefficients = 0.0;
+        let mut shared = 0.0;
+        if self.bodies > 1 {
+            // In slots, every coefficient's noise is met; at level 0 one alone.
+            let (level, scale) =
+                if self.half { (Level(0), self.message_scale()) } else { (self.levels.start, params.scale(self.levels.start)) };
+            let switch = params.operation_variance(Operation::FormatSwitch { from: 1, to: self.bodies }, level)? + rounding;
+            shared = if self.half { spread } else { self.slots as f64 } * switch / scale.powi(2);
+        }
         for (index, plan) in self.to_coefficients.iter().enumerate() {
             // Slots that are to be coefficients meet the noise of one coefficient; slots that stay slots meet that of all.
-            let variance = spread * plan.variance(main)? / plan.output_scale().powi(2);
+            let variance = spread * plan.variance(mapped)? / plan.output_scale().powi(2);
             to_coefficients += variance * gain_from(&self.to_coefficients, index + 1);
             // Numbers that repeat with the period of the diagonals meet the same rounded diagonals each time: such errors repeat, too.
             let share = self.slots as f64 / self.slots.max(plan.transform().period()) as f64;
@@ -164,7 +172,7 @@ impl BootstrapPlan {
         let own_rounding = (1.0 + self.weight as f64) / 12.0;
         let mut encapsulation = 0.0;
         if params.encapsulation().is_some() {
-            let change = params.operation_variance(Operation::ChangeSecret(main, SecretName::Ephemeral), Level(0))?;
+            let change = params.operation_variance(Operation::ChangeSecret(mapped, self.sparse_secret()), Level(0))?;
             encapsulation = (change + own_rounding) / self.message_scale().powi(2);
         }
 
@@ -174,18 +182,24 @@ impl BootstrapPlan {
         match &self.raise {
             Raising::Mapped(transform) => t += raised * diagonals_error(&transform.transform()?, transform.scale()),
             Raising::Plain { .. } => {
-                let change = params.operation_variance(Operation::ChangeSecret(SecretName::Ephemeral, main), self.raised_level)?;
+                let change = params.operation_variance(Operation::ChangeSecret(self.sparse_secret(), mapped), self.raised_level)?;
                 t += to_slot * change / self.raised_scale.powi(2) * gain_from(&self.to_slots, 0);
             }
         }
         for (index, plan) in self.to_slots.iter().enumerate() {
-            t += to_slot * plan.variance(main)? / plan.output_scale().powi(2) * gain_from(&self.to_slots, index + 1);
+            t += to_slot * plan.variance(mapped)? / plan.output_scale().powi(2) * gain_from(&self.to_slots, index + 1);
             t += raised * diagonals_error(plan.transform(), plan.diagonal_scale());
         }
         // The sum with the conjugate is twice the number, and the noise of the conjugation counts once.
         let (level, scale) = (reduction.input_level(), params.scale(reduction.input_level()));
-        let conjugation = params.operation_variance(Operation::Conjugate, level)? + rounding;
+        let conjugate = Operation::conjugation(mapped).ok_or(CkksError::NoKeys { operation: BOOTSTRAP })?;
+        let conjugation = params.operation_variance(conjugate, level)? + rounding;
         t += to_slot * conjugation / scale.powi(2);
+        if self.bodies > 1 {
+            // The way back is after the sum, which is twice the number.
+            let back = Operation::ChangeSecret(SecretName::Body { count: self.bodies, index: 0 }, main);
+            t += to_slot * (params.operation_variance(back, level)? + rounding) / scale.powi(2);
+        }
 
         // y = 2 t^2 - 1 has the derivative 4 t. Its noise is complex: the imaginary part of one half of the message meets the real part of the other.
         let below = Level(level.0 - 1);
@@ -196,7 +210,7 @@ impl BootstrapPlan {
 
         let message = (reduction.ratio() * reduction.radius()).powi(2);
         Ok(BootstrapError {
-            to_coefficients,
+            to_coefficients: to_coefficients + shared,
             encapsulation: spread * encapsulation,
             to_slots: spread * message * t,
             reduction: spread * message * second,

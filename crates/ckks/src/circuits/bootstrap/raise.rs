@@ -18,7 +18,7 @@
 use clathrate_lattice::modulus::Division;
 use clathrate_lattice::{Basis, Bundle, Eval, Level, Poly, Raise};
 
-use crate::arrays::Ciphertext;
+use crate::arrays::{Ciphertext, SecretName};
 use crate::circuits::linear::LinearTransform;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -110,7 +110,8 @@ impl RaisedTransform {
         )?;
         evaluator.spend(x, || self.cost(x))?;
         let raised = x.try_map(self.level, scale, |bundle| self.bundle(bundle, found.as_ref()))?;
-        Ok(Ciphertext { secret: crate::arrays::SecretName::Main, ..raised })
+        let secret = if self.map.bodies == 1 { SecretName::Main } else { SecretName::Bodies(self.map.bodies) };
+        Ok(Ciphertext { secret, ..raised })
     }
 
     fn bundle(&self, bundle: &Bundle<Eval>, found: Option<&Found<'_>>) -> Result<Bundle<Eval>, CkksError> {

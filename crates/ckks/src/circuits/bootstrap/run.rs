@@ -8,7 +8,7 @@ use rustfft::num_complex::Complex64;
 use super::plan::{BOOTSTRAP, BootstrapPlan, Raising};
 use super::{LOWERING, stages};
 use crate::arrays::memory::check_free;
-use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding, SecretName};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::progress::Progress;
@@ -229,11 +229,23 @@ impl Evaluator {
             return Err(plan.order_error("use the whole bootstrap, or a chain without the segment"));
         }
         self.stage(stages::TO_COEFFICIENTS, || {
-            let y = self.lowered(&plan.spread(self.entry(x, plan)?), plan)?;
+            let y = self.shared(plan.spread(self.entry(x, plan)?), plan)?;
+            let y = self.lowered(&y, plan)?;
             let layout =
                 Layout { encoding: Encoding::Coefficients, complex: true, order: Order::BitReversed, ..y.layout }.with_padding(y.padding());
             Ok(y.laid_out(layout))
         })
+    }
+
+    /// The polynomials of `x` as rows under masks of the plan's bodies. [pcmm-mambo, sec. 6.2]
+    fn shared(&self, x: Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+        if plan.bodies == 1 {
+            return Ok(x);
+        }
+        let (rows, columns) = (x.layout.bundles(), x.layout.capacity);
+        let layout = Layout { rows, columns, chunks: 1, ..x.layout }.with_padding(x.padding());
+        let x = x.rearranged(vec![rows, columns], layout);
+        self.share_mask_along(&x, plan.bodies, Some(BodyAxis::Rows))
     }
 
     /// The maps of slots-to-coefficients, from the level and at the scale of `x`.
@@ -281,7 +293,8 @@ impl Evaluator {
     /// Raise, coefficients to slots, and modular reduction of the halves.
     fn reduced_halves(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
         tell(progress, 1)?;
-        let raised = self.raise_modulus(x, plan)?;
+        let x = if x.secret == SecretName::Main { Cow::Owned(self.shared(x.clone(), plan)?) } else { Cow::Borrowed(x) };
+        let raised = self.raise_modulus(&x, plan)?;
         tell(progress, 2)?;
         let slots = self.coefficients_to_slots(&raised, plan)?;
         tell(progress, 3)?;
@@ -314,7 +327,7 @@ impl Evaluator {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.message_scale().log2() });
         }
         self.stage(stages::RAISE, || {
-            let sparse = if x.params.encapsulation().is_some() { self.change_secret(x, SecretName::Ephemeral)? } else { x.clone() };
+            let sparse = if x.params.encapsulation().is_some() { self.change_secret(x, plan.sparse_secret())? } else { x.clone() };
             let scale = plan.raised_scale;
             let (lift, guard) = match &plan.raise {
                 Raising::Mapped(transform) => return Ok(bare(transform.run(self, &sparse, scale)?, plan.transform_slots, true)),
@@ -327,7 +340,7 @@ impl Evaluator {
                 raised.mul_integer_assign(guard);
                 Ok(raised)
             })?;
-            let raised = if sparse.secret == SecretName::Main { raised } else { self.change_secret(&raised, SecretName::Main)? };
+            let raised = if sparse.secret.is_ephemeral() { self.change_secret(&raised, plan.mapped_secret())? } else { raised };
             // The sum over the rotations by multiples of the number of slots removes the coefficients between those of the subring.
             let mut sum = bare(raised, plan.params.slot_count(), true);
             let mut step = plan.transform_slots;
@@ -356,7 +369,10 @@ impl Evaluator {
             }
             // The sums are twice the parts.
             let scale = 2.0 * x.scale;
-            Ok(halves.into_iter().map(|half| bare(half.at_scale(scale), plan.transform_slots, false)).collect())
+            let bare = |half: Ciphertext| bare(half.at_scale(scale), plan.transform_slots, false);
+            // Products take polynomials with masks of their own.
+            let apart = |half: Ciphertext| if plan.bodies > 1 { self.split_mask(&bare(half)) } else { Ok(bare(half)) };
+            halves.into_iter().map(apart).collect()
         })
     }
 
