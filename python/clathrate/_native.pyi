@@ -4568,6 +4568,7 @@ class BootstrapPlan:
         rounds: SupportsIndex | None = None,
         key_bytes: SupportsIndex | None = None,
         arcsine: SupportsIndex | None = None,
+        bodies: SupportsIndex | None = None,
     ) -> BootstrapPlan: ...
     @property
     def needs(self) -> Needs:
@@ -4585,6 +4586,8 @@ class BootstrapPlan:
     def slots(self) -> int:
         """The slots of each polynomial."""
 
+    @property
+    def bodies(self) -> int: ...
     @property
     def transform_slots(self) -> int:
         """The slots of the linear transforms: `slots`, or all of the parameters, in which the numbers repeat."""

@@ -33,6 +33,10 @@ use crate::run::detached;
 /// arcsine : int, optional
 ///     The degree of a polynomial of the arcsine behind the sine, an odd number from 3 to 15. It takes away an error that is cubic in the
 ///     numbers, and takes 2 to 4 levels of the modular reduction, which the parameters must have. By default there is none.
+/// bodies : int, optional
+///     How many polynomials share a mask in the linear maps, from 1 to 64: an array of many polynomials is bootstrapped faster, with keys
+///     that grow by half of their bytes with each. Fewer polynomials take the time of so many. Keys of a shared mask are charged a bit of
+///     security for each doubling; the presets "boot_n15_batch" and "boot_fast_batch" have bits to spare. The default is 1.
 ///
 /// Raises
 /// ------
@@ -40,8 +44,7 @@ use crate::run::detached;
 ///     Where the parameters cannot be bootstrapped; the message says what is missing.
 /// DataError
 ///     Where `slots` is not a power of two, or too large, `rounds` are more than the levels allow, no plan's keys fit into
-///     `key_bytes`, or
-///     `arcsine` is not an odd number from 3 to 15.
+///     `key_bytes`, `arcsine` is not an odd number from 3 to 15, or `bodies` not from 1 to 64.
 ///
 /// Examples
 /// --------
@@ -63,7 +66,8 @@ pub struct PyBootstrapPlan {
 #[pymethods]
 impl PyBootstrapPlan {
     #[new]
-    #[pyo3(signature = (params, slots=None, is_complex=true, rounds=None, key_bytes=None, arcsine=None))]
+    #[allow(clippy::too_many_arguments)] // as many as keywords
+    #[pyo3(signature = (params, slots=None, is_complex=true, rounds=None, key_bytes=None, arcsine=None, bodies=None))]
     fn new(
         py: Python<'_>,
         params: &PyParams,
@@ -72,12 +76,14 @@ impl PyBootstrapPlan {
         rounds: Option<Whole>,
         key_bytes: Option<Whole>,
         arcsine: Option<Whole>,
+        bodies: Option<Whole>,
     ) -> PyResult<Self> {
         let slots = slots.map(|slots| size(py, "slots", slots)).transpose()?;
         let rounds = rounds.map(|rounds| size(py, "rounds", rounds)).transpose()?;
         let most_key_bytes = key_bytes.map(|bytes| size(py, "key_bytes", bytes)).transpose()?;
         let arcsine = arcsine.map(|degree| size(py, "arcsine", degree)).transpose()?;
-        let options = BootstrapOptions { slots, real: !is_complex, rounds, most_key_bytes, arcsine, ..BootstrapOptions::default() };
+        let bodies = bodies.map_or(Ok(1), |bodies| size(py, "bodies", bodies))?;
+        let options = BootstrapOptions { slots, real: !is_complex, rounds, most_key_bytes, arcsine, bodies, ..BootstrapOptions::default() };
         let plan = detached(py, || BootstrapPlan::with_options(&params.params, options))?;
         Ok(Self { plan: Arc::new(plan) })
     }
@@ -110,6 +116,12 @@ impl PyBootstrapPlan {
     #[getter]
     fn slots(&self) -> usize {
         self.plan.slots()
+    }
+
+    /// How many polynomials share a mask in the linear maps.
+    #[getter]
+    fn bodies(&self) -> usize {
+        self.plan.bodies()
     }
 
     /// The slots of the linear transforms: `slots`, or all of the parameters, in which the numbers repeat.

@@ -169,7 +169,8 @@ impl PyLinearTransform {
         check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
         let most_keys = keys.map(|keys| size(py, "the number of keys", keys)).transpose()?;
         let most_key_bytes = key_bytes.map(|bytes| size(py, "key_bytes", bytes)).transpose()?;
-        let options = LinearTransformOptions { input_scale: scale, output_scale: None, most_keys, most_key_bytes, on_the_fly };
+        let options =
+            LinearTransformOptions { input_scale: scale, output_scale: None, most_keys, most_key_bytes, on_the_fly, bodies: None };
         let plan = detached(py, || self.transform.plan_with(&params.params, level, options))?;
         Ok(PyLinearTransformPlan { plan: Arc::new(plan) })
     }

@@ -109,6 +109,7 @@ fn plan_factors(
     factors: &[LinearTransform],
     level: Level,
     (input_scale, output_scale): (f64, f64),
+    bodies: usize,
 ) -> Result<Vec<LinearTransformPlan>, CkksError> {
     let steps = (0..factors.len()).map(|index| params.step_product(Level(level.0 - index)));
     let total = steps.map(f64::log2).sum::<f64>() + output_scale.log2() - input_scale.log2();
@@ -118,7 +119,8 @@ fn plan_factors(
         let at = Level(level.0 - index);
         // The last factor ends at the wanted scale exactly.
         let output = if index + 1 == factors.len() { output_scale } else { scale * bits.exp2() / params.step_product(at) };
-        let options = LinearTransformOptions { input_scale: Some(scale), output_scale: Some(output), ..LinearTransformOptions::default() };
+        let (input_scale, output_scale, bodies) = (Some(scale), Some(output), Some(bodies));
+        let options = LinearTransformOptions { input_scale, output_scale, bodies, ..LinearTransformOptions::default() };
         plans.push(factor.plan_with(params, at, options)?);
         scale = output;
     }
@@ -207,11 +209,17 @@ impl BootstrapPlan {
         } else if levels.slots_last() {
             // From the level after the modular reduction to the application's highest.
             let down = dft::slots_to_coefficients(transform_slots, levels.reduced.0 - levels.end.0)?;
-            plan_factors(params, &down, Level(levels.end.0 + down.len()), (params.scale(levels.reduced), params.scale(levels.end)))?
+            plan_factors(
+                params,
+                &down,
+                Level(levels.end.0 + down.len()),
+                (params.scale(levels.reduced), params.scale(levels.end)),
+                options.bodies,
+            )?
         } else {
             // From the application's lowest level to level 0, at the scale that the modular reduction asks for.
             let down = dft::slots_to_coefficients(transform_slots, levels.start.0)?;
-            plan_factors(params, &down, Level(down.len()), (params.scale(levels.start), message_scale))?
+            plan_factors(params, &down, Level(down.len()), (params.scale(levels.start), message_scale), options.bodies)?
         };
         // Coefficients to slots: of the raised phase v, v / (q0 R) is to be in slots, and half of it for the sum with the conjugate. A sum into a subring
         // multiplies v by the number of terms.
@@ -242,7 +250,7 @@ impl BootstrapPlan {
                 (Raising::Plain { lift: Box::new(lift), guard: guard as i128 }, up, level, q0 * reduction.radius() * guard * terms)
             }
         };
-        let to_slots = plan_factors(params, &up, raised_level, (raised_scale, output_scale))?;
+        let to_slots = plan_factors(params, &up, raised_level, (raised_scale, output_scale), options.bodies)?;
         Ok(Self {
             params: params.clone(),
             slots,

@@ -22,7 +22,7 @@ use clathrate_lattice::{Level, PackedPlaintexts};
 use serde::{Deserialize, Serialize};
 
 use super::{LINEAR, LinearTransform};
-use crate::arrays::{Ciphertext, Encoding};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
 use crate::encoding::check_room;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -43,6 +43,8 @@ pub struct LinearTransformOptions {
     pub most_key_bytes: Option<usize>,
     /// Whether diagonals are encoded anew for each use and not kept: less memory, more time.
     pub on_the_fly: bool,
+    /// How many bodies share the mask of the inputs, which decides how baby and giant steps are balanced. Absent for one.
+    pub bodies: Option<usize>,
 }
 
 /// Which of the plans of a map a plan is.
@@ -107,6 +109,8 @@ pub struct LinearTransformPlan {
     nanoseconds: f64,
     /// Whether plaintexts are not kept.
     pub(super) on_the_fly: bool,
+    /// How many bodies share the mask of the inputs that the plan is for.
+    bodies: usize,
     pub(super) plaintexts: Mutex<Plaintexts>,
 }
 
@@ -304,11 +308,14 @@ impl LinearTransform {
                 );
             }
         }
+        let bodies = options.bodies.unwrap_or(1);
         // Every rotation costs the same, and every key is as large, so one key stands for all.
         let priced = if fewest == 0 {
             None
         } else {
-            let definition = params.key_definition(KeyName::Automorphism(GaloisElement::rotation(1, params.degree())))?.serving(level);
+            let element = GaloisElement::rotation(1, params.degree());
+            let name = if bodies == 1 { KeyName::Automorphism(element) } else { KeyName::BodiesAutomorphism { bodies, element } };
+            let definition = params.key_definition(name)?.serving(level);
             Some((definition.transform_costs(level)?, definition.bytes(level)?))
         };
         let key_bytes = priced.as_ref().map_or(0, |(_, bytes)| *bytes);
@@ -342,6 +349,7 @@ impl LinearTransform {
             fewest_keys: fewest,
             nanoseconds,
             on_the_fly: options.on_the_fly,
+            bodies,
             plaintexts: Mutex::default(),
         })
     }
@@ -432,8 +440,14 @@ impl LinearTransformPlan {
     pub fn with_fewer_keys(&self) -> Result<Option<Self>, CkksError> {
         let Some(fewer) = self.rotations().len().checked_sub(1).filter(|&fewer| fewer >= self.fewest_keys) else { return Ok(None) };
         let (input_scale, output_scale) = (Some(self.input_scale), Some(self.output_scale));
-        let options =
-            LinearTransformOptions { input_scale, output_scale, most_keys: Some(fewer), most_key_bytes: None, on_the_fly: self.on_the_fly };
+        let options = LinearTransformOptions {
+            input_scale,
+            output_scale,
+            most_keys: Some(fewer),
+            most_key_bytes: None,
+            on_the_fly: self.on_the_fly,
+            bodies: Some(self.bodies),
+        };
         self.transform.plan_shared(&self.params, self.level, options, None, || self.transform.clone()).map(Some)
     }
 
@@ -470,9 +484,12 @@ impl LinearTransformPlan {
     }
 
     fn run_on_symbol(&self, evaluator: Evaluator) -> Result<Recording, CkksError> {
-        let layout = crate::arrays::Layout::new(&[self.transform.columns()], Encoding::Slots, self.params.degree())?;
-        let layout = layout.with_capacity(self.transform.slots())?;
-        let (shape, secret) = ([self.transform.columns()], crate::arrays::SecretName::Main);
+        let shape = [self.bodies, self.transform.columns()];
+        let layout = Layout::new(&shape, Encoding::Slots, self.params.degree())?.with_capacity(self.transform.slots())?;
+        let (layout, secret) = match self.bodies {
+            1 => (layout, SecretName::Main),
+            bodies => (layout.with_bodies(bodies, Some(BodyAxis::Rows))?, SecretName::Bodies(bodies)),
+        };
         let symbol = Ciphertext::symbol_with(&self.params, &shape, layout, secret, self.level, self.input_scale)?;
         evaluator.run_linear(&evaluator.take_symbol(symbol, None)?, self)?;
         Ok(evaluator.recorded())
