@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: demo example-layers example-sensors test test-rust test-python test-full test-interop bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-matrix bench-pairs lint build clean help
+.PHONY: demo example-layers example-sensors test test-rust test-python test-full test-interop bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -22,6 +22,7 @@ help:
 	@echo "make example-sensors  many small clients, a server that packs and bootstraps what they send, a picture"
 	@echo "make test-interop  samples of other libraries, packed and bootstrapped"
 	@echo "make bench-hermes  samples to slots and transciphering, beside the paper's numbers (QUICK=1: seconds, a small degree)"
+	@echo "make bench-mambo   batches of bootstraps, beside the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-matrix  plain matrices times encrypted ones, beside plain products and the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-pairs  products of two encrypted matrices, beside plain products and the slot-wise algorithm (QUICK=1: seconds, small degrees)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
@@ -124,6 +125,13 @@ bench-packing:
 	$(CARGO) build --release --locked -p clathrate-bench
 	$(PYTHON) bench/run.py $(PACKING_RESULTS) --total 300 --part clathrate 300 "target/release/clathrate-bench --set stream,packing"
 	$(PYTHON) bench/packing.py bench/results/$(PACKING_RESULTS).json
+
+# Batches of bootstraps that share masks, beside the paper's numbers: half an hour and 22 GB of memory, on a quiet machine.
+MAMBO_RESULTS := mambo$(if $(filter-out 0,$(QUICK)),-quick)
+bench-mambo:
+	$(CARGO) build --release --locked -p clathrate-bench
+	$(PYTHON) bench/run.py $(MAMBO_RESULTS) --total 2400 --part clathrate 2400 "target/release/clathrate-bench --set stream,mambo"
+	$(PYTHON) bench/mambo.py bench/results/$(MAMBO_RESULTS).json
 
 # Samples to slots and transciphering, beside the paper's numbers: up to 45 minutes for ours, 15 for another library's, and 15 GB of memory, on a
 # quiet machine. A quick run has results of its own, and no other library.

@@ -54,13 +54,15 @@ pub enum BenchSet {
     Packing,
     /// From samples to slots.
     Hermes,
+    /// Batch bootstrapping.
+    Mambo,
     /// Products of matrices.
     Matrix,
 }
 
 impl BenchSet {
     /// All sets, as the help lists them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Stream,
         Self::Ntt,
         Self::N14,
@@ -72,6 +74,7 @@ impl BenchSet {
         Self::Bootstrap,
         Self::Packing,
         Self::Hermes,
+        Self::Mambo,
         Self::Matrix,
     ];
 
@@ -89,6 +92,7 @@ impl BenchSet {
             Self::Bootstrap => "bootstrap",
             Self::Packing => "packing",
             Self::Hermes => "hermes",
+            Self::Mambo => "mambo",
             Self::Matrix => "matrix",
         }
     }
@@ -109,6 +113,7 @@ impl BenchSet {
             }
             Self::Packing => "packing of 2^12 LWE samples at presets pack_n12 and paper_hermes_n12, by every method",
             Self::Hermes => "samples to slots and transciphering, at presets boot_n15, paper_hermes_n15, boot_fast and paper_fgb",
+            Self::Mambo => "bootstraps of batches that share masks, at presets boot_n15_batch and boot_fast_batch",
             Self::Matrix => {
                 "plain and encrypted times encrypted matrices of 2^8 to 2^12 rows, with --long 2^13, at presets paper_pcmm, matmul, ccmm_n12 and n14"
             }
@@ -120,7 +125,7 @@ impl BenchSet {
 fn sets_help() -> String {
     let lines: Vec<String> = BenchSet::ALL.iter().map(|set| format!("  {:<9}  {}", set.name(), set.about())).collect();
     format!(
-        "Sets:\n{}\n\nWith --quick, keyswitch, dpad, bootstrap, packing, hermes and matrix run at small degrees that are not secure.",
+        "Sets:\n{}\n\nWith --quick, keyswitch, dpad, bootstrap, packing, hermes, mambo and matrix run at small degrees that are not secure.",
         lines.join("\n")
     )
 }

@@ -1,19 +1,19 @@
 //! Bootstraps of all slots: the whole and each stage, beside the predicted times; precision, failure, keys, memory.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use clathrate_arith::machine;
 use clathrate_arith::sequence::numbers;
 use clathrate_arith::text::counted;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Evaluator, Params, Runtime, SecretKey};
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Params, Runtime, SecretKey};
 use num_complex::Complex64;
 use serde_json::{Value, json};
 
 use crate::bootstrap_ranks;
 use crate::failure::Failure;
-use crate::timing::{Extra, Timer, Times};
+use crate::stages::{StageTimes, Staged};
+use crate::timing::{Extra, Timer};
 
 /// The operation's name.
 pub const WORK: &str = "bootstrap";
@@ -38,9 +38,6 @@ const MEMORY_FACTOR: f64 = 1.6;
 
 /// Largest error of a slot that a row may be printed with.
 const TOLERANCE: f64 = 1e-3;
-
-/// Names and starts of the stages of one bootstrap.
-type Marks = Arc<Mutex<Vec<(String, Instant)>>>;
 
 /// Times every set.
 pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Result<(), Failure> {
@@ -100,25 +97,16 @@ fn one(timer: &Timer<'_>, variant: Variant<'_>, runtime: &Runtime) -> Result<(),
     let start = Instant::now();
     let keys = owner.evaluation_keys(&plan.needs()?)?;
     let key_seconds = start.elapsed().as_secs_f64();
-    let marks: Marks = Arc::default();
-    let evaluator = {
-        let marks = marks.clone();
-        Evaluator::with_keys(keys).watched(move |stage| {
-            marks.lock().unwrap_or_else(PoisonError::into_inner).push((stage.to_owned(), Instant::now()));
-            true
-        })
-    };
+    let staged = Staged::new(keys);
     let x: Vec<Complex64> = numbers(40).zip(numbers(41)).map(|(re, im)| Complex64::new(re, im)).take(plan.slots()).collect();
     let options = EncryptOptions { level: Some(plan.input_level()), capacity: Some(plan.slots()), ..EncryptOptions::default() };
     let low = owner.encrypt_array(&Values::Complex(x.clone()), &[x.len()], options)?;
-    let (mut whole, mut stages): (Vec<f64>, Vec<(String, Vec<f64>)>) = (Vec::new(), Vec::new());
+    let mut times = StageTimes::default();
     let mut errors = (0.0, 0.0f64, 0.0);
     let predicted_deviation = plan.predicted_error()?.deviation();
     for round in 0..=RUNS {
-        marks.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let start = Instant::now();
-        let fresh = evaluator.bootstrap(&low, &plan)?;
-        let end = Instant::now();
+        let mut untimed = StageTimes::default();
+        let fresh = staged.time(if round == 0 { &mut untimed } else { &mut times }, |evaluator| evaluator.bootstrap(&low, &plan))?;
         if round == 0 {
             let found = owner.decrypt(&fresh)?.into_complex();
             let parts = || found.iter().zip(&x).flat_map(|(a, b)| [(a - b).re.abs(), (a - b).im.abs()]);
@@ -127,35 +115,21 @@ fn one(timer: &Timer<'_>, variant: Variant<'_>, runtime: &Runtime) -> Result<(),
             if errors.1.is_nan() || errors.1 > TOLERANCE {
                 return Err(Failure::slot_error(errors.1, TOLERANCE));
             }
-            continue;
-        }
-        whole.push((end - start).as_secs_f64() * 1e3);
-        let marks = marks.lock().unwrap_or_else(PoisonError::into_inner);
-        let ends = marks.iter().skip(1).map(|(_, at)| *at).chain([end]);
-        // A stage that runs several times in one bootstrap is listed once, with its whole time.
-        for ((stage, at), end) in marks.iter().zip(ends) {
-            let took = (end - *at).as_secs_f64() * 1e3;
-            let place = stages.iter().position(|(name, _)| name == stage).unwrap_or_else(|| {
-                stages.push((stage.clone(), Vec::new()));
-                stages.len() - 1
-            });
-            let times = &mut stages[place].1;
-            times.resize(round, 0.0);
-            times[round - 1] += took;
         }
     }
+    let whole = times.whole();
     let cost = |stage: &str| recording.stages().iter().find(|known| known.name == stage).map(|known| known.cost);
-    let row = |(stage, times): (String, Vec<f64>)| {
+    let row = |(stage, median): (String, f64)| {
         let cost = cost(&stage);
         json!({
             "predicted_ms": cost.map(|cost| cost.nanoseconds / 1e6),
             "transforms": cost.map(|cost| cost.transforms),
             "key_bytes": cost.map(|cost| cost.key_bytes),
             "stage": stage,
-            "median_ms": Times::new(times).median(),
+            "median_ms": median,
         })
     };
-    let split: Vec<Value> = stages.into_iter().map(row).collect();
+    let split: Vec<Value> = times.medians().into_iter().map(row).collect();
     let fields = json!({
         "preset": preset,
         "degree": params.degree(),
@@ -181,17 +155,17 @@ fn one(timer: &Timer<'_>, variant: Variant<'_>, runtime: &Runtime) -> Result<(),
         "quick": timer.is_quick(),
     });
     let extra: Extra = fields.as_object().cloned().unwrap_or_default();
-    timer.print((WORK, &name), &Times::new(whole), &extra)
+    timer.print((WORK, &name), &whole, &extra)
 }
 
 /// Starts the system's count of the most memory anew, where it can be.
-fn reset_peak() {
+pub fn reset_peak() {
     // The system may refuse; then the peak is that of the process so far.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
 /// The most memory that this process has had since [`reset_peak`], where the system tells it.
-fn peak_bytes() -> Option<u64> {
+pub fn peak_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)

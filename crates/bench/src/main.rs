@@ -1,10 +1,11 @@
 //! `clathrate-bench`: times operations on one thread and prints one JSON row per line; `bench/README.md` describes the rows.
 //!
-//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap`, `packing`, `hermes`, `matrix`, `encrypted_matrix` on `slot_matrix` (one benchmark each); `names`,
+//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap` and `batch` on `stages`, `packing`, `hermes`, `matrix`, `encrypted_matrix` on `slot_matrix` (one benchmark each); `names`,
 //! `arguments`; `run`.
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod batch;
 mod bootstrap;
 mod bootstrap_ranks;
 mod dpad;
@@ -20,6 +21,7 @@ mod packing;
 mod run;
 mod scheme;
 mod slot_matrix;
+mod stages;
 mod stream;
 mod timing;
 mod transform;

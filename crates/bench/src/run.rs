@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::names::listed;
 use crate::output::Output;
 use crate::timing::Timer;
-use crate::{bootstrap, dpad, encrypted_matrix, hermes, keyswitch, matrix, packing, scheme, stream, transform};
+use crate::{batch, bootstrap, dpad, encrypted_matrix, hermes, keyswitch, matrix, packing, scheme, stream, transform};
 
 /// The operations, in the order they are timed.
-const WORKS: [&str; 35] = [
+const WORKS: [&str; 36] = [
     stream::WORK,
     "ntt_forward",
     "ntt_inverse",
@@ -42,6 +42,7 @@ const WORKS: [&str; 35] = [
     packing::WORK,
     hermes::SAMPLES,
     hermes::TRANSCIPHER,
+    batch::WORK,
     matrix::PLAIN,
     matrix::APART,
     matrix::EXACT,
@@ -70,6 +71,7 @@ const fn presets(set: BenchSet) -> &'static [&'static str] {
         | BenchSet::Bootstrap
         | BenchSet::Packing
         | BenchSet::Hermes
+        | BenchSet::Mambo
         | BenchSet::Matrix => &[],
         BenchSet::N14 => &["bench_n14"],
         BenchSet::N15 => &["bench_n15_one", "bench_n15_mid", "bench_n15_low"],
@@ -107,6 +109,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             BenchSet::Bootstrap => bootstrap::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Packing => packing::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Hermes => hermes::run(&timer, &selection.presets, &runtime)?,
+            BenchSet::Mambo => batch::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Matrix => {
                 matrix::run(&timer, &selection.presets, &runtime, arguments.long)?;
                 encrypted_matrix::run(&timer, &selection.presets, &runtime, arguments.long)?;
@@ -137,6 +140,7 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
         .chain(bootstrap::PRESETS)
         .chain(packing::PRESETS)
         .chain(hermes::PRESETS)
+        .chain(batch::PRESETS)
         .chain(matrix::PRESETS)
         .chain(encrypted_matrix::PRESETS)
         .collect();
@@ -153,6 +157,7 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
             (BenchSet::Bootstrap, bootstrap::PRESETS.contains(preset)),
             (BenchSet::Packing, packing::PRESETS.contains(preset)),
             (BenchSet::Hermes, hermes::PRESETS.contains(preset)),
+            (BenchSet::Mambo, batch::PRESETS.contains(preset)),
             (BenchSet::Matrix, matrix::PRESETS.contains(preset) || encrypted_matrix::PRESETS.contains(preset)),
         ];
         let owners: Vec<BenchSet> = owners.into_iter().filter(|(_, owns)| *owns).map(|(set, _)| set).collect();

@@ -1,10 +1,12 @@
-//! Batch bootstrapping: polynomials that share masks in the linear maps. Small degrees: not secure.
+//! Batch bootstrapping: polynomials that share masks in the linear maps. Small degrees are not secure.
 
 mod common;
 
+use clathrate_arith::GaloisElement;
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
-use clathrate_ckks::keys::{EncryptOptions, Operation, Values};
-use clathrate_ckks::{CkksError, Encoding, Level, SecretName};
+use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::keys::{EncryptOptions, KeyName, RaisedMap, Values};
+use clathrate_ckks::{Ciphertext, CkksError, Complex64, Encoding, EvaluationKeys, Evaluator, Level, SecretName};
 use common::bootstraps::*;
 use common::measure::*;
 use common::*;
@@ -18,7 +20,9 @@ fn shared_bootstraps_have_the_numbers_for_every_count_of_bodies() {
     let params = small();
     let sk = secret(&params, 3);
     let slots = params.slot_count();
-    for (bodies, rows, real) in [(2, 2, false), (2, 1, true), (3, 4, true), (4, 4, false), (5, 3, false), (7, 9, true), (16, 16, true)] {
+    for (bodies, rows, real) in
+        [(2, 2, false), (2, 1, true), (3, 4, true), (4, 4, false), (5, 3, false), (7, 9, true), (16, 16, true), (64, 64, true)]
+    {
         let x = complex(rows * slots, bodies as u64);
         let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
         let x: Vec<_> = if real { x.iter().map(|x| x.re.into()).collect() } else { x };
@@ -30,4 +34,148 @@ fn shared_bootstraps_have_the_numbers_for_every_count_of_bodies() {
         assert!((0.85..1.15).contains(&(measured / predicted)), "{bodies}, {rows}, {real}: {}", measured / predicted);
         assert!(plan.log2_failure() <= -128.0);
     }
+}
+
+fn encrypted(sk: &clathrate_ckks::SecretKey, plan: &BootstrapPlan, x: &[f64], shape: &[usize]) -> Ciphertext {
+    let options = EncryptOptions {
+        level: Some(plan.input_level()),
+        encoding: Some(Encoding::Slots),
+        capacity: Some(plan.slots()),
+        ..EncryptOptions::default()
+    };
+    encrypt_as(sk, &Values::Real(x.to_vec()), shape, options, 6)
+}
+
+/// Rows of several polynomials, pairs of real polynomials, few slots, two rounds: whatever the shape, the numbers stay where they were.
+#[test]
+fn arrays_of_every_shape_keep_their_numbers() {
+    let params = small();
+    let sk = secret(&params, 4);
+    let slots = params.slot_count();
+    let few = BootstrapOptions { slots: Some(8), transform_slots: Some(8), ..options(2, true) };
+    let spread = BootstrapOptions { slots: Some(8), transform_slots: Some(slots), ..options(3, false) };
+    for (own, shape) in [
+        (options(2, false), vec![5, slots]),
+        (options(4, false), vec![3, 2 * slots + 7]),
+        (options(4, true), vec![3, slots + 1]),
+        (options(3, true), vec![slots - 5]),
+        (few, vec![3, 8]),
+        (spread, vec![4, 8]),
+        (BootstrapOptions { raise_keys: false, ..options(2, false) }, vec![2, slots]),
+    ] {
+        let plan = BootstrapPlan::with_options(&params, own).expect("plan");
+        let ev = evaluator(&sk, &plan.needs().expect("needs"));
+        let x = noise(shape.iter().product(), 7);
+        let fresh = ev.bootstrap(&encrypted(&sk, &plan, &x, &shape), &plan).unwrap_or_else(|error| panic!("{own:?}: {error}"));
+        assert_eq!((fresh.shape(), fresh.secret(), fresh.level()), (&shape[..], SecretName::Main, plan.output_level()));
+        let error = deviation(&sk.decrypt(&fresh).expect("numbers").into_real().expect("real"), &x);
+        assert!(error < 2f64.powi(-16), "{own:?}: {error:e}");
+    }
+    let wide = wide();
+    let sk = secret(&wide, 4);
+    let plan = BootstrapPlan::with_options(&wide, BootstrapOptions { rounds: Some(2), ..options(2, true) }).expect("plan");
+    let ev = evaluator(&sk, &plan.needs().expect("needs"));
+    let x = noise(2 * slots, 8);
+    let fresh = ev.bootstrap(&encrypted(&sk, &plan, &x, &[2, slots]), &plan).expect("bootstrap");
+    let error = deviation(&sk.decrypt(&fresh).expect("numbers").into_real().expect("real"), &x);
+    assert!(error < 2f64.powi(-30), "{error:e}");
+}
+
+/// Coefficients at level 0 come under shared masks there.
+#[test]
+fn half_bootstraps_share_masks_at_level_0() {
+    let params = small();
+    let sk = secret(&params, 5);
+    let slots = params.slot_count();
+    let whole = BootstrapPlan::with_options(&params, options(1, false)).expect("plan");
+    let plan = BootstrapPlan::with_options(&params, BootstrapOptions { half: true, ..options(4, false) }).expect("plan");
+    let needs = plan.needs().expect("needs").merge(&whole.needs().expect("needs"));
+    let ev = evaluator(&sk, &needs);
+    let x = complex(3 * slots, 9);
+    let options = EncryptOptions { level: Some(whole.input_level()), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+    let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[3, slots], options, 2);
+    let low = ev.slots_to_coefficients(&ct, &whole).expect("coefficients");
+    assert_eq!((low.level(), low.secret()), (Level(0), SecretName::Main));
+    let fresh = ev.half_bootstrap(&low, &plan).expect("slots");
+    assert_eq!((fresh.shape(), fresh.secret()), (&[3, slots][..], SecretName::Main));
+    let error = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
+    assert!(error < 2f64.powi(-18), "{error:e}");
+}
+
+#[test]
+fn the_plan_of_a_batch_takes_the_bodies_that_are_fastest_within_the_keys() {
+    let params = small();
+    let alone = BootstrapPlan::with_options(&params, options(1, true)).expect("plan");
+    let keys = alone.key_bytes().expect("keys");
+    let batch = |polys: usize, most: Option<usize>| {
+        BootstrapPlan::for_batch(&params, polys, BootstrapOptions { most_key_bytes: most, ..options(1, true) })
+    };
+    let plan = batch(16, None).expect("plan");
+    assert!(plan.bodies() > 1 && plan.key_bytes().expect("keys") <= 3 * keys, "{}", plan.bodies());
+    let costs = plan.batch_costs();
+    let chosen = costs.iter().find(|cost| cost.bodies == plan.bodies()).expect("priced");
+    assert!(costs.iter().all(|cost| cost.nanoseconds >= chosen.nanoseconds) && costs[0].bodies == 1);
+    assert!(plan.explain().expect("text").contains("for 16 polynomials, a star marks the choice"));
+    // More keys allow more bodies; a limit at those for one polynomial allows one.
+    assert!(batch(16, Some(100 * keys)).expect("plan").bodies() >= plan.bodies());
+    assert!(batch(16, Some(keys)).expect("plan").key_bytes().expect("keys") <= keys);
+    assert_eq!(batch(1, None).expect("plan").bodies(), 1);
+    assert_refused!(batch(0, None), CkksError::OutOfRange { .. }, "polynomials of a batch", "one polynomial or more");
+    assert_refused!(batch(16, Some(1000)), CkksError::OutOfRange { .. }, "1000", "allow at least");
+    assert_refused!(BootstrapPlan::with_options(&params, options(65, true)), CkksError::OutOfRange { .. }, "65", "1 to 64");
+    assert_refused!(BootstrapPlan::with_options(&params, options(0, true)), CkksError::OutOfRange { .. }, "1 to 64");
+    let last = common::params("insecure_boot_last");
+    assert_refused!(
+        BootstrapPlan::with_options(&last, options(2, true)),
+        CkksError::NotBootstrappable { .. },
+        "slots to coefficients last"
+    );
+    assert_eq!(BootstrapPlan::for_batch(&last, 8, options(1, true)).expect("plan").bodies(), 1);
+}
+
+/// Keys of a shared mask lose a bit of security for each doubling: a set without bits to spare has none, one with them has as many as it can.
+/// Keys of a shared mask lose a bit of security for each doubling: a set without bits to spare has none, one with them has as many as it can.
+#[test]
+fn keys_of_a_batch_are_secure() {
+    for (name, most) in [("boot_n15", 1), ("boot_n15_batch", 64), ("boot_fast", 1), ("boot_fast_batch", 8)] {
+        let params = common::params(name);
+        let (top, element) = (params.max_level(), GaloisElement::conjugation(params.degree()));
+        for bodies in [2, 4, 8, 16, 32, 64, 128] {
+            let definition = params.key_definition(KeyName::BodiesAutomorphism { bodies, element }).expect("a definition");
+            let charged = definition.security_bits(top).expect("bits") - (bodies as f64).log2();
+            assert_eq!(definition.check_security(top).is_ok(), bodies <= most, "{name}, {bodies} bodies: {charged} bits");
+            assert_eq!(charged >= 128.0, bodies <= most);
+        }
+    }
+    // All keys of one plan, those of the sparse secrets among them.
+    let params = common::params("boot_n15_batch");
+    let plan = BootstrapPlan::with_options(&params, options(4, true)).expect("plan");
+    let required = params.required_keys(&plan.needs().expect("needs")).expect("keys");
+    for (address, level) in required.iter() {
+        let definition = params.definition_at(address).expect("a key");
+        let charged = definition.security_bits(level).expect("bits") - (definition.bodies() as f64).log2();
+        assert!(charged >= 128.0 && definition.check_security(level).is_ok(), "{} has {charged} bits", address.name);
+    }
+}
+
+#[test]
+fn keys_of_a_batch_are_stored_and_missed_like_others() {
+    let params = small();
+    let sk = secret(&params, 6);
+    let plan = BootstrapPlan::with_options(&params, options(2, true)).expect("plan");
+    let keys = sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys");
+    assert!(keys.iter().any(|(address, _)| matches!(address.name, KeyName::RaiseToSlots(RaisedMap { bodies: 2, .. }))));
+    let bytes = keys.to_file_bytes().expect("a file");
+    let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params).expect("keys");
+    let x = noise(2 * params.slot_count(), 3);
+    let ct = encrypted(&sk, &plan, &x, &[2, params.slot_count()]);
+    let own = Evaluator::with_keys(keys).bootstrap(&ct, &plan).expect("bootstrap");
+    let stored = Evaluator::with_keys(again).bootstrap(&ct, &plan).expect("bootstrap");
+    assert_eq!(own.bundles(), stored.bundles());
+    // Those of one polynomial do not serve.
+    let alone = BootstrapPlan::with_options(&params, options(1, true)).expect("plan");
+    let few = evaluator(&sk, &alone.needs().expect("needs"));
+    assert_refused!(few.bootstrap(&ct, &plan), CkksError::MissingKeys { .. }, "under one mask");
+    let sum: Vec<Complex64> = decrypt_complex(&sk, &own);
+    assert!(sum.iter().zip(&x).all(|(found, x)| (found.re - x).abs() < 1e-4));
 }

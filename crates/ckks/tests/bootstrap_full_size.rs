@@ -18,8 +18,41 @@ fn every_preset_for_bootstrapping_is_tried_at_full_size() {
     let mut names = clathrate_ckks::parameters::preset_names();
     names.retain(|name| !name.starts_with("insecure_") && params(name).has_bootstrap_levels());
     names.sort();
-    let tried = ["boot_default", "boot_fast", "boot_fast_64", "boot_n15", "boot_precise", "boot_small", "paper_fgb", "paper_hermes_n15"];
+    let batches = BATCHES.iter().map(|&(name, _)| name);
+    let alone = ["boot_default", "boot_fast", "boot_fast_64", "boot_n15", "boot_precise", "boot_small", "paper_fgb", "paper_hermes_n15"];
+    let mut tried: Vec<&str> = alone.into_iter().chain(batches).collect();
+    tried.sort_unstable();
     assert_eq!(names, tried);
+}
+
+/// Sets for batches, and the bodies under a mask that they are tried with.
+const BATCHES: [(&str, usize); 2] = [("boot_n15_batch", 4), ("boot_fast_batch", 2)];
+
+#[test]
+#[ignore = "full size: make test-full"]
+fn batches_under_shared_masks_are_precise() {
+    for (name, bodies) in BATCHES {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let params = params(name);
+        let sk = secret(&params, 12);
+        let plan = BootstrapPlan::with_options(&params, BootstrapOptions { bodies, ..BootstrapOptions::default() }).expect("plan");
+        assert!(plan.log2_failure() <= -128.0 && params.security_bits() - (bodies as f64).log2() >= 128.0);
+        println!("{}", plan.explain().expect("explanation"));
+        let ev = Evaluator::with_keys(sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys"));
+        // An odd number of polynomials of real numbers, two in each of complex ones, under more than one mask.
+        let shape = [2 * bodies + 1, params.slot_count()];
+        let x = noise(shape.iter().product(), 13);
+        let level = Some(plan.input_level());
+        let options = EncryptOptions { level, encoding: Some(Encoding::Slots), capacity: Some(plan.slots()), ..EncryptOptions::default() };
+        let ct = encrypt_as(&sk, &Values::Real(x.clone()), &shape, options, 14);
+        let start = Instant::now();
+        let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
+        let seconds = start.elapsed().as_secs_f64();
+        let measured = deviation(&sk.decrypt(&fresh).expect("numbers").into_real().expect("real"), &x);
+        let predicted = plan.predicted_error().expect("prediction").deviation();
+        println!("{name}, {bodies} bodies: {seconds:.2} s, {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
+        assert!((0.9..1.1).contains(&(measured / predicted)), "{name}: {}", measured / predicted);
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use clathrate_arith::text::counted;
 use clathrate_ckks::{BootstrapOptions, BootstrapPlan};
 use pyo3::prelude::*;
 
+use crate::errors::exception;
 use crate::needs::PyNeeds;
 use crate::numbers::Whole;
 use crate::params::{PyParams, size};
@@ -37,6 +38,9 @@ use crate::run::detached;
 ///     How many polynomials share a mask in the linear maps, from 1 to 64: an array of many polynomials is bootstrapped faster, with keys
 ///     that grow by half of their bytes with each. Fewer polynomials take the time of so many. Keys of a shared mask are charged a bit of
 ///     security for each doubling; the presets "boot_n15_batch" and "boot_fast_batch" have bits to spare. The default is 1.
+/// batch : int, optional
+///     How many polynomials arrays have: the plan then takes the number of bodies, a power of two, that is fastest for them, of those that
+///     are secure and whose keys fit into `key_bytes`, by default three times the bytes of keys for one polynomial. `explain` shows them.
 ///
 /// Raises
 /// ------
@@ -44,7 +48,8 @@ use crate::run::detached;
 ///     Where the parameters cannot be bootstrapped; the message says what is missing.
 /// DataError
 ///     Where `slots` is not a power of two, or too large, `rounds` are more than the levels allow, no plan's keys fit into
-///     `key_bytes`, `arcsine` is not an odd number from 3 to 15, or `bodies` not from 1 to 64.
+///     `key_bytes`, `arcsine` is not an odd number from 3 to 15, `bodies` not from 1 to 64, `batch` not positive, and for both of
+///     them.
 ///
 /// Examples
 /// --------
@@ -67,7 +72,7 @@ pub struct PyBootstrapPlan {
 impl PyBootstrapPlan {
     #[new]
     #[allow(clippy::too_many_arguments)] // as many as keywords
-    #[pyo3(signature = (params, slots=None, is_complex=true, rounds=None, key_bytes=None, arcsine=None, bodies=None))]
+    #[pyo3(signature = (params, slots=None, is_complex=true, rounds=None, key_bytes=None, arcsine=None, bodies=None, batch=None))]
     fn new(
         py: Python<'_>,
         params: &PyParams,
@@ -77,14 +82,22 @@ impl PyBootstrapPlan {
         key_bytes: Option<Whole>,
         arcsine: Option<Whole>,
         bodies: Option<Whole>,
+        batch: Option<Whole>,
     ) -> PyResult<Self> {
         let slots = slots.map(|slots| size(py, "slots", slots)).transpose()?;
         let rounds = rounds.map(|rounds| size(py, "rounds", rounds)).transpose()?;
         let most_key_bytes = key_bytes.map(|bytes| size(py, "key_bytes", bytes)).transpose()?;
         let arcsine = arcsine.map(|degree| size(py, "arcsine", degree)).transpose()?;
+        let batch = batch.map(|polys| size(py, "batch", polys)).transpose()?;
+        if batch.is_some() && bodies.is_some() {
+            return Err(exception(py, "DataError", "`batch` chooses the bodies under a mask: leave out `bodies` or `batch`".to_owned()));
+        }
         let bodies = bodies.map_or(Ok(1), |bodies| size(py, "bodies", bodies))?;
         let options = BootstrapOptions { slots, real: !is_complex, rounds, most_key_bytes, arcsine, bodies, ..BootstrapOptions::default() };
-        let plan = detached(py, || BootstrapPlan::with_options(&params.params, options))?;
+        let plan = detached(py, || match batch {
+            Some(polys) => BootstrapPlan::for_batch(&params.params, polys, options),
+            None => BootstrapPlan::with_options(&params.params, options),
+        })?;
         Ok(Self { plan: Arc::new(plan) })
     }
 

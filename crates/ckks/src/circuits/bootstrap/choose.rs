@@ -1,13 +1,19 @@
 //! The choice among plans: slots of the transforms, rounds, and keys that fit into a given number of bytes.
 
-use super::options::BootstrapOptions;
+use clathrate_arith::GaloisElement;
+
+use super::options::{BootstrapOptions, MOST_BODIES};
 use super::plan::BootstrapPlan;
 use crate::circuits::linear::LinearTransformPlan;
 use crate::error::CkksError;
+use crate::keys::KeyName;
 use crate::parameters::Params;
 
 /// Transforms of the array's own slots have fewer keys where these are not limited: they may take this much more time than those of all slots.
 const SLOWER: f64 = 1.05;
+
+/// Without a limit, keys of a batch take at most so many times the bytes of those for one polynomial.
+const BATCH_KEYS: usize = 3;
 
 /// Transforms of all slots are taken where they are so many bits more precise, though slower.
 const WORTHWHILE_BITS: f64 = 2.0;
@@ -33,6 +39,47 @@ impl BootstrapPlan {
     pub fn with_options(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
         let options = BootstrapOptions { transform_slots: transform_slots(params, options), ..options };
         Self::within_key_limit(params, options)?.with_rounds(options.rounds)
+    }
+
+    /// The circuit for arrays of `polys` polynomials: with as many bodies under a mask as make it fastest, a power of two, of those that are secure and whose keys take at most
+    /// [`BootstrapOptions::most_key_bytes`], or three times the bytes of keys for one polynomial. [pcmm-mambo, sec. 6.2]; differs: the paper has one mask for the whole batch.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] without polynomials, and where no number of bodies has keys within the limit; as [`BootstrapPlan::with_options`].
+    pub fn for_batch(params: &Params, polys: usize, options: BootstrapOptions) -> Result<Self, CkksError> {
+        if polys == 0 {
+            let remedy = "plan for one polynomial or more".to_owned();
+            return Err(CkksError::OutOfRange { what: "the polynomials of a batch", value: polys.to_string(), remedy });
+        }
+        let alone = Self::with_options(params, BootstrapOptions { bodies: 1, ..options })?;
+        let most = options.most_key_bytes.unwrap_or(BATCH_KEYS * alone.key_bytes()?);
+        let own = |plan: &Self| -> Result<BatchCost, CkksError> {
+            let nanoseconds = plan.dry_run()?.cost().nanoseconds * polys.div_ceil(plan.bodies) as f64 / polys as f64;
+            Ok(BatchCost { bodies: plan.bodies, nanoseconds, key_bytes: plan.key_bytes()? })
+        };
+        let mut costs = vec![own(&alone)?];
+        let mut best = alone;
+        let most_bodies = if best.slots_last() { 1 } else { polys.next_power_of_two().min(MOST_BODIES) };
+        let mut bodies = 2;
+        while bodies <= most_bodies && is_secure(params, bodies)? {
+            // The keys of more bodies are larger, so the first that do not fit are the last to be tried.
+            let plan = Self::with_options(params, BootstrapOptions { bodies, most_key_bytes: Some(most), ..options });
+            let Ok(plan) = plan else { break };
+            let cost = own(&plan)?;
+            if costs.iter().all(|other| cost.nanoseconds < other.nanoseconds) {
+                best = plan;
+            }
+            costs.push(cost);
+            bodies *= 2;
+        }
+        best.batch = Some((polys, costs));
+        Ok(best)
+    }
+
+    /// What was priced for a batch: for each number of bodies the time of a polynomial and the keys.
+    #[must_use]
+    pub fn batch_costs(&self) -> &[BatchCost] {
+        self.batch.as_ref().map_or(&[], |(_, costs)| costs)
     }
 
     /// One round, with keys that fit into the limit.
@@ -72,6 +119,27 @@ impl BootstrapPlan {
             let Some((_, index, fewer)) = best else { return Ok(bytes) };
             self.set_linear_map(index, fewer);
         }
+    }
+}
+
+/// What a number of bodies under a mask takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BatchCost {
+    /// Polynomials that share a mask in the linear maps.
+    pub bodies: usize,
+    /// Predicted nanoseconds of each polynomial of the batch, one thread.
+    pub nanoseconds: f64,
+    /// Bytes of all keys in memory.
+    pub key_bytes: usize,
+}
+
+/// Whether keys of the highest level for so many bodies under a mask have the parameters' security.
+fn is_secure(params: &Params, bodies: usize) -> Result<bool, CkksError> {
+    let element = GaloisElement::conjugation(params.degree());
+    let definition = params.key_definition(KeyName::BodiesAutomorphism { bodies, element })?;
+    match definition.check_security(params.max_level()) {
+        Err(CkksError::Insecure { .. }) => Ok(false),
+        other => other.map(|()| true),
     }
 }
 

@@ -40,6 +40,7 @@ mod raise;
 mod run;
 mod stage_levels;
 
+pub use choose::BatchCost;
 pub use eval_mod::ModularReduction;
 pub use options::BootstrapOptions;
 pub use plan::BootstrapPlan;

@@ -1,5 +1,8 @@
 //! What a plan of a bootstrap may choose.
 
+/// The most bodies under one mask: keys of more are larger than any machine's memory at secure degrees.
+pub(super) const MOST_BODIES: usize = 64;
+
 /// What a plan of a bootstrap may choose.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BootstrapOptions {

@@ -5,10 +5,11 @@ use std::sync::OnceLock;
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, Raise};
 
+use super::choose::BatchCost;
 use super::eval_mod::ModularReduction;
 use super::factors::rounding_weight;
 use super::failure::{least_range, log2_tail};
-use super::options::BootstrapOptions;
+use super::options::{BootstrapOptions, MOST_BODIES};
 use super::raise::RaisedTransform;
 use super::stage_levels::StageLevels;
 use super::{LOWERING, REDUCTION};
@@ -18,8 +19,7 @@ use crate::encoding::dft;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::recording::Recording;
-use crate::keys::definition::MOST_BODIES;
-use crate::keys::{EvaluationKeys, KeyNeeds, RaisedMap};
+use crate::keys::{EvaluationKeys, KeyNeeds, RaisedMap, Reach};
 use crate::parameters::Params;
 
 /// The operation's name in errors.
@@ -77,6 +77,8 @@ pub struct BootstrapPlan {
     array_bytes: OnceLock<usize>,
     /// The binary logarithm of the factor that a further round multiplies the error of the rounds before with, for each round.
     pub(super) log2_factors: Vec<u32>,
+    /// The polynomials of the batch that the bodies were chosen for, and what was priced.
+    pub(super) batch: Option<(usize, Vec<BatchCost>)>,
 }
 
 /// How the modulus is raised.
@@ -270,6 +272,7 @@ impl BootstrapPlan {
             needs: OnceLock::new(),
             array_bytes: OnceLock::new(),
             log2_factors: Vec::new(),
+            batch: None,
         })
     }
 
@@ -436,6 +439,15 @@ impl BootstrapPlan {
             };
             plans.iter().map(one).collect::<Vec<_>>().join(", ")
         };
+        let mut batch = String::new();
+        if let Some((polys, costs)) = &self.batch {
+            batch = format!("for {polys} polynomials, a star marks the choice:\n  bodies under a mask  milliseconds each  GiB of keys\n");
+            for cost in costs {
+                let (milliseconds, gibibytes) = (cost.nanoseconds / 1e6, cost.key_bytes as f64 / GIB);
+                let mark = if cost.bodies == self.bodies { '*' } else { ' ' };
+                batch += &format!("{mark} {:>19}  {milliseconds:>17.1}  {gibibytes:>11.2}\n", cost.bodies);
+            }
+        }
         let numbers = if self.real { "real" } else { "complex" };
         Ok(format!(
             "bootstrap of {} {numbers} slots under \"{}\", {}{}{}\n\
@@ -445,7 +457,7 @@ impl BootstrapPlan {
              predicted error of a real or imaginary part, uniform in [-1, 1]: {:.1} bits (root mean square); of slots to coefficients alone {:.1}, \
              encapsulation {:.1}, coefficients to slots {:.1}, noise of the modular reduction {:.1}\n\
              failure: 2^{:.1} for each polynomial\n\
-             keys: {}, {:.2} GiB\n{recording}",
+             keys: {}, {:.2} GiB\n{batch}{recording}",
             self.slots,
             self.params.spec().name,
             counted(self.rounds, "round"),
@@ -516,7 +528,11 @@ impl BootstrapPlan {
         if let Some(needs) = self.needs.get() {
             return Ok(needs);
         }
-        let needs = self.run_on_symbol(Evaluator::recording(&self.params))?.needs().clone();
+        let mut needs = self.run_on_symbol(Evaluator::recording(&self.params))?.needs().clone();
+        if self.bodies > 1 && self.rounds > 1 && !self.real {
+            // Real arrays that were bootstrapped as one come apart after the last round, with masks of their own.
+            needs = needs.conjugate(Reach::Level(self.levels.reduced.0));
+        }
         Ok(self.needs.get_or_init(|| needs))
     }
 

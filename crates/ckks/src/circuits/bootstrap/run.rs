@@ -371,7 +371,7 @@ impl Evaluator {
             let scale = 2.0 * x.scale;
             let bare = |half: Ciphertext| bare(half.at_scale(scale), plan.transform_slots, false);
             // Products take polynomials with masks of their own.
-            let apart = |half: Ciphertext| if plan.bodies > 1 { self.split_mask(&bare(half)) } else { Ok(bare(half)) };
+            let apart = |half: Ciphertext| if half.layout.bodies > 1 { self.split_mask(&bare(half)) } else { Ok(bare(half)) };
             halves.into_iter().map(apart).collect()
         })
     }

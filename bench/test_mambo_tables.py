@@ -1,0 +1,60 @@
+"""Tests of the tables of batch bootstrapping."""
+
+from typing import Any
+
+import mambo
+import pytest
+
+MACHINE = {"cpu": "a machine", "kernels": "scalar", "threads": 1, "date": "today", "commit": "none"}
+
+
+def row(method: str, bodies: int, polys: int, milliseconds: float, **own: Any) -> dict[str, Any]:
+    extra = {
+        "preset": "boot_x",
+        "degree": 32768,
+        "threads": 1,
+        "bodies": bodies,
+        "polys": polys,
+        "method": method,
+        "mean_bits": 22.04,
+        "worst_bits": 19.44,
+        "security_bits": 134.2,
+        "log2_failure": -133.7,
+        "key_bytes": 3 << 30,
+        "peak_bytes": None,
+        "predicted_ms": milliseconds / 3,
+        "stages": [{"stage": "coefficients to slots", "median_ms": milliseconds / 2}, {"stage": "modular reduction", "median_ms": 10.0}],
+    }
+    return {
+        "who": "clathrate",
+        "work": "batch_bootstrap",
+        "params": f"boot_x, {method}, {bodies}",
+        "median_ms": milliseconds,
+        "extra": extra | own,
+    }
+
+
+def test_batches_are_compared_with_one_polynomial_of_the_same_set_and_threads() -> None:
+    rows = [row("real", 1, 1, 1000.0), row("pairs", 4, 8, 4000.0), row("pairs", 4, 8, 2400.0, threads=2)]
+    page = mambo.markdown(MACHINE, rows)
+    lines = [line for line in page.splitlines() if line.startswith("| boot_x")]
+    assert "| 1000 | 1000 |" in lines[0]
+    assert "| 1.00 | 1.00 |" in lines[0]
+    # 500 ms each, of which linear maps 250 where they were 500.
+    assert "| 4000 | 500 |" in lines[1]
+    assert "| 0.50 | 0.50 |" in lines[1]
+    assert "| - | - |" in lines[2]
+    assert "The paper's Table 5" in page
+    assert "| 32 | 2.39 | 11.4 |" in page
+
+
+def test_what_was_not_measured_is_said() -> None:
+    absent = {"who": "clathrate", "work": "batch_bootstrap", "params": "boot_y, pairs, 8", "absent": "no memory"}
+    assert "- boot_y, pairs, 8: no memory" in mambo.markdown(MACHINE, [absent])
+
+
+def test_rows_without_their_fields_are_refused() -> None:
+    broken = row("real", 1, 1, 1.0)
+    del broken["extra"]["bodies"]
+    with pytest.raises(ValueError, match="lacks bodies"):
+        mambo.collect([broken])

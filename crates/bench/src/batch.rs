@@ -1,0 +1,114 @@
+//! Batch bootstrapping: one polynomial at a time beside several that share masks in the linear maps, real numbers. [pcmm-mambo, Table 5]
+
+use clathrate_arith::machine;
+use clathrate_arith::sequence::numbers;
+use clathrate_ckks::keys::EncryptOptions;
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Encoding, Params, Runtime, SecretKey};
+use serde_json::{Value, json};
+
+use crate::bootstrap::{peak_bytes, reset_peak};
+use crate::failure::Failure;
+use crate::stages::{StageTimes, Staged};
+use crate::timing::{Extra, Timer};
+
+/// The operation's name.
+pub const WORK: &str = "batch_bootstrap";
+
+/// The parameter sets.
+pub const PRESETS: [&str; 2] = ["boot_n15_batch", "boot_fast_batch"];
+
+/// The set of a quick run.
+const QUICK: [&str; 1] = ["insecure_boot"];
+
+/// Polynomials that share a mask.
+const BODIES: [usize; 4] = [1, 2, 4, 8];
+
+/// Bootstraps of a batch that are timed, after one that is not.
+const RUNS: usize = 3;
+
+/// Memory that a batch takes beside its keys, in multiples of these.
+const MEMORY_FACTOR: f64 = 1.3;
+
+/// Bytes that a batch takes beside this.
+const MEMORY_BYTES: f64 = 2e9;
+
+/// Largest error of a slot that a row may be printed with.
+const TOLERANCE: f64 = 1e-3;
+
+/// Times every set, with one thread and with all.
+pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Result<(), Failure> {
+    if !timer.wants(WORK) {
+        return Ok(());
+    }
+    let all: &[&str] = if timer.is_quick() { &QUICK } else { &PRESETS };
+    for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
+        // Real numbers alone, and two of them as the real and imaginary part of one.
+        for pairs in [false, true] {
+            for bodies in BODIES {
+                one(timer, preset, (bodies, pairs), None, runtime)?;
+            }
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        for bodies in [1, 4].into_iter().filter(|_| threads > 1 && !timer.is_quick()) {
+            one(timer, preset, (bodies, true), Some(threads), runtime)?;
+        }
+    }
+    Ok(())
+}
+
+/// As many polynomials of real numbers as fill one mask.
+fn one(timer: &Timer<'_>, preset: &str, (bodies, pairs): (usize, bool), threads: Option<usize>, runtime: &Runtime) -> Result<(), Failure> {
+    let runtime = Runtime { threads: threads.or(runtime.threads), ..runtime.clone() };
+    let params = Params::preset(preset, &runtime)?;
+    let plan = BootstrapPlan::with_options(&params, BootstrapOptions { real: !pairs, bodies, ..BootstrapOptions::default() })?;
+    let polys = if pairs { 2 * bodies } else { bodies };
+    let method = if pairs { "pairs" } else { "real" };
+    let name =
+        format!("{preset}, {method}, {bodies} under a mask{}", threads.map_or(String::new(), |threads| format!(", {threads} threads")));
+    let recording = plan.dry_run()?;
+    let key_bytes = plan.key_bytes()?;
+    let wanted = (key_bytes as f64 * MEMORY_FACTOR + MEMORY_BYTES) as u64;
+    if let Some(memory) = machine::memory().filter(|memory| memory.free_bytes < wanted) {
+        return timer.absent(WORK, &name, &format!("{} MiB of free memory, about {} are needed", memory.free_bytes >> 20, wanted >> 20));
+    }
+    reset_peak();
+    let owner = SecretKey::generate(&params)?;
+    let staged = Staged::new(owner.evaluation_keys(&plan.needs()?)?);
+    let x: Vec<f64> = numbers(70).take(polys * plan.slots()).collect();
+    let (level, encoding) = (Some(plan.input_level()), Some(Encoding::Slots));
+    let options = EncryptOptions { level, encoding, capacity: Some(plan.slots()), ..EncryptOptions::default() };
+    let low = owner.encrypt_array(&x, &[polys, plan.slots()], options)?;
+    let (mut times, mut untimed) = (StageTimes::default(), StageTimes::default());
+    let fresh = staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&low, &plan))?;
+    let errors: Vec<f64> = owner.decrypt(&fresh)?.into_real()?.iter().zip(&x).map(|(a, b)| (a - b).abs()).collect();
+    drop(fresh);
+    let (mean, worst) = (errors.iter().sum::<f64>() / errors.len() as f64, errors.iter().fold(0.0f64, |worst, &error| worst.max(error)));
+    if worst.is_nan() || worst > TOLERANCE {
+        return Err(Failure::slot_error(worst, TOLERANCE));
+    }
+    for _ in 0..if timer.is_quick() { 1 } else { RUNS } {
+        staged.time(&mut times, |evaluator| evaluator.bootstrap(&low, &plan))?;
+    }
+    let whole = times.whole();
+    let stages: Vec<Value> = times.medians().into_iter().map(|(stage, median)| json!({ "stage": stage, "median_ms": median })).collect();
+    let fields = json!({
+        "preset": preset,
+        "degree": params.degree(),
+        "bodies": bodies,
+        "polys": polys,
+        "method": method,
+        "threads": runtime.threads.unwrap_or(1),
+        "security_bits": params.security_bits() - (bodies as f64).log2(),
+        "log2_failure": plan.log2_failure(),
+        "predicted_ms": recording.cost().nanoseconds / 1e6,
+        "mean_bits": -mean.log2(),
+        "worst_bits": -worst.log2(),
+        "max_error": worst,
+        "key_bytes": key_bytes,
+        "peak_bytes": peak_bytes(),
+        "stages": stages,
+        "quick": timer.is_quick(),
+    });
+    let extra: Extra = fields.as_object().cloned().unwrap_or_default();
+    timer.print((WORK, &name), &whole, &extra)
+}
