@@ -132,9 +132,10 @@ def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = 
     text = ["# mambo", "", machine_line(about), ""]
     if measured:
         text += [
-            "Batch bootstrapping of real numbers; medians. Bodies are the polynomials that share a mask in the linear maps. Two polynomials of",
-            'real numbers are "pairs" as the real and imaginary part of one, which takes one bootstrap of complex numbers. Times of stages are',
-            "for each polynomial of real numbers; ratios compare with one polynomial alone at the same set and threads.",
+            "Batch bootstrapping of real numbers; medians. Bodies are the polynomials that share a mask in the linear maps. Two",
+            'polynomials of real numbers are "pairs" as the real and imaginary part of one, which takes one bootstrap of complex',
+            "numbers. Times of stages are for each polynomial of real numbers; ratios compare with one polynomial alone at the same",
+            "set and threads.",
             "",
             *lines(measured),
             "",
