@@ -3,6 +3,7 @@
 pub mod bootstrap;
 pub mod encrypted_matrix;
 pub mod linear;
+pub mod mambo;
 pub mod matrix;
 pub mod matrix_plan;
 pub mod packing;

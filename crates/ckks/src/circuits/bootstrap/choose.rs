@@ -2,7 +2,7 @@
 
 use clathrate_arith::GaloisElement;
 
-use super::options::{BootstrapOptions, MOST_BODIES};
+use super::options::{BatchCost, BootstrapOptions, MOST_BODIES};
 use super::plan::BootstrapPlan;
 use crate::circuits::linear::LinearTransformPlan;
 use crate::error::CkksError;
@@ -120,17 +120,6 @@ impl BootstrapPlan {
             self.set_linear_map(index, fewer);
         }
     }
-}
-
-/// What a number of bodies under a mask takes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BatchCost {
-    /// Polynomials that share a mask in the linear maps.
-    pub bodies: usize,
-    /// Predicted nanoseconds of each polynomial of the batch, one thread.
-    pub nanoseconds: f64,
-    /// Bytes of all keys in memory.
-    pub key_bytes: usize,
 }
 
 /// Whether keys of the highest level for so many bodies under a mask have the parameters' security.

@@ -40,9 +40,8 @@ mod raise;
 mod run;
 mod stage_levels;
 
-pub use choose::BatchCost;
 pub use eval_mod::ModularReduction;
-pub use options::BootstrapOptions;
+pub use options::{BatchCost, BootstrapOptions};
 pub use plan::BootstrapPlan;
 pub use precision::BootstrapError;
 

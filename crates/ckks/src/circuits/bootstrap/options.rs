@@ -19,6 +19,8 @@ pub struct BootstrapOptions {
     /// Polynomials that share a mask in the linear maps, from 1 to 64: those of several polynomials take about half the time of as many maps of one, and have keys of half as many times
     /// the bytes. Fewer polynomials take the time of so many. [pcmm-mambo, sec. 6.2]
     pub bodies: usize,
+    /// Whether slots-to-coefficients ends at level 1, so that a product with a known matrix can follow ([`MamboPlan`](crate::circuits::mambo::MamboPlan)). It has a factor less then.
+    pub product: bool,
     /// Binary logarithm of the largest probability that the bootstrap of one polynomial fails; absent for that of the parameters
     /// ([`ParamsSpec::bootstrap_log2_failure`](crate::ParamsSpec::bootstrap_log2_failure)), or -128.
     pub log2_failure: Option<f64>,
@@ -49,6 +51,7 @@ impl Default for BootstrapOptions {
             real: false,
             half: false,
             bodies: 1,
+            product: false,
             log2_failure: None,
             range: None,
             degree: None,
@@ -58,4 +61,15 @@ impl Default for BootstrapOptions {
             most_key_bytes: None,
         }
     }
+}
+
+/// What a number of bodies under a mask takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BatchCost {
+    /// Polynomials that share a mask in the linear maps.
+    pub bodies: usize,
+    /// Predicted nanoseconds of each polynomial of the batch, one thread.
+    pub nanoseconds: f64,
+    /// Bytes of all keys in memory.
+    pub key_bytes: usize,
 }

@@ -5,11 +5,10 @@ use std::sync::OnceLock;
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, Raise};
 
-use super::choose::BatchCost;
 use super::eval_mod::ModularReduction;
 use super::factors::rounding_weight;
 use super::failure::{least_range, log2_tail};
-use super::options::{BootstrapOptions, MOST_BODIES};
+use super::options::{BatchCost, BootstrapOptions, MOST_BODIES};
 use super::raise::RaisedTransform;
 use super::stage_levels::StageLevels;
 use super::{LOWERING, REDUCTION};
@@ -62,6 +61,8 @@ pub struct BootstrapPlan {
     pub(super) half: bool,
     /// Polynomials that share a mask in the linear maps.
     pub(super) bodies: usize,
+    /// Whether slots-to-coefficients ends at level 1.
+    pub(super) product: bool,
     pub(super) levels: StageLevels,
     pub(super) to_coefficients: Vec<LinearTransformPlan>,
     pub(super) raise: Raising,
@@ -165,6 +166,12 @@ impl BootstrapPlan {
                 remedy,
             });
         }
+        if options.product && (levels.slots_last() || levels.start.0 < 2 || options.half) {
+            return refuse(format!(
+                "a product inside the bootstrap needs slots-to-coefficients first, with two levels or more below the application, and these parameters have {}",
+                if levels.slots_last() { "that last".to_owned() } else { counted(levels.start.0, "level") }
+            ));
+        }
         if options.bodies > 1 && levels.slots_last() {
             return refuse(format!("its segment \"{LOWERING}\" puts slots to coefficients last: bootstrap with one body under each mask"));
         }
@@ -219,9 +226,13 @@ impl BootstrapPlan {
                 options.bodies,
             )?
         } else {
-            // From the application's lowest level to level 0, at the scale that the modular reduction asks for.
-            let down = dft::slots_to_coefficients(transform_slots, levels.start.0)?;
-            plan_factors(params, &down, Level(down.len()), (params.scale(levels.start), message_scale), options.bodies)?
+            // From the application's lowest level to level 0, at the scale that the modular reduction asks for, or to level 1.
+            let last = usize::from(options.product);
+            let output_scale = if options.product { params.scale(Level(1)) } else { message_scale };
+            let down = dft::slots_to_coefficients(transform_slots, levels.start.0 - last)?;
+            // Arrays that a product combines have masks of their own.
+            let bodies = if options.product { 1 } else { options.bodies };
+            plan_factors(params, &down, Level(down.len() + last), (params.scale(levels.start), output_scale), bodies)?
         };
         // Coefficients to slots: of the raised phase v, v / (q0 R) is to be in slots, and half of it for the sum with the conjugate. A sum into a subring
         // multiplies v by the number of terms.
@@ -260,6 +271,7 @@ impl BootstrapPlan {
             real: options.real,
             half: options.half,
             bodies: options.bodies,
+            product: options.product,
             levels,
             to_coefficients,
             raise,
@@ -347,6 +359,12 @@ impl BootstrapPlan {
     #[must_use]
     pub fn bodies(&self) -> usize {
         self.bodies
+    }
+
+    /// Whether slots-to-coefficients ends at level 1, where a product with a known matrix can follow.
+    #[must_use]
+    pub fn has_product(&self) -> bool {
+        self.product
     }
 
     /// The secret of arrays between the linear maps.

@@ -151,14 +151,18 @@ impl BootstrapPlan {
         let mut shared = 0.0;
         if self.bodies > 1 {
             // In slots, every coefficient's noise is met; at level 0 one alone.
-            let (level, scale) =
-                if self.half { (Level(0), self.message_scale()) } else { (self.levels.start, params.scale(self.levels.start)) };
+            let low = self.half || self.product;
+            let (level, scale) = if low { (Level(0), self.message_scale()) } else { (self.levels.start, params.scale(self.levels.start)) };
             let switch = params.operation_variance(Operation::FormatSwitch { from: 1, to: self.bodies }, level)? + rounding;
-            shared = if self.half { spread } else { self.slots as f64 } * switch / scale.powi(2);
+            shared = if low { spread } else { self.slots as f64 } * switch / scale.powi(2);
+        }
+        let lowered = if self.product { main } else { mapped };
+        if self.product {
+            to_coefficients += spread * rounding / self.message_scale().powi(2);
         }
         for (index, plan) in self.to_coefficients.iter().enumerate() {
             // Slots that are to be coefficients meet the noise of one coefficient; slots that stay slots meet that of all.
-            let variance = spread * plan.variance(mapped)? / plan.output_scale().powi(2);
+            let variance = spread * plan.variance(lowered)? / plan.output_scale().powi(2);
             to_coefficients += variance * gain_from(&self.to_coefficients, index + 1);
             // Numbers that repeat with the period of the diagonals meet the same rounded diagonals each time: such errors repeat, too.
             let share = self.slots as f64 / self.slots.max(plan.transform().period()) as f64;

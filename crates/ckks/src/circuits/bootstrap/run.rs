@@ -176,6 +176,16 @@ impl Evaluator {
             _ => return Err(CkksError::NoTerms { operation: BOOTSTRAP }),
         };
         let coefficients = if plan.slots_last() { self.as_coefficients(&x, plan)? } else { self.slots_to_coefficients(&x, plan)? };
+        let coefficients = if plan.product {
+            // Without a product, a rescale leaves the level, for which coefficients are as good as slots.
+            let (shape, layout) = (coefficients.shape.clone(), coefficients.layout);
+            let scale = plan.params.step_product(coefficients.level) * plan.message_scale();
+            let all = bare(coefficients, plan.transform_slots, true);
+            let rescaled = || self.rescale(&self.linear_combination(&[(&all, Complex64::from(1.0))], scale)?);
+            self.stage(stages::TO_COEFFICIENTS, rescaled)?.rearranged(shape, layout)
+        } else {
+            coefficients
+        };
         let halves = self.reduced_halves(&coefficients, plan, progress)?;
         let fresh = match parts {
             [_] => {
@@ -219,7 +229,7 @@ impl Evaluator {
         Ok(self.at_level(&top, plan.input_level())?.into_owned())
     }
 
-    /// The same numbers as coefficients at level 0: complex pairs in bit-reversed order.
+    /// The same numbers as coefficients at level 0, or at level 1 where the plan has a level for a product: complex pairs in bit-reversed order.
     ///
     /// # Errors
     /// As [`Evaluator::bootstrap`]; [`CkksError::NotBootstrappable`] for a chain on which this stage comes last.
@@ -229,8 +239,8 @@ impl Evaluator {
             return Err(plan.order_error("use the whole bootstrap, or a chain without the segment"));
         }
         self.stage(stages::TO_COEFFICIENTS, || {
-            let y = self.shared(plan.spread(self.entry(x, plan)?), plan)?;
-            let y = self.lowered(&y, plan)?;
+            let y = plan.spread(self.entry(x, plan)?);
+            let y = self.lowered(&if plan.product { y } else { self.shared(y, plan)? }, plan)?;
             let layout =
                 Layout { encoding: Encoding::Coefficients, complex: true, order: Order::BitReversed, ..y.layout }.with_padding(y.padding());
             Ok(y.laid_out(layout))
