@@ -21,6 +21,8 @@ __all__ = [
     "LightClient",
     "LinearTransform",
     "LinearTransformPlan",
+    "MamboMatrix",
+    "MamboPlan",
     "MatrixPlan",
     "Needs",
     "PackingPlan",
@@ -47,6 +49,7 @@ __all__ = [
     "from_bytes",
     "inspect",
     "load",
+    "mambo",
     "preset_names",
     "reply",
     "tune",
@@ -3621,6 +3624,220 @@ class LinearTransformPlan:
         """
 
 @final
+class MamboMatrix:
+    """A plain matrix that is ready for products inside bootstraps, made by `MamboPlan.prepare`: `matrix @ x`.
+
+    Examples
+    --------
+    >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+    >>> plan = cl.MamboPlan(owner.params, [[0.0, 1.0], [1.0, 0.0]], columns=256)
+    >>> swap = plan.prepare(owner.evaluation_keys(plan.needs))
+    >>> x = owner.encrypt(np.repeat([0.25, 0.5], 256), **plan.encryption)
+    >>> owner.decrypt(swap @ x).reshape(2, 256)[:, 0].round(3)
+    array([0.5 , 0.25])
+    """
+    @property
+    def plan(self) -> MamboPlan:
+        """The plan."""
+    def matmul(self, array: Ciphertext, progress: _Progress = None) -> Ciphertext:
+        """The product inside a bootstrap, as `matrix @ x`, with progress.
+
+        Parameters
+        ----------
+        array : Ciphertext
+            An array of the plan's `input_shape` in slots, at `input_level` or above.
+        progress : bool or callable, optional
+            True shows a progress bar of the product. A function is called with (steps done, steps in all) and may return False to stop.
+
+        Returns
+        -------
+        Ciphertext
+            The product, of the plan's `output_shape`, at `output_level`.
+
+        Raises
+        ------
+        ShapeError
+            For an array of another shape.
+        LevelError
+            Below `input_level`.
+        MissingKeyError
+            Where keys attached to the array lack some of `needs`.
+        WrongSecretError
+            For an array under another secret key.
+        WrongParamsError
+            For an array of other parameters.
+        NotEnoughMemoryError
+            Where the work takes more memory than is free.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+        >>> plan = cl.MamboPlan(owner.params, np.eye(2) / 2, columns=256)
+        >>> half = plan.prepare(owner.evaluation_keys(plan.needs))
+        >>> half.matmul(owner.encrypt(np.ones(512), **plan.encryption)).shape
+        (1, 512)
+        """
+    def __matmul__(self, array: Ciphertext, /) -> Ciphertext: ...
+
+@final
+class MamboPlan:
+    """A plan of products of one plain matrix with encrypted matrices inside a bootstrap: the product comes at a high level, in hardly more time
+    than the bootstrap alone.
+
+    A bootstrap passes level 1 with the numbers in coefficients, where products with plain matrices are fastest. The rows of X lie one
+    behind the other in the slots: a matrix X of shape (inner, columns) is encrypted as `X.reshape(-1, slots)`, filled up with zeros, and so
+    comes the product.
+
+    Parameters
+    ----------
+    params : Params
+        Parameters that can be bootstrapped, with two levels or more below those of the application.
+    weights : array_like
+        The plain matrix W, of shape (rows, inner), of real numbers.
+    columns : int
+        The slots of a row of X, a power of two. By default all slots of a polynomial.
+    is_complex : bool, optional
+        Whether the numbers of X may be complex. For real numbers alone the bootstrap takes less time. The default is True.
+    bodies : int, optional
+        How many polynomials share a mask behind the product, as in `BootstrapPlan`. The default is 1.
+    method : {"exact", "by rows", "prepared"}, optional
+        The method of the product, as in `MatrixPlan`. None, the default, is the fastest that fits.
+    precision_bits : float, optional
+        The correct bits that the product alone must have, as in `MatrixPlan`.
+    key_bytes : int, optional
+        The most bytes that the keys of the bootstrap may take in memory.
+
+    Raises
+    ------
+    ParamsError
+        Where the parameters cannot be bootstrapped, or have no level for the product.
+    DataError
+        For weights that are NaN, infinite, too large or none, for columns that are no power of two up to the slots, and for a precision or
+        keys that nothing reaches.
+    ShapeError
+        Where the weights are no matrix.
+    TypeError
+        For weights that are not real numbers.
+
+    Notes
+    -----
+    Numbers must be at most 1 in magnitude, in X and in the product: scale W where sums are larger. Source: the product inside the bootstrap
+    is MaMBo (Bae, Cheon, Hanrot, Park, Stehle), section 6.3.
+
+    Examples
+    --------
+    >>> params = cl.Params.preset("insecure_boot")
+    >>> owner = cl.SecretKey.generate(params)
+    >>> W = np.linspace(-1, 1, 64).reshape(8, 8) / 8
+    >>> plan = cl.MamboPlan(params, W, columns=64)
+    >>> matrix = plan.prepare(owner.evaluation_keys(plan.needs))
+    >>> X = np.linspace(-1, 1, 512).reshape(8, 64)
+    >>> x = owner.encrypt(X.reshape(plan.input_shape), **plan.encryption)
+    >>> y = matrix @ x
+    >>> x.level, y.level
+    (3, 6)
+    >>> bool(abs(owner.decrypt(y).reshape(8, 64) - W @ X).max() < 1e-4)
+    True
+    """
+    def __new__(
+        cls,
+        params: Params,
+        weights: ArrayLike,
+        columns: SupportsIndex | None = None,
+        *,
+        is_complex: bool = True,
+        bodies: SupportsIndex | None = None,
+        method: Literal["exact", "by rows", "prepared"] | None = None,
+        precision_bits: float | None = None,
+        key_bytes: SupportsIndex | None = None,
+    ) -> MamboPlan: ...
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the matrix."""
+    @property
+    def columns(self) -> int:
+        """The slots of a row of X."""
+    @property
+    def input_shape(self) -> tuple[int, int]:
+        """The shape of encrypted factors: polynomials and slots."""
+    @property
+    def output_shape(self) -> tuple[int, int]:
+        """The shape of products: polynomials and slots."""
+    @property
+    def input_level(self) -> int:
+        """The lowest level of a factor."""
+    @property
+    def output_level(self) -> int:
+        """The level of a product."""
+    @property
+    def method(self) -> str:
+        """The method of the product: "exact", "by rows" or "prepared"."""
+    @property
+    def needs(self) -> Needs:
+        """The keys of the bootstrap and of the product, for `SecretKey.evaluation_keys`."""
+    @property
+    def encryption(self) -> dict[str, Any]:
+        """The keyword arguments of `SecretKey.encrypt` for factors that come fresh."""
+    @property
+    def seconds(self) -> float:
+        """The predicted seconds of a product with all of its bootstraps, by one thread."""
+    @property
+    def product_seconds(self) -> float:
+        """The predicted seconds of the product alone, by one thread."""
+    @property
+    def precision_bits(self) -> float:
+        """The predicted precision in bits: minus the binary logarithm of the root mean square error of a real or imaginary part of the worst
+        row, for numbers whose parts are uniform in [-1, 1].
+        """
+    def explain(self) -> str:
+        """What the plan does: predicted times and precision, the methods of the product, the stages of the bootstrap.
+
+        Returns
+        -------
+        str
+            Tables.
+
+        Examples
+        --------
+        >>> plan = cl.MamboPlan(cl.Params.preset("insecure_boot"), np.eye(8) / 2, columns=64)
+        >>> print(plan.explain().splitlines()[0])
+        8 x 8 matrix inside a bootstrap, 8 rows in a polynomial: from 1 polynomial to 1 polynomial
+        """
+    def prepare(self, keys: EvaluationKeys, progress: _Progress = None) -> MamboMatrix:
+        """Makes the matrix ready for products. Whoever computes does this once, without the secret.
+
+        Parameters
+        ----------
+        keys : EvaluationKeys
+            Keys that the owner made for `needs`. Products find them here, unless their array has keys attached.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
+
+        Returns
+        -------
+        MamboMatrix
+            The matrix with its keys.
+
+        Raises
+        ------
+        MissingKeyError
+            Where the keys are not those of `needs`.
+        WrongParamsError
+            For keys of other parameters.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+        >>> plan = cl.MamboPlan(owner.params, np.eye(2) / 2)
+        >>> plan.prepare(owner.evaluation_keys(plan.needs))
+        MamboMatrix(2 x 2, 512 slots in a row, by rows)
+        """
+
+@final
 class MatrixPlan:
     """A plan of products of one plain matrix with encrypted matrices: by which method, how X is encrypted, which keys there must be.
 
@@ -4840,6 +5057,47 @@ def reply(ciphertext: Ciphertext) -> bytes:
     >>> x = secret_key.encrypt([0.5], encoding="coefficients", level=0)
     >>> cl.LightClient(secret_key).decrypt(cl.reply(x)).round(3)
     array([0.5])
+    """
+
+def mambo(weights: ArrayLike, array: Ciphertext, columns: SupportsIndex | None = None) -> Ciphertext:
+    """The product of a plain matrix with an encrypted one inside a bootstrap: `W X` at a high level.
+
+    For several products with one matrix, make it ready once: `cl.MamboPlan(params, W, columns).prepare(keys)`.
+
+    Parameters
+    ----------
+    weights : array_like
+        The plain matrix W, of shape (rows, inner).
+    array : Ciphertext
+        X with its rows one behind the other, in rows of all slots, with the keys of `MamboPlan(params, W, columns).needs` attached.
+    columns : int, optional
+        The slots of a row of X. By default all slots of a polynomial.
+
+    Returns
+    -------
+    Ciphertext
+        W X, lying as X.
+
+    Raises
+    ------
+    ShapeError
+        Where the shapes do not fit.
+    MissingKeyError
+        Where the array has no such keys attached.
+    ParamsError
+        Where the parameters have no level for the product.
+    DataError
+        For weights that do not fit.
+
+    Examples
+    --------
+    >>> params = cl.Params.preset("insecure_boot")
+    >>> owner = cl.SecretKey.generate(params)
+    >>> W = np.array([[0.5, -0.25]])
+    >>> plan = cl.MamboPlan(params, W, columns=256)
+    >>> x = owner.encrypt(np.repeat([0.5, 0.25], 256), **plan.encryption).with_keys(owner.evaluation_keys(plan.needs))
+    >>> float(owner.decrypt(cl.mambo(W, x, columns=256))[0, 0].round(4))
+    0.1875
     """
 
 def bootstrap_samples(arrays: Sequence[Ciphertext], plan: SamplesPlan) -> Ciphertext:

@@ -26,7 +26,7 @@ fn every_preset_for_bootstrapping_is_tried_at_full_size() {
 }
 
 /// Sets for batches, and the bodies under a mask that they are tried with.
-const BATCHES: [(&str, usize); 2] = [("boot_n15_batch", 4), ("boot_fast_batch", 2)];
+const BATCHES: [(&str, usize); 3] = [("boot_n15_batch", 4), ("boot_n15_mambo", 2), ("boot_fast_batch", 2)];
 
 #[test]
 #[ignore = "full size: make test-full"]

@@ -2,11 +2,13 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan};
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions};
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Complex64, Encoding, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Complex64, Encoding, Level, SecretKey};
 use common::bootstraps::*;
 use common::measure::*;
 use common::*;
@@ -54,7 +56,7 @@ fn products_inside_bootstraps_are_the_products() {
             bootstrap: BootstrapOptions { bodies, real, ..BootstrapOptions::default() },
             matrix: MatrixOptions { method, ..MatrixOptions::default() },
         };
-        let plan = MamboPlan::new(&params, (rows, inner, &w), columns, &options).expect("plan");
+        let plan = Arc::new(MamboPlan::new(&params, (rows, inner, &w), columns, &options).expect("plan"));
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let ct = encrypted(&sk, &plan, &x, real);
         let (shapes, predicted, bootstrap) =
@@ -74,4 +76,95 @@ fn products_inside_bootstraps_are_the_products() {
         // Rows behind those of the product are zero.
         assert!(got[expected.len()..].iter().all(|z| z.norm() < 1e-3));
     }
+}
+
+/// The result of one product is the factor of the next; both are what bootstrap-then-product and product-then-bootstrap give.
+#[test]
+fn products_follow_one_another() {
+    let params = small();
+    let sk = secret(&params, 5);
+    let slots = params.slot_count();
+    let (columns, rows) = (64, 16);
+    let (first, second) = (weights(rows, rows, 6), weights(rows, rows, 7));
+    let plan = |w: &[f64]| Arc::new(MamboPlan::new(&params, (rows, rows, w), columns, &MamboOptions::default()).expect("plan"));
+    let plans = [plan(&first), plan(&second)];
+    let whole = BootstrapPlan::new(&params).expect("plan");
+    let needs = plans[0].needs().expect("needs").merge(&plans[1].needs().expect("needs")).merge(&whole.needs().expect("needs"));
+    let ev = evaluator(&sk, &needs);
+    let x = complex(rows * columns, 8);
+    let mut ct = encrypted(&sk, &plans[0], &x, false);
+    for plan in &plans {
+        let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
+        ct = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
+        assert_eq!(ct.shape(), [rows * columns / slots, slots]);
+    }
+    let expected = product(&second, &product(&first, &x, columns), columns);
+    let error = complex_deviation(&decrypt_complex(&sk, &ct), &expected);
+    assert!(error < 2f64.powi(-22), "{error:e}");
+
+    // Rows that fill polynomials can be multiplied in slots, before a bootstrap and after it.
+    let rows = 4;
+    let w = weights(rows, rows, 9);
+    let plan = Arc::new(MamboPlan::new(&params, (rows, rows, &w), slots, &MamboOptions::default()).expect("plan"));
+    let ev = evaluator(&sk, &plan.needs().expect("needs").merge(&whole.needs().expect("needs")));
+    let x = complex(rows * slots, 10);
+    let above = EncryptOptions { level: Some(Level(whole.input_level().0 + 1)), ..plan.encryption() };
+    let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[rows, slots], above, 3);
+    let in_slots = |x: &Ciphertext| {
+        let weights = ev.prepare_weights(rows, rows, &w, x).expect("weights");
+        ev.rescale(&ev.multiply_matrix(&weights, x).expect("product")).expect("a level")
+    };
+    let before = ev.bootstrap(&in_slots(&ct), &whole).expect("bootstrap");
+    let after = in_slots(&ev.bootstrap(&ct, &whole).expect("bootstrap"));
+    let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
+    let inside = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
+    let expected = product(&w, &x, slots);
+    for (place, fresh) in [("before", before), ("after", after), ("inside", inside)] {
+        let error = complex_deviation(&decrypt_complex(&sk, &fresh), &expected);
+        println!("{place}: {:.2} bits", -error.log2());
+        assert!(error < 2f64.powi(-22), "{place}: {error:e}");
+    }
+}
+
+/// A plan with a level for a product is a bootstrap without one, too.
+#[test]
+fn a_level_for_a_product_may_stay_unused() {
+    let params = small();
+    let sk = secret(&params, 6);
+    for bodies in [1, 2] {
+        let options = BootstrapOptions { product: true, bodies, ..BootstrapOptions::default() };
+        let x = complex(2 * params.slot_count(), 11);
+        let (got, plan) = bootstrapped(&params, &sk, options, &Values::Complex(x.clone()), &[2, params.slot_count()]);
+        let (measured, predicted) = (complex_deviation(&got, &x), plan.predicted_error().expect("prediction").deviation());
+        assert!((0.85..1.15).contains(&(measured / predicted)), "{bodies}: {}", measured / predicted);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_the_remedy() {
+    let params = small();
+    let sk = secret(&params, 7);
+    let slots = params.slot_count();
+    let new = |shape: (usize, usize), values: &[f64], columns: usize, options: &MamboOptions| {
+        MamboPlan::new(&params, (shape.0, shape.1, values), columns, options)
+    };
+    let options = MamboOptions::default();
+    assert_refused!(new((1, 1), &[1.0], 3, &options), CkksError::OutOfRange { .. }, "power of two up to 512");
+    assert_refused!(new((1, 1), &[1.0], 2 * slots, &options), CkksError::OutOfRange { .. }, "up to 512");
+    assert_refused!(new((2, 2), &[1.0; 3], slots, &options), CkksError::Shape { .. }, "rows * columns");
+    assert_refused!(new((0, 2), &[], slots, &options), CkksError::Empty { .. }, "0");
+    assert_refused!(new((1, 1), &[f64::NAN], slots, &options), CkksError::NotFinite { .. }, "NaN");
+    let rounds = MamboOptions { bootstrap: BootstrapOptions { rounds: Some(2), ..BootstrapOptions::default() }, ..options };
+    assert_refused!(new((1, 1), &[1.0], slots, &rounds), CkksError::OutOfRange { .. }, "rounds");
+    let last = common::params("insecure_boot_last");
+    assert_refused!(MamboPlan::new(&last, (1, 1, &[1.0]), 8, &options), CkksError::NotBootstrappable { .. }, "slots-to-coefficients first");
+    let plan = Arc::new(new((2, 2), &[0.5; 4], slots, &options).expect("plan"));
+    let ev = evaluator(&sk, &plan.needs().expect("needs"));
+    let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
+    let three = encrypt_as(&sk, &Values::Real(vec![0.5; 3 * slots]), &[3, slots], plan.encryption(), 1);
+    assert_refused!(ev.mambo(&matrix, &three, &mut |_, _| true), CkksError::Shape { .. }, "X.reshape(-1, 512)");
+    let two = encrypt_as(&sk, &Values::Real(vec![0.5; 2 * slots]), &[2, slots], plan.encryption(), 1);
+    assert_refused!(ev.mambo(&matrix, &two, &mut |_, _| false), CkksError::Cancelled, "stopped by the progress");
+    let low = ev.drop_to_level(&two, Level(plan.bootstrap().input_level().0 - 1)).expect("a level");
+    assert_refused!(ev.mambo(&matrix, &low, &mut |_, _| true), CkksError::LevelTooLow { .. }, "level");
 }

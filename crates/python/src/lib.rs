@@ -29,6 +29,7 @@ mod libraries;
 mod light;
 mod linear;
 mod machine;
+mod mambo;
 mod matrix;
 mod needs;
 mod numbers;
@@ -75,6 +76,8 @@ mod _native {
     use crate::linear::{PyLinearTransform, PyLinearTransformPlan};
     #[pymodule_export]
     use crate::machine::{doctor, tune};
+    #[pymodule_export]
+    use crate::mambo::{PyMamboMatrix, PyMamboPlan, mambo};
     #[pymodule_export]
     use crate::matrix::{PyMatrixPlan, PyPreparedMatrix};
     #[pymodule_export]

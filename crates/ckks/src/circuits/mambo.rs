@@ -11,6 +11,8 @@
 //! Source: [pcmm-mambo, sec. 6.3, option 1]; differs: rows of a smaller degree have the rank that keeps the dimension, so that no ring switch is needed on the way down, and a packing key on the
 //! way up; the product is any of those that a matrix plan has.
 
+use std::sync::Arc;
+
 use clathrate_arith::kernels::scalar::bit_reverse;
 use clathrate_arith::text::counted;
 use clathrate_lattice::Level;
@@ -53,7 +55,7 @@ pub struct MamboPlan {
 /// A matrix that is ready for its products inside bootstraps.
 #[derive(Debug)]
 pub struct MamboMatrix {
-    plan: MamboPlan,
+    plan: Arc<MamboPlan>,
     planned: PlannedMatrix,
 }
 
@@ -198,9 +200,9 @@ impl MamboPlan {
     ///
     /// # Errors
     /// As [`MatrixPlan::prepare`].
-    pub fn prepare(self, evaluator: &Evaluator, progress: Progress<'_>) -> Result<MamboMatrix, CkksError> {
+    pub fn prepare(self: &Arc<Self>, evaluator: &Evaluator, progress: Progress<'_>) -> Result<MamboMatrix, CkksError> {
         let planned = self.matrix.prepare(evaluator, progress)?;
-        Ok(MamboMatrix { plan: self, planned })
+        Ok(MamboMatrix { plan: self.clone(), planned })
     }
 
     /// What the plan does, and the tables of the bootstrap and of the product.
@@ -229,7 +231,7 @@ impl MamboPlan {
 impl MamboMatrix {
     /// The plan.
     #[must_use]
-    pub fn plan(&self) -> &MamboPlan {
+    pub fn plan(&self) -> &Arc<MamboPlan> {
         &self.plan
     }
 }
