@@ -22,7 +22,7 @@ help:
 	@echo "make example-sensors  many small clients, a server that packs and bootstraps what they send, a picture"
 	@echo "make test-interop  samples of other libraries, packed and bootstrapped"
 	@echo "make bench-hermes  samples to slots and transciphering, beside the paper's numbers (QUICK=1: seconds, a small degree)"
-	@echo "make bench-mambo   batches of bootstraps, beside the paper's numbers (QUICK=1: seconds, a small degree)"
+	@echo "make bench-mambo   batches of bootstraps and products inside them, beside the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-matrix  plain matrices times encrypted ones, beside plain products and the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-pairs  products of two encrypted matrices, beside plain products and the slot-wise algorithm (QUICK=1: seconds, small degrees)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
@@ -126,7 +126,7 @@ bench-packing:
 	$(PYTHON) bench/run.py $(PACKING_RESULTS) --total 300 --part clathrate 300 "target/release/clathrate-bench --set stream,packing"
 	$(PYTHON) bench/packing.py bench/results/$(PACKING_RESULTS).json
 
-# Batches of bootstraps that share masks, beside the paper's numbers: half an hour and 22 GB of memory, on a quiet machine.
+# Batches of bootstraps that share masks, and products inside bootstraps, beside the paper's numbers: up to 40 minutes and 22 GB of memory, on a quiet machine.
 MAMBO_RESULTS := mambo$(if $(filter-out 0,$(QUICK)),-quick)
 bench-mambo:
 	$(CARGO) build --release --locked -p clathrate-bench

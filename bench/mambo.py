@@ -13,6 +13,14 @@ Sits in bench/ above tables.py; reads bench/results/mambo.json, which bench/run.
     predicted_ms               of the batch
     stages                     [{"stage", "median_ms"}] of the batch, in order
 
+A row of work "mambo" is a product inside bootstraps; its `extra`, beside those with the same names:
+
+    rows, columns, lanes       of the square matrix; slots of a row of the encrypted one; rows that share a polynomial
+    method                     of the product
+    bootstrap_ms               the same polynomials bootstrapped without a product, in the same run
+    predicted_product_ms       of the product alone
+    preparation_seconds        of the combination of keys, once for a matrix
+
 What was not measured has a row with "absent", which says why.
 """
 
@@ -26,8 +34,8 @@ from typing import Any
 from command_line import tables_and_plots
 from tables import BENCH, RESULTS, Row, grid, machine_line, number, parse_rows
 
-BATCH = "batch_bootstrap"
-NEEDED = (
+BATCH, PRODUCT = "batch_bootstrap", "mambo"
+NEEDED_OF_BATCH = (
     "preset",
     "degree",
     "threads",
@@ -43,6 +51,23 @@ NEEDED = (
     "predicted_ms",
     "stages",
 )
+NEEDED_OF_PRODUCT = (
+    "preset",
+    "rows",
+    "columns",
+    "polys",
+    "bodies",
+    "method",
+    "bootstrap_ms",
+    "predicted_ms",
+    "predicted_product_ms",
+    "preparation_seconds",
+    "mean_bits",
+    "worst_bits",
+    "key_bytes",
+    "peak_bytes",
+)
+NEEDED = {BATCH: NEEDED_OF_BATCH, PRODUCT: NEEDED_OF_PRODUCT}
 LINEAR = ("slots to coefficients", "modulus raise", "coefficients to slots")
 GIB = float(1 << 30)
 
@@ -52,9 +77,9 @@ def collect(rows: Iterable[Row]) -> list[Row]:
 
     Errors: ValueError for a row that lacks a field.
     """
-    found = [row for row in rows if row["work"] == BATCH or "absent" in row]
+    found = [row for row in rows if row["work"] in NEEDED or "absent" in row]
     for row in found:
-        if "absent" not in row and (lacking := [name for name in NEEDED if name not in row["extra"]]):
+        if "absent" not in row and (lacking := [name for name in NEEDED[row["work"]] if name not in row["extra"]]):
             raise ValueError(f"a row of {row['params']} lacks {', '.join(lacking)}")
     return found
 
@@ -124,25 +149,86 @@ def lines(rows: Sequence[Row]) -> list[str]:
     return grid(head, table)
 
 
+def products(rows: Sequence[Row]) -> list[str]:
+    """One line for each size."""
+    table = []
+    for row in rows:
+        extra = row["extra"]
+        peak = "-" if extra["peak_bytes"] is None else f"{extra['peak_bytes'] / GIB:.1f}"
+        table.append(
+            [
+                extra["preset"],
+                str(extra["rows"]),
+                str(extra["columns"]),
+                str(extra["polys"]),
+                extra["method"],
+                number(row["median_ms"]),
+                number(row["median_ms"] / extra["polys"]),
+                number(extra["bootstrap_ms"] / extra["polys"]),
+                ratio(row["median_ms"], extra["bootstrap_ms"]),
+                number(extra["predicted_ms"] / extra["polys"]),
+                number(extra["predicted_product_ms"] / extra["polys"]),
+                number(extra["preparation_seconds"]),
+                f"{extra['key_bytes'] / GIB:.2f}",
+                peak,
+                f"{extra['mean_bits']:.1f}",
+                f"{extra['worst_bits']:.1f}",
+            ]
+        )
+    head = [
+        "preset",
+        "rows",
+        "slots of a row",
+        "polynomials",
+        "product",
+        "ms",
+        "ms each",
+        "bootstrap alone each",
+        "ratio",
+        "predicted each",
+    ]
+    head += ["of it the product", "preparation, s", "keys, GiB", "peak, GiB", "mean bits", "worst bits"]
+    return grid(head, table)
+
+
+def paper_table(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """A table of the paper, with its own columns."""
+    names = list(rows[0])
+    return grid([name.replace("_", " ") for name in names], [[str(row[name]) for name in names] for row in rows])
+
+
 def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = ()) -> str:
     """The page."""
     found = collect(rows)
-    measured = [row for row in found if "absent" not in row]
+    measured = {work: [row for row in found if row["work"] == work and "absent" not in row] for work in NEEDED}
     paper = json.loads((BENCH / "paper" / "mambo.json").read_text())
     text = ["# mambo", "", machine_line(about), ""]
-    if measured:
+    if measured[BATCH]:
         text += [
             "Batch bootstrapping of real numbers; medians. Bodies are the polynomials that share a mask in the linear maps. Two",
             'polynomials of real numbers are "pairs" as the real and imaginary part of one, which takes one bootstrap of complex',
             "numbers. Times of stages are for each polynomial of real numbers; ratios compare with one polynomial alone at the same",
             "set and threads.",
             "",
-            *lines(measured),
+            *lines(measured[BATCH]),
+            "",
+            f"The paper's Table 5, {paper['machine']}:",
+            "",
+            *paper_table(paper["table_5"]),
             "",
         ]
-    names = list(paper["table_5"][0])
-    cells = [[str(row[name]) for name in names] for row in paper["table_5"]]
-    text += [f"The paper's Table 5, {paper['machine']}:", "", *grid([name.replace("_", " ") for name in names], cells), ""]
+    if measured[PRODUCT]:
+        text += [
+            "Products of square matrices inside bootstraps (MaMBo), complex numbers, one thread. The ratio is over the bootstraps of the",
+            "same polynomials without a product, in the same run. Times are for each polynomial where they say so.",
+            "",
+            *products(measured[PRODUCT]),
+            "",
+            "The paper's Table 6, an estimate from its parts, of a square matrix of as many columns, two real polynomials in one:",
+            "",
+            *paper_table(paper["table_6"]),
+            "",
+        ]
     text += [f"- {row['params']}: {row['absent']}" for row in found if "absent" in row]
     return "\n".join([*text, *[f"\n![{plot}]({plot})" for plot in plots], ""])
 

@@ -3647,7 +3647,7 @@ class MamboMatrix:
         array : Ciphertext
             An array of the plan's `input_shape` in slots, at `input_level` or above.
         progress : bool or callable, optional
-            True shows a progress bar of the product. A function is called with (steps done, steps in all) and may return False to stop.
+            True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
 
         Returns
         -------
@@ -3657,11 +3657,11 @@ class MamboMatrix:
         Raises
         ------
         ShapeError
-            For an array of another shape.
+            For an array of another shape, and for complex numbers where the plan is for real ones.
         LevelError
             Below `input_level`.
         MissingKeyError
-            Where keys attached to the array lack some of `needs`.
+            Where the keys that the matrix was prepared with lack some of `needs`.
         WrongSecretError
             For an array under another secret key.
         WrongParamsError
@@ -3683,8 +3683,8 @@ class MamboMatrix:
 
 @final
 class MamboPlan:
-    """A plan of products of one plain matrix with encrypted matrices inside a bootstrap: the product comes at a high level, in hardly more time
-    than the bootstrap alone.
+    """A plan of products of one plain matrix with encrypted matrices inside a bootstrap: the product comes out at a high level, for the
+    price of a product at the shortest modulus.
 
     A bootstrap passes level 1 with the numbers in coefficients, where products with plain matrices are fastest. The rows of X lie one
     behind the other in the slots: a matrix X of shape (inner, columns) is encrypted as `X.reshape(-1, slots)`, filled up with zeros, and so
@@ -3788,8 +3788,8 @@ class MamboPlan:
         """The predicted seconds of the product alone, by one thread."""
     @property
     def precision_bits(self) -> float:
-        """The predicted precision in bits: minus the binary logarithm of the root mean square error of a real or imaginary part of the worst
-        row, for numbers whose parts are uniform in [-1, 1].
+        """The predicted precision in bits: minus the binary logarithm of the root mean square error of a real or imaginary part of the
+        worst row, for numbers whose parts are uniform in [-1, 1].
         """
     def explain(self) -> str:
         """What the plan does: predicted times and precision, the methods of the product, the stages of the bootstrap.
@@ -4755,12 +4755,14 @@ class BootstrapPlan:
         The degree of a polynomial of the arcsine behind the sine, an odd number from 3 to 15. It takes away an error that is cubic in the
         numbers, and takes 2 to 4 levels of the modular reduction, which the parameters must have. By default there is none.
     bodies : int, optional
-        How many polynomials share a mask in the linear maps, from 1 to 64: an array of many polynomials is bootstrapped faster, with keys
-        that grow by half of their bytes with each. Fewer polynomials take the time of so many. Keys of a shared mask are charged a bit of
-        security for each doubling; the presets "boot_n15_batch" and "boot_fast_batch" have bits to spare. The default is 1.
+        How many polynomials share a mask in the linear maps, from 1 to 64: an array of many polynomials is bootstrapped faster, with
+        keys that grow by half of their bytes with each. Fewer polynomials take the time of so many in these maps. Keys of a shared mask
+        are charged a bit of security for each doubling; the presets "boot_n15_batch", "boot_n15_mambo" and "boot_fast_batch" have bits
+        to spare. The default is 1.
     batch : int, optional
-        How many polynomials arrays have: the plan then takes the number of bodies, a power of two, that is fastest for them, of those that
-        are secure and whose keys fit into `key_bytes`, by default three times the bytes of keys for one polynomial. `explain` shows them.
+        How many polynomials are bootstrapped, two of real numbers counting as one in a plan for complex numbers: the plan then takes the
+        number of bodies, a power of two, that is fastest for them, of those that are secure and whose keys fit into `key_bytes`, by
+        default three times the bytes of keys for one polynomial. `explain` shows them.
 
     Raises
     ------
@@ -4768,8 +4770,9 @@ class BootstrapPlan:
         Where the parameters cannot be bootstrapped; the message says what is missing.
     DataError
         Where `slots` is not a power of two, or too large, `rounds` are more than the levels allow, no plan's keys fit into
-        `key_bytes`, `arcsine` is not an odd number from 3 to 15, `bodies` not from 1 to 64, `batch` not positive, and for both of
-        them.
+        `key_bytes`, `arcsine` is not an odd number from 3 to 15, `bodies` not from 1 to 64, `batch` not positive, and where both are given.
+    SecurityError
+        For more bodies than the parameters protect.
 
     Examples
     --------
@@ -5062,7 +5065,8 @@ def reply(ciphertext: Ciphertext) -> bytes:
 def mambo(weights: ArrayLike, array: Ciphertext, columns: SupportsIndex | None = None) -> Ciphertext:
     """The product of a plain matrix with an encrypted one inside a bootstrap: `W X` at a high level.
 
-    For several products with one matrix, make it ready once: `cl.MamboPlan(params, W, columns).prepare(keys)`.
+    For several products with one matrix, make it ready once: `cl.MamboPlan(params, W, columns).prepare(keys)`. This form plans anew, by
+    what this machine is predicted to take: for keys that were made elsewhere, or for a plan with other choices, use that one.
 
     Parameters
     ----------

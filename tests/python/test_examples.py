@@ -81,6 +81,22 @@ def test_samples_page_runs_and_its_numbers_are_right(capsys, tmp_path, monkeypat
     assert " ".join(outside) == "[ 0.5   -0.25   0.125]"
 
 
+def test_mambo_page_runs_and_its_numbers_are_right(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    product, chain, batch = snippets("docs/mambo.md")
+    names: dict[str, object] = {}
+    exec(product, names)
+    level, error = capsys.readouterr().out.splitlines()[-1].split()
+    assert int(level) == names["plan"].output_level
+    assert float(error) < 1e-4
+    exec(chain, names)
+    assert float(capsys.readouterr().out) < 1e-4
+    exec(batch, names)
+    printed = capsys.readouterr().out
+    assert int(printed.split()[0]) > 1
+    assert "bodies under a mask" in printed
+
+
 def test_digits_demo_agrees_with_the_clear_model(tmp_path):
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")

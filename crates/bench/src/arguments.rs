@@ -113,7 +113,9 @@ impl BenchSet {
             }
             Self::Packing => "packing of 2^12 LWE samples at presets pack_n12 and paper_hermes_n12, by every method",
             Self::Hermes => "samples to slots and transciphering, at presets boot_n15, paper_hermes_n15, boot_fast and paper_fgb",
-            Self::Mambo => "bootstraps of batches that share masks, at presets boot_n15_batch and boot_fast_batch",
+            Self::Mambo => {
+                "bootstraps of batches that share masks, and products inside bootstraps, at presets boot_n15_batch, boot_fast_batch and boot_n15_mambo"
+            }
             Self::Matrix => {
                 "plain and encrypted times encrypted matrices of 2^8 to 2^12 rows, with --long 2^13, at presets paper_pcmm, matmul, ccmm_n12 and n14"
             }

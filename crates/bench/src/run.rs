@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::names::listed;
 use crate::output::Output;
 use crate::timing::Timer;
-use crate::{batch, bootstrap, dpad, encrypted_matrix, hermes, keyswitch, matrix, packing, scheme, stream, transform};
+use crate::{batch, bootstrap, dpad, encrypted_matrix, hermes, keyswitch, mambo, matrix, packing, scheme, stream, transform};
 
 /// The operations, in the order they are timed.
-const WORKS: [&str; 36] = [
+const WORKS: [&str; 37] = [
     stream::WORK,
     "ntt_forward",
     "ntt_inverse",
@@ -43,6 +43,7 @@ const WORKS: [&str; 36] = [
     hermes::SAMPLES,
     hermes::TRANSCIPHER,
     batch::WORK,
+    mambo::WORK,
     matrix::PLAIN,
     matrix::APART,
     matrix::EXACT,
@@ -109,7 +110,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             BenchSet::Bootstrap => bootstrap::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Packing => packing::run(&timer, &selection.presets, &runtime)?,
             BenchSet::Hermes => hermes::run(&timer, &selection.presets, &runtime)?,
-            BenchSet::Mambo => batch::run(&timer, &selection.presets, &runtime)?,
+            BenchSet::Mambo => {
+                batch::run(&timer, &selection.presets, &runtime)?;
+                mambo::run(&timer, &selection.presets, &runtime)?;
+            }
             BenchSet::Matrix => {
                 matrix::run(&timer, &selection.presets, &runtime, arguments.long)?;
                 encrypted_matrix::run(&timer, &selection.presets, &runtime, arguments.long)?;
@@ -141,6 +145,7 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
         .chain(packing::PRESETS)
         .chain(hermes::PRESETS)
         .chain(batch::PRESETS)
+        .chain(mambo::PRESETS)
         .chain(matrix::PRESETS)
         .chain(encrypted_matrix::PRESETS)
         .collect();
@@ -157,7 +162,7 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
             (BenchSet::Bootstrap, bootstrap::PRESETS.contains(preset)),
             (BenchSet::Packing, packing::PRESETS.contains(preset)),
             (BenchSet::Hermes, hermes::PRESETS.contains(preset)),
-            (BenchSet::Mambo, batch::PRESETS.contains(preset)),
+            (BenchSet::Mambo, batch::PRESETS.contains(preset) || mambo::PRESETS.contains(preset)),
             (BenchSet::Matrix, matrix::PRESETS.contains(preset) || encrypted_matrix::PRESETS.contains(preset)),
         ];
         let owners: Vec<BenchSet> = owners.into_iter().filter(|(_, owns)| *owns).map(|(set, _)| set).collect();

@@ -34,6 +34,11 @@ impl Staged {
         Self { evaluator, marks }
     }
 
+    /// Work that is not timed.
+    pub fn with(&self, work: impl FnOnce(&Evaluator) -> Result<(), CkksError>) -> Result<(), Failure> {
+        Ok(work(&self.evaluator)?)
+    }
+
     /// The result of `work`, whose times are added to `times`.
     pub fn time(
         &self,

@@ -363,7 +363,8 @@ fn check_secret(params: &Params, secret: SecretName, layout: &Layout, level: Lev
     check_bodies(layout, secret)?;
     match secret {
         SecretName::Temporary => Err(inconsistent("no array is under the secret of the temporary rank")),
-        SecretName::Ephemeral if level.0 > 0 => Err(inconsistent("arrays under the ephemeral secret are at level 0")),
+        secret if secret.is_ephemeral() && level.0 > 0 => Err(inconsistent("arrays under the ephemeral secret are at level 0")),
+        SecretName::Packing if level.0 > 0 => Err(inconsistent("arrays under the secret of a ring of packing are at level 0")),
         _ => Ok(()),
     }
 }

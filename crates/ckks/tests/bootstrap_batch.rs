@@ -5,8 +5,8 @@ mod common;
 use clathrate_arith::GaloisElement;
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, KeyName, RaisedMap, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Complex64, Encoding, EvaluationKeys, Evaluator, Level, SecretName};
+use clathrate_ckks::keys::{EncryptOptions, KeyName, RaisedMap, Reach, Values};
+use clathrate_ckks::{Ciphertext, CkksError, Complex64, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Level, SecretName};
 use common::bootstraps::*;
 use common::measure::*;
 use common::*;
@@ -73,12 +73,15 @@ fn arrays_of_every_shape_keep_their_numbers() {
     }
     let wide = wide();
     let sk = secret(&wide, 4);
-    let plan = BootstrapPlan::with_options(&wide, BootstrapOptions { rounds: Some(2), ..options(2, true) }).expect("plan");
-    let ev = evaluator(&sk, &plan.needs().expect("needs"));
-    let x = noise(2 * slots, 8);
-    let fresh = ev.bootstrap(&encrypted(&sk, &plan, &x, &[2, slots]), &plan).expect("bootstrap");
-    let error = deviation(&sk.decrypt(&fresh).expect("numbers").into_real().expect("real"), &x);
-    assert!(error < 2f64.powi(-30), "{error:e}");
+    // In two rounds, real arrays alone and two by two.
+    for real in [true, false] {
+        let plan = BootstrapPlan::with_options(&wide, BootstrapOptions { rounds: Some(2), ..options(2, real) }).expect("plan");
+        let ev = evaluator(&sk, &plan.needs().expect("needs"));
+        let x = noise(3 * slots, 8);
+        let fresh = ev.bootstrap(&encrypted(&sk, &plan, &x, &[3, slots]), &plan).expect("bootstrap");
+        let error = deviation(&sk.decrypt(&fresh).expect("numbers").into_real().expect("real"), &x);
+        assert!(error < 2f64.powi(-30), "real {real}: {error:e}");
+    }
 }
 
 /// Coefficients at level 0 come under shared masks there.
@@ -98,6 +101,15 @@ fn half_bootstraps_share_masks_at_level_0() {
     assert_eq!((low.level(), low.secret()), (Level(0), SecretName::Main));
     let fresh = ev.half_bootstrap(&low, &plan).expect("slots");
     assert_eq!((fresh.shape(), fresh.secret()), (&[3, slots][..], SecretName::Main));
+    let error = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
+    assert!(error < 2f64.powi(-18), "{error:e}");
+    // What the stage before leaves under shared masks goes on, and comes apart.
+    let shared = BootstrapPlan::with_options(&params, self::options(4, false)).expect("plan");
+    let ev = evaluator(&sk, &shared.needs().expect("needs"));
+    let low = ev.slots_to_coefficients(&ct, &shared).expect("coefficients");
+    assert_eq!((low.level(), low.secret()), (Level(0), SecretName::Bodies(4)));
+    let fresh = ev.half_bootstrap(&low, &shared).expect("slots");
+    assert_eq!((fresh.layout().bodies, fresh.secret()), (1, SecretName::Main));
     let error = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
     assert!(error < 2f64.powi(-18), "{error:e}");
 }
@@ -134,10 +146,9 @@ fn the_plan_of_a_batch_takes_the_bodies_that_are_fastest_within_the_keys() {
 }
 
 /// Keys of a shared mask lose a bit of security for each doubling: a set without bits to spare has none, one with them has as many as it can.
-/// Keys of a shared mask lose a bit of security for each doubling: a set without bits to spare has none, one with them has as many as it can.
 #[test]
 fn keys_of_a_batch_are_secure() {
-    for (name, most) in [("boot_n15", 1), ("boot_n15_batch", 64), ("boot_fast", 1), ("boot_fast_batch", 8)] {
+    for (name, most) in [("boot_n15", 1), ("boot_n15_batch", 64), ("boot_n15_mambo", 128), ("boot_fast", 1), ("boot_fast_batch", 8)] {
         let params = common::params(name);
         let (top, element) = (params.max_level(), GaloisElement::conjugation(params.degree()));
         for bodies in [2, 4, 8, 16, 32, 64, 128] {
@@ -147,6 +158,12 @@ fn keys_of_a_batch_are_secure() {
             assert_eq!(charged >= 128.0, bodies <= most);
         }
     }
+    // A plan with more bodies is refused before there are keys, and so are the keys.
+    let params = common::params("boot_n15");
+    assert_refused!(BootstrapPlan::with_options(&params, options(2, true)), CkksError::Insecure { .. }, "fewer than 2 bodies");
+    let needs = KeyNeeds::new().conjugation_of_bodies(2, Reach::Top);
+    assert_refused!(secret(&params, 1).evaluation_keys(&needs), CkksError::Insecure { .. }, "fewer than 2 bodies");
+    assert_eq!(BootstrapPlan::for_batch(&params, 8, options(1, true)).expect("plan").bodies(), 1);
     // All keys of one plan, those of the sparse secrets among them.
     let params = common::params("boot_n15_batch");
     let plan = BootstrapPlan::with_options(&params, options(4, true)).expect("plan");

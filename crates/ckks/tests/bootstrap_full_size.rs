@@ -2,10 +2,12 @@
 
 mod common;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
+use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan};
+use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions};
 use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Complex64, Encoding, Evaluator};
@@ -228,4 +230,35 @@ fn full_size(name: &str, bits: f64) {
     println!("{name}: deviation {:.2} bits, predicted {:.2}: {predicted:?}", -measured.log2(), -predicted.deviation().log2());
     let ratio = measured / predicted.deviation();
     assert!((0.9..1.1).contains(&ratio), "{name}: the deviation is {ratio} times the predicted one");
+}
+
+/// A product inside the bootstrap of one polynomial with 64 rows.
+#[test]
+#[ignore = "full size: make test-full"]
+fn products_inside_bootstraps_are_precise() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let params = params("boot_n15_mambo");
+    let sk = secret(&params, 15);
+    let (rows, columns) = (64, params.slot_count() / 64);
+    let weights: Vec<f64> = noise(rows * rows, 16).into_iter().map(|w| w / 16.0).collect();
+    for method in [MatrixMethod::Exact, MatrixMethod::Prepared] {
+        let matrix = MatrixOptions { method: Some(method), ..MatrixOptions::default() };
+        let options = MamboOptions { matrix, ..MamboOptions::default() };
+        let plan = Arc::new(MamboPlan::new(&params, (rows, rows, &weights), columns, &options).expect("plan"));
+        println!("{}", plan.explain().expect("explanation"));
+        let ev = Evaluator::with_keys(sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys"));
+        let x = complex(rows * columns, 17);
+        let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &plan.array_shapes().0, plan.encryption(), 18);
+        let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
+        let start = Instant::now();
+        let fresh = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
+        let seconds = start.elapsed().as_secs_f64();
+        let entry = |row: usize, column: usize| (0..rows).map(|k| x[k * columns + column] * weights[row * rows + k]).sum::<Complex64>();
+        let expected: Vec<Complex64> = (0..rows * columns).map(|place| entry(place / columns, place % columns)).collect();
+        let measured = complex_deviation(&decrypt_complex(&sk, &fresh), &expected);
+        let predicted = plan.predicted_error().expect("prediction");
+        println!("{method}: {seconds:.2} s, {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
+        // Smaller numbers than the predicted ones bend the sine less.
+        assert!((0.6..1.1).contains(&(measured / predicted)), "{method}: {}", measured / predicted);
+    }
 }

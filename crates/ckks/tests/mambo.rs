@@ -164,6 +164,23 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     let three = encrypt_as(&sk, &Values::Real(vec![0.5; 3 * slots]), &[3, slots], plan.encryption(), 1);
     assert_refused!(ev.mambo(&matrix, &three, &mut |_, _| true), CkksError::Shape { .. }, "X.reshape(-1, 512)");
     let two = encrypt_as(&sk, &Values::Real(vec![0.5; 2 * slots]), &[2, slots], plan.encryption(), 1);
+    let real = MamboOptions { bootstrap: BootstrapOptions { real: true, ..BootstrapOptions::default() }, ..options };
+    let real = Arc::new(new((2, 2), &[0.5; 4], slots, &real).expect("plan"));
+    let own = real.prepare(&evaluator(&sk, &real.needs().expect("needs")), &mut |_, _| true).expect("keys");
+    let pairs = encrypt_as(&sk, &Values::Complex(complex(2 * slots, 1)), &[2, slots], plan.encryption(), 1);
+    assert_refused!(ev.mambo(&own, &pairs, &mut |_, _| true), CkksError::Conversion { .. }, "plan is for real numbers");
+    let few = evaluator(&sk, &plan.matrix().needs());
+    assert_refused!(few.mambo(&matrix, &two, &mut |_, _| true), CkksError::MissingKeys { .. }, "bootstrap");
+    // Every stage can be the last one.
+    for stop in [1, 3, 6] {
+        let mut calls = 0;
+        let stopped = ev.mambo(&matrix, &two, &mut |done, all| {
+            calls += 1;
+            assert!(done <= all);
+            calls < stop
+        });
+        assert_refused!(stopped, CkksError::Cancelled, "stopped by the progress");
+    }
     assert_refused!(ev.mambo(&matrix, &two, &mut |_, _| false), CkksError::Cancelled, "stopped by the progress");
     let low = ev.drop_to_level(&two, Level(plan.bootstrap().input_level().0 - 1)).expect("a level");
     assert_refused!(ev.mambo(&matrix, &low, &mut |_, _| true), CkksError::LevelTooLow { .. }, "level");

@@ -5,7 +5,7 @@ mod common;
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::circuits::transcipher::PreparedSamples;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{Operation, Reach, Values};
+use clathrate_ckks::keys::{KeyName, Operation, Reach, Values};
 use clathrate_ckks::light::Receiver;
 use clathrate_ckks::outside::{OutsideModulus, OutsideSamples, Phase};
 use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, SecretKey, SecretName, SecretRng};
@@ -158,6 +158,8 @@ fn samples_of_another_library_are_taken_in_whatever_their_dimension_and_modulus(
             count: Some(40),
             dimension: Some(dimension.next_power_of_two()),
             secret: SecretName::Outside(7),
+            // In a smaller ring where the dimension leaves one.
+            ring: (dimension <= 256).then_some(256),
             ..SamplesOptions::default()
         };
         let plan = SamplesPlan::new(&params, &options).expect("a plan");
@@ -182,9 +184,9 @@ fn samples_of_another_library_are_taken_in_whatever_their_dimension_and_modulus(
 fn what_is_prepared_before_the_messages_gives_the_same_result() {
     let params = params("insecure_boot");
     let sk = secret(&params, 5);
-    for (degree, count) in [(1, 600), (16, 512)] {
-        let options =
-            SamplesOptions { count: Some(count), degree, pairs: degree > 1, secret: SecretName::Device(2), ..SamplesOptions::default() };
+    for (degree, count, ring) in [(1, 600, Some(1024)), (1, 600, Some(128)), (16, 512, Some(256))] {
+        let (count_, pairs, secret) = (Some(count), degree > 1, SecretName::Device(2));
+        let options = SamplesOptions { count: count_, degree, pairs, secret, ring, ..SamplesOptions::default() };
         let plan = SamplesPlan::new(&params, &options).expect("a plan");
         let mut client = sk.light_client(&plan.client_options(Some(25.0))).expect("a client");
         let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
@@ -318,9 +320,11 @@ fn as_many_bootstraps_fail_as_the_plan_says() {
 fn samples_under_several_secrets_become_one_vector() {
     let params = params("insecure_boot");
     let sk = secret(&params, 9);
-    for (degree, pairs, counts) in [(1, false, [300, 1, 700]), (1, true, [5, 3, 2]), (16, true, [32, 1008, 64])] {
+    let cases = [(1, false, [300, 1, 700]), (1, true, [5, 3, 2]), (16, true, [32, 1008, 64])];
+    for ((degree, pairs, counts), ring) in cases.into_iter().flat_map(|case| [(case, Some(1024)), (case, Some(256))]) {
         let secrets = [SecretName::Device(1), SecretName::Main, SecretName::Device(4)];
-        let options = SamplesOptions { count: Some(counts.iter().sum()), degree, pairs, secret: secrets[0], ..SamplesOptions::default() };
+        let count = Some(counts.iter().sum());
+        let options = SamplesOptions { count, degree, pairs, secret: secrets[0], ring, ..SamplesOptions::default() };
         let plan = SamplesPlan::new(&params, &options).expect("a plan");
         let ev = evaluator(&sk, &plan.needs_of(&secrets).expect("needs"));
         let (mut arrays, mut data) = (Vec::new(), Vec::new());
@@ -370,17 +374,24 @@ fn keys_of_a_smaller_ring_are_stored_and_missed_like_others() {
     plan.check_keys(&again, &[SecretName::Device(1)]).expect("all there");
     let stored = Evaluator::with_keys(again).bootstrap_samples(&samples, &plan).expect("in slots");
     assert_eq!(own.bundles(), stored.bundles());
-    // Without the ring's own key nothing begins, and the error says how many keys that are.
-    let without = plan.half_bootstrap().needs().expect("needs");
+    // Without the ring's own keys nothing begins, and the error names them.
+    let without = plan.needs().operations().fold(KeyNeeds::new(), |needs, (operation, reach)| needs.operation(operation, reach));
     let few = sk.evaluation_keys(&without).expect("keys");
     assert_refused!(plan.check_keys(&few, &[SecretName::Device(1)]), CkksError::MissingKeys { .. }, "packing");
-    assert!(Evaluator::with_keys(few).bootstrap_samples(&samples, &plan).is_err());
+    assert_refused!(Evaluator::with_keys(few).bootstrap_samples(&samples, &plan), CkksError::NoRelativeKeys { .. }, "128x1");
+    // A plan that finds its keys goes the way that they are for; where none fits, the error is that of the fastest.
+    let free = SamplesOptions { ring: None, ..options.clone() };
+    let own = sk.evaluation_keys(plan.needs()).expect("keys");
+    let found = SamplesPlan::for_keys(&params, &free, &own, &[SecretName::Device(1)]).expect("a plan");
+    assert_eq!((found.packing().ring, &found.packing().method), (plan.packing().ring, &plan.packing().method));
+    let none = sk.evaluation_keys(&KeyNeeds::new()).expect("keys");
+    assert_refused!(SamplesPlan::for_keys(&params, &free, &none, &[SecretName::Device(1)]), CkksError::MissingKeys { .. }, "samples");
     // The secret is of that ring alone, uniform, and no part of the main one.
     let at = |shape: ModuleShape| sk.relative(&params.for_samples(shape).expect("a shape")).expect("a part");
     let drawn = at(ring).named(SecretName::Packing).expect("there").into_owned();
     assert_eq!(drawn.distribution(), SecretDistribution::UniformTernary);
     assert_ne!(drawn.all_coefficients(), at(ring).named(SecretName::Main).expect("there").all_coefficients());
-    assert_refused!(sk.named(SecretName::Packing), CkksError::Conversion { .. }, "not at 1024x1");
+    assert_refused!(sk.named(SecretName::Packing), CkksError::Conversion { .. }, "no ring of packing at 1024x1");
     let wide = KeyNeeds::new().operation(Operation::Multiply, Reach::Level(0));
     assert!(sk.evaluation_keys(&KeyNeeds::new().relative(ring, &wide)).is_err(), "a ring of packing has no other keys");
 }
@@ -405,7 +416,19 @@ fn rings_of_packing_are_secure() {
                 SecretDistribution::UniformTernary,
             );
             assert!(bits >= 128.0 && bits == ring.security_bits, "{name}, {degree}: {bits}");
+            // The base step and one prime of about its length.
+            let basis = ring.switcher.chain().key_basis(Level(0));
+            assert!(basis.len() == 2 && (91.0..92.0).contains(&ring.log2_qp), "{name}: {} primes, {} bits", basis.len(), ring.log2_qp);
         }
+        // What such a ring does not protect is refused where keys are made.
+        let from = ModuleShape { degree: 1, rank: 2048 };
+        let pack = Operation::Pack { from, to: 2048, under: SecretName::Device(1), onto: SecretName::Packing };
+        let needs = KeyNeeds::new().relative(shape(2048), &KeyNeeds::new().operation(pack, Reach::Level(0)));
+        assert!(params.required_keys(&needs).is_err(), "{name}: keys at degree 2048");
         assert!(params.packing_ring().is_none(), "the whole ring has the ordinary keys");
+        // No other way leads under that secret, where there are ordinary keys, too.
+        let half = params.relative(shape(params.degree() / 2)).expect("a shape");
+        let change = KeyName::ChangeSecret { from: SecretName::Device(1), to: SecretName::Packing };
+        assert_refused!(half.key_definition(change), CkksError::Conversion { .. }, "by packing alone");
     }
 }

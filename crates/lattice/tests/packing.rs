@@ -212,3 +212,42 @@ fn what_does_not_fit_is_refused() {
     let large = world.encrypt(&other).0;
     assert!(matches!(packing.pack(&[large.view()], &world.switcher), Err(LatticeError::DegreeChange { .. })));
 }
+
+/// Keys of level 0 alone may have primes of higher levels as their special ones: as precise as with special primes, here for a base of two primes.
+#[test]
+fn special_primes_of_a_narrow_chain_may_be_those_of_higher_levels() {
+    let whole = chain_on(DEGREE, 1);
+    let deviation = |special: std::ops::Range<usize>| {
+        let chain = Arc::new(whole.narrowed(Level(0), special).expect("a chain"));
+        let gadget = Arc::new(Gadget::for_special_modulus(&chain, 0.5).expect("gadget"));
+        let switcher = fixed(&chain, &gadget, SwitchMethod::as_made(&chain), 1024);
+        let mut rng = rng(9);
+        let mut secret = |degree: usize, rank: usize| {
+            SecretKey::generate(Degree(degree), Rank(rank), Bodies(1), SecretDistribution::UniformTernary, &mut rng).expect("a secret")
+        };
+        let (from, to) = (secret(1, 64), secret(DEGREE, 1));
+        let packing = Packing::generate(&chain, &gadget, Level(0), &from, &[8], &to, &mut rng).expect("keys");
+        let (ring, basis) = (chain.ring().subring(1).expect("ring"), chain.basis(Level(0)));
+        let messages: Vec<i64> = (0..DEGREE as i64).map(|place| (place - 20) << 15).collect();
+        let sample = |&message: &i64| {
+            let mut sample = Bundle::encrypt_zero(&from, &ring, &basis, &mut rng).expect("encrypt");
+            sample.add_message(0, &Poly::from_signed(&ring, &basis, &[message]).into_eval()).expect("message");
+            sample.into_coeff()
+        };
+        let samples: Vec<Bundle<Coeff>> = messages.iter().map(sample).collect();
+        let packed = packing.pack(&views(&samples), &switcher).expect("packed").into_eval();
+        let expected = Poly::from_signed(chain.ring(), &basis, &messages).into_eval();
+        variance(&errors(&packed, &to, 0, &expected)).sqrt()
+    };
+    let special = whole.special_basis().indices().to_vec();
+    let (first, count) = (whole.step(Level(0)).end, special.len());
+    let (own, higher) = (deviation(special[0]..special[0] + count), deviation(first + 1..first + 1 + count));
+    println!("{own:.2} with special primes, {higher:.2} with those of higher levels");
+    assert!(higher < 2.0 * own && own < 2.0 * higher && own < 1000.0, "{own}, {higher}");
+    // Primes of the levels that are kept, and those behind the special ones, are refused.
+    let end = special[0] + count;
+    for (level, special) in [(0, first - 1..first + 1), (2, first..first + 2), (0, end - 1..end + 1)] {
+        assert!(matches!(whole.narrowed(Level(level), special), Err(LatticeError::BasisMismatch { .. })));
+    }
+    assert!(matches!(whole.narrowed(Level(0), first..first), Err(LatticeError::NoSpecialPrimes)));
+}

@@ -35,12 +35,14 @@ use crate::run::detached;
 ///     The degree of a polynomial of the arcsine behind the sine, an odd number from 3 to 15. It takes away an error that is cubic in the
 ///     numbers, and takes 2 to 4 levels of the modular reduction, which the parameters must have. By default there is none.
 /// bodies : int, optional
-///     How many polynomials share a mask in the linear maps, from 1 to 64: an array of many polynomials is bootstrapped faster, with keys
-///     that grow by half of their bytes with each. Fewer polynomials take the time of so many. Keys of a shared mask are charged a bit of
-///     security for each doubling; the presets "boot_n15_batch" and "boot_fast_batch" have bits to spare. The default is 1.
+///     How many polynomials share a mask in the linear maps, from 1 to 64: an array of many polynomials is bootstrapped faster, with
+///     keys that grow by half of their bytes with each. Fewer polynomials take the time of so many in these maps. Keys of a shared mask
+///     are charged a bit of security for each doubling; the presets "boot_n15_batch", "boot_n15_mambo" and "boot_fast_batch" have bits
+///     to spare. The default is 1.
 /// batch : int, optional
-///     How many polynomials arrays have: the plan then takes the number of bodies, a power of two, that is fastest for them, of those that
-///     are secure and whose keys fit into `key_bytes`, by default three times the bytes of keys for one polynomial. `explain` shows them.
+///     How many polynomials are bootstrapped, two of real numbers counting as one in a plan for complex numbers: the plan then takes the
+///     number of bodies, a power of two, that is fastest for them, of those that are secure and whose keys fit into `key_bytes`, by
+///     default three times the bytes of keys for one polynomial. `explain` shows them.
 ///
 /// Raises
 /// ------
@@ -48,8 +50,9 @@ use crate::run::detached;
 ///     Where the parameters cannot be bootstrapped; the message says what is missing.
 /// DataError
 ///     Where `slots` is not a power of two, or too large, `rounds` are more than the levels allow, no plan's keys fit into
-///     `key_bytes`, `arcsine` is not an odd number from 3 to 15, `bodies` not from 1 to 64, `batch` not positive, and for both of
-///     them.
+///     `key_bytes`, `arcsine` is not an odd number from 3 to 15, `bodies` not from 1 to 64, `batch` not positive, and where both are given.
+/// SecurityError
+///     For more bodies than the parameters protect.
 ///
 /// Examples
 /// --------

@@ -18,8 +18,8 @@ use crate::numbers::{Real, Whole};
 use crate::params::{PyParams, size};
 use crate::run::{detached, with_progress};
 
-/// A plan of products of one plain matrix with encrypted matrices inside a bootstrap: the product comes at a high level, in hardly more
-/// time than the bootstrap alone.
+/// A plan of products of one plain matrix with encrypted matrices inside a bootstrap: the product comes out at a high level, for the
+/// price of a product at the shortest modulus.
 ///
 /// A bootstrap passes level 1 with the numbers in coefficients, where products with plain matrices are fastest. The rows of X lie one
 /// behind the other in the slots: a matrix X of shape (inner, columns) is encrypted as `X.reshape(-1, slots)`, filled up with zeros, and so
@@ -282,7 +282,7 @@ impl PyMamboMatrix {
     /// array : Ciphertext
     ///     An array of the plan's `input_shape` in slots, at `input_level` or above.
     /// progress : bool or callable, optional
-    ///     True shows a progress bar of the product. A function is called with (steps done, steps in all) and may return False to stop.
+    ///     True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
     ///
     /// Returns
     /// -------
@@ -292,11 +292,11 @@ impl PyMamboMatrix {
     /// Raises
     /// ------
     /// ShapeError
-    ///     For an array of another shape.
+    ///     For an array of another shape, and for complex numbers where the plan is for real ones.
     /// LevelError
     ///     Below `input_level`.
     /// MissingKeyError
-    ///     Where keys attached to the array lack some of `needs`.
+    ///     Where the keys that the matrix was prepared with lack some of `needs`.
     /// WrongSecretError
     ///     For an array under another secret key.
     /// WrongParamsError
@@ -316,7 +316,8 @@ impl PyMamboMatrix {
     #[pyo3(signature = (array, progress=None))]
     fn matmul(&self, py: Python<'_>, array: &PyCiphertext, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyCiphertext> {
         let data = &*array.data;
-        let evaluator = if array.has_keys() || data.is_symbol() { array.evaluator() } else { self.evaluator.clone() };
+        // Keys that the array carries are for what comes next.
+        let evaluator = if data.is_symbol() { array.evaluator() } else { self.evaluator.clone() };
         let translate = |error| raise(py, error);
         let product = with_progress(py, progress, "matmul", translate, |tick| evaluator.mambo(&self.matrix, data, tick))?;
         array.beside(py, product)
@@ -335,7 +336,8 @@ impl PyMamboMatrix {
 
 /// The product of a plain matrix with an encrypted one inside a bootstrap: `W X` at a high level.
 ///
-/// For several products with one matrix, make it ready once: `cl.MamboPlan(params, W, columns).prepare(keys)`.
+/// For several products with one matrix, make it ready once: `cl.MamboPlan(params, W, columns).prepare(keys)`. This form plans anew, by
+/// what this machine is predicted to take: for keys that were made elsewhere, or for a plan with other choices, use that one.
 ///
 /// Parameters
 /// ----------

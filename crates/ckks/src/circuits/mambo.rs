@@ -17,9 +17,10 @@ use clathrate_arith::kernels::scalar::bit_reverse;
 use clathrate_arith::text::counted;
 use clathrate_lattice::Level;
 
-use super::bootstrap::{BootstrapOptions, BootstrapPlan};
+use super::bootstrap::{BootstrapOptions, BootstrapPlan, STAGES};
 use super::matrix_plan::{MatrixOptions, MatrixPlan, PlannedMatrix};
 use super::prepared::Arrangement;
+use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -50,6 +51,8 @@ pub struct MamboPlan {
     columns: usize,
     /// The largest sum of squares along a row of `W`.
     row_squares: f64,
+    /// What the weights are multiplied with: the scale of the bootstrap over the canonical one.
+    factor: f64,
 }
 
 /// A matrix that is ready for its products inside bootstraps.
@@ -98,10 +101,12 @@ impl MamboPlan {
             let remedy = "the matrix needs rows * columns values".to_owned();
             return Err(CkksError::Shape { operation: MAMBO, left: vec![rows, inner], right: vec![values.len()], remedy });
         }
-        let bootstrap = BootstrapOptions { product: true, slots: Some(slots), transform_slots: Some(slots), ..options.bootstrap };
+        // Further rounds would bootstrap the error of the product as well.
+        let rounds = options.bootstrap.rounds.or(Some(1));
+        let bootstrap = BootstrapOptions { product: true, slots: Some(slots), transform_slots: Some(slots), rounds, ..options.bootstrap };
         let bootstrap = BootstrapPlan::with_options(params, bootstrap)?;
         if bootstrap.rounds() > 1 {
-            let remedy = "use 1: further rounds would bootstrap the error of the product as well".to_owned();
+            let remedy = "use 1, or leave it out: further rounds would bootstrap the error of the product as well".to_owned();
             return Err(CkksError::OutOfRange { what: "the rounds around a product", value: bootstrap.rounds().to_string(), remedy });
         }
         let lanes = slots / columns;
@@ -113,7 +118,7 @@ impl MamboPlan {
         let (all_rows, all_inner, moved) = placed((rows, inner, values), lanes, factor);
         let matrix = MatrixPlan::new(params, (all_rows, all_inner, &moved), 2 * columns, &matrix)?;
         let row_squares = values.chunks_exact(inner).map(|row| row.iter().map(|v| v * v).sum()).fold(0.0, f64::max);
-        Ok(Self { bootstrap, matrix, shape: (rows, inner), columns, row_squares })
+        Ok(Self { bootstrap, matrix, shape: (rows, inner), columns, row_squares, factor })
     }
 
     /// The bootstrap around the product.
@@ -175,25 +180,24 @@ impl MamboPlan {
     /// As [`BootstrapPlan::dry_run`].
     pub fn predicted_nanoseconds(&self) -> Result<(f64, f64), CkksError> {
         let ([inputs, _], [outputs, _]) = self.array_shapes();
-        let recording = self.bootstrap.dry_run()?;
-        let stages = recording.stages();
-        let lowering = stages.iter().filter(|stage| stage.name == super::bootstrap::stages::TO_COEFFICIENTS);
-        let lowering: f64 = lowering.map(|stage| stage.cost.nanoseconds).sum();
-        let bodies = self.bootstrap.bodies() as f64;
-        let rest = (recording.cost().nanoseconds - lowering) * (outputs as f64 / bodies).ceil();
+        let lowering = |polys: usize| -> Result<(f64, f64), CkksError> {
+            let recording = self.bootstrap.dry_run_of(polys)?;
+            let stages = recording.stages().iter().filter(|stage| stage.name == super::bootstrap::stages::TO_COEFFICIENTS);
+            let lowering: f64 = stages.map(|stage| stage.cost.nanoseconds).sum();
+            Ok((lowering, recording.cost().nanoseconds - lowering))
+        };
         let product = self.matrix.chosen().nanoseconds;
-        Ok((lowering / bodies * inputs as f64 + product + rest, product))
+        Ok((lowering(inputs)?.0 + product + lowering(outputs)?.1, product))
     }
 
-    /// The predicted root mean square error of a real or imaginary part of the row with the largest one, for numbers whose parts are uniform in [-1, 1].
+    /// The predicted root mean square error of a real or imaginary part of the row with the largest one, for numbers whose parts are uniform in [-1, 1] in the factor and in the product. Smaller
+    /// products have smaller errors.
     ///
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub fn predicted_error(&self) -> Result<f64, CkksError> {
-        let own = self.bootstrap.predicted_error()?;
-        // The error of slots-to-coefficients is multiplied; the matrix plan's error is that of a product of numbers of magnitude 1.
-        let rest = own.deviation().powi(2) - own.to_coefficients;
-        Ok((own.to_coefficients * self.row_squares + self.matrix.chosen().error.powi(2) + rest).sqrt())
+        let (before, behind) = self.bootstrap.error_around_product()?;
+        Ok((before * self.row_squares + (self.matrix.chosen().error / self.factor).powi(2) + behind).sqrt())
     }
 
     /// Makes the matrix ready: combines keys where the product is a prepared one.
@@ -241,10 +245,11 @@ impl Evaluator {
     ///
     /// Shapes: `x` has a row for each polynomial and all slots, of which each row of `X` takes [`MamboPlan::columns`], one behind the other; so has the result
     /// ([`MamboPlan::array_shapes`]). Range: numbers of magnitude at most 1, in `X` and in `W X`. The result is at the level and scale of a bootstrapped array. `progress` is called with the
-    /// steps of the product done and all.
+    /// steps of the product and the stages of the bootstrap done, and all.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] for an array of another shape; as [`Evaluator::slots_to_coefficients`], [`Evaluator::multiply_planned`] and [`Evaluator::half_bootstrap`].
+    /// [`CkksError::Shape`] for an array of another shape; [`CkksError::Conversion`] for complex numbers where the plan is for real ones; [`CkksError::BitReversed`];
+    /// [`CkksError::MissingKeys`]; [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`]; as [`Evaluator::slots_to_coefficients`], [`Evaluator::multiply_planned`] and [`Evaluator::half_bootstrap`].
     pub fn mambo(&self, matrix: &MamboMatrix, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
         let plan = &matrix.plan;
         let (factor, product) = plan.array_shapes();
@@ -256,6 +261,18 @@ impl Evaluator {
             );
             return Err(CkksError::Shape { operation: MAMBO, left: x.shape().to_vec(), right: factor.to_vec(), remedy });
         }
+        if plan.bootstrap.is_real() && x.is_complex() {
+            let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
+            return Err(CkksError::Conversion { operation: MAMBO, reason });
+        }
+        if x.layout().order != Order::Natural {
+            return Err(CkksError::BitReversed { operation: MAMBO });
+        }
+        if let Some(keys) = self.held().filter(|_| !x.is_symbol()) {
+            plan.bootstrap.check_keys(keys)?;
+            let polys = factor[0].max(product[0]);
+            check_free(MAMBO, plan.bootstrap.memory_bytes(polys)?, "multiply fewer columns at once, or free memory")?;
+        }
         let low = self.slots_to_coefficients(x, &plan.bootstrap)?;
         let rows_in_lanes = |rows: usize| -> Result<(Vec<usize>, Layout), CkksError> {
             let shape = vec![rows, 2 * plan.columns];
@@ -263,11 +280,21 @@ impl Evaluator {
             Ok((shape, layout))
         };
         let (shape, layout) = rows_in_lanes(factor[0] * lanes)?;
-        let multiplied = self.multiply_planned(&matrix.planned, &low.rearranged(shape, layout), progress)?;
+        let mut steps = 0;
+        let mut of_product = |done: usize, all: usize| {
+            steps = all;
+            progress(done, all + STAGES)
+        };
+        let multiplied = self.multiply_planned(&matrix.planned, &low.rearranged(shape, layout), &mut of_product)?;
         let layout = Layout::new(&product, Encoding::Slots, params.degree())?.with_capacity(factor[1])?;
         let layout =
             Layout { encoding: Encoding::Coefficients, complex: true, order: Order::BitReversed, padding: Padding::Zero, ..layout };
         let pairs = multiplied.rearranged(product.to_vec(), layout).at_scale(plan.bootstrap.message_scale());
-        self.half_bootstrap(&pairs, &plan.bootstrap)
+        let bounds = pairs.estimate().map(|own| plan.bootstrap.bounds(own)).transpose()?;
+        let mut of_stages = |done: usize, _: usize| progress(steps + done, steps + STAGES);
+        let fresh = self.half_bootstrap_with_progress(&pairs, &plan.bootstrap, &mut of_stages)?;
+        // A real matrix leaves real numbers real.
+        let layout = Layout { complex: x.is_complex(), ..*fresh.layout() };
+        Ok(fresh.laid_out(layout).bounded_by(bounds))
     }
 }

@@ -163,6 +163,11 @@ impl Params {
                 KeyDefinition { most: lower.max_level(), params: lower, ..definition }
             }
             Name::ChangeSecret { from, to } => {
+                if [from, to].contains(&SecretName::Packing) {
+                    // Its keys are those of packing alone, over a short modulus.
+                    let reason = "arrays come under the secret of a ring of packing, and leave it, by packing alone".to_owned();
+                    return Err(CkksError::Conversion { operation: "a change of the secret", reason });
+                }
                 let (source, target) = (self.secret_view(from)?, self.secret_view(to)?);
                 let definition = base(Contribution::Linear(source), target);
                 match to {
@@ -551,7 +556,12 @@ impl KeyDefinition {
             dimension: chain.ring().degree() * self.rank(),
             log2_qp: chain.key_basis(level).log2(chain.ring()),
             distribution: format!("the secret \"{}\" of the key \"{}\"", self.target.secret, self.name),
-            remedy: format!("ask for the key up to a lower level than {level}"),
+            remedy: match self.bodies() {
+                1 => format!("ask for the key up to a lower level than {level}"),
+                bodies => format!(
+                    "put fewer than {bodies} bodies under one mask, use parameters with bits to spare, or ask for the key up to a lower level than {level}"
+                ),
+            },
         })
     }
 

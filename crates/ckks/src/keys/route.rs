@@ -45,9 +45,9 @@ pub enum Operation {
         from: ModuleShape,
         /// Degree of the result.
         to: usize,
-        /// The secret of the samples: the main one, a device's, or of later steps `onto`.
+        /// The secret of the samples: the main one, a device's, that of a smaller ring of packing, or of later steps `onto`.
         under: SecretName,
-        /// The secret of the result: the main one, or the ephemeral one.
+        /// The secret of the result: the main one, the ephemeral one, or that of a ring of packing.
         onto: SecretName,
     },
     /// Products of a known matrix with rows under shared masks, by keys that are combined for the matrix.

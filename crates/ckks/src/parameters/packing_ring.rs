@@ -54,10 +54,11 @@ impl Family {
 fn least_modulus(chain: &Chain) -> Option<(Chain, Gadget)> {
     let first = chain.step(Level(0)).end;
     let end = chain.special_basis().indices().last()? + 1;
-    let log2 = |range: &Range<usize>| Basis::new(range.clone()).log2(chain.ring());
+    // Thousandths of a bit, so that the order does not depend on the last bit of a logarithm; neighbours of one size stay in the chain's order.
+    let bits = |range: &Range<usize>| (Basis::new(range.clone()).log2(chain.ring()) * 1e3).round() as i64;
     (1..=MOST_SPECIAL).find_map(|count| {
         let mut ranges: Vec<Range<usize>> = (first..=end.checked_sub(count)?).map(|start| start..start + count).collect();
-        ranges.sort_by(|a, b| log2(a).total_cmp(&log2(b)));
+        ranges.sort_by_key(bits);
         ranges.into_iter().find_map(|special| {
             let narrow = chain.narrowed(Level(0), special).ok()?;
             let gadget = Gadget::for_special_modulus(&narrow, DIGIT_SLACK_BITS).ok()?;
@@ -67,16 +68,17 @@ fn least_modulus(chain: &Chain) -> Option<(Chain, Gadget)> {
 }
 
 impl Params {
-    /// The modulus of keys that pack samples in this ring, where it is smaller than the family's and secure: under [`SecretName::Packing`](crate::SecretName::Packing).
+    /// The modulus of keys that pack samples in this ring, where the ring is smaller than the family's and protects it: under [`SecretName::Packing`](crate::SecretName::Packing).
     #[must_use]
     pub fn packing_ring(&self) -> Option<&PackingRing> {
         self.0.packing_ring.as_ref()
     }
 
-    /// The degrees of the family's rings of packing, of at least `least`, rising.
-    pub(crate) fn packing_degrees(&self, least: usize) -> impl Iterator<Item = usize> {
-        let degrees = (0..self.root_shape().dimension().ilog2()).map(|log| 1usize << log).filter(move |&degree| degree >= least);
-        degrees.filter(|&degree| self.for_samples(ModuleShape { degree, rank: 1 }).is_ok_and(|ring| ring.packing_ring().is_some()))
+    /// The family's rings of packing, of degrees of at least `least`, rising.
+    pub(crate) fn packing_rings(&self, least: usize) -> Vec<Self> {
+        let degrees = (0..self.root_shape().dimension().ilog2()).map(|log| 1usize << log).filter(|&degree| degree >= least);
+        let rings = degrees.filter_map(|degree| self.for_samples(ModuleShape { degree, rank: 1 }).ok());
+        rings.filter(|ring| ring.packing_ring().is_some()).collect()
     }
 
     /// Refuses switches that these parameters have no switcher for: those of a ring of packing, or all others.
@@ -89,10 +91,8 @@ impl Params {
 
     /// Why samples are not packed in this ring under a secret of its own.
     pub(crate) fn no_packing_ring(&self) -> CkksError {
-        let degrees: Vec<String> = self.packing_degrees(1).map(|degree| degree.to_string()).collect();
         let reason = format!(
-            "samples are packed under a secret of its own in rings of the degrees {} alone, not at {}",
-            if degrees.is_empty() { "(none)".to_owned() } else { degrees.join(", ") },
+            "there is no ring of packing at {}: one has rank 1, a smaller degree than the parameters, and protects the modulus of level 0 and special primes",
             self.shape()
         );
         CkksError::Conversion { operation: "packing", reason }

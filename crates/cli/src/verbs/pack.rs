@@ -61,14 +61,18 @@ impl SampleKind {
 pub fn run(arguments: &Pack, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let params = files::params(&arguments.params.params, runtime)?;
     warn_insecure(console, &params);
-    let plan = Arc::new(SamplesPlan::new(&params, &arguments.kind.options(arguments.samples, arguments.key_bytes))?);
+    let keys = files::load(&arguments.evaluation, |reader| EvaluationKeys::from_reader(reader, &params))?;
+    let (owner, secrets) = (keys.id(), arguments.kind.secrets());
+    let options = arguments.kind.options(arguments.samples, arguments.key_bytes);
+    let plan = SamplesPlan::for_keys(&params, &options, &keys, &secrets).map_err(|error| match error {
+        error @ CkksError::MissingKeys { .. } => Failure::file(&arguments.evaluation, error),
+        other => other.into(),
+    })?;
+    let plan = Arc::new(plan);
     let predicted = Duration::from_secs_f64(plan.predicted_nanoseconds() / 1e9);
     // The prediction is for one thread.
     let least = predicted / u32::try_from(runtime.threads.unwrap_or(1)).unwrap_or(1).max(1);
     let deadline = arguments.deadline.map(|seconds| deadline(seconds, least, plan.count())).transpose()?;
-    let keys = files::load(&arguments.evaluation, |reader| EvaluationKeys::from_reader(reader, &params))?;
-    let (owner, secrets) = (keys.id(), arguments.kind.secrets());
-    plan.check_keys(&keys, &secrets).map_err(|error| Failure::file(&arguments.evaluation, error))?;
     let evaluator = Evaluator::with_keys(keys);
     let lines = arguments.from.as_os_str() == "-";
     if lines && arguments.idle.is_some() {

@@ -1,9 +1,11 @@
 //! The choice among plans: slots of the transforms, rounds, and keys that fit into a given number of bytes.
 
 use clathrate_arith::GaloisElement;
+use clathrate_lattice::Level;
 
 use super::options::{BatchCost, BootstrapOptions, MOST_BODIES};
 use super::plan::BootstrapPlan;
+use crate::arrays::SecretName;
 use crate::circuits::linear::LinearTransformPlan;
 use crate::error::CkksError;
 use crate::keys::KeyName;
@@ -11,6 +13,9 @@ use crate::parameters::Params;
 
 /// Transforms of the array's own slots have fewer keys where these are not limited: they may take this much more time than those of all slots.
 const SLOWER: f64 = 1.05;
+
+/// What errors call the limit on keys.
+const KEY_BYTES: &str = "the bytes of keys of a bootstrap";
 
 /// Without a limit, keys of a batch take at most so many times the bytes of those for one polynomial.
 const BATCH_KEYS: usize = 3;
@@ -33,16 +38,18 @@ impl BootstrapPlan {
     /// Under a limit on the bytes of keys it is the fastest one that was found within the limit.
     ///
     /// # Errors
-    /// [`CkksError::NotBootstrappable`] where the chain lacks a segment, the rank is not 1, no secret is sparse enough, the levels of the modular reduction do
+    /// [`CkksError::Insecure`] for more bodies under a mask than the parameters protect; [`CkksError::NotBootstrappable`] where the chain lacks a segment, the rank is not 1, no secret is sparse enough, the levels of the modular reduction do
     /// not suffice, or its approximation is poor; [`CkksError::OutOfRange`] for a number of slots or of rounds, and for a limit below what any plan's keys take;
     /// scale errors.
     pub fn with_options(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
+        check_bodies(params, options.bodies)?;
         let options = BootstrapOptions { transform_slots: transform_slots(params, options), ..options };
         Self::within_key_limit(params, options)?.with_rounds(options.rounds)
     }
 
     /// The circuit for arrays of `polys` polynomials: with as many bodies under a mask as make it fastest, a power of two, of those that are secure and whose keys take at most
-    /// [`BootstrapOptions::most_key_bytes`], or three times the bytes of keys for one polynomial. [pcmm-mambo, sec. 6.2]; differs: the paper has one mask for the whole batch.
+    /// [`BootstrapOptions::most_key_bytes`], or the limit of the parameters, or else three times the bytes of keys for one polynomial. Polynomials are counted as they are bootstrapped: with a plan for complex
+    /// numbers, two of real numbers are one. [pcmm-mambo, sec. 6.2]; differs: the paper has one mask for the whole batch.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] without polynomials, and where no number of bodies has keys within the limit; as [`BootstrapPlan::with_options`].
@@ -52,19 +59,22 @@ impl BootstrapPlan {
             return Err(CkksError::OutOfRange { what: "the polynomials of a batch", value: polys.to_string(), remedy });
         }
         let alone = Self::with_options(params, BootstrapOptions { bodies: 1, ..options })?;
-        let most = options.most_key_bytes.unwrap_or(BATCH_KEYS * alone.key_bytes()?);
+        let given = params.spec().bootstrap_key_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let most = options.most_key_bytes.or(given).unwrap_or(BATCH_KEYS * alone.key_bytes()?);
         let own = |plan: &Self| -> Result<BatchCost, CkksError> {
-            let nanoseconds = plan.dry_run()?.cost().nanoseconds * polys.div_ceil(plan.bodies) as f64 / polys as f64;
+            let nanoseconds = plan.dry_run_of(polys)?.cost().nanoseconds / polys as f64;
             Ok(BatchCost { bodies: plan.bodies, nanoseconds, key_bytes: plan.key_bytes()? })
         };
         let mut costs = vec![own(&alone)?];
         let mut best = alone;
         let most_bodies = if best.slots_last() { 1 } else { polys.next_power_of_two().min(MOST_BODIES) };
         let mut bodies = 2;
-        while bodies <= most_bodies && is_secure(params, bodies)? {
-            // The keys of more bodies are larger, so the first that do not fit are the last to be tried.
-            let plan = Self::with_options(params, BootstrapOptions { bodies, most_key_bytes: Some(most), ..options });
-            let Ok(plan) = plan else { break };
+        while bodies <= most_bodies {
+            let plan = match Self::with_options(params, BootstrapOptions { bodies, most_key_bytes: Some(most), ..options }) {
+                // More bodies are less secure and have larger keys, so the first that do not fit are the last to be tried.
+                Err(CkksError::Insecure { .. } | CkksError::OutOfRange { what: KEY_BYTES, .. }) => break,
+                other => other?,
+            };
             let cost = own(&plan)?;
             if costs.iter().all(|other| cost.nanoseconds < other.nanoseconds) {
                 best = plan;
@@ -122,14 +132,18 @@ impl BootstrapPlan {
     }
 }
 
-/// Whether keys of the highest level for so many bodies under a mask have the parameters' security.
-fn is_secure(params: &Params, bodies: usize) -> Result<bool, CkksError> {
-    let element = GaloisElement::conjugation(params.degree());
-    let definition = params.key_definition(KeyName::BodiesAutomorphism { bodies, element })?;
-    match definition.check_security(params.max_level()) {
-        Err(CkksError::Insecure { .. }) => Ok(false),
-        other => other.map(|()| true),
+/// Refuses more bodies under a mask than keys of the highest level protect, and those of the sparse secrets.
+fn check_bodies(params: &Params, bodies: usize) -> Result<(), CkksError> {
+    if !(2..=MOST_BODIES).contains(&bodies) {
+        return Ok(());
     }
+    let element = GaloisElement::conjugation(params.degree());
+    params.key_definition(KeyName::BodiesAutomorphism { bodies, element })?.check_security(params.max_level())?;
+    if params.encapsulation().is_some() {
+        let (from, to) = (SecretName::Bodies(bodies), SecretName::EphemeralBodies(bodies));
+        params.key_definition(KeyName::ChangeSecret { from, to })?.check_security(Level(0))?;
+    }
+    Ok(())
 }
 
 /// The slots of the transforms for few slots; absent where there is no choice.
@@ -138,13 +152,15 @@ fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> 
     let few = options.slots.filter(|&slots| slots < all && options.transform_slots.is_none() && !options.half);
     let Some(slots) = few else { return options.transform_slots };
     // What the options say of numbers, rounds and accuracy has no part in the choice.
-    let BootstrapOptions { raise_keys, most_key_bytes, .. } = options;
+    let BootstrapOptions { raise_keys, most_key_bytes, bodies, product, .. } = options;
     let plan = |transform_slots: usize| -> Result<(f64, f64), CkksError> {
         let own = BootstrapOptions {
             slots: Some(slots),
             transform_slots: Some(transform_slots),
             raise_keys,
             most_key_bytes,
+            bodies,
+            product,
             ..Default::default()
         };
         let plan = BootstrapPlan::within_key_limit(params, own)?;
@@ -197,7 +213,7 @@ fn within(
         }
     }
     best.map(|(_, plan)| plan).ok_or_else(|| CkksError::OutOfRange {
-        what: "the bytes of keys of a bootstrap",
+        what: KEY_BYTES,
         value: most.to_string(),
         remedy: format!("allow at least {least} bytes"),
     })

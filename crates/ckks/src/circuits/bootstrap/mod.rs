@@ -44,6 +44,7 @@ pub use eval_mod::ModularReduction;
 pub use options::{BatchCost, BootstrapOptions};
 pub use plan::BootstrapPlan;
 pub use precision::BootstrapError;
+pub(in crate::circuits) use run::STAGES;
 
 /// Name of the segment of the lowest levels.
 pub const BASE: &str = "base";

@@ -17,7 +17,7 @@ pub struct BootstrapOptions {
     /// out, with its keys. Rounds need the whole circuit.
     pub half: bool,
     /// Polynomials that share a mask in the linear maps, from 1 to 64: those of several polynomials take about half the time of as many maps of one, and have keys of half as many times
-    /// the bytes. Fewer polynomials take the time of so many. [pcmm-mambo, sec. 6.2]
+    /// the bytes. Fewer polynomials take the time of so many in these maps. [pcmm-mambo, sec. 6.2]
     pub bodies: usize,
     /// Whether slots-to-coefficients ends at level 1, so that a product with a known matrix can follow ([`MamboPlan`](crate::circuits::mambo::MamboPlan)). It has a factor less then.
     pub product: bool,

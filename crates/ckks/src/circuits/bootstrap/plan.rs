@@ -166,7 +166,10 @@ impl BootstrapPlan {
                 remedy,
             });
         }
-        if options.product && (levels.slots_last() || levels.start.0 < 2 || options.half) {
+        if options.product && options.half {
+            return refuse("half a bootstrap starts behind the product: leave out `product` or `half`".to_owned());
+        }
+        if options.product && (levels.slots_last() || levels.start.0 < 2) {
             return refuse(format!(
                 "a product inside the bootstrap needs slots-to-coefficients first, with two levels or more below the application, and these parameters have {}",
                 if levels.slots_last() { "that last".to_owned() } else { counted(levels.start.0, "level") }
@@ -483,7 +486,11 @@ impl BootstrapPlan {
                 all if all > self.slots => format!(", by transforms of {all} slots in which numbers repeat"),
                 _ => String::new(),
             },
-            if self.bodies > 1 { format!(", {} polynomials under one mask in the linear maps", self.bodies) } else { String::new() },
+            match (self.bodies, self.product) {
+                (1, _) => String::new(),
+                (bodies, false) => format!(", {bodies} polynomials under one mask in the linear maps"),
+                (bodies, true) => format!(", {bodies} polynomials under one mask from level 0 to the modular reduction"),
+            },
             self.input_level(),
             self.output_level(),
             splits(&self.to_coefficients),
@@ -519,7 +526,7 @@ impl BootstrapPlan {
     ///
     /// # Errors
     /// [`CkksError::MissingKeys`], with all that are missing.
-    pub(super) fn check_keys(&self, keys: &EvaluationKeys) -> Result<(), CkksError> {
+    pub(in crate::circuits) fn check_keys(&self, keys: &EvaluationKeys) -> Result<(), CkksError> {
         // The sum into a subring rotates by multiples of the slots of the transforms, so only the period of all slots tells rotations apart.
         keys.check_needs(&self.params, BOOTSTRAP, self.known_needs()?, self.params.slot_count())
     }
@@ -546,7 +553,7 @@ impl BootstrapPlan {
         if let Some(needs) = self.needs.get() {
             return Ok(needs);
         }
-        let mut needs = self.run_on_symbol(Evaluator::recording(&self.params))?.needs().clone();
+        let mut needs = self.run_on_symbol(Evaluator::recording(&self.params), self.bodies)?.needs().clone();
         if self.bodies > 1 && self.rounds > 1 && !self.real {
             // Real arrays that were bootstrapped as one come apart after the last round, with masks of their own.
             needs = needs.conjugate(Reach::Level(self.levels.reduced.0));
@@ -559,11 +566,19 @@ impl BootstrapPlan {
     /// # Errors
     /// As [`Evaluator::bootstrap`].
     pub fn dry_run(&self) -> Result<Recording, CkksError> {
-        self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?))
+        self.dry_run_of(self.bodies)
     }
 
-    fn run_on_symbol(&self, evaluator: Evaluator) -> Result<Recording, CkksError> {
-        let shape = [self.bodies, self.slots];
+    /// As [`BootstrapPlan::dry_run`], on a symbol of `polys` polynomials.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub fn dry_run_of(&self, polys: usize) -> Result<Recording, CkksError> {
+        self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?), polys)
+    }
+
+    fn run_on_symbol(&self, evaluator: Evaluator, polys: usize) -> Result<Recording, CkksError> {
+        let shape = [polys, self.slots];
         let layout = Layout::new(&shape, Encoding::Slots, self.params.degree())?.with_capacity(self.slots)?;
         if self.half {
             let layout = Layout { encoding: Encoding::Coefficients, complex: true, ..layout };

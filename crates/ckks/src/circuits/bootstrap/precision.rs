@@ -146,8 +146,8 @@ impl BootstrapPlan {
         let (rounding, to_slot) = (model.rounding(), self.transform_slots as f64);
         let (main, mapped) = (SecretName::Main, self.mapped_secret());
         let spread = self.coefficient_to_slot();
+        let halves = if self.both_halves() { 2.0 } else { 1.0 };
 
-        let mut to_coefficients = 0.0;
         let mut shared = 0.0;
         if self.bodies > 1 {
             // In slots, every coefficient's noise is met; at level 0 one alone.
@@ -156,17 +156,10 @@ impl BootstrapPlan {
             let switch = params.operation_variance(Operation::FormatSwitch { from: 1, to: self.bodies }, level)? + rounding;
             shared = if low { spread } else { self.slots as f64 } * switch / scale.powi(2);
         }
-        let lowered = if self.product { main } else { mapped };
+        let mut to_coefficients = shared + self.lowering_noise(square)?;
         if self.product {
+            // The rescale without a product.
             to_coefficients += spread * rounding / self.message_scale().powi(2);
-        }
-        for (index, plan) in self.to_coefficients.iter().enumerate() {
-            // Slots that are to be coefficients meet the noise of one coefficient; slots that stay slots meet that of all.
-            let variance = spread * plan.variance(lowered)? / plan.output_scale().powi(2);
-            to_coefficients += variance * gain_from(&self.to_coefficients, index + 1);
-            // Numbers that repeat with the period of the diagonals meet the same rounded diagonals each time: such errors repeat, too.
-            let share = self.slots as f64 / self.slots.max(plan.transform().period()) as f64;
-            to_coefficients += share * square * diagonals_error(plan.transform(), plan.diagonal_scale());
         }
         if self.lowers_last() {
             to_coefficients += spread * rounding / self.message_scale().powi(2);
@@ -202,25 +195,51 @@ impl BootstrapPlan {
         if self.bodies > 1 {
             // The way back is after the sum, which is twice the number.
             let back = Operation::ChangeSecret(SecretName::Body { count: self.bodies, index: 0 }, main);
-            t += to_slot * (params.operation_variance(back, level)? + rounding) / scale.powi(2);
+            // As below, the noise of one half of a complex message meets the other.
+            t += halves * to_slot * (params.operation_variance(back, level)? + rounding) / scale.powi(2);
         }
 
         // y = 2 t^2 - 1 has the derivative 4 t. Its noise is complex: the imaginary part of one half of the message meets the real part of the other.
         let below = Level(level.0 - 1);
         let product = params.operation_variance(Operation::Multiply, level)? / params.step_product(level).powi(2) + rounding;
-        let halves = if self.both_halves() { 2.0 } else { 1.0 };
         let inverse_square: f64 = self.integer_parts().map(|(i, p)| p / (4.0 * (i as f64 - 0.25) / reduction.radius()).powi(2)).sum();
         let second = halves * to_slot * product / params.scale(below).powi(2) * inverse_square;
 
         let message = (reduction.ratio() * reduction.radius()).powi(2);
         Ok(BootstrapError {
-            to_coefficients: to_coefficients + shared,
+            to_coefficients,
             encapsulation: spread * encapsulation,
             to_slots: spread * message * t,
             reduction: spread * message * second,
             approximation: 0.0,
             rounds: 0.0,
         })
+    }
+
+    /// The error of the maps of slots-to-coefficients alone, for messages whose parts have the mean square `square`.
+    fn lowering_noise(&self, square: f64) -> Result<f64, CkksError> {
+        let (secret, spread) = (if self.product { SecretName::Main } else { self.mapped_secret() }, self.coefficient_to_slot());
+        let mut noise = 0.0;
+        for (index, plan) in self.to_coefficients.iter().enumerate() {
+            // Slots that are to be coefficients meet the noise of one coefficient; slots that stay slots meet that of all.
+            let variance = spread * plan.variance(secret)? / plan.output_scale().powi(2);
+            noise += variance * gain_from(&self.to_coefficients, index + 1);
+            // Numbers that repeat with the period of the diagonals meet the same rounded diagonals each time: such errors repeat, too.
+            let share = self.slots as f64 / self.slots.max(plan.transform().period()) as f64;
+            noise += share * square * diagonals_error(plan.transform(), plan.diagonal_scale());
+        }
+        Ok(noise)
+    }
+
+    /// The variances of the error before a product at level 1, which multiplies it, and behind it, for numbers whose parts are uniform in [-1, 1] before and after.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub(in crate::circuits) fn error_around_product(&self) -> Result<(f64, f64), CkksError> {
+        let before = self.lowering_noise(UNIFORM)?;
+        // The product ends with a rescale of its own.
+        let rescale = self.coefficient_to_slot() * self.params.noise_model().rounding() / self.message_scale().powi(2);
+        Ok((before, self.predicted_error()?.deviation().powi(2) - before - rescale))
     }
 
     /// The bounds of a bootstrapped array, from those of the array: no bound beyond magnitude 1, for which the modular reduction is made.

@@ -20,7 +20,7 @@ const TO_SLOTS: &str = "a move from coefficients to slots";
 const LEAST_CHECKED: usize = 1 << 15;
 
 /// Stages of a bootstrap.
-const STAGES: usize = 6;
+pub(in crate::circuits) const STAGES: usize = 6;
 
 /// Says that `done` stages are done, and whether to go on.
 fn tell(progress: Progress<'_>, done: usize) -> Result<(), CkksError> {
@@ -229,7 +229,8 @@ impl Evaluator {
         Ok(self.at_level(&top, plan.input_level())?.into_owned())
     }
 
-    /// The same numbers as coefficients at level 0, or at level 1 where the plan has a level for a product: complex pairs in bit-reversed order.
+    /// The same numbers as coefficients at level 0, or at level 1 where the plan has a level for a product: complex pairs in bit-reversed order. With several bodies under a mask, the result has
+    /// a row for each polynomial, and its rows are under shared masks.
     ///
     /// # Errors
     /// As [`Evaluator::bootstrap`]; [`CkksError::NotBootstrappable`] for a chain on which this stage comes last.
@@ -288,10 +289,23 @@ impl Evaluator {
     /// [`CkksError::Encoding`] unless coefficients; [`CkksError::LevelTooHigh`] above level 0; [`CkksError::ScaleMismatch`] at another scale than
     /// [`BootstrapPlan::message_scale`]; as [`Evaluator::bootstrap`].
     pub fn half_bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        let joined = self.joined_halves(self.half_bootstrap_apart(x, plan)?)?;
+        self.half_bootstrap_with_progress(x, plan, &mut |_, _| true)
+    }
+
+    /// As [`Evaluator::half_bootstrap`]; `progress` is called before each stage and at the end, with [`STAGES`] in all.
+    pub(in crate::circuits) fn half_bootstrap_with_progress(
+        &self,
+        x: &Ciphertext,
+        plan: &BootstrapPlan,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
+        let joined = self.joined_halves(self.reduced_halves(x, plan, progress)?)?;
+        tell(progress, STAGES)?;
         // Number t was the coefficient of X^p(t) and is in slot t if p reverses bits, in the slot with the reversed number otherwise.
         let order = if x.layout.order == Order::BitReversed { Order::Natural } else { Order::BitReversed };
         let layout = Layout { encoding: Encoding::Slots, complex: !plan.real, order, ..x.layout }.with_padding(x.padding());
+        // Bodies under shared masks have come apart.
+        let layout = layout.with_bodies(1, None)?;
         Ok(joined.rearranged(x.shape.clone(), layout))
     }
 

@@ -11,7 +11,7 @@ use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use crate::circuits::packing::{PackingCost, PackingMethod, midpoints};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::keys::{KeyNeeds, Operation};
+use crate::keys::{EvaluationKeys, KeyNeeds, Operation};
 use crate::light::LightOptions;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
@@ -21,6 +21,9 @@ const SLOWER: f64 = 1.1;
 
 /// Transforms of few slots may leave this many bits of precision less than those of all.
 const LESS_PRECISE: f64 = 1.0;
+
+/// Packing may make the error of the whole so many times that of the most precise way: a quarter of a bit.
+const PACKING_ERROR: f64 = 1.19;
 
 /// Packing within one ring.
 #[derive(Debug)]
@@ -124,8 +127,13 @@ impl SamplesPlan {
             nanoseconds: 0.0,
             error: f64::INFINITY,
         };
-        let mut priced =
-            plan.ways(options)?.into_iter().map(|(method, ring)| plan.price_packing(method, ring)).collect::<Result<Vec<_>, _>>()?;
+        // Kept until all ways are priced, because parameters of a ring that nobody holds are made anew.
+        let rings = plan.smaller_rings(options);
+        let mut priced = plan
+            .ways(options, &rings)?
+            .into_iter()
+            .map(|(method, ring)| plan.price_packing(method, ring))
+            .collect::<Result<Vec<_>, _>>()?;
         priced.sort_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
         let least = priced.iter().map(|cost| cost.key_bytes).min().unwrap_or(0);
         // The keys of packing lead to the ephemeral secret, and so the bootstrap has no key that does.
@@ -135,7 +143,7 @@ impl SamplesPlan {
             None => 0,
         };
         if let Some(most) = options.most_key_bytes {
-            plan.half = half(Some((most + spared).saturating_sub(least))).map_err(|error| match error {
+            plan.half = half(Some(most.saturating_add(spared).saturating_sub(least))).map_err(|error| match error {
                 CkksError::OutOfRange { what, remedy, .. } => {
                     let remedy = format!("{remedy} for the bootstrap alone, and {least} for packing");
                     CkksError::OutOfRange { what, value: most.to_string(), remedy }
@@ -149,6 +157,12 @@ impl SamplesPlan {
             (recording.cost().nanoseconds * plan.polys(count) as f64, bytes)
         };
         let fits = |cost: &PackingCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes + half_keys <= most);
+        // The bootstrap has no change to the ephemeral secret.
+        let own = plan.half.predicted_error()?;
+        let own = own.deviation().powi(2) - own.encapsulation;
+        let whole = |cost: &PackingCost| (own + cost.error.powi(2)).sqrt();
+        let most_precise = priced.iter().filter(|cost| fits(cost)).map(whole).fold(f64::INFINITY, f64::min);
+        let fits = |cost: &PackingCost| fits(cost) && whole(cost) <= PACKING_ERROR * most_precise;
         let refused = || CkksError::OutOfRange {
             what: "the bytes of the keys",
             value: options.most_key_bytes.unwrap_or(0).to_string(),
@@ -182,17 +196,23 @@ impl SamplesPlan {
         plan.nanoseconds = recorder.recorded().cost().nanoseconds;
         plan.needs = plan.at_home(needs.clone());
         plan.own_needs = needs;
-        // The bootstrap has no change to the ephemeral secret.
-        let own = plan.half.predicted_error()?;
-        plan.error = (own.deviation().powi(2) - own.encapsulation + plan.packing.error.powi(2)).sqrt();
+        plan.error = (own + plan.packing.error.powi(2)).sqrt();
         Ok(plan)
     }
 
-    /// What may be chosen: midpoints, and the degree of a smaller ring that they are in.
-    fn ways(&self, options: &SamplesOptions) -> Result<Vec<(PackingMethod, Option<usize>)>, CkksError> {
+    /// The smaller rings that samples may be packed in first.
+    fn smaller_rings(&self, options: &SamplesOptions) -> Vec<Params> {
+        let target = self.half.params();
+        if options.ring == Some(target.degree()) {
+            return Vec::new();
+        }
+        target.packing_rings(self.samples.shape().dimension().max(2 * self.samples.degree()))
+    }
+
+    /// What may be chosen: midpoints, and the degree of one of the smaller rings that they are in.
+    fn ways(&self, options: &SamplesOptions, rings: &[Params]) -> Result<Vec<(PackingMethod, Option<usize>)>, CkksError> {
         let whole = self.half.params().degree();
-        let least = self.samples.shape().dimension().max(2 * self.samples.degree());
-        let smaller: Vec<usize> = self.half.params().packing_degrees(least).filter(|&degree| degree < whole).collect();
+        let smaller: Vec<usize> = rings.iter().map(Params::degree).collect();
         let rings: Vec<Option<usize>> = match options.ring {
             None => std::iter::once(None).chain(smaller.into_iter().map(Some)).collect(),
             Some(degree) if degree == whole => vec![None],
@@ -207,11 +227,35 @@ impl SamplesPlan {
             let of = |ring: Option<usize>| midpoints(&self.samples, ring.unwrap_or(whole)).into_iter().map(move |ranks| (ranks, ring));
             return Ok(rings.into_iter().flat_map(of).map(|(ranks, ring)| (PackingMethod::Midpoints(ranks), ring)).collect());
         };
-        // Given ranks fit into some of the rings, or else the last one says why not.
+        // Given ranks fit into some of the rings, or else the first one says why not.
         let method = PackingMethod::Midpoints(ranks.clone());
         let fitting: Vec<Option<usize>> = rings.iter().copied().filter(|&ring| self.stages_of(&method, ring).is_ok()).collect();
         let rings = if fitting.is_empty() { rings[..1].to_vec() } else { fitting };
         Ok(rings.into_iter().map(|ring| (method.clone(), ring)).collect())
+    }
+
+    /// The plan among those that [`SamplesPlan::new`] prices whose keys are in `keys`, for samples under `secrets`: where keys were made on another machine, predicted times may have led to
+    /// another ring or other midpoints.
+    ///
+    /// # Errors
+    /// As [`SamplesPlan::new`]; [`CkksError::MissingKeys`] for the plan that is the fastest here where no plan has its keys.
+    pub fn for_keys(params: &Params, options: &SamplesOptions, keys: &EvaluationKeys, secrets: &[SecretName]) -> Result<Self, CkksError> {
+        let plan = Self::new(params, options)?;
+        let missing = match plan.check_keys(keys, secrets) {
+            Err(missing @ CkksError::MissingKeys { .. }) => missing,
+            other => return other.map(|()| plan),
+        };
+        for other in &plan.others {
+            let PackingMethod::Midpoints(ranks) = &other.method else { continue };
+            let ring = Some(other.ring.unwrap_or_else(|| plan.half.params().degree()));
+            let own = SamplesOptions { midpoints: Some(ranks.clone()), ring, ..options.clone() };
+            // Ways that do not fit into the limits are no plans.
+            let Ok(own) = Self::new(params, &own) else { continue };
+            if own.check_keys(keys, secrets).is_ok() {
+                return Ok(own);
+            }
+        }
+        Err(missing)
     }
 
     /// Time, keys and error of packing alone.
