@@ -20,7 +20,8 @@ def test_samples_become_a_ciphertext(owner, rng, method, shape):
     packed = samples.with_keys(owner.evaluation_keys(plan.needs)).pack(plan)
     assert (samples.degree, packed.degree, packed.rank, packed.level, packed.shape) == (1, 1024, 1, 1, shape)
     error = np.sqrt(np.mean((owner.decrypt(packed) - x) ** 2))
-    assert error < 2.0 ** (-plan.precision_bits) * 1.2
+    # Few numbers scatter: the error of one is beyond 1.2 deviations often enough.
+    assert error < 2.0 ** (-plan.precision_bits) * max(1.2, 1 + 4 / np.sqrt(x.size))
 
 
 def test_samples_of_a_middle_degree_are_packed(owner, rng):
