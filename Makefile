@@ -7,11 +7,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: demo example-layers example-sensors test test-rust test-python test-full test-interop bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs lint build clean help
+.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
 	@echo "make example-layers  the linear layers of a real transformer on encrypted activations (downloads 90 MB)"
+	@echo "make example-mlp     two linear layers and an activation of a real transformer, by bootstraps with products inside (downloads 90 MB)"
 	@echo "make test       all tests"
 	@echo "make test-full  the same at secure, full-size parameters"
 	@echo "make bench      ours and other libraries, one table (QUICK=1: two minutes)"
@@ -48,6 +49,11 @@ demo: build
 example-layers: build
 	$(BIN)/pip install --quiet -r examples/private_linear_layers/requirements.txt
 	$(BIN)/python examples/private_linear_layers/run.py --output demo-output/layers.png
+
+# Two linear layers of a real transformer with an activation between them, by bootstraps with products inside: installs the model (90 MB), takes minutes and 16 GB of memory.
+example-mlp: build
+	$(BIN)/pip install --quiet -r examples/private_mlp/requirements.txt
+	$(BIN)/python examples/private_mlp/run.py --output demo-output
 
 # Many small clients against one server, which is killed on the way: keys of 128 bits of security, 3 GB.
 example-sensors: build

@@ -139,6 +139,18 @@ def test_linear_layers_example_computes_a_small_transformer():
     assert done.stdout.count("ms prepared") == 6
 
 
+def test_mlp_example_computes_a_small_block():
+    command = [sys.executable, str(ROOT / "examples/private_mlp/run.py"), "--synthetic", "--tokens", "16"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    activation = float(re.search(r"largest error (\S+) of numbers up to \d+\.\d\n", done.stdout).group(1))
+    largest, size = map(float, re.search(r"\nlargest error (\S+) of numbers up to (\S+);", done.stdout).groups())
+    # The polynomial of the activation is what is wrong; the second layer adds its errors up.
+    assert 0 < activation < 0.05, done.stdout
+    assert largest < 4 * activation, done.stdout
+    assert size > 0.5
+
+
 def test_ranks_example_refuses_sets_of_rank_1():
     command = [sys.executable, str(ROOT / "examples/ranks/run.py"), "--preset", "insecure_small"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
