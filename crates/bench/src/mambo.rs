@@ -36,8 +36,8 @@ const POLYS: usize = 4;
 /// Products that are timed, after one that is not.
 const RUNS: usize = 3;
 
-/// Memory beside that of the keys, in bytes.
-const MEMORY_BYTES: u64 = 6_000_000_000;
+/// Memory beside that of the keys and of what is derived from them, in bytes.
+const MEMORY_BYTES: u64 = 4_000_000_000;
 
 /// Largest error of a number that a row may be printed with.
 const TOLERANCE: f64 = 1e-3;
@@ -70,8 +70,8 @@ fn one(timer: &Timer<'_>, preset: &str, rows: usize, runtime: &Runtime) -> Resul
     let ordinary = BootstrapPlan::with_options(&params, bootstrap)?;
     let needs = plan.needs()?.merge(&ordinary.needs()?);
     let key_bytes = params.required_keys(&plan.needs()?)?.bytes(&params)? + plan.matrix().chosen().matrix_key_bytes;
-    if let Some(memory) = machine::memory().filter(|memory| memory.free_bytes < key_bytes as u64 + MEMORY_BYTES) {
-        let wanted = (key_bytes as u64 + MEMORY_BYTES) >> 20;
+    if let Some(memory) = machine::memory().filter(|memory| memory.free_bytes < 2 * key_bytes as u64 + MEMORY_BYTES) {
+        let wanted = (2 * key_bytes as u64 + MEMORY_BYTES) >> 20;
         return timer.absent(WORK, &name, &format!("{} MiB of free memory, about {wanted} are needed", memory.free_bytes >> 20));
     }
     reset_peak();
