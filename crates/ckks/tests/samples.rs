@@ -185,8 +185,8 @@ fn what_is_prepared_before_the_messages_gives_the_same_result() {
     let params = params("insecure_boot");
     let sk = secret(&params, 5);
     for (degree, count, ring) in [(1, 600, Some(1024)), (1, 600, Some(128)), (16, 512, Some(256))] {
-        let (count_, pairs, secret) = (Some(count), degree > 1, SecretName::Device(2));
-        let options = SamplesOptions { count: count_, degree, pairs, secret, ring, ..SamplesOptions::default() };
+        let (pairs, secret) = (degree > 1, SecretName::Device(2));
+        let options = SamplesOptions { count: Some(count), degree, pairs, secret, ring, ..SamplesOptions::default() };
         let plan = SamplesPlan::new(&params, &options).expect("a plan");
         let mut client = sk.light_client(&plan.client_options(Some(25.0))).expect("a client");
         let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
