@@ -41,16 +41,16 @@ fn batches_under_shared_masks_are_precise() {
         assert!(plan.log2_failure() <= -128.0 && params.security_bits() - (bodies as f64).log2() >= 128.0);
         println!("{}", plan.explain().expect("explanation"));
         let ev = Evaluator::with_keys(sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys"));
-        // An odd number of polynomials of real numbers, two in each of complex ones, under more than one mask.
-        let shape = [2 * bodies + 1, params.slot_count()];
-        let x = noise(shape.iter().product(), 13);
+        // Polynomials of complex numbers, for which the prediction is, under more than one mask.
+        let shape = [bodies + 1, params.slot_count()];
+        let x = complex(shape.iter().product(), 13);
         let level = Some(plan.input_level());
         let options = EncryptOptions { level, encoding: Some(Encoding::Slots), capacity: Some(plan.slots()), ..EncryptOptions::default() };
-        let ct = encrypt_as(&sk, &Values::Real(x.clone()), &shape, options, 14);
+        let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &shape, options, 14);
         let start = Instant::now();
         let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
         let seconds = start.elapsed().as_secs_f64();
-        let measured = deviation(&sk.decrypt(&fresh).expect("numbers").into_real().expect("real"), &x);
+        let measured = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
         let predicted = plan.predicted_error().expect("prediction").deviation();
         println!("{name}, {bodies} bodies: {seconds:.2} s, {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
         assert!((0.9..1.1).contains(&(measured / predicted)), "{name}: {}", measured / predicted);
