@@ -29,7 +29,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from command_line import tables_and_plots
-from tables import BENCH, RESULTS, Row, grid, machine_line, number, parse_rows
+from tables import BENCH, RESULTS, Row, grid, machine_line, number, paper_table, parse_rows, rows_of
 
 SAMPLES, TRANSCIPHER, SWITCHING = "samples", "transcipher", "openfhe_switching"
 COMMON = ("preset", "degree", "dimension", "count", "method", "mean_bits", "worst_bits", "key_bytes", "packing_key_bytes", "predicted_ms")
@@ -42,15 +42,8 @@ MEGABYTE = 1e6
 
 
 def collect(rows: Iterable[Row]) -> list[Row]:
-    """The rows of this benchmark.
-
-    Errors: ValueError for a row that lacks a field.
-    """
-    found = [row for row in rows if row["work"] in NEEDED or "absent" in row]
-    for row in found:
-        if "absent" not in row and (lacking := [name for name in NEEDED[row["work"]] if name not in row["extra"]]):
-            raise ValueError(f"a row of {row['params']} lacks {', '.join(lacking)}")
-    return found
+    """The rows of this benchmark. Errors: ValueError for a row that lacks a field."""
+    return rows_of(rows, NEEDED)
 
 
 def bits(extra: dict[str, Any]) -> list[str]:
@@ -107,12 +100,6 @@ def switched(rows: Sequence[Row]) -> list[str]:
     )
 
 
-def table(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """A table of the paper, with its own columns."""
-    names = list(rows[0])
-    return grid([name.replace("_", " ") for name in names], [[str(row.get(name, "")) for name in names] for row in rows])
-
-
 def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = ()) -> str:
     """The page."""
     found = collect(rows)
@@ -125,13 +112,13 @@ def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = 
         ]
         lines += ["each slot, as in the paper. The overhead is the time of packing over that of the half bootstrap.", ""]
         lines += samples(of[SAMPLES])
-        lines += ["", f"The paper's Tables 6 and 8, {paper['machine']}:", "", *table(paper["tables_6_and_8"])]
+        lines += ["", f"The paper's Tables 6 and 8, {paper['machine']}:", "", *paper_table(paper["tables_6_and_8"])]
         lines += ["", "The paper's Table 9, methods of packing; ours are rows of the first table with another method for the same samples:"]
-        lines += ["", *table(paper["table_9"]), ""]
+        lines += ["", *paper_table(paper["table_9"]), ""]
     if of[TRANSCIPHER]:
         lines += ["Transciphering: all numbers of a ring from the client's hands into slots, by phases, in ms.", ""]
         lines += transciphered(of[TRANSCIPHER])
-        lines += ["", "The paper's Table 11:", "", *table(paper["table_11"]), ""]
+        lines += ["", "The paper's Table 11:", "", *paper_table(paper["table_11"]), ""]
     if of[SWITCHING]:
         lines += [
             "LWE samples to slots by scheme switching from FHEW to CKKS, one thread. Messages are 0 to 255, and bits are those of messages"

@@ -32,7 +32,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from command_line import tables_and_plots
-from tables import BENCH, RESULTS, Row, grid, machine_line, number, parse_rows
+from tables import BENCH, RESULTS, Row, grid, machine_line, number, paper_table, parse_rows, rows_of
 
 BATCH, PRODUCT = "batch_bootstrap", "mambo"
 NEEDED_OF_BATCH = (
@@ -73,15 +73,8 @@ GIB = float(1 << 30)
 
 
 def collect(rows: Iterable[Row]) -> list[Row]:
-    """The rows of this benchmark.
-
-    Errors: ValueError for a row that lacks a field.
-    """
-    found = [row for row in rows if row["work"] in NEEDED or "absent" in row]
-    for row in found:
-        if "absent" not in row and (lacking := [name for name in NEEDED[row["work"]] if name not in row["extra"]]):
-            raise ValueError(f"a row of {row['params']} lacks {', '.join(lacking)}")
-    return found
+    """The rows of this benchmark. Errors: ValueError for a row that lacks a field."""
+    return rows_of(rows, NEEDED)
 
 
 def each(row: Row) -> float:
@@ -189,12 +182,6 @@ def products(rows: Sequence[Row]) -> list[str]:
     ]
     head += ["of it the product", "preparation, s", "keys, GiB", "peak, GiB", "mean bits", "worst bits"]
     return grid(head, table)
-
-
-def paper_table(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """A table of the paper, with its own columns."""
-    names = list(rows[0])
-    return grid([name.replace("_", " ") for name in names], [[str(row[name]) for name in names] for row in rows])
 
 
 def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = ()) -> str:

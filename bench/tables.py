@@ -50,6 +50,18 @@ def parse_rows(text: str) -> tuple[dict[str, Any], list[Row]]:
     return machine, rows
 
 
+def rows_of(rows: Iterable[Row], needed: Mapping[str, Sequence[str]]) -> list[Row]:
+    """The rows of these works, each with the fields of `extra` that its work needs, and those that say why there is no number.
+
+    Errors: ValueError for a row that lacks a field.
+    """
+    found = [row for row in rows if row["work"] in needed or "absent" in row]
+    for row in found:
+        if "absent" not in row and (lacking := [name for name in needed[row["work"]] if name not in row["extra"]]):
+            raise ValueError(f"a row of {row['params']} lacks {', '.join(lacking)}")
+    return found
+
+
 def parse_printed(text: str) -> tuple[dict[str, Any], list[Row]]:
     """As `parse_rows`, of a program that may have been stopped while it printed its last line."""
     try:
@@ -158,6 +170,12 @@ def grid(heads: list[str], body: list[list[str]]) -> list[str]:
     """The lines of a Markdown table."""
     lines = [heads, ["---"] * len(heads), *body]
     return ["| " + " | ".join(line) + " |" for line in lines]
+
+
+def paper_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A table of a paper, with its own columns."""
+    names = list(rows[0])
+    return grid([name.replace("_", " ") for name in names], [[str(row.get(name, "")) for name in names] for row in rows])
 
 
 def markdown(name: str, about: dict[str, Any], rows: list[Row]) -> str:
