@@ -1,6 +1,5 @@
 //! Batch bootstrapping: one polynomial at a time beside several that share masks in the linear maps, real numbers. [pcmm-mambo, Table 5]
 
-use clathrate_arith::machine;
 use clathrate_arith::sequence::numbers;
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Encoding, Params, Runtime, SecretKey};
@@ -68,8 +67,8 @@ fn one(timer: &Timer<'_>, preset: &str, (bodies, pairs): (usize, bool), threads:
     let recording = plan.dry_run()?;
     let key_bytes = plan.key_bytes()?;
     let wanted = (key_bytes as f64 * MEMORY_FACTOR + MEMORY_BYTES) as u64;
-    if let Some(memory) = machine::memory().filter(|memory| memory.free_bytes < wanted) {
-        return timer.absent(WORK, &name, &format!("{} MiB of free memory, about {} are needed", memory.free_bytes >> 20, wanted >> 20));
+    if !timer.has_memory(WORK, &name, wanted)? {
+        return Ok(());
     }
     reset_peak();
     let owner = SecretKey::generate(&params)?;

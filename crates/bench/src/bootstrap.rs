@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use clathrate_arith::machine;
 use clathrate_arith::sequence::numbers;
 use clathrate_arith::text::counted;
 use clathrate_ckks::keys::{EncryptOptions, Values};
@@ -89,8 +88,8 @@ fn one(timer: &Timer<'_>, variant: Variant<'_>, runtime: &Runtime) -> Result<(),
     let recording = plan.dry_run()?;
     let key_bytes = recording.keys(&params)?.bytes(&params)?;
     let wanted = (key_bytes as f64 * MEMORY_FACTOR) as u64;
-    if let Some(memory) = machine::memory().filter(|memory| memory.free_bytes < wanted) {
-        return timer.absent(WORK, &name, &format!("{} MiB of free memory, about {} are needed", memory.free_bytes >> 20, wanted >> 20));
+    if !timer.has_memory(WORK, &name, wanted)? {
+        return Ok(());
     }
     reset_peak();
     let owner = SecretKey::generate(&params)?;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use clathrate_arith::machine;
 use clathrate_arith::sequence::numbers;
 use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan};
 use clathrate_ckks::keys::Values;
@@ -70,9 +69,8 @@ fn one(timer: &Timer<'_>, preset: &str, rows: usize, runtime: &Runtime) -> Resul
     let ordinary = BootstrapPlan::with_options(&params, bootstrap)?;
     let needs = plan.needs()?.merge(&ordinary.needs()?);
     let key_bytes = params.required_keys(&plan.needs()?)?.bytes(&params)? + plan.matrix().chosen().matrix_key_bytes;
-    if let Some(memory) = machine::memory().filter(|memory| memory.free_bytes < 2 * key_bytes as u64 + MEMORY_BYTES) {
-        let wanted = (2 * key_bytes as u64 + MEMORY_BYTES) >> 20;
-        return timer.absent(WORK, &name, &format!("{} MiB of free memory, about {wanted} are needed", memory.free_bytes >> 20));
+    if !timer.has_memory(WORK, &name, 2 * key_bytes as u64 + MEMORY_BYTES)? {
+        return Ok(());
     }
     reset_peak();
     let owner = SecretKey::generate(&params)?;

@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use clathrate_arith::machine;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
@@ -204,6 +205,13 @@ impl<'a> Timer<'a> {
             "runs": times.sorted.len(),
             "extra": extra,
         }))
+    }
+
+    /// Whether `bytes` of memory are free for what is to be timed. Where they are not, prints a row that says so.
+    pub fn has_memory(&self, work: &str, params: &str, bytes: u64) -> Result<bool, Failure> {
+        let Some(memory) = machine::memory().filter(|memory| memory.free_bytes < bytes) else { return Ok(true) };
+        let reason = format!("{} MiB of free memory, about {} are needed", memory.free_bytes >> 20, bytes >> 20);
+        self.absent(work, params, &reason).map(|()| false)
     }
 
     /// Prints a row for what could not be timed.
