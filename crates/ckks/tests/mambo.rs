@@ -5,10 +5,10 @@ mod common;
 use std::sync::Arc;
 
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
-use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan};
+use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan, Placement};
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions};
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Complex64, Encoding, Level, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Complex64, Encoding, Evaluator, Level, SecretKey};
 use common::bootstraps::*;
 use common::measure::*;
 use common::*;
@@ -48,6 +48,8 @@ fn products_inside_bootstraps_are_the_products() {
         (64, 64, 8, 1, false, exact),
         (1, 100, 16, 1, true, exact),
         (128, 128, 16, 4, false, None),
+        // Rows of several polynomials.
+        (3, 2, 2 * slots, 2, false, None),
     ] {
         let w = weights(rows, inner, 4);
         let x = complex(inner * columns, 5);
@@ -55,6 +57,7 @@ fn products_inside_bootstraps_are_the_products() {
         let options = MamboOptions {
             bootstrap: BootstrapOptions { bodies, real, ..BootstrapOptions::default() },
             matrix: MatrixOptions { method, ..MatrixOptions::default() },
+            placement: Placement::Inside,
         };
         let plan = Arc::new(MamboPlan::new(&params, (rows, inner, &w), columns, &options).expect("plan"));
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
@@ -75,6 +78,113 @@ fn products_inside_bootstraps_are_the_products() {
         assert!(measured < 1.2 * predicted && measured > 0.3 * predicted, "{rows} x {inner}: {measured:e}, predicted {predicted:e}");
         // Rows behind those of the product are zero.
         assert!(got[expected.len()..].iter().all(|z| z.norm() < 1e-3));
+    }
+}
+
+/// Before a bootstrap, in both orders of its stages: the same products, of the polynomials of the product alone.
+#[test]
+fn products_before_bootstraps_are_the_products() {
+    for (name, levels) in [("insecure_boot", (4, 4)), ("insecure_boot_last", (1, 1))] {
+        let params = common::params(name);
+        let sk = secret(&params, 3);
+        let slots = params.slot_count();
+        for (rows, inner, columns, bodies, real) in
+            [(1, 1, slots, 1, false), (2, 9, slots, 1, true), (5, 3, slots, 2, false), (2, 3, 2 * slots, 4, false), (4, 4, slots, 1, true)]
+        {
+            let w = weights(rows, inner, 4);
+            let x = complex(inner * columns, 5);
+            let x: Vec<Complex64> = if real { x.iter().map(|x| x.re.into()).collect() } else { x };
+            let bootstrap = BootstrapOptions { bodies, real, rounds: Some(1), ..BootstrapOptions::default() };
+            let options = MamboOptions { bootstrap, placement: Placement::Before, ..MamboOptions::default() };
+            let plan = Arc::new(MamboPlan::new(&params, (rows, inner, &w), columns, &options).expect("plan"));
+            assert_eq!((plan.input_level(), plan.matrix().level()), (Level(levels.0), Level(levels.1)), "{name}");
+            let ev = evaluator(&sk, &plan.needs().expect("needs"));
+            let (shapes, predicted) = (plan.array_shapes(), plan.predicted_error().expect("prediction"));
+            let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
+            let ct = encrypted(&sk, &plan, &x, real);
+            let fresh = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
+            assert_eq!((fresh.shape(), fresh.level()), (&shapes.1[..], plan.bootstrap().output_level()));
+            let (got, expected) = (decrypt_complex(&sk, &fresh), product(&w, &x, columns));
+            let measured = complex_deviation(&got, &expected) * if real { 2f64.sqrt() } else { 1.0 };
+            println!("{name}, {rows} x {inner}, {bodies} bodies: {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
+            assert!(measured < 1.25 * predicted && measured > 0.3 * predicted, "{name}: {measured:e}, predicted {predicted:e}");
+        }
+    }
+}
+
+/// Few rows of a product from many of a factor: before the bootstrap, which has few polynomials then. The faster placement is taken where there are two.
+#[test]
+fn the_faster_placement_is_taken() {
+    let params = small();
+    let slots = params.slot_count();
+    let fastest = |rows: usize, inner: usize, columns: usize| {
+        let w = weights(rows, inner, 2);
+        MamboPlan::fastest(&params, (rows, inner, &w), columns, &MamboOptions::default()).expect("plan")
+    };
+    assert_eq!(fastest(2, 60, slots).placement(), Placement::Before);
+    assert_eq!(fastest(16, 16, slots / 4).placement(), Placement::Inside);
+    let own = fastest(8, 8, slots);
+    for placement in Placement::ALL {
+        let options = MamboOptions { placement, ..MamboOptions::default() };
+        let plan = MamboPlan::new(&params, (8, 8, &weights(8, 8, 2)), slots, &options).expect("plan");
+        assert!(plan.predicted_nanoseconds().expect("cost").0 >= own.predicted_nanoseconds().expect("cost").0);
+    }
+    let last = common::params("insecure_boot_last");
+    let plan = MamboPlan::fastest(&last, (1, 1, &[1.0]), slots, &MamboOptions::default()).expect("plan");
+    assert_eq!(plan.placement(), Placement::Before);
+    let before = MamboOptions { placement: Placement::Before, ..MamboOptions::default() };
+    assert_refused!(MamboPlan::new(&params, (1, 1, &[1.0]), slots / 2, &before), CkksError::OutOfRange { .. }, "multiple of 512");
+    // What it saves is said, against bootstraps one by one.
+    let plan = MamboPlan::new(&params, (8, 8, &weights(8, 8, 2)), slots, &MamboOptions { bootstrap: batch(4), ..MamboOptions::default() });
+    let plan = plan.expect("plan");
+    let (all, apart) = (plan.predicted_nanoseconds().expect("cost").0, plan.nanoseconds_apart().expect("cost"));
+    assert!(apart > all, "{apart} and {all}");
+    assert!(plan.explain().expect("text").contains(&format!("{:.1} ms saved", (apart - all) / 1e6)));
+}
+
+fn batch(bodies: usize) -> BootstrapOptions {
+    BootstrapOptions { bodies, ..BootstrapOptions::default() }
+}
+
+/// An evaluator that bootstraps by itself puts products of plain matrices inside where levels have run out, and says so.
+#[test]
+fn products_that_meet_a_bootstrap_are_fused_with_it() {
+    let params = small();
+    let sk = secret(&params, 8);
+    let slots = params.slot_count();
+    let (rows, inner) = (3, 5);
+    let w = weights(rows, inner, 3);
+    for (columns, real) in [(slots, false), (slots - 7, true), (2 * slots - 1, false)] {
+        let circuit = |ev: &Evaluator, x: &Ciphertext| {
+            ev.multiply_plain_matrix((rows, inner, &w), x, &mut |_, _| true).and_then(|product| ev.rescale(&product))
+        };
+        let x = complex(inner * columns, 6);
+        let x: Vec<Complex64> = if real { x.iter().map(|x| x.re.into()).collect() } else { x };
+        let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
+        let at = |level| EncryptOptions { level: Some(Level(level)), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+        let ct = encrypt_as(&sk, &values, &[inner, columns], at(3), 4);
+        let recorder = Evaluator::recording(&params).bootstrapping(None).expect("evaluator");
+        let symbol = Ciphertext::symbol_with(&params, ct.shape(), *ct.layout(), ct.secret(), ct.level(), ct.scale()).expect("symbol");
+        let dry = circuit(&recorder, &recorder.take_symbol(symbol, None).expect("symbol")).expect("dry run");
+        let ev = evaluator(&sk, &recorder.needs()).bootstrapping(None).expect("evaluator");
+        let fresh = circuit(&ev, &ct).expect("product");
+        assert_eq!((fresh.shape(), fresh.level(), fresh.scale()), (&[rows, columns][..], dry.level(), dry.scale()));
+        assert_eq!((fresh.level(), fresh.is_complex()), (Level(5), !real));
+        let error = complex_deviation(&decrypt_complex(&sk, &fresh), &product(&w, &x, columns));
+        assert!(error < 2f64.powi(-21), "{columns}: {error:e}");
+        let text = ev.explain_plain_matrix((rows, inner, &w), &ct).expect("text");
+        assert!(text.starts_with("3 x 5 matrix inside a bootstrap") && text.contains(" saved: "), "{text}");
+        // With a level to spare the product is one of its own, at that level, and without the keys of the product it is one of a bootstrapped array.
+        let above = encrypt_as(&sk, &values, &[inner, columns], at(4), 4);
+        assert_eq!(circuit(&ev, &above).expect("product").level(), Level(3));
+        let plain =
+            BootstrapPlan::with_options(&params, BootstrapOptions { slots: Some(slots), ..BootstrapOptions::default() }).expect("plan");
+        let few = evaluator(&sk, &plain.needs().expect("needs")).bootstrapping(None).expect("evaluator");
+        let fresh = circuit(&few, &ct).expect("product");
+        assert_eq!(fresh.level(), Level(5));
+        let error = complex_deviation(&decrypt_complex(&sk, &fresh), &product(&w, &x, columns));
+        assert!(error < 2f64.powi(-21), "{columns}: {error:e}");
+        assert!(few.explain_plain_matrix((rows, inner, &w), &ct).expect("text").starts_with("3 x 5 matrix times"));
     }
 }
 
@@ -150,7 +260,8 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     };
     let options = MamboOptions::default();
     assert_refused!(new((1, 1), &[1.0], 3, &options), CkksError::OutOfRange { .. }, "power of two up to 512");
-    assert_refused!(new((1, 1), &[1.0], 2 * slots, &options), CkksError::OutOfRange { .. }, "up to 512");
+    assert_refused!(new((1, 1), &[1.0], 2 * slots - 2, &options), CkksError::OutOfRange { .. }, "or a multiple");
+    assert_refused!(new((1, 1), &[1.0], 0, &options), CkksError::OutOfRange { .. }, "power of two");
     assert_refused!(new((2, 2), &[1.0; 3], slots, &options), CkksError::Shape { .. }, "rows * columns");
     assert_refused!(new((0, 2), &[], slots, &options), CkksError::Empty { .. }, "0");
     assert_refused!(new((1, 1), &[f64::NAN], slots, &options), CkksError::NotFinite { .. }, "NaN");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clathrate_ckks::circuits::mambo::{MamboMatrix, MamboOptions, MamboPlan};
+use clathrate_ckks::circuits::mambo::{MamboMatrix, MamboOptions, MamboPlan, Placement};
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions};
 use clathrate_ckks::circuits::prepared::PreparedOptions;
 use clathrate_ckks::{BootstrapOptions, Evaluator};
@@ -32,7 +32,7 @@ use crate::run::{detached, with_progress};
 /// weights : array_like
 ///     The plain matrix W, of shape (rows, inner), of real numbers.
 /// columns : int
-///     The slots of a row of X, a power of two. By default all slots of a polynomial.
+///     The slots of a row of X, a power of two or a multiple of all slots. By default all slots of a polynomial.
 /// is_complex : bool, optional
 ///     Whether the numbers of X may be complex. For real numbers alone the bootstrap takes less time. The default is True.
 /// bodies : int, optional
@@ -43,6 +43,10 @@ use crate::run::{detached, with_progress};
 ///     The correct bits that the product alone must have, as in `MatrixPlan`.
 /// key_bytes : int, optional
 ///     The most bytes that the keys of the bootstrap may take in memory.
+/// placement : {"inside", "before"}, optional
+///     Where the product is: "inside", the default, is between the stages of the bootstrap, at level 1. "before" is for rows that fill
+///     polynomials: one level above the bootstrap, or at level 1 where slots-to-coefficients comes last. It bootstraps the polynomials of the
+///     product alone, which are few where W has few rows. None takes the faster one.
 ///
 /// Raises
 /// ------
@@ -83,7 +87,7 @@ pub struct PyMamboPlan {
 #[pymethods]
 impl PyMamboPlan {
     #[new]
-    #[pyo3(signature = (params, weights, columns=None, *, is_complex=true, bodies=None, method=None, precision_bits=None, key_bytes=None))]
+    #[pyo3(signature = (params, weights, columns=None, *, is_complex=true, bodies=None, method=None, precision_bits=None, key_bytes=None, placement=Some("inside")))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn new(
         py: Python<'_>,
@@ -95,6 +99,7 @@ impl PyMamboPlan {
         method: Option<&str>,
         precision_bits: Option<Real>,
         key_bytes: Option<Whole>,
+        placement: Option<&str>,
     ) -> PyResult<Self> {
         let (values, rows, inner) = matrix(weights, &[])?;
         let columns = columns.map_or(Ok(params.params.slot_count()), |columns| columns.count(py, "`columns`"))?;
@@ -111,8 +116,19 @@ impl PyMamboPlan {
         };
         let precision = PreparedOptions { precision_bits: Real::given(precision_bits), ..PreparedOptions::default() };
         let product = MatrixOptions { precision, method: method.map(named).transpose()?, ..MatrixOptions::default() };
-        let options = MamboOptions { bootstrap, matrix: product };
-        let plan = detached(py, || MamboPlan::new(&params.params, (rows, inner, &values), columns, &options))?;
+        let placed = |name: &str| {
+            let found = Placement::ALL.into_iter().find(|placement| placement.name() == name);
+            found.ok_or_else(|| {
+                out_of_range(py, "`placement`", format!("{name:?}"), "use \"inside\" or \"before\", or None for the faster one")
+            })
+        };
+        let placement = placement.map(placed).transpose()?;
+        let options = MamboOptions { bootstrap, matrix: product, placement: placement.unwrap_or_default() };
+        let weights = (rows, inner, &values[..]);
+        let plan = detached(py, || match placement {
+            Some(_) => MamboPlan::new(&params.params, weights, columns, &options),
+            None => MamboPlan::fastest(&params.params, weights, columns, &options),
+        })?;
         Ok(Self { plan: Arc::new(plan) })
     }
 
@@ -140,10 +156,16 @@ impl PyMamboPlan {
         self.plan.array_shapes().1.into()
     }
 
+    /// Where the product is: "inside" the bootstrap or "before" it.
+    #[getter]
+    fn placement(&self) -> &'static str {
+        self.plan.placement().name()
+    }
+
     /// The lowest level of a factor.
     #[getter]
     fn input_level(&self) -> usize {
-        self.plan.bootstrap().input_level().0
+        self.plan.input_level().0
     }
 
     /// The level of a product.

@@ -23,7 +23,7 @@ use clathrate_lattice::{Bundle, Eval};
 use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout, SecretName};
 use crate::error::CkksError;
-use crate::evaluation::evaluator::Evaluator;
+use crate::evaluation::evaluator::{Evaluator, Room};
 use crate::keys::Operation;
 use crate::progress::Progress;
 
@@ -173,6 +173,42 @@ impl Evaluator {
     /// As [`Weights::new`]; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
     pub fn prepare_weights(&self, rows: usize, inner: usize, values: &[f64], x: &Ciphertext) -> Result<Weights, CkksError> {
         Weights::new(rows, inner, values, self.factor_scale_for(x, "a product with a real matrix")?)
+    }
+
+    /// `W @ x` for a matrix of real numbers (rows, columns, numbers row by row), scaled as [`Evaluator::prepare_weights`] does; not yet rescaled.
+    ///
+    /// Where this evaluator bootstraps by itself ([`Evaluator::bootstrapping`]) and `x` is in slots without a level to spare, the product is inside the bootstrap for rows that fill polynomials,
+    /// and that of a bootstrapped array for others. `progress` is called with the steps done and all.
+    ///
+    /// # Errors
+    /// As [`Evaluator::prepare_weights`], [`Evaluator::multiply_matrix`] and [`Evaluator::mambo`]; [`CkksError::Cancelled`].
+    pub fn multiply_plain_matrix(
+        &self,
+        (rows, inner, values): (usize, usize, &[f64]),
+        x: &Ciphertext,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        if let Some(refresher) = self.refresher()
+            && let Some(product) = refresher.product(&self.without_bootstrapping(), x, (rows, inner, values), progress)?
+        {
+            return Ok(product);
+        }
+        let x = self.refreshed(x, Room::Depth(1))?;
+        self.multiply_matrix_with_progress(&self.prepare_weights(rows, inner, values, &x)?, &x, progress)
+    }
+
+    /// How [`Evaluator::multiply_plain_matrix`] computes `W @ x`, and why.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply_plain_matrix`].
+    pub fn explain_plain_matrix(&self, (rows, inner, values): (usize, usize, &[f64]), x: &Ciphertext) -> Result<String, CkksError> {
+        if let Some(refresher) = self.refresher()
+            && let Some(text) = refresher.explained(&self.without_bootstrapping(), x, (rows, inner, values))?
+        {
+            return Ok(text);
+        }
+        self.explain_matrix(&self.prepare_weights(rows, inner, values, x)?, x)
     }
 
     /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled. Rows that share a polynomial are taken apart first

@@ -1,5 +1,6 @@
 //! Circuits over the evaluator: bootstrapping, linear transforms, polynomials, matrix products, products of encrypted matrices, prepared matrices, plans of products, packing, samples to slots, schedules of ranks.
 
+mod automatic;
 pub mod bootstrap;
 pub mod encrypted_matrix;
 pub mod linear;

@@ -12,6 +12,7 @@ use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
 use crate::error::CkksError;
 use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation};
 use crate::parameters::Params;
+use crate::progress::Progress;
 
 /// Computes on ciphertexts of one parameter set; holds evaluation keys, never a secret.
 ///
@@ -39,7 +40,7 @@ pub struct Evaluator {
     /// The callback that is told the names of stages.
     watch: Option<Watch>,
     /// What happens before operations that take levels.
-    refresh: Option<Refresh>,
+    refresh: Option<Arc<dyn Refreshing>>,
 }
 
 /// How many levels an operation needs.
@@ -51,17 +52,26 @@ pub(crate) enum Room {
     Level(Level),
 }
 
-/// A function that returns the same numbers at a higher level, or nothing where the array has room enough or cannot be refreshed.
-#[derive(Clone)]
-struct Refresh(Arc<RefreshFunction>);
+/// What an evaluator does by itself where levels run out. The functions get the evaluator without it.
+pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
+    /// The same numbers at a higher level, or nothing where the array has room enough or cannot be refreshed.
+    fn refreshed(&self, evaluator: &Evaluator, x: &Ciphertext, room: Room) -> Result<Option<Ciphertext>, CkksError>;
 
-type RefreshFunction = dyn Fn(&Evaluator, &Ciphertext, Room) -> Result<Option<Ciphertext>, CkksError> + Send + Sync;
+    /// The product of a plain matrix (rows, columns, numbers row by row) with `x`, not yet rescaled, or nothing where `x` has room enough or the product is one of a refreshed array.
+    fn product(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        weights: PlainMatrix<'_>,
+        progress: Progress<'_>,
+    ) -> Result<Option<Ciphertext>, CkksError>;
 
-impl std::fmt::Debug for Refresh {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Refresh")
-    }
+    /// How that product is computed.
+    fn explained(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Result<Option<String>, CkksError>;
 }
+
+/// Rows, columns, and numbers row by row.
+pub(crate) type PlainMatrix<'w> = (usize, usize, &'w [f64]);
 
 /// A callback with the name of a stage; it returns whether to continue.
 #[derive(Clone)]
@@ -266,12 +276,14 @@ impl Evaluator {
         Self { watch: Some(Watch(Arc::new(watch))), ..self }
     }
 
-    /// The same evaluator, which calls `refresh` before operations that take levels. The function gets this evaluator without the function.
-    pub(crate) fn refreshing(
-        self,
-        refresh: impl Fn(&Self, &Ciphertext, Room) -> Result<Option<Ciphertext>, CkksError> + Send + Sync + 'static,
-    ) -> Self {
-        Self { refresh: Some(Refresh(Arc::new(refresh))), ..self }
+    /// The same evaluator, which calls `refresh` before operations that take levels.
+    pub(crate) fn refreshing(self, refresh: impl Refreshing + 'static) -> Self {
+        Self { refresh: Some(Arc::new(refresh)), ..self }
+    }
+
+    /// What this evaluator does by itself where levels run out.
+    pub(crate) fn refresher(&self) -> Option<&dyn Refreshing> {
+        self.refresh.as_deref()
     }
 
     /// Whether this evaluator bootstraps by itself.
@@ -303,8 +315,8 @@ impl Evaluator {
 
     /// As [`Evaluator::refreshed`], for room that takes time to find out.
     pub(crate) fn refreshed_for<'x>(&self, x: &'x Ciphertext, room: impl FnOnce() -> Room) -> Result<Cow<'x, Ciphertext>, CkksError> {
-        let Some(Refresh(refresh)) = &self.refresh else { return Ok(Cow::Borrowed(x)) };
-        Ok(refresh(&self.without_bootstrapping(), x, room())?.map_or(Cow::Borrowed(x), Cow::Owned))
+        let Some(refresh) = &self.refresh else { return Ok(Cow::Borrowed(x)) };
+        Ok(refresh.refreshed(&self.without_bootstrapping(), x, room())?.map_or(Cow::Borrowed(x), Cow::Owned))
     }
 
     /// As [`Evaluator::refreshed`], for the factors of a product; an array times itself is refreshed once.

@@ -1,10 +1,11 @@
 //! Products and rescaling.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use clathrate_arith::text::counted;
 use clathrate_ckks::circuits::matrix::Weights;
-use clathrate_ckks::{Ciphertext, CkksError, LinearTransform};
+use clathrate_ckks::{Ciphertext, CkksError, Evaluator, LinearTransform};
 use numpy::Complex64;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -61,16 +62,15 @@ fn row_blocks(weights: &Bound<'_, PyAny>) -> PyResult<Vec<Range<usize>>> {
 }
 
 impl PyCiphertext {
-    /// The product with the rows `weights` of a matrix, which begin with row `first`: block `index` of `count`.
+    /// The product of `data` with the rows `weights` of a matrix, which begin with row `first`: block `index` of `count`.
     fn times_rows(
-        &self,
         py: Python<'_>,
+        (evaluator, data): (&Evaluator, &Ciphertext),
         weights: &Bound<'_, PyAny>,
         (first, index, count): (usize, usize, usize),
         weight_scale: Option<f64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Ciphertext> {
-        let data = &*self.data;
         let (values, rows, inner) = matrix(weights, data.shape())?;
         if data.shape().len() != 2 || data.shape()[0] != inner {
             let remedy = match data.shape() {
@@ -80,7 +80,6 @@ impl PyCiphertext {
             let (left, right) = (vec![rows, inner], data.shape().to_vec());
             return Err(raise(py, CkksError::Shape { operation: "a matrix product", left, right, remedy }));
         }
-        let evaluator = self.evaluator();
         let translate = |error| {
             let error = match error {
                 CkksError::NotFinite { index, value } => CkksError::NotFinite { index: first * inner + index, value },
@@ -89,11 +88,11 @@ impl PyCiphertext {
             raise_for_array(py, error, &[first + rows, inner])
         };
         with_progress(py, progress, "matmul", translate, |tick| {
-            let weights = match weight_scale {
-                Some(scale) => Weights::new(rows, inner, &values, scale)?,
-                None => evaluator.prepare_weights(rows, inner, &values, data)?,
-            };
-            evaluator.multiply_matrix_with_progress(&weights, data, &mut |done, total| tick(index * total + done, count * total))
+            let mut steps = |done, total| tick(index * total + done, count * total);
+            match weight_scale {
+                Some(scale) => evaluator.multiply_matrix_with_progress(&Weights::new(rows, inner, &values, scale)?, data, &mut steps),
+                None => evaluator.multiply_plain_matrix((rows, inner, &values), data, &mut steps),
+            }
         })
     }
 }
@@ -102,7 +101,8 @@ impl PyCiphertext {
 impl PyCiphertext {
     /// The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.
     ///
-    /// The shapes are (rows, inner) and (inner, columns). The product is not rescaled.
+    /// The shapes are (rows, inner) and (inner, columns). The product is not rescaled. Where levels run out, an array in slots whose keys
+    /// bootstrap is bootstrapped: with the product inside where rows fill polynomials (`explain_matmul` says so).
     ///
     /// Parameters
     /// ----------
@@ -154,8 +154,9 @@ impl PyCiphertext {
         let weight_scale = Real::given(weight_scale);
         check_scale(py, "weight_scale", weight_scale, "1.0 for a matrix of integers, or leave it out")?;
         let blocks = row_blocks(weights)?;
+        let (evaluator, data) = (self.evaluator(), &*self.data);
         if blocks.len() < 2 {
-            let product = self.times_rows(py, weights, (0, 0, 1), weight_scale, progress)?;
+            let product = Self::times_rows(py, (&evaluator, data), weights, (0, 0, 1), weight_scale, progress)?;
             return self.beside(py, product);
         }
         let shape: Vec<usize> = weights.getattr("shape")?.extract()?;
@@ -164,12 +165,14 @@ impl PyCiphertext {
             let right = self.data.shape().to_vec();
             return Err(raise(py, CkksError::Shape { operation: "a matrix product", left: shape, right, remedy }));
         }
+        // All blocks are products of one array, bootstrapped once at most.
+        let data = if weight_scale.is_some() { Cow::Borrowed(data) } else { detached(py, || evaluator.with_room(data, 1))? };
+        let plain = evaluator.without_bootstrapping();
         let mut parts = Vec::with_capacity(blocks.len());
         for (index, rows) in blocks.iter().enumerate() {
             let part = weights.get_item(PySlice::new(py, rows.start as isize, rows.end as isize, 1))?;
-            parts.push(self.times_rows(py, &part, (rows.start, index, blocks.len()), weight_scale, progress)?);
+            parts.push(Self::times_rows(py, (&plain, &data), &part, (rows.start, index, blocks.len()), weight_scale, progress)?);
         }
-        let evaluator = self.evaluator();
         let whole = detached(py, || evaluator.concatenate(&parts.iter().collect::<Vec<_>>()))?;
         self.beside(py, whole)
     }
@@ -205,7 +208,7 @@ impl PyCiphertext {
         let data = &*self.data;
         let (values, rows, inner) = matrix(weights, data.shape())?;
         let evaluator = self.evaluator();
-        let explain = || evaluator.explain_matrix(&evaluator.prepare_weights(rows, inner, &values, data)?, data);
+        let explain = || evaluator.explain_plain_matrix((rows, inner, &values), data);
         detached_with(py, |error| raise_for_array(py, error, &[rows, inner]), explain)
     }
 

@@ -67,7 +67,7 @@ impl BootstrapPlan {
         };
         let mut costs = vec![own(&alone)?];
         let mut best = alone;
-        let most_bodies = if best.slots_last() { 1 } else { polys.next_power_of_two().min(MOST_BODIES) };
+        let most_bodies = polys.next_power_of_two().min(MOST_BODIES);
         let mut bodies = 2;
         while bodies <= most_bodies {
             let plan = match Self::with_options(params, BootstrapOptions { bodies, most_key_bytes: Some(most), ..options }) {

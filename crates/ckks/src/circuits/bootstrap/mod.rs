@@ -27,7 +27,6 @@
 //! Source: Cheon et al. (EUROCRYPT 2018); order of the stages: [pcmm-mambo, sec. 2.4], [hermes, sec. 2]; encapsulation: Bossuat, Troncoso-Pastoriza,
 //! Hubaux (ACNS 2022).
 
-mod automatic;
 mod choose;
 mod cosine;
 pub mod eval_mod;
@@ -45,6 +44,7 @@ pub use options::{BatchCost, BootstrapOptions};
 pub use plan::BootstrapPlan;
 pub use precision::BootstrapError;
 pub(in crate::circuits) use run::STAGES;
+pub(in crate::circuits) use stage_levels::StageLevels;
 
 /// Name of the segment of the lowest levels.
 pub const BASE: &str = "base";

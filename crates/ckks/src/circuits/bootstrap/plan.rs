@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, Raise};
 
+use super::REDUCTION;
 use super::eval_mod::ModularReduction;
 use super::factors::rounding_weight;
 use super::failure::{least_range, log2_tail};
 use super::options::{BatchCost, BootstrapOptions, MOST_BODIES};
 use super::raise::RaisedTransform;
 use super::stage_levels::StageLevels;
-use super::{LOWERING, REDUCTION};
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
 use crate::circuits::linear::{LinearTransform, LinearTransformOptions, LinearTransformPlan};
 use crate::encoding::dft;
@@ -174,9 +174,6 @@ impl BootstrapPlan {
                 "a product inside the bootstrap needs slots-to-coefficients first, with two levels or more below the application, and these parameters have {}",
                 if levels.slots_last() { "that last".to_owned() } else { counted(levels.start.0, "level") }
             ));
-        }
-        if options.bodies > 1 && levels.slots_last() {
-            return refuse(format!("its segment \"{LOWERING}\" puts slots to coefficients last: bootstrap with one body under each mask"));
         }
         let weight = match (params.encapsulation(), params.spec().secret_weight) {
             (Some(encapsulation), _) => encapsulation.weight,

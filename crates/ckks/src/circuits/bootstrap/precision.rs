@@ -144,17 +144,24 @@ impl BootstrapPlan {
         let (params, reduction) = (&self.params, &self.reduction);
         let model = params.noise_model();
         let (rounding, to_slot) = (model.rounding(), self.transform_slots as f64);
-        let (main, mapped) = (SecretName::Main, self.mapped_secret());
+        let mapped = self.mapped_secret();
         let spread = self.coefficient_to_slot();
         let halves = if self.both_halves() { 2.0 } else { 1.0 };
 
         let mut shared = 0.0;
         if self.bodies > 1 {
             // In slots, every coefficient's noise is met; at level 0 one alone.
-            let low = self.half || self.product;
+            let low = self.half || self.product || self.slots_last();
             let (level, scale) = if low { (Level(0), self.message_scale()) } else { (self.levels.start, params.scale(self.levels.start)) };
-            let switch = params.operation_variance(Operation::FormatSwitch { from: 1, to: self.bodies }, level)? + rounding;
-            shared = if low { spread } else { self.slots as f64 } * switch / scale.powi(2);
+            let switch =
+                |level| params.operation_variance(Operation::FormatSwitch { from: 1, to: self.bodies }, level).map(|own| own + rounding);
+            shared = if low { spread } else { self.slots as f64 } * switch(level)? / scale.powi(2);
+            if self.lowers_last() {
+                // Masks are shared again before the last maps, and come apart behind them.
+                let (reduced, end, slots) = (self.levels.reduced, self.levels.end, self.slots as f64);
+                shared += slots * switch(reduced)? / params.scale(reduced).powi(2) * gain_from(&self.to_coefficients, 0);
+                shared += slots * (params.operation_variance(self.apart(), end)? + rounding) / params.scale(end).powi(2);
+            }
         }
         let mut to_coefficients = shared + self.lowering_noise(square)?;
         if self.product {
@@ -194,9 +201,8 @@ impl BootstrapPlan {
         t += to_slot * conjugation / scale.powi(2);
         if self.bodies > 1 {
             // The way back is after the sum, which is twice the number.
-            let back = Operation::ChangeSecret(SecretName::Body { count: self.bodies, index: 0 }, main);
             // As below, the noise of one half of a complex message meets the other.
-            t += halves * to_slot * (params.operation_variance(back, level)? + rounding) / scale.powi(2);
+            t += halves * to_slot * (params.operation_variance(self.apart(), level)? + rounding) / scale.powi(2);
         }
 
         // y = 2 t^2 - 1 has the derivative 4 t. Its noise is complex: the imaginary part of one half of the message meets the real part of the other.
@@ -214,6 +220,11 @@ impl BootstrapPlan {
             approximation: 0.0,
             rounds: 0.0,
         })
+    }
+
+    /// The switch that takes a body from under a shared mask.
+    fn apart(&self) -> Operation {
+        Operation::ChangeSecret(SecretName::Body { count: self.bodies, index: 0 }, SecretName::Main)
     }
 
     /// The error of the maps of slots-to-coefficients alone, for messages whose parts have the mean square `square`.

@@ -186,16 +186,23 @@ impl Evaluator {
         } else {
             coefficients
         };
-        let halves = self.reduced_halves(&coefficients, plan, progress)?;
         let fresh = match parts {
-            [_] => {
-                let joined = self.joined_halves(halves)?;
-                vec![if plan.slots_last() { self.stage(stages::TO_COEFFICIENTS, || self.lowered(&joined, plan))? } else { joined }]
-            }
-            _ => halves,
+            [_] => vec![self.bootstrapped_coefficients(&coefficients, plan, progress)?],
+            _ => self.reduced_halves(&coefficients, plan, progress)?,
         };
         tell(progress, STAGES)?;
         Ok(fresh.into_iter().zip(parts).map(|(fresh, x)| fresh.rearranged(x.shape.clone(), x.layout)).collect())
+    }
+
+    /// All stages behind the lowest level, for coefficients there: those of slots-to-coefficients, or slots that are read as coefficients where that comes last.
+    pub(in crate::circuits) fn bootstrapped_coefficients(
+        &self,
+        x: &Ciphertext,
+        plan: &BootstrapPlan,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
+        let joined = self.joined_halves(self.reduced_halves(x, plan, progress)?)?;
+        if plan.slots_last() { self.lowered_last(joined, plan) } else { Ok(joined) }
     }
 
     /// Refuses arrays that the plan is not for.
@@ -223,10 +230,15 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `x` at the plan's lowest level. Scales follow inside a segment, so an array from above the application's segment is first brought to its top.
+    /// `x` at the plan's lowest level.
     fn entry(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+        self.entry_at(x, plan, plan.input_level())
+    }
+
+    /// `x` at `level` of the application. Scales follow inside a segment, so an array from above the application's segment is first brought to its top.
+    pub(in crate::circuits) fn entry_at(&self, x: &Ciphertext, plan: &BootstrapPlan, level: Level) -> Result<Ciphertext, CkksError> {
         let top = self.at_level(x, x.level.min(plan.levels.end))?;
-        Ok(self.at_level(&top, plan.input_level())?.into_owned())
+        Ok(self.at_level(&top, level)?.into_owned())
     }
 
     /// The same numbers as coefficients at level 0, or at level 1 where the plan has a level for a product: complex pairs in bit-reversed order. With several bodies under a mask, the result has
@@ -269,6 +281,14 @@ impl Evaluator {
             y = Cow::Owned(self.map_slots(&y, factor)?);
         }
         Ok(y.into_owned())
+    }
+
+    /// The maps of slots-to-coefficients behind the modular reduction, under shared masks, which come apart again. [pcmm-mambo, sec. 6.2]
+    fn lowered_last(&self, x: Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+        self.stage(stages::TO_COEFFICIENTS, || {
+            let y = self.lowered(&self.shared(x, plan)?, plan)?;
+            if y.layout.bodies > 1 { self.split_mask(&y) } else { Ok(y) }
+        })
     }
 
     /// An array in slots at level 0, at the scale that the modular reduction asks for, and read as the coefficients of its polynomials.

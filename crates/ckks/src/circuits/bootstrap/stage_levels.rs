@@ -8,15 +8,15 @@ use crate::parameters::{Params, Segment};
 
 /// The ends of the stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct StageLevels {
+pub(in crate::circuits) struct StageLevels {
     /// The lowest level of the application, where a bootstrap starts.
-    pub(super) start: Level,
+    pub(in crate::circuits) start: Level,
     /// The highest level of the application, where a bootstrap ends.
-    pub(super) end: Level,
+    pub(in crate::circuits) end: Level,
     /// The level after the modular reduction: `end`, or the highest one of slots-to-coefficients where that comes last.
-    pub(super) reduced: Level,
+    pub(in crate::circuits) reduced: Level,
     /// The level before the modular reduction.
-    pub(super) slots: Level,
+    pub(in crate::circuits) slots: Level,
 }
 
 impl StageLevels {
@@ -24,7 +24,7 @@ impl StageLevels {
     ///
     /// # Errors
     /// [`CkksError::NotBootstrappable`] where a segment is missing or at the wrong place.
-    pub(super) fn new(params: &Params) -> Result<Self, CkksError> {
+    pub(in crate::circuits) fn new(params: &Params) -> Result<Self, CkksError> {
         let refuse = |reason: String| CkksError::NotBootstrappable { params: params.spec().name.clone(), reason };
         let find = |name: &str| params.segments().iter().find(|segment| segment.name == name);
         let segment = |name: &str| {
@@ -58,7 +58,7 @@ impl StageLevels {
     }
 
     /// Whether slots-to-coefficients comes last.
-    pub(super) fn slots_last(self) -> bool {
+    pub(in crate::circuits) fn slots_last(self) -> bool {
         self.reduced > self.end
     }
 }

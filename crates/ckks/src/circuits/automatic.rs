@@ -1,0 +1,163 @@
+//! Bootstraps that an evaluator runs by itself, where levels run out.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clathrate_lattice::Level;
+use rustfft::num_complex::Complex64;
+
+use super::bootstrap::{BootstrapOptions, BootstrapPlan, StageLevels, stages};
+use super::mambo::MamboPlan;
+use super::matrix_plan::{MatrixMethod, MatrixOptions};
+use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::evaluation::evaluator::{PlainMatrix, Refreshing, Room};
+use crate::evaluation::levels::same_scale;
+use crate::parameters::Params;
+use crate::progress::Progress;
+
+/// Plans by the slots of an array, whether its numbers are real, and whether a product is inside; nothing where there is no plan.
+type KnownPlans = BTreeMap<(usize, bool, bool), Option<Arc<BootstrapPlan>>>;
+
+/// The plans made so far.
+#[derive(Debug, Default)]
+struct Plans(Mutex<KnownPlans>);
+
+impl Plans {
+    fn known(&self, params: &Params, (slots, real, product): (usize, bool, bool)) -> Option<Arc<BootstrapPlan>> {
+        let mut plans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || {
+            // A product is inside one round.
+            let (transform_slots, rounds) = if product { (Some(slots), Some(1)) } else { (None, None) };
+            let options = BootstrapOptions { slots: Some(slots), transform_slots, real, product, rounds, ..BootstrapOptions::default() };
+            BootstrapPlan::with_options(params, options).ok().map(Arc::new)
+        };
+        plans.entry((slots, real, product)).or_insert_with(make).clone()
+    }
+
+    fn alone(&self, x: &Ciphertext) -> Option<Arc<BootstrapPlan>> {
+        // Two polynomials of real numbers share a bootstrap of complex ones.
+        let (slots, real) = (x.layout().capacity, !x.is_complex() && x.layout().bundles() == 1);
+        self.known(x.params(), (slots, real, false))
+    }
+}
+
+/// Bootstraps where results would be below a level of the application.
+#[derive(Debug)]
+struct Automatic {
+    levels: StageLevels,
+    least: Level,
+    plans: Plans,
+}
+
+impl Evaluator {
+    /// The same evaluator, which bootstraps arrays by itself: the operands of products, polynomials and linear transforms whose results would, rescaled, be below
+    /// `lowest`, by default the lowest level of the application. Products of plain matrices with rows that fill polynomials are then inside the bootstrap
+    /// ([`Evaluator::multiply_plain_matrix`]). An array that cannot be bootstrapped stays as it is: without the keys, under another secret or
+    /// rank, in coefficients, or at a scale that is not canonical.
+    ///
+    /// A higher `lowest` bootstraps earlier. That pays where an array is used several times afterwards: an operand is bootstrapped each time that it is used at
+    /// too low a level. [`Evaluator::recorded`] tells what a dry run with each costs. Numbers must be at most 1 in magnitude wherever a bootstrap may come.
+    ///
+    /// # Errors
+    /// [`CkksError::NotBootstrappable`] for parameters that cannot bootstrap; [`CkksError::OutOfRange`] for a level outside the application's.
+    pub fn bootstrapping(self, lowest: Option<Level>) -> Result<Self, CkksError> {
+        let levels = StageLevels::new(self.params())?;
+        let least = lowest.unwrap_or(levels.start);
+        if !(levels.start..levels.end).contains(&least) {
+            let remedy = format!("use a level from {} to {}", levels.start, levels.end.0.saturating_sub(1));
+            return Err(CkksError::OutOfRange { what: "the level to bootstrap below", value: least.to_string(), remedy });
+        }
+        Ok(self.refreshing(Automatic { levels, least, plans: Plans::default() }))
+    }
+}
+
+impl Automatic {
+    /// Whether an array with this room can be bootstrapped.
+    fn is_able(&self, evaluator: &Evaluator, x: &Ciphertext) -> bool {
+        x.params() == evaluator.params()
+            && x.secret() == SecretName::Main
+            && x.encoding() == Encoding::Slots
+            && x.level() >= self.levels.start
+            && same_scale(x.scale(), x.params().scale(x.level()))
+    }
+
+    /// The plan of a product inside a bootstrap, for rows that fill polynomials, where there is no level left for one of its own.
+    fn product_plan(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Result<Option<Arc<MamboPlan>>, CkksError> {
+        let (layout, slots) = (x.layout(), x.params().slot_count());
+        let whole = layout.capacity == slots && layout.bodies == 1 && layout.order == Order::Natural && layout.lanes == 1;
+        if x.level() > self.least || !self.is_able(evaluator, x) || !whole || x.shape().len() != 2 || x.shape()[0] != weights.1 {
+            return Ok(None);
+        }
+        let Some(bootstrap) = self.plans.known(x.params(), (slots, !x.is_complex(), true)) else { return Ok(None) };
+        if evaluator.held().is_some_and(|keys| bootstrap.check_keys(keys).is_err()) {
+            return Ok(None);
+        }
+        let options = MatrixOptions { method: Some(MatrixMethod::ByRows), ..MatrixOptions::default() };
+        Ok(Some(Arc::new(MamboPlan::around(bootstrap, weights, layout.chunks * slots, &options)?)))
+    }
+}
+
+impl Refreshing for Automatic {
+    fn refreshed(&self, evaluator: &Evaluator, x: &Ciphertext, room: Room) -> Result<Option<Ciphertext>, CkksError> {
+        // The level that the operation should start from, and the one that it must start from.
+        let (wanted, needed) = match room {
+            Room::Depth(0) => return Ok(None),
+            Room::Depth(depth) => (Level(self.least.0 + depth), Level(self.levels.start.0 + depth)),
+            Room::Level(level) => (level, level),
+        };
+        if x.level() >= wanted || !self.is_able(evaluator, x) {
+            return Ok(None);
+        }
+        let Some(plan) = self.plans.alone(x) else { return Ok(None) };
+        // Where the operation needs more levels than a bootstrap leaves, or the keys are missing, the operation says what is wrong.
+        let lacks = evaluator.held().is_some_and(|keys| plan.check_keys(keys).is_err());
+        let output = plan.output_level();
+        if x.level() >= output || output < needed || lacks {
+            return Ok(None);
+        }
+        evaluator.stage(stages::AUTOMATIC, || evaluator.bootstrap(x, &plan)).map(Some)
+    }
+
+    fn product(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        weights: PlainMatrix<'_>,
+        progress: Progress<'_>,
+    ) -> Result<Option<Ciphertext>, CkksError> {
+        let Some(plan) = self.product_plan(evaluator, x, weights)? else { return Ok(None) };
+        let ([rows, _], [inner, columns]) = (plan.array_shapes().1, plan.array_shapes().0);
+        let layout = *x.layout();
+        let whole = x.clone().rearranged(vec![inner, columns], Layout { columns, ..layout });
+        let matrix = plan.prepare(evaluator, &mut |_, _| true)?;
+        let fresh = evaluator.stage(stages::AUTOMATIC, || evaluator.mambo(&matrix, &whole, progress))?;
+        // As other products, it is rescaled by whoever asked for it.
+        let (level, params) = (fresh.level(), x.params());
+        let scale = params.step_product(level) * params.scale(Level(level.0 - 1));
+        let product = evaluator.linear_combination(&[(&fresh, Complex64::from(1.0))], scale)?;
+        Ok(Some(product.rearranged(vec![rows, layout.columns], Layout { rows, ..layout })))
+    }
+
+    fn explained(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Result<Option<String>, CkksError> {
+        self.product_plan(evaluator, x, weights)?.map(|plan| plan.explain()).transpose()
+    }
+}
+
+impl Params {
+    /// Whether arrays under these parameters can be bootstrapped, as far as their levels tell.
+    #[must_use]
+    pub fn has_bootstrap_levels(&self) -> bool {
+        StageLevels::new(self).is_ok() && self.rank() == 1
+    }
+
+    /// The lowest and the highest level of the application, between which bootstraps lift arrays.
+    ///
+    /// # Errors
+    /// [`CkksError::NotBootstrappable`].
+    pub fn application_levels(&self) -> Result<(Level, Level), CkksError> {
+        let levels = StageLevels::new(self)?;
+        Ok((levels.start, levels.end))
+    }
+}

@@ -1,0 +1,292 @@
+//! Plans of products inside bootstraps.
+
+use std::sync::Arc;
+
+use clathrate_arith::kernels::scalar::bit_reverse;
+use clathrate_arith::text::counted;
+use clathrate_lattice::Level;
+
+use super::{MAMBO, MamboOptions, Placement};
+use crate::arrays::Encoding;
+use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan, stages};
+use crate::circuits::matrix_plan::{MatrixOptions, MatrixPlan};
+use crate::circuits::prepared::{Arrangement, PreparedOptions};
+use crate::error::CkksError;
+use crate::keys::{EncryptOptions, KeyNeeds};
+use crate::parameters::Params;
+
+/// A plan of `W X` inside a bootstrap, for a known matrix `W` and arrays whose polynomials have several rows of `X` in their slots, or parts of rows.
+#[derive(Debug)]
+pub struct MamboPlan {
+    bootstrap: Arc<BootstrapPlan>,
+    matrix: MatrixPlan,
+    placement: Placement,
+    /// Rows and columns of `W`.
+    shape: (usize, usize),
+    /// Slots of a row of `X`.
+    columns: usize,
+    /// The largest sum of squares along a row of `W`.
+    row_squares: f64,
+    /// What the weights are multiplied with: the scale that the product is read at over the canonical one.
+    factor: f64,
+}
+
+/// Rows and columns in the order in which slots-to-coefficients leaves `lanes` rows in a polynomial, filled up with zeros to whole polynomials, and multiplied by `factor`.
+fn placed((rows, inner, values): (usize, usize, &[f64]), lanes: usize, factor: f64) -> (usize, usize, Vec<f64>) {
+    let bits = lanes.trailing_zeros();
+    let lane = |row: usize| row / lanes * lanes + bit_reverse(row % lanes, bits);
+    let (all_rows, all_inner) = (rows.next_multiple_of(lanes), inner.next_multiple_of(lanes));
+    let mut moved = vec![0.0; all_rows * all_inner];
+    for (row, values) in values.chunks_exact(inner).enumerate() {
+        for (column, value) in values.iter().enumerate() {
+            moved[lane(row) * all_inner + lane(column)] = value * factor;
+        }
+    }
+    (all_rows, all_inner, moved)
+}
+
+impl MamboPlan {
+    /// The plan for products of `values` (`rows x inner`, row-major) with matrices of `columns` slots in a row, a power of two or whole polynomials: real numbers, or complex ones unless the options
+    /// say that numbers are real.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for columns that neither divide the slots nor fill them; [`CkksError::NotBootstrappable`] where no level is left for a product; shape and value errors of the
+    /// matrix; as [`BootstrapPlan::with_options`] and [`MatrixPlan::new`].
+    pub fn new(params: &Params, weights: (usize, usize, &[f64]), columns: usize, options: &MamboOptions) -> Result<Self, CkksError> {
+        let slots = params.slot_count();
+        check_columns(params, columns, options.placement)?;
+        let inside = options.placement == Placement::Inside;
+        // Further rounds would bootstrap the error of the product as well.
+        let rounds = if inside { options.bootstrap.rounds.or(Some(1)) } else { options.bootstrap.rounds };
+        let own = BootstrapOptions { product: inside, slots: Some(slots), transform_slots: Some(slots), rounds, ..options.bootstrap };
+        let bootstrap = BootstrapPlan::with_options(params, own)?;
+        if inside && bootstrap.rounds() > 1 {
+            let remedy = "use 1, or leave it out: further rounds would bootstrap the error of the product as well".to_owned();
+            return Err(CkksError::OutOfRange { what: "the rounds around a product", value: bootstrap.rounds().to_string(), remedy });
+        }
+        Self::around(Arc::new(bootstrap), weights, columns, &options.matrix)
+    }
+
+    /// The faster one of the plans with the product inside the bootstrap and before it, of those that are possible. That before it takes a level more where slots-to-coefficients comes first.
+    ///
+    /// # Errors
+    /// As [`MamboPlan::new`], where none is possible.
+    pub fn fastest(params: &Params, weights: (usize, usize, &[f64]), columns: usize, options: &MamboOptions) -> Result<Self, CkksError> {
+        let plan = |placement| {
+            let plan = Self::new(params, weights, columns, &MamboOptions { placement, ..*options })?;
+            Ok((plan.predicted_nanoseconds()?.0, plan))
+        };
+        match (plan(Placement::Inside), plan(Placement::Before)) {
+            (Ok((inside, plan)), Ok((before, _))) if inside <= before => Ok(plan),
+            (_, Ok((_, plan))) | (Ok((_, plan)), Err(_)) => Ok(plan),
+            (Err(error), Err(_)) => Err(error),
+        }
+    }
+
+    /// The plan for a product inside `bootstrap`, or before it where it has no level for one. The bootstrap is one of all slots.
+    pub(in crate::circuits) fn around(
+        bootstrap: Arc<BootstrapPlan>,
+        (rows, inner, values): (usize, usize, &[f64]),
+        columns: usize,
+        options: &MatrixOptions,
+    ) -> Result<Self, CkksError> {
+        let (params, slots) = (bootstrap.params(), bootstrap.params().slot_count());
+        let placement = if bootstrap.has_product() { Placement::Inside } else { Placement::Before };
+        check_columns(params, columns, placement)?;
+        if rows == 0 || inner == 0 {
+            return Err(CkksError::Empty { shape: vec![rows, inner] });
+        }
+        if rows.checked_mul(inner) != Some(values.len()) {
+            let remedy = "the matrix needs rows * columns values".to_owned();
+            return Err(CkksError::Shape { operation: MAMBO, left: vec![rows, inner], right: vec![values.len()], remedy });
+        }
+        let (lanes, level) = ((slots / columns).max(1), product_level(&bootstrap)?);
+        let arrangement = Arrangement { level: Some(level), lanes: Some(lanes), ..options.arrangement };
+        let precision = PreparedOptions { own_masks: true, ..options.precision };
+        let matrix = MatrixOptions { arrangement, precision, ..*options };
+        // A product that ends at the canonical scale of level 0 is read at that of the bootstrap.
+        let factor = if level == Level(1) { bootstrap.message_scale() / params.scale(Level(0)) } else { 1.0 };
+        let (all_rows, all_inner, moved) = placed((rows, inner, values), lanes, factor);
+        let matrix = MatrixPlan::new(params, (all_rows, all_inner, &moved), 2 * columns, &matrix)?;
+        let row_squares = values.chunks_exact(inner).map(|row| row.iter().map(|v| v * v).sum()).fold(0.0, f64::max);
+        Ok(Self { bootstrap, matrix, placement, shape: (rows, inner), columns, row_squares, factor })
+    }
+
+    /// The bootstrap around the product.
+    #[must_use]
+    pub fn bootstrap(&self) -> &BootstrapPlan {
+        &self.bootstrap
+    }
+
+    /// Where the product is.
+    #[must_use]
+    pub fn placement(&self) -> Placement {
+        self.placement
+    }
+
+    /// The lowest level of factors.
+    #[must_use]
+    pub fn input_level(&self) -> Level {
+        match self.placement {
+            Placement::Inside => self.bootstrap.input_level(),
+            Placement::Before => self.matrix.level(),
+        }
+    }
+
+    /// The product, at level 1 where it is inside the bootstrap.
+    #[must_use]
+    pub fn matrix(&self) -> &MatrixPlan {
+        &self.matrix
+    }
+
+    /// Rows and columns of the matrix.
+    #[must_use]
+    pub fn shape(&self) -> (usize, usize) {
+        self.shape
+    }
+
+    /// Slots of a row.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Rows that share a polynomial.
+    #[must_use]
+    pub fn lanes(&self) -> usize {
+        (self.bootstrap.params().slot_count() / self.columns).max(1)
+    }
+
+    /// The shapes of factor and product: a row for each polynomial, all of its slots, or for each row of whole polynomials.
+    #[must_use]
+    pub fn array_shapes(&self) -> ([usize; 2], [usize; 2]) {
+        let slots = self.bootstrap.params().slot_count();
+        let shape = |rows: usize| [rows.div_ceil(self.lanes()), self.columns.max(slots)];
+        (shape(self.shape.1), shape(self.shape.0))
+    }
+
+    /// The polynomials of factor and product.
+    fn polys(&self) -> [usize; 2] {
+        let ([inputs, columns], [outputs, _]) = self.array_shapes();
+        [inputs, outputs].map(|rows| rows * columns / self.bootstrap.params().slot_count())
+    }
+
+    /// How arrays are encrypted that have nothing else before them.
+    #[must_use]
+    pub fn encryption(&self) -> EncryptOptions {
+        let (level, encoding) = (Some(self.input_level()), Some(Encoding::Slots));
+        EncryptOptions { level, encoding, capacity: Some(self.bootstrap.params().slot_count()), ..EncryptOptions::default() }
+    }
+
+    /// The keys of the bootstrap and of the product.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
+        Ok(self.bootstrap.needs()?.merge(&self.matrix.needs()))
+    }
+
+    /// Predicted nanoseconds of a product with all of its bootstraps, one thread; those of the product alone.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub fn predicted_nanoseconds(&self) -> Result<(f64, f64), CkksError> {
+        let ([inputs, outputs], product) = (self.polys(), self.matrix.chosen().nanoseconds);
+        if self.placement == Placement::Before {
+            return Ok((self.bootstrap.dry_run_of(outputs)?.cost().nanoseconds + product, product));
+        }
+        let lowering = |polys: usize| -> Result<(f64, f64), CkksError> {
+            let recording = self.bootstrap.dry_run_of(polys)?;
+            let stages = recording.stages().iter().filter(|stage| stage.name == stages::TO_COEFFICIENTS);
+            let lowering: f64 = stages.map(|stage| stage.cost.nanoseconds).sum();
+            Ok((lowering, recording.cost().nanoseconds - lowering))
+        };
+        Ok((lowering(inputs)?.0 + product + lowering(outputs)?.1, product))
+    }
+
+    /// Predicted nanoseconds of the same work apart: bootstraps of the product's polynomials one by one, and the product, without the moves between slots and coefficients that a product of
+    /// several rows in a polynomial needs then.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::with_options`].
+    pub fn nanoseconds_apart(&self) -> Result<f64, CkksError> {
+        let (params, [_, outputs]) = (self.bootstrap.params(), self.polys());
+        let rounds = Some(self.bootstrap.rounds());
+        let own = BootstrapOptions { real: self.bootstrap.is_real(), rounds, ..BootstrapOptions::default() };
+        let alone = BootstrapPlan::with_options(params, own)?.dry_run_of(1)?.cost().nanoseconds;
+        Ok(outputs as f64 * alone + self.matrix.chosen().nanoseconds)
+    }
+
+    /// The predicted root mean square error of a real or imaginary part of the row with the largest one, for numbers whose parts are uniform in [-1, 1] in the factor and in the product. Smaller
+    /// products have smaller errors.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub fn predicted_error(&self) -> Result<f64, CkksError> {
+        let product = (self.matrix.chosen().error / self.factor).powi(2);
+        if self.placement == Placement::Before {
+            // In slots, the noise of all coefficients is met.
+            let noise = self.bootstrap.params().slot_count() as f64 * product;
+            return Ok((noise + self.bootstrap.predicted_error()?.deviation().powi(2)).sqrt());
+        }
+        let (before, behind) = self.bootstrap.error_around_product()?;
+        Ok((before * self.row_squares + product + behind).sqrt())
+    }
+
+    /// What the plan does, what it saves, and the tables of the bootstrap and of the product.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub fn explain(&self) -> Result<String, CkksError> {
+        let ((all, product), [inputs, outputs]) = (self.predicted_nanoseconds()?, self.polys());
+        let apart = self.nanoseconds_apart()?;
+        Ok(format!(
+            "{} x {} matrix {} a bootstrap, {} in a polynomial: from {} to {}\n\
+             {:.1} ms in all, of which {:.1} for the product at level {}; {:.1} bits of precision (root mean square)\n\
+             {:.1} ms saved: the product and bootstraps of {} one by one take {:.1} ms\n{}\n{}",
+            self.shape.0,
+            self.shape.1,
+            self.placement,
+            counted(self.lanes(), "row"),
+            counted(inputs, "polynomial"),
+            counted(outputs, "polynomial"),
+            all / 1e6,
+            product / 1e6,
+            self.matrix.level(),
+            -self.predicted_error()?.log2(),
+            (apart - all) / 1e6,
+            counted(outputs, "polynomial"),
+            apart / 1e6,
+            self.matrix,
+            self.bootstrap.explain()?
+        ))
+    }
+}
+
+/// The level of the product: the lowest one that leaves the bootstrap its own.
+fn product_level(bootstrap: &BootstrapPlan) -> Result<Level, CkksError> {
+    // Of one round where slots-to-coefficients comes last, nothing but the raise follows the product.
+    if bootstrap.has_product() || (bootstrap.slots_last() && bootstrap.rounds() == 1) {
+        return Ok(Level(1));
+    }
+    let (params, level) = (bootstrap.params(), Level(bootstrap.input_level().0 + 1));
+    if level > params.application_levels()?.1 {
+        let reason = format!("there is no level above {} that a product before the bootstrap could take", bootstrap.input_level());
+        return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
+    }
+    Ok(level)
+}
+
+/// Refuses rows of other lengths than the placement allows.
+fn check_columns(params: &Params, columns: usize, placement: Placement) -> Result<(), CkksError> {
+    let slots = params.slot_count();
+    let whole = columns > 0 && columns.is_multiple_of(slots);
+    if whole || (columns.is_power_of_two() && columns < slots && placement == Placement::Inside) {
+        return Ok(());
+    }
+    let remedy = match placement {
+        Placement::Inside => format!("use a power of two up to {slots} or a multiple of it, and fill rows with zeros"),
+        Placement::Before => format!("before a bootstrap rows fill polynomials: use a multiple of {slots}, or put the product inside"),
+    };
+    Err(CkksError::OutOfRange { what: "the slots of a row", value: columns.to_string(), remedy })
+}

@@ -1,0 +1,139 @@
+//! Carries out products inside bootstraps, on data or on symbols.
+
+use std::sync::Arc;
+
+use clathrate_lattice::Level;
+
+use super::plan::MamboPlan;
+use super::{MAMBO, Placement};
+use crate::arrays::memory::check_free;
+use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding};
+use crate::circuits::bootstrap::STAGES;
+use crate::circuits::matrix_plan::PlannedMatrix;
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::progress::Progress;
+
+/// A matrix that is ready for its products inside bootstraps.
+#[derive(Debug)]
+pub struct MamboMatrix {
+    plan: Arc<MamboPlan>,
+    planned: PlannedMatrix,
+}
+
+impl MamboPlan {
+    /// Makes the matrix ready: combines keys where the product is a prepared one.
+    ///
+    /// # Errors
+    /// As [`MatrixPlan::prepare`](crate::circuits::matrix_plan::MatrixPlan::prepare).
+    pub fn prepare(self: &Arc<Self>, evaluator: &Evaluator, progress: Progress<'_>) -> Result<MamboMatrix, CkksError> {
+        let planned = self.matrix().prepare(evaluator, progress)?;
+        Ok(MamboMatrix { plan: self.clone(), planned })
+    }
+
+    /// Refuses arrays that the plan is not for.
+    fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
+        let factor = self.array_shapes().0;
+        if x.shape() != factor && !(factor[0] == 1 && x.shape() == &factor[1..]) {
+            let remedy = format!(
+                "lay the {} rows of {} numbers one behind the other in rows of {} slots: X.reshape(-1, {})",
+                self.shape().1,
+                self.columns(),
+                factor[1],
+                factor[1]
+            );
+            return Err(CkksError::Shape { operation: MAMBO, left: x.shape().to_vec(), right: factor.to_vec(), remedy });
+        }
+        if self.bootstrap().is_real() && x.is_complex() {
+            let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
+            return Err(CkksError::Conversion { operation: MAMBO, reason });
+        }
+        if x.encoding() != Encoding::Slots {
+            let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding().name().to_owned());
+            return Err(CkksError::Encoding { operation: MAMBO, expected, got });
+        }
+        if x.layout().order != Order::Natural {
+            return Err(CkksError::BitReversed { operation: MAMBO });
+        }
+        let needed = self.input_level();
+        if x.level() < needed {
+            return Err(CkksError::LevelTooLow { operation: MAMBO, needed: needed.0, level: x.level().0 });
+        }
+        Ok(())
+    }
+
+    /// How `rows` rows of the polynomials lie as rows of coefficients, those that share a polynomial in lanes.
+    fn rows_in_lanes(&self, rows: usize) -> Result<(Vec<usize>, Layout), CkksError> {
+        let shape = vec![rows * self.lanes(), 2 * self.columns()];
+        let layout = Layout::new(&shape, Encoding::Coefficients, self.bootstrap().params().degree())?.with_lanes(Some(self.lanes()))?;
+        Ok((shape, layout))
+    }
+
+    /// How the polynomials of the product lie, in slots.
+    fn product_layout(&self) -> Result<(Vec<usize>, Layout), CkksError> {
+        let (params, shape) = (self.bootstrap().params(), self.array_shapes().1);
+        let layout = Layout::new(&shape, Encoding::Slots, params.degree())?.with_capacity(params.slot_count())?;
+        Ok((shape.to_vec(), layout))
+    }
+}
+
+impl MamboMatrix {
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &Arc<MamboPlan> {
+        &self.plan
+    }
+}
+
+impl Evaluator {
+    /// `W X` at a high level, for `x` at a low one: the product inside the bootstrap.
+    ///
+    /// Shapes: `x` has a row for each polynomial and all slots, of which each row of `X` takes [`MamboPlan::columns`], one behind the other; so has the result
+    /// ([`MamboPlan::array_shapes`]). Range: numbers of magnitude at most 1, in `X` and in `W X`. The result is at the level and scale of a bootstrapped array. `progress` is called with the
+    /// steps of the product and the stages of the bootstrap done, and all.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] for an array of another shape; [`CkksError::LevelTooLow`] below [`MamboPlan::input_level`]; [`CkksError::Conversion`] for complex numbers where the plan is for real
+    /// ones; [`CkksError::Encoding`]; [`CkksError::BitReversed`]; [`CkksError::MissingKeys`]; [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`]; as
+    /// [`Evaluator::slots_to_coefficients`], [`Evaluator::multiply_planned`] and [`Evaluator::half_bootstrap`].
+    pub fn mambo(&self, matrix: &MamboMatrix, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+        let (plan, bootstrap) = (&matrix.plan, matrix.plan.bootstrap());
+        self.check(x)?;
+        x.params().check_same(bootstrap.params(), "the plan of a product inside a bootstrap")?;
+        plan.check(x)?;
+        let (factor, product) = plan.array_shapes();
+        if let Some(keys) = self.held().filter(|_| !x.is_symbol()) {
+            bootstrap.check_keys(keys)?;
+            let polys = factor.iter().product::<usize>().max(product.iter().product()) / bootstrap.params().slot_count();
+            check_free(MAMBO, bootstrap.memory_bytes(polys)?, "multiply fewer columns at once, or free memory")?;
+        }
+        let mut steps = 0;
+        let mut of_product = |done: usize, all: usize| {
+            steps = all;
+            progress(done, all + STAGES)
+        };
+        let low = match plan.placement() {
+            Placement::Inside => self.slots_to_coefficients(x, bootstrap)?,
+            Placement::Before => self.entry_at(x, bootstrap, plan.matrix().level())?,
+        };
+        let (shape, layout) = plan.rows_in_lanes(factor[0])?;
+        let multiplied = self.multiply_planned(&matrix.planned, &low.rearranged(shape, layout), &mut of_product)?;
+        let mut of_stages = |done: usize, all: usize| progress(steps + done, steps + all);
+        let (shape, slots) = plan.product_layout()?;
+        let slots = Layout { complex: x.is_complex(), padding: Padding::Zero, ..slots };
+        if multiplied.level() > Level(0) {
+            return self.bootstrap_with_progress(&multiplied.rearranged(shape, slots), bootstrap, &mut of_stages);
+        }
+        // Behind the maps of slots-to-coefficients the order is that of their bits.
+        let order = if plan.placement() == Placement::Inside { Order::BitReversed } else { Order::Natural };
+        let coefficients = Layout { encoding: Encoding::Coefficients, complex: true, order, ..slots };
+        let pairs = multiplied.rearranged(shape.clone(), coefficients).at_scale(bootstrap.message_scale());
+        let bounds = pairs.estimate().map(|own| bootstrap.bounds(own)).transpose()?;
+        let fresh = self.bootstrapped_coefficients(&pairs, bootstrap, &mut of_stages)?;
+        if !of_stages(STAGES, STAGES) {
+            return Err(CkksError::Cancelled);
+        }
+        // A real matrix leaves real numbers real.
+        Ok(fresh.rearranged(shape, slots).bounded_by(bounds))
+    }
+}
