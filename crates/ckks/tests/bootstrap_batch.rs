@@ -2,11 +2,11 @@
 
 mod common;
 
-use clathrate_arith::GaloisElement;
+use clathrate_arith::{Counts, GaloisElement};
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, KeyName, RaisedMap, Reach, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Complex64, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Level, SecretName};
+use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Complex64, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Level, SecretName};
 use common::bootstraps::*;
 use common::measure::*;
 use common::*;
@@ -209,4 +209,79 @@ fn keys_of_a_batch_are_stored_and_missed_like_others() {
     assert_refused!(few.bootstrap(&ct, &plan), CkksError::MissingKeys { .. }, "under one mask");
     let sum: Vec<Complex64> = decrypt_complex(&sk, &own);
     assert!(sum.iter().zip(&x).all(|(found, x)| (found.re - x).abs() < 1e-4));
+}
+
+/// What a shared mask saves, observed by the engine's meter: of the maps' key switches the decompositions happen once for all bodies, products and divisions once more than there are bodies
+/// instead of twice for each. [pcmm-mambo, Table 2]
+#[test]
+fn maps_of_shared_masks_take_the_operations_of_the_papers_table() {
+    let (params, meter) = metered("insecure_boot");
+    let sk = secret(&params, 14);
+    let slots = params.slot_count();
+    let plan = BootstrapPlan::with_options(&params, options(8, false)).expect("plan");
+    let maps: Vec<_> = plan.to_coefficients().iter().chain(plan.to_slots()).collect();
+    assert!(maps.len() >= 4);
+    for map in maps {
+        let count = |bodies: usize| {
+            let own = EncryptOptions {
+                level: Some(map.input_level()),
+                encoding: Some(Encoding::Slots),
+                scale: Some(map.input_scale()),
+                ..EncryptOptions::default()
+            };
+            let x = encrypt_as(&sk, &Values::Complex(complex(bodies * slots, 3)), &[bodies, slots], own, 5);
+            let circuit = |ev: &Evaluator, x: &Ciphertext| {
+                let x = if bodies == 1 { x.clone() } else { ev.share_mask_along(x, bodies, Some(BodyAxis::Rows)).expect("a mask") };
+                assert_eq!(x.bundles().len(), usize::from(!x.is_symbol()));
+                // The first run encodes the diagonals.
+                ev.run_linear(&x, map).expect("a map");
+                meter.take();
+                ev.run_linear(&x, map).expect("a map");
+                meter.take()
+            };
+            let recorder = Evaluator::recording(&params);
+            let symbol = Ciphertext::symbol_with(&params, x.shape(), *x.layout(), x.secret(), x.level(), x.scale()).expect("symbol");
+            circuit(&recorder, &recorder.take_symbol(symbol, None).expect("symbol"));
+            circuit(&evaluator(&sk, &recorder.needs()), &x)
+        };
+        let (one, two) = (count(1), count(2));
+        let (before, after) = map.switches();
+        println!("level {}, {before} + {after} switches: {one:?}", map.input_level());
+        // Of one body, a part of the operations is the mask's alone: decompositions, and the divisions before those of later rotations. The rest is the same for mask and body.
+        let counted = |counts: &Counts| [counts.forward, counts.inverse, counts.conversion, counts.division];
+        let (one_body, two_bodies) = (counted(&one), counted(&two));
+        let each = [0, 1, 2, 3].map(|kind| two_bodies[kind] - one_body[kind]);
+        let decompositions = [0, 1, 2, 3].map(|kind| one_body[kind] - 2 * each[kind]);
+        assert!(decompositions.iter().sum::<usize>() > 0 && each.iter().sum::<usize>() > 0);
+        for bodies in [2, 3, 5, 8] {
+            let counts = count(bodies);
+            let expected = [0, 1, 2, 3].map(|kind| decompositions[kind] + (bodies + 1) * each[kind]);
+            assert_eq!(counted(&counts), expected, "{bodies} bodies");
+            // Inner products with keys and products with diagonals.
+            assert_eq!(2 * counts.hadamard, (bodies + 1) * one.hadamard, "{bodies} bodies");
+        }
+    }
+}
+
+/// Every number of bodies, in both orders of the stages, real and complex.
+#[test]
+#[ignore = "many bootstraps: make test-full"]
+fn every_count_of_bodies_bootstraps_in_both_orders() {
+    for name in ["insecure_boot", "insecure_boot_last"] {
+        let params = common::params(name);
+        let sk = secret(&params, 15);
+        let slots = params.slot_count();
+        for bodies in 1..=64 {
+            for real in [false, true] {
+                let x = complex(bodies * slots, bodies as u64);
+                let x: Vec<Complex64> = if real { x.iter().map(|x| x.re.into()).collect() } else { x };
+                let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
+                let own = BootstrapOptions { rounds: Some(1), ..options(bodies, real) };
+                let (got, plan) = bootstrapped(&params, &sk, own, &values, &[bodies, slots]);
+                let predicted = plan.predicted_error().expect("prediction").deviation();
+                let measured = complex_deviation(&got, &x) * if real { 2f64.sqrt() } else { 1.0 };
+                assert!((0.8..1.2).contains(&(measured / predicted)), "{name}, {bodies}, real {real}: {}", measured / predicted);
+            }
+        }
+    }
 }

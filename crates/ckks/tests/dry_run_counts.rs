@@ -1,27 +1,16 @@
 //! What a dry run counts is what an engine with a meter observes when the same circuit runs on data.
 mod common;
 
-use std::sync::Arc;
-
 use clathrate_arith::Meter;
 use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::parameters::EngineFactory;
 use clathrate_ckks::{
     BootstrapOptions, BootstrapPlan, Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params, Polynomial, PolynomialBasis,
-    Runtime, SecretKey,
+    SecretKey,
 };
 use clathrate_lattice::Level;
-use common::{encrypt_as, evaluator, ramp, secret};
+use common::{encrypt_as, evaluator, metered, ramp, secret};
 use rustfft::num_complex::Complex64;
-
-/// Parameters whose engines report to one meter.
-fn metered(name: &str) -> (Params, Arc<Meter>) {
-    let meter = Arc::new(Meter::default());
-    let observer = meter.clone();
-    let factory = EngineFactory::new(move |request| Ok(Arc::new(request.cpu()?.with_meter(observer.clone()))));
-    (Params::preset(name, &Runtime { engine: Some(factory), ..Runtime::default() }).expect("preset"), meter)
-}
 
 type Circuit = dyn Fn(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>;
 

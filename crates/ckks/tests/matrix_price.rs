@@ -2,16 +2,13 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use clathrate_arith::{Counts, Meter, ProductCounts};
+use clathrate_arith::{Counts, ProductCounts};
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::keys::{Cost, EncryptOptions, Values};
-use clathrate_ckks::parameters::EngineFactory;
 use clathrate_ckks::{Ciphertext, Encoding, Evaluator, Params, Runtime};
 use clathrate_lattice::Level;
 use clathrate_lattice::switch::{MachineProfile, MatrixTimes};
-use common::{custom, encrypt_as, ramp, secret};
+use common::{custom, encrypt_as, metered, ramp, secret};
 
 /// One product with a plaintext matrix.
 #[derive(Debug, Clone, Copy)]
@@ -50,10 +47,7 @@ impl Case {
 
 /// What the engine counts while it computes.
 fn observed(name: &str, level: usize, case: Case) -> Counts {
-    let meter = Arc::new(Meter::default());
-    let metered = meter.clone();
-    let factory = EngineFactory::new(move |request| Ok(Arc::new(request.cpu()?.with_meter(metered.clone()))));
-    let params = Params::preset(name, &Runtime { engine: Some(factory), ..Runtime::default() }).expect("preset");
+    let (params, meter) = metered(name);
     let values = Values::Real(ramp(case.inner * case.columns));
     let options = EncryptOptions { encoding: Some(case.encoding), level: Some(Level(level)), ..EncryptOptions::default() };
     let x = encrypt_as(&secret(&params, 1), &values, &[case.inner, case.columns], options, 2);

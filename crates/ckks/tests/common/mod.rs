@@ -6,6 +6,7 @@ pub mod measure;
 
 use std::sync::{Arc, LazyLock};
 
+use clathrate_arith::Meter;
 use clathrate_ckks::keys::{EncryptOptions, Operation};
 use clathrate_ckks::light::LightOptions;
 use clathrate_ckks::parameters::EngineFactory;
@@ -21,6 +22,14 @@ pub fn base_runtime() -> Runtime {
 
 pub fn params(name: &str) -> Params {
     Params::preset(name, &base_runtime()).expect("preset")
+}
+
+/// Parameters whose engines report to one meter.
+pub fn metered(name: &str) -> (Params, Arc<Meter>) {
+    let meter = Arc::new(Meter::default());
+    let observer = meter.clone();
+    let factory = EngineFactory::new(move |request| Ok(Arc::new(request.cpu()?.with_meter(observer.clone()))));
+    (Params::preset(name, &Runtime { engine: Some(factory), ..Runtime::default() }).expect("preset"), meter)
 }
 
 pub fn setup(name: &str, needs: &KeyNeeds) -> (Params, SecretKey, Evaluator) {
