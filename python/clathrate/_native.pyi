@@ -1755,7 +1755,8 @@ class Ciphertext:
     def matmul(self, weights: ArrayLike, weight_scale: float | None = None, progress: _Progress = None) -> Ciphertext:
         """The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.
 
-        The shapes are (rows, inner) and (inner, columns). The product is not rescaled.
+        The shapes are (rows, inner) and (inner, columns). The product is not rescaled. Where levels run out, an array in slots whose keys
+        bootstrap is bootstrapped: with the product inside where rows fill polynomials (`explain_matmul` says so).
 
         Parameters
         ----------
@@ -3697,7 +3698,7 @@ class MamboPlan:
     weights : array_like
         The plain matrix W, of shape (rows, inner), of real numbers.
     columns : int
-        The slots of a row of X, a power of two. By default all slots of a polynomial.
+        The slots of a row of X, a power of two or a multiple of all slots. By default all slots of a polynomial.
     is_complex : bool, optional
         Whether the numbers of X may be complex. For real numbers alone the bootstrap takes less time. The default is True.
     bodies : int, optional
@@ -3708,6 +3709,15 @@ class MamboPlan:
         The correct bits that the product alone must have, as in `MatrixPlan`.
     key_bytes : int, optional
         The most bytes that the keys of the bootstrap may take in memory.
+    uses : int, optional
+        For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default, does not
+        count it.
+    ring : int, optional
+        The degree of the ring in which an exact product is computed, as in `MatrixPlan`. None, the default, is the best.
+    placement : {"inside", "before"}, optional
+        Where the product is: "inside", the default, is between the stages of the bootstrap, at level 1. "before" is for rows that fill
+        polynomials: one level above the bootstrap, or at level 1 where slots-to-coefficients comes last. It bootstraps the polynomials of the
+        product alone, which are few where W has few rows. None takes the faster one.
 
     Raises
     ------
@@ -3882,6 +3892,9 @@ class MatrixPlan:
         count it.
     key_bytes : int, optional
         The most bytes that keys may take in memory, those of the owner and of the matrix. None, the default, is no limit.
+    ring : int, optional
+        The degree of the ring in which an exact product of rows that share polynomials is computed: that of the parameters, or a smaller
+        one, to which a switch of each polynomial leads at level 1 and from which one leads back. None, the default, is the best.
 
     Raises
     ------

@@ -254,6 +254,14 @@ pub enum LatticeError {
         /// Requested rank.
         to: usize,
     },
+    /// A mask cut to more polynomials than it has.
+    #[error("the mask has {rank} polynomials, so it cannot be cut to {requested}: use 1 to {rank}")]
+    MaskRank {
+        /// The mask's rank.
+        rank: usize,
+        /// Requested rank.
+        requested: usize,
+    },
     /// A secret cut to more polynomials than it has.
     #[error("the secret has {rank} polynomials in each body, so it cannot be cut to {requested}: use 1 to {rank}")]
     SecretRank {

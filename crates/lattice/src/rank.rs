@@ -28,4 +28,20 @@ impl<D: Domain> Bundle<D> {
         engine.copy(bodies.into_rows(), self.bodies().rows());
         Self::from_polys(polys, rank)
     }
+
+    /// The same bodies with the first `rank` polynomials of the mask: the same messages under a secret whose other polynomials are zero.
+    ///
+    /// # Errors
+    /// [`LatticeError::MaskRank`] where `rank` is not from 1 up to the bundle's rank.
+    pub fn leading_masks(&self, rank: usize) -> Result<Self, LatticeError> {
+        if rank == 0 || rank > self.rank() {
+            return Err(LatticeError::MaskRank { rank: self.rank(), requested: rank });
+        }
+        let engine = self.ring().engine();
+        let mut polys = Polys::scratch(self.ring(), self.basis(), rank + self.body_count());
+        let (mask, bodies) = polys.view_mut().split_at(rank);
+        engine.copy(mask.into_rows(), self.mask().range(0..rank).rows());
+        engine.copy(bodies.into_rows(), self.bodies().rows());
+        Self::from_polys(polys, rank)
+    }
 }

@@ -183,6 +183,9 @@ fn empty_and_mixed_bundles_are_refused() {
     for to in [0, 1] {
         assert_eq!(error(ct.rank_up(to)), LatticeError::RankUp { from: 2, to });
     }
+    for to in [0, 3] {
+        assert_eq!(error(ct.leading_masks(to)), LatticeError::MaskRank { rank: 2, requested: to });
+    }
     let refused = |_: PolyRef<'_, Eval>| Err::<Poly<Eval>, _>(LatticeError::NoLevelLeft);
     assert_eq!(error(ct.try_map(refused)), LatticeError::NoLevelLeft);
     assert_eq!(error(ct.restrict(&chain.basis(Level(2)))), LatticeError::BasisMismatch { left: 3, right: 4 });

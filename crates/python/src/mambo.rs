@@ -43,6 +43,11 @@ use crate::run::{detached, with_progress};
 ///     The correct bits that the product alone must have, as in `MatrixPlan`.
 /// key_bytes : int, optional
 ///     The most bytes that the keys of the bootstrap may take in memory.
+/// uses : int, optional
+///     For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default, does not
+///     count it.
+/// ring : int, optional
+///     The degree of the ring in which an exact product is computed, as in `MatrixPlan`. None, the default, is the best.
 /// placement : {"inside", "before"}, optional
 ///     Where the product is: "inside", the default, is between the stages of the bootstrap, at level 1. "before" is for rows that fill
 ///     polynomials: one level above the bootstrap, or at level 1 where slots-to-coefficients comes last. It bootstraps the polynomials of the
@@ -87,7 +92,7 @@ pub struct PyMamboPlan {
 #[pymethods]
 impl PyMamboPlan {
     #[new]
-    #[pyo3(signature = (params, weights, columns=None, *, is_complex=true, bodies=None, method=None, precision_bits=None, key_bytes=None, placement=Some("inside")))]
+    #[pyo3(signature = (params, weights, columns=None, *, is_complex=true, bodies=None, method=None, precision_bits=None, key_bytes=None, uses=None, ring=None, placement=Some("inside")))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn new(
         py: Python<'_>,
@@ -99,6 +104,8 @@ impl PyMamboPlan {
         method: Option<&str>,
         precision_bits: Option<Real>,
         key_bytes: Option<Whole>,
+        uses: Option<Whole>,
+        ring: Option<Whole>,
         placement: Option<&str>,
     ) -> PyResult<Self> {
         let (values, rows, inner) = matrix(weights, &[])?;
@@ -115,7 +122,9 @@ impl PyMamboPlan {
             ..BootstrapOptions::default()
         };
         let precision = PreparedOptions { precision_bits: Real::given(precision_bits), ..PreparedOptions::default() };
-        let product = MatrixOptions { precision, method: method.map(named).transpose()?, ..MatrixOptions::default() };
+        let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
+        let (method, uses, ring) = (method.map(named).transpose()?, whole("`uses`", uses)?, whole("`ring`", ring)?);
+        let product = MatrixOptions { precision, method, uses, ring, ..MatrixOptions::default() };
         let placed = |name: &str| {
             let found = Placement::ALL.into_iter().find(|placement| placement.name() == name);
             found.ok_or_else(|| {
@@ -178,6 +187,12 @@ impl PyMamboPlan {
     #[getter]
     fn method(&self) -> &'static str {
         self.plan.matrix().chosen().method.name()
+    }
+
+    /// The degree of the ring in which the product is computed: that of the parameters, or of a smaller ring.
+    #[getter]
+    fn ring(&self) -> usize {
+        self.plan.matrix().chosen().ring.unwrap_or_else(|| self.plan.bootstrap().params().degree())
     }
 
     /// The keys of the bootstrap and of the product, for `SecretKey.evaluation_keys`.

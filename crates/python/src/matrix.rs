@@ -64,6 +64,9 @@ use crate::run::{detached, with_progress};
 ///     count it.
 /// key_bytes : int, optional
 ///     The most bytes that keys may take in memory, those of the owner and of the matrix. None, the default, is no limit.
+/// ring : int, optional
+///     The degree of the ring in which an exact product of rows that share polynomials is computed: that of the parameters, or a smaller
+///     one, to which a switch of each polynomial leads at level 1 and from which one leads back. None, the default, is the best.
 ///
 /// Raises
 /// ------
@@ -102,7 +105,7 @@ pub struct PyMatrixPlan {
 #[pymethods]
 impl PyMatrixPlan {
     #[new]
-    #[pyo3(signature = (params, weights, columns, *, level=None, lanes=None, bodies=None, masks="shared", precision_bits=None, products=None, method=None, uses=None, key_bytes=None))]
+    #[pyo3(signature = (params, weights, columns, *, level=None, lanes=None, bodies=None, masks="shared", precision_bits=None, products=None, method=None, uses=None, key_bytes=None, ring=None))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn new(
         py: Python<'_>,
@@ -118,6 +121,7 @@ impl PyMatrixPlan {
         method: Option<&str>,
         uses: Option<Whole>,
         key_bytes: Option<Whole>,
+        ring: Option<Whole>,
     ) -> PyResult<Self> {
         let (values, rows, inner) = matrix(weights, &[])?;
         let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
@@ -143,6 +147,7 @@ impl PyMatrixPlan {
             method: method.map(named).transpose()?,
             uses: whole("`uses`", uses)?,
             most_key_bytes: whole("`key_bytes`", key_bytes)?,
+            ring: whole("`ring`", ring)?,
         };
         let (columns, own) = (columns.count(py, "`columns`")?, &params.params);
         let plan = detached(py, || MatrixPlan::new(own, (rows, inner, &values), columns, &options))?;
@@ -165,6 +170,12 @@ impl PyMatrixPlan {
     #[getter]
     fn method(&self) -> &'static str {
         self.plan.chosen().method.name()
+    }
+
+    /// The degree of the ring in which the product is computed: that of the parameters, or of a smaller ring.
+    #[getter]
+    fn ring(&self) -> usize {
+        self.plan.chosen().ring.unwrap_or_else(|| self.plan.params().degree())
     }
 
     /// The number of floating-point products of matrices that a prepared product takes, 1 or 2; 0 for the other methods.

@@ -22,6 +22,8 @@ pub enum SecretName {
     Outside(u64),
     /// The secret of a smaller ring in which samples are packed first ([`Params::packing_ring`](crate::Params::packing_ring)): uniform, and drawn for that ring alone.
     Packing,
+    /// The secret of the smaller ring of this degree, `t(X^k)` at a degree `k` times as large: what an array is under before its polynomials come apart into `k` of the smaller ring.
+    Embedded(usize),
     /// The secrets of `m` bodies under one mask, independent of each other and of all others. [pcmm-mambo, sec. 3]
     Bodies(usize),
     /// The ephemeral sparse secrets of `m` bodies under one mask, independent of each other.
@@ -42,6 +44,7 @@ impl fmt::Display for SecretName {
             Self::Temporary => f.write_str("temporary"),
             Self::Ephemeral => f.write_str("ephemeral"),
             Self::Packing => f.write_str("packing"),
+            Self::Embedded(degree) => write!(f, "embedded:{degree}"),
             Self::Device(number) => write!(f, "device:{number}"),
             Self::Outside(number) => write!(f, "outside:{number}"),
             Self::Bodies(count) => write!(f, "bodies:{count}"),
@@ -64,6 +67,7 @@ impl SecretName {
             ("packing", _) => Self::Packing,
             ("device", value) => Self::Device(value.parse().ok()?),
             ("outside", value) => Self::Outside(value.parse().ok()?),
+            ("embedded", degree) => Self::Embedded(number(degree)?),
             ("bodies", count) => Self::Bodies(number(count)?),
             ("ephemeral-bodies", count) => Self::EphemeralBodies(number(count)?),
             ("body", value) => {

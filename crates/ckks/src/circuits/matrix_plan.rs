@@ -8,19 +8,23 @@
 //!
 //! All of them end alike: rescaled, with one body in each bundle, under the main secret, rows lying as they came. So a result is the factor of the next product.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::Level;
 
 use super::matrix::Weights;
+use super::packing::{Stage, members_in};
 use super::prepared::{Arrangement, PreparedMatrix, PreparedOptions, PreparedPlan};
 use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::error::CkksError;
-use crate::evaluation::evaluator::Evaluator;
-use crate::keys::{EncryptOptions, KeyNeeds, Lanes};
-use crate::parameters::Params;
+use crate::evaluation::{Evaluator, Members, Packed};
+use crate::keys::{EncryptOptions, KeyNeeds, Lanes, Operation};
+use crate::parameters::{LOWERED, Params};
 use crate::progress::Progress;
+use crate::shape::ModuleShape;
 
 /// How many times as large as that of the most precise method an error may be without a wish: 4 bits.
 const MOST_LOSS: f64 = 16.0;
@@ -73,6 +77,8 @@ pub struct MatrixOptions {
     pub uses: Option<usize>,
     /// The most bytes that keys may take in memory, those of the matrix and those that the owner makes. Absent for no limit.
     pub most_key_bytes: Option<usize>,
+    /// The degree of the ring in which exact products of rows in lanes are computed: that of the parameters, or a smaller one, to which a switch leads at level 1. Absent for the best.
+    pub ring: Option<usize>,
 }
 
 /// A way to compute a product, with what it is predicted to take.
@@ -80,6 +86,8 @@ pub struct MatrixOptions {
 pub struct MatrixCost {
     /// The method.
     pub method: MatrixMethod,
+    /// The degree of the smaller ring in which the product is computed, where it is.
+    pub ring: Option<usize>,
     /// Floating-point products of a prepared product, 0 for exact ones.
     pub products: usize,
     /// Nanoseconds of a product, one thread.
@@ -106,9 +114,10 @@ impl MatrixCost {
 
     /// The method in words.
     fn label(&self) -> String {
-        match self.products {
-            0 => self.method.to_string(),
-            products => format!("{}, {}", self.method, counted(products, "product")),
+        match (self.products, self.ring) {
+            (0, None) => self.method.to_string(),
+            (0, Some(degree)) => format!("{}, degree {degree}", self.method),
+            (products, _) => format!("{}, {}", self.method, counted(products, "product")),
         }
     }
 }
@@ -122,6 +131,8 @@ struct ExactPlan {
     scale: f64,
     /// Ranks of samples in between, as in [`PackingMethod::Midpoints`](super::packing::PackingMethod).
     midpoints: Vec<usize>,
+    /// The smaller ring in which rows are multiplied and packed. [pcmm-mambo, sec. 6.3]
+    ring: Option<Params>,
     needs: KeyNeeds,
 }
 
@@ -170,21 +181,62 @@ impl ExactPlan {
         }
         let weights = Evaluator::new(params).prepare_weights(rows, inner, values, &x)?;
         params.check_scale(x.scale() * weights.scale(), level)?;
-        Ok(Self { weights, layout, level, scale: x.scale(), midpoints: Vec::new(), needs: KeyNeeds::new() })
+        Ok(Self { weights, layout, level, scale: x.scale(), midpoints: Vec::new(), ring: None, needs: KeyNeeds::new() })
     }
 
-    /// The plan with its cost, and those that pack the rows of the result with a midpoint: smaller keys, at the price of a further switch.
-    fn ways(self, params: &Params, method: MatrixMethod, own_masks: bool) -> Result<Vec<(MatrixCost, Self)>, CkksError> {
-        // Samples of the ranks from below the lanes down to 2.
-        let ranks = (1..self.layout.lanes.ilog2()).map(|log| vec![1 << log]);
-        let priced = |midpoints: Vec<usize>| {
-            let plan = Self { midpoints, ..self.clone() };
-            let recorder = Evaluator::recording(params);
-            plan.multiply(&recorder, &recorder.take_symbol(plan.symbol(params)?, None)?, &mut |_, _| true)?;
-            let plan = Self { needs: recorder.needs(), ..plan };
-            Ok((plan.cost(params, method, own_masks)?, plan))
-        };
-        std::iter::once(Vec::new()).chain(ranks).map(priced).collect()
+    /// The plan with its cost, those that pack the rows of the result with a midpoint, which have smaller keys at the price of a further switch, and those in smaller rings, of one degree or all.
+    fn ways(
+        self,
+        params: &Params,
+        method: MatrixMethod,
+        own_masks: bool,
+        ring: Option<usize>,
+    ) -> Result<Vec<(MatrixCost, Self)>, CkksError> {
+        let row = params.degree() / self.layout.lanes;
+        let smaller = if self.layout.lanes > 1 && self.level == LOWERED { params.product_rings(row) } else { Vec::new() };
+        let rings = std::iter::once(None).chain(smaller.into_iter().map(Some));
+        let wanted = |own: &Option<Params>| ring.is_none_or(|degree| degree == own.as_ref().map_or(params.degree(), Params::degree));
+        let rings: Vec<_> = rings.filter(wanted).collect();
+        if let (true, Some(degree)) = (rings.is_empty(), ring) {
+            params.product_ring(degree)?;
+            let remedy = format!("use {}, or a smaller one that holds rows in lanes at level {LOWERED}", params.degree());
+            return Err(CkksError::OutOfRange { what: "the degree of the ring of a product", value: degree.to_string(), remedy });
+        }
+        let mut ways = Vec::new();
+        for ring in rings {
+            // Samples of the ranks from below the lanes of a polynomial down to 2.
+            let lanes = ring.as_ref().map_or(params.degree(), Params::degree) / row;
+            for midpoints in std::iter::once(Vec::new()).chain((1..lanes.ilog2()).map(|log| vec![1 << log])) {
+                let plan = Self { midpoints, ring: ring.clone(), ..self.clone() };
+                let recorder = Evaluator::recording(params);
+                plan.multiply(&recorder, &recorder.take_symbol(plan.symbol(params)?, None)?, &mut |_, _| true)?;
+                let plan = Self { needs: recorder.needs(), ..plan };
+                ways.push((plan.cost(params, method, own_masks)?, plan));
+            }
+        }
+        Ok(ways)
+    }
+
+    /// The stages that pack rows of degree `row` in the smaller ring, and the result of packing at degree and rank of `params`.
+    fn stages(&self, params: &Params, ring: &Params) -> Result<Vec<Stage>, CkksError> {
+        let row = params.for_samples(ModuleShape {
+            degree: params.degree() / self.layout.lanes,
+            rank: ring.degree() * self.layout.lanes / params.degree(),
+        })?;
+        let out = Stage { params: params.clone(), onto: SecretName::Main, steps: ring.packing_steps_to(params, &[])? };
+        if row.shape() == ring.shape() {
+            return Ok(vec![out]);
+        }
+        let within = row.packing_steps_to(ring, &self.midpoints)?;
+        Ok(vec![Stage { params: ring.clone(), onto: SecretName::Packing, steps: within }, out])
+    }
+
+    /// The keys of a product in a smaller ring.
+    fn ring_in_words(&self) -> String {
+        let degree = self.ring.as_ref().map_or(0, Params::degree);
+        let between =
+            if self.midpoints.is_empty() { String::new() } else { format!(" by samples of rank {:?} in between", self.midpoints) };
+        format!("a switch to the ring of degree {degree}, where rows are multiplied and packed{between}, and one back")
     }
 
     fn symbol(&self, params: &Params) -> Result<Ciphertext, CkksError> {
@@ -201,9 +253,46 @@ impl ExactPlan {
         if !evaluator.splits_masks_for(x) {
             x.check_main(PLAN)?;
         }
-        let product = evaluator.multiply_matrix_with_progress(&self.weights, x, progress)?;
+        let Some(ring) = &self.ring else {
+            let product = evaluator.multiply_matrix_with_progress(&self.weights, x, progress)?;
+            let rescaled = evaluator.rescale(&product)?;
+            return if x.layout().lanes > 1 { evaluator.pack_rows(&rescaled, &self.midpoints) } else { Ok(rescaled) };
+        };
+        let x = if evaluator.splits_masks_for(x) { Cow::Owned(evaluator.split_mask(x)?) } else { Cow::Borrowed(x) };
+        let (params, lanes) = (x.params(), x.layout().lanes);
+        let switched = evaluator.change_secret(&x, SecretName::Embedded(ring.degree()))?;
+        let rows = evaluator.in_smaller_ring(&evaluator.to_mlwe(&switched, lanes)?)?;
+        let product = evaluator.multiply_matrix_with_progress(&self.weights, &rows, progress)?;
         let rescaled = evaluator.rescale(&product)?;
-        if x.layout().lanes > 1 { evaluator.pack_rows(&rescaled, &self.midpoints) } else { Ok(rescaled) }
+        let layout = rescaled.layout().gathered(lanes)?;
+        let result = Packed { target: params.clone(), onto: SecretName::Main, shape: rescaled.shape().to_vec(), layout };
+        let row = |row: usize| (row < layout.rows).then_some(row);
+        let members: Members = (0..layout.row_groups()).map(|group| (group * lanes..(group + 1) * lanes).map(row).collect()).collect();
+        let stages = self.stages(params, ring)?;
+        let [first, rest @ ..] = &stages[..] else { return Err(CkksError::NoTerms { operation: PLAN }) };
+        let placed = members_in(&members, params.degree() / first.params.degree());
+        let packed = evaluator.pack_as(&rescaled, &first.steps, &first.leaves(&result, placed.len())?, placed.clone())?;
+        evaluator.pack_onwards(packed, rest, &result, &placed)
+    }
+
+    /// The variances of the switches of this plan: before the product, which multiplies it, and behind it.
+    fn variances(&self, params: &Params) -> Result<(f64, f64), CkksError> {
+        let rounding = params.noise_model().rounding();
+        let Some(ring) = &self.ring else {
+            let switch = |(operation, _)| params.operation_variance_by(operation, self.below(), self.below()).map(|own| own + rounding);
+            return Ok((0.0, self.needs.operations().map(switch).sum::<Result<f64, CkksError>>()?));
+        };
+        let lowering = Operation::ChangeSecret(SecretName::Main, SecretName::Embedded(ring.degree()));
+        let before = params.operation_variance_by(lowering, self.level, self.level)? + rounding;
+        let mut behind = 0.0;
+        for Stage { params: own, onto, steps } in self.stages(params, ring)? {
+            for step in steps {
+                let from = ModuleShape { degree: step.degree(), rank: step.rank() };
+                let operation = Operation::Pack { from, to: step.target(), under: SecretName::Packing, onto };
+                behind += own.operation_variance_by(operation, self.below(), self.below())? + rounding;
+            }
+        }
+        Ok((before, behind))
     }
 
     fn cost(&self, params: &Params, method: MatrixMethod, own_masks: bool) -> Result<MatrixCost, CkksError> {
@@ -214,13 +303,13 @@ impl ExactPlan {
         let largest = (0..weights.rows()).map(|row| weights.matrix().sum_of_squares(row)).fold(0.0, f64::max);
         let step = params.step_product(self.level);
         let scale = self.scale * weights.scale() / step;
-        let switch = |(operation, _)| params.operation_variance_by(operation, self.below(), self.below()).map(|own| own + model.rounding());
-        let packing: f64 = self.needs.operations().map(switch).sum::<Result<f64, CkksError>>()?;
-        let variance = fresh * largest / (step * step) + model.rounding() + packing;
+        let (lowering, packing) = self.variances(params)?;
+        let variance = (fresh + lowering) * largest / (step * step) + model.rounding() + packing;
         // Weights are rounded to integers.
         let rounding = weights.inner() as f64 / 12.0 / (weights.scale() * weights.scale());
         Ok(MatrixCost {
             method,
+            ring: self.ring.as_ref().map(Params::degree),
             products: 0,
             nanoseconds: recorder.recorded().cost().nanoseconds,
             preparation: 0.0,
@@ -234,6 +323,7 @@ impl ExactPlan {
 fn prepared_cost(plan: &PreparedPlan) -> Result<MatrixCost, CkksError> {
     Ok(MatrixCost {
         method: MatrixMethod::Prepared,
+        ring: None,
         products: plan.products(),
         nanoseconds: plan.cost().nanoseconds,
         preparation: plan.preparation_cost()?.nanoseconds,
@@ -274,12 +364,19 @@ impl MatrixPlan {
                 continue;
             }
             let exact = ExactPlan::new(params, weights, columns, Arrangement { lanes, ..arrangement });
-            match exact.and_then(|plan| plan.ways(params, method, options.precision.own_masks)) {
+            match exact.and_then(|plan| plan.ways(params, method, options.precision.own_masks, options.ring)) {
                 // Rows that fill a polynomial alone: the other method is the same.
                 Ok(ways)
                     if method == MatrixMethod::Exact && options.method.is_none() && ways.iter().all(|(_, plan)| plan.layout.lanes == 1) => {
                 }
-                Ok(ways) => found.extend(smallest_near_fastest(ways, options).map(|(cost, plan)| (cost, Way::Exact(Box::new(plan))))),
+                Ok(ways) => {
+                    // The best of each ring, of which one may be more precise and another one faster.
+                    let degrees: BTreeSet<_> = ways.iter().map(|(cost, _)| cost.ring).collect();
+                    for degree in degrees {
+                        let own = ways.iter().filter(|(cost, _)| cost.ring == degree).cloned().collect();
+                        found.extend(smallest_near_fastest(own, options).map(|(cost, plan)| (cost, Way::Exact(Box::new(plan)))));
+                    }
+                }
                 Err(error) => {
                     refused.push((method, error.to_string()));
                     first.get_or_insert(error);
@@ -289,6 +386,7 @@ impl MatrixPlan {
         let mut others = Vec::new();
         if wanted(MatrixMethod::Prepared) {
             match PreparedPlan::for_columns(params, weights, columns, arrangement, options.precision) {
+                Ok(_) if options.ring.is_some() => refused.push((MatrixMethod::Prepared, "rings are those of exact products".to_owned())),
                 Ok(plan) => {
                     // The other number of products is shown, but the plan has chosen by precision.
                     let other = PreparedOptions { products: Some(3 - plan.products()), ..options.precision };
@@ -414,6 +512,9 @@ impl MatrixPlan {
 /// Why a method does not go with an option that belongs to another one.
 fn foreign_option(method: MatrixMethod, options: &MatrixOptions) -> Option<&'static str> {
     let by_rows = method == MatrixMethod::ByRows;
+    if by_rows && options.ring.is_some() {
+        return Some("rings are those of rows in lanes");
+    }
     if options.precision.products.is_some() {
         Some("a number of floating-point products is one of prepared products")
     } else if options.arrangement.bodies.is_some() {
@@ -510,6 +611,7 @@ impl fmt::Display for Way {
                 counted(plan.layout.lanes, "row"),
                 plan.weights.scale().log2(),
                 match (plan.layout.lanes, &plan.midpoints[..]) {
+                    _ if plan.ring.is_some() => plan.ring_in_words(),
                     (1, _) => "none".to_owned(),
                     (lanes, []) => format!("one of {lanes} inputs, which packs the rows of the result"),
                     (_, midpoints) => format!("those that pack the rows of the result by samples of rank {midpoints:?} in between"),

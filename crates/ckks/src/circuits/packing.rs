@@ -6,10 +6,11 @@
 use std::fmt;
 
 use clathrate_lattice::Level;
+use clathrate_lattice::packing::PackingStep;
 
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
 use crate::error::CkksError;
-use crate::evaluation::Evaluator;
+use crate::evaluation::{Evaluator, Members, Packed};
 use crate::keys::KeyNeeds;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
@@ -299,5 +300,48 @@ impl PackingPlan {
             return Err(CkksError::Conversion { operation: "packing", reason });
         }
         x.params().check_same(&self.samples, "the plan of packing")
+    }
+}
+
+/// Packing within one ring.
+#[derive(Debug, Clone)]
+pub(super) struct Stage {
+    /// The parameters of the ring.
+    pub params: Params,
+    /// The secret of its results.
+    pub onto: SecretName,
+    pub steps: Vec<PackingStep>,
+}
+
+impl Stage {
+    /// What this stage leaves of `polys` polynomials on the way to `result`: in a smaller ring each is a row.
+    pub(super) fn leaves(&self, result: &Packed, polys: usize) -> Result<Packed, CkksError> {
+        let (target, onto) = (self.params.clone(), self.onto);
+        if target.shape() == result.target.shape() {
+            return Ok(Packed { target, onto, shape: result.shape.clone(), layout: result.layout });
+        }
+        let shape = vec![polys, target.degree()];
+        let layout = Layout::new(&shape, Encoding::Coefficients, target.degree())?;
+        Ok(Packed { target, onto, shape, layout })
+    }
+}
+
+/// The members of the `count` polynomials that each polynomial is joined from: `m(X) = sum_p X^p m_p(X^count)`.
+pub(super) fn members_in(members: &Members, count: usize) -> Members {
+    let part = |members: &Vec<Option<usize>>, p: usize| members.iter().skip(p).step_by(count).copied().collect();
+    members.iter().flat_map(|members| (0..count).map(move |p| part(members, p))).collect()
+}
+
+impl Evaluator {
+    /// The stages behind the first one, of which `x` is the result: `placed` names the samples of each of its polynomials.
+    pub(super) fn pack_onwards(&self, x: Ciphertext, stages: &[Stage], result: &Packed, placed: &Members) -> Result<Ciphertext, CkksError> {
+        stages.iter().try_fold(x, |x, stage| {
+            let count = stage.params.degree() / x.params().degree();
+            // What no sample is in is zero, and is left out.
+            let filled = |poly: usize| placed[poly].iter().any(Option::is_some).then_some(poly);
+            let members: Members =
+                (0..placed.len() / count).map(|index| (index * count..(index + 1) * count).map(filled).collect()).collect();
+            self.pack_as(&x, &stage.steps, &stage.leaves(result, members.len())?, members)
+        })
     }
 }

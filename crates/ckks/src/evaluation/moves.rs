@@ -26,6 +26,7 @@ const REDUCTION: &str = "a reduction of the rank";
 const HIGHER_RANK: &str = "a move to a higher rank";
 const TO_RLWE: &str = "a conversion to a higher degree";
 const TO_MLWE: &str = "a conversion to a lower degree";
+const TO_RING: &str = "a switch to a smaller ring";
 const TO_LWE: &str = "a conversion to LWE samples";
 
 impl Evaluator {
@@ -148,6 +149,31 @@ impl Evaluator {
         self.to_lower_degree(x, gap, TO_MLWE)
     }
 
+    /// The same rows in the smaller ring whose secret they are under: their masks' parts at the zeros of that secret are dropped. The rows are those of [`Evaluator::to_mlwe`], no longer than
+    /// the ring's polynomials. [pcmm-mambo, sec. 2, ring switching]
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`] under other secrets, and for rows that are longer.
+    pub(crate) fn in_smaller_ring(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        let shape = x.params.shape();
+        let SecretName::Embedded(degree) = x.secret else {
+            let reason = format!("the array is under the secret \"{}\", not under that of a smaller ring", x.secret);
+            return Err(CkksError::Conversion { operation: TO_RING, reason });
+        };
+        if shape.degree > degree {
+            let reason = format!(
+                "polynomials of degree {} do not fit into the ring of degree {degree}: bring them to its degree first",
+                shape.degree
+            );
+            return Err(CkksError::Conversion { operation: TO_RING, reason });
+        }
+        // Components are counted by the reversed bits of their powers of X, so those of the secret that are not zero come first.
+        let target = x.params.for_samples(ModuleShape { degree: shape.degree, rank: degree / shape.degree })?;
+        let bundles = x.bundles.iter().map(|bundle| bundle.leading_masks(target.rank())).collect::<Result<_, _>>()?;
+        Ok(Ciphertext { secret: SecretName::Packing, ..x.moved(&target, bundles) })
+    }
+
     /// Every number of the array as an LWE sample of dimension `k n`: a bundle of degree 1. Number `t` of a row is bundle `t` of the row. No key is needed.
     ///
     /// A complex number becomes two samples, as the result's layout records.
@@ -169,7 +195,9 @@ impl Evaluator {
         if gap == 1 {
             return Ok(x.clone());
         }
-        check_nested(x, operation)?;
+        if !matches!(x.secret, SecretName::Embedded(_)) {
+            check_nested(x, operation)?;
+        }
         let target = x.params.for_samples(ModuleShape { degree: from.degree / gap, rank: from.rank * gap })?;
         check_convertible(x, target.degree(), operation)?;
         let (before, after) = (x.layout, x.layout.lowered(gap)?);
@@ -363,9 +391,12 @@ impl<'k> Packing<'k> {
 fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     match x.secret {
         SecretName::Main | SecretName::Device(_) | SecretName::Bodies(_) | SecretName::Body { .. } => Ok(()),
-        SecretName::Temporary | SecretName::Ephemeral | SecretName::EphemeralBodies(_) | SecretName::Packing | SecretName::Outside(_) => {
-            x.check_main(operation)
-        }
+        SecretName::Temporary
+        | SecretName::Ephemeral
+        | SecretName::EphemeralBodies(_)
+        | SecretName::Packing
+        | SecretName::Embedded(_)
+        | SecretName::Outside(_) => x.check_main(operation),
     }
 }
 

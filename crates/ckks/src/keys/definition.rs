@@ -19,7 +19,7 @@ use crate::encoding::decode::round_to_poly;
 use crate::encoding::dft;
 use crate::encoding::linear::LinearTransform;
 use crate::error::CkksError;
-use crate::parameters::Params;
+use crate::parameters::{LOWERED, Params};
 use crate::shape::ModuleShape;
 
 /// Some polynomials of a named secret, possibly under an automorphism.
@@ -63,6 +63,8 @@ pub enum KeyModulus {
     Raise,
     /// The base step and as few other primes as its keys can do with: the modulus of a ring of packing.
     Packing,
+    /// The steps of levels 0 and 1 and as few other primes: the modulus of switches to the secrets of smaller rings.
+    Lowering,
 }
 
 /// The definition of one switching key.
@@ -168,9 +170,14 @@ impl Params {
                     let reason = "arrays come under the secret of a ring of packing, and leave it, by packing alone".to_owned();
                     return Err(CkksError::Conversion { operation: "a change of the secret", reason });
                 }
+                if matches!(from, SecretName::Embedded(_)) || (matches!(to, SecretName::Embedded(_)) && from != Main) {
+                    let reason = "arrays come under the secret of a smaller ring from the main one, and leave it by packing".to_owned();
+                    return Err(CkksError::Conversion { operation: "a change of the secret", reason });
+                }
                 let (source, target) = (self.secret_view(from)?, self.secret_view(to)?);
                 let definition = base(Contribution::Linear(source), target);
                 match to {
+                    SecretName::Embedded(_) => KeyDefinition { modulus: KeyModulus::Lowering, most: LOWERED, ..definition },
                     to if to.is_ephemeral() => KeyDefinition { modulus: KeyModulus::Encapsulation, most: Level(0), ..definition },
                     Temporary => widened(definition),
                     _ => definition,
@@ -325,6 +332,15 @@ impl Params {
                 self.check_switching(true)?;
                 self.rank()
             }
+            SecretName::Embedded(degree) => {
+                if self.lowering().is_none() {
+                    let reason =
+                        format!("arrays come under the secrets of smaller rings at rank 1 and the whole degree, not at {}", self.shape());
+                    return Err(CkksError::Conversion { operation: "a switch to a smaller ring", reason });
+                }
+                self.product_ring(degree)?;
+                self.rank()
+            }
             SecretName::Bodies(count) => bodies(count)?,
             SecretName::EphemeralBodies(count) => {
                 self.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
@@ -447,6 +463,7 @@ impl KeyDefinition {
             KeyModulus::Encapsulation => {
                 self.params.encapsulation().map(|encapsulation| &encapsulation.switcher).ok_or(CkksError::NoEphemeralSecret)
             }
+            KeyModulus::Lowering => self.params.lowering().map(|lowering| &lowering.switcher).ok_or_else(|| self.params.no_packing_ring()),
             KeyModulus::Packing => self.params.packing_ring().map(|ring| &ring.switcher).ok_or_else(|| self.params.no_packing_ring()),
         }
     }
@@ -529,6 +546,8 @@ impl KeyDefinition {
                 estimated_bits(dimension, log2_qp, SecretDistribution::FixedWeight(weight))
             }
             SecretName::Packing => estimated_bits(dimension, log2_qp, SecretDistribution::UniformTernary),
+            // Its coefficients are those of the smaller ring's secret.
+            SecretName::Embedded(degree) => estimated_bits(degree, log2_qp, SecretDistribution::UniformTernary),
             SecretName::Main | SecretName::Device(_) | SecretName::Outside(_) | SecretName::Bodies(_) | SecretName::Body { .. } => {
                 estimated_bits(dimension, log2_qp, self.params.least_distribution(self.rank()))
             }

@@ -141,6 +141,16 @@ impl SecretKey {
                 self.params.check_secret(name)?;
                 draw("packing", shape, rank, SecretDistribution::UniformTernary)?
             }
+            SecretName::Embedded(degree) => {
+                self.params.check_secret(name)?;
+                let ring = self.relative(&self.params.for_samples(ModuleShape { degree, rank: 1 })?)?;
+                let own = ring.named(SecretName::Packing)?;
+                let gap = shape.dimension() / degree;
+                let mut coefficients = Zeroizing::new(vec![0; shape.dimension()]);
+                coefficients.iter_mut().step_by(gap).zip(own.all_coefficients()).for_each(|(target, &value)| *target = value);
+                let distribution = SecretDistribution::UniformTernary;
+                clathrate_lattice::SecretKey::from_coefficients(Degree(shape.degree), Rank(1), Bodies(1), distribution, coefficients)?
+            }
             // Samples are under a uniform secret of their own dimension. It is no part of another, which may be sparse.
             SecretName::Device(number) if self.params.is_for_samples() => {
                 let samples = ModuleShape { degree: 1, rank: shape.dimension() };

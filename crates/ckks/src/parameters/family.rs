@@ -386,6 +386,7 @@ impl Family {
         }
         let raising = encapsulation.as_ref().map_or(Ok(None), |_| self.raising(&chain))?;
         let packing_ring = self.packing_ring(&chain, shape)?;
+        let lowering = if gadget.is_some() { self.lowering(&chain, shape)? } else { None };
         Ok(Inner {
             family: self.clone(),
             spec,
@@ -398,6 +399,7 @@ impl Family {
             encapsulation,
             raising,
             packing_ring,
+            lowering,
             without_keys,
             encoder,
             imaginary_unit: OnceLock::new(),

@@ -27,7 +27,8 @@ mod switching_report;
 pub(crate) use explain::switch_key_bytes;
 pub use explain::{Explanation, MoveExplanation, SecretExplanation, SegmentExplanation, TemporaryExplanation};
 pub use family::{Encapsulation, Raising, Temporary};
-pub use packing_ring::PackingRing;
+pub(crate) use packing_ring::LOWERED;
+pub use packing_ring::{Lowering, PackingRing};
 pub use presets::{preset, preset_names};
 pub use runtime::{DEFAULT_KEY_EXPANSION, EngineFactory, EngineRequest, Runtime, Switching};
 pub use scales::ScaleWarning;
@@ -69,6 +70,7 @@ struct Inner {
     without_keys: Option<String>,
     raising: Option<Raising>,
     packing_ring: Option<PackingRing>,
+    lowering: Option<Lowering>,
     encoder: Encoder,
     /// `X^{n/2}` at the highest level, once asked for.
     imaginary_unit: OnceLock<Poly<Eval>>,

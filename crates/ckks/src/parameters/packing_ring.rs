@@ -1,4 +1,4 @@
-//! Rings of packing: smaller rings in which samples are packed before one switch leads to the ring of a bootstrap.
+//! Rings of packing: smaller rings in which samples are packed before one switch leads to the ring of a bootstrap, and in which matrix products take their rows.
 //!
 //! A smaller ring has a smaller modulus, which level 0 with one special prime or two does not exceed: its transforms are shorter, and its keys are smaller. Its secret is uniform and
 //! drawn for it alone, because a part of the owner's secret may be sparse. Source: [hermes, sec. 3.2, 4.5].
@@ -31,28 +31,58 @@ pub struct PackingRing {
     pub security_bits: f64,
 }
 
+/// The keys' modulus of switches to the secrets of smaller rings, at level 1, where matrix products are.
+#[derive(Debug)]
+pub struct Lowering {
+    /// The switcher, over the steps of levels 0 and 1 and the fewest other primes that are as long as its digits.
+    pub switcher: Switcher,
+    /// Bits of that modulus.
+    pub log2_qp: f64,
+}
+
+/// The level at which arrays come under the secrets of smaller rings.
+pub(crate) const LOWERED: Level = Level(1);
+
 impl Family {
+    /// The switches of `shape` to the secrets of smaller rings; `None` but at rank 1 and the root's dimension, and without a level 1.
+    pub(super) fn lowering(&self, chain: &Arc<Chain>, shape: ModuleShape) -> Result<Option<Lowering>, CkksError> {
+        if shape.rank != 1 || shape.degree != self.root_shape().dimension() || chain.max_level() < LOWERED {
+            return Ok(None);
+        }
+        let Some((narrow, gadget)) = least_modulus(chain, LOWERED) else { return Ok(None) };
+        let log2_qp = narrow.key_basis(LOWERED).log2(narrow.ring());
+        Ok(Some(Lowering { switcher: self.narrow_switcher(narrow, gadget)?, log2_qp }))
+    }
+
+    fn narrow_switcher(&self, narrow: Chain, gadget: Gadget) -> Result<Switcher, CkksError> {
+        let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&narrow));
+        let switcher = Switcher::with_policy(Arc::new(narrow), Arc::new(gadget), policy, 1, self.key_cache().budget())?;
+        Ok(switcher.sharing(self.key_cache().clone()))
+    }
+
+    /// Whether a uniform secret of `shape` protects a modulus of so many bits.
+    fn protects(&self, shape: ModuleShape, log2_qp: f64) -> Result<bool, CkksError> {
+        Ok(self.secure_level(shape, SecretDistribution::UniformTernary, &|_| log2_qp, Level(0))?.is_some())
+    }
+
     /// The ring of packing of `shape`; `None` at the root's dimension, at ranks above 1, and where no modulus of such keys is secure.
     pub(super) fn packing_ring(&self, chain: &Arc<Chain>, shape: ModuleShape) -> Result<Option<PackingRing>, CkksError> {
         if shape.rank != 1 || shape.degree < LEAST_DEGREE || shape.degree >= self.root_shape().dimension() {
             return Ok(None);
         }
-        let Some((narrow, gadget)) = least_modulus(chain) else { return Ok(None) };
+        let Some((narrow, gadget)) = least_modulus(chain, Level(0)) else { return Ok(None) };
         let log2_qp = narrow.key_basis(Level(0)).log2(narrow.ring());
-        let distribution = SecretDistribution::UniformTernary;
-        if self.secure_level(shape, distribution, &|_| log2_qp, Level(0))?.is_none() {
+        if !self.protects(shape, log2_qp)? {
             return Ok(None);
         }
-        let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&narrow));
-        let switcher = Switcher::with_policy(Arc::new(narrow), Arc::new(gadget), policy, 1, self.key_cache().budget())?;
-        let security_bits = estimated_bits(shape.dimension(), log2_qp, distribution);
-        Ok(Some(PackingRing { switcher: switcher.sharing(self.key_cache().clone()), log2_qp, security_bits }))
+        let security_bits = estimated_bits(shape.dimension(), log2_qp, SecretDistribution::UniformTernary);
+        Ok(Some(PackingRing { switcher: self.narrow_switcher(narrow, gadget)?, log2_qp, security_bits }))
     }
 }
 
-/// Level 0 with the fewest and shortest other primes that are as long as its digits. Primes of higher levels serve as well: no ciphertext of a ring of packing has them.
-fn least_modulus(chain: &Chain) -> Option<(Chain, Gadget)> {
-    let first = chain.step(Level(0)).end;
+/// The levels up to `most` with the fewest and shortest other primes that are as long as their digits. Primes of higher levels serve as well: no ciphertext that such keys switch has them.
+fn least_modulus(chain: &Chain, most: Level) -> Option<(Chain, Gadget)> {
+    let first = chain.step(most).end;
     let end = chain.special_basis().indices().last()? + 1;
     // Thousandths of a bit, so that the order does not depend on the last bit of a logarithm; neighbours of one size stay in the chain's order.
     let bits = |range: &Range<usize>| (Basis::new(range.clone()).log2(chain.ring()) * 1e3).round() as i64;
@@ -60,7 +90,7 @@ fn least_modulus(chain: &Chain) -> Option<(Chain, Gadget)> {
         let mut ranges: Vec<Range<usize>> = (first..=end.checked_sub(count)?).map(|start| start..start + count).collect();
         ranges.sort_by_key(bits);
         ranges.into_iter().find_map(|special| {
-            let narrow = chain.narrowed(Level(0), special).ok()?;
+            let narrow = chain.narrowed(most, special).ok()?;
             let gadget = Gadget::for_special_modulus(&narrow, DIGIT_SLACK_BITS).ok()?;
             Some((narrow, gadget))
         })
@@ -79,6 +109,34 @@ impl Params {
         let degrees = (0..self.root_shape().dimension().ilog2()).map(|log| 1usize << log).filter(|&degree| degree >= least);
         let rings = degrees.filter_map(|degree| self.for_samples(ModuleShape { degree, rank: 1 }).ok());
         rings.filter(|ring| ring.packing_ring().is_some()).collect()
+    }
+
+    /// The switches to the secrets of smaller rings, where matrix products take their rows: at rank 1 and the whole dimension. [pcmm-mambo, sec. 2, 6.3]
+    #[must_use]
+    pub fn lowering(&self) -> Option<&Lowering> {
+        self.0.lowering.as_ref()
+    }
+
+    /// The ring of degree `degree` that rows of level 1 are switched to: a ring of packing whose secret protects the keys of these switches, too.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`] where there is none.
+    pub(crate) fn product_ring(&self, degree: usize) -> Result<Self, CkksError> {
+        let root = self.root()?;
+        let ring = root.for_samples(ModuleShape { degree, rank: 1 });
+        if let (Some(lowering), Ok(ring)) = (root.lowering(), ring)
+            && ring.packing_ring().is_some()
+            && self.0.family.protects(ring.shape(), lowering.log2_qp)?
+        {
+            return Ok(ring);
+        }
+        let reason = format!("no ring of degree {degree} protects keys for level {LOWERED}, or the parameters have no smaller rings");
+        Err(CkksError::Conversion { operation: "a switch to a smaller ring", reason })
+    }
+
+    /// The rings that rows of level 1 may be switched to, of degrees of at least `least`, rising.
+    pub(crate) fn product_rings(&self, least: usize) -> Vec<Self> {
+        self.packing_rings(least).iter().filter_map(|ring| self.product_ring(ring.degree()).ok()).collect()
     }
 
     /// Refuses switches that these parameters have no switcher for: those of a ring of packing, or all others.

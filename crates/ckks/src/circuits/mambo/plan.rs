@@ -243,7 +243,7 @@ impl MamboPlan {
         Ok(format!(
             "{} x {} matrix {} a bootstrap, {} in a polynomial: from {} to {}\n\
              {:.1} ms in all, of which {:.1} for the product at level {}; {:.1} bits of precision (root mean square)\n\
-             {:.1} ms saved: the product and bootstraps of {} one by one take {:.1} ms\n{}\n{}",
+             {}: the product and bootstraps of {} one by one take {:.1} ms\n{}\n{}",
             self.shape.0,
             self.shape.1,
             self.placement,
@@ -254,7 +254,7 @@ impl MamboPlan {
             product / 1e6,
             self.matrix.level(),
             -self.predicted_error()?.log2(),
-            (apart - all) / 1e6,
+            if apart > all { format!("{:.1} ms saved", (apart - all) / 1e6) } else { "nothing saved".to_owned() },
             counted(outputs, "polynomial"),
             apart / 1e6,
             self.matrix,

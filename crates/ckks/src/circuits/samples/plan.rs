@@ -2,13 +2,12 @@
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::Level;
-use clathrate_lattice::packing::PackingStep;
 
 use super::OPERATION;
 use super::options::{SamplesOptions, sample_params};
 use crate::arrays::{Ciphertext, Order, SecretName};
 use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
-use crate::circuits::packing::{PackingCost, PackingMethod, midpoints};
+use crate::circuits::packing::{PackingCost, PackingMethod, Stage, midpoints};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::{EvaluationKeys, KeyNeeds, Operation};
@@ -24,16 +23,6 @@ const LESS_PRECISE: f64 = 1.0;
 
 /// Packing may make the error of the whole so many times that of the most precise way: a quarter of a bit.
 const PACKING_ERROR: f64 = 1.19;
-
-/// Packing within one ring.
-#[derive(Debug)]
-pub(super) struct Stage {
-    /// The parameters of the ring.
-    pub params: Params,
-    /// The secret of its results.
-    pub onto: SecretName,
-    pub steps: Vec<PackingStep>,
-}
 
 /// How samples of one shape become slots.
 #[derive(Debug)]

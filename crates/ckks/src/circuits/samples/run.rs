@@ -1,12 +1,12 @@
 //! Bootstraps of samples.
 
 use super::OPERATION;
-use super::plan::{SamplesPlan, Stage};
+use super::plan::SamplesPlan;
+use crate::arrays::Ciphertext;
 use crate::arrays::memory::check_free;
-use crate::arrays::{Ciphertext, Encoding, Layout};
+use crate::circuits::packing::{Stage, members_in};
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
-use crate::parameters::Params;
 
 /// The stage of a dry run that packs.
 const PACKING: &str = "packing";
@@ -90,27 +90,16 @@ impl Evaluator {
         let numbers = |x: &Ciphertext| x.shape().iter().product::<usize>();
         let (layout, members) = plan.placed(arrays.iter().map(|x| numbers(x)).sum())?;
         let [first, rest @ ..] = stages else { return Err(CkksError::NoTerms { operation: OPERATION }) };
-        let result = |params: &Params| -> Result<Layout, CkksError> {
-            if params.shape() == target.shape() {
-                return Ok(layout);
-            }
-            // Each polynomial is a row.
-            let polys = members.len() * (target.degree() / params.degree());
-            Layout::new(&[polys, params.degree()], Encoding::Coefficients, params.degree())
-        };
-        let packed = |Stage { params, onto, .. }: &Stage| -> Result<Packed, CkksError> {
-            let layout = result(params)?;
-            let shape = if layout.rows == 1 { vec![layout.columns] } else { vec![layout.rows, layout.columns] };
-            Ok(Packed { target: params.clone(), onto: *onto, shape, layout })
-        };
-        let placed = split(&members, target.degree() / first.params.degree());
+        let shape = if layout.rows == 1 { vec![layout.columns] } else { vec![layout.rows, layout.columns] };
+        let result = Packed { target: target.clone(), onto: plan.packed_secret(), shape, layout };
+        let placed = members_in(&members, target.degree() / first.params.degree());
         self.stage(PACKING, || {
             let (mut sum, mut start): (Option<Ciphertext>, usize) = (None, 0);
             for x in arrays {
                 let behind = start + numbers(x) / plan.samples.degree();
                 let own = |sample: &Option<usize>| sample.filter(|sample| (start..behind).contains(sample)).map(|sample| sample - start);
                 let members: Members = placed.iter().map(|members| members.iter().map(own).collect()).collect();
-                let packed = self.pack_as(x, &first.steps, &packed(first)?, members)?;
+                let packed = self.pack_as(x, &first.steps, &first.leaves(&result, placed.len())?, members)?;
                 sum = Some(match sum {
                     Some(sum) => self.add(&sum, &packed)?,
                     None => packed,
@@ -118,19 +107,7 @@ impl Evaluator {
                 start = behind;
             }
             let sum = sum.ok_or(CkksError::NoTerms { operation: OPERATION })?;
-            rest.iter().try_fold(sum, |x, stage| {
-                let count = target.degree() / x.params().degree();
-                // What no sample is in is zero, and is left out.
-                let filled = |poly: usize| placed[poly].iter().any(Option::is_some).then_some(poly);
-                let members = (0..members.len()).map(|index| (index * count..(index + 1) * count).map(filled).collect()).collect();
-                self.pack_as(&x, &stage.steps, &packed(stage)?, members)
-            })
+            self.pack_onwards(sum, rest, &result, &placed)
         })
     }
-}
-
-/// The members of the `count` polynomials that each polynomial is joined from: `m(X) = sum_p X^p m_p(X^count)`.
-fn split(members: &Members, count: usize) -> Members {
-    let part = |members: &Vec<Option<usize>>, p: usize| members.iter().skip(p).step_by(count).copied().collect();
-    members.iter().flat_map(|members| (0..count).map(move |p| part(members, p))).collect()
 }
