@@ -13,13 +13,25 @@ Sits in bench/ above tables.py; reads bench/results/mambo.json, which bench/run.
     predicted_ms               of the batch
     stages                     [{"stage", "median_ms"}] of the batch, in order
 
+    key_rows                   polynomials modulo one prime that are multiplied in the dry run, most of them with rows of keys
+    curve                      [{"bodies", "predicted_ms_each", "key_bytes"}] of all numbers of bodies, in the row of one body
+
+A row of work "one_reading" is the inner products of several ciphertexts with one key, ciphertext by ciphertext; its `extra`:
+
+    preset, threads, ciphertexts, digits, primes, key_bytes
+    rows                       products of polynomials modulo one prime
+    together_ms                the same products prime by prime, so that the key is read once
+    product_ms                 one product of ciphertexts with its relinearisation
+
 A row of work "mambo" is a product inside bootstraps; its `extra`, beside those with the same names:
 
     rows, columns, lanes       of the square matrix; slots of a row of the encrypted one; rows that share a polynomial
-    method                     of the product
-    bootstrap_ms               the same polynomials bootstrapped without a product, in the same run
+    method, ring               of the product; degree of the ring that it is computed in
+    whole                      whether the whole was timed; otherwise the time is that of the product and of bootstraps of some polynomials
+    product_ms                 of the product alone
+    bootstrap_ms               of one polynomial of complex numbers, bootstrapped without a product, in the same run
+    alone_ms                   of one polynomial of real numbers and of one of complex ones with masks of their own, or null
     predicted_product_ms       of the product alone
-    preparation_seconds        of the combination of keys, once for a matrix
 
 What was not measured has a row with "absent", which says why.
 """
@@ -34,7 +46,7 @@ from typing import Any
 from command_line import tables_and_plots
 from tables import BENCH, RESULTS, Row, grid, machine_line, number, paper_table, parse_rows, rows_of
 
-BATCH, PRODUCT = "batch_bootstrap", "mambo"
+BATCH, READING, PRODUCT = "batch_bootstrap", "one_reading", "mambo"
 NEEDED_OF_BATCH = (
     "preset",
     "degree",
@@ -49,8 +61,11 @@ NEEDED_OF_BATCH = (
     "key_bytes",
     "peak_bytes",
     "predicted_ms",
+    "key_rows",
+    "curve",
     "stages",
 )
+NEEDED_OF_READING = ("preset", "threads", "ciphertexts", "digits", "primes", "key_bytes", "rows", "together_ms", "product_ms")
 NEEDED_OF_PRODUCT = (
     "preset",
     "rows",
@@ -58,16 +73,19 @@ NEEDED_OF_PRODUCT = (
     "polys",
     "bodies",
     "method",
+    "ring",
+    "whole",
+    "product_ms",
     "bootstrap_ms",
+    "alone_ms",
     "predicted_ms",
     "predicted_product_ms",
-    "preparation_seconds",
     "mean_bits",
     "worst_bits",
     "key_bytes",
     "peak_bytes",
 )
-NEEDED = {BATCH: NEEDED_OF_BATCH, PRODUCT: NEEDED_OF_PRODUCT}
+NEEDED = {BATCH: NEEDED_OF_BATCH, READING: NEEDED_OF_READING, PRODUCT: NEEDED_OF_PRODUCT}
 LINEAR = ("slots to coefficients", "modulus raise", "coefficients to slots")
 GIB = float(1 << 30)
 
@@ -142,45 +160,107 @@ def lines(rows: Sequence[Row]) -> list[str]:
     return grid(head, table)
 
 
+def saved_of_row(readings: Sequence[Row], preset: str, threads: int) -> float | None:
+    """Milliseconds that one reading of a key saves for each polynomial modulo one prime; None where it was not measured."""
+    for row in readings:
+        extra = row["extra"]
+        if (extra["preset"], extra["threads"]) == (preset, threads):
+            return (row["median_ms"] - extra["together_ms"]) / extra["rows"]
+    return None
+
+
+def readings(rows: Sequence[Row]) -> list[str]:
+    """One line for each set and number of threads."""
+    table = []
+    for row in rows:
+        extra = row["extra"]
+        apart, together = row["median_ms"] / extra["ciphertexts"], extra["together_ms"] / extra["ciphertexts"]
+        table.append(
+            [
+                extra["preset"],
+                str(extra["threads"]),
+                str(extra["ciphertexts"]),
+                str(extra["digits"]),
+                str(extra["primes"]),
+                f"{extra['key_bytes'] / (1 << 20):.0f}",
+                number(apart),
+                number(together),
+                f"{together / apart:.2f}",
+                f"{100 * (apart - together) / extra['product_ms']:.1f} %" if extra["threads"] == 1 else "-",
+            ]
+        )
+    head = ["preset", "threads", "ciphertexts", "digits", "primes", "key, MiB", "inner product, ms", "one reading, ms", "ratio"]
+    return grid([*head, "saved of a relinearised product"], table)
+
+
+def both(batches: Sequence[Row], found: Sequence[Row]) -> list[str]:
+    """Batches with and without shared masks, each as measured and with what one reading of all keys would save at most."""
+    table = []
+    for row in batches:
+        extra = row["extra"]
+        base = single(batches, row)
+        saved = saved_of_row(found, extra["preset"], extra["threads"])
+        if base is None or saved is None or extra["threads"] != 1:
+            continue
+        own = each(row)
+        less = max(saved, 0.0) * extra["key_rows"] / extra["polys"]
+        names = [extra["preset"], extra["method"], str(extra["bodies"]), number(own), number(own - less)]
+        table.append([*names, ratio(own, each(base)), ratio(own - less, each(base))])
+    head = ["preset", "numbers", "bodies", "ms each", "with one reading", "over one alone", "with one reading"]
+    return grid(head, table)
+
+
+def curves(rows: Sequence[Row]) -> list[str]:
+    """What all numbers of polynomials under a mask are predicted to take."""
+    table = []
+    for row in rows:
+        points = row["extra"]["curve"]
+        for point in points:
+            table.append(
+                [
+                    row["extra"]["preset"],
+                    row["extra"]["method"],
+                    str(point["bodies"]),
+                    number(point["predicted_ms_each"]),
+                    ratio(point["predicted_ms_each"], points[0]["predicted_ms_each"]),
+                    f"{point['key_bytes'] / GIB:.1f}",
+                ]
+            )
+    return grid(["preset", "numbers", "bodies", "predicted ms each", "over one body", "keys, GiB"], table)
+
+
 def products(rows: Sequence[Row]) -> list[str]:
     """One line for each size."""
     table = []
     for row in rows:
         extra = row["extra"]
+        polys, alone = extra["polys"], extra["alone_ms"]
+        whole = row["median_ms"] / polys
+        # The product for each polynomial of complex numbers, after a bootstrap of two real ones one by one.
+        apart = None if alone is None else 2 * alone[0] + extra["product_ms"] / polys
         peak = "-" if extra["peak_bytes"] is None else f"{extra['peak_bytes'] / GIB:.1f}"
         table.append(
             [
                 extra["preset"],
                 str(extra["rows"]),
-                str(extra["columns"]),
-                str(extra["polys"]),
-                extra["method"],
-                number(row["median_ms"]),
-                number(row["median_ms"] / extra["polys"]),
-                number(extra["bootstrap_ms"] / extra["polys"]),
-                ratio(row["median_ms"], extra["bootstrap_ms"]),
-                number(extra["predicted_ms"] / extra["polys"]),
-                number(extra["predicted_product_ms"] / extra["polys"]),
-                number(extra["preparation_seconds"]),
+                str(polys),
+                str(extra["bodies"]),
+                f"{extra['method']}, degree {extra['ring']}",
+                "whole" if extra["whole"] else "parts",
+                number(row["median_ms"] / 1e3),
+                number(whole / 2),
+                number(extra["product_ms"] / polys / 2),
+                ratio(whole, extra["bootstrap_ms"]),
+                ratio(whole, apart),
+                number(extra["predicted_ms"] / polys / 2),
                 f"{extra['key_bytes'] / GIB:.2f}",
                 peak,
                 f"{extra['mean_bits']:.1f}",
                 f"{extra['worst_bits']:.1f}",
             ]
         )
-    head = [
-        "preset",
-        "rows",
-        "slots of a row",
-        "polynomials",
-        "product",
-        "ms",
-        "ms each",
-        "bootstrap alone each",
-        "ratio",
-        "predicted each",
-    ]
-    head += ["of it the product", "preparation, s", "keys, GiB", "peak, GiB", "mean bits", "worst bits"]
+    head = ["preset", "rows", "polynomials", "bodies", "product", "timed", "all, s", "ms each", "of it the product"]
+    head += ["over the bootstraps", "over one by one", "predicted each", "keys, GiB", "peak, GiB", "mean bits", "worst bits"]
     return grid(head, table)
 
 
@@ -204,10 +284,40 @@ def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = 
             *paper_table(paper["table_5"]),
             "",
         ]
+    priced = [row for row in measured[BATCH] if row["extra"]["curve"]]
+    if priced:
+        text += [
+            "Every number of polynomials under a mask that the keys' security allows, as planned: times of one thread for each polynomial",
+            "of real numbers, and what all keys take in memory.",
+            "",
+            *curves(priced),
+            "",
+        ]
+    if measured[READING]:
+        text += [
+            "One reading of a switching key for several ciphertexts: their inner products with a key of the modular reduction's highest",
+            "level, ciphertext by ciphertext, and prime by prime, so that the rows of the key come from memory once. Times are for each",
+            "ciphertext.",
+            "",
+            *readings(measured[READING]),
+            "",
+        ]
+    together = both(measured[BATCH], measured[READING])
+    if len(together) > 2:
+        text += [
+            "Shared masks, one reading of keys, and both. One reading is not built; its columns take away what it would save at most, if",
+            "all products of the circuit with rows of keys and diagonals gained as the inner products above.",
+            "",
+            *together,
+            "",
+        ]
     if measured[PRODUCT]:
         text += [
-            "Products of square matrices inside bootstraps (MaMBo), complex numbers, one thread. The ratio is over the bootstraps of the",
-            "same polynomials without a product, in the same run. Times are for each polynomial where they say so.",
+            "Products of square matrices inside bootstraps (MaMBo), one thread: as many columns of real numbers as rows, two of them in one",
+            "of complex numbers. Times are for each polynomial of real numbers. Where the product has more polynomials than are timed as a",
+            "whole, the time is the sum of its parts: the whole product, and the bootstrap, with its level for a product, of as many",
+            "polynomials as share a mask. Ratios are over the bootstraps of the same polynomials under shared masks without a product, and",
+            "over bootstraps of real numbers one by one with the product apart.",
             "",
             *products(measured[PRODUCT]),
             "",

@@ -1,5 +1,6 @@
 """Tests of the tables of batch bootstrapping."""
 
+from pathlib import Path
 from typing import Any
 
 import mambo
@@ -23,6 +24,8 @@ def row(method: str, bodies: int, polys: int, milliseconds: float, **own: Any) -
         "key_bytes": 3 << 30,
         "peak_bytes": None,
         "predicted_ms": milliseconds / 3,
+        "key_rows": 100 * polys,
+        "curve": [{"bodies": 1, "predicted_ms_each": 300.0, "key_bytes": 3 << 30}] if bodies == 1 else [],
         "stages": [{"stage": "coefficients to slots", "median_ms": milliseconds / 2}, {"stage": "modular reduction", "median_ms": 10.0}],
     }
     return {
@@ -48,6 +51,36 @@ def test_batches_are_compared_with_one_polynomial_of_the_same_set_and_threads() 
     assert "| 32 | 2.39 | 11.4 |" in page
 
 
+READING = {
+    "who": "clathrate",
+    "work": "one_reading",
+    "params": "boot_x, 8 ciphertexts",
+    "median_ms": 80.0,
+    "extra": {
+        "preset": "boot_x",
+        "threads": 1,
+        "ciphertexts": 8,
+        "digits": 3,
+        "primes": 20,
+        "key_bytes": 30 << 20,
+        "rows": 1000,
+        "together_ms": 70.0,
+        "product_ms": 50.0,
+    },
+}
+
+
+def test_one_reading_of_keys_is_taken_from_batches_with_and_without_shared_masks() -> None:
+    rows = [row("real", 1, 1, 1000.0), row("real", 4, 4, 2400.0), READING]
+    page = mambo.markdown(MACHINE, rows)
+    # 10 ms for each ciphertext, 8.75 by one reading, of a product of 50 ms.
+    assert "| 10.0 | 8.75 | 0.88 | 2.5 % |" in page
+    # 100 rows for each polynomial, 0.01 ms each.
+    assert "| boot_x | real | 1 | 1000 | 999 | 1.00 | 1.00 |" in page
+    assert "| boot_x | real | 4 | 600 | 599 | 0.60 | 0.60 |" in page
+    assert "| boot_x | real | 1 | 300 | 1.00 | 3.0 |" in page
+
+
 PRODUCT = {
     "who": "clathrate",
     "work": "mambo",
@@ -59,11 +92,14 @@ PRODUCT = {
         "columns": 64,
         "polys": 4,
         "bodies": 4,
-        "method": "prepared",
-        "bootstrap_ms": 4000.0,
+        "method": "exact",
+        "ring": 8192,
+        "whole": True,
+        "product_ms": 400.0,
+        "bootstrap_ms": 1000.0,
+        "alone_ms": [950.0, 1200.0],
         "predicted_ms": 2000.0,
         "predicted_product_ms": 80.0,
-        "preparation_seconds": 1.25,
         "mean_bits": 22.04,
         "worst_bits": 19.44,
         "key_bytes": 8 << 30,
@@ -75,9 +111,18 @@ PRODUCT = {
 def test_products_are_compared_with_the_bootstraps_alone() -> None:
     page = mambo.markdown(MACHINE, [PRODUCT])
     line = next(line for line in page.splitlines() if line.startswith("| boot_x"))
-    assert "| prepared | 4400 | 1100 | 1000 | 1.10 | 500 | 20.0 |" in line
+    # 1100 ms for two real polynomials: 1000 without the product, 2 x 950 + 100 one by one.
+    assert "| exact, degree 8192 | whole | 4.40 | 550 | 50.0 | 1.10 | 0.55 | 250 |" in line
     assert "The paper's Table 6" in page
     assert "Table 5" not in page
+
+
+def test_both_plots_are_drawn(tmp_path: Path) -> None:
+    plots = pytest.importorskip("mambo_plots")
+    paths = plots.draw([row("real", 1, 1, 1000.0), row("pairs", 4, 8, 4000.0), PRODUCT], tmp_path / "mambo")
+    assert [path.name for path in paths] == ["mambo-batch.png", "mambo-rows.png"]
+    assert all(path.stat().st_size > 1000 for path in paths)
+    assert plots.draw([], tmp_path / "mambo") == []
 
 
 def test_what_was_not_measured_is_said() -> None:

@@ -1755,8 +1755,8 @@ class Ciphertext:
     def matmul(self, weights: ArrayLike, weight_scale: float | None = None, progress: _Progress = None) -> Ciphertext:
         """The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.
 
-        The shapes are (rows, inner) and (inner, columns). The product is not rescaled. Where levels run out, an array in slots whose keys
-        bootstrap is bootstrapped: with the product inside where rows fill polynomials (`explain_matmul` says so).
+        The shapes are (rows, inner) and (inner, columns). The product is not rescaled. Where levels run out, an array in slots with
+        `bootstrap_below` is bootstrapped first, or with the product inside (`explain_matmul` says which), unless `weight_scale` is given.
 
         Parameters
         ----------
@@ -3694,7 +3694,7 @@ class MamboPlan:
     Parameters
     ----------
     params : Params
-        Parameters that can be bootstrapped, with two levels or more below those of the application.
+        Parameters that can be bootstrapped, with two levels or more below those of the application for a product inside.
     weights : array_like
         The plain matrix W, of shape (rows, inner), of real numbers.
     columns : int
@@ -3714,17 +3714,17 @@ class MamboPlan:
         count it.
     ring : int, optional
         The degree of the ring in which an exact product is computed, as in `MatrixPlan`. None, the default, is the best.
-    placement : {"inside", "before"}, optional
+    placement : {"inside", "before", "fastest"}, optional
         Where the product is: "inside", the default, is between the stages of the bootstrap, at level 1. "before" is for rows that fill
-        polynomials: one level above the bootstrap, or at level 1 where slots-to-coefficients comes last. It bootstraps the polynomials of the
-        product alone, which are few where W has few rows. None takes the faster one.
+        polynomials: one level above the bootstrap, or at level 1 where slots-to-coefficients comes last. It bootstraps the product's
+        polynomials alone, which are few where W has few rows. "fastest" takes the one that is predicted to be faster.
 
     Raises
     ------
     ParamsError
         Where the parameters cannot be bootstrapped, or have no level for the product.
     DataError
-        For weights that are NaN, infinite, too large or none, for columns that are no power of two up to the slots, and for a precision or
+        For weights that are NaN, infinite, too large or none, for columns that neither divide nor fill the slots, and for a precision or
         keys that nothing reaches.
     ShapeError
         Where the weights are no matrix.
@@ -3762,6 +3762,9 @@ class MamboPlan:
         method: Literal["exact", "by rows", "prepared"] | None = None,
         precision_bits: float | None = None,
         key_bytes: SupportsIndex | None = None,
+        uses: SupportsIndex | None = None,
+        ring: SupportsIndex | None = None,
+        placement: Literal["inside", "before", "fastest"] = "inside",
     ) -> MamboPlan: ...
     @property
     def shape(self) -> tuple[int, int]:
@@ -3776,6 +3779,10 @@ class MamboPlan:
     def output_shape(self) -> tuple[int, int]:
         """The shape of products: polynomials and slots."""
     @property
+    def placement(self) -> str:
+        """Where the product is: "inside" the bootstrap or "before" it."""
+
+    @property
     def input_level(self) -> int:
         """The lowest level of a factor."""
     @property
@@ -3784,6 +3791,10 @@ class MamboPlan:
     @property
     def method(self) -> str:
         """The method of the product: "exact", "by rows" or "prepared"."""
+    @property
+    def ring(self) -> int:
+        """The degree of the ring in which the product is computed: that of the parameters, or of a smaller ring."""
+
     @property
     def needs(self) -> Needs:
         """The keys of the bootstrap and of the product, for `SecretKey.evaluation_keys`."""
@@ -3942,6 +3953,7 @@ class MatrixPlan:
         method: Literal["exact", "by rows", "prepared"] | None = None,
         uses: SupportsIndex | None = None,
         key_bytes: SupportsIndex | None = None,
+        ring: SupportsIndex | None = None,
     ) -> MatrixPlan: ...
     @property
     def shape(self) -> tuple[int, int]:
@@ -3954,6 +3966,10 @@ class MatrixPlan:
     @property
     def method(self) -> str:
         """The method: "exact", "by rows" or "prepared"."""
+
+    @property
+    def ring(self) -> int:
+        """The degree of the ring in which the product is computed: that of the parameters, or of a smaller ring."""
 
     @property
     def products(self) -> int:

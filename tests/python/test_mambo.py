@@ -52,10 +52,70 @@ def test_the_short_form_is_the_same_product(params: cl.Params, owner: cl.SecretK
         cl.mambo(weights, x, columns=128)
 
 
+@pytest.mark.parametrize(("preset", "level"), [("insecure_boot", 4), ("insecure_boot_last", 2)])
+def test_products_before_bootstraps_are_numpys(preset: str, level: int) -> None:
+    params = cl.Params.preset(preset)
+    owner = cl.SecretKey.generate(params)
+    rng = np.random.default_rng(5)
+    weights, x = rng.uniform(-1, 1, (2, 9)) / 9, rng.uniform(-1, 1, (9, 1024))
+    plan = cl.MamboPlan(params, weights, columns=1024, placement="before")
+    assert (plan.placement, plan.input_level, plan.input_shape, plan.output_shape) == ("before", level, (9, 1024), (2, 1024))
+    y = plan.prepare(owner.evaluation_keys(plan.needs)) @ owner.encrypt(x, **plan.encryption)
+    assert (y.shape, y.level) == ((2, 1024), plan.output_level)
+    assert abs(owner.decrypt(y) - weights @ x).max() < 1e-4
+    assert plan.explain().startswith("2 x 9 matrix before a bootstrap")
+    # Few rows of many: before is the faster one, and on the other chain the only one.
+    assert cl.MamboPlan(params, weights, columns=1024, placement="fastest").placement == "before"
+
+
+def test_products_in_smaller_rings_are_numpys(params: cl.Params, owner: cl.SecretKey) -> None:
+    rng = np.random.default_rng(6)
+    weights, x = rng.uniform(-1, 1, (16, 16)) / 16, rng.uniform(-1, 1, (1, 512))
+    found = {}
+    for ring in (256, 1024):
+        plan = cl.MamboPlan(params, weights, columns=32, method="exact", ring=ring)
+        assert plan.ring == ring
+        found[ring] = plan.prepare(owner.evaluation_keys(plan.needs)) @ owner.encrypt(x, **plan.encryption)
+        assert abs(owner.decrypt(found[ring]).reshape(16, 32) - weights @ x.reshape(16, 32)).max() < 1e-4
+    # Rows of coefficients at level 1 have such products without a bootstrap, too.
+    weights, rows = rng.uniform(-1, 1, (8, 8)), rng.uniform(-1, 1, (8, 64))
+    plans = [cl.MatrixPlan(params, weights, columns=64, method="exact", ring=ring) for ring in (None, 256, 1024)]
+    assert plans[0].ring < 1024
+    for plan in plans:
+        product = plan.prepare(owner.evaluation_keys(plan.needs)) @ owner.encrypt(rows, **plan.encryption)
+        assert abs(owner.decrypt(product) - weights @ rows).max() < 1e-5
+    with pytest.raises(cl.ClathrateError, match="degree 8"):
+        cl.MatrixPlan(params, weights, columns=64, ring=8)
+
+
+def test_operators_put_products_inside_bootstraps_where_levels_run_out(params: cl.Params, owner: cl.SecretKey) -> None:
+    rng = np.random.default_rng(7)
+    weights, x = rng.uniform(-1, 1, (3, 5)) / 5, rng.uniform(-1, 1, (5, 500))
+
+    def layer(x: cl.Ciphertext) -> cl.Ciphertext:
+        return (weights @ x).rescale()
+
+    trace = cl.trace(layer, (5, 500), params=params, encoding="slots", level=3)
+    keys = owner.evaluation_keys(trace.needs)
+    low = owner.encrypt(x, encoding="slots", level=3)
+    attached = low.with_keys(keys, bootstrap_below=trace.bootstrap_below)
+    assert attached.explain_matmul(weights).startswith("3 x 5 matrix inside a bootstrap")
+    high = layer(attached)
+    assert (high.shape, high.level) == ((3, 500), 5)
+    assert abs(owner.decrypt(high) - weights @ x).max() < 1e-4
+    # Nothing bootstraps without being told to.
+    assert (weights @ low).level == 3
+    assert low.with_keys(keys).explain_matmul(weights).startswith("3 x 5 matrix times")
+
+
 def test_what_does_not_fit_is_refused(params: cl.Params, owner: cl.SecretKey) -> None:
     for arguments, part in [
         ({"weights": np.eye(2), "columns": 3}, "power of two"),
-        ({"weights": np.eye(2), "columns": 1024}, "up to 512"),
+        ({"weights": np.eye(2), "columns": 1023}, "up to 512"),
+        ({"weights": np.eye(2), "columns": 256, "placement": "before"}, "multiple of 512"),
+        ({"weights": np.eye(2), "placement": "behind"}, "inside"),
+        ({"weights": np.eye(2), "columns": 256, "uses": 0}, "1 or more"),
+        ({"weights": np.eye(2), "columns": 256, "method": "prepared", "ring": 512}, "exact products"),
         ({"weights": np.eye(2), "method": "fast"}, "by rows"),
         ({"weights": np.full((2, 2), np.nan)}, "NaN"),
         ({"weights": np.eye(2), "bodies": 65}, "1 to 64"),

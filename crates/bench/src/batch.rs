@@ -2,11 +2,12 @@
 
 use clathrate_arith::sequence::numbers;
 use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Encoding, Params, Runtime, SecretKey};
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan, CkksError, Encoding, Params, Runtime, SecretKey};
 use serde_json::{Value, json};
 
 use crate::bootstrap::{peak_bytes, reset_peak};
 use crate::failure::Failure;
+use crate::one_reading;
 use crate::stages::{StageTimes, Staged};
 use crate::timing::{Extra, Timer};
 
@@ -31,28 +32,47 @@ const MEMORY_FACTOR: f64 = 2.1;
 /// Bytes that a batch takes beside this.
 const MEMORY_BYTES: f64 = 2e9;
 
+/// Polynomials under one mask that are priced, whether they fit into this machine's memory or not.
+const PRICED: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+
 /// Largest error of a slot that a row may be printed with.
 const TOLERANCE: f64 = 1e-3;
 
 /// Times every set, with one thread and with all.
 pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Result<(), Failure> {
-    if !timer.wants(WORK) {
-        return Ok(());
-    }
     let all: &[&str] = if timer.is_quick() { &QUICK } else { &PRESETS };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
+        one_reading::run(timer, preset, threads, runtime)?;
+        if !timer.wants(WORK) {
+            continue;
+        }
         // Real numbers alone, and two of them as the real and imaginary part of one.
         for pairs in [false, true] {
             for bodies in BODIES {
                 one(timer, preset, (bodies, pairs), None, runtime)?;
             }
         }
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
         for bodies in [1, 4].into_iter().filter(|_| threads > 1 && !timer.is_quick()) {
             one(timer, preset, (bodies, true), Some(threads), runtime)?;
         }
     }
     Ok(())
+}
+
+/// The predicted milliseconds of each polynomial of real numbers and the bytes of keys, for the numbers of polynomials under a mask that are secure.
+fn curve(params: &Params, pairs: bool) -> Result<Vec<Value>, Failure> {
+    let mut points = Vec::new();
+    for bodies in PRICED {
+        let plan = match BootstrapPlan::with_options(params, BootstrapOptions { real: !pairs, bodies, ..BootstrapOptions::default() }) {
+            Err(CkksError::Insecure { .. }) => break,
+            other => other?,
+        };
+        let polys = if pairs { 2 * bodies } else { bodies };
+        let each = plan.dry_run()?.cost().nanoseconds / 1e6 / polys as f64;
+        points.push(json!({ "bodies": bodies, "predicted_ms_each": each, "key_bytes": plan.key_bytes()? }));
+    }
+    Ok(points)
 }
 
 /// As many polynomials of real numbers as fill one mask.
@@ -100,6 +120,8 @@ fn one(timer: &Timer<'_>, preset: &str, (bodies, pairs): (usize, bool), threads:
         "security_bits": params.security_bits() - (bodies as f64).log2(),
         "log2_failure": plan.log2_failure(),
         "predicted_ms": recording.cost().nanoseconds / 1e6,
+        "key_rows": recording.cost().hadamard_products,
+        "curve": if bodies == 1 && threads.is_none() { curve(&params, pairs)? } else { Vec::new() },
         "mean_bits": -mean.log2(),
         "worst_bits": -worst.log2(),
         "max_error": worst,

@@ -1,6 +1,6 @@
 //! `clathrate-bench`: times operations on one thread and prints one JSON row per line; `bench/README.md` describes the rows.
 //!
-//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap`, `batch` and `mambo` on `stages`, `packing`, `hermes`, `matrix`, `encrypted_matrix` on `slot_matrix` (one benchmark each); `names`,
+//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap`, `batch` (with `one_reading`) and `mambo` on `stages`, `packing`, `hermes`, `matrix`, `encrypted_matrix` on `slot_matrix` (one benchmark each); `names`,
 //! `arguments`; `run`.
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ mod mambo;
 mod matrix;
 mod names;
 mod noise;
+mod one_reading;
 mod output;
 mod packing;
 mod run;

@@ -1,24 +1,27 @@
-//! Matrix products inside bootstraps beside bootstraps of the same polynomials without a product. [pcmm-mambo, Table 6]
+//! Matrix products inside bootstraps beside bootstraps without a product, square matrices. [pcmm-mambo, Table 6]
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use clathrate_arith::sequence::numbers;
 use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan};
-use clathrate_ckks::keys::Values;
-use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Params, Runtime, SecretKey};
+use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan};
+use clathrate_ckks::circuits::prepared::{Arrangement, PreparedOptions};
+use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Encoding, Evaluator, Level, Params, Runtime, SecretKey};
 use num_complex::Complex64;
 use serde_json::json;
 
 use crate::bootstrap::{peak_bytes, reset_peak};
 use crate::failure::Failure;
 use crate::stages::{StageTimes, Staged};
-use crate::timing::{Extra, Timer};
+use crate::timing::{Extra, Timer, Times};
 
 /// The operation's name.
 pub const WORK: &str = "mambo";
 
-/// The parameter sets.
-pub const PRESETS: [&str; 1] = ["boot_n15_mambo"];
+/// The parameter sets, with the polynomials that share a mask behind the product.
+pub const PRESETS: [&str; 2] = ["boot_n15_mambo", "boot_fast_batch"];
 
 /// The set of a quick run.
 const QUICK: [&str; 1] = ["insecure_boot"];
@@ -29,14 +32,23 @@ const LOG_ROWS: [u32; 5] = [8, 9, 10, 11, 12];
 /// Those of a quick run.
 const QUICK_LOG_ROWS: [u32; 2] = [5, 7];
 
-/// Polynomials of complex numbers that the encrypted matrix takes, and that share a mask behind the product.
-const POLYS: usize = 4;
+/// Polynomials that share a mask behind the product, where there are so many.
+const BODIES: usize = 4;
 
-/// Products that are timed, after one that is not.
-const RUNS: usize = 3;
+/// Those of sets of degree 2^16, whose keys are larger.
+const BODIES_OF_LARGE: usize = 2;
 
-/// Memory beside that of the keys and of what is derived from them, in bytes.
-const MEMORY_BYTES: u64 = 4_000_000_000;
+/// The most polynomials of a product that runs as a whole. Of larger ones the product runs alone, and the bootstrap of as many polynomials as share a mask.
+const MOST_WHOLE: usize = 32;
+
+/// Runs that are timed, of few polynomials and of many.
+const RUNS: [usize; 2] = [3, 1];
+
+/// Polynomials from which on there is one run.
+const MANY: usize = 16;
+
+/// Memory beside that of the keys, of what is derived from them, and of the arrays, in bytes.
+const MEMORY_BYTES: u64 = 3_000_000_000;
 
 /// Largest error of a number that a row may be printed with.
 const TOLERANCE: f64 = 1e-3;
@@ -48,54 +60,45 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     }
     let (all, sizes): (&[&str], &[u32]) = if timer.is_quick() { (&QUICK, &QUICK_LOG_ROWS) } else { (&PRESETS, &LOG_ROWS) };
     for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
+        let alone = alone(timer, preset, runtime)?;
         for &log in sizes {
-            one(timer, preset, 1 << log, runtime)?;
+            one(timer, preset, 1 << log, alone, runtime)?;
         }
     }
     Ok(())
 }
 
-/// A square matrix of `rows` rows times one of as many rows, in [`POLYS`] polynomials.
-fn one(timer: &Timer<'_>, preset: &str, rows: usize, runtime: &Runtime) -> Result<(), Failure> {
+/// Milliseconds of the bootstrap of one polynomial of real numbers and of one of complex ones, with a mask of its own; nothing where there is no memory.
+fn alone(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<Option<[f64; 2]>, Failure> {
     let params = Params::preset(preset, runtime)?;
-    let columns = POLYS * params.slot_count() / rows;
-    // Rows of magnitude 1 and less in the product.
-    let weights: Vec<f64> = numbers(80).take(rows * rows).map(|w| w / (rows as f64).sqrt() / 4.0).collect();
-    let bootstrap = BootstrapOptions { bodies: POLYS, ..BootstrapOptions::default() };
-    let options = MamboOptions { bootstrap, ..MamboOptions::default() };
-    let plan = Arc::new(MamboPlan::new(&params, (rows, rows, &weights), columns, &options)?);
-    let name = format!("{preset}, {rows} rows");
-    // The bootstrap that there would be without a product.
-    let ordinary = BootstrapPlan::with_options(&params, bootstrap)?;
-    let needs = plan.needs()?.merge(&ordinary.needs()?);
-    let key_bytes = params.required_keys(&plan.needs()?)?.bytes(&params)? + plan.matrix().chosen().matrix_key_bytes;
-    if !timer.has_memory(WORK, &name, 2 * key_bytes as u64 + MEMORY_BYTES)? {
-        return Ok(());
+    let plans = [true, false].map(|real| BootstrapPlan::with_options(&params, BootstrapOptions { real, ..BootstrapOptions::default() }));
+    let [real, complex] = plans;
+    let (real, complex) = (real?, complex?);
+    let needs = real.needs()?.merge(&complex.needs()?);
+    let key_bytes = params.required_keys(&needs)?.bytes(&params)? as u64;
+    if !timer.has_memory(WORK, &format!("{preset}, one polynomial"), 2 * key_bytes + MEMORY_BYTES)? {
+        return Ok(None);
     }
-    reset_peak();
     let owner = SecretKey::generate(&params)?;
-    let staged = Staged::new(owner.evaluation_keys(&needs)?);
-    let shape = plan.array_shapes().0;
-    let x: Vec<Complex64> = numbers(81).zip(numbers(82)).map(|(re, im)| Complex64::new(re, im)).take(rows * columns).collect();
-    let low = owner.encrypt_array(&Values::Complex(x.clone()), &shape, plan.encryption())?;
-    let (mut times, mut alone, mut untimed) = (StageTimes::default(), StageTimes::default(), StageTimes::default());
-    let start = std::time::Instant::now();
-    let mut matrix = None;
-    staged.with(|evaluator| {
-        matrix = Some(plan.prepare(evaluator, &mut |_, _| true)?);
-        Ok(())
-    })?;
-    let preparation = start.elapsed().as_secs_f64();
-    let Some(matrix) = matrix else { return Ok(()) };
-    let fresh = staged.time(&mut untimed, |evaluator| evaluator.mambo(&matrix, &low, &mut |_, _| true))?;
-    let found = owner.decrypt(&fresh)?.into_complex();
-    drop(fresh);
-    // A few rows of the product in the clear.
+    let evaluator = Evaluator::with_keys(owner.evaluation_keys(&needs)?);
+    let options = EncryptOptions { level: Some(real.input_level()), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+    let x: Vec<f64> = numbers(83).take(params.slot_count()).collect();
+    let low = owner.encrypt_array(&x, &[1, params.slot_count()], options)?;
+    let pairs: Vec<Complex64> = x.iter().map(|&x| Complex64::new(x, -x)).collect();
+    let low_pairs = owner.encrypt_array(&Values::Complex(pairs), &[1, params.slot_count()], options)?;
+    let (own, both) = timer.measure_both(|| Ok(evaluator.bootstrap(&low, &real)?), || Ok(evaluator.bootstrap(&low_pairs, &complex)?))?;
+    Ok(Some([own.median(), both.median()]))
+}
+
+/// The mean and the largest error of some rows of a product.
+fn errors(found: &[Complex64], (x, weights): (&[Complex64], &[f64]), rows: usize) -> Result<(f64, f64), Failure> {
+    let columns = x.len() / rows;
     let (mut sum, mut worst, mut count) = (0.0, 0.0f64, 0);
     for row in (0..rows).step_by((rows / 8).max(1)) {
-        for column in 0..columns {
+        for column in (0..columns).step_by((columns / 64).max(1)) {
             let expected: Complex64 = (0..rows).map(|k| x[k * columns + column] * weights[row * rows + k]).sum();
-            for error in [(found[row * columns + column] - expected).re.abs(), (found[row * columns + column] - expected).im.abs()] {
+            let error = found[row * columns + column] - expected;
+            for error in [error.re.abs(), error.im.abs()] {
                 (sum, worst, count) = (sum + error, worst.max(error), count + 1);
             }
         }
@@ -103,26 +106,105 @@ fn one(timer: &Timer<'_>, preset: &str, rows: usize, runtime: &Runtime) -> Resul
     if worst.is_nan() || worst > TOLERANCE {
         return Err(Failure::slot_error(worst, TOLERANCE));
     }
-    for _ in 0..if timer.is_quick() { 1 } else { RUNS } {
-        staged.time(&mut times, |evaluator| evaluator.mambo(&matrix, &low, &mut |_, _| true))?;
-        staged.time(&mut alone, |evaluator| evaluator.bootstrap(&low, &ordinary))?;
+    Ok((sum / f64::from(count), worst))
+}
+
+/// A square matrix of `rows` rows times one of as many rows and columns, two columns in one of complex numbers.
+fn one(timer: &Timer<'_>, preset: &str, rows: usize, alone: Option<[f64; 2]>, runtime: &Runtime) -> Result<(), Failure> {
+    // Parameters of its own, so that keys of the row before are gone.
+    let params = Params::preset(preset, runtime)?;
+    let (slots, columns) = (params.slot_count(), rows / 2);
+    let polys = (rows * columns).div_ceil(slots);
+    let most = if params.degree() > 1 << 15 { BODIES_OF_LARGE } else { BODIES };
+    let bodies = most.min(polys.next_power_of_two());
+    // Sums along rows stay below 1.
+    let weights: Vec<f64> = numbers(80).take(rows * rows).map(|w| w / (rows as f64).sqrt() / 4.0).collect();
+    let bootstrap = BootstrapOptions { bodies, ..BootstrapOptions::default() };
+    // One product, without the time of a preparation.
+    let own = MatrixOptions { method: Some(MatrixMethod::Exact), uses: Some(1), ..MatrixOptions::default() };
+    let plan = Arc::new(MamboPlan::new(
+        &params,
+        (rows, rows, &weights),
+        columns,
+        &MamboOptions { bootstrap, matrix: own, ..MamboOptions::default() },
+    )?);
+    // The product alone, of rows in the order in which they are encrypted.
+    let arrangement = Arrangement { level: Some(Level(1)), lanes: Some(plan.lanes()), ..Arrangement::default() };
+    let precision = PreparedOptions { own_masks: true, ..PreparedOptions::default() };
+    let product = MatrixPlan::new(&params, (rows, rows, &weights), 2 * columns, &MatrixOptions { arrangement, precision, ..own })?;
+    let name = format!("{preset}, {rows} rows");
+    let ordinary = BootstrapPlan::with_options(&params, bootstrap)?;
+    let whole = polys <= MOST_WHOLE;
+    let needs = plan.needs()?.merge(&product.needs());
+    let needs = if whole { needs.merge(&ordinary.needs()?) } else { needs };
+    let key_bytes = params.required_keys(&needs)?.bytes(&params)?;
+    // Two primes at level 1, mask and body, and as much again for the rows and for their product.
+    let array_bytes = polys * params.degree() * size_of::<u64>() * 2 * 2 * 4;
+    if !timer.has_memory(WORK, &name, (2 * key_bytes + array_bytes) as u64 + MEMORY_BYTES)? {
+        return Ok(());
     }
-    let (whole, without) = (times.whole(), alone.whole());
+    reset_peak();
+    let owner = SecretKey::generate(&params)?;
+    let staged = Staged::new(owner.evaluation_keys(&needs)?);
+    let x: Vec<Complex64> = numbers(81).zip(numbers(82)).map(|(re, im)| Complex64::new(re, im)).take(rows * columns).collect();
+    let (product_ms, product_errors) = {
+        let values: Vec<f64> = x.iter().flat_map(|x| [x.re, x.im]).collect();
+        let low = owner.encrypt_array(&values, &[rows, 2 * columns], product.encryption())?;
+        let matrix = staged.with(|evaluator| product.prepare(evaluator, &mut |_, _| true))?;
+        let start = Instant::now();
+        let result = staged.with(|evaluator| evaluator.multiply_planned(&matrix, &low, &mut |_, _| true))?;
+        let took = start.elapsed().as_secs_f64() * 1e3;
+        let found = owner.decrypt(&result)?.into_real()?;
+        let pairs: Vec<Complex64> = found.chunks_exact(2).map(|pair| Complex64::new(pair[0], pair[1])).collect();
+        (took, errors(&pairs, (&x, &weights), rows)?)
+    };
+    let runs = if timer.is_quick() { 1 } else { RUNS[usize::from(polys >= MANY)] };
+    let ((times, without), (mean, worst)) = if whole {
+        let mut all = x.clone();
+        all.resize(plan.array_shapes().0.iter().product(), Complex64::default());
+        let low = owner.encrypt_array(&Values::Complex(all), &plan.array_shapes().0, plan.encryption())?;
+        let matrix = staged.with(|evaluator| plan.prepare(evaluator, &mut |_, _| true))?;
+        let (mut times, mut apart, mut untimed) = (StageTimes::default(), StageTimes::default(), StageTimes::default());
+        // The first bootstrap derives what the next ones use.
+        staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&low, &ordinary))?;
+        let mut found = None;
+        for _ in 0..runs {
+            found = Some(staged.time(&mut times, |evaluator| evaluator.mambo(&matrix, &low, &mut |_, _| true))?);
+            staged.time(&mut apart, |evaluator| evaluator.bootstrap(&low, &ordinary))?;
+        }
+        let found = found.ok_or_else(|| Failure::slot_error(f64::NAN, TOLERANCE))?;
+        let numbers = owner.decrypt(&found)?.into_complex();
+        ((times.whole(), apart.whole().median() / polys as f64), errors(&numbers, (&x, &weights), rows)?)
+    } else {
+        // The bootstrap with its level for a product, of as many polynomials as share a mask.
+        let own: Vec<Complex64> = x.iter().copied().take(bodies * slots).collect();
+        let low = owner.encrypt_array(&Values::Complex(own), &[bodies, slots], plan.encryption())?;
+        let (mut times, mut untimed) = (StageTimes::default(), StageTimes::default());
+        staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&low, plan.bootstrap()))?;
+        for _ in 0..RUNS[0] {
+            staged.time(&mut times, |evaluator| evaluator.bootstrap(&low, plan.bootstrap()))?;
+        }
+        let each = times.whole().median() / bodies as f64;
+        ((Times::new(vec![each * polys as f64 + product_ms]), each), product_errors)
+    };
     let fields = json!({
         "preset": preset,
         "degree": params.degree(),
         "rows": rows,
         "columns": columns,
-        "polys": POLYS,
-        "bodies": POLYS,
+        "polys": polys,
+        "bodies": bodies,
         "lanes": plan.lanes(),
-        "method": plan.matrix().chosen().method.name(),
-        "bootstrap_ms": without.median(),
+        "method": product.chosen().method.name(),
+        "ring": product.chosen().ring.unwrap_or_else(|| params.degree()),
+        "whole": whole,
+        "product_ms": product_ms,
+        "bootstrap_ms": without,
+        "alone_ms": alone,
         "predicted_ms": plan.predicted_nanoseconds()?.0 / 1e6,
         "predicted_product_ms": plan.predicted_nanoseconds()?.1 / 1e6,
-        "preparation_seconds": preparation,
         "predicted_bits": -plan.predicted_error()?.log2(),
-        "mean_bits": -(sum / f64::from(count)).log2(),
+        "mean_bits": -mean.log2(),
         "worst_bits": -worst.log2(),
         "max_error": worst,
         "key_bytes": key_bytes,
@@ -130,5 +212,5 @@ fn one(timer: &Timer<'_>, preset: &str, rows: usize, runtime: &Runtime) -> Resul
         "quick": timer.is_quick(),
     });
     let extra: Extra = fields.as_object().cloned().unwrap_or_default();
-    timer.print((WORK, &name), &whole, &extra)
+    timer.print((WORK, &name), &times, &extra)
 }

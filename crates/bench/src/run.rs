@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::names::listed;
 use crate::output::Output;
 use crate::timing::Timer;
-use crate::{batch, bootstrap, dpad, encrypted_matrix, hermes, keyswitch, mambo, matrix, packing, scheme, stream, transform};
+use crate::{batch, bootstrap, dpad, encrypted_matrix, hermes, keyswitch, mambo, matrix, one_reading, packing, scheme, stream, transform};
 
 /// The operations, in the order they are timed.
-const WORKS: [&str; 37] = [
+const WORKS: [&str; 38] = [
     stream::WORK,
     "ntt_forward",
     "ntt_inverse",
@@ -43,6 +43,7 @@ const WORKS: [&str; 37] = [
     hermes::SAMPLES,
     hermes::TRANSCIPHER,
     batch::WORK,
+    one_reading::WORK,
     mambo::WORK,
     matrix::PLAIN,
     matrix::APART,

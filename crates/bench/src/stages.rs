@@ -35,7 +35,7 @@ impl Staged {
     }
 
     /// Work that is not timed.
-    pub fn with(&self, work: impl FnOnce(&Evaluator) -> Result<(), CkksError>) -> Result<(), Failure> {
+    pub fn with<T>(&self, work: impl FnOnce(&Evaluator) -> Result<T, CkksError>) -> Result<T, Failure> {
         Ok(work(&self.evaluator)?)
     }
 

@@ -18,7 +18,7 @@ use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Stored, check_residues};
 use crate::key_id::KeyId;
 use crate::keys::{EvaluationKeys, HeldKey, KeyAddress, KeyDefinition, KeyName, PublicKey, SecretKey};
-use crate::parameters::{LOWERED, Params, ParamsSpec, Runtime};
+use crate::parameters::{Params, ParamsSpec, Runtime};
 use crate::shape::ModuleShape;
 
 pub use plan::LinearTransformMetadata;
@@ -365,7 +365,7 @@ fn check_secret(params: &Params, secret: SecretName, layout: &Layout, level: Lev
         SecretName::Temporary => Err(inconsistent("no array is under the secret of the temporary rank")),
         secret if secret.is_ephemeral() && level.0 > 0 => Err(inconsistent("arrays under the ephemeral secret are at level 0")),
         SecretName::Packing if level.0 > 0 => Err(inconsistent("arrays under the secret of a ring of packing are at level 0")),
-        SecretName::Embedded(_) if level > LOWERED => Err(inconsistent("arrays under the secret of a smaller ring are at level 1 at most")),
+        SecretName::Embedded(_) => Err(inconsistent("no array is under the secret of a smaller ring")),
         _ => Ok(()),
     }
 }

@@ -184,7 +184,38 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
         assert_eq!(fresh.level(), Level(5));
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &product(&w, &x, columns));
         assert!(error < 2f64.powi(-21), "{columns}: {error:e}");
-        assert!(few.explain_plain_matrix((rows, inner, &w), &ct).expect("text").starts_with("3 x 5 matrix times"));
+        let text = few.explain_plain_matrix((rows, inner, &w), &ct).expect("text");
+        assert!(text.starts_with("the array is bootstrapped first, from level 3 to 6") && text.contains("\n3 x 5 matrix times"), "{text}");
+        // Sums along rows that may exceed the range of a bootstrap, and products of many rows from few, are those of the bootstrapped array.
+        let large: Vec<f64> = w.iter().map(|w| 8.0 * w).collect();
+        assert!(ev.multiply_inside_bootstrap((rows, inner, &large), &ct, &mut |_, _| true).expect("no product").is_none());
+        let many = vec![0.1; 40 * inner];
+        let both = evaluator(&sk, &recorder.needs().merge(&plain.needs().expect("needs"))).bootstrapping(None).expect("evaluator");
+        assert!(both.multiply_inside_bootstrap((40, inner, &many), &ct, &mut |_, _| true).expect("no product").is_none());
+        assert!(both.multiply_inside_bootstrap((1, inner, &many[..inner]), &ct, &mut |_, _| true).expect("a product").is_some());
+        // What cannot be multiplied is refused before a bootstrap.
+        let mut wrong = large.clone();
+        wrong[4] = f64::NAN;
+        for ev in [&ev, &few] {
+            let refused = |w: &[f64]| ev.watched_by_panic().multiply_plain_matrix((rows, inner, w), &ct, &mut |_, _| true);
+            assert_refused!(refused(&wrong), CkksError::NotFinite { index: 4, .. }, "NaN");
+            assert_refused!(
+                ev.watched_by_panic().multiply_plain_matrix((5, 3, &w), &ct, &mut |_, _| true),
+                CkksError::Shape { .. },
+                "column"
+            );
+        }
+    }
+}
+
+/// An evaluator whose stages must not begin.
+trait WatchedByPanic {
+    fn watched_by_panic(&self) -> Evaluator;
+}
+
+impl WatchedByPanic for Evaluator {
+    fn watched_by_panic(&self) -> Evaluator {
+        self.clone().watched(|stage| panic!("the stage \"{stage}\" began"))
     }
 }
 
@@ -269,6 +300,17 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     assert_refused!(new((1, 1), &[1.0], slots, &rounds), CkksError::OutOfRange { .. }, "rounds");
     let last = common::params("insecure_boot_last");
     assert_refused!(MamboPlan::new(&last, (1, 1, &[1.0]), 8, &options), CkksError::NotBootstrappable { .. }, "slots-to-coefficients first");
+    for placement in Placement::ALL {
+        let half = MamboOptions { bootstrap: BootstrapOptions { half: true, ..BootstrapOptions::default() }, placement, ..options };
+        assert_refused!(new((1, 1), &[1.0], slots, &half), CkksError::NotBootstrappable { .. }, "leave `half` out");
+    }
+    let before = MamboOptions { placement: Placement::Before, ..options };
+    let plan = Arc::new(new((2, 2), &[0.5; 4], slots, &before).expect("plan"));
+    let own = evaluator(&sk, &plan.needs().expect("needs"));
+    let matrix = plan.prepare(&own, &mut |_, _| true).expect("keys");
+    let few = EncryptOptions { capacity: Some(slots / 2), ..plan.encryption() };
+    let few = encrypt_as(&sk, &Values::Real(vec![0.5; 2 * slots]), &[2, slots], few, 1);
+    assert_refused!(own.mambo(&matrix, &few, &mut |_, _| true), CkksError::Shape { .. }, "capacity of 512");
     let plan = Arc::new(new((2, 2), &[0.5; 4], slots, &options).expect("plan"));
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
     let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");

@@ -140,6 +140,16 @@ fn rings_of_products_are_secure() {
     assert!(found >= 16, "{found}");
 }
 
+/// Relatives of a smaller dimension have no switch down, and keep their exact products.
+#[test]
+fn relatives_keep_exact_products() {
+    let params = params("n16").relative(clathrate_ckks::ModuleShape { degree: 1 << 15, rank: 1 }).expect("a relative");
+    assert!(params.lowering().is_none());
+    let w = vec![0.01; 64 * 64];
+    let plan = MatrixPlan::new(&params, (64, 64, &w), 64, &options(None, None)).expect("plan");
+    assert!(plan.chosen().ring.is_none() && plan.chosen().method == MatrixMethod::Exact);
+}
+
 #[test]
 fn what_has_no_ring_is_refused() {
     let params = params("insecure_boot");
@@ -148,6 +158,9 @@ fn what_has_no_ring_is_refused() {
     assert_refused!(plan(&options(Some(8), None)), CkksError::Conversion { .. }, "degree 8");
     assert_refused!(plan(&options(Some(4096), None)), CkksError::Conversion { .. }, "4096");
     assert_refused!(plan(&options(Some(512), Some(1))), CkksError::OutOfRange { .. }, "use 1024");
+    // The parameters' own ring is that of every method.
+    let rows = MatrixOptions { method: None, ..options(Some(1024), Some(1)) };
+    assert!(plan(&rows).is_ok_and(|plan| plan.chosen().ring.is_none()));
     let by_rows = MatrixOptions { method: Some(MatrixMethod::ByRows), ..options(Some(512), None) };
     assert_refused!(plan(&by_rows), CkksError::OutOfRange { .. }, "rows in lanes");
     let prepared = MatrixOptions { method: Some(MatrixMethod::Prepared), ..options(Some(512), None) };
@@ -163,5 +176,5 @@ fn what_has_no_ring_is_refused() {
     let x = encrypt(&sk, &[1.0]);
     let own = plan(&options(None, None)).expect("plan");
     let (ev, degree) = (evaluator(&sk, &own.needs()), own.chosen().ring.expect("a ring"));
-    assert_refused!(ev.change_secret(&x, SecretName::Embedded(degree)), CkksError::Lattice(_), "level");
+    assert_refused!(ev.change_secret(&x, SecretName::Embedded(degree)), CkksError::Conversion { .. }, "take a MatrixPlan");
 }

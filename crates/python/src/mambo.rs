@@ -28,7 +28,7 @@ use crate::run::{detached, with_progress};
 /// Parameters
 /// ----------
 /// params : Params
-///     Parameters that can be bootstrapped, with two levels or more below those of the application.
+///     Parameters that can be bootstrapped, with two levels or more below those of the application for a product inside.
 /// weights : array_like
 ///     The plain matrix W, of shape (rows, inner), of real numbers.
 /// columns : int
@@ -48,17 +48,17 @@ use crate::run::{detached, with_progress};
 ///     count it.
 /// ring : int, optional
 ///     The degree of the ring in which an exact product is computed, as in `MatrixPlan`. None, the default, is the best.
-/// placement : {"inside", "before"}, optional
+/// placement : {"inside", "before", "fastest"}, optional
 ///     Where the product is: "inside", the default, is between the stages of the bootstrap, at level 1. "before" is for rows that fill
-///     polynomials: one level above the bootstrap, or at level 1 where slots-to-coefficients comes last. It bootstraps the polynomials of the
-///     product alone, which are few where W has few rows. None takes the faster one.
+///     polynomials: one level above the bootstrap, or at level 1 where slots-to-coefficients comes last. It bootstraps the product's
+///     polynomials alone, which are few where W has few rows. "fastest" takes the one that is predicted to be faster.
 ///
 /// Raises
 /// ------
 /// ParamsError
 ///     Where the parameters cannot be bootstrapped, or have no level for the product.
 /// DataError
-///     For weights that are NaN, infinite, too large or none, for columns that are no power of two up to the slots, and for a precision or
+///     For weights that are NaN, infinite, too large or none, for columns that neither divide nor fill the slots, and for a precision or
 ///     keys that nothing reaches.
 /// ShapeError
 ///     Where the weights are no matrix.
@@ -92,7 +92,7 @@ pub struct PyMamboPlan {
 #[pymethods]
 impl PyMamboPlan {
     #[new]
-    #[pyo3(signature = (params, weights, columns=None, *, is_complex=true, bodies=None, method=None, precision_bits=None, key_bytes=None, uses=None, ring=None, placement=Some("inside")))]
+    #[pyo3(signature = (params, weights, columns=None, *, is_complex=true, bodies=None, method=None, precision_bits=None, key_bytes=None, uses=None, ring=None, placement="inside"))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn new(
         py: Python<'_>,
@@ -106,7 +106,7 @@ impl PyMamboPlan {
         key_bytes: Option<Whole>,
         uses: Option<Whole>,
         ring: Option<Whole>,
-        placement: Option<&str>,
+        placement: &str,
     ) -> PyResult<Self> {
         let (values, rows, inner) = matrix(weights, &[])?;
         let columns = columns.map_or(Ok(params.params.slot_count()), |columns| columns.count(py, "`columns`"))?;
@@ -125,16 +125,14 @@ impl PyMamboPlan {
         let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
         let (method, uses, ring) = (method.map(named).transpose()?, whole("`uses`", uses)?, whole("`ring`", ring)?);
         let product = MatrixOptions { precision, method, uses, ring, ..MatrixOptions::default() };
-        let placed = |name: &str| {
-            let found = Placement::ALL.into_iter().find(|placement| placement.name() == name);
-            found.ok_or_else(|| {
-                out_of_range(py, "`placement`", format!("{name:?}"), "use \"inside\" or \"before\", or None for the faster one")
-            })
-        };
-        let placement = placement.map(placed).transpose()?;
-        let options = MamboOptions { bootstrap, matrix: product, placement: placement.unwrap_or_default() };
+        let placed = Placement::ALL.into_iter().find(|own| own.name() == placement);
+        if placed.is_none() && placement != "fastest" {
+            let remedy = "use \"inside\", \"before\" or \"fastest\"";
+            return Err(out_of_range(py, "`placement`", format!("{placement:?}"), remedy));
+        }
+        let options = MamboOptions { bootstrap, matrix: product, placement: placed.unwrap_or_default() };
         let weights = (rows, inner, &values[..]);
-        let plan = detached(py, || match placement {
+        let plan = detached(py, || match placed {
             Some(_) => MamboPlan::new(&params.params, weights, columns, &options),
             None => MamboPlan::fastest(&params.params, weights, columns, &options),
         })?;

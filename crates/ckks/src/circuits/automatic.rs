@@ -83,19 +83,31 @@ impl Automatic {
             && same_scale(x.scale(), x.params().scale(x.level()))
     }
 
-    /// The plan of a product inside a bootstrap, for rows that fill polynomials, where there is no level left for one of its own.
-    fn product_plan(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Result<Option<Arc<MamboPlan>>, CkksError> {
+    /// The plan of a product inside a bootstrap, where there is no level left for one of its own: for rows that fill polynomials, for products that stay in the range of a bootstrap, in one round
+    /// where the array alone has one, and where that is faster than the product of the bootstrapped array.
+    fn product_plan(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Option<Arc<MamboPlan>> {
         let (layout, slots) = (x.layout(), x.params().slot_count());
         let whole = layout.capacity == slots && layout.bodies == 1 && layout.order == Order::Natural && layout.lanes == 1;
         if x.level() > self.least || !self.is_able(evaluator, x) || !whole || x.shape().len() != 2 || x.shape()[0] != weights.1 {
-            return Ok(None);
+            return None;
         }
-        let Some(bootstrap) = self.plans.known(x.params(), (slots, !x.is_complex(), true)) else { return Ok(None) };
-        if evaluator.held().is_some_and(|keys| bootstrap.check_keys(keys).is_err()) {
-            return Ok(None);
+        let (_, inner, values) = weights;
+        let largest = x.estimate().map_or(1.0, |own| own.magnitude);
+        let row_sum = values.chunks(inner.max(1)).map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
+        if row_sum * largest > 1.0 || !row_sum.is_finite() {
+            return None;
+        }
+        let (bootstrap, alone) = (self.plans.known(x.params(), (slots, !x.is_complex(), true))?, self.plans.alone(x)?);
+        let lacks = |plan: &BootstrapPlan| evaluator.held().is_some_and(|keys| plan.check_keys(keys).is_err());
+        if lacks(&bootstrap) || alone.rounds() > 1 {
+            return None;
         }
         let options = MatrixOptions { method: Some(MatrixMethod::ByRows), ..MatrixOptions::default() };
-        Ok(Some(Arc::new(MamboPlan::around(bootstrap, weights, layout.chunks * slots, &options)?)))
+        let plan = MamboPlan::around(bootstrap, weights, layout.chunks * slots, &options).ok()?;
+        // Of a plan for complex numbers, two polynomials of real ones are bootstrapped at once.
+        let polys = if x.is_complex() || alone.is_real() { layout.bundles() } else { layout.bundles().div_ceil(2) };
+        let refreshed = if lacks(&alone) { f64::INFINITY } else { alone.dry_run_of(polys).ok()?.cost().nanoseconds };
+        (plan.predicted_nanoseconds().ok()?.0 < refreshed + plan.matrix().chosen().nanoseconds).then(|| Arc::new(plan))
     }
 }
 
@@ -127,7 +139,7 @@ impl Refreshing for Automatic {
         weights: PlainMatrix<'_>,
         progress: Progress<'_>,
     ) -> Result<Option<Ciphertext>, CkksError> {
-        let Some(plan) = self.product_plan(evaluator, x, weights)? else { return Ok(None) };
+        let Some(plan) = self.product_plan(evaluator, x, weights) else { return Ok(None) };
         let ([rows, _], [inner, columns]) = (plan.array_shapes().1, plan.array_shapes().0);
         let layout = *x.layout();
         let whole = x.clone().rearranged(vec![inner, columns], Layout { columns, ..layout });
@@ -141,7 +153,7 @@ impl Refreshing for Automatic {
     }
 
     fn explained(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Result<Option<String>, CkksError> {
-        self.product_plan(evaluator, x, weights)?.map(|plan| plan.explain()).transpose()
+        self.product_plan(evaluator, x, weights).map(|plan| plan.explain()).transpose()
     }
 }
 

@@ -177,38 +177,83 @@ impl Evaluator {
 
     /// `W @ x` for a matrix of real numbers (rows, columns, numbers row by row), scaled as [`Evaluator::prepare_weights`] does; not yet rescaled.
     ///
-    /// Where this evaluator bootstraps by itself ([`Evaluator::bootstrapping`]) and `x` is in slots without a level to spare, the product is inside the bootstrap for rows that fill polynomials,
-    /// and that of a bootstrapped array for others. `progress` is called with the steps done and all.
+    /// Where this evaluator bootstraps by itself ([`Evaluator::bootstrapping`]) and `x` is in slots without a level to spare, the product is inside the bootstrap
+    /// ([`Evaluator::multiply_inside_bootstrap`]) or one of the bootstrapped array. `progress` is called with the steps done and all, of the product and of a bootstrap around it.
     ///
     /// # Errors
-    /// As [`Evaluator::prepare_weights`], [`Evaluator::multiply_matrix`] and [`Evaluator::mambo`]; [`CkksError::Cancelled`].
+    /// As [`Evaluator::prepare_weights`], [`Evaluator::multiply_matrix`] and [`Evaluator::mambo`]; [`CkksError::Cancelled`]. What cannot be multiplied is refused before a bootstrap.
     pub fn multiply_plain_matrix(
         &self,
         (rows, inner, values): (usize, usize, &[f64]),
         x: &Ciphertext,
         progress: Progress<'_>,
     ) -> Result<Ciphertext, CkksError> {
-        self.check(x)?;
-        if let Some(refresher) = self.refresher()
-            && let Some(product) = refresher.product(&self.without_bootstrapping(), x, (rows, inner, values), progress)?
-        {
+        if let Some(product) = self.multiply_inside_bootstrap((rows, inner, values), x, progress)? {
             return Ok(product);
         }
+        self.check_plain_matrix((rows, inner, values), x)?;
         let x = self.refreshed(x, Room::Depth(1))?;
         self.multiply_matrix_with_progress(&self.prepare_weights(rows, inner, values, &x)?, &x, progress)
+    }
+
+    /// `W @ x` with the product inside a bootstrap, not yet rescaled, where this evaluator bootstraps by itself and would put it there: rows of `x` fill polynomials, no level is left, there are the
+    /// keys, the product stays in the range of a bootstrap (sums of magnitudes along rows of `W`, times the bound of `x` or 1, are at most 1), and it is predicted to be faster than the product of the
+    /// bootstrapped array. Nothing otherwise.
+    ///
+    /// # Errors
+    /// As [`Evaluator::mambo`].
+    pub fn multiply_inside_bootstrap(
+        &self,
+        weights: (usize, usize, &[f64]),
+        x: &Ciphertext,
+        progress: Progress<'_>,
+    ) -> Result<Option<Ciphertext>, CkksError> {
+        self.check(x)?;
+        self.refresher().map_or(Ok(None), |refresher| refresher.product(&self.without_bootstrapping(), x, weights, progress))
+    }
+
+    /// Refuses what [`Evaluator::multiply_plain_matrix`] could not multiply after a bootstrap. Without one nothing long comes first, and nothing is checked.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply_plain_matrix`].
+    pub fn check_plain_matrix(&self, (rows, inner, values): (usize, usize, &[f64]), x: &Ciphertext) -> Result<(), CkksError> {
+        let Some((fresh, recorder)) = self.refreshed_symbol(x)? else { return Ok(()) };
+        recorder.multiply_matrix(&recorder.prepare_weights(rows, inner, values, &fresh)?, &fresh).map(|_| ())
+    }
+
+    /// A symbol of the array that `x` would be after the bootstrap before a product, and its recorder; nothing where there is none.
+    fn refreshed_symbol(&self, x: &Ciphertext) -> Result<Option<(Ciphertext, Self)>, CkksError> {
+        self.check(x)?;
+        if !self.bootstraps() {
+            return Ok(None);
+        }
+        let recorder = self.recording_alike();
+        let symbol = Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale())?;
+        let fresh = recorder.refreshed(&recorder.take_symbol(symbol, None)?, Room::Depth(1))?.into_owned();
+        let rises = fresh.level() != x.level() && self.holds_all(&recorder.needs())?;
+        Ok(rises.then(|| (fresh, recorder.without_bootstrapping())))
     }
 
     /// How [`Evaluator::multiply_plain_matrix`] computes `W @ x`, and why.
     ///
     /// # Errors
     /// As [`Evaluator::multiply_plain_matrix`].
-    pub fn explain_plain_matrix(&self, (rows, inner, values): (usize, usize, &[f64]), x: &Ciphertext) -> Result<String, CkksError> {
-        if let Some(refresher) = self.refresher()
-            && let Some(text) = refresher.explained(&self.without_bootstrapping(), x, (rows, inner, values))?
-        {
-            return Ok(text);
-        }
-        self.explain_matrix(&self.prepare_weights(rows, inner, values, x)?, x)
+    pub fn explain_plain_matrix(&self, weights: (usize, usize, &[f64]), x: &Ciphertext) -> Result<String, CkksError> {
+        let fused = self.refresher().map_or(Ok(None), |refresher| refresher.explained(&self.without_bootstrapping(), x, weights))?;
+        fused.map_or_else(|| self.explain_refreshed_matrix(weights, x), Ok)
+    }
+
+    /// How the product is computed that is not inside a bootstrap: of the array as it is, or of the bootstrapped one where no level is left.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply_plain_matrix`].
+    pub fn explain_refreshed_matrix(&self, (rows, inner, values): (usize, usize, &[f64]), x: &Ciphertext) -> Result<String, CkksError> {
+        let Some((fresh, recorder)) = self.refreshed_symbol(x)? else {
+            return self.explain_matrix(&self.prepare_weights(rows, inner, values, x)?, x);
+        };
+        let (from, to, time) = (x.level(), fresh.level(), recorder.recorded().cost().nanoseconds / 1e6);
+        let text = recorder.explain_matrix(&recorder.prepare_weights(rows, inner, values, &fresh)?, &fresh)?;
+        Ok(format!("the array is bootstrapped first, from level {from} to {to}: {time:.1} ms\n{text}"))
     }
 
     /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled. Rows that share a polynomial are taken apart first

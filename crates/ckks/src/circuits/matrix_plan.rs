@@ -22,7 +22,7 @@ use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
 use crate::keys::{EncryptOptions, KeyNeeds, Lanes, Operation};
-use crate::parameters::{LOWERED, Params};
+use crate::parameters::{LOWERED, PackingRing, Params};
 use crate::progress::Progress;
 use crate::shape::ModuleShape;
 
@@ -193,7 +193,11 @@ impl ExactPlan {
         ring: Option<usize>,
     ) -> Result<Vec<(MatrixCost, Self)>, CkksError> {
         let row = params.degree() / self.layout.lanes;
-        let smaller = if self.layout.lanes > 1 && self.level == LOWERED { params.product_rings(row) } else { Vec::new() };
+        let smaller = if self.layout.lanes > 1 && self.level == LOWERED && params.lowering().is_some() {
+            params.product_rings(row)
+        } else {
+            Vec::new()
+        };
         let rings = std::iter::once(None).chain(smaller.into_iter().map(Some));
         let wanted = |own: &Option<Params>| ring.is_none_or(|degree| degree == own.as_ref().map_or(params.degree(), Params::degree));
         let rings: Vec<_> = rings.filter(wanted).collect();
@@ -260,8 +264,7 @@ impl ExactPlan {
         };
         let x = if evaluator.splits_masks_for(x) { Cow::Owned(evaluator.split_mask(x)?) } else { Cow::Borrowed(x) };
         let (params, lanes) = (x.params(), x.layout().lanes);
-        let switched = evaluator.change_secret(&x, SecretName::Embedded(ring.degree()))?;
-        let rows = evaluator.in_smaller_ring(&evaluator.to_mlwe(&switched, lanes)?)?;
+        let rows = evaluator.rows_in_ring(&x, ring.degree())?;
         let product = evaluator.multiply_matrix_with_progress(&self.weights, &rows, progress)?;
         let rescaled = evaluator.rescale(&product)?;
         let layout = rescaled.layout().gathered(lanes)?;
@@ -277,11 +280,12 @@ impl ExactPlan {
 
     /// The variances of the switches of this plan: before the product, which multiplies it, and behind it.
     fn variances(&self, params: &Params) -> Result<(f64, f64), CkksError> {
-        let rounding = params.noise_model().rounding();
+        let main = params.noise_model().rounding();
         let Some(ring) = &self.ring else {
-            let switch = |(operation, _)| params.operation_variance_by(operation, self.below(), self.below()).map(|own| own + rounding);
+            let switch = |(operation, _)| params.operation_variance_by(operation, self.below(), self.below()).map(|own| own + main);
             return Ok((0.0, self.needs.operations().map(switch).sum::<Result<f64, CkksError>>()?));
         };
+        let rounding = ring.packing_ring().map_or(main, PackingRing::rounding);
         let lowering = Operation::ChangeSecret(SecretName::Main, SecretName::Embedded(ring.degree()));
         let before = params.operation_variance_by(lowering, self.level, self.level)? + rounding;
         let mut behind = 0.0;
@@ -289,7 +293,8 @@ impl ExactPlan {
             for step in steps {
                 let from = ModuleShape { degree: step.degree(), rank: step.rank() };
                 let operation = Operation::Pack { from, to: step.target(), under: SecretName::Packing, onto };
-                behind += own.operation_variance_by(operation, self.below(), self.below())? + rounding;
+                let last = if onto == SecretName::Main { main } else { rounding };
+                behind += own.operation_variance_by(operation, self.below(), self.below())? + last;
             }
         }
         Ok((before, behind))
@@ -304,9 +309,10 @@ impl ExactPlan {
         let step = params.step_product(self.level);
         let scale = self.scale * weights.scale() / step;
         let (lowering, packing) = self.variances(params)?;
-        let variance = (fresh + lowering) * largest / (step * step) + model.rounding() + packing;
+        let rounding = self.ring.as_ref().and_then(Params::packing_ring).map_or_else(|| model.rounding(), PackingRing::rounding);
+        let variance = (fresh + lowering) * largest / (step * step) + rounding + packing;
         // Weights are rounded to integers.
-        let rounding = weights.inner() as f64 / 12.0 / (weights.scale() * weights.scale());
+        let of_weights = weights.inner() as f64 / 12.0 / (weights.scale() * weights.scale());
         Ok(MatrixCost {
             method,
             ring: self.ring.as_ref().map(Params::degree),
@@ -315,7 +321,7 @@ impl ExactPlan {
             preparation: 0.0,
             owner_key_bytes: params.required_keys(&self.needs)?.bytes(params)?,
             matrix_key_bytes: 0,
-            error: (variance / (scale * scale) + rounding).sqrt(),
+            error: (variance / (scale * scale) + of_weights).sqrt(),
         })
     }
 }
@@ -352,6 +358,7 @@ impl MatrixPlan {
             let remedy = "state 1 or more, or leave it out".to_owned();
             return Err(CkksError::OutOfRange { what: "the products that a matrix is prepared for", value: "0".to_owned(), remedy });
         }
+        let smaller_ring = options.ring.is_some_and(|degree| degree != params.degree());
         let wanted = |method| options.method.is_none_or(|own| own == method);
         let (mut found, mut refused) = (Vec::new(), Vec::new());
         let mut first: Option<CkksError> = None;
@@ -359,7 +366,7 @@ impl MatrixPlan {
             if !wanted(method) {
                 continue;
             }
-            if let Some(reason) = foreign_option(method, options) {
+            if let Some(reason) = foreign_option(method, options, smaller_ring) {
                 refused.push((method, reason.to_owned()));
                 continue;
             }
@@ -386,7 +393,7 @@ impl MatrixPlan {
         let mut others = Vec::new();
         if wanted(MatrixMethod::Prepared) {
             match PreparedPlan::for_columns(params, weights, columns, arrangement, options.precision) {
-                Ok(_) if options.ring.is_some() => refused.push((MatrixMethod::Prepared, "rings are those of exact products".to_owned())),
+                Ok(_) if smaller_ring => refused.push((MatrixMethod::Prepared, "rings are those of exact products".to_owned())),
                 Ok(plan) => {
                     // The other number of products is shown, but the plan has chosen by precision.
                     let other = PreparedOptions { products: Some(3 - plan.products()), ..options.precision };
@@ -510,9 +517,9 @@ impl MatrixPlan {
 }
 
 /// Why a method does not go with an option that belongs to another one.
-fn foreign_option(method: MatrixMethod, options: &MatrixOptions) -> Option<&'static str> {
+fn foreign_option(method: MatrixMethod, options: &MatrixOptions, smaller_ring: bool) -> Option<&'static str> {
     let by_rows = method == MatrixMethod::ByRows;
-    if by_rows && options.ring.is_some() {
+    if by_rows && smaller_ring {
         return Some("rings are those of rows in lanes");
     }
     if options.precision.products.is_some() {

@@ -206,6 +206,23 @@ impl Evaluator {
         }
     }
 
+    /// An evaluator that records what this one would do, and bootstraps where this one would if it had all keys.
+    pub(crate) fn recording_alike(&self) -> Self {
+        Self { refresh: self.refresh.clone(), ..Self::recording(&self.params) }
+    }
+
+    /// Whether all these keys are held, or need not be because this evaluator records.
+    pub(crate) fn holds_all(&self, needs: &KeyNeeds) -> Result<bool, CkksError> {
+        Ok(match &self.keys {
+            Keys::None => needs.is_empty(),
+            Keys::Recorded(_) => true,
+            Keys::Held(keys) => match keys.check_needs(&self.params, "an operation", needs, self.params.slot_count()) {
+                Err(CkksError::MissingKeys { .. }) => false,
+                other => other.map(|()| true)?,
+            },
+        })
+    }
+
     /// Whether the keys of `operation` on `x` are held.
     pub(crate) fn holds(&self, x: &Ciphertext, operation: Operation) -> bool {
         self.held().is_some_and(|keys| keys.find(&x.params, operation, x.level, x.params.slot_count()).is_ok())

@@ -147,9 +147,19 @@ impl Evaluator {
             let reason = "products and rotations use the secret of the temporary rank on their way; no array is under it".to_owned();
             return Err(CkksError::Conversion { operation: CHANGE, reason });
         }
+        if matches!(to, SecretName::Embedded(_)) {
+            let reason =
+                "arrays are under the secret of a smaller ring on the way of a product alone: take a MatrixPlan with that ring".to_owned();
+            return Err(CkksError::Conversion { operation: CHANGE, reason });
+        }
         if x.secret == to {
             return Ok(x.clone());
         }
+        self.switched_secret(x, to)
+    }
+
+    /// As [`Evaluator::change_secret`], to any secret that there are keys for.
+    pub(crate) fn switched_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
         let operation = Operation::ChangeSecret(x.secret, to);
         let found = self.keys_for(&x.params, x, CHANGE, operation, x.level)?;
         let bundles = found.iter().flat_map(|found| x.bundles.iter().map(|bundle| found.apply(bundle))).collect::<Result<_, _>>()?;

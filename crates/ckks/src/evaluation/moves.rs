@@ -141,6 +141,7 @@ impl Evaluator {
         if rank == from.rank {
             return Ok(x.clone());
         }
+        check_nested(x, TO_MLWE)?;
         let gap = if rank.is_multiple_of(from.rank) { rank / from.rank } else { 0 };
         if !gap.is_power_of_two() || gap > from.degree {
             let reason = format!("rank {rank} is not rank {} times a power of two up to the degree, {}", from.rank, from.degree);
@@ -149,29 +150,23 @@ impl Evaluator {
         self.to_lower_degree(x, gap, TO_MLWE)
     }
 
-    /// The same rows in the smaller ring whose secret they are under: their masks' parts at the zeros of that secret are dropped. The rows are those of [`Evaluator::to_mlwe`], no longer than
-    /// the ring's polynomials. [pcmm-mambo, sec. 2, ring switching]
+    /// The rows of `x`, which share polynomials, in the smaller ring of degree `degree`: samples under its secret. A switch of each polynomial leads to that secret in the powers of `X^k`, of which
+    /// [`Evaluator::to_mlwe`] takes the rows, and of their masks the parts at the zeros of the secret are dropped. [pcmm-mambo, sec. 2, ring switching]
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] under other secrets, and for rows that are longer.
-    pub(crate) fn in_smaller_ring(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.check(x)?;
-        let shape = x.params.shape();
-        let SecretName::Embedded(degree) = x.secret else {
-            let reason = format!("the array is under the secret \"{}\", not under that of a smaller ring", x.secret);
-            return Err(CkksError::Conversion { operation: TO_RING, reason });
-        };
-        if shape.degree > degree {
-            let reason = format!(
-                "polynomials of degree {} do not fit into the ring of degree {degree}: bring them to its degree first",
-                shape.degree
-            );
+    /// [`CkksError::Conversion`] for rows that are longer than the ring's polynomials; missing keys; as [`Params::key_definition`].
+    pub(crate) fn rows_in_ring(&self, x: &Ciphertext, degree: usize) -> Result<Ciphertext, CkksError> {
+        let (lanes, whole) = (x.layout.lanes, x.params.degree());
+        if whole > degree * lanes {
+            let reason = format!("rows of degree {} do not fit into the ring of degree {degree}", whole / lanes);
             return Err(CkksError::Conversion { operation: TO_RING, reason });
         }
+        let switched = self.switched_secret(x, SecretName::Embedded(degree))?;
+        let rows = self.to_lower_degree(&switched, lanes, TO_RING)?;
         // Components are counted by the reversed bits of their powers of X, so those of the secret that are not zero come first.
-        let target = x.params.for_samples(ModuleShape { degree: shape.degree, rank: degree / shape.degree })?;
-        let bundles = x.bundles.iter().map(|bundle| bundle.leading_masks(target.rank())).collect::<Result<_, _>>()?;
-        Ok(Ciphertext { secret: SecretName::Packing, ..x.moved(&target, bundles) })
+        let target = x.params.for_samples(ModuleShape { degree: whole / lanes, rank: degree * lanes / whole })?;
+        let bundles = rows.bundles.iter().map(|bundle| bundle.leading_masks(target.rank())).collect::<Result<_, _>>()?;
+        Ok(Ciphertext { secret: SecretName::Packing, ..rows.moved(&target, bundles) })
     }
 
     /// Every number of the array as an LWE sample of dimension `k n`: a bundle of degree 1. Number `t` of a row is bundle `t` of the row. No key is needed.
@@ -186,6 +181,7 @@ impl Evaluator {
             let (expected, got) = (Encoding::Coefficients.name().to_owned(), x.encoding().name().to_owned());
             return Err(CkksError::Encoding { operation: TO_LWE, expected, got });
         }
+        check_nested(x, TO_LWE)?;
         self.to_lower_degree(x, x.params.degree(), TO_LWE)
     }
 
@@ -194,9 +190,6 @@ impl Evaluator {
         let from = x.params.shape();
         if gap == 1 {
             return Ok(x.clone());
-        }
-        if !matches!(x.secret, SecretName::Embedded(_)) {
-            check_nested(x, operation)?;
         }
         let target = x.params.for_samples(ModuleShape { degree: from.degree / gap, rank: from.rank * gap })?;
         check_convertible(x, target.degree(), operation)?;

@@ -31,6 +31,13 @@ pub struct PackingRing {
     pub security_bits: f64,
 }
 
+impl PackingRing {
+    /// The variance of a rounding under the ring's secret, which is uniform whatever the parameters' own: `(1 + 2 n / 3) / 12`.
+    pub(crate) fn rounding(&self) -> f64 {
+        (1.0 + 2.0 / 3.0 * self.switcher.chain().ring().degree() as f64) / 12.0
+    }
+}
+
 /// The keys' modulus of switches to the secrets of smaller rings, at level 1, where matrix products are.
 #[derive(Debug)]
 pub struct Lowering {

@@ -118,8 +118,13 @@ impl PyCiphertext {
         }
     }
 
+    /// Whether an operator has bootstrapped this ciphertext already.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.fresh.get().is_some()
+    }
+
     /// The operand of a product: this ciphertext, or the same numbers at a higher level where `evaluator` bootstraps them.
-    fn factor(&self, py: Python<'_>, evaluator: &Evaluator) -> PyResult<Arc<Ciphertext>> {
+    pub(super) fn factor(&self, py: Python<'_>, evaluator: &Evaluator) -> PyResult<Arc<Ciphertext>> {
         if !evaluator.bootstraps() {
             return Ok(self.data.clone());
         }

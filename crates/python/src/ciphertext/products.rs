@@ -1,6 +1,5 @@
 //! Products and rescaling.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use clathrate_arith::text::counted;
@@ -62,6 +61,33 @@ fn row_blocks(weights: &Bound<'_, PyAny>) -> PyResult<Vec<Range<usize>>> {
 }
 
 impl PyCiphertext {
+    /// The product with a whole matrix: inside a bootstrap, of the bootstrapped array, or of the array as it is.
+    fn times_all(
+        &self,
+        py: Python<'_>,
+        evaluator: &Evaluator,
+        weights: &Bound<'_, PyAny>,
+        weight_scale: Option<f64>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Ciphertext> {
+        let plain = evaluator.without_bootstrapping();
+        if weight_scale.is_some() || !evaluator.bootstraps() || self.data.shape().len() != 2 {
+            return Self::times_rows(py, (&plain, &self.data), weights, (0, 0, 1), weight_scale, progress);
+        }
+        if !self.is_fresh() {
+            let (values, rows, inner) = matrix(weights, self.data.shape())?;
+            let translate = |error| raise_for_array(py, error, &[rows, inner]);
+            let (all, data) = ((rows, inner, &values[..]), &*self.data);
+            let fused = with_progress(py, progress, "matmul", translate, |tick| evaluator.multiply_inside_bootstrap(all, data, tick))?;
+            if let Some(product) = fused {
+                return Ok(product);
+            }
+            detached_with(py, translate, || evaluator.check_plain_matrix(all, data))?;
+        }
+        let data = self.factor(py, evaluator)?;
+        Self::times_rows(py, (&plain, &data), weights, (0, 0, 1), weight_scale, progress)
+    }
+
     /// The product of `data` with the rows `weights` of a matrix, which begin with row `first`: block `index` of `count`.
     fn times_rows(
         py: Python<'_>,
@@ -91,7 +117,7 @@ impl PyCiphertext {
             let mut steps = |done, total| tick(index * total + done, count * total);
             match weight_scale {
                 Some(scale) => evaluator.multiply_matrix_with_progress(&Weights::new(rows, inner, &values, scale)?, data, &mut steps),
-                None => evaluator.multiply_plain_matrix((rows, inner, &values), data, &mut steps),
+                None => evaluator.multiply_matrix_with_progress(&evaluator.prepare_weights(rows, inner, &values, data)?, data, &mut steps),
             }
         })
     }
@@ -101,8 +127,8 @@ impl PyCiphertext {
 impl PyCiphertext {
     /// The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.
     ///
-    /// The shapes are (rows, inner) and (inner, columns). The product is not rescaled. Where levels run out, an array in slots whose keys
-    /// bootstrap is bootstrapped: with the product inside where rows fill polynomials (`explain_matmul` says so).
+    /// The shapes are (rows, inner) and (inner, columns). The product is not rescaled. Where levels run out, an array in slots with
+    /// `bootstrap_below` is bootstrapped first, or with the product inside (`explain_matmul` says which), unless `weight_scale` is given.
     ///
     /// Parameters
     /// ----------
@@ -154,19 +180,26 @@ impl PyCiphertext {
         let weight_scale = Real::given(weight_scale);
         check_scale(py, "weight_scale", weight_scale, "1.0 for a matrix of integers, or leave it out")?;
         let blocks = row_blocks(weights)?;
-        let (evaluator, data) = (self.evaluator(), &*self.data);
+        let evaluator = self.evaluator();
         if blocks.len() < 2 {
-            let product = Self::times_rows(py, (&evaluator, data), weights, (0, 0, 1), weight_scale, progress)?;
+            let product = self.times_all(py, &evaluator, weights, weight_scale, progress)?;
             return self.beside(py, product);
         }
         let shape: Vec<usize> = weights.getattr("shape")?.extract()?;
-        if self.data.shape().len() == 2 && self.data.shape()[0] != shape[1] {
-            let remedy = format!("the left matrix needs {}", counted(self.data.shape()[0], "column"));
+        if self.data.shape().len() != 2 || self.data.shape()[0] != shape[1] {
+            let remedy = format!("the right operand is an encrypted matrix of {}", counted(shape[1], "row"));
             let right = self.data.shape().to_vec();
             return Err(raise(py, CkksError::Shape { operation: "a matrix product", left: shape, right, remedy }));
         }
-        // All blocks are products of one array, bootstrapped once at most.
-        let data = if weight_scale.is_some() { Cow::Borrowed(data) } else { detached(py, || evaluator.with_room(data, 1))? };
+        // All blocks are products of one array, bootstrapped once at most; the first one's weights are checked before.
+        let data = if weight_scale.is_some() {
+            self.data.clone()
+        } else {
+            let first = weights.get_item(PySlice::new(py, 0, blocks[0].end as isize, 1))?;
+            let (values, rows, inner) = matrix(&first, self.data.shape())?;
+            detached(py, || evaluator.check_plain_matrix((rows, inner, &values), &self.data))?;
+            self.factor(py, &evaluator)?
+        };
         let plain = evaluator.without_bootstrapping();
         let mut parts = Vec::with_capacity(blocks.len());
         for (index, rows) in blocks.iter().enumerate() {
@@ -208,7 +241,10 @@ impl PyCiphertext {
         let data = &*self.data;
         let (values, rows, inner) = matrix(weights, data.shape())?;
         let evaluator = self.evaluator();
-        let explain = || evaluator.explain_plain_matrix((rows, inner, &values), data);
+        // Matrices that are read some rows at a time are multiplied with the array as it is, or bootstrapped.
+        let whole = row_blocks(weights)?.len() < 2;
+        let all = (rows, inner, &values[..]);
+        let explain = || if whole { evaluator.explain_plain_matrix(all, data) } else { evaluator.explain_refreshed_matrix(all, data) };
         detached_with(py, |error| raise_for_array(py, error, &[rows, inner]), explain)
     }
 

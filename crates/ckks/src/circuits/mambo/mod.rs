@@ -12,8 +12,7 @@
 //! Rows that fill polynomials can be multiplied in slots, because a combination of polynomials is one of what they hold. Where slots-to-coefficients comes first that takes a level more and a
 //! longer modulus, but the bootstrap then has the polynomials of the product alone; where it comes last, the product is at level 1 and ends where the modulus is raised.
 //!
-//! Source: [pcmm-mambo, sec. 6.3, options 1 to 3]; differs: rows of a smaller degree have the rank that keeps the dimension, so that no ring switch is needed on the way down, and a packing key on
-//! the way up; the product is any of those that a matrix plan has.
+//! Source: [pcmm-mambo, sec. 6.3, options 1 to 3]. The product is any of those that a matrix plan has; the paper's, with a ring switch down and one back, is an exact product in a smaller ring.
 //!
 //! [`MatrixPlan`]: super::matrix_plan::MatrixPlan
 

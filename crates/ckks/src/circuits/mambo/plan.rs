@@ -55,6 +55,10 @@ impl MamboPlan {
     pub fn new(params: &Params, weights: (usize, usize, &[f64]), columns: usize, options: &MamboOptions) -> Result<Self, CkksError> {
         let slots = params.slot_count();
         check_columns(params, columns, options.placement)?;
+        if options.bootstrap.half {
+            let reason = "half a bootstrap starts behind a product: leave `half` out".to_owned();
+            return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
+        }
         let inside = options.placement == Placement::Inside;
         // Further rounds would bootstrap the error of the product as well.
         let rounds = if inside { options.bootstrap.rounds.or(Some(1)) } else { options.bootstrap.rounds };
@@ -204,17 +208,17 @@ impl MamboPlan {
         Ok((lowering(inputs)?.0 + product + lowering(outputs)?.1, product))
     }
 
-    /// Predicted nanoseconds of the same work apart: bootstraps of the product's polynomials one by one, and the product, without the moves between slots and coefficients that a product of
+    /// Predicted nanoseconds of the same work apart: bootstraps of the factor's or the product's polynomials, whichever are fewer, one by one, and the product, without the moves between slots and coefficients that a product of
     /// several rows in a polynomial needs then.
     ///
     /// # Errors
     /// As [`BootstrapPlan::with_options`].
     pub fn nanoseconds_apart(&self) -> Result<f64, CkksError> {
-        let (params, [_, outputs]) = (self.bootstrap.params(), self.polys());
+        let (params, fewer) = (self.bootstrap.params(), self.polys().into_iter().min().unwrap_or(0));
         let rounds = Some(self.bootstrap.rounds());
         let own = BootstrapOptions { real: self.bootstrap.is_real(), rounds, ..BootstrapOptions::default() };
         let alone = BootstrapPlan::with_options(params, own)?.dry_run_of(1)?.cost().nanoseconds;
-        Ok(outputs as f64 * alone + self.matrix.chosen().nanoseconds)
+        Ok(fewer as f64 * alone + self.matrix.chosen().nanoseconds)
     }
 
     /// The predicted root mean square error of a real or imaginary part of the row with the largest one, for numbers whose parts are uniform in [-1, 1] in the factor and in the product. Smaller
@@ -255,7 +259,7 @@ impl MamboPlan {
             self.matrix.level(),
             -self.predicted_error()?.log2(),
             if apart > all { format!("{:.1} ms saved", (apart - all) / 1e6) } else { "nothing saved".to_owned() },
-            counted(outputs, "polynomial"),
+            counted(inputs.min(outputs), "polynomial"),
             apart / 1e6,
             self.matrix,
             self.bootstrap.explain()?

@@ -55,6 +55,12 @@ impl MamboPlan {
         if x.layout().order != Order::Natural {
             return Err(CkksError::BitReversed { operation: MAMBO });
         }
+        x.check_main(MAMBO)?;
+        let slots = self.bootstrap().params().slot_count();
+        if x.layout().capacity != slots {
+            let remedy = format!("encrypt rows with a capacity of {slots}, as the plan's `encryption` says");
+            return Err(CkksError::Shape { operation: MAMBO, left: vec![x.layout().capacity], right: vec![slots], remedy });
+        }
         let needed = self.input_level();
         if x.level() < needed {
             return Err(CkksError::LevelTooLow { operation: MAMBO, needed: needed.0, level: x.level().0 });
@@ -110,7 +116,7 @@ impl Evaluator {
         let mut steps = 0;
         let mut of_product = |done: usize, all: usize| {
             steps = all;
-            progress(done, all + STAGES)
+            progress(done, all + bootstrap.rounds() * STAGES)
         };
         let low = match plan.placement() {
             Placement::Inside => self.slots_to_coefficients(x, bootstrap)?,
