@@ -313,11 +313,11 @@ def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = 
         ]
     if measured[PRODUCT]:
         text += [
-            "Products of square matrices inside bootstraps (MaMBo), one thread: as many columns of real numbers as rows, two of them in one",
-            "of complex numbers. Times are for each polynomial of real numbers. Where the product has more polynomials than are timed as a",
-            "whole, the time is the sum of its parts: the whole product, and the bootstrap, with its level for a product, of as many",
-            "polynomials as share a mask. Ratios are over the bootstraps of the same polynomials under shared masks without a product, and",
-            "over bootstraps of real numbers one by one with the product apart.",
+            "Products of square matrices inside bootstraps (MaMBo), one thread: as many columns of real numbers as rows, two of them in",
+            "one of complex numbers. Times are for each polynomial of real numbers. Where the product has more polynomials than are timed",
+            "as a whole, the time is the sum of its parts: the whole product, and the bootstrap, with its level for a product, of as many",
+            "polynomials as share a mask. Ratios are over the bootstraps of the same polynomials under shared masks without a product,",
+            "and over bootstraps of real numbers one by one with the product apart.",
             "",
             *products(measured[PRODUCT]),
             "",
