@@ -43,6 +43,7 @@ __all__ = [
     "SwitchingReport",
     "TransposedCiphertext",
     "__version__",
+    "bootstrap_batch",
     "bootstrap_samples",
     "command",
     "doctor",
@@ -5131,6 +5132,58 @@ def mambo(weights: ArrayLike, array: Ciphertext, columns: SupportsIndex | None =
     >>> x = owner.encrypt(np.repeat([0.5, 0.25], 256), **plan.encryption).with_keys(owner.evaluation_keys(plan.needs))
     >>> float(owner.decrypt(cl.mambo(W, x, columns=256))[0, 0].round(4))
     0.1875
+    """
+
+def bootstrap_batch(arrays: Sequence[Ciphertext], plan: BootstrapPlan, progress: _Progress = None) -> list[Ciphertext]:
+    """Several arrays bootstrapped as one batch.
+
+    All their polynomials are one batch: they share masks where the plan has several bodies, and of a plan for complex numbers two
+    polynomials of real numbers are bootstrapped as one, whichever arrays they are of. Every array keeps its shape.
+
+    Parameters
+    ----------
+    arrays : sequence of Ciphertext
+        Arrays in slots, all of real numbers or all of complex ones, at `plan.input_level` or above, one of them with keys attached.
+    plan : BootstrapPlan
+        The plan, as `BootstrapPlan(params, batch=polynomials)` chooses it.
+    progress : bool or callable, optional
+        True for a progress bar, or a function of the stages that are done and of all stages. The default is no progress.
+
+    Returns
+    -------
+    list of Ciphertext
+        The arrays at `plan.output_level`, in their order.
+
+    Raises
+    ------
+    DataError
+        Without arrays.
+    ShapeError
+        For an array of another number of slots than the plan's, in coefficients, or complex among real ones; the message says which.
+    LevelError
+        For an array below `plan.input_level`.
+    ScaleError
+        For an array that is not rescaled.
+    WrongSecretError
+        For an array under another secret.
+    MissingKeyError
+        Without the keys of `plan.needs`.
+    NotEnoughMemoryError
+        Where the work takes more memory than is free.
+    CancelledError
+        Where the progress function returned False.
+    TypeError
+        For anything but a list of ciphertexts.
+
+    Examples
+    --------
+    >>> params = cl.Params.preset("insecure_boot")
+    >>> owner = cl.SecretKey.generate(params)
+    >>> plan = cl.BootstrapPlan(params, batch=3)
+    >>> x, y = (owner.encrypt(np.full(shape, 0.5), encoding="slots", level=3) for shape in [(2, 512), 500])
+    >>> fresh = cl.bootstrap_batch([x.with_keys(owner.evaluation_keys(plan.needs)), y], plan)
+    >>> [(array.shape, array.level, bool(abs(owner.decrypt(array) - 0.5).max() < 1e-4)) for array in fresh]
+    [((2, 512), 6, True), ((500,), 6, True)]
     """
 
 def bootstrap_samples(arrays: Sequence[Ciphertext], plan: SamplesPlan) -> Ciphertext:

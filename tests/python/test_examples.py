@@ -83,7 +83,7 @@ def test_samples_page_runs_and_its_numbers_are_right(capsys, tmp_path, monkeypat
 
 def test_mambo_page_runs_and_its_numbers_are_right(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    product, chain, batch = snippets("docs/mambo.md")
+    product, chain, fused, batch = snippets("docs/mambo.md")
     names: dict[str, object] = {}
     exec(product, names)
     level, error = capsys.readouterr().out.splitlines()[-1].split()
@@ -91,6 +91,12 @@ def test_mambo_page_runs_and_its_numbers_are_right(capsys, tmp_path, monkeypatch
     assert float(error) < 1e-4
     exec(chain, names)
     assert float(capsys.readouterr().out) < 1e-4
+    exec(fused, names)
+    saved, numbers = capsys.readouterr().out.splitlines()
+    assert "saved: the product and bootstraps" in saved
+    level, error = numbers.split()
+    assert int(level) == 5
+    assert float(error) < 1e-4
     exec(batch, names)
     printed = capsys.readouterr().out
     assert int(printed.split()[0]) > 1

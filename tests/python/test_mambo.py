@@ -159,3 +159,28 @@ def test_batches_choose_their_bodies(params: cl.Params, owner: cl.SecretKey) -> 
     # A secure set without bits to spare has no such keys.
     with pytest.raises(cl.SecurityError, match="fewer than 2 bodies"):
         cl.BootstrapPlan(cl.Params.preset("boot_n15"), bodies=2)
+
+
+def test_arrays_are_bootstrapped_together(params: cl.Params, owner: cl.SecretKey) -> None:
+    plan = cl.BootstrapPlan(params, batch=4)
+    keys = owner.evaluation_keys(plan.needs)
+    rng = np.random.default_rng(8)
+    values = [rng.uniform(-1, 1, shape) for shape in [(2, 512), (500,), (2, 600)]]
+    arrays = [owner.encrypt(x, encoding="slots", level=level) for x, level in zip(values, (3, 5, 3), strict=True)]
+    fresh = cl.bootstrap_batch([arrays[0].with_keys(keys), *arrays[1:]], plan)
+    for own, x in zip(fresh, values, strict=True):
+        assert (own.shape, own.level) == (x.shape, plan.output_level)
+        assert abs(owner.decrypt(own) - x).max() < 1e-4
+    first = arrays[0].with_keys(keys)
+    with pytest.raises(cl.LevelError, match="array 1 of the batch"):
+        cl.bootstrap_batch([first, owner.encrypt(values[1], encoding="slots", level=2)], plan)
+    with pytest.raises(cl.ShapeError, match=r"array 2 of the batch: .*complex"):
+        cl.bootstrap_batch([first, arrays[1], owner.encrypt(1j * values[1], encoding="slots", level=3)], plan)
+    with pytest.raises(cl.WrongSecretError, match="array 1 of the batch"):
+        cl.bootstrap_batch([first, cl.SecretKey.generate(params).encrypt(values[1], encoding="slots", level=3)], plan)
+    with pytest.raises(cl.DataError):
+        cl.bootstrap_batch([], plan)
+    with pytest.raises(TypeError, match="list of ciphertexts"):
+        cl.bootstrap_batch(first, plan)  # type: ignore[arg-type]
+    with pytest.raises(cl.MissingKeyError):
+        cl.bootstrap_batch(arrays, plan)

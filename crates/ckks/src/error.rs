@@ -250,6 +250,14 @@ pub enum CkksError {
         /// What it got.
         got: String,
     },
+    /// One of several arrays that are no batch.
+    #[error("array {index} of the batch: {error}")]
+    InBatch {
+        /// Its number, from 0.
+        index: usize,
+        /// What is wrong with it.
+        error: Box<CkksError>,
+    },
     /// Scales that cannot be brought together.
     #[error("scales 2^{left:.4} and 2^{right:.4} do not match: rescale one operand, or encode the other at its scale")]
     ScaleMismatch {
@@ -467,6 +475,7 @@ impl CkksError {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
+            Self::InBatch { error, .. } => error.kind(),
             Self::InvalidParams { .. } | Self::UnknownPreset { .. } | Self::Arith(_) => ErrorKind::Params,
             Self::Insecure { .. } => ErrorKind::Security,
             Self::NotFinite { .. }

@@ -103,6 +103,62 @@ fn arrays_of_every_shape_keep_their_numbers() {
     }
 }
 
+/// Several arrays of different shapes and levels are one batch; what does not fit into it is refused with its number.
+#[test]
+fn arrays_are_bootstrapped_together() {
+    let params = small();
+    let sk = secret(&params, 16);
+    let slots = params.slot_count();
+    for (bodies, real) in [(1, false), (3, false), (2, true)] {
+        let plan = BootstrapPlan::with_options(&params, options(bodies, real)).expect("plan");
+        let ev = evaluator(&sk, &plan.needs().expect("needs"));
+        let shapes = [vec![2, slots], vec![slots - 3], vec![2, slots + 9]];
+        let values: Vec<Vec<f64>> = shapes.iter().enumerate().map(|(seed, shape)| noise(shape.iter().product(), seed as u64)).collect();
+        let arrays: Vec<Ciphertext> = shapes.iter().zip(&values).map(|(shape, x)| encrypted(&sk, &plan, x, shape)).collect();
+        let above = EncryptOptions { level: Some(Level(5)), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+        let mut arrays: Vec<&Ciphertext> = arrays.iter().collect();
+        let high = encrypt_as(&sk, &Values::Real(values[1].clone()), &shapes[1], above, 9);
+        arrays.push(&high);
+        let mut last = (0, 0);
+        let fresh = ev
+            .bootstrap_batch(&arrays, &plan, &mut |done, all| {
+                last = (done, all);
+                true
+            })
+            .expect("bootstrap");
+        assert_eq!((fresh.len(), last.0), (4, last.1));
+        for (index, (fresh, x)) in fresh.iter().zip(&arrays).enumerate() {
+            assert_eq!((fresh.shape(), fresh.level()), (x.shape(), plan.output_level()));
+            let error =
+                deviation(&sk.decrypt(fresh).expect("numbers").into_real().expect("real"), &values[if index == 3 { 1 } else { index }]);
+            assert!(error < 2f64.powi(-16), "{index}: {error:e}");
+        }
+    }
+    let plan = BootstrapPlan::with_options(&params, options(2, false)).expect("plan");
+    let ev = evaluator(&sk, &plan.needs().expect("needs"));
+    let x = encrypted(&sk, &plan, &noise(slots, 1), &[slots]);
+    let batch = |y: &Ciphertext| ev.bootstrap_batch(&[&x, y], &plan, &mut |_, _| true);
+    let low = ev.drop_to_level(&x, Level(2)).expect("a level");
+    assert_refused!(batch(&low), CkksError::InBatch { index: 1, .. }, "array 1 of the batch");
+    assert_refused!(batch(&ev.multiply_scalar(&x, 0.5).expect("product")), CkksError::InBatch { index: 1, .. }, "scales");
+    let level = Some(plan.input_level());
+    let options = EncryptOptions { level, encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+    let pairs = encrypt_as(&sk, &Values::Complex(complex(slots, 1)), &[slots], options, 2);
+    assert_refused!(batch(&pairs), CkksError::InBatch { index: 1, .. }, "complex and those of the first array real");
+    let few = EncryptOptions { capacity: Some(8), ..options };
+    assert_refused!(batch(&encrypt_as(&sk, &Values::Real(noise(8, 1)), &[8], few, 2)), CkksError::InBatch { index: 1, .. }, "512 slots");
+    let coefficients = EncryptOptions { level, encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
+    assert_refused!(
+        batch(&encrypt_as(&sk, &Values::Real(noise(8, 1)), &[8], coefficients, 2)),
+        CkksError::InBatch { index: 1, .. },
+        "slots"
+    );
+    let other = encrypted(&secret(&params, 17), &plan, &noise(slots, 1), &[slots]);
+    assert_refused!(batch(&other), CkksError::InBatch { index: 1, .. }, "belongs to secret");
+    assert_refused!(ev.bootstrap_batch(&[], &plan, &mut |_, _| true), CkksError::NoTerms { .. }, "bootstrap");
+    assert_refused!(ev.bootstrap_batch(&[&x], &plan, &mut |_, _| false), CkksError::Cancelled, "stopped");
+}
+
 /// Coefficients at level 0 come under shared masks there.
 #[test]
 fn half_bootstraps_share_masks_at_level_0() {
@@ -272,12 +328,19 @@ fn every_count_of_bodies_bootstraps_in_both_orders() {
         let sk = secret(&params, 15);
         let slots = params.slot_count();
         for bodies in 1..=64 {
-            for real in [false, true] {
+            // The keys of complex numbers serve real ones.
+            let plans = [false, true].map(|real| {
+                BootstrapPlan::with_options(&params, BootstrapOptions { rounds: Some(1), ..options(bodies, real) }).expect("plan")
+            });
+            let ev = evaluator(&sk, &plans[0].needs().expect("needs").merge(&plans[1].needs().expect("needs")));
+            for plan in &plans {
+                let real = plan.is_real();
                 let x = complex(bodies * slots, bodies as u64);
                 let x: Vec<Complex64> = if real { x.iter().map(|x| x.re.into()).collect() } else { x };
                 let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
-                let own = BootstrapOptions { rounds: Some(1), ..options(bodies, real) };
-                let (got, plan) = bootstrapped(&params, &sk, own, &values, &[bodies, slots]);
+                let own = EncryptOptions { level: Some(plan.input_level()), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+                let fresh = ev.bootstrap(&encrypt_as(&sk, &values, &[bodies, slots], own, 5), plan).expect("bootstrap");
+                let got = decrypt_complex(&sk, &fresh);
                 let predicted = plan.predicted_error().expect("prediction").deviation();
                 let measured = complex_deviation(&got, &x) * if real { 2f64.sqrt() } else { 1.0 };
                 assert!((0.8..1.2).contains(&(measured / predicted)), "{name}, {bodies}, real {real}: {}", measured / predicted);

@@ -81,6 +81,59 @@ fn products_inside_bootstraps_are_the_products() {
     }
 }
 
+/// Real numbers by a plan for complex ones: two polynomials of the product are bootstrapped as one, of an odd number too.
+#[test]
+fn products_of_real_numbers_are_bootstrapped_in_pairs() {
+    let params = small();
+    let sk = secret(&params, 12);
+    let slots = params.slot_count();
+    for (rows, inner, columns, bodies) in [(4, 3, slots, 1), (5, 2, slots, 2), (24, 40, 64, 2), (1, 3, 2 * slots, 1)] {
+        let w = weights(rows, inner, 4);
+        let x: Vec<Complex64> = complex(inner * columns, 5).iter().map(|x| x.re.into()).collect();
+        let options = MamboOptions { bootstrap: batch(bodies), ..MamboOptions::default() };
+        let plan = Arc::new(MamboPlan::new(&params, (rows, inner, &w), columns, &options).expect("plan"));
+        assert!(plan.nanoseconds_of(true).expect("cost") < plan.nanoseconds_of(false).expect("cost"));
+        let ev = evaluator(&sk, &plan.needs().expect("needs"));
+        let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
+        let fresh = ev.mambo(&matrix, &encrypted(&sk, &plan, &x, true), &mut |_, _| true).expect("product");
+        assert_eq!((fresh.shape(), fresh.level(), fresh.is_complex()), (&plan.array_shapes().1[..], Level(6), false));
+        let numbers = sk.decrypt(&fresh).expect("numbers").into_real().expect("real");
+        let (expected, predicted) = (product(&w, &x, columns), plan.predicted_error().expect("prediction"));
+        let errors: f64 = numbers.iter().zip(&expected).map(|(found, x)| (found - x.re).powi(2)).sum();
+        let measured = (errors / expected.len() as f64).sqrt();
+        println!("{rows} x {inner}: {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
+        assert!(measured < 1.3 * predicted, "{measured:e}, predicted {predicted:e}");
+        assert!(numbers[expected.len()..].iter().all(|z| z.abs() < 1e-3));
+    }
+}
+
+/// Square matrices of every power of two from 1 x 1 to 2^11 x 2^11.
+#[test]
+fn products_of_every_size_are_the_products() {
+    let params = small();
+    let sk = secret(&params, 9);
+    let columns = 4;
+    let mut rings = 0;
+    for log in 0..=11 {
+        let rows = 1 << log;
+        let w: Vec<f64> = weights(rows, rows, log).iter().map(|w| w / 1.4).collect();
+        let x = complex(rows * columns, 5);
+        let own = MatrixOptions { uses: Some(1), ..MatrixOptions::default() };
+        let plan = Arc::new(
+            MamboPlan::new(&params, (rows, rows, &w), columns, &MamboOptions { matrix: own, ..MamboOptions::default() }).expect("plan"),
+        );
+        let ev = evaluator(&sk, &plan.needs().expect("needs"));
+        let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
+        let fresh = ev.mambo(&matrix, &encrypted(&sk, &plan, &x, false), &mut |_, _| true).expect("product");
+        let (got, expected) = (decrypt_complex(&sk, &fresh), product(&w, &x, columns));
+        let (measured, predicted) = (complex_deviation(&got[..expected.len()], &expected), plan.predicted_error().expect("prediction"));
+        println!("{rows} rows, ring {:?}: {:.2} bits, predicted {:.2}", plan.matrix().chosen().ring, -measured.log2(), -predicted.log2());
+        assert!(measured < 1.25 * predicted, "{rows}: {measured:e}, predicted {predicted:e}");
+        rings += usize::from(plan.matrix().chosen().ring.is_some());
+    }
+    assert!(rings > 4, "{rings}");
+}
+
 /// Before a bootstrap, in both orders of its stages: the same products, of the polynomials of the product alone.
 #[test]
 fn products_before_bootstraps_are_the_products() {

@@ -59,6 +59,7 @@ pub fn raise(py: Python<'_>, error: CkksError) -> PyErr {
 /// The message of an error whose remedy is a Python call: the core's own words name types and functions of Rust.
 fn python_message(error: &CkksError) -> Option<String> {
     Some(match error {
+        CkksError::InBatch { index, error } => format!("array {index} of the batch: {}", python_message(error)?),
         CkksError::NoKeys { operation } => format!(
             "{operation} needs evaluation keys, and the ciphertext carries none: make them with \
              `keys = secret_key.evaluation_keys(cl.Needs(...))` and attach them with `ct = ct.with_keys(keys)`"

@@ -55,7 +55,7 @@ mod _native {
     #[pymodule_export]
     use crate::bootstrap::PyBootstrapPlan;
     #[pymodule_export]
-    use crate::ciphertext::{PyCiphertext, PyTransposed, bootstrap_samples, vstack};
+    use crate::ciphertext::{PyCiphertext, PyTransposed, bootstrap_batch, bootstrap_samples, vstack};
     #[pymodule_export]
     use crate::command::command;
     #[pymodule_export]

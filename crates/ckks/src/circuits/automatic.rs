@@ -97,7 +97,9 @@ impl Automatic {
         if row_sum * largest > 1.0 || !row_sum.is_finite() {
             return None;
         }
-        let (bootstrap, alone) = (self.plans.known(x.params(), (slots, !x.is_complex(), true))?, self.plans.alone(x)?);
+        // Of several polynomials of real numbers two are one.
+        let real = !x.is_complex() && weights.0 * layout.chunks == 1;
+        let (bootstrap, alone) = (self.plans.known(x.params(), (slots, real, true))?, self.plans.alone(x)?);
         let lacks = |plan: &BootstrapPlan| evaluator.held().is_some_and(|keys| plan.check_keys(keys).is_err());
         if lacks(&bootstrap) || alone.rounds() > 1 {
             return None;
@@ -107,7 +109,10 @@ impl Automatic {
         // Of a plan for complex numbers, two polynomials of real ones are bootstrapped at once.
         let polys = if x.is_complex() || alone.is_real() { layout.bundles() } else { layout.bundles().div_ceil(2) };
         let refreshed = if lacks(&alone) { f64::INFINITY } else { alone.dry_run_of(polys).ok()?.cost().nanoseconds };
-        (plan.predicted_nanoseconds().ok()?.0 < refreshed + plan.matrix().chosen().nanoseconds).then(|| Arc::new(plan))
+        // The product of the bootstrapped array has the primes of its level.
+        let primes = |level: Level| x.params().chain().basis(level).len() as f64;
+        let product = plan.matrix().chosen().nanoseconds * primes(alone.output_level()) / primes(plan.matrix().level());
+        (plan.nanoseconds_of(!x.is_complex()).ok()? < refreshed + product).then(|| Arc::new(plan))
     }
 }
 

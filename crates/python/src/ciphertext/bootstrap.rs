@@ -223,3 +223,71 @@ pub fn bootstrap_samples(py: Python<'_>, arrays: &Bound<'_, PyAny>, plan: &PySam
     let whole = detached_with(py, translate, || evaluator.bootstrap_samples_of(&data, &plan))?;
     holder.beside(py, whole)
 }
+
+/// Several arrays bootstrapped as one batch.
+///
+/// All their polynomials are one batch: they share masks where the plan has several bodies, and of a plan for complex numbers two
+/// polynomials of real numbers are bootstrapped as one, whichever arrays they are of. Every array keeps its shape.
+///
+/// Parameters
+/// ----------
+/// arrays : sequence of Ciphertext
+///     Arrays in slots, all of real numbers or all of complex ones, at `plan.input_level` or above, one of them with keys attached.
+/// plan : BootstrapPlan
+///     The plan, as `BootstrapPlan(params, batch=polynomials)` chooses it.
+/// progress : bool or callable, optional
+///     True for a progress bar, or a function of the stages that are done and of all stages. The default is no progress.
+///
+/// Returns
+/// -------
+/// list of Ciphertext
+///     The arrays at `plan.output_level`, in their order.
+///
+/// Raises
+/// ------
+/// DataError
+///     Without arrays.
+/// ShapeError
+///     For an array of another number of slots than the plan's, in coefficients, or complex among real ones; the message says which.
+/// LevelError
+///     For an array below `plan.input_level`.
+/// ScaleError
+///     For an array that is not rescaled.
+/// WrongSecretError
+///     For an array under another secret.
+/// MissingKeyError
+///     Without the keys of `plan.needs`.
+/// NotEnoughMemoryError
+///     Where the work takes more memory than is free.
+/// CancelledError
+///     Where the progress function returned False.
+/// TypeError
+///     For anything but a list of ciphertexts.
+///
+/// Examples
+/// --------
+/// >>> params = cl.Params.preset("insecure_boot")
+/// >>> owner = cl.SecretKey.generate(params)
+/// >>> plan = cl.BootstrapPlan(params, batch=3)
+/// >>> x, y = (owner.encrypt(np.full(shape, 0.5), encoding="slots", level=3) for shape in [(2, 512), 500])
+/// >>> fresh = cl.bootstrap_batch([x.with_keys(owner.evaluation_keys(plan.needs)), y], plan)
+/// >>> [(array.shape, array.level, bool(abs(owner.decrypt(array) - 0.5).max() < 1e-4)) for array in fresh]
+/// [((2, 512), 6, True), ((500,), 6, True)]
+#[pyfunction]
+#[pyo3(signature = (arrays, plan, progress=None))]
+pub fn bootstrap_batch(
+    py: Python<'_>,
+    arrays: &Bound<'_, PyAny>,
+    plan: &PyBootstrapPlan,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<PyCiphertext>> {
+    let parts = parts_of(arrays, "bootstrap_batch", "cl.bootstrap_batch([x, y], plan)")?;
+    let plan = plan.plan.clone();
+    let holder = parts.iter().map(|part| part.get()).find(|part| part.has_keys()).or_else(|| parts.first().map(|part| part.get()));
+    let Some(holder) = holder else { return Err(raise(py, CkksError::NoTerms { operation: "a bootstrap of a batch" })) };
+    let data: Vec<&Ciphertext> = parts.iter().map(|part| &*part.get().data).collect();
+    let evaluator = holder.evaluator();
+    let translate = |error| raise_for_key(py, error, "cl.BootstrapPlan(params).needs");
+    let fresh = with_progress(py, progress, "bootstrap", translate, |tick| evaluator.bootstrap_batch(&data, &plan, tick))?;
+    fresh.into_iter().map(|fresh| holder.beside(py, fresh)).collect()
+}

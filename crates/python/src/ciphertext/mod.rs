@@ -15,7 +15,7 @@ mod rows;
 mod storage;
 mod transposed;
 
-pub use bootstrap::bootstrap_samples;
+pub use bootstrap::{bootstrap_batch, bootstrap_samples};
 pub use object::PyCiphertext;
 pub use rows::vstack;
 pub use transposed::PyTransposed;

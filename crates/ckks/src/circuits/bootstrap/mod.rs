@@ -27,6 +27,7 @@
 //! Source: Cheon et al. (EUROCRYPT 2018); order of the stages: [pcmm-mambo, sec. 2.4], [hermes, sec. 2]; encapsulation: Bossuat, Troncoso-Pastoriza,
 //! Hubaux (ACNS 2022).
 
+mod batch;
 mod choose;
 mod cosine;
 pub mod eval_mod;

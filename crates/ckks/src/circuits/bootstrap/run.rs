@@ -206,7 +206,7 @@ impl Evaluator {
     }
 
     /// Refuses arrays that the plan is not for.
-    fn check_input(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<(), CkksError> {
+    pub(super) fn check_input(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<(), CkksError> {
         self.check(x)?;
         if plan.is_half() {
             let reason = "the plan starts from coefficients at level 0: use half_bootstrap, or make a plan of the whole".to_owned();
@@ -231,7 +231,7 @@ impl Evaluator {
     }
 
     /// `x` at the plan's lowest level.
-    fn entry(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+    pub(super) fn entry(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.entry_at(x, plan, plan.input_level())
     }
 
@@ -335,7 +335,12 @@ impl Evaluator {
     }
 
     /// Raise, coefficients to slots, and modular reduction of the halves.
-    fn reduced_halves(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
+    pub(in crate::circuits) fn reduced_halves(
+        &self,
+        x: &Ciphertext,
+        plan: &BootstrapPlan,
+        progress: Progress<'_>,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
         tell(progress, 1)?;
         let x = if x.secret == SecretName::Main { Cow::Owned(self.shared(x.clone(), plan)?) } else { Cow::Borrowed(x) };
         let raised = self.raise_modulus(&x, plan)?;

@@ -190,14 +190,30 @@ impl MamboPlan {
         Ok(self.bootstrap.needs()?.merge(&self.matrix.needs()))
     }
 
-    /// Predicted nanoseconds of a product with all of its bootstraps, one thread; those of the product alone.
+    /// Whether two of `polys` polynomials of real numbers behind the product are bootstrapped as one.
+    pub(super) fn pairs_reals(&self, real: bool, polys: usize) -> bool {
+        real && !self.bootstrap.is_real() && !self.bootstrap.slots_last() && polys > 1
+    }
+
+    /// Predicted nanoseconds of a product with all of its bootstraps, one thread; those of the product alone. Of real numbers a plan for complex ones takes less
+    /// ([`MamboPlan::nanoseconds_of`]).
     ///
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub fn predicted_nanoseconds(&self) -> Result<(f64, f64), CkksError> {
+        Ok((self.nanoseconds_of(self.bootstrap.is_real())?, self.matrix.chosen().nanoseconds))
+    }
+
+    /// Predicted nanoseconds of a product with all of its bootstraps, one thread, for real numbers or complex ones: of a plan for complex numbers, two polynomials of real ones behind the product
+    /// are bootstrapped as one.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub fn nanoseconds_of(&self, real: bool) -> Result<f64, CkksError> {
         let ([inputs, outputs], product) = (self.polys(), self.matrix.chosen().nanoseconds);
+        let outputs = if self.pairs_reals(real, outputs) { outputs.div_ceil(2) } else { outputs };
         if self.placement == Placement::Before {
-            return Ok((self.bootstrap.dry_run_of(outputs)?.cost().nanoseconds + product, product));
+            return Ok(self.bootstrap.dry_run_of(outputs)?.cost().nanoseconds + product);
         }
         let lowering = |polys: usize| -> Result<(f64, f64), CkksError> {
             let recording = self.bootstrap.dry_run_of(polys)?;
@@ -205,20 +221,26 @@ impl MamboPlan {
             let lowering: f64 = stages.map(|stage| stage.cost.nanoseconds).sum();
             Ok((lowering, recording.cost().nanoseconds - lowering))
         };
-        Ok((lowering(inputs)?.0 + product + lowering(outputs)?.1, product))
+        Ok(lowering(inputs)?.0 + product + lowering(outputs)?.1)
     }
 
-    /// Predicted nanoseconds of the same work apart: bootstraps of the factor's or the product's polynomials, whichever are fewer, one by one, and the product, without the moves between slots and coefficients that a product of
+    /// The polynomials that are bootstrapped where the product is apart: before a bootstrap it takes a level that arrays for a product inside need not have.
+    fn polys_apart(&self) -> usize {
+        let [inputs, outputs] = self.polys();
+        if self.placement == Placement::Inside { inputs } else { outputs }
+    }
+
+    /// Predicted nanoseconds of the same work apart: the product, and bootstraps one by one of the factor's polynomials, or of the product's where that comes before; without the moves between slots and coefficients that a product of
     /// several rows in a polynomial needs then.
     ///
     /// # Errors
     /// As [`BootstrapPlan::with_options`].
     pub fn nanoseconds_apart(&self) -> Result<f64, CkksError> {
-        let (params, fewer) = (self.bootstrap.params(), self.polys().into_iter().min().unwrap_or(0));
+        let (params, polys) = (self.bootstrap.params(), self.polys_apart());
         let rounds = Some(self.bootstrap.rounds());
         let own = BootstrapOptions { real: self.bootstrap.is_real(), rounds, ..BootstrapOptions::default() };
         let alone = BootstrapPlan::with_options(params, own)?.dry_run_of(1)?.cost().nanoseconds;
-        Ok(fewer as f64 * alone + self.matrix.chosen().nanoseconds)
+        Ok(polys as f64 * alone + self.matrix.chosen().nanoseconds)
     }
 
     /// The predicted root mean square error of a real or imaginary part of the row with the largest one, for numbers whose parts are uniform in [-1, 1] in the factor and in the product. Smaller
@@ -259,7 +281,7 @@ impl MamboPlan {
             self.matrix.level(),
             -self.predicted_error()?.log2(),
             if apart > all { format!("{:.1} ms saved", (apart - all) / 1e6) } else { "nothing saved".to_owned() },
-            counted(inputs.min(outputs), "polynomial"),
+            counted(self.polys_apart(), "polynomial"),
             apart / 1e6,
             self.matrix,
             self.bootstrap.explain()?

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use clathrate_lattice::Level;
+use rustfft::num_complex::Complex64;
 
 use super::plan::MamboPlan;
 use super::{MAMBO, Placement};
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding};
-use crate::circuits::bootstrap::STAGES;
+use crate::circuits::bootstrap::{BootstrapPlan, STAGES};
 use crate::circuits::matrix_plan::PlannedMatrix;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -135,11 +136,37 @@ impl Evaluator {
         let coefficients = Layout { encoding: Encoding::Coefficients, complex: true, order, ..slots };
         let pairs = multiplied.rearranged(shape.clone(), coefficients).at_scale(bootstrap.message_scale());
         let bounds = pairs.estimate().map(|own| bootstrap.bounds(own)).transpose()?;
-        let fresh = self.bootstrapped_coefficients(&pairs, bootstrap, &mut of_stages)?;
+        let fresh = if plan.pairs_reals(!x.is_complex(), pairs.layout().bundles()) {
+            self.bootstrapped_in_pairs(&pairs, bootstrap, &mut of_stages)?
+        } else {
+            self.bootstrapped_coefficients(&pairs, bootstrap, &mut of_stages)?
+        };
         if !of_stages(STAGES, STAGES) {
             return Err(CkksError::Cancelled);
         }
         // A real matrix leaves real numbers real.
         Ok(fresh.rearranged(shape, slots).bounded_by(bounds))
+    }
+
+    /// Coefficients of real numbers, whose imaginary parts are zero, by a plan for complex ones: two polynomials are one, of which they are the real and the imaginary part.
+    fn bootstrapped_in_pairs(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+        let (bundles, capacity) = (x.layout().bundles(), x.layout().capacity);
+        let count = bundles.div_ceil(2);
+        // Multiplication by i is one by X^(N / 2), of numbers in slots as of complex pairs of coefficients.
+        let half = |first: usize| {
+            let layout =
+                Layout { rows: count, columns: capacity, chunks: 1, encoding: Encoding::Slots, order: Order::Natural, ..*x.layout() };
+            let own = x.bundles().iter().skip(first).take(count).cloned().collect();
+            x.with_all((x.params(), vec![count, capacity]), layout, own, (x.level(), x.scale()))
+        };
+        // Of an odd number, the middle one is in both halves.
+        let (upper, lower) = (half(0), half(bundles - count));
+        let joined = self.linear_combination(&[(&upper, Complex64::from(1.0)), (&lower, Complex64::i())], x.scale())?;
+        let layout = Layout { encoding: Encoding::Coefficients, complex: true, order: x.layout().order, ..*joined.layout() };
+        let halves = self.reduced_halves(&joined.laid_out(layout), plan, progress)?;
+        let [re, im] = &halves[..] else { return Err(CkksError::NoTerms { operation: MAMBO }) };
+        let own = re.bundles().iter().chain(im.bundles().iter().skip(2 * count - bundles)).cloned().collect();
+        let layout = Layout { complex: false, bodies: 1, ..*x.layout() };
+        Ok(re.with_all((x.params(), x.shape().to_vec()), layout, own, (re.level(), re.scale())))
     }
 }

@@ -1,0 +1,71 @@
+//! Bootstraps of several arrays as one batch.
+
+use super::plan::{BOOTSTRAP, BootstrapPlan};
+use crate::arrays::{Ciphertext, Layout, Padding};
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::progress::Progress;
+
+impl Evaluator {
+    /// As [`Evaluator::bootstrap_with_progress`], for several arrays, whose polynomials are one batch: they share masks where the plan has several bodies, and two polynomials of real numbers are one of
+    /// complex ones, whichever arrays they are of. Arrays keep their shapes and their order; they may be at different levels from the plan's lowest up.
+    ///
+    /// # Errors
+    /// [`CkksError::NoTerms`] without arrays; [`CkksError::InBatch`] with the number of an array that the plan is not for, before any work; as [`Evaluator::bootstrap`].
+    pub fn bootstrap_batch(
+        &self,
+        arrays: &[&Ciphertext],
+        plan: &BootstrapPlan,
+        progress: Progress<'_>,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
+        let Some(first) = arrays.first() else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
+        for (index, x) in arrays.iter().enumerate() {
+            let own = self.check_input(x, plan).and_then(|()| x.check_kind_of(first)).and_then(|()| x.check_scale_of_level());
+            own.map_err(|error| CkksError::InBatch { index, error: Box::new(error) })?;
+        }
+        let low = arrays.iter().map(|x| self.entry(x, plan)).collect::<Result<Vec<_>, _>>()?;
+        let (polys, capacity) = (low.iter().map(|x| x.layout.bundles()).sum(), plan.slots);
+        let layout = Layout { rows: polys, columns: capacity, chunks: 1, ..low[0].layout }.with_padding(Padding::Zero);
+        let bundles = low.iter().flat_map(|x| x.bundles.iter().cloned()).collect();
+        let all = low[0].with_all((&plan.params, vec![polys, capacity]), layout, bundles, (low[0].level, low[0].scale));
+        drop(low);
+        let fresh = self.bootstrap_with_progress(&all, plan, progress)?;
+        let (params, place) = (fresh.params.clone(), (fresh.level, fresh.scale));
+        let mut bundles = fresh.bundles.iter();
+        let apart = |x: &&Ciphertext| {
+            let own = bundles.by_ref().take(x.layout.bundles()).cloned().collect();
+            let fresh = fresh.with_all((&params, x.shape.clone()), x.layout, own, place);
+            Ok(fresh.bounded_by(x.estimate().map(|own| plan.bounds(own)).transpose()?))
+        };
+        arrays.iter().map(apart).collect()
+    }
+}
+
+impl Ciphertext {
+    /// Refuses arrays of another owner, and complex numbers beside real ones: a batch of both would be one of complex numbers, whose imaginary parts real arrays do not have.
+    fn check_kind_of(&self, first: &Self) -> Result<(), CkksError> {
+        self.key_id.check_same(first.key_id, "an array of the batch")?;
+        if self.is_symbol() != first.is_symbol() {
+            return Err(CkksError::Symbol { operation: BOOTSTRAP });
+        }
+        if self.is_complex() == first.is_complex() {
+            return Ok(());
+        }
+        let kind = |complex: bool| if complex { "complex" } else { "real" };
+        let reason = format!(
+            "its numbers are {} and those of the first array {}: bootstrap real and complex arrays in batches of their own",
+            kind(self.is_complex()),
+            kind(first.is_complex())
+        );
+        Err(CkksError::Conversion { operation: BOOTSTRAP, reason })
+    }
+
+    /// Refuses another scale than the canonical one of the level.
+    fn check_scale_of_level(&self) -> Result<(), CkksError> {
+        let canonical = self.params.scale(self.level);
+        if crate::evaluation::levels::same_scale(self.scale, canonical) {
+            return Ok(());
+        }
+        Err(CkksError::ScaleMismatch { left: self.scale.log2(), right: canonical.log2() })
+    }
+}
