@@ -19,7 +19,7 @@ pub struct BootstrapOptions {
     /// Polynomials that share a mask in the linear maps, from 1 to 64: those of several polynomials take about half the time of as many maps of one, and have keys of half as many times
     /// the bytes. Fewer polynomials take the time of so many in these maps. [pcmm-mambo, sec. 6.2]
     pub bodies: usize,
-    /// Whether slots-to-coefficients ends at level 1, so that a product with a known matrix can follow ([`MamboPlan`](crate::circuits::mambo::MamboPlan)). It has a factor less then.
+    /// Whether slots-to-coefficients ends at level 1, so that a product with a known matrix can follow ([`MamboPlan`](crate::circuits::mambo::MamboPlan)). It has a factor less then, and masks come apart there.
     pub product: bool,
     /// Binary logarithm of the largest probability that the bootstrap of one polynomial fails; absent for that of the parameters
     /// ([`ParamsSpec::bootstrap_log2_failure`](crate::ParamsSpec::bootstrap_log2_failure)), or -128.

@@ -230,9 +230,7 @@ impl BootstrapPlan {
             let last = usize::from(options.product);
             let output_scale = if options.product { params.scale(Level(1)) } else { message_scale };
             let down = dft::slots_to_coefficients(transform_slots, levels.start.0 - last)?;
-            // Arrays that a product combines have masks of their own.
-            let bodies = if options.product { 1 } else { options.bodies };
-            plan_factors(params, &down, Level(down.len() + last), (params.scale(levels.start), output_scale), bodies)?
+            plan_factors(params, &down, Level(down.len() + last), (params.scale(levels.start), output_scale), options.bodies)?
         };
         // Coefficients to slots: of the raised phase v, v / (q0 R) is to be in slots, and half of it for the sum with the conjugate. A sum into a subring
         // multiplies v by the number of terms.
@@ -486,7 +484,7 @@ impl BootstrapPlan {
             match (self.bodies, self.product) {
                 (1, _) => String::new(),
                 (bodies, false) => format!(", {bodies} polynomials under one mask in the linear maps"),
-                (bodies, true) => format!(", {bodies} polynomials under one mask from level 0 to the modular reduction"),
+                (bodies, true) => format!(", {bodies} polynomials under one mask in the linear maps, and apart for a product"),
             },
             self.input_level(),
             self.output_level(),

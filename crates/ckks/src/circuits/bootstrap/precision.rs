@@ -148,22 +148,7 @@ impl BootstrapPlan {
         let spread = self.coefficient_to_slot();
         let halves = if self.both_halves() { 2.0 } else { 1.0 };
 
-        let mut shared = 0.0;
-        if self.bodies > 1 {
-            // In slots, every coefficient's noise is met; at level 0 one alone.
-            let low = self.half || self.product || self.slots_last();
-            let (level, scale) = if low { (Level(0), self.message_scale()) } else { (self.levels.start, params.scale(self.levels.start)) };
-            let switch =
-                |level| params.operation_variance(Operation::FormatSwitch { from: 1, to: self.bodies }, level).map(|own| own + rounding);
-            shared = if low { spread } else { self.slots as f64 } * switch(level)? / scale.powi(2);
-            if self.lowers_last() {
-                // Masks are shared again before the last maps, and come apart behind them.
-                let (reduced, end, slots) = (self.levels.reduced, self.levels.end, self.slots as f64);
-                shared += slots * switch(reduced)? / params.scale(reduced).powi(2) * gain_from(&self.to_coefficients, 0);
-                shared += slots * (params.operation_variance(self.apart(), end)? + rounding) / params.scale(end).powi(2);
-            }
-        }
-        let mut to_coefficients = shared + self.lowering_noise(square)?;
+        let mut to_coefficients = self.sharing_noise(square)?.into_iter().sum::<f64>();
         if self.product {
             // The rescale without a product.
             to_coefficients += spread * rounding / self.message_scale().powi(2);
@@ -227,9 +212,41 @@ impl BootstrapPlan {
         Operation::ChangeSecret(SecretName::Body { count: self.bodies, index: 0 }, SecretName::Main)
     }
 
+    /// The errors of slots-to-coefficients and of bringing polynomials under shared masks: before a product at level 1, and behind it, for messages whose parts have the mean square `square`.
+    fn sharing_noise(&self, square: f64) -> Result<[f64; 2], CkksError> {
+        let (params, slots, spread) = (&self.params, self.slots as f64, self.coefficient_to_slot());
+        let rounding = params.noise_model().rounding();
+        let (mut before, mut behind) = (self.lowering_noise(square)?, 0.0);
+        if self.bodies > 1 {
+            let shared = |level: Level, scale: f64| -> Result<f64, CkksError> {
+                let switch = params.operation_variance(Operation::FormatSwitch { from: 1, to: self.bodies }, level)?;
+                Ok((switch + rounding) / (scale * scale))
+            };
+            let split = |level: Level| -> Result<f64, CkksError> {
+                Ok((params.operation_variance(self.apart(), level)? + rounding) / params.scale(level).powi(2))
+            };
+            let (start, end, reduced) = (self.levels.start, self.levels.end, self.levels.reduced);
+            // In slots, every coefficient's noise is met; at level 0 one alone.
+            if self.half || self.slots_last() || self.product {
+                behind += spread * shared(Level(0), self.message_scale())?;
+            }
+            if !self.half && !self.slots_last() {
+                before += slots * shared(start, params.scale(start))?;
+            }
+            if self.product {
+                before += spread * split(Level(1))?;
+            }
+            if self.lowers_last() {
+                // Masks are shared again before the last maps, and come apart behind them.
+                behind += slots * shared(reduced, params.scale(reduced))? * gain_from(&self.to_coefficients, 0) + slots * split(end)?;
+            }
+        }
+        Ok([before, behind])
+    }
+
     /// The error of the maps of slots-to-coefficients alone, for messages whose parts have the mean square `square`.
     fn lowering_noise(&self, square: f64) -> Result<f64, CkksError> {
-        let (secret, spread) = (if self.product { SecretName::Main } else { self.mapped_secret() }, self.coefficient_to_slot());
+        let (secret, spread) = (self.mapped_secret(), self.coefficient_to_slot());
         let mut noise = 0.0;
         for (index, plan) in self.to_coefficients.iter().enumerate() {
             // Slots that are to be coefficients meet the noise of one coefficient; slots that stay slots meet that of all.
@@ -247,7 +264,7 @@ impl BootstrapPlan {
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub(in crate::circuits) fn error_around_product(&self) -> Result<(f64, f64), CkksError> {
-        let before = self.lowering_noise(UNIFORM)?;
+        let [before, _] = self.sharing_noise(UNIFORM)?;
         // The product ends with a rescale of its own.
         let rescale = self.coefficient_to_slot() * self.params.noise_model().rounding() / self.message_scale().powi(2);
         Ok((before, self.predicted_error()?.deviation().powi(2) - before - rescale))

@@ -253,7 +253,9 @@ impl Evaluator {
         }
         self.stage(stages::TO_COEFFICIENTS, || {
             let y = plan.spread(self.entry(x, plan)?);
-            let y = self.lowered(&if plan.product { y } else { self.shared(y, plan)? }, plan)?;
+            let y = self.lowered(&self.shared(y, plan)?, plan)?;
+            // Arrays that a product combines have masks of their own.
+            let y = if plan.product && y.layout.bodies > 1 { self.split_mask(&y)? } else { y };
             let layout =
                 Layout { encoding: Encoding::Coefficients, complex: true, order: Order::BitReversed, ..y.layout }.with_padding(y.padding());
             Ok(y.laid_out(layout))
