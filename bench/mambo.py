@@ -185,7 +185,7 @@ def readings(rows: Sequence[Row]) -> list[str]:
                 f"{extra['key_bytes'] / (1 << 20):.0f}",
                 number(apart),
                 number(together),
-                f"{together / apart:.2f}",
+                f"{together / apart:.2f}" if extra["threads"] == 1 else "-",
                 f"{100 * (apart - together) / extra['product_ms']:.1f} %" if extra["threads"] == 1 else "-",
             ]
         )
@@ -287,8 +287,8 @@ def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = 
     priced = [row for row in measured[BATCH] if row["extra"]["curve"]]
     if priced:
         text += [
-            "Every number of polynomials under a mask that the keys' security allows, as planned: times of one thread for each polynomial",
-            "of real numbers, and what all keys take in memory.",
+            "All powers of two of polynomials under a mask that the keys' security allows, as planned: times of one thread for each",
+            "polynomial of real numbers, and what all keys take in memory.",
             "",
             *curves(priced),
             "",

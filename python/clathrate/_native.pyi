@@ -3703,7 +3703,7 @@ class MamboPlan:
     is_complex : bool, optional
         Whether the numbers of X may be complex. For real numbers alone the bootstrap takes less time. The default is True.
     bodies : int, optional
-        How many polynomials share a mask behind the product, as in `BootstrapPlan`. The default is 1.
+        How many polynomials share a mask in the linear maps, as in `BootstrapPlan`. The default is 1.
     method : {"exact", "by rows", "prepared"}, optional
         The method of the product, as in `MatrixPlan`. None, the default, is the fastest that fits.
     precision_bits : float, optional
@@ -3717,8 +3717,8 @@ class MamboPlan:
         The degree of the ring in which an exact product is computed, as in `MatrixPlan`. None, the default, is the best.
     placement : {"inside", "before", "fastest"}, optional
         Where the product is: "inside", the default, is between the stages of the bootstrap, at level 1. "before" is for rows that fill
-        polynomials: one level above the bootstrap, or at level 1 where slots-to-coefficients comes last. It bootstraps the product's
-        polynomials alone, which are few where W has few rows. "fastest" takes the one that is predicted to be faster.
+        polynomials: one level above the bootstrap, or at level 1 for one round where slots-to-coefficients comes last. It bootstraps the
+        product's polynomials alone, which are few where W has few rows. "fastest" takes the one that is predicted to be faster.
 
     Raises
     ------

@@ -127,6 +127,24 @@ fn arrays_are_bootstrapped_together() {
             })
             .expect("bootstrap");
         assert_eq!((fresh.len(), last.0), (4, last.1));
+        // All eight polynomials are one batch: the price is that of one array with as many.
+        let price = |run: &dyn Fn(&Evaluator)| {
+            let recorder = Evaluator::recording_for(&params, plan.needs().expect("needs"));
+            run(&recorder);
+            recorder.recorded().cost().nanoseconds
+        };
+        let symbol = |ev: &Evaluator, shape: &[usize]| {
+            let layout = *encrypted(&sk, &plan, &vec![0.0; shape.iter().product()], shape).layout();
+            let level = plan.input_level();
+            let own = Ciphertext::symbol_with(&params, shape, layout, SecretName::Main, level, params.scale(level)).expect("symbol");
+            ev.take_symbol(own, None).expect("symbol")
+        };
+        let together = price(&|ev| {
+            let all: Vec<Ciphertext> = [&shapes[0], &shapes[1], &shapes[2], &shapes[1]].iter().map(|shape| symbol(ev, shape)).collect();
+            ev.bootstrap_batch(&all.iter().collect::<Vec<_>>(), &plan, &mut |_, _| true).expect("dry run");
+        });
+        let whole = price(&|ev| drop(ev.bootstrap(&symbol(ev, &[8, slots]), &plan).expect("dry run")));
+        assert!((together / whole - 1.0).abs() < 1e-6, "{together} and {whole}");
         for (index, (fresh, x)) in fresh.iter().zip(&arrays).enumerate() {
             assert_eq!((fresh.shape(), fresh.level()), (x.shape(), plan.output_level()));
             let error =

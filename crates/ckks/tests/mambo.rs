@@ -95,7 +95,14 @@ fn products_of_real_numbers_are_bootstrapped_in_pairs() {
         assert!(plan.nanoseconds_of(true).expect("cost") < plan.nanoseconds_of(false).expect("cost"));
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
-        let fresh = ev.mambo(&matrix, &encrypted(&sk, &plan, &x, true), &mut |_, _| true).expect("product");
+        let ct = encrypted(&sk, &plan, &x, true);
+        // What runs is what was priced: half as many bootstraps as of complex numbers.
+        let recorder = Evaluator::recording_for(&params, plan.needs().expect("needs"));
+        let symbol = Ciphertext::symbol_with(&params, ct.shape(), *ct.layout(), ct.secret(), ct.level(), ct.scale()).expect("symbol");
+        recorder.mambo(&matrix, &recorder.take_symbol(symbol, None).expect("symbol"), &mut |_, _| true).expect("dry run");
+        let ratio = recorder.recorded().cost().nanoseconds / plan.nanoseconds_of(true).expect("cost");
+        assert!((0.97..1.03).contains(&ratio), "{rows} x {inner}: {ratio}");
+        let fresh = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
         assert_eq!((fresh.shape(), fresh.level(), fresh.is_complex()), (&plan.array_shapes().1[..], Level(6), false));
         let numbers = sk.decrypt(&fresh).expect("numbers").into_real().expect("real");
         let (expected, predicted) = (product(&w, &x, columns), plan.predicted_error().expect("prediction"));
@@ -190,7 +197,7 @@ fn the_faster_placement_is_taken() {
     // What it saves is said, against bootstraps one by one.
     let plan = MamboPlan::new(&params, (8, 8, &weights(8, 8, 2)), slots, &MamboOptions { bootstrap: batch(4), ..MamboOptions::default() });
     let plan = plan.expect("plan");
-    let (all, apart) = (plan.predicted_nanoseconds().expect("cost").0, plan.nanoseconds_apart().expect("cost"));
+    let (all, apart) = (plan.predicted_nanoseconds().expect("cost").0, plan.nanoseconds_apart(false).expect("cost"));
     assert!(apart > all, "{apart} and {all}");
     assert!(plan.explain().expect("text").contains(&format!("{:.1} ms saved", (apart - all) / 1e6)));
 }
@@ -226,7 +233,19 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &product(&w, &x, columns));
         assert!(error < 2f64.powi(-21), "{columns}: {error:e}");
         let text = ev.explain_plain_matrix((rows, inner, &w), &ct).expect("text");
-        assert!(text.starts_with("3 x 5 matrix inside a bootstrap") && text.contains(" saved: "), "{text}");
+        assert!(text.starts_with("3 x 5 matrix inside a bootstrap") && text.contains(" ms saved: "), "{text}");
+        // A bound that only a dry run knows changes nothing, so that data do what the keys were made for.
+        let large: Vec<f64> = w.iter().map(|w| 2.0 * w).collect();
+        let bounded = recorder.take_symbol(
+            Ciphertext::symbol_with(&params, ct.shape(), *ct.layout(), ct.secret(), ct.level(), ct.scale()).expect("symbol"),
+            Some(0.1),
+        );
+        let fused = |w: &[f64], x: &Ciphertext, ev: &Evaluator| {
+            ev.multiply_inside_bootstrap((rows, inner, w), x, &mut |_, _| true).expect("a plan").is_some()
+        };
+        let all = w.chunks(inner).map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
+        let bounded = bounded.expect("symbol");
+        assert_eq!((fused(&w, &bounded, &recorder), fused(&large, &bounded, &recorder)), (all <= 1.0, 2.0 * all <= 1.0));
         // With a level to spare the product is one of its own, at that level, and without the keys of the product it is one of a bootstrapped array.
         let above = encrypt_as(&sk, &values, &[inner, columns], at(4), 4);
         assert_eq!(circuit(&ev, &above).expect("product").level(), Level(3));

@@ -92,7 +92,8 @@ impl Automatic {
             return None;
         }
         let (_, inner, values) = weights;
-        let largest = x.estimate().map_or(1.0, |own| own.magnitude);
+        // A bound below 1 is known to dry runs alone, and data are to follow them.
+        let largest = x.estimate().map_or(1.0, |own| own.magnitude.max(1.0));
         let row_sum = values.chunks(inner.max(1)).map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
         if row_sum * largest > 1.0 || !row_sum.is_finite() {
             return None;
@@ -100,7 +101,7 @@ impl Automatic {
         // Of several polynomials of real numbers two are one.
         let real = !x.is_complex() && weights.0 * layout.chunks == 1;
         let (bootstrap, alone) = (self.plans.known(x.params(), (slots, real, true))?, self.plans.alone(x)?);
-        let lacks = |plan: &BootstrapPlan| evaluator.held().is_some_and(|keys| plan.check_keys(keys).is_err());
+        let lacks = |plan: &BootstrapPlan| !plan.known_keys_in(evaluator);
         if lacks(&bootstrap) || alone.rounds() > 1 {
             return None;
         }
@@ -129,9 +130,8 @@ impl Refreshing for Automatic {
         }
         let Some(plan) = self.plans.alone(x) else { return Ok(None) };
         // Where the operation needs more levels than a bootstrap leaves, or the keys are missing, the operation says what is wrong.
-        let lacks = evaluator.held().is_some_and(|keys| plan.check_keys(keys).is_err());
         let output = plan.output_level();
-        if x.level() >= output || output < needed || lacks {
+        if x.level() >= output || output < needed || !plan.known_keys_in(evaluator) {
             return Ok(None);
         }
         evaluator.stage(stages::AUTOMATIC, || evaluator.bootstrap(x, &plan)).map(Some)
@@ -158,7 +158,7 @@ impl Refreshing for Automatic {
     }
 
     fn explained(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Result<Option<String>, CkksError> {
-        self.product_plan(evaluator, x, weights).map(|plan| plan.explain()).transpose()
+        self.product_plan(evaluator, x, weights).map(|plan| plan.explain_of(!x.is_complex())).transpose()
     }
 }
 

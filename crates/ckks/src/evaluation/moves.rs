@@ -181,7 +181,9 @@ impl Evaluator {
             let (expected, got) = (Encoding::Coefficients.name().to_owned(), x.encoding().name().to_owned());
             return Err(CkksError::Encoding { operation: TO_LWE, expected, got });
         }
-        check_nested(x, TO_LWE)?;
+        if x.params.degree() > 1 {
+            check_nested(x, TO_LWE)?;
+        }
         self.to_lower_degree(x, x.params.degree(), TO_LWE)
     }
 

@@ -244,6 +244,11 @@ impl PyCiphertext {
         // Matrices that are read some rows at a time are multiplied with the array as it is, or bootstrapped.
         let whole = row_blocks(weights)?.len() < 2;
         let all = (rows, inner, &values[..]);
+        let fresh = if self.is_fresh() { Some(self.factor(py, &evaluator)?) } else { None };
+        if let Some(fresh) = fresh {
+            let plain = evaluator.without_bootstrapping();
+            return detached_with(py, |error| raise_for_array(py, error, &[rows, inner]), || plain.explain_plain_matrix(all, &fresh));
+        }
         let explain = || if whole { evaluator.explain_plain_matrix(all, data) } else { evaluator.explain_refreshed_matrix(all, data) };
         detached_with(py, |error| raise_for_array(py, error, &[rows, inner]), explain)
     }

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 
 impl Evaluator {
     /// As [`Evaluator::bootstrap_with_progress`], for several arrays, whose polynomials are one batch: they share masks where the plan has several bodies, and two polynomials of real numbers are one of
-    /// complex ones, whichever arrays they are of. Arrays keep their shapes and their order; they may be at different levels from the plan's lowest up.
+    /// complex ones, whichever arrays they are of. Arrays keep their shapes and their order; they may be at different levels from the plan's lowest up, and are of rank 1.
     ///
     /// # Errors
     /// [`CkksError::NoTerms`] without arrays; [`CkksError::InBatch`] with the number of an array that the plan is not for, before any work; as [`Evaluator::bootstrap`].
@@ -20,7 +20,7 @@ impl Evaluator {
     ) -> Result<Vec<Ciphertext>, CkksError> {
         let Some(first) = arrays.first() else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
         for (index, x) in arrays.iter().enumerate() {
-            let own = self.check_input(x, plan).and_then(|()| x.check_kind_of(first)).and_then(|()| x.check_scale_of_level());
+            let own = self.check_input(x, plan).and_then(|()| x.check_kind_of(first, plan)).and_then(|()| x.check_scale_of_level());
             own.map_err(|error| CkksError::InBatch { index, error: Box::new(error) })?;
         }
         let low = arrays.iter().map(|x| self.entry(x, plan)).collect::<Result<Vec<_>, _>>()?;
@@ -42,11 +42,15 @@ impl Evaluator {
 }
 
 impl Ciphertext {
-    /// Refuses arrays of another owner, and complex numbers beside real ones: a batch of both would be one of complex numbers, whose imaginary parts real arrays do not have.
-    fn check_kind_of(&self, first: &Self) -> Result<(), CkksError> {
+    /// Refuses arrays of another owner, complex numbers for a plan for real ones, and complex numbers beside real ones: a batch of both would be one of complex numbers, whose imaginary parts real arrays do not have.
+    fn check_kind_of(&self, first: &Self, plan: &BootstrapPlan) -> Result<(), CkksError> {
         self.key_id.check_same(first.key_id, "an array of the batch")?;
         if self.is_symbol() != first.is_symbol() {
             return Err(CkksError::Symbol { operation: BOOTSTRAP });
+        }
+        if plan.is_real() && self.is_complex() {
+            let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
+            return Err(CkksError::Conversion { operation: BOOTSTRAP, reason });
         }
         if self.is_complex() == first.is_complex() {
             return Ok(());

@@ -517,6 +517,11 @@ impl BootstrapPlan {
         self.known_needs().cloned()
     }
 
+    /// Whether an evaluator has the keys of the bootstrap, or needs none because it records.
+    pub(in crate::circuits) fn known_keys_in(&self, evaluator: &Evaluator) -> bool {
+        self.known_needs().and_then(|needs| evaluator.holds_all(needs)).unwrap_or(false)
+    }
+
     /// Refuses keys that lack one of those that the bootstrap needs.
     ///
     /// # Errors

@@ -242,7 +242,7 @@ impl Evaluator {
     }
 
     /// The same numbers as coefficients at level 0, or at level 1 where the plan has a level for a product: complex pairs in bit-reversed order. With several bodies under a mask, the result has
-    /// a row for each polynomial, and its rows are under shared masks.
+    /// a row for each polynomial, and its rows are under shared masks; before a product they have come apart.
     ///
     /// # Errors
     /// As [`Evaluator::bootstrap`]; [`CkksError::NotBootstrappable`] for a chain on which this stage comes last.

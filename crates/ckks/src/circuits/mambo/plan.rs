@@ -233,10 +233,13 @@ impl MamboPlan {
     /// Predicted nanoseconds of the same work apart: the product, and bootstraps one by one of the factor's polynomials, or of the product's where that comes before; without the moves between slots and coefficients that a product of
     /// several rows in a polynomial needs then.
     ///
+    /// Of real numbers, a plan for complex ones bootstraps two polynomials as one here as well.
+    ///
     /// # Errors
     /// As [`BootstrapPlan::with_options`].
-    pub fn nanoseconds_apart(&self) -> Result<f64, CkksError> {
+    pub fn nanoseconds_apart(&self, real: bool) -> Result<f64, CkksError> {
         let (params, polys) = (self.bootstrap.params(), self.polys_apart());
+        let polys = if self.pairs_reals(real, polys) { polys.div_ceil(2) } else { polys };
         let rounds = Some(self.bootstrap.rounds());
         let own = BootstrapOptions { real: self.bootstrap.is_real(), rounds, ..BootstrapOptions::default() };
         let alone = BootstrapPlan::with_options(params, own)?.dry_run_of(1)?.cost().nanoseconds;
@@ -264,12 +267,21 @@ impl MamboPlan {
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub fn explain(&self) -> Result<String, CkksError> {
-        let ((all, product), [inputs, outputs]) = (self.predicted_nanoseconds()?, self.polys());
-        let apart = self.nanoseconds_apart()?;
+        self.explain_of(self.bootstrap.is_real())
+    }
+
+    /// As [`MamboPlan::explain`], for real numbers or complex ones: of a plan for complex numbers, two polynomials of real ones are bootstrapped as one.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub fn explain_of(&self, real: bool) -> Result<String, CkksError> {
+        let (all, product, [inputs, outputs]) = (self.nanoseconds_of(real)?, self.matrix.chosen().nanoseconds, self.polys());
+        let apart = self.nanoseconds_apart(real)?;
+        let together = if self.pairs_reals(real, self.polys_apart()) { "two by two" } else { "one by one" };
         Ok(format!(
             "{} x {} matrix {} a bootstrap, {} in a polynomial: from {} to {}\n\
              {:.1} ms in all, of which {:.1} for the product at level {}; {:.1} bits of precision (root mean square)\n\
-             {}: the product and bootstraps of {} one by one take {:.1} ms\n{}\n{}",
+             {}: the product and bootstraps of {} {together} take {:.1} ms\n{}\n{}",
             self.shape.0,
             self.shape.1,
             self.placement,
