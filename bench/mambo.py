@@ -68,6 +68,7 @@ NEEDED_OF_BATCH = (
 NEEDED_OF_READING = ("preset", "threads", "ciphertexts", "digits", "primes", "key_bytes", "rows", "together_ms", "product_ms")
 NEEDED_OF_PRODUCT = (
     "preset",
+    "threads",
     "rows",
     "columns",
     "polys",
@@ -242,6 +243,7 @@ def products(rows: Sequence[Row]) -> list[str]:
         table.append(
             [
                 extra["preset"],
+                str(extra["threads"]),
                 str(extra["rows"]),
                 str(polys),
                 str(extra["bodies"]),
@@ -259,7 +261,7 @@ def products(rows: Sequence[Row]) -> list[str]:
                 f"{extra['worst_bits']:.1f}",
             ]
         )
-    head = ["preset", "rows", "polynomials", "bodies", "product", "timed", "all, s", "ms each", "of it the product"]
+    head = ["preset", "threads", "rows", "polynomials", "bodies", "product", "timed", "all, s", "ms each", "of it the product"]
     head += ["over the bootstraps", "over one by one", "predicted each", "keys, GiB", "peak, GiB", "mean bits", "worst bits"]
     return grid(head, table)
 
@@ -313,8 +315,8 @@ def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = 
         ]
     if measured[PRODUCT]:
         text += [
-            "Products of square matrices inside bootstraps (MaMBo), one thread: as many columns of real numbers as rows, two of them in",
-            "one of complex numbers. Times are for each polynomial of real numbers. Where the product has more polynomials than are timed",
+            "Products of square matrices inside bootstraps (MaMBo): as many columns of real numbers as rows, two of them in one of complex",
+            "numbers. Times are for each polynomial of real numbers. Where the product has more polynomials than are timed",
             "as a whole, the time is the sum of its parts: the whole product, and the bootstrap, with its level for a product, of as many",
             "polynomials as share a mask. Ratios are over the bootstraps of the same polynomials under shared masks without a product,",
             "and over bootstraps of real numbers one by one with the product apart.",

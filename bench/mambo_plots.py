@@ -48,7 +48,8 @@ def _over_rows(rows: list[Row], path: Path) -> Path:
     """Seconds of one polynomial of real numbers over the rows of the matrix."""
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
     for index, preset in enumerate(unique(row["extra"]["preset"] for row in rows)):
-        own = sorted((row["extra"]["rows"], row) for row in rows if row["extra"]["preset"] == preset)
+        alone = [row for row in rows if row["extra"]["preset"] == preset and row["extra"]["threads"] == 1]
+        own = sorted(((row["extra"]["rows"], row) for row in alone), key=lambda pair: pair[0])
         sizes = [size for size, _ in own]
         lines = {
             "with the product": ([row["median_ms"] / row["extra"]["polys"] / 2e3 for _, row in own], "o-"),

@@ -88,6 +88,7 @@ PRODUCT = {
     "median_ms": 4400.0,
     "extra": {
         "preset": "boot_x",
+        "threads": 1,
         "rows": 256,
         "columns": 64,
         "polys": 4,

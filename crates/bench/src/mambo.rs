@@ -47,6 +47,9 @@ const RUNS: [usize; 2] = [3, 1];
 /// Polynomials from which on there is one run.
 const MANY: usize = 16;
 
+/// Rows of the matrix that is timed with all threads.
+const ROWS_OF_THREADS: usize = 512;
+
 /// Memory beside that of the keys, of what is derived from them, and of the arrays, in bytes.
 const MEMORY_BYTES: u64 = 3_000_000_000;
 
@@ -62,7 +65,11 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
         let alone = alone(timer, preset, runtime)?;
         for &log in sizes {
-            one(timer, preset, 1 << log, alone, runtime)?;
+            one(timer, preset, 1 << log, (alone, None), runtime)?;
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        if threads > 1 && !timer.is_quick() {
+            one(timer, preset, ROWS_OF_THREADS, (None, Some(threads)), runtime)?;
         }
     }
     Ok(())
@@ -110,9 +117,16 @@ fn errors(found: &[Complex64], (x, weights): (&[Complex64], &[f64]), rows: usize
 }
 
 /// A square matrix of `rows` rows times one of as many rows and columns, two columns in one of complex numbers.
-fn one(timer: &Timer<'_>, preset: &str, rows: usize, alone: Option<[f64; 2]>, runtime: &Runtime) -> Result<(), Failure> {
+fn one(
+    timer: &Timer<'_>,
+    preset: &str,
+    rows: usize,
+    (alone, threads): (Option<[f64; 2]>, Option<usize>),
+    runtime: &Runtime,
+) -> Result<(), Failure> {
     // Parameters of its own, so that keys of the row before are gone.
-    let params = Params::preset(preset, runtime)?;
+    let runtime = Runtime { threads: threads.or(runtime.threads), ..runtime.clone() };
+    let params = Params::preset(preset, &runtime)?;
     let (slots, columns) = (params.slot_count(), rows / 2);
     let polys = (rows * columns).div_ceil(slots);
     let most = if params.degree() > 1 << 15 { BODIES_OF_LARGE } else { BODIES };
@@ -132,7 +146,7 @@ fn one(timer: &Timer<'_>, preset: &str, rows: usize, alone: Option<[f64; 2]>, ru
     let arrangement = Arrangement { level: Some(Level(1)), lanes: Some(plan.lanes()), ..Arrangement::default() };
     let precision = PreparedOptions { own_masks: true, ..PreparedOptions::default() };
     let product = MatrixPlan::new(&params, (rows, rows, &weights), 2 * columns, &MatrixOptions { arrangement, precision, ..own })?;
-    let name = format!("{preset}, {rows} rows");
+    let name = format!("{preset}, {rows} rows{}", threads.map_or(String::new(), |threads| format!(", {threads} threads")));
     let ordinary = BootstrapPlan::with_options(&params, bootstrap)?;
     let whole = polys <= MOST_WHOLE;
     let key_bytes = params.required_keys(&plan.needs()?)?.bytes(&params)?;
@@ -197,6 +211,7 @@ fn one(timer: &Timer<'_>, preset: &str, rows: usize, alone: Option<[f64; 2]>, ru
     let fields = json!({
         "preset": preset,
         "degree": params.degree(),
+        "threads": runtime.threads.unwrap_or(1),
         "rows": rows,
         "columns": columns,
         "polys": polys,

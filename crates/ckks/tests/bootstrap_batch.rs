@@ -177,6 +177,43 @@ fn arrays_are_bootstrapped_together() {
     assert_refused!(ev.bootstrap_batch(&[&x], &plan, &mut |_, _| false), CkksError::Cancelled, "stopped");
 }
 
+/// Many polynomials are bootstrapped some at a time: the same bits, with progress in between.
+#[test]
+fn many_polynomials_are_bootstrapped_some_at_a_time() {
+    let params = small();
+    let sk = secret(&params, 18);
+    let slots = params.slot_count();
+    for (bodies, rows, real, calls) in [(1, 19, false, 2), (3, 13, true, 3), (2, 35, false, 3)] {
+        let plan = BootstrapPlan::with_options(&params, options(bodies, real)).expect("plan");
+        let ev = evaluator(&sk, &plan.needs().expect("needs"));
+        let x = noise(rows * slots, 4);
+        let ct = encrypted(&sk, &plan, &x, &[rows, slots]);
+        let mut last = (0, 0);
+        let mut told = |done: usize, all: usize| {
+            assert!(done >= last.0 && done <= all, "{done} of {all} after {}", last.0);
+            last = (done, all);
+            true
+        };
+        let fresh = ev.bootstrap_with_progress(&ct, &plan, &mut told).expect("bootstrap");
+        assert_eq!(last, (calls * 6, calls * 6), "{bodies} bodies, {rows} rows");
+        assert_eq!(fresh.shape(), [rows, slots]);
+        let error = deviation(&sk.decrypt(&fresh).expect("numbers").into_real().expect("real"), &x);
+        assert!(error < 2f64.powi(-16), "{error:e}");
+        // The first rows alone are the same: a group of its own, or a part of one.
+        if real {
+            let first = ev.select_rows(&ct, &[0, 1, 2, 3, 4, 5]).expect("rows");
+            assert_eq!(ev.bootstrap(&first, &plan).expect("bootstrap").bundles(), &fresh.bundles()[..6]);
+        }
+        // The second group can be the one that stops.
+        let mut count = 0;
+        let stopped = ev.bootstrap_with_progress(&ct, &plan, &mut |_, _| {
+            count += 1;
+            count < 9
+        });
+        assert_refused!(stopped, CkksError::Cancelled, "stopped");
+    }
+}
+
 /// Coefficients at level 0 come under shared masks there.
 #[test]
 fn half_bootstraps_share_masks_at_level_0() {

@@ -33,6 +33,7 @@ mod cosine;
 pub mod eval_mod;
 mod factors;
 pub mod failure;
+mod groups;
 mod options;
 mod plan;
 mod precision;

@@ -531,8 +531,8 @@ impl BootstrapPlan {
         keys.check_needs(&self.params, BOOTSTRAP, self.known_needs()?, self.params.slot_count())
     }
 
-    /// Bytes that a bootstrap of `polys` polynomials takes beside its keys, about: the most that its arrays take at once, which all polynomials take, and what the
-    /// steps of linear maps and modular reduction take for one polynomial.
+    /// Bytes that a bootstrap of `polys` polynomials takes beside its keys, about: all arrays before and behind it, the most that its arrays take at once of the
+    /// polynomials that are bootstrapped at a time, and what the steps of linear maps and modular reduction take for one polynomial.
     ///
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
@@ -545,7 +545,12 @@ impl BootstrapPlan {
             }
         };
         let widest = self.params.chain().key_basis(self.params.max_level()).len() * self.params.degree() * size_of::<u64>();
-        Ok(arrays * polys.div_ceil(self.bodies) + WORKING_POLYNOMIALS * widest * (self.bodies + 1) / 2)
+        // All arrays before and behind, and what is kept of those that are bootstrapped at a time.
+        let row = 2 * self.params.degree() * size_of::<u64>();
+        let held =
+            polys * row * (self.params.chain().basis(self.input_level()).len() + self.params.chain().basis(self.output_level()).len());
+        let at_a_time = polys.min(self.group()).div_ceil(self.bodies);
+        Ok(held + arrays * at_a_time + WORKING_POLYNOMIALS * widest * (self.bodies + 1) / 2)
     }
 
     /// As [`BootstrapPlan::needs`], found once.

@@ -124,16 +124,21 @@ impl Evaluator {
                 check_free(BOOTSTRAP, plan.memory_bytes(polys)?, remedy)?;
             }
         }
+        self.in_groups(&parts, plan.group(), progress, |own, tick| self.rounds_of(own, plan, tick))
+    }
+
+    /// The rounds, of arrays that have been checked.
+    fn rounds_of(&self, parts: &[Ciphertext], plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
         let mut round = |parts: &[Ciphertext], number: usize| {
             let mut own = |done: usize, _| progress(done + number * STAGES, plan.rounds * STAGES);
             self.round(parts, plan, &mut own)
         };
         // In several rounds two arrays stay one until the end: the imaginary errors of each would be taken for errors of the other.
-        let pair = match &parts[..] {
+        let pair = match parts {
             [x, y] if plan.rounds > 1 => Some([self.paired(x, y)?]),
             _ => None,
         };
-        let wholes: &[Ciphertext] = pair.as_ref().map_or(&parts, |pair| pair);
+        let wholes: &[Ciphertext] = pair.as_ref().map_or(parts, |pair| pair);
         let mut fresh = round(wholes, 0)?;
         for (number, &bits) in plan.log2_factors.iter().enumerate() {
             // What is missing, multiplied by an integer, goes through the same circuit.
@@ -156,7 +161,7 @@ impl Evaluator {
             let sums = if apart { self.halves(&sums[0], plan)? } else { sums };
             fresh = self.stage(stages::ROUNDS, || sums.iter().map(|sum| self.rescale(sum)).collect::<Result<_, CkksError>>())?;
         }
-        let fresh = fresh.into_iter().zip(&parts).map(|(fresh, x)| fresh.rearranged(x.shape.clone(), x.layout));
+        let fresh = fresh.into_iter().zip(parts).map(|(fresh, x)| fresh.rearranged(x.shape.clone(), x.layout));
         // Bounds that follow the stages one by one would grow without limit in the modular reduction, whose input is bounded only with a probability.
         let bounded = |(x, fresh): (&Ciphertext, Ciphertext)| Ok(fresh.bounded_by(x.estimate().map(|own| plan.bounds(own)).transpose()?));
         parts.iter().zip(fresh).map(bounded).collect()

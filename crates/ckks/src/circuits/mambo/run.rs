@@ -114,10 +114,14 @@ impl Evaluator {
             let polys = factor.iter().product::<usize>().max(product.iter().product()) / bootstrap.params().slot_count();
             check_free(MAMBO, bootstrap.memory_bytes(polys)?, "multiply fewer columns at once, or free memory")?;
         }
+        let polys = product.iter().product::<usize>() / bootstrap.params().slot_count();
+        let pairs = plan.pairs_reals(!x.is_complex(), polys);
+        let size = if pairs { 2 * bootstrap.group() } else { bootstrap.group() };
+        let groups = if x.is_symbol() { 1 } else { polys.div_ceil(size) };
         let mut steps = 0;
         let mut of_product = |done: usize, all: usize| {
             steps = all;
-            progress(done, all + bootstrap.rounds() * STAGES)
+            progress(done, all + groups * bootstrap.rounds() * STAGES)
         };
         let low = match plan.placement() {
             Placement::Inside => self.slots_to_coefficients(x, bootstrap)?,
@@ -134,16 +138,18 @@ impl Evaluator {
         // Behind the maps of slots-to-coefficients the order is that of their bits.
         let order = if plan.placement() == Placement::Inside { Order::BitReversed } else { Order::Natural };
         let coefficients = Layout { encoding: Encoding::Coefficients, complex: true, order, ..slots };
-        let pairs = multiplied.rearranged(shape.clone(), coefficients).at_scale(bootstrap.message_scale());
-        let bounds = pairs.estimate().map(|own| bootstrap.bounds(own)).transpose()?;
-        let fresh = if plan.pairs_reals(!x.is_complex(), pairs.layout().bundles()) {
-            self.bootstrapped_in_pairs(&pairs, bootstrap, &mut of_stages)?
-        } else {
-            self.bootstrapped_coefficients(&pairs, bootstrap, &mut of_stages)?
-        };
-        if !of_stages(STAGES, STAGES) {
-            return Err(CkksError::Cancelled);
-        }
+        let low = multiplied.rearranged(shape.clone(), coefficients).at_scale(bootstrap.message_scale());
+        let bounds = low.estimate().map(|own| bootstrap.bounds(own)).transpose()?;
+        let fresh = self.in_groups(&[low], size, &mut of_stages, |own, tick| {
+            let [own] = own else { return Err(CkksError::NoTerms { operation: MAMBO }) };
+            let fresh = if pairs && own.layout().bundles() > 1 {
+                self.bootstrapped_in_pairs(own, bootstrap, tick)?
+            } else {
+                self.bootstrapped_coefficients(own, bootstrap, tick)?
+            };
+            if tick(STAGES, STAGES) { Ok(vec![fresh]) } else { Err(CkksError::Cancelled) }
+        })?;
+        let fresh = fresh.into_iter().next().ok_or(CkksError::NoTerms { operation: MAMBO })?;
         // A real matrix leaves real numbers real.
         Ok(fresh.rearranged(shape, slots).bounded_by(bounds))
     }

@@ -1,0 +1,59 @@
+//! Many polynomials are bootstrapped some at a time: what the stages keep is that of a few polynomials, and progress is told, and a wish to stop is heard, between them.
+
+use clathrate_lattice::{Bundle, Eval};
+
+use super::plan::{BOOTSTRAP, BootstrapPlan};
+use crate::arrays::{Ciphertext, Layout, Padding};
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::progress::Progress;
+
+/// About so many polynomials are bootstrapped at a time.
+const AT_A_TIME: usize = 8;
+
+impl BootstrapPlan {
+    /// Polynomials that are bootstrapped at a time: whole masks.
+    pub(in crate::circuits) fn group(&self) -> usize {
+        self.bodies * (AT_A_TIME / self.bodies).max(1)
+    }
+}
+
+impl Evaluator {
+    /// Runs `work` on `size` polynomials of each of `parts` at a time, which are as many for all of them, and returns what it makes of them as arrays of the shapes of `parts`.
+    pub(in crate::circuits) fn in_groups(
+        &self,
+        parts: &[Ciphertext],
+        size: usize,
+        progress: Progress<'_>,
+        mut work: impl FnMut(&[Ciphertext], Progress<'_>) -> Result<Vec<Ciphertext>, CkksError>,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
+        let Some(first) = parts.first() else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
+        let polys = first.layout.bundles();
+        if polys <= size || first.is_symbol() || first.layout.bodies > 1 {
+            return work(parts, progress);
+        }
+        let groups = polys.div_ceil(size);
+        let mut done: Vec<(Vec<Bundle<Eval>>, Option<Ciphertext>)> = parts.iter().map(|_| (Vec::with_capacity(polys), None)).collect();
+        for group in 0..groups {
+            let slice = |x: &Ciphertext| {
+                let own: Vec<_> = x.bundles.iter().skip(group * size).take(size).cloned().collect();
+                let (rows, columns) = (own.len(), x.layout.capacity);
+                let layout = Layout { rows, columns, chunks: 1, ..x.layout }.with_padding(Padding::Zero);
+                x.with_all((&x.params, vec![rows, columns]), layout, own, (x.level, x.scale))
+            };
+            let own: Vec<Ciphertext> = parts.iter().map(slice).collect();
+            let fresh = work(&own, &mut |done, all| progress(group * all + done, groups * all))?;
+            for ((bundles, last), mut fresh) in done.iter_mut().zip(fresh) {
+                bundles.append(&mut fresh.bundles);
+                *last = Some(fresh);
+            }
+        }
+        let whole = |((bundles, last), x): ((Vec<Bundle<Eval>>, Option<Ciphertext>), &Ciphertext)| {
+            let fresh = last.ok_or(CkksError::NoTerms { operation: BOOTSTRAP })?;
+            let Layout { rows, columns, chunks, .. } = x.layout;
+            let layout = Layout { rows, columns, chunks, ..fresh.layout }.with_padding(x.padding());
+            Ok(fresh.with_all((&fresh.params, x.shape.clone()), layout, bundles, (fresh.level, fresh.scale)))
+        };
+        done.into_iter().zip(parts).map(whole).collect()
+    }
+}
