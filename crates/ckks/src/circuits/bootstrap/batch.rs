@@ -48,10 +48,7 @@ impl Ciphertext {
         if self.is_symbol() != first.is_symbol() {
             return Err(CkksError::Symbol { operation: BOOTSTRAP });
         }
-        if plan.is_real() && self.is_complex() {
-            let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
-            return Err(CkksError::Conversion { operation: BOOTSTRAP, reason });
-        }
+        plan.check_numbers(self, BOOTSTRAP)?;
         if self.is_complex() == first.is_complex() {
             return Ok(());
         }

@@ -517,6 +517,15 @@ impl BootstrapPlan {
         self.known_needs().cloned()
     }
 
+    /// Refuses complex numbers where the plan is for real ones.
+    pub(in crate::circuits) fn check_numbers(&self, x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+        if !self.real || !x.is_complex() {
+            return Ok(());
+        }
+        let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
+        Err(CkksError::Conversion { operation, reason })
+    }
+
     /// Whether an evaluator has the keys of the bootstrap, or needs none because it records.
     pub(in crate::circuits) fn known_keys_in(&self, evaluator: &Evaluator) -> bool {
         self.known_needs().and_then(|needs| evaluator.holds_all(needs)).unwrap_or(false)

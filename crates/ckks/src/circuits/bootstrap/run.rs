@@ -109,10 +109,7 @@ impl Evaluator {
     /// The rounds of a bootstrap of one array, or of two of real numbers as the real and imaginary parts of one.
     fn bootstrap_parts(&self, parts: Vec<Ciphertext>, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
         for x in &parts {
-            if plan.real && x.is_complex() {
-                let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
-                return Err(CkksError::Conversion { operation: BOOTSTRAP, reason });
-            }
+            plan.check_numbers(x, BOOTSTRAP)?;
             self.check_input(x, plan)?;
         }
         if let Some(keys) = self.held().filter(|_| parts.iter().all(|x| !x.is_symbol())) {

@@ -45,10 +45,7 @@ impl MamboPlan {
             );
             return Err(CkksError::Shape { operation: MAMBO, left: x.shape().to_vec(), right: factor.to_vec(), remedy });
         }
-        if self.bootstrap().is_real() && x.is_complex() {
-            let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
-            return Err(CkksError::Conversion { operation: MAMBO, reason });
-        }
+        self.bootstrap().check_numbers(x, MAMBO)?;
         if x.encoding() != Encoding::Slots {
             let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding().name().to_owned());
             return Err(CkksError::Encoding { operation: MAMBO, expected, got });
