@@ -8,23 +8,22 @@
 //!
 //! All of them end alike: rescaled, with one body in each bundle, under the main secret, rows lying as they came. So a result is the factor of the next product.
 
-use std::borrow::Cow;
+mod exact;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::Level;
 
-use super::matrix::Weights;
-use super::packing::{Stage, members_in};
+use self::exact::ExactPlan;
 use super::prepared::{Arrangement, PreparedMatrix, PreparedOptions, PreparedPlan};
-use crate::arrays::{Ciphertext, Layout, SecretName};
+use crate::arrays::Ciphertext;
 use crate::error::CkksError;
-use crate::evaluation::{Evaluator, Members, Packed};
-use crate::keys::{EncryptOptions, KeyNeeds, Lanes, Operation};
-use crate::parameters::{LOWERED, PackingRing, Params};
+use crate::evaluation::Evaluator;
+use crate::keys::{EncryptOptions, KeyNeeds, Lanes};
+use crate::parameters::Params;
 use crate::progress::Progress;
-use crate::shape::ModuleShape;
 
 /// How many times as large as that of the most precise method an error may be without a wish: 4 bits.
 const MOST_LOSS: f64 = 16.0;
@@ -122,20 +121,6 @@ impl MatrixCost {
     }
 }
 
-/// An exact product: weights at the scale of the level, and how the rows of the result are packed again.
-#[derive(Debug, Clone)]
-struct ExactPlan {
-    weights: Weights,
-    layout: Layout,
-    level: Level,
-    scale: f64,
-    /// Ranks of samples in between, as in [`PackingMethod::Midpoints`](super::packing::PackingMethod).
-    midpoints: Vec<usize>,
-    /// The smaller ring in which rows are multiplied and packed. [pcmm-mambo, sec. 6.3]
-    ring: Option<Params>,
-    needs: KeyNeeds,
-}
-
 /// What is planned, by one method.
 #[derive(Debug, Clone)]
 enum Way {
@@ -163,167 +148,6 @@ pub struct MatrixPlan {
 pub struct PlannedMatrix {
     plan: MatrixPlan,
     prepared: Option<PreparedMatrix>,
-}
-
-impl ExactPlan {
-    fn new(
-        params: &Params,
-        (rows, inner, values): (usize, usize, &[f64]),
-        columns: usize,
-        arrangement: Arrangement,
-    ) -> Result<Self, CkksError> {
-        let (shape, (level, layout)) = ([inner, columns], arrangement.layout(params, (rows, inner, columns))?);
-        let x = Ciphertext::symbol_with(params, &shape, layout, SecretName::Main, level, params.scale(level))?;
-        if layout.lanes > 1 && params.rank() > 1 {
-            let reason =
-                format!("rows in lanes are packed again at rank 1 alone, not {}: take one row in a polynomial (lanes 1)", params.rank());
-            return Err(CkksError::Conversion { operation: PLAN, reason });
-        }
-        let weights = Evaluator::new(params).prepare_weights(rows, inner, values, &x)?;
-        params.check_scale(x.scale() * weights.scale(), level)?;
-        Ok(Self { weights, layout, level, scale: x.scale(), midpoints: Vec::new(), ring: None, needs: KeyNeeds::new() })
-    }
-
-    /// The plan with its cost, those that pack the rows of the result with a midpoint, which have smaller keys at the price of a further switch, and those in smaller rings, of one degree or all.
-    fn ways(
-        self,
-        params: &Params,
-        method: MatrixMethod,
-        own_masks: bool,
-        ring: Option<usize>,
-    ) -> Result<Vec<(MatrixCost, Self)>, CkksError> {
-        let row = params.degree() / self.layout.lanes;
-        let smaller = if self.layout.lanes > 1 && self.level == LOWERED && params.lowering().is_some() {
-            params.product_rings(row)
-        } else {
-            Vec::new()
-        };
-        let rings = std::iter::once(None).chain(smaller.into_iter().map(Some));
-        let wanted = |own: &Option<Params>| ring.is_none_or(|degree| degree == own.as_ref().map_or(params.degree(), Params::degree));
-        let rings: Vec<_> = rings.filter(wanted).collect();
-        if let (true, Some(degree)) = (rings.is_empty(), ring) {
-            params.product_ring(degree)?;
-            let remedy = format!("use {}, or a smaller one that holds rows in lanes at level {LOWERED}", params.degree());
-            return Err(CkksError::OutOfRange { what: "the degree of the ring of a product", value: degree.to_string(), remedy });
-        }
-        let mut ways = Vec::new();
-        for ring in rings {
-            // Samples of the ranks from below the lanes of a polynomial down to 2.
-            let lanes = ring.as_ref().map_or(params.degree(), Params::degree) / row;
-            for midpoints in std::iter::once(Vec::new()).chain((1..lanes.ilog2()).map(|log| vec![1 << log])) {
-                let plan = Self { midpoints, ring: ring.clone(), ..self.clone() };
-                let recorder = Evaluator::recording(params);
-                plan.multiply(&recorder, &recorder.take_symbol(plan.symbol(params)?, None)?, &mut |_, _| true)?;
-                let plan = Self { needs: recorder.needs(), ..plan };
-                ways.push((plan.cost(params, method, own_masks)?, plan));
-            }
-        }
-        Ok(ways)
-    }
-
-    /// The stages that pack rows of degree `row` in the smaller ring, and the result of packing at degree and rank of `params`.
-    fn stages(&self, params: &Params, ring: &Params) -> Result<Vec<Stage>, CkksError> {
-        let row = params.for_samples(ModuleShape {
-            degree: params.degree() / self.layout.lanes,
-            rank: ring.degree() * self.layout.lanes / params.degree(),
-        })?;
-        let out = Stage { params: params.clone(), onto: SecretName::Main, steps: ring.packing_steps_to(params, &[])? };
-        if row.shape() == ring.shape() {
-            return Ok(vec![out]);
-        }
-        let within = row.packing_steps_to(ring, &self.midpoints)?;
-        Ok(vec![Stage { params: ring.clone(), onto: SecretName::Packing, steps: within }, out])
-    }
-
-    /// The keys of a product in a smaller ring.
-    fn ring_in_words(&self) -> String {
-        let degree = self.ring.as_ref().map_or(0, Params::degree);
-        let between =
-            if self.midpoints.is_empty() { String::new() } else { format!(" by samples of rank {:?} in between", self.midpoints) };
-        format!("a switch to the ring of degree {degree}, where rows are multiplied and packed{between}, and one back")
-    }
-
-    fn symbol(&self, params: &Params) -> Result<Ciphertext, CkksError> {
-        let shape = [self.layout.rows, self.layout.columns];
-        Ciphertext::symbol_with(params, &shape, self.layout, SecretName::Main, self.level, self.scale)
-    }
-
-    fn below(&self) -> Level {
-        Level(self.level.0.saturating_sub(1))
-    }
-
-    /// `W @ x`, rescaled and packed.
-    fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
-        if !evaluator.splits_masks_for(x) {
-            x.check_main(PLAN)?;
-        }
-        let Some(ring) = &self.ring else {
-            let product = evaluator.multiply_matrix_with_progress(&self.weights, x, progress)?;
-            let rescaled = evaluator.rescale(&product)?;
-            return if x.layout().lanes > 1 { evaluator.pack_rows(&rescaled, &self.midpoints) } else { Ok(rescaled) };
-        };
-        let x = if evaluator.splits_masks_for(x) { Cow::Owned(evaluator.split_mask(x)?) } else { Cow::Borrowed(x) };
-        let (params, lanes) = (x.params(), x.layout().lanes);
-        let rows = evaluator.rows_in_ring(&x, ring.degree())?;
-        let product = evaluator.multiply_matrix_with_progress(&self.weights, &rows, progress)?;
-        let rescaled = evaluator.rescale(&product)?;
-        let layout = rescaled.layout().gathered(lanes)?;
-        let result = Packed { target: params.clone(), onto: SecretName::Main, shape: rescaled.shape().to_vec(), layout };
-        let row = |row: usize| (row < layout.rows).then_some(row);
-        let members: Members = (0..layout.row_groups()).map(|group| (group * lanes..(group + 1) * lanes).map(row).collect()).collect();
-        let stages = self.stages(params, ring)?;
-        let [first, rest @ ..] = &stages[..] else { return Err(CkksError::NoTerms { operation: PLAN }) };
-        let placed = members_in(&members, params.degree() / first.params.degree());
-        let packed = evaluator.pack_as(&rescaled, &first.steps, &first.leaves(&result, placed.len())?, placed.clone())?;
-        evaluator.pack_onwards(packed, rest, &result, &placed)
-    }
-
-    /// The variances of the switches of this plan: before the product, which multiplies it, and behind it.
-    fn variances(&self, params: &Params) -> Result<(f64, f64), CkksError> {
-        let main = params.noise_model().rounding();
-        let Some(ring) = &self.ring else {
-            let switch = |(operation, _)| params.operation_variance_by(operation, self.below(), self.below()).map(|own| own + main);
-            return Ok((0.0, self.needs.operations().map(switch).sum::<Result<f64, CkksError>>()?));
-        };
-        let rounding = ring.packing_ring().map_or(main, PackingRing::rounding);
-        let lowering = Operation::ChangeSecret(SecretName::Main, SecretName::Embedded(ring.degree()));
-        let before = params.operation_variance_by(lowering, self.level, self.level)? + rounding;
-        let mut behind = 0.0;
-        for Stage { params: own, onto, steps } in self.stages(params, ring)? {
-            for step in steps {
-                let from = ModuleShape { degree: step.degree(), rank: step.rank() };
-                let operation = Operation::Pack { from, to: step.target(), under: SecretName::Packing, onto };
-                let last = if onto == SecretName::Main { main } else { rounding };
-                behind += own.operation_variance_by(operation, self.below(), self.below())? + last;
-            }
-        }
-        Ok((before, behind))
-    }
-
-    fn cost(&self, params: &Params, method: MatrixMethod, own_masks: bool) -> Result<MatrixCost, CkksError> {
-        let recorder = Evaluator::recording_for(params, self.needs.clone());
-        self.multiply(&recorder, &recorder.take_symbol(self.symbol(params)?, None)?, &mut |_, _| true)?;
-        let (model, weights) = (params.noise_model(), &self.weights);
-        let fresh = if own_masks { model.fresh_public() } else { model.fresh_secret() };
-        let largest = (0..weights.rows()).map(|row| weights.matrix().sum_of_squares(row)).fold(0.0, f64::max);
-        let step = params.step_product(self.level);
-        let scale = self.scale * weights.scale() / step;
-        let (lowering, packing) = self.variances(params)?;
-        let rounding = self.ring.as_ref().and_then(Params::packing_ring).map_or_else(|| model.rounding(), PackingRing::rounding);
-        let variance = (fresh + lowering) * largest / (step * step) + rounding + packing;
-        // Weights are rounded to integers.
-        let of_weights = weights.inner() as f64 / 12.0 / (weights.scale() * weights.scale());
-        Ok(MatrixCost {
-            method,
-            ring: self.ring.as_ref().map(Params::degree),
-            products: 0,
-            nanoseconds: recorder.recorded().cost().nanoseconds,
-            preparation: 0.0,
-            owner_key_bytes: params.required_keys(&self.needs)?.bytes(params)?,
-            matrix_key_bytes: 0,
-            error: (variance / (scale * scale) + of_weights).sqrt(),
-        })
-    }
 }
 
 fn prepared_cost(plan: &PreparedPlan) -> Result<MatrixCost, CkksError> {
