@@ -58,7 +58,7 @@ def _over_rows(rows: list[Row], path: Path) -> Path:
         }
         for label, (times, style) in lines.items():
             axes.plot(sizes, times, f"C{index}{style}", label=f"{preset}, {label}")
-    axes.set(xlabel="rows of the square matrices", ylabel="seconds for each polynomial of real numbers, one thread")
+    axes.set(xlabel="rows of the square matrices", ylabel="seconds for each polynomial, one thread")
     axes.set_xscale("log", base=2)
     axes.set_ylim(bottom=0)
     axes.legend()
