@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs lint build clean help
+.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs docs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench-mambo   batches of bootstraps and products inside them, beside the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-matrix  plain matrices times encrypted ones, beside plain products and the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-pairs  products of two encrypted matrices, beside plain products and the slot-wise algorithm (QUICK=1: seconds, small degrees)"
+	@echo "make docs       the documentation as a site in site/ (reads without a network)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
 
 $(BIN)/pip:
@@ -134,10 +135,10 @@ bench-packing:
 
 # Batches of bootstraps that share masks, and products inside bootstraps, beside the paper's numbers: up to 40 minutes and 22 GB of memory, on a quiet machine.
 MAMBO_RESULTS := mambo$(if $(filter-out 0,$(QUICK)),-quick)
-bench-mambo:
+bench-mambo: build
 	$(CARGO) build --release --locked -p clathrate-bench
 	$(PYTHON) bench/run.py $(MAMBO_RESULTS) --total 2400 --part clathrate 2400 "target/release/clathrate-bench --set stream,mambo"
-	$(PYTHON) bench/mambo.py bench/results/$(MAMBO_RESULTS).json
+	$(BIN)/python bench/mambo.py bench/results/$(MAMBO_RESULTS).json
 
 # Samples to slots and transciphering, beside the paper's numbers: up to 45 minutes for ours, 15 for another library's, and 15 GB of memory, on a
 # quiet machine. A quick run has results of its own, and no other library.
@@ -180,6 +181,13 @@ bench-pairs: build
 		--part clathrate 2700 "target/release/clathrate-bench --set stream,matrix$(if $(filter-out 0,$(QUICK)),, --long) --only stream_read,pair_plain,pair_residues,pair_slots"
 	$(BIN)/python bench/pairs.py bench/results/$(PAIR_RESULTS).json
 
+# The documentation as a site that is read without a network: open site/index.html.
+$(VENV)/.docs: requirements/docs.txt | $(BIN)/pip
+	$(BIN)/pip install --quiet -r requirements/docs.txt
+	touch $@
+docs: build $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 PATH="$(BIN):$$PATH" $(BIN)/mkdocs build --strict --quiet
+
 lint: build
 	$(CARGO) fmt --all --check
 	cd interop/tfhe && $(CARGO) fmt --check
@@ -190,6 +198,7 @@ lint: build
 	$(BIN)/python -m mypy --strict tests/python/typing_usage.py
 	$(BIN)/python -m mypy.stubtest clathrate --allowlist tests/python/stubtest_allowlist.txt
 	$(BIN)/python scripts/stub_docstrings.py --check
+	$(BIN)/python scripts/notebooks.py --check
 
 clean:
-	rm -rf target $(VENV) demo-output
+	rm -rf target $(VENV) demo-output site

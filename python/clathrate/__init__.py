@@ -15,7 +15,7 @@ slots, coefficients
 scale
     The factor that numbers are multiplied by before they are rounded to integers and encrypted. A product has the product of both scales.
 rescale
-    The division of a ciphertext by one step of its modulus, which brings the scale of a product back.
+    The division of a ciphertext by one step of its modulus, which brings the scale of a product back. Operators do it where it is needed.
 level
     The number of rescales that a ciphertext still allows. It starts at `Params.max_level`; at level 0 the computation ends.
 rank
@@ -32,7 +32,7 @@ The examples of all docstrings start from these lines:
 >>> import clathrate as cl
 >>> params = cl.Params.preset("insecure_small")  # small and insecure, for tests
 >>> secret_key = cl.SecretKey.generate(params)
->>> keys = secret_key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1], conjugate=True))
+>>> keys = secret_key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1, 2], conjugate=True))
 >>> ct = secret_key.encrypt([1.0, 2.0, 3.0]).with_keys(keys)
 
 A matrix product, at 128 bits of security:
@@ -40,12 +40,31 @@ A matrix product, at 128 bits of security:
 >>> params = cl.Params.preset("matmul")
 >>> key = cl.SecretKey.generate(params)
 >>> X, W = np.ones((3, 2)), np.array([[1.0, 2.0, 3.0]])
->>> scores = (W @ key.encrypt(X)).rescale()
+>>> scores = W @ key.encrypt(X)
 >>> key.decrypt(scores).round(2)
 array([[6., 6.]])
 """
 
 from . import errors
+from ._arrays import concatenate, stack, where
+from ._choose import ParamsChoice
+from ._functions import (
+    absolute,
+    exp,
+    gelu,
+    inverse,
+    inverse_sqrt,
+    log,
+    maximum,
+    minimum,
+    relu,
+    sigmoid,
+    sign,
+    silu,
+    softmax,
+    sqrt,
+    tanh,
+)
 from ._native import (
     Batch,
     BootstrapPlan,
@@ -80,11 +99,13 @@ from ._native import (
     bootstrap_samples,
     doctor,
     from_bytes,
+    get_threads,
     inspect,
     load,
     mambo,
     preset_names,
     reply,
+    set_threads,
     tune,
     vstack,
 )
@@ -136,6 +157,7 @@ __all__ = [
     "NotEnoughMemoryError",
     "PackingPlan",
     "Params",
+    "ParamsChoice",
     "ParamsError",
     "Polynomial",
     "PolynomialExplanation",
@@ -158,17 +180,37 @@ __all__ = [
     "WrongParamsError",
     "WrongSecretError",
     "__version__",
+    "absolute",
     "bootstrap_batch",
     "bootstrap_samples",
+    "concatenate",
     "doctor",
     "errors",
+    "exp",
     "from_bytes",
+    "gelu",
+    "get_threads",
     "inspect",
+    "inverse",
+    "inverse_sqrt",
     "load",
+    "log",
     "mambo",
+    "maximum",
+    "minimum",
     "preset_names",
+    "relu",
     "reply",
+    "set_threads",
+    "sigmoid",
+    "sign",
+    "silu",
+    "softmax",
+    "sqrt",
+    "stack",
+    "tanh",
     "trace",
     "tune",
     "vstack",
+    "where",
 ]

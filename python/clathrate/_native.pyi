@@ -10,6 +10,8 @@ import numpy as np
 from _typeshed import ReadableBuffer
 from numpy.typing import ArrayLike, NDArray
 
+from ._choose import ParamsChoice
+
 __all__ = [
     "Batch",
     "BootstrapPlan",
@@ -48,11 +50,13 @@ __all__ = [
     "command",
     "doctor",
     "from_bytes",
+    "get_threads",
     "inspect",
     "load",
     "mambo",
     "preset_names",
     "reply",
+    "set_threads",
     "tune",
     "vstack",
 ]
@@ -65,6 +69,7 @@ _BodyAxis: TypeAlias = Literal["rows", "chunks"]
 _Order: TypeAlias = Literal["natural", "bit-reversed"]
 _Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _Isa: TypeAlias = Literal["scalar", "avx2", "ifma"]
+_Rescale: TypeAlias = Literal["automatic", "explicit"]
 _Switching: TypeAlias = (
     Literal["fastest", "as_made"] | tuple[Literal["hybrid"], SupportsIndex] | tuple[Literal["klss"], SupportsIndex, SupportsIndex]
 )
@@ -88,8 +93,10 @@ class _Primes(TypedDict):
 class Runtime:
     """How computations run on this machine: threads, instruction set, key switching, memory for derived keys.
 
-    A runtime decides about speed and memory. It is not a part of the parameters: two parties may use one parameter set with different
-    runtimes, and their results agree up to noise. Every constructor of `Params` takes a runtime; ciphertexts and keys run as the
+    Most programs need none of it: `threads` limits the use of the processor, `key_cache_mib` that of memory, and the rest is for tuning.
+
+    A runtime decides about speed, memory and who rescales. It is not a part of the parameters: two parties may use one parameter set with
+    different runtimes, and their results agree up to noise. Every constructor of `Params` takes a runtime; ciphertexts and keys run as the
     parameters they were made or loaded with.
 
     Most of the options are about key switching, the step that ends every product of ciphertexts, rotation and conjugation: it multiplies
@@ -104,7 +111,7 @@ class Runtime:
     Parameters
     ----------
     threads : int, optional
-        Worker threads, 1 to 4096. The default is 1.
+        Worker threads, 1 to 4096. The default is one for each core, or what `set_threads` says.
     isa : {"scalar", "avx2", "ifma"}, optional
         The instruction set to compute with. The default is the fastest one of this machine, or the one that the environment variable
         CLATHRATE_ISA names. All of them give equal results, bit for bit.
@@ -118,6 +125,10 @@ class Runtime:
     key_cache_mib : float, optional
         The most memory in MiB for derived keys, of all keys together. The default is 6144.0 (6 GiB). A key that does not fit is used as it
         is stored. 0 keeps nothing, inf sets no limit.
+    rescale : {"automatic", "explicit"}, optional
+        Who rescales products of ciphertexts. "automatic", the default: each operator that needs it. "explicit": the caller, by
+        `Ciphertext.rescale`, which then refuses arrays with nothing to rescale; operators take products as they are. Reductions and powers
+        rescale what is in between in either case. It changes levels: use it on both sides of a computation or on neither.
 
     Raises
     ------
@@ -127,7 +138,7 @@ class Runtime:
     Examples
     --------
     >>> cl.Runtime(threads=2)
-    Runtime(threads=2, isa=None, switching='fastest', key_expansion=4.0, key_cache_mib=6144.0)
+    Runtime(threads=2, isa=None, switching='fastest', key_expansion=4.0, key_cache_mib=6144.0, rescale='automatic')
     >>> fast = cl.Params.preset("insecure_small", cl.Runtime(threads=2, key_cache_mib=100))
     >>> fast == params, fast.runtime == params.runtime
     (True, False)
@@ -139,6 +150,7 @@ class Runtime:
         switching: _Switching = "fastest",
         key_expansion: float | None = None,
         key_cache_mib: float | None = None,
+        rescale: _Rescale = "automatic",
     ) -> Runtime: ...
     @property
     def threads(self) -> int:
@@ -155,6 +167,9 @@ class Runtime:
     @property
     def key_cache_mib(self) -> float:
         """The most memory for derived keys in MiB, of all keys together."""
+    @property
+    def rescale(self) -> _Rescale:
+        """Who rescales products: "automatic" or "explicit"."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -277,6 +292,56 @@ class Params:
         4
         """
     @staticmethod
+    def for_circuit(
+        function: Callable[..., Any],
+        *shapes: Sequence[SupportsIndex],
+        error: float | None = None,
+        bound: float = 1.0,
+        security: float = 128,
+        runtime: Runtime | None = None,
+        **options: Any,
+    ) -> ParamsChoice:
+        """The preset with which a function of encrypted arrays runs fastest, found by dry runs, without keys and data.
+
+        Every preset is tried but those whose names begin with "insecure", "paper" or "bench". The time is predicted, with one thread.
+
+        Parameters
+        ----------
+        function : callable
+            The computation, as `trace` takes it: it gets one array for each shape.
+        *shapes : sequence of int
+            The shapes of the arrays.
+        error : float, optional
+            The most that the bound on the result's error (`Ciphertext.error_bound`) may be: of the noise, without what functions such as
+            `sigmoid` differ by from what they approximate. None, the default, sets no limit.
+        bound : float, optional
+            The largest magnitude of the numbers. The default is 1.0.
+        security : float, optional
+            The least security in bits. The default is 128.
+        runtime : Runtime, optional
+            How to run. None, the default, is `Runtime()`.
+        **options
+            Further keywords of `trace`, such as `encoding`.
+
+        Returns
+        -------
+        ParamsChoice
+            The parameters, the dry run with its keys, times and bytes, and what was tried.
+
+        Raises
+        ------
+        ParamsError
+            Where no preset runs the computation; the message says what each one lacks.
+        DataError
+            For an error or a bound that is not positive.
+
+        Examples
+        --------
+        >>> choice = cl.Params.for_circuit(lambda x: (x**4).sum(), (1000,), error=1e-3)
+        >>> choice.params.max_level >= 2, choice.trace.seconds > 0
+        (True, True)
+        """
+    @staticmethod
     def from_toml(text: str, runtime: Runtime | None = None) -> Params:
         """Parameters from TOML text, whose fields are the arguments of the constructor.
 
@@ -387,6 +452,7 @@ class Params:
         --------
         >>> size = params.save("params.clt")
         """
+    def _repr_html_(self) -> str: ...
     def explain(self) -> Explanation:
         """Moduli, security, sizes and expected precision of this set.
 
@@ -695,6 +761,7 @@ class SwitchingReport:
     >>> report.rows[-1]["level"], report.rows[-1]["method"]
     (5, 'hybrid')
     """
+    def _repr_html_(self) -> str: ...
     def explain(self) -> str:
         """The report as text: a table with one line per level, its legend, the memory limits, and where the predicted times come from.
 
@@ -838,6 +905,30 @@ class Needs:
         --------
         >>> cl.Needs(relinearise=True, rotations=[1], level=3).to_dict()
         {'relinearise': 3, 'rotations': {1: 3}}
+        """
+    def nbytes(self, params: Params) -> int:
+        """The memory in bytes that the keys take.
+
+        Parameters
+        ----------
+        params : Params
+            The parameters that the keys are made for.
+
+        Returns
+        -------
+        int
+            The bytes in memory. A file takes one part in rank + 1 of them: half at rank 1.
+
+        Raises
+        ------
+        ParamsError
+            Where the parameters cannot have such keys.
+
+        Examples
+        --------
+        >>> needs = cl.Needs(rotations=[1, 2])
+        >>> needs.nbytes(params) == secret_key.evaluation_keys(needs).nbytes
+        True
         """
     def __or__(self, other: Needs, /) -> Needs: ...
     def __ror__(self, other: Needs, /) -> Needs: ...
@@ -999,15 +1090,15 @@ class SecretKey:
         """Decrypts a ciphertext with noise on top, for results that others will see.
 
         The error of a decryption depends on the secret, so publishing exact decryptions leaks it. Here noise, uniform in [-2**(flood_bits -
-        1), 2**(flood_bits - 1)), is added to each scaled coefficient. Where the noise has lambda bits more than the error of the
-        computation, the result is within a statistical distance of 2**-lambda of one that does not depend on that error.
+        1), 2**(flood_bits - 1)), is added to each scaled coefficient. `Ciphertext.flood_bits` says how many bits that takes: it counts the
+        error, the coefficients and all decryptions that will be shared. Do not choose the number without it.
 
         Parameters
         ----------
         ciphertext : Ciphertext or TransposedCiphertext
             A ciphertext under this secret.
         flood_bits : int
-            The bits of noise, 1 to 62. `Ciphertext.flood_bits` computes them from a bound on the error.
+            The bits of noise, 1 to 118. `Ciphertext.flood_bits` computes them from a bound on the error.
         progress : bool or callable, optional
             True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
 
@@ -1078,6 +1169,50 @@ class SecretKey:
         --------
         >>> secret_key.evaluation_keys(cl.Needs(rotations=[1, 2])).rotations
         [1, 2]
+        """
+    def keys_for(
+        self,
+        function: Callable[..., Any],
+        *shapes: Sequence[SupportsIndex],
+        progress: _Progress = None,
+        **options: Any,
+    ) -> EvaluationKeys:
+        """The evaluation keys that a function of encrypted arrays needs, found by a dry run.
+
+        `keys_for(f, shape)` is `evaluation_keys(cl.trace(f, shape, params=key.params).needs)`. Use `trace` itself to see time and bytes
+        before keys are made, and for functions that bootstrap by themselves: its `bootstrap_below` is needed, too.
+
+        Parameters
+        ----------
+        function : callable
+            The computation, as `trace` takes it: it gets one array for each shape.
+        *shapes : sequence of int
+            The shapes of the arrays.
+        progress : bool or callable, optional
+            As `evaluation_keys` takes it.
+        **options
+            How the arrays are encrypted: the keywords of `trace`, such as `level`, and `encoding`, which matrices in slots have to be
+            given.
+
+        Returns
+        -------
+        EvaluationKeys
+            The keys. `keys | other` joins sets of several functions.
+
+        Raises
+        ------
+        ClathrateError
+            As `trace` and `evaluation_keys`.
+
+        Examples
+        --------
+        >>> f = lambda x, y: x.dot(y)
+        >>> keys = secret_key.keys_for(f, (4,), (4,))
+        >>> keys.rotations, keys.has_relinearisation
+        ([1, 2], True)
+        >>> x = secret_key.encrypt([1.0, 2.0, 3.0, 4.0]).with_keys(keys)
+        >>> float(secret_key.decrypt(f(x, x)).round(4))
+        30.0
         """
     def relative(self, params: Params) -> SecretKey:
         """The same secret at another degree and rank, to encrypt there.
@@ -1297,6 +1432,7 @@ class PreparedMatrix:
         (2, 2)
         """
 
+    def _repr_html_(self) -> str: ...
     def explain(self) -> str:
         """Sizes, keys, predicted time of a product, and what its precision is made of.
 
@@ -1643,7 +1779,7 @@ class EvaluationKeys:
         --------
         >>> size = keys.save("keys.clt")
         >>> cl.EvaluationKeys.load("keys.clt", params).rotations
-        [1]
+        [1, 2]
         """
     def to_bytes(self) -> NDArray[np.uint8]:
         """The bytes that `save` would write.
@@ -1657,6 +1793,8 @@ class EvaluationKeys:
         --------
         >>> again = cl.from_bytes(keys.to_bytes(), params)
         """
+    def __or__(self, other: EvaluationKeys, /) -> EvaluationKeys: ...
+    def __ror__(self, other: EvaluationKeys, /) -> EvaluationKeys: ...
     def __copy__(self) -> EvaluationKeys: ...
     def __deepcopy__(self, memo: Any) -> EvaluationKeys: ...
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]: ...
@@ -1672,12 +1810,18 @@ class Ciphertext:
     *coefficients*, a polynomial holds twice as many numbers, for sums, products with plain numbers, and products with a plain matrix.
 
     The numbers are multiplied by a *scale* and rounded before they are encrypted. A product of two ciphertexts, or of a ciphertext and
-    plain numbers that are no integers, has the product of both scales. `rescale()` divides it by a step of the modulus, which restores the
-    scale and lowers the *level* by one; the level is the number of rescales that are left. Products are not rescaled until `rescale()` is
-    called, so that sums of products need one rescale only; a product with an integer needs none.
+    plain numbers, has the product of both scales. A *rescale* divides it by a step of the modulus, which restores the scale and lowers the
+    *level* by one; the level is the number of rescales that are left. Only a product with an integer, a Python `int` or a NumPy one, takes
+    no level; 2.0 does.
 
-    Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext of equal shape, an array that broadcasts to the shape,
-    or a number; `-ct`; `ct ** 2`; `ct / x` for plain x; `W @ ct` for a plain matrix W. Pandas objects count as the arrays of their values.
+    Products are rescaled where they are used next: by another product, a rotation, a polynomial, a bootstrap, anything but sums and
+    differences, so that a sum of products is rescaled once. Operands of different levels are brought to the lower one. Nothing has to be
+    done for this; `scale` and `level` tell where an array stands, `rescale()` rescales at once, and `Runtime(rescale="explicit")` leaves it
+    all to the caller.
+
+    Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext, an array, or a number, and shapes broadcast as in
+    NumPy; `-ct`; `ct ** n` for whole n; `ct / x` for plain x; `W @ ct` for a plain matrix W, and `x @ y` for vectors. Pandas objects count
+    as the arrays of their values. Reductions: `sum`, `mean`, `var`, `dot`.
 
     For `W @ ct`, an encrypted matrix is in coefficients, and no key is needed. A vector in slots is multiplied, too, and `ct @ W`
     multiplies each row in slots: with the rotation keys of `LinearTransform(W).plan(params).needs`, or of `LinearTransform(W.T)`, at the
@@ -1695,9 +1839,9 @@ class Ciphertext:
     Examples
     --------
     >>> x = secret_key.encrypt([1.0, 2.0, 3.0]).with_keys(keys)
-    >>> y = (x * x).rescale() + 0.5
+    >>> y = 2 * x**3 + x - x.mean()
     >>> secret_key.decrypt(y).round(4)
-    array([1.5, 4.5, 9.5])
+    array([ 1., 16., 55.])
     """
 
     __array_ufunc__: ClassVar[None]
@@ -1710,7 +1854,7 @@ class Ciphertext:
     def __mul__(self, other: Ciphertext | ArrayLike, /) -> Ciphertext: ...
     def __rmul__(self, other: ArrayLike, /) -> Ciphertext: ...
     def __truediv__(self, other: ArrayLike, /) -> Ciphertext: ...
-    def __pow__(self, exponent: Literal[2], modulus: None = None, /) -> Ciphertext: ...
+    def __pow__(self, exponent: float, modulus: None = None, /) -> Ciphertext: ...
     def __neg__(self) -> Ciphertext: ...
     def __pos__(self) -> Ciphertext: ...
     @overload
@@ -1723,6 +1867,161 @@ class Ciphertext:
     def T(self) -> Any:
         """The matrix read by columns, without any computation; a vector is its own transpose."""
 
+    def sum(self, axis: SupportsIndex | None = None, keepdims: bool = False) -> Ciphertext:
+        """The sum along an axis, as `numpy.sum`.
+
+        Rows are added to each other without a key, in both encodings. The numbers of a row are added by rotations in slots, with the keys
+        that `trace` finds, and without a key in coefficients. Padding that is not zero is cleared first, by a product that takes a level.
+        In slots, sums of each row become a vector by a product that takes a level; `keepdims=True` leaves them a column, for nothing.
+
+        Parameters
+        ----------
+        axis : int, optional
+            The axis to add up: of a matrix, 0 adds its rows and 1 the numbers of each row. None, the default, adds up everything.
+        keepdims : bool, optional
+            True leaves axes of length 1 in place of those that were added up. The default is False.
+
+        Returns
+        -------
+        Ciphertext
+            The sums, of the shape that NumPy gives them; of everything a single number, of shape ().
+
+        Raises
+        ------
+        MissingKeyError
+            In slots, where no keys are attached, or they lack a rotation.
+        ShapeError
+            Where rows share a mask or a polynomial, and for sums of each row in coefficients without `keepdims`; with
+            `Runtime(rescale="explicit")` where the padding is dirty.
+        DataError
+            For an axis that the array does not have.
+        LevelError
+            At level 0, where the sum needs a level.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], encoding="slots").with_keys(keys)
+        >>> secret_key.decrypt(x.sum(axis=1)).round(4)
+        array([ 6., 15.])
+        >>> secret_key.decrypt(x.sum(axis=0)).round(4)
+        array([5., 7., 9.])
+        """
+    def mean(self, axis: SupportsIndex | None = None, keepdims: bool = False) -> Ciphertext:
+        """The mean along an axis, as `numpy.mean`: the sum times the inverse of the count, which takes a level.
+
+        Parameters
+        ----------
+        axis : int, optional
+            As `sum` takes it.
+        keepdims : bool, optional
+            As `sum` takes it.
+
+        Returns
+        -------
+        Ciphertext
+            The means.
+
+        Raises
+        ------
+        ClathrateError
+            As `sum`.
+        LevelError
+            At level 0.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([1.0, 2.0, 6.0]).with_keys(keys)
+        >>> secret_key.decrypt(x - x.mean()).round(4)
+        array([-2., -1.,  3.])
+        """
+    def var(self, axis: SupportsIndex | None = None, ddof: SupportsIndex = 0, keepdims: bool = False) -> Ciphertext:
+        """The variance along an axis, as `numpy.var`: the mean of the squared differences from the mean. It takes three levels of an array
+        whose padding is zero.
+
+        Parameters
+        ----------
+        axis : int, optional
+            As `sum` takes it.
+        ddof : int, optional
+            What is subtracted from the count that the squares are divided by: 1 for the unbiased estimate from a sample. The default is 0.
+        keepdims : bool, optional
+            As `sum` takes it.
+
+        Returns
+        -------
+        Ciphertext
+            The variances; of complex numbers, those of the differences' magnitudes.
+
+        Raises
+        ------
+        ClathrateError
+            As `sum`.
+        ShapeError
+            In coefficients, where there are no squares.
+        MissingKeyError
+            Without a relinearisation key, and for complex numbers without a conjugation key.
+        DataError
+            Where `ddof` leaves nothing to divide by.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([1.0, 2.0, 6.0]).with_keys(keys)
+        >>> float(secret_key.decrypt(x.var(ddof=1)).round(4))
+        7.0
+        """
+    def dot(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        """The inner product of two vectors, as `numpy.dot`; of matrices the product `ct @ other`.
+
+        It takes a level. In slots it takes the rotations of a sum, too. With plain numbers in coefficients it takes no key.
+
+        Parameters
+        ----------
+        other : Ciphertext or array_like
+            The other operand.
+
+        Returns
+        -------
+        Ciphertext
+            A single number, of shape (), or the product of matrices.
+
+        Raises
+        ------
+        ShapeError
+            Where lengths differ, or two encrypted vectors are in coefficients.
+        MissingKeyError
+            In slots, without the keys that `trace` finds.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([1.0, 2.0, 6.0], encoding="coefficients")
+        >>> float(secret_key.decrypt(x.dot([1.0, 1.0, 0.5])).round(4))
+        6.0
+        """
+    def reshape(self, *shape: Any) -> Ciphertext:
+        """The same numbers in another shape, as `numpy.reshape`, where every row stays a row.
+
+        A vector is a matrix of one row, and a single number a vector of length 1. Other shapes would move numbers between rows.
+
+        Parameters
+        ----------
+        *shape : int
+            The new shape; one axis may be -1, for whatever is left.
+
+        Returns
+        -------
+        Ciphertext
+            The same ciphertext in that shape.
+
+        Raises
+        ------
+        ShapeError
+            For shapes with other rows.
+
+        Examples
+        --------
+        >>> secret_key.encrypt([1.0, 2.0, 6.0]).reshape(1, -1).shape
+        (1, 3)
+        """
     def explain_matmul(self, weights: ArrayLike) -> str:
         """How `W @ ct` is computed for this array and its keys, and why.
 
@@ -1765,9 +2064,9 @@ class Ciphertext:
             The plain matrix W: real numbers of any numeric type and memory layout. An array of more than 64 MiB, such as one that
             `numpy.load(path, mmap_mode="r")` maps from a file, is read some rows at a time.
         weight_scale : float, optional
-            The factor that weights are multiplied by before they are rounded to integers of at most 51 bits. None, the default, takes the
-            factor that gives the rescaled product the canonical scale of its level. 1.0 suits a matrix of integers: the product needs no
-            rescale then.
+            The factor that weights are multiplied by before they are rounded to integers of at most 51 bits. None, the default, is 1.0 for
+            weights of an integer type, whose product takes no level. For others it is the factor that gives the rescaled product the
+            canonical scale of its level.
         progress : bool or callable, optional
             True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
 
@@ -1837,7 +2136,9 @@ class Ciphertext:
     def rescale(self) -> Ciphertext:
         """Divides the encrypted numbers' scale by the last step of the modulus and drops that step: one level less.
 
-        The numbers stay. After a product this restores the canonical scale of the new level.
+        The numbers stay. After a product this restores the canonical scale of the new level. The next product, rotation or polynomial does
+        so by itself, so there is rarely a need to call it. An array that has the canonical scale of its level already is returned as it
+        is, unless the runtime says `rescale="explicit"`.
 
         Returns
         -------
@@ -1847,7 +2148,7 @@ class Ciphertext:
         Raises
         ------
         LevelError
-            At level 0, where no step is left to divide by.
+            At level 0, where no step is left to divide by; with `rescale="explicit"` also where there is nothing to rescale.
         ScaleError
             Where the scale would fall below 1, so that nothing of the numbers were left.
 
@@ -1882,21 +2183,30 @@ class Ciphertext:
         >>> ct.drop_to_level(2).level
         2
         """
-    def flood_bits(self, error_bound: float, queries: SupportsIndex = 1, statistical_bits: SupportsIndex = 40) -> int:
+    def flood_bits(
+        self,
+        error_bound: float,
+        queries: SupportsIndex = 1,
+        statistical_bits: SupportsIndex = 40,
+        correct_bits: SupportsIndex = 8,
+    ) -> int:
         """The `flood_bits` for `SecretKey.decrypt_to_share`, from a bound on the error of these numbers.
 
         Shared decryptions of CKKS reveal their errors, which depend on the secret. With this many bits of noise on top, `queries` shared
-        decryptions of this shape reveal their errors with a statistical distance of at most 2**-statistical_bits in all. The shared numbers
-        are right to about 2**(flood_bits - 1) / scale.
+        decryptions of this shape reveal their errors with a statistical distance of at most 2**-statistical_bits in all. That much noise
+        leaves correct numbers only where the scale is large: the preset "share_n14" has 2**104.
 
         Parameters
         ----------
         error_bound : float
-            Your bound on the error of these numbers, in their own units.
+            Your bound on the error of these numbers, in their own units: ten times the `error_bound` that `trace` gives, which is a root
+            mean square.
         queries : int, optional
             How many decryptions will be shared. The default is 1.
         statistical_bits : int, optional
             The negative binary logarithm of the statistical distance. The default is 40.
+        correct_bits : int, optional
+            How many bits behind the binary point have to be right in the shared numbers, in the root mean square. The default is 8.
 
         Returns
         -------
@@ -1906,13 +2216,14 @@ class Ciphertext:
         Raises
         ------
         DataError
-            Where the bound is not positive, there are no queries, or the modulus has no room for that much noise.
+            Where the bound is not positive, there are no queries, the modulus has no room for that much noise, or the noise leaves fewer
+            correct bits.
 
         Examples
         --------
-        >>> x = secret_key.encrypt([1.0, 2.0], scale=2.0**80)
-        >>> bits = x.flood_bits(1e-15, statistical_bits=20)
-        >>> secret_key.decrypt_to_share(x, bits).round(4)
+        >>> x = secret_key.encrypt([1.0, 2.0], scale=2.0**104)
+        >>> bits = x.flood_bits(1e-25, queries=100)
+        >>> secret_key.decrypt_to_share(x, bits).round(3)
         array([1., 2.])
         """
     def rotate(self, steps: SupportsIndex) -> Ciphertext:
@@ -2507,6 +2818,9 @@ class Ciphertext:
     def is_complex(self) -> bool:
         """Whether the entries are complex numbers, so that decryption gives a complex array."""
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers that decryption gives: `float64` or `complex128`."""
+    @property
     def layout(self) -> Layout:
         """Which number sits in which bundle, body and slot or coefficient."""
     @property
@@ -2630,6 +2944,7 @@ class Ciphertext:
         --------
         >>> again = cl.from_bytes(ct.to_bytes(), params)
         """
+    def _repr_html_(self) -> str: ...
     def __len__(self) -> int: ...
     def __copy__(self) -> Ciphertext: ...
     def __deepcopy__(self, memo: Any) -> Ciphertext: ...
@@ -2795,17 +3110,27 @@ class Polynomial:
         domain: tuple[float, float] = (-1.0, 1.0),
     ) -> Polynomial: ...
     @staticmethod
-    def fit(function: Callable[[Any], Any], degree: SupportsIndex, domain: tuple[float, float] = (-1.0, 1.0)) -> Polynomial:
+    def fit(
+        function: Callable[[Any], Any],
+        degree: SupportsIndex | None = None,
+        domain: tuple[float, float] = (-1.0, 1.0),
+        *,
+        error: float | None = None,
+    ) -> Polynomial:
         """The polynomial that interpolates a function at Chebyshev points: close to the best approximation where the function is smooth.
 
         Parameters
         ----------
         function : callable
             The function, of an array of points or of one number at a time.
-        degree : int
+        degree : int, optional
             The degree, at most 511.
         domain : tuple of float, optional
             The interval (a, b). The default is (-1.0, 1.0).
+        error : float, optional
+            In place of a degree, the largest difference from the function that is allowed on the domain: the polynomial is the Chebyshev
+            series of the least degree that differs by no more at 2049 points of the domain. Functions with a kink need high degrees, and
+            those with a jump have none: `sign`, `relu` and `maximum` are for these.
 
         Returns
         -------
@@ -2815,7 +3140,10 @@ class Polynomial:
         Raises
         ------
         DataError
-            Where a value of the function is not finite, or the degree or the domain is out of range.
+            Where a value of the function is not finite, or the degree or the domain is out of range; where no degree up to 511 reaches the
+            error.
+        TypeError
+            Unless either a degree or an error is given.
         ShapeError
             Where the function does not give one value for each point.
 
@@ -2826,6 +3154,8 @@ class Polynomial:
         Polynomial(degree 7, chebyshev basis on [-1, 1])
         >>> bool(abs(p(0.5) - np.exp(0.5)) < 1e-6)
         True
+        >>> cl.Polynomial.fit(np.tanh, domain=(-4, 4), error=1e-3).degree
+        19
         """
     @overload
     def __call__(self, x: Ciphertext, /) -> Ciphertext: ...
@@ -3813,6 +4143,7 @@ class MamboPlan:
         """The predicted precision in bits: minus the binary logarithm of the root mean square error of a real or imaginary part of the
         worst row, for numbers whose parts are uniform in [-1, 1].
         """
+    def _repr_html_(self) -> str: ...
     def explain(self) -> str:
         """What the plan does: predicted times and precision, the methods of the product, the stages of the bootstrap.
 
@@ -4006,6 +4337,7 @@ class MatrixPlan:
     def needs(self) -> Needs:
         """The keys, for `SecretKey.evaluation_keys`. They do not depend on the weights."""
 
+    def _repr_html_(self) -> str: ...
     def explain(self) -> str:
         """The method and those that were not chosen, each with predicted time, keys and precision; and what a product takes.
 
@@ -4140,6 +4472,7 @@ class PackingPlan:
     def precision_bits(self) -> float:
         """The predicted precision in bits: minus the binary logarithm of the root mean square error of a number, encryption included."""
 
+    def _repr_html_(self) -> str: ...
     def explain(self) -> str:
         """The choice, marked by a star, and the methods that are faster or have fewer keys: predicted times, bytes of keys, precision.
 
@@ -4383,6 +4716,7 @@ class SamplesPlan:
         >>> owner.decrypt(samples.bootstrap_samples(plan)).round(3)
         array([ 0.5 , -0.25])
         """
+    def _repr_html_(self) -> str: ...
     def explain(self) -> str:
         """What the plan does, and the ways to pack that are faster or have fewer keys: predicted times, bytes of keys, precision.
 
@@ -4861,6 +5195,7 @@ class BootstrapPlan:
     @property
     def log2_failure(self) -> float:
         """The binary logarithm of the probability that the bootstrap of one polynomial fails, which makes all of its numbers wrong."""
+    def _repr_html_(self) -> str: ...
     def explain(self) -> str:
         """What the bootstrap does, stage by stage: a table of predicted times, transforms, products and key bytes.
 
@@ -4890,6 +5225,7 @@ class PolynomialPlan:
     array([ 3.,  9., 19.])
     """
     def __call__(self, ciphertext: Ciphertext, /) -> Ciphertext: ...
+    def _repr_html_(self) -> str: ...
     def explain(self) -> PolynomialExplanation:
         """What the circuit does, step by step, with its counts and its precision.
 
@@ -4988,6 +5324,47 @@ def command(arguments: Sequence[str]) -> int:
     >>> from clathrate._native import command
     >>> command(["clathrate", "--quiet", "params", "list"])
     0
+    """
+
+def get_threads() -> int:
+    """The number of threads of parameters that are made without `Runtime(threads=)`.
+
+    Returns
+    -------
+    int
+        What `set_threads` said, or else the number of cores that this process may use.
+
+    Examples
+    --------
+    >>> cl.get_threads() >= 1
+    True
+    """
+
+def set_threads(threads: SupportsIndex | None) -> None:
+    """Sets the number of threads of parameters that are made from now on without `Runtime(threads=)`.
+
+    Parameters that exist already keep theirs, with everything that was made with them.
+
+    Parameters
+    ----------
+    threads : int or None
+        Worker threads, 1 to 4096; None for one for each core.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    DataError
+        Outside that range.
+
+    Examples
+    --------
+    >>> cl.set_threads(1)
+    >>> cl.Params.preset("insecure_small").runtime.threads
+    1
+    >>> cl.set_threads(None)
     """
 
 def preset_names() -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from ._native import Ciphertext, Needs, Params, Recorder, Recording
@@ -118,6 +119,9 @@ class Trace:
           stage ...
         """
         return self._table
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self._table)}</pre>"
 
 
 def trace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -162,3 +163,53 @@ def test_ranks_example_refuses_sets_of_rank_1():
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 2
     assert "rank 2 or more" in done.stderr
+
+
+def test_everyday_page_runs_and_its_numbers_are_right(capsys):
+    statistics, chooser, functions = snippets("docs/everyday.md")
+    names: dict[str, object] = {}
+    exec(statistics, names)
+    assert float(capsys.readouterr().out) < 1e-4
+    exec(chooser, names)
+    assert "* " in capsys.readouterr().out
+    exec(functions, names)
+    sigmoid, cosine, sign = capsys.readouterr().out.splitlines()
+    assert float(sigmoid) < 1e-3
+    assert cosine.startswith("Polynomial(degree ")
+    assert float(sign) < 1e-3
+
+
+@pytest.mark.parametrize("page", ["docs/index.md", "docs/tutorial.md", "docs/cookbook.md", "docs/presets.md"])
+def test_pages_for_newcomers_run_and_their_errors_are_small(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    names: dict[str, object] = {}
+    printed = []
+    for snippet in snippets(page):
+        exec(snippet, names)
+        printed += capsys.readouterr().out.splitlines()
+    assert printed
+    if page == "docs/tutorial.md":
+        # The variance, computed on one side and on two machines, beside NumPy's.
+        variance = names["temperatures"].var()
+        assert abs(float(printed[4].split()[0]) - variance) < 1e-4
+        said = re.findall(r"```text\n(.*?)```", (ROOT / page).read_text(), re.S)
+        assert [line for line in "".join(said).splitlines() if "..." not in line] == [line for line in printed if line in "".join(said)]
+        assert abs(float(printed[-1]) - variance) < 1e-4
+        assert any("encoding" in line for line in printed), "the error of a product in coefficients"
+    if page == "docs/cookbook.md":
+        errors = [float(number) for line in printed for number in line.split() if re.fullmatch(r"[0-9.]+e-[0-9]+|0\.[0-9]+", number)]
+        assert len(errors) >= 8
+        assert max(errors) < 0.05
+
+
+@pytest.mark.parametrize("name", ["tutorial", "everyday", "cookbook"])
+def test_notebooks_are_the_pages_and_run(name, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    notebook = json.loads((ROOT / "examples" / f"{name}.ipynb").read_text())
+    code = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert code == [snippet.strip("\n") for snippet in snippets(f"docs/{name}.md")]
+    names: dict[str, object] = {}
+    for cell in code:
+        exec(cell, names)
+    assert capsys.readouterr().out
+    assert all(cell["outputs"] == [] for cell in notebook["cells"] if cell["cell_type"] == "code")

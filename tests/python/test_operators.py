@@ -41,7 +41,7 @@ def test_products_agree_with_numpy(each_rank, data):
 
 def test_products_with_integers_cost_no_level(small, data):
     cx = small.encrypt(data[0])
-    for factor in (2, -3, 0, np.int64(5), True, 4.0):
+    for factor in (2, -3, 0, np.int64(5), True):
         product = cx * factor
         assert (product.level, product.scale) == (cx.level, cx.scale)
         assert small.error(product, data[0] * factor) < TOLERANCE
@@ -137,22 +137,21 @@ def test_unscaled_products_meet_fresh_operands(small, data):
 def test_arrays_that_do_not_broadcast_are_refused(small, data, shape):
     cx = small.encrypt(data[0], encoding="slots")
     for operation in (operator.add, operator.sub, operator.mul, operator.truediv):
-        with pytest.raises(cl.ShapeError, match=r"broadcast to the ciphertext's shape \[3, 40\]"):
+        with pytest.raises(cl.ClathrateError, match=r"axis by axis|at most two axes|empty"):
             operation(cx, np.ones(shape))
-    with pytest.raises(cl.ShapeError):
+    with pytest.raises(cl.ClathrateError):
         np.ones(shape) - cx
 
 
-def test_arrays_that_would_enlarge_the_result_are_refused(small):
-    with pytest.raises(cl.ShapeError, match="which an operation keeps"):
-        small.encrypt([1.0]) + np.ones(3)
-    with pytest.raises(cl.ShapeError, match="which an operation keeps"):
-        small.encrypt(1.0) * np.ones(1)
+def test_arrays_enlarge_the_result(small):
+    keys = small.key.evaluation_keys(cl.Needs())
+    assert small.error(small.key.encrypt([1.0]).with_keys(keys) + np.arange(3), [1.0, 2.0, 3.0]) < TOLERANCE
+    assert small.error((small.encrypt(1.5) * np.ones(1)), [1.5]) < TOLERANCE
 
 
 def test_operands_of_other_shape_encoding_params_or_secret_are_refused(small, flat, data):
     cx = small.encrypt(data[0], encoding="slots")
-    with pytest.raises(cl.ShapeError, match="equal shapes"):
+    with pytest.raises(cl.ShapeError, match="axis by axis"):
         cx + small.encrypt(data[0][:2], encoding="slots")
     with pytest.raises(cl.ShapeError, match='needs the encoding "slots", and "coefficients" was given'):
         cx + small.encrypt(data[0], encoding="coefficients")
@@ -197,11 +196,11 @@ def test_values_too_large_for_the_level_are_refused(small):
 
 def test_levels_too_low_are_refused(small):
     ct = small.encrypt([1.0], level=0)
-    for operation in (lambda: ct.rescale(), lambda: ct * 0.5, lambda: ct * [0.5], lambda: ct.multiply(ct)):
+    for operation in (lambda: ct * 0.5, lambda: ct * [0.5], lambda: ct.multiply(ct)):
         with pytest.raises((cl.LevelError, cl.ScaleError), match="level"):
             operation()
     with pytest.raises(cl.LevelError, match="level 1 or higher"):
-        ct.rescale()
+        ct.multiply(ct)
     with pytest.raises(cl.LevelError, match="levels only go down"):
         ct.drop_to_level(3)
     for level in (-1, 99):
@@ -268,10 +267,10 @@ def test_keys_for_lower_levels_serve_there_only(small):
         small.key.encrypt(x).with_keys(keys).rotate(1)
 
 
-def test_only_squares_are_powers(small):
+def test_powers_have_whole_exponents(small):
     ct = small.encrypt([1.0])
-    for exponent in (3, 0.5, -1, np.ones(1), "2"):
-        with pytest.raises(ValueError, match=r"ct \*\* 2"):
+    for exponent in (0.5, -1, np.ones(2), "2"):
+        with pytest.raises(ValueError, match="whole exponent"):
             ct**exponent
     with pytest.raises(TypeError):
         2**ct

@@ -82,7 +82,7 @@ def test_a_fresh_process_computes_on_pickles_alone(small, rng):
 
 def test_exceptions_pickle(small):
     with pytest.raises(cl.ShapeError) as caught:
-        small.encrypt([1.0]) + np.ones(3)
+        small.encrypt([1.0, 2.0]) + np.ones(3)
     again = pickle.loads(pickle.dumps(caught.value))
     assert type(again) is cl.ShapeError
     assert str(again) == str(caught.value)

@@ -208,3 +208,24 @@ def test_errors_are_all_clathrate_errors():
     for one, usual in ((cl.DataError, "ValueError"), (cl.MissingKeyError, "LookupError"), (cl.FileAccessError, "OSError")):
         assert issubclass(one, getattr(builtins, usual))
     assert all(one.__doc__ for one in classes)
+
+
+@pytest.mark.parametrize("name", ["product", "polynomial", "power", "linear transform"])
+def test_interrupts_stop_computations_on_arrays(interrupt_soon, name):
+    """Calls without a progress function, on many polynomials, so that each takes seconds."""
+    params = cl.Params.preset("insecure_deep", cl.Runtime(threads=1))
+    key = cl.SecretKey.generate(params)
+    function = {
+        "product": lambda x: x * x,
+        "polynomial": cl.Polynomial.fit(np.tanh, 63),
+        "power": lambda x: x**200,
+        "linear transform": cl.LinearTransform(np.ones((256, 256))),
+    }[name]
+    rows = 4000
+    keys = key.keys_for(function, (1, 256), encoding="slots")
+    x = cl.vstack([key.encrypt(np.ones((1, 256)), encoding="slots").with_keys(keys)] * rows)
+    interrupt_soon(0.1)
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        function(x)
+    assert time.perf_counter() - start < 5

@@ -13,8 +13,9 @@ import clathrate as cl
 
 DIFFERENT = [
     cl.Runtime(),
-    cl.Runtime(threads=2),
+    cl.Runtime(threads=3),
     cl.Runtime(isa="scalar"),
+    cl.Runtime(rescale="explicit"),
     cl.Runtime(switching="as_made"),
     cl.Runtime(switching=("hybrid", 2)),
     cl.Runtime(switching=("klss", 2, 3)),
@@ -26,14 +27,15 @@ DIFFERENT = [
 
 def test_defaults_are_stated():
     runtime = cl.Runtime()
-    assert (runtime.threads, runtime.isa, runtime.switching, runtime.key_expansion, runtime.key_cache_mib) == (
-        1,
+    assert (runtime.threads, runtime.isa, runtime.switching, runtime.key_expansion, runtime.key_cache_mib, runtime.rescale) == (
+        cl.get_threads(),
         None,
         "fastest",
         4.0,
         6144.0,
+        "automatic",
     )
-    assert runtime == cl.Runtime(threads=1, key_expansion=4, key_cache_mib=6144)
+    assert runtime == cl.Runtime(threads=cl.get_threads(), key_expansion=4, key_cache_mib=6144, rescale="automatic")
     assert cl.Params.preset("insecure_tiny").runtime == runtime
 
 
@@ -52,7 +54,7 @@ def test_runtimes_are_values():
 
 def test_runtimes_are_immutable():
     runtime = cl.Runtime()
-    for name in ("threads", "isa", "switching", "key_expansion", "key_cache_mib", "new"):
+    for name in ("threads", "isa", "switching", "key_expansion", "key_cache_mib", "rescale", "new"):
         with pytest.raises(AttributeError):
             setattr(runtime, name, 1)
 

@@ -31,7 +31,7 @@ pub mod text;
 pub use automorphism::{Automorphism, GaloisElement};
 pub use buffer::{Buffer, DeviceMemory, Memory, Rows, RowsMut};
 pub use conversion::{BaseConversion, EngineTables, Rounding};
-pub use cpu::CpuEngine;
+pub use cpu::{CpuEngine, Threads};
 pub use engine::{Dividend, DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PlaintextSum, TurnedProduct};
 pub use error::ArithError;
 pub use extension::DigitExtension;

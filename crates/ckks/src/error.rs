@@ -291,6 +291,40 @@ pub enum CkksError {
         /// The level there is.
         level: usize,
     },
+    /// Factors that are so small that rounding would lose them.
+    #[error(
+        "the largest factor, {largest:e}, has {bits:.1} bits at the scale 2^{log2_scale:.1} that it is rounded at, and would be lost: multiply the factors by a power of two and divide the decrypted result by it, choose a larger scale (`weight_scale` of a matrix), or take parameters with longer steps"
+    )]
+    FactorTooSmall {
+        /// The largest magnitude of a factor.
+        largest: f64,
+        /// Bits that are left of it.
+        bits: f64,
+        /// Binary logarithm of the factors' scale.
+        log2_scale: f64,
+    },
+    /// Numbers of a dry run that may be too large for the modulus.
+    #[error(
+        "numbers may be as large as {magnitude:.3e} here, by the bound on the inputs, and at scale 2^{log2_scale:.1} level {level} has room for {room:.3e}: scale the inputs or the factors down, state a smaller bound, or take parameters with a longer first step"
+    )]
+    BoundTooLarge {
+        /// The bound on the numbers.
+        magnitude: f64,
+        /// Binary logarithm of the scale.
+        log2_scale: f64,
+        /// The level.
+        level: usize,
+        /// The largest number that the modulus holds.
+        room: f64,
+    },
+    /// A rescale of an array that is no product.
+    #[error("nothing to rescale: the scale 2^{log2_scale:.2} is that of level {level} already; only products have a larger one")]
+    NothingToRescale {
+        /// Binary logarithm of the scale.
+        log2_scale: f64,
+        /// The level.
+        level: usize,
+    },
     /// Too low a level for a polynomial.
     #[error(
         "a polynomial of degree {degree} takes {} here, the ciphertext is at level {level}: start from level {depth} or higher (these parameters have levels up to {max_level}), lower the degree, or use parameters with more levels",
@@ -484,6 +518,8 @@ impl CkksError {
             | Self::Overflow { .. }
             | Self::Empty { .. }
             | Self::NoTerms { .. }
+            | Self::FactorTooSmall { .. }
+            | Self::BoundTooLarge { .. }
             | Self::OutOfRange { .. }
             | Self::Symbol { .. } => ErrorKind::Value,
             Self::Shape { .. }
@@ -502,7 +538,11 @@ impl CkksError {
             Self::DegreeWithoutKeys { .. } => ErrorKind::Shape,
             Self::UnknownKey { .. } => ErrorKind::File,
             Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,
-            Self::LevelTooLow { .. } | Self::PolynomialDepth { .. } | Self::LevelUp { .. } | Self::LevelTooHigh { .. } => ErrorKind::Level,
+            Self::LevelTooLow { .. }
+            | Self::NothingToRescale { .. }
+            | Self::PolynomialDepth { .. }
+            | Self::LevelUp { .. }
+            | Self::LevelTooHigh { .. } => ErrorKind::Level,
             Self::NoKeys { .. }
             | Self::MissingKeys { .. }
             | Self::NoRelinearisationKey

@@ -111,10 +111,13 @@ fn values_too_large_for_scale_and_level_are_refused_and_the_largest_that_fit_wor
         }
         let ct = try_encrypt(&sk, &real(&[1.0]), &[1], options).expect("fits");
         assert_refused!(ev.add_plain(&ct, &real(&[1e200])), CkksError::ValueTooLarge { .. }, "1.0000e200");
-        assert_refused!(ev.multiply_scalar(&ct, 1e200), CkksError::ValueTooLarge { .. }, "1.0000e200");
+        // 120 bits of the factor and 40 of the scale.
+        if params.log2_q(Level(level)) < 161.0 {
+            assert_refused!(ev.multiply_integer(&ct, 1 << 120), CkksError::ValueTooLarge { .. }, "1.3292e36");
+        }
         // An integer factor that leaves room works, the next power of two does not.
         let factor = (params.log2_q(Level(level)).min(100.0) - 42.5).floor().exp2();
-        assert!((decrypt(&sk, &ev.multiply_scalar(&ct, factor).expect("fits"))[0] / factor - 1.0).abs() < 1e-7);
+        assert!((decrypt(&sk, &ev.multiply_integer(&ct, factor as i128).expect("fits"))[0] / factor - 1.0).abs() < 1e-7);
     }
 }
 
@@ -152,7 +155,7 @@ fn messages_that_outgrow_their_modulus_are_refused_at_decryption() {
     // Repeated growth at the top, past all primes: uniform residues.
     let mut grown = encrypt(&sk, &ramp(20));
     for _ in 0..5 {
-        grown = ev.multiply_scalar(&grown, 40f64.exp2()).expect("each factor alone fits");
+        grown = ev.multiply_integer(&grown, 1 << 40).expect("each factor alone fits");
     }
     assert!(params.log2_q(params.max_level()) < 5.0 * 40.0 + 40.0);
     assert_refused!(sk.decrypt(&grown), CkksError::Overflow { level: 4, .. }, "level 4");
@@ -202,10 +205,10 @@ fn levels_too_low_or_out_of_range_are_refused() {
         "start from a higher level"
     );
     assert_refused!(ev.multiply_plain(&bottom, &real(&ramp(4))), CkksError::LevelTooLow { .. }, "element-wise product", "level 1");
-    assert_refused!(ev.multiply_scalar(&bottom, 0.5), CkksError::LevelTooLow { .. }, "fraction", "level 1");
-    assert!(ev.multiply_scalar(&bottom, -2.0).is_ok(), "an integer needs no level");
+    assert_refused!(ev.multiply_scalar(&bottom, 0.5), CkksError::LevelTooLow { .. }, "a real number", "level 1");
+    assert!(ev.multiply_integer(&bottom, -2).is_ok(), "an integer needs no level");
     assert!(matches!(ev.multiply_rescale(&bottom, &bottom), Err(CkksError::LevelTooLow { .. } | CkksError::ScaleOutOfRange { .. })));
-    assert_refused!(ev.multiply(&bottom, &bottom), CkksError::ScaleOutOfRange { level: 0, .. }, "level 0", "60.0 bits");
+    assert_refused!(ev.multiply(&bottom, &bottom), CkksError::LevelTooLow { level: 0, .. }, "product of ciphertexts", "level 1");
     assert_refused!(ev.drop_to_level(&bottom, Level(1)), CkksError::LevelUp { from: 0, to: 1 }, "level 0", "level 1", "only go down");
     let matrix = encrypt_as(&sk, &real(&ramp(4)), &[2, 2], EncryptOptions { level: Some(Level(0)), ..COEFFICIENTS }, 2);
     assert_refused!(ev.prepare_weights(2, 2, &ramp(4), &matrix), CkksError::LevelTooLow { .. }, "product with a real matrix", "level 1");
@@ -637,11 +640,20 @@ fn factors_that_the_scale_leaves_no_bits_are_refused() {
     assert_refused!(ev.multiply_scalar(&product, 0.3), CkksError::OutOfRange { .. }, "scale 2^80.0", "rescale it first");
     assert_refused!(ev.multiply_plain(&product, &real(&ramp(8))), CkksError::OutOfRange { .. }, "scale 2^80.0", "rescale it first");
     assert_refused!(ev.prepare_weights(1, 1, &[0.3], &product), CkksError::OutOfRange { .. }, "rescale");
-    assert!(ev.multiply_scalar(&product, 3.0).is_ok());
+    assert!(ev.multiply_integer(&product, 3).is_ok());
+    // Factors that rounding would lose, where they are not zero.
+    assert_refused!(ev.multiply_scalar(&ct, 1e-10), CkksError::FactorTooSmall { .. }, "1e-10", "6.8 bits", "2^40.0");
+    assert_refused!(ev.multiply_plain(&ct, &real(&[1e-9; 8])), CkksError::FactorTooSmall { .. }, "1e-9");
+    assert_refused!(ev.prepare_weights(1, 1, &[-1e-10], &ct), CkksError::FactorTooSmall { .. }, "weight_scale");
+    assert!(ev.multiply_scalar(&ct, 0.0).is_ok() && ev.multiply_plain(&ct, &real(&[0.0; 8])).is_ok());
+    assert!(ev.prepare_weights(1, 1, &[0.0], &ct).is_ok() && ev.multiply_scalar(&ct, 1e-8).is_ok());
     let rescaled = ev.rescale(&product).expect("rescale");
     assert!(ev.multiply_scalar(&rescaled, 0.3).is_ok() && ev.multiply_plain(&rescaled, &real(&ramp(8))).is_ok());
     // Rescaling what was not multiplied leaves the noise and no message.
-    assert_refused!(ev.rescale(&ct), CkksError::ScaleOutOfRange { .. }, "above the noise", &format!("level {}", params.max_level().0 - 1));
+    assert_refused!(ev.rescale(&ct), CkksError::NothingToRescale { .. }, "2^40.00", &format!("level {}", params.max_level()));
+    let settled = ev.settled(&product).expect("a rescale");
+    assert!(product.awaits_rescale() && settled.has_canonical_scale() && settled.level() == rescaled.level());
+    assert_eq!(ev.settled(&ct).expect("nothing to do").level(), ct.level());
 }
 
 #[test]
@@ -669,16 +681,16 @@ fn low_precision_chains_add_across_levels() {
 fn flood_bits_out_of_range_are_refused() {
     let (params, sk, _) = setup("insecure_tiny", &KeyNeeds::new());
     let ct = encrypt(&sk, &ramp(4));
-    for bits in [0, 63, 64, u32::MAX] {
+    for bits in [0, 119, 128, u32::MAX] {
         assert_refused!(
             sk.decrypt_to_share(&ct, bits),
             CkksError::OutOfRange { what: "flood_bits", .. },
             &format!("is {bits}"),
-            "1 to 62",
+            "1 to 118",
             "level 4"
         );
     }
-    assert!(sk.decrypt_to_share(&ct, 1).is_ok() && sk.decrypt_to_share(&ct, 62).is_ok());
+    assert!(sk.decrypt_to_share(&ct, 1).is_ok() && sk.decrypt_to_share(&ct, 118).is_ok());
     let low = encrypt_as(&sk, &real(&ramp(4)), &[4], EncryptOptions { level: Some(Level(0)), ..EncryptOptions::default() }, 1);
     assert!(params.log2_q(Level(0)) < 60.0);
     assert_refused!(sk.decrypt_to_share(&low, 60), CkksError::OutOfRange { .. }, "is 60", "1 to 57", "level 0");

@@ -165,7 +165,7 @@ fn linear_operations_match_the_clear_ones() {
                     check("sum", ev.add(&x, &y), &|a, b| a + b);
                     check("difference", ev.sub(&x, &y), &|a, b| a - b);
                     check("negative", ev.negate(&x), &|a, _| -a);
-                    check("integer multiple", ev.multiply_scalar(&x, 3.0), &|a, _| 3.0 * a);
+                    check("integer multiple", ev.multiply_integer(&x, 3), &|a, _| 3.0 * a);
                     check("multiple", ev.multiply_scalar(&x, -0.3).and_then(|z| ev.rescale(&z)), &|a, _| -0.3 * a);
                     check("plaintext sum", ev.add_plain(&x, &b), &|a, b| a + b);
                     let encoded = ev.encode(&Values::Real(b.clone()), &shape, encoding, x.level(), x.scale());

@@ -43,7 +43,7 @@ fn linear_combinations_are_the_sums_of_their_multiples() {
         // A single integer multiple is the multiple, bit for bit.
         let bits = |x: &Ciphertext| complex(&sk, x).iter().map(|c| c.re.to_bits()).collect::<Vec<_>>();
         let tripled = ev.linear_combination(&[(&x, 3.0.into())], x.scale()).expect("a multiple");
-        assert_eq!(bits(&tripled), bits(&ev.multiply_scalar(&x, 3.0).expect("a multiple")));
+        assert_eq!(bits(&tripled), bits(&ev.multiply_integer(&x, 3).expect("a multiple")));
     }
 }
 

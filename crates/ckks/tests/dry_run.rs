@@ -16,7 +16,7 @@ use rustfft::num_complex::Complex64;
 fn circuit(ev: &Evaluator, x: &Ciphertext, weights: &Values) -> Result<Ciphertext, CkksError> {
     let y = ev.stage("polynomial", || {
         let square = ev.multiply_rescale(x, x)?;
-        ev.add(&square, &ev.multiply_scalar(x, 3.0)?)
+        ev.add(&square, &ev.multiply_integer(x, 3)?)
     })?;
     ev.stage("weights", || {
         let product = ev.multiply_plain(&y, weights)?;
@@ -297,7 +297,7 @@ fn bounds_hold_for_complex_numbers_that_are_pairs_of_coefficients() {
     let numbers: Vec<Complex64> = phases(2 * params.slot_count(), 3);
     let shape = [2, params.slot_count()];
     // Nothing but the rounding of the plaintext is left in `0 x + numbers`, apart from the real and the imaginary part.
-    let circuit = |ev: &Evaluator, x: &Ciphertext| ev.add_plain(&ev.multiply_scalar(x, 0.0)?, &Values::Complex(numbers.clone()));
+    let circuit = |ev: &Evaluator, x: &Ciphertext| ev.add_plain(&ev.multiply_integer(x, 0)?, &Values::Complex(numbers.clone()));
     let recorder = Evaluator::recording(&params);
     let (level, encoding) = (params.max_level(), Encoding::Coefficients);
     let symbol = Ciphertext::symbol(&params, &shape, encoding, true, level, params.scale(level)).expect("a symbol");
@@ -377,5 +377,51 @@ fn dry_runs_of_arrays_that_no_memory_holds_take_none() {
     for shape in [[1, 1 << 47], [1 << 40, 4]] {
         let total = recorder.total(&symbol(&shape)).expect("a sum");
         assert_eq!(total.shape(), [shape[0], 1]);
+    }
+}
+
+/// Sums of rows, of numbers within rows, weighted or not, and columns as vectors: on data and on symbols.
+#[test]
+fn errors_of_sums_stay_near_their_bound() {
+    type Reduction = dyn Fn(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>;
+    let params = params("insecure_small");
+    let (rows, columns) = (24, 37);
+    let (data, weights) = (ramp(rows * columns), ramp(columns));
+    let row_sums: Vec<f64> = data.chunks(columns).map(|row| row.iter().sum()).collect();
+    let weighted: Vec<f64> = data.chunks(columns).map(|row| row.iter().zip(&weights).map(|(x, w)| x * w).sum()).collect();
+    let column_sums: Vec<f64> = (0..columns).map(|column| (0..rows).map(|row| data[row * columns + column]).sum()).collect();
+    let halves: Vec<f64> = row_sums.iter().map(|sum| 0.5 * sum).collect();
+    let cases: [(&str, Box<Reduction>, &[f64], bool); 4] = [
+        ("sums of rows", Box::new(|ev, x| ev.total(x)), &row_sums, true),
+        ("weighted sums", Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns))), &weighted, true),
+        ("sum of all rows", Box::new(|ev, x| ev.sum_of_rows(x)), &column_sums, true),
+        ("a column as a vector", Box::new(|ev, x| ev.column_to_vector(&ev.total(x)?, 0.5)), &halves, false),
+    ];
+    let owner = secret(&params, 11);
+    for (what, run, expected, both) in &cases {
+        for encoding in [Encoding::Slots, Encoding::Coefficients].into_iter().take(1 + usize::from(*both)) {
+            let recorder = Evaluator::recording(&params);
+            let symbol = recorder.symbol(&[rows, columns], encoding, params.max_level(), 1.0).expect("a symbol");
+            let planned = run(&recorder, &symbol).expect("planned");
+            let evaluator = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&recorder.needs()).expect("keys")));
+            assert!(encoding == Encoding::Slots || recorder.needs().is_empty(), "{what}: coefficients need no key");
+            let options = EncryptOptions { encoding: Some(encoding), ..EncryptOptions::default() };
+            let public = owner.public_key().expect("a key");
+            let x = public.encrypt_array(&Values::Real(data.clone()), &[rows, columns], options).expect("a ciphertext");
+            let y = run(&evaluator, &x).expect("computed");
+            assert_eq!(
+                (y.level(), y.scale(), y.shape(), y.layout()),
+                (planned.level(), planned.scale(), planned.shape(), planned.layout())
+            );
+            let errors: Vec<f64> = common::decrypt(&owner, &y).iter().zip(*expected).map(|(y, x)| y - x).collect();
+            let (measured, estimate) = (rms(&errors), planned.estimate().expect("estimated"));
+            assert_eq!(errors.len(), expected.len(), "{what}");
+            assert!(
+                measured <= estimate.error && measured >= estimate.error / 256.0,
+                "{what}, {encoding:?}: {measured:e} against {:e}",
+                estimate.error
+            );
+            assert!(expected.iter().all(|x| x.abs() <= estimate.magnitude), "{what}: magnitudes");
+        }
     }
 }

@@ -33,7 +33,8 @@ fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
         ("product with a rescale", Box::new(|ev, x| ev.multiply_rescale(x, x))),
         ("rescale", Box::new(|ev, x| ev.rescale(&ev.multiply_scalar(x, 0.5)?))),
         ("plaintext product", Box::new(|ev, x| ev.multiply_plain(x, &Values::Real(ramp(x.shape().iter().product()))))),
-        ("multiple", Box::new(|ev, x| ev.multiply_scalar(x, 3.0))),
+        ("multiple", Box::new(|ev, x| ev.multiply_integer(x, 3))),
+        ("product with a number", Box::new(|ev, x| ev.multiply_scalar(x, 3.0))),
         ("sum", Box::new(|ev, x| ev.add(x, x))),
         ("lower level", Box::new(|ev, x| ev.drop_to_level(x, Level(x.level().0 - 1)))),
         ("rotation", Box::new(|ev, x| ev.rotate(x, 3))),
@@ -43,6 +44,8 @@ fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
         ("dense linear transform", Box::new(|ev, x| ev.evaluate_linear(x, &map(x, &(0..24).collect::<Vec<_>>(), 1)))),
         ("product with a diagonal", Box::new(|ev, x| ev.evaluate_linear(x, &map(x, &[0], 8)))),
         ("sum of rows", Box::new(|ev, x| ev.total(x))),
+        ("weighted sum of rows", Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns)))),
+        ("sum repeated", Box::new(|ev, x| ev.broadcast_to(&ev.total(x)?, x.shape()))),
         ("shared mask and back", Box::new(|ev, x| ev.split_mask(&ev.share_mask(x, 2)?))),
         ("polynomial", Box::new(move |ev, x| polynomial(ev, x, &odd, PolynomialBasis::Power))),
         ("complex polynomial", Box::new(move |ev, x| polynomial(ev, x, &even, PolynomialBasis::Chebyshev))),
@@ -63,6 +66,8 @@ fn moves(params: &Params) -> Vec<(&'static str, Box<Circuit>)> {
     vec![
         ("to rank 1 from a quarter of the degree", Box::new(move |ev, x| ev.to_rlwe(&ev.to_mlwe(x, 4 * rank)?))),
         ("to rank 1 from LWE samples", Box::new(|ev, x| ev.to_rlwe(&ev.to_lwe(x)?))),
+        ("sum of coefficients", Box::new(|ev, x| ev.total(x))),
+        ("weighted sum of coefficients", Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns)))),
     ]
 }
 

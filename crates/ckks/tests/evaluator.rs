@@ -57,7 +57,7 @@ fn sums_differences_and_products_match_the_clear_ones() {
         let plain = ev.multiply_plain(&cx, &y).expect("plain");
         assert_close(&decrypt(&sk, &ev.rescale(&plain).expect("rescale")), &both(|a, b| a * b), 1e-6);
         assert_close(&decrypt(&sk, &ev.add_plain(&cx, &y).expect("plain")), &both(|a, b| a + b), 1e-7);
-        assert_close(&decrypt(&sk, &ev.multiply_scalar(&cx, -3.0).expect("integer")), &both(|a, _| -3.0 * a), 1e-6);
+        assert_close(&decrypt(&sk, &ev.multiply_integer(&cx, -3).expect("integer")), &both(|a, _| -3.0 * a), 1e-6);
         let fraction = ev.multiply_scalar(&cx, 0.3).expect("fraction");
         assert_close(&decrypt(&sk, &ev.rescale(&fraction).expect("rescale")), &both(|a, _| 0.3 * a), 1e-6);
     }
@@ -296,7 +296,7 @@ fn sums_in_place_and_into_another_array_are_the_sums() {
     let top = params.max_level();
     let (x, y) = (encrypt(&sk, &ramp(40)), encrypt(&sk, &ramp(80)[40..]));
     let low = ev.drop_to_level(&y, Level(top.0 - 2)).expect("lower");
-    let tripled = ev.multiply_scalar(&ev.multiply_plain(&y, &Values::Real(ramp(40))).expect("a product"), 3.0).expect("a multiple");
+    let tripled = ev.multiply_integer(&ev.multiply_plain(&y, &Values::Real(ramp(40))).expect("a product"), 3).expect("a multiple");
     for other in [&y, &low, &tripled] {
         let (sum, difference) = (ev.add(&x, other), ev.sub(&x, other));
         let (Ok(sum), Ok(difference)) = (sum, difference) else {

@@ -142,7 +142,7 @@ fn entry_by_entry_operations_leave_zero_padding_zero() {
         check("square", ev.square(&x), &|a, _| a * a);
         check("plaintext product", ev.multiply_plain(&x, &plain), &|a, b| a * b);
         check("rescaled", ev.multiply_plain(&x, &plain).and_then(|z| ev.rescale(&z)), &|a, b| a * b);
-        check("integer multiple", ev.multiply_scalar(&x, -3.0), &|a, _| -3.0 * a);
+        check("integer multiple", ev.multiply_integer(&x, -3), &|a, _| -3.0 * a);
         check("multiple", ev.multiply_scalar(&x, 0.3), &|a, _| 0.3 * a);
         check("lower level", ev.drop_to_level(&x, Level(1)), &|a, _| a);
         check("conjugate", ev.conjugate(&x), &|a, _| a.conj());
@@ -231,7 +231,7 @@ fn states_of_the_padding_join_as_the_numbers_do() {
         assert_padded(&sk, "dirty * clear", &ev.multiply_rescale(&dx, &y).expect("product"), &zip(&a, &clear, |a, b| a * b), 0.0);
         assert_padded(&sk, "clear * dirty", &ev.multiply(&y, &dx).expect("product"), &zip(&a, &clear, |a, b| a * b), 0.0);
         assert_padded(&sk, "negative", &ev.negate(&dx).expect("negative"), &zip(&a, &a, |a, _| -a), 0.5);
-        assert_padded(&sk, "multiple", &ev.multiply_scalar(&dx, 3.0).expect("multiple"), &zip(&a, &a, |a, _| 3.0 * a), -1.5);
+        assert_padded(&sk, "multiple", &ev.multiply_integer(&dx, 3).expect("multiple"), &zip(&a, &a, |a, _| 3.0 * a), -1.5);
         assert_padded(&sk, "conjugate", &ev.conjugate(&dx).expect("conjugate"), &zip(&a, &a, |a, _| a.conj()), -0.5);
         assert_padded(&sk, "lower", &ev.drop_to_level(&dx, Level(1)).expect("lower"), &a, -0.5);
         let plain = Values::Complex(b.clone());
@@ -417,7 +417,10 @@ fn coefficients_are_zero_behind_the_last_entry() {
                 assert!(worst < 1e-7, "{columns} columns, bundle {index}: {worst:e}");
             }
         }
-        for refused in [ev.total(&x), ev.broadcast(&x, 3), ev.rotate(&x, 1)] {
+        let total = ev.total(&x).expect("a sum of coefficients");
+        assert_eq!(total.padding(), Padding::Dirty, "other sums are in the other coefficients");
+        assert_close(&decrypt(&sk, &total), &data.chunks(columns).map(|row| row.iter().sum::<f64>()).collect::<Vec<_>>(), TOLERANCE);
+        for refused in [ev.broadcast(&total, 3), ev.broadcast(&x, 3), ev.rotate(&x, 1)] {
             assert_refused!(refused, CkksError::Encoding { .. }, "needs the encoding slots");
         }
     }

@@ -341,7 +341,9 @@ fn samples_under_several_secrets_become_one_vector() {
         read.truncate(data.len());
         let own = plan.packing().error;
         let most = (plan.predicted_error().powi(2) + 2.0 * own * own).sqrt();
-        assert!(deviation(&read, &data) < 1.2 * most, "{degree}: {:e}, {most:e}", deviation(&read, &data));
+        // The deviation of a few numbers is uncertain: four standard deviations of it, of many a fifth.
+        let excess = (4.0 / (2.0 * data.len() as f64).sqrt()).max(0.2);
+        assert!(deviation(&read, &data) < (1.0 + excess) * most, "{degree}: {:e}, {most:e}", deviation(&read, &data));
         // The one array alone, of the plan's own secret, as by the shorter call.
         let alone = ev.bootstrap_samples(&arrays[0], &plan).expect("in slots");
         let same = ev.bootstrap_samples_of(&[&arrays[0]], &plan).expect("in slots");

@@ -11,7 +11,7 @@ use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::{preset, preset_names};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, KeyNeeds, Params, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::{Bundle, Eval, Level, Poly, SecretRng};
 use common::*;
@@ -319,6 +319,7 @@ fn raw_decryptions_give_the_secret_away_and_shared_ones_do_not() {
     let Values::Real(shared) = sk.decrypt_to_share(&ct, 20).expect("shared") else { panic!("real data") };
     assert_close(&shared, &data, (20f64 - 40.0).exp2());
     let guess = recovered_secret(&ct, &shared).expect("invertible mask");
+    println!("coefficients of the secret that the attack finds: all of {} from a raw decryption", params.degree());
     let ternary = guess.iter().filter(|c| c.abs() <= 1).count();
     assert!(ternary < params.degree() / 4, "{ternary} of {} coefficients look like a secret's", params.degree());
     // The flood hides the error: what is revealed less the message has the flood's size, and no two sharings agree.
@@ -340,26 +341,70 @@ fn generated_keys_follow_the_stated_distribution() {
     }
 }
 
+/// The root mean square.
+fn rms(values: &[f64]) -> f64 {
+    (values.iter().map(|value| value * value).sum::<f64>() / values.len() as f64).sqrt()
+}
+
 #[test]
 fn flood_bits_cover_error_coefficients_queries_and_statistical_bits() {
     let params = params("insecure_small");
     let sk = SecretKey::generate(&params).expect("secret key");
     let ct = encrypt(&sk, &ramp(16));
     // 2^-35 at scale 2^40 is 2^5 integers; 2^10 coefficients; 2^4 queries; 20 bits.
-    let bits = ct.flood_bits((-35f64).exp2(), 16, 20).expect("fits");
+    let wide = EncryptOptions { scale: Some(90f64.exp2()), ..EncryptOptions::default() };
+    let wide = encrypt_as(&sk, &Values::Real(ramp(16)), &[16], wide, 3);
+    let bits = wide.flood_bits((-85f64).exp2(), 16, 20, 10).expect("fits");
     assert_eq!(bits, 5 + 10 + 4 + 20);
-    assert_eq!(ct.flood_bits((-35f64).exp2(), 32, 20).expect("fits"), bits + 1);
-    assert_eq!(ct.flood_bits(1e-300, 1, 20).expect("fits"), 10 + 20, "an error is at least one integer");
-    let shared = sk.decrypt_to_share(&ct, bits).expect("shared");
-    let Values::Real(values) = shared else { panic!("real data") };
-    // A slot sums 2^9 pairs of coefficients: far below 2^(39 - 1 - 40) * 2^10.
-    assert!(values.iter().zip(ramp(16)).all(|(got, x)| (got - x).abs() < 256.0));
-    for (bound, queries, lambda, say) in
-        [(0.0, 1, 20, "error_bound"), (f64::NAN, 1, 20, "error_bound"), (1e-9, 0, 20, "queries"), (1e-9, 1, 60, "room for 62")]
-    {
-        let error = ct.flood_bits(bound, queries, lambda).expect_err("refused").to_string();
+    assert_eq!(wide.flood_bits((-85f64).exp2(), 32, 20, 10).expect("fits"), bits + 1);
+    assert_eq!(wide.flood_bits(1e-300, 1, 20, 10).expect("fits"), 10 + 20, "an error is at least one integer");
+    // Noise longer than a word.
+    let long = wide.flood_bits((-75f64).exp2(), 16, 40, 1).expect("fits");
+    assert_eq!(long, 15 + 10 + 4 + 40);
+    for bits in [bits, long] {
+        let Values::Real(values) = sk.decrypt_to_share(&wide, bits).expect("shared") else { panic!("real data") };
+        let errors: Vec<f64> = values.iter().zip(ramp(16)).map(|(got, x)| got - x).collect();
+        let (measured, stated) = (rms(&errors), (-wide.shared_bits(f64::from(bits))).exp2());
+        // Of sixteen numbers, a factor of two is five standard deviations.
+        assert!(measured < 2.0 * stated && measured > stated / 3.0, "{bits} bits: {measured:e}, {stated:e}");
+    }
+    for (bound, queries, lambda, correct, say) in [
+        (0.0, 1, 20, 1, "error_bound"),
+        (f64::NAN, 1, 20, 1, "error_bound"),
+        (1e-9, 0, 20, 1, "queries"),
+        (1e-9, 1, 40, 1, "share_n14"),
+        ((-35f64).exp2(), 16, 20, 10, "at least 2^50"),
+    ] {
+        let error = ct.flood_bits(bound, queries, lambda, correct).expect_err("refused").to_string();
         assert!(error.contains(say), "{error}");
     }
+    let low = Evaluator::new(&params).drop_to_level(&wide, Level(2)).expect("lower");
+    let error = low.flood_bits((-40f64).exp2(), 1 << 20, 60, 0).expect_err("refused").to_string();
+    assert!(error.contains("correct bits"), "{error}");
+}
+
+/// The documented way to share results: parameters with a large scale, a dry run's bound on the error, a budget of queries.
+#[test]
+#[ignore = "full size"]
+fn results_are_shared_with_the_preset_for_it() {
+    let params = params("share_n14");
+    let sk = secret(&params, 12);
+    let data = ramp(params.slot_count());
+    let circuit = |ev: &Evaluator, x: &Ciphertext| ev.rescale(&ev.multiply(x, x)?);
+    let recorder = Evaluator::recording(&params);
+    let symbol = recorder.symbol(&[data.len()], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+    let planned = circuit(&recorder, &symbol).expect("planned");
+    let ev = Evaluator::with_keys(sk.evaluation_keys(&recorder.needs()).expect("keys"));
+    let options = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+    let x = sk.encrypt_array(&Values::Real(data.clone()), &[data.len()], options).expect("encrypted");
+    let y = circuit(&ev, &x).expect("a square");
+    let bits = y.flood_bits(10.0 * planned.estimate().expect("bounds").error, 1000, 40, 10).expect("room");
+    let Values::Real(shared) = sk.decrypt_to_share(&y, bits).expect("shared") else { panic!("real data") };
+    let errors: Vec<f64> = shared.iter().zip(&data).map(|(got, x)| got - x * x).collect();
+    let (measured, stated) = (rms(&errors), (-y.shared_bits(f64::from(bits))).exp2());
+    println!("{bits} bits of noise: {:.1} correct bits, stated {:.1}", -measured.log2(), -stated.log2());
+    assert!(measured < 1.1 * stated && measured > 0.9 * stated, "{measured:e}, {stated:e}");
+    assert!(measured < 2f64.powi(-10));
 }
 
 #[test]

@@ -49,6 +49,18 @@ pub enum Verb {
     Encrypt(Encrypt),
     /// Multiply a plaintext matrix by an encrypted one
     Matmul(Matmul),
+    /// Add to an encrypted array: another one, a plain array, or a number
+    Add(Add),
+    /// Multiply an encrypted array, entry by entry: by another one, a plain array, or a number
+    Multiply(Multiply),
+    /// Rotate the rows of an encrypted array in slots to the left
+    Rotate(Rotate),
+    /// Add up the numbers of each row of an encrypted array, or its rows
+    Sum(Sum),
+    /// Compute a polynomial of every entry of an encrypted array in slots
+    Polynomial(PolynomialOf),
+    /// Bring an encrypted array to another level, rank or degree; the numbers stay
+    Convert(Convert),
     /// Bring an encrypted array back to a high level
     Bootstrap(Bootstrap),
     /// Bring messages of light clients to slots, as they come: from a folder, or from standard input
@@ -86,6 +98,12 @@ impl Verb {
             }
             Self::Encrypt(Encrypt { output, .. })
             | Self::Matmul(Matmul { output, .. })
+            | Self::Add(Add { on: On { output, .. }, .. })
+            | Self::Multiply(Multiply { on: On { output, .. }, .. })
+            | Self::Rotate(Rotate { on: On { output, .. }, .. })
+            | Self::Sum(Sum { on: On { output, .. }, .. })
+            | Self::Polynomial(PolynomialOf { on: On { output, .. }, .. })
+            | Self::Convert(Convert { on: On { output, .. }, .. })
             | Self::Bootstrap(Bootstrap { output, .. })
             | Self::Decrypt(Decrypt { output, .. }) => vec![output],
             Self::Params { .. } | Self::Pack(_) | Self::Inspect(_) | Self::Doctor | Self::Tune(_) => Vec::new(),
@@ -292,6 +310,151 @@ pub struct Encrypt {
     /// Put N polynomials under one mask, with a secret key: chunks of a row where it needs several, else rows [default: 1, under the main secret]
     #[arg(long, value_name = "N", value_parser = body_count())]
     pub bodies: Option<u16>,
+}
+
+/// What a computation on one encrypted array reads and writes.
+#[derive(Debug, Args)]
+pub struct On {
+    /// Parameters.
+    #[command(flatten)]
+    pub params: ParamsSource,
+    /// The encrypted array
+    #[arg(long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// The ciphertext to write
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Evaluation keys, where the computation needs some
+    #[arg(long, value_name = "FILE")]
+    pub evaluation: Option<PathBuf>,
+}
+
+/// The other operand.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct Operand {
+    /// Another encrypted array; shapes broadcast as in NumPy
+    #[arg(long, value_name = "FILE")]
+    pub with: Option<PathBuf>,
+    /// A plain array, .npy; shapes broadcast as in NumPy
+    #[arg(long, value_name = "FILE")]
+    pub plain: Option<PathBuf>,
+    /// A number; a product with one that is written without a point takes no level
+    #[arg(long, value_name = "X", allow_hyphen_values = true, value_parser = number)]
+    pub number: Option<Number>,
+}
+
+/// A number as it is written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    /// Without a point or an exponent.
+    Whole(i64),
+    /// Any other.
+    Real(f64),
+}
+
+impl Number {
+    /// Its value.
+    pub fn value(self) -> f64 {
+        match self {
+            Self::Whole(value) => value as f64,
+            Self::Real(value) => value,
+        }
+    }
+}
+
+/// Reads a number.
+fn number(text: &str) -> Result<Number, String> {
+    let whole = text.parse().map(Number::Whole);
+    whole.or_else(|_| text.parse().map(Number::Real)).map_err(|_| format!("use a number, such as 3 or 0.25; got {text}"))
+}
+
+/// Arguments of `add`.
+#[derive(Debug, Args)]
+pub struct Add {
+    /// The array.
+    #[command(flatten)]
+    pub on: On,
+    /// What is added.
+    #[command(flatten)]
+    pub operand: Operand,
+    /// Subtract the operand instead
+    #[arg(long)]
+    pub subtract: bool,
+}
+
+/// Arguments of `multiply`.
+#[derive(Debug, Args)]
+pub struct Multiply {
+    /// The array.
+    #[command(flatten)]
+    pub on: On,
+    /// What it is multiplied by.
+    #[command(flatten)]
+    pub operand: Operand,
+    /// Keep level and scale as the product leaves them
+    #[arg(long)]
+    pub no_rescale: bool,
+}
+
+/// Arguments of `rotate`.
+#[derive(Debug, Args)]
+pub struct Rotate {
+    /// The array.
+    #[command(flatten)]
+    pub on: On,
+    /// How far; negative numbers rotate to the right
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub steps: i64,
+}
+
+/// Arguments of `sum`.
+#[derive(Debug, Args)]
+pub struct Sum {
+    /// The array.
+    #[command(flatten)]
+    pub on: On,
+    /// 0 adds the rows of a matrix to each other, without a key; 1 the numbers of each row, to one column, in slots by rotations
+    #[arg(long, value_name = "0|1", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub axis: u8,
+}
+
+/// Arguments of `polynomial`.
+#[derive(Debug, Args)]
+pub struct PolynomialOf {
+    /// The array.
+    #[command(flatten)]
+    pub on: On,
+    /// The coefficients, from the constant one up
+    #[arg(long, value_name = "C", value_delimiter = ',', allow_hyphen_values = true, required = true)]
+    pub coefficients: Vec<f64>,
+    /// The basis
+    #[arg(long, value_name = "BASIS", default_value = "power", value_parser = ["power", "chebyshev"])]
+    pub basis: String,
+    /// The interval that is mapped to [-1, 1]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1, allow_hyphen_values = true, default_values = ["-1", "1"])]
+    pub domain: Vec<f64>,
+    /// Print the plan: levels, products, keys, predicted times, precision
+    #[arg(long)]
+    pub explain: bool,
+}
+
+/// Arguments of `convert`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("target").args(["to_level", "to_rank", "to_rlwe"]).required(true))]
+pub struct Convert {
+    /// The array.
+    #[command(flatten)]
+    pub on: On,
+    /// To a lower level
+    #[arg(long, value_name = "L")]
+    pub to_level: Option<usize>,
+    /// To another rank of the same degree
+    #[arg(long, value_name = "RANK")]
+    pub to_rank: Option<usize>,
+    /// To rank 1 and the degree of equal dimension
+    #[arg(long)]
+    pub to_rlwe: bool,
 }
 
 /// Arguments of `bootstrap`.

@@ -1,4 +1,4 @@
-//! Arrays from and to `.npy` files: every numeric type NumPy writes but half and extended floats, C and Fortran order, up to two axes.
+//! Arrays from and to `.npy` files: every numeric type NumPy writes but extended floats, C and Fortran order, up to two axes.
 //!
 //! `npyz` parses; what it takes on trust is checked here first: the header's length and nesting, the shape's product, and that the
 //! file holds exactly the bytes that dtype and shape ask for. Nothing is allocated by a size the file merely claims.
@@ -10,6 +10,7 @@ use std::path::Path;
 
 use clathrate_ckks::file::{FileError, OutputFile};
 use clathrate_ckks::keys::Values;
+use npyz::half::f16;
 use npyz::{DType, Deserialize, NpyFile, NpyHeader, Order, TypeChar, WriterBuilder};
 use num_complex::{Complex32, Complex64};
 use thiserror::Error;
@@ -42,7 +43,7 @@ pub enum ArrayError {
         reason: String,
     },
     /// A dtype without a number, or one that is not supported.
-    #[error("dtype {dtype} is not supported: use bool, integers of 8 to 64 bits, float32, float64, complex64 or complex128")]
+    #[error("dtype {dtype} is not supported: use bool, integers of 8 to 64 bits, float16, float32, float64, complex64 or complex128")]
     Dtype {
         /// The type as the file has it.
         dtype: String,
@@ -116,7 +117,7 @@ pub fn parse(mut source: impl Read, total: u64) -> Result<Array, ArrayError> {
     let expected = shape.iter().try_fold(item_bytes, |bytes, &axis| bytes.checked_mul(axis)).unwrap_or(u64::MAX);
     let readable = matches!(
         (kind, item_bytes),
-        (TypeChar::Bool, 1) | (TypeChar::Int | TypeChar::Uint, 1 | 2 | 4 | 8) | (TypeChar::Float, 4 | 8) | (TypeChar::Complex, 8 | 16)
+        (TypeChar::Bool, 1) | (TypeChar::Int | TypeChar::Uint, 1 | 2 | 4 | 8) | (TypeChar::Float, 2 | 4 | 8) | (TypeChar::Complex, 8 | 16)
     );
     if !readable {
         return Err(unsupported());
@@ -139,6 +140,7 @@ pub fn parse(mut source: impl Read, total: u64) -> Result<Array, ArrayError> {
         (TypeChar::Uint, 2) => Values::Real(elements(npy, &shape, order, |x: u16| f64::from(x))?),
         (TypeChar::Uint, 4) => Values::Real(elements(npy, &shape, order, |x: u32| f64::from(x))?),
         (TypeChar::Uint, _) => Values::Real(elements(npy, &shape, order, |x: u64| x as f64)?),
+        (TypeChar::Float, 2) => Values::Real(elements(npy, &shape, order, |x: f16| f64::from(x))?),
         (TypeChar::Float, 4) => Values::Real(elements(npy, &shape, order, |x: f32| f64::from(x))?),
         (TypeChar::Float, _) => Values::Real(elements(npy, &shape, order, |x: f64| x)?),
         (_, 8) => Values::Complex(elements(npy, &shape, order, |x: Complex32| Complex64::new(x.re.into(), x.im.into()))?),

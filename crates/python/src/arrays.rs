@@ -17,6 +17,8 @@ use crate::libraries::Library;
 pub struct Array {
     pub values: Values,
     pub shape: Vec<usize>,
+    /// Whether the numbers are of an integer type.
+    pub whole: bool,
 }
 
 /// Anything NumPy makes a numeric array of: any order, strides, byte order and numeric type.
@@ -66,7 +68,8 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
             )));
         }
     };
-    Ok(Array { values, shape })
+    let whole = matches!(kind.as_str(), "b" | "i" | "u") || data.is_instance_of::<PyInt>();
+    Ok(Array { values, shape, whole })
 }
 
 /// The refusal of an integer that no double holds.
@@ -100,12 +103,22 @@ fn copy<T: Element + Copy>(numpy: &Bound<'_, PyModule>, array: &Bound<'_, PyAny>
     Ok(dense.as_slice()?.to_vec())
 }
 
+/// Whether `data` is an array, or a list, of an integer type.
+///
+/// # Errors
+/// Those of importing NumPy; what NumPy cannot read is of no integer type.
+pub fn is_whole(data: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let array = data.py().import("numpy")?.call_method1("asarray", (data,));
+    let kind = array.and_then(|array| array.getattr("dtype")?.getattr("kind")?.extract::<String>());
+    Ok(kind.is_ok_and(|kind| matches!(kind.as_str(), "b" | "i" | "u")))
+}
+
 /// A real matrix: values row-major, rows, columns.
 ///
 /// # Errors
 /// Those of [`array`]; `TypeError` for complex entries; `ShapeError` unless two axes.
 pub fn matrix(data: &Bound<'_, PyAny>, right: &[usize]) -> PyResult<(Vec<f64>, usize, usize)> {
-    let Array { values, shape } = array(data)?;
+    let Array { values, shape, .. } = array(data)?;
     let Values::Real(values) = values else {
         return Err(PyTypeError::new_err("the plain matrix of a product is real: multiply by its real and imaginary part in turn"));
     };

@@ -11,6 +11,7 @@ use crate::needs::PyNeeds;
 use crate::numbers::Whole;
 use crate::params::{PyParams, size};
 use crate::run::detached;
+use crate::text::report_html;
 
 /// The circuit of a bootstrap for arrays of one number of slots: `ct.bootstrap(plan)` carries it out.
 ///
@@ -163,6 +164,11 @@ impl PyBootstrapPlan {
     #[getter]
     fn log2_failure(&self) -> f64 {
         self.plan.log2_failure()
+    }
+
+    /// For notebooks.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(report_html(&self.explain(py)?))
     }
 
     /// What the bootstrap does, stage by stage: a table of predicted times, transforms, products and key bytes.

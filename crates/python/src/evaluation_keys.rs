@@ -259,7 +259,7 @@ impl PyEvaluationKeys {
     /// --------
     /// >>> size = keys.save("keys.clt")
     /// >>> cl.EvaluationKeys.load("keys.clt", params).rotations
-    /// [1]
+    /// [1, 2]
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
         let keys = detached(py, || EvaluationKeys::from_reader(&FileReader::open(&path)?, &params.get().params))?;
@@ -291,6 +291,12 @@ impl PyEvaluationKeys {
             self.elsewhere(),
             self.nbytes() as f64 / 1_048_576.0
         )
+    }
+
+    /// The keys of both sets, of one secret; they share their memory.
+    fn __or__(&self, py: Python<'_>, other: PyRef<'_, Self>) -> PyResult<Self> {
+        let keys = self.keys.merged(&other.keys).map_err(|error| raise(py, error))?;
+        Ok(Self::new(Arc::new(keys), self.params.clone_ref(py)))
     }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {

@@ -45,7 +45,7 @@ fn read(reader: &FileReader<'_>, params: Option<&Params>, runtime: Option<&Runti
         return Ok(Loaded::RuntimeNeedless(kind));
     }
     Ok(match (kind, params) {
-        (FileKind::Params, _) => Loaded::Params(Params::from_reader(reader, runtime.unwrap_or(&Runtime::default()))?),
+        (FileKind::Params, _) => Loaded::Params(Params::from_reader(reader, runtime.unwrap_or(&PyRuntime::given(None)))?),
         (FileKind::PublicKey, Some(params)) => Loaded::PublicKey(PublicKey::from_reader(reader, params)?),
         (FileKind::EvaluationKeys, Some(params)) => Loaded::EvaluationKeys(Arc::new(EvaluationKeys::from_reader(reader, params)?)),
         (FileKind::Ciphertext, Some(params)) => Loaded::Ciphertext(Ciphertext::from_reader(reader, params)?),

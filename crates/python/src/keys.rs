@@ -6,6 +6,7 @@ use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::{Ciphertext, SecretKey};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::arrays::{Array, array, to_numpy};
 use crate::ciphertext::{PyCiphertext, PyTransposed};
@@ -166,7 +167,7 @@ impl PySecretKey {
     ) -> PyResult<PyCiphertext> {
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let options = Placing { bodies, axis, capacity, lanes, order }.apply(py, options)?;
-        let Array { values, shape } = self::array(array)?;
+        let Array { values, shape, .. } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
         let ciphertext =
             with_progress(py, progress, "encrypt", translate, |tick| self.key.encrypt_array_with_progress(&values, &shape, options, tick))?;
@@ -219,15 +220,15 @@ impl PySecretKey {
     /// Decrypts a ciphertext with noise on top, for results that others will see.
     ///
     /// The error of a decryption depends on the secret, so publishing exact decryptions leaks it. Here noise, uniform in [-2**(flood_bits -
-    /// 1), 2**(flood_bits - 1)), is added to each scaled coefficient. Where the noise has lambda bits more than the error of the
-    /// computation, the result is within a statistical distance of 2**-lambda of one that does not depend on that error.
+    /// 1), 2**(flood_bits - 1)), is added to each scaled coefficient. `Ciphertext.flood_bits` says how many bits that takes: it counts the
+    /// error, the coefficients and all decryptions that will be shared. Do not choose the number without it.
     ///
     /// Parameters
     /// ----------
     /// ciphertext : Ciphertext or TransposedCiphertext
     ///     A ciphertext under this secret.
     /// flood_bits : int
-    ///     The bits of noise, 1 to 62. `Ciphertext.flood_bits` computes them from a bound on the error.
+    ///     The bits of noise, 1 to 118. `Ciphertext.flood_bits` computes them from a bound on the error.
     /// progress : bool or callable, optional
     ///     True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
     ///
@@ -260,7 +261,7 @@ impl PySecretKey {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let data = ciphertext.data();
-        let bits = u32::try_from(flood_bits.0).map_err(|_| out_of_range(py, "`flood_bits`", flood_bits.0, "use 1 to 62 bits"))?;
+        let bits = u32::try_from(flood_bits.0).map_err(|_| out_of_range(py, "`flood_bits`", flood_bits.0, "use 1 to 118 bits"))?;
         let translate = |error| raise(py, error);
         let values = with_progress(py, progress, "decrypt", translate, |tick| self.key.decrypt_to_share_with_progress(data, bits, tick))?;
         ciphertext.turned(to_numpy(py, values, data.shape())?)
@@ -325,6 +326,62 @@ impl PySecretKey {
         let translate = |error| raise(py, error);
         let keys = with_progress(py, progress, "evaluation keys", translate, |tick| self.key.evaluation_keys_with_progress(needs, tick))?;
         Ok(PyEvaluationKeys::new(Arc::new(keys), self.params.clone_ref(py)))
+    }
+
+    /// The evaluation keys that a function of encrypted arrays needs, found by a dry run.
+    ///
+    /// `keys_for(f, shape)` is `evaluation_keys(cl.trace(f, shape, params=key.params).needs)`. Use `trace` itself to see time and bytes
+    /// before keys are made, and for functions that bootstrap by themselves: its `bootstrap_below` is needed, too.
+    ///
+    /// Parameters
+    /// ----------
+    /// function : callable
+    ///     The computation, as `trace` takes it: it gets one array for each shape.
+    /// *shapes : sequence of int
+    ///     The shapes of the arrays.
+    /// progress : bool or callable, optional
+    ///     As `evaluation_keys` takes it.
+    /// **options
+    ///     How the arrays are encrypted: the keywords of `trace`, such as `level`, and `encoding`, which matrices in slots have to be
+    ///     given.
+    ///
+    /// Returns
+    /// -------
+    /// EvaluationKeys
+    ///     The keys. `keys | other` joins sets of several functions.
+    ///
+    /// Raises
+    /// ------
+    /// ClathrateError
+    ///     As `trace` and `evaluation_keys`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> f = lambda x, y: x.dot(y)
+    /// >>> keys = secret_key.keys_for(f, (4,), (4,))
+    /// >>> keys.rotations, keys.has_relinearisation
+    /// ([1, 2], True)
+    /// >>> x = secret_key.encrypt([1.0, 2.0, 3.0, 4.0]).with_keys(keys)
+    /// >>> float(secret_key.decrypt(f(x, x)).round(4))
+    /// 30.0
+    #[pyo3(signature = (function, *shapes, progress=None, **options))]
+    fn keys_for(
+        &self,
+        py: Python<'_>,
+        function: &Bound<'_, PyAny>,
+        shapes: &Bound<'_, PyTuple>,
+        progress: Option<&Bound<'_, PyAny>>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyEvaluationKeys> {
+        let keywords = options.map_or_else(|| Ok(PyDict::new(py)), |options| options.copy())?;
+        if keywords.contains("params")? {
+            return Err(PyTypeError::new_err("`keys_for` takes no `params`: the secret key has its own"));
+        }
+        keywords.set_item("params", self.params.clone_ref(py))?;
+        let arguments: Vec<Bound<'_, PyAny>> = std::iter::once(function.clone()).chain(shapes.iter()).collect();
+        let found = py.import("clathrate")?.getattr("trace")?.call(PyTuple::new(py, arguments)?, Some(&keywords))?;
+        let needs = found.getattr("needs")?.cast_into::<PyNeeds>()?;
+        self.evaluation_keys(py, &needs, progress)
     }
 
     /// The same secret at another degree and rank, to encrypt there.

@@ -91,7 +91,7 @@ mod _native {
     #[pymodule_export]
     use crate::public_key::PyPublicKey;
     #[pymodule_export]
-    use crate::runtime::PyRuntime;
+    use crate::runtime::{PyRuntime, get_threads, set_threads};
     #[pymodule_export]
     use crate::samples::PySamplesPlan;
     #[pymodule_export]

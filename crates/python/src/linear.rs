@@ -102,7 +102,7 @@ impl PyLinearTransform {
     /// The image of a row: of numbers, or of an encrypted array, with a plan made for it.
     fn __call__<'py>(&self, py: Python<'py>, row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(ciphertext) = row.cast::<PyCiphertext>() {
-            let image = ciphertext.get().map(py, |evaluator, x| evaluator.evaluate_linear(x, &self.transform))?;
+            let image = ciphertext.get().map_settled(py, |evaluator, x| evaluator.evaluate_linear(x, &self.transform))?;
             return Ok(Bound::new(py, image)?.into_any());
         }
         let array = array(row)?;
@@ -217,7 +217,7 @@ pub struct PyLinearTransformPlan {
 #[pymethods]
 impl PyLinearTransformPlan {
     fn __call__(&self, py: Python<'_>, ciphertext: &PyCiphertext) -> PyResult<PyCiphertext> {
-        ciphertext.map(py, |evaluator, x| evaluator.run_linear(x, &self.plan))
+        ciphertext.map_settled(py, |evaluator, x| evaluator.run_linear(x, &self.plan))
     }
 
     /// The rotations that the plan needs keys for, ascending, modulo the parameters' slots.

@@ -17,6 +17,7 @@ use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::{PyParams, size};
 use crate::run::{detached, with_progress};
+use crate::text::report_html;
 
 /// A plan of products of one plain matrix with encrypted matrices inside a bootstrap: the product comes out at a high level, for the
 /// price of a product at the shortest modulus.
@@ -227,6 +228,11 @@ impl PyMamboPlan {
         Ok(-detached(py, || self.plan.predicted_error())?.log2())
     }
 
+    /// For notebooks.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(report_html(&self.explain(py)?))
+    }
+
     /// What the plan does: predicted times and precision, the methods of the product, the stages of the bootstrap.
     ///
     /// Returns
@@ -350,9 +356,9 @@ impl PyMamboMatrix {
     /// (1, 512)
     #[pyo3(signature = (array, progress=None))]
     fn matmul(&self, py: Python<'_>, array: &PyCiphertext, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyCiphertext> {
-        let data = &*array.data;
         // Keys that the array carries are for what comes next.
-        let evaluator = if data.is_symbol() { array.evaluator() } else { self.evaluator.clone() };
+        let evaluator = if array.data.is_symbol() { array.evaluator() } else { self.evaluator.clone() };
+        let data = &*array.settled(py, &evaluator)?;
         let translate = |error| raise(py, error);
         let product = with_progress(py, progress, "matmul", translate, |tick| evaluator.mambo(&self.matrix, data, tick))?;
         array.beside(py, product)
@@ -412,7 +418,8 @@ impl PyMamboMatrix {
 #[pyo3(signature = (weights, array, columns=None))]
 pub fn mambo(py: Python<'_>, weights: &Bound<'_, PyAny>, array: &PyCiphertext, columns: Option<Whole>) -> PyResult<PyCiphertext> {
     let (values, rows, inner) = matrix(weights, &[])?;
-    let (evaluator, data) = (array.evaluator(), &*array.data);
+    let evaluator = array.evaluator();
+    let data = &*array.settled(py, &evaluator)?;
     let params = data.params();
     let columns = columns.map_or(Ok(params.slot_count()), |columns| columns.count(py, "`columns`"))?;
     let product = detached(py, || {

@@ -20,6 +20,7 @@ use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::run::{detached, with_progress};
+use crate::text::report_html;
 
 /// A plan of products of one plain matrix with encrypted matrices: by which method, how X is encrypted, which keys there must be.
 ///
@@ -238,6 +239,11 @@ impl PyMatrixPlan {
         PyNeeds { needs: self.plan.needs() }
     }
 
+    /// For notebooks.
+    fn _repr_html_(&self) -> String {
+        report_html(&self.explain())
+    }
+
     /// The method and those that were not chosen, each with predicted time, keys and precision; and what a product takes.
     ///
     /// Returns
@@ -353,6 +359,11 @@ impl PyPreparedMatrix {
         self.matrix.prepared().map_or(0, PreparedMatrix::key_bytes)
     }
 
+    /// For notebooks.
+    fn _repr_html_(&self) -> String {
+        report_html(&self.explain())
+    }
+
     /// Sizes, keys, predicted time of a product, and what its precision is made of.
     ///
     /// Returns
@@ -408,9 +419,9 @@ impl PyPreparedMatrix {
     /// (2, 3)
     #[pyo3(signature = (array, progress=None))]
     fn matmul(&self, py: Python<'_>, array: &PyCiphertext, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyCiphertext> {
-        let data = &*array.data;
-        let own = self.evaluator.as_ref().filter(|_| !array.has_keys() && !data.is_symbol());
+        let own = self.evaluator.as_ref().filter(|_| !array.has_keys() && !array.data.is_symbol());
         let evaluator = own.cloned().unwrap_or_else(|| array.evaluator());
+        let data = &*array.settled(py, &evaluator)?;
         let translate = |error| raise(py, error);
         let product = with_progress(py, progress, "matmul", translate, |tick| evaluator.multiply_planned(&self.matrix, data, tick))?;
         array.beside(py, product)

@@ -7,9 +7,10 @@ use clathrate_ckks::{KeyNeeds, SecretName};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::errors::{exception, out_of_range};
+use crate::errors::{exception, out_of_range, raise};
 use crate::layout::body_count;
 use crate::numbers::{Whole, Wholes};
+use crate::params::PyParams;
 
 /// The evaluation keys that a computation needs.
 ///
@@ -342,6 +343,33 @@ impl PyNeeds {
     /// {'relinearise': 3, 'rotations': {1: 3}}
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, &self.needs)
+    }
+
+    /// The memory in bytes that the keys take.
+    ///
+    /// Parameters
+    /// ----------
+    /// params : Params
+    ///     The parameters that the keys are made for.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The bytes in memory. A file takes one part in rank + 1 of them: half at rank 1.
+    ///
+    /// Raises
+    /// ------
+    /// ParamsError
+    ///     Where the parameters cannot have such keys.
+    ///
+    /// Examples
+    /// --------
+    /// >>> needs = cl.Needs(rotations=[1, 2])
+    /// >>> needs.nbytes(params) == secret_key.evaluation_keys(needs).nbytes
+    /// True
+    fn nbytes(&self, py: Python<'_>, params: &PyParams) -> PyResult<usize> {
+        let params = &params.params;
+        params.required_keys(&self.needs).and_then(|keys| keys.bytes(params)).map_err(|error| raise(py, error))
     }
 
     fn __or__(&self, other: PyRef<'_, Self>) -> Self {

@@ -12,6 +12,7 @@ use crate::needs::PyNeeds;
 use crate::numbers::{Whole, Wholes};
 use crate::params::PyParams;
 use crate::run::detached;
+use crate::text::report_html;
 
 /// A way to bring LWE or MLWE samples into ciphertexts of rank 1: `samples.pack(plan)` carries it out.
 ///
@@ -141,6 +142,11 @@ impl PyPackingPlan {
     #[getter]
     fn precision_bits(&self) -> f64 {
         -self.plan.chosen().error.log2()
+    }
+
+    /// For notebooks.
+    fn _repr_html_(&self) -> String {
+        report_html(&self.explain())
     }
 
     /// The choice, marked by a star, and the methods that are faster or have fewer keys: predicted times, bytes of keys, precision.

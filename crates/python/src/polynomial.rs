@@ -18,7 +18,7 @@ use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
 use crate::run::detached;
-use crate::text::report;
+use crate::text::{report, report_html};
 
 /// A polynomial that can be evaluated on numbers and on encrypted arrays: `p(x)`.
 ///
@@ -85,6 +85,28 @@ fn values(numbers: Vec<Complex64>, complex: bool) -> Values {
     if complex { Values::Complex(numbers) } else { Values::Real(numbers.into_iter().map(|z| z.re).collect()) }
 }
 
+/// The values of a Python function of numbers or of arrays at points.
+fn values_at(function: &Bound<'_, PyAny>, points: Vec<f64>) -> PyResult<Vec<Complex64>> {
+    let (py, count) = (function.py(), points.len());
+    let whole = to_numpy(py, Values::Real(points.clone()), &[count])?;
+    let values = match function.call1((whole,)) {
+        Ok(values) => vector(&values, "the function's values")?,
+        // A function of numbers does not take arrays: `math.exp`, or one with an `if`.
+        Err(error) if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) => {
+            let values: PyResult<Vec<Complex64>> = points.iter().map(|&point| number(&function.call1((point,))?)).collect();
+            values.inspect_err(|second| second.set_cause(py, Some(error)))?
+        }
+        Err(error) => return Err(error),
+    };
+    // A constant function may answer with one number.
+    let values = if values.len() == 1 { vec![values[0]; count] } else { values };
+    if values.len() != count {
+        let message = format!("the function gave {} for {}: give one for each", counted(values.len(), "value"), counted(count, "point"));
+        return Err(exception(py, "ShapeError", message));
+    }
+    Ok(values)
+}
+
 #[pymethods]
 impl PyPolynomial {
     #[new]
@@ -105,10 +127,14 @@ impl PyPolynomial {
     /// ----------
     /// function : callable
     ///     The function, of an array of points or of one number at a time.
-    /// degree : int
+    /// degree : int, optional
     ///     The degree, at most 511.
     /// domain : tuple of float, optional
     ///     The interval (a, b). The default is (-1.0, 1.0).
+    /// error : float, optional
+    ///     In place of a degree, the largest difference from the function that is allowed on the domain: the polynomial is the Chebyshev
+    ///     series of the least degree that differs by no more at 2049 points of the domain. Functions with a kink need high degrees, and
+    ///     those with a jump have none: `sign`, `relu` and `maximum` are for these.
     ///
     /// Returns
     /// -------
@@ -118,7 +144,10 @@ impl PyPolynomial {
     /// Raises
     /// ------
     /// DataError
-    ///     Where a value of the function is not finite, or the degree or the domain is out of range.
+    ///     Where a value of the function is not finite, or the degree or the domain is out of range; where no degree up to 511 reaches the
+    ///     error.
+    /// TypeError
+    ///     Unless either a degree or an error is given.
     /// ShapeError
     ///     Where the function does not give one value for each point.
     ///
@@ -129,38 +158,42 @@ impl PyPolynomial {
     /// Polynomial(degree 7, chebyshev basis on [-1, 1])
     /// >>> bool(abs(p(0.5) - np.exp(0.5)) < 1e-6)
     /// True
+    /// >>> cl.Polynomial.fit(np.tanh, domain=(-4, 4), error=1e-3).degree
+    /// 19
     #[staticmethod]
-    #[pyo3(signature = (function, degree, domain=DEFAULT_DOMAIN), text_signature = "(function, degree, domain=(-1.0, 1.0))")]
-    fn fit(py: Python<'_>, function: &Bound<'_, PyAny>, degree: Whole, domain: (Real, Real)) -> PyResult<Self> {
+    #[pyo3(signature = (function, degree=None, domain=DEFAULT_DOMAIN, *, error=None),
+           text_signature = "(function, degree=None, domain=(-1.0, 1.0), *, error=None)")]
+    fn fit(
+        py: Python<'_>,
+        function: &Bound<'_, PyAny>,
+        degree: Option<Whole>,
+        domain: (Real, Real),
+        error: Option<Real>,
+    ) -> PyResult<Self> {
         let domain = (domain.0.0, domain.1.0);
-        let degree = usize::try_from(degree.0).map_err(|_| out_of_range(py, "`degree`", degree.0, "use 0 or more"))?;
-        let points = Polynomial::fit_points(degree, domain).map_err(|error| raise(py, error))?;
-        let count = points.len();
-        let whole = to_numpy(py, Values::Real(points.clone()), &[count])?;
-        let values = match function.call1((whole,)) {
-            Ok(values) => vector(&values, "the function's values")?,
-            // A function of numbers does not take arrays: `math.exp`, or one with an `if`.
-            Err(error) if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) => {
-                let values: PyResult<Vec<Complex64>> = points.iter().map(|&point| number(&function.call1((point,))?)).collect();
-                values.inspect_err(|second| second.set_cause(py, Some(error)))?
+        let points = match (degree, error) {
+            (Some(Whole(degree)), None) => {
+                let degree = usize::try_from(degree).map_err(|_| out_of_range(py, "`degree`", degree, "use 0 or more"))?;
+                Polynomial::fit_points(degree, domain)
             }
-            Err(error) => return Err(error),
+            (None, Some(_)) => Polynomial::points_within(domain),
+            _ => return Err(PyTypeError::new_err("a fit takes either a degree or an error: `fit(f, 15)` or `fit(f, error=1e-3)`")),
         };
-        // A constant function may answer with one number.
-        let values = if values.len() == 1 { vec![values[0]; count] } else { values };
-        if values.len() != count {
-            let message =
-                format!("the function gave {} for {}: give one for each", counted(values.len(), "value"), counted(count, "point"));
-            return Err(exception(py, "ShapeError", message));
-        }
-        Ok(Self { polynomial: Polynomial::from_fit_values(&values, domain).map_err(|error| raise(py, error))? })
+        let points = points.map_err(|error| raise(py, error))?;
+        let values = values_at(function, points)?;
+        let fitted = match error {
+            None => Polynomial::from_fit_values(&values, domain),
+            Some(Real(error)) => Polynomial::from_values_within(&values, error, domain),
+        };
+        Ok(Self { polynomial: fitted.map_err(|error| raise(py, error))? })
     }
 
     /// `p(x)`: of a ciphertext in slots a ciphertext at the canonical scale of its level, of numbers an array. From degree 2 on the
     /// ciphertext needs attached keys.
     fn __call__<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(ciphertext) = x.cast::<PyCiphertext>() {
-            let result = ciphertext.get().map(py, |evaluator, x| evaluator.evaluate_polynomial(x, &self.polynomial))?;
+            let result =
+                ciphertext.get().cleared(py)?.map_settled(py, |evaluator, x| evaluator.evaluate_polynomial(x, &self.polynomial))?;
             return Ok(Bound::new(py, result)?.into_any());
         }
         let array = array(x)?;
@@ -308,7 +341,15 @@ pub struct PyPolynomialPlan {
 impl PyPolynomialPlan {
     /// Carries the circuit out; a ciphertext above the plan's level is lowered to that level first.
     fn __call__(&self, py: Python<'_>, ciphertext: &PyCiphertext) -> PyResult<PyCiphertext> {
-        ciphertext.map(py, |evaluator, x| evaluator.run_polynomial(x, &self.plan))
+        // What is in the padding could be far outside the domain. At the plan's own level there is none to clear it.
+        let settled = ciphertext.settled(py, &ciphertext.evaluator())?;
+        let cleared = if settled.level() > self.plan.input_level() { Some(ciphertext.cleared(py)?) } else { None };
+        cleared.as_ref().unwrap_or(ciphertext).map_settled(py, |evaluator, x| evaluator.run_polynomial(x, &self.plan))
+    }
+
+    /// For notebooks.
+    fn _repr_html_(&self) -> String {
+        report_html(&self.plan.explain().to_string())
     }
 
     /// What the circuit does, step by step, with its counts and its precision.

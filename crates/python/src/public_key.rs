@@ -91,7 +91,7 @@ impl PyPublicKey {
     ) -> PyResult<PyCiphertext> {
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let options = Placing { bodies: None, axis: None, capacity: None, lanes, order: "natural" }.apply(py, options)?;
-        let Array { values, shape } = self::array(array)?;
+        let Array { values, shape, .. } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
         let ciphertext =
             with_progress(py, progress, "encrypt", translate, |tick| self.key.encrypt_array_with_progress(&values, &shape, options, tick))?;

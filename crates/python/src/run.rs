@@ -1,10 +1,11 @@
 //! Running core code: without the interpreter lock, with progress, and with panics caught.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use clathrate_ckks::CkksError;
 use clathrate_ckks::keys::Progress;
+use clathrate_ckks::{CkksError, Evaluator};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -21,6 +22,8 @@ pub fn detached_with<T: Send>(
 ) -> PyResult<T> {
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
         Ok(Ok(value)) => Ok(value),
+        // An interrupt, whose exception `interruptible` has left.
+        Ok(Err(CkksError::Cancelled)) if PyErr::occurred(py) => Err(PyErr::fetch(py)),
         Ok(Err(error)) => Err(translate(error)),
         Err(panic) => Err(internal(py, &*panic)),
     }
@@ -29,6 +32,19 @@ pub fn detached_with<T: Send>(
 /// Runs `work` with the lock released.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, CkksError> + Send) -> PyResult<T> {
     detached_with(py, |error| raise(py, error), work)
+}
+
+/// The same evaluator, which stops at Ctrl-C: the exception is then Python's current one.
+pub fn interruptible(evaluator: Evaluator) -> Evaluator {
+    let last = Mutex::new(Instant::now());
+    evaluator.interruptible(move || {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.elapsed() < SIGNAL_INTERVAL {
+            return true;
+        }
+        *last = Instant::now();
+        Python::attach(|py| py.check_signals().map_err(|interrupt| interrupt.restore(py)).is_ok())
+    })
 }
 
 /// Runs `work` with the lock held, for data that Python code could change meanwhile.

@@ -1,8 +1,11 @@
 //! How to run, as Python says it: threads, instruction set, key switching, memory limits.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
+
 use clathrate_arith::Isa;
 use clathrate_ckks::Runtime;
-use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, Switching};
+use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, Rescale, Switching};
 use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, SwitchMethod};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -14,8 +17,8 @@ use crate::numbers::{Real, Whole};
 /// Bytes per mebibyte.
 const MIB: f64 = 1_048_576.0;
 
-/// Threads that are used where none are asked for.
-const DEFAULT_THREADS: usize = 1;
+/// Threads that are used where none are asked for, as `set_threads` says; 0 for as many as this machine has cores.
+static DEFAULT_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Most primes that a chain has, so more of them is a slip of the keyboard.
 const MOST_PRIMES: i64 = 256;
@@ -86,8 +89,10 @@ impl SwitchingOption {
 
 /// How computations run on this machine: threads, instruction set, key switching, memory for derived keys.
 ///
-/// A runtime decides about speed and memory. It is not a part of the parameters: two parties may use one parameter set with different
-/// runtimes, and their results agree up to noise. Every constructor of `Params` takes a runtime; ciphertexts and keys run as the
+/// Most programs need none of it: `threads` limits the use of the processor, `key_cache_mib` that of memory, and the rest is for tuning.
+///
+/// A runtime decides about speed, memory and who rescales. It is not a part of the parameters: two parties may use one parameter set with
+/// different runtimes, and their results agree up to noise. Every constructor of `Params` takes a runtime; ciphertexts and keys run as the
 /// parameters they were made or loaded with.
 ///
 /// Most of the options are about key switching, the step that ends every product of ciphertexts, rotation and conjugation: it multiplies
@@ -102,7 +107,7 @@ impl SwitchingOption {
 /// Parameters
 /// ----------
 /// threads : int, optional
-///     Worker threads, 1 to 4096. The default is 1.
+///     Worker threads, 1 to 4096. The default is one for each core, or what `set_threads` says.
 /// isa : {"scalar", "avx2", "ifma"}, optional
 ///     The instruction set to compute with. The default is the fastest one of this machine, or the one that the environment variable
 ///     CLATHRATE_ISA names. All of them give equal results, bit for bit.
@@ -116,6 +121,10 @@ impl SwitchingOption {
 /// key_cache_mib : float, optional
 ///     The most memory in MiB for derived keys, of all keys together. The default is 6144.0 (6 GiB). A key that does not fit is used as it
 ///     is stored. 0 keeps nothing, inf sets no limit.
+/// rescale : {"automatic", "explicit"}, optional
+///     Who rescales products of ciphertexts. "automatic", the default: each operator that needs it. "explicit": the caller, by
+///     `Ciphertext.rescale`, which then refuses arrays with nothing to rescale; operators take products as they are. Reductions and powers
+///     rescale what is in between in either case. It changes levels: use it on both sides of a computation or on neither.
 ///
 /// Raises
 /// ------
@@ -125,7 +134,7 @@ impl SwitchingOption {
 /// Examples
 /// --------
 /// >>> cl.Runtime(threads=2)
-/// Runtime(threads=2, isa=None, switching='fastest', key_expansion=4.0, key_cache_mib=6144.0)
+/// Runtime(threads=2, isa=None, switching='fastest', key_expansion=4.0, key_cache_mib=6144.0, rescale='automatic')
 /// >>> fast = cl.Params.preset("insecure_small", cl.Runtime(threads=2, key_cache_mib=100))
 /// >>> fast == params, fast.runtime == params.runtime
 /// (True, False)
@@ -141,7 +150,7 @@ impl PyRuntime {
         let given = runtime.clone();
         Self {
             runtime: Runtime {
-                threads: Some(given.threads.unwrap_or(DEFAULT_THREADS)),
+                threads: Some(given.threads.unwrap_or_else(get_threads)),
                 key_expansion: Some(given.key_expansion.unwrap_or(DEFAULT_KEY_EXPANSION)),
                 key_cache_bytes: Some(given.key_cache_bytes.unwrap_or(DEFAULT_DERIVED_KEY_BYTES)),
                 ..given
@@ -149,27 +158,29 @@ impl PyRuntime {
         }
     }
 
-    /// The same for another machine: the instruction set is chosen there.
+    /// The same for another machine: the instruction set is chosen there, and as many threads as it has cores where that was so here.
     pub fn for_any_machine(&self) -> Self {
-        Self { runtime: Runtime { isa: None, ..self.runtime.clone() } }
+        let threads = self.runtime.threads.filter(|&threads| threads != get_threads());
+        Self { runtime: Runtime { isa: None, threads, ..self.runtime.clone() } }
     }
 
     /// What the core takes for the argument `runtime`.
     pub fn given(runtime: Option<&Bound<'_, Self>>) -> Runtime {
-        runtime.map_or_else(Runtime::default, |runtime| runtime.get().runtime.clone())
+        runtime.map_or_else(|| Self::of(&Runtime::default()).runtime, |runtime| runtime.get().runtime.clone())
     }
 
     /// The constructor's arguments.
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        (self.threads(), self.isa(), self.switching(py)?, self.key_expansion(), self.key_cache_mib()).into_pyobject(py)
+        (self.runtime.threads, self.isa(), self.switching(py)?, self.key_expansion(), self.key_cache_mib(), self.rescale())
+            .into_pyobject(py)
     }
 }
 
 #[pymethods]
 impl PyRuntime {
     #[new]
-    #[pyo3(signature = (threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None),
-           text_signature = "(threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None)")]
+    #[pyo3(signature = (threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None, rescale="automatic"),
+           text_signature = "(threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None, rescale='automatic')")]
     fn new(
         py: Python<'_>,
         threads: Option<Whole>,
@@ -177,13 +188,14 @@ impl PyRuntime {
         switching: SwitchingOption,
         key_expansion: Option<Real>,
         key_cache_mib: Option<Real>,
+        rescale: &str,
     ) -> PyResult<Self> {
         let (key_expansion, key_cache_mib) = (Real::given(key_expansion), Real::given(key_cache_mib));
-        let threads = match threads.map(|threads| threads.0) {
-            None => None,
-            Some(threads @ 1..=MOST_THREADS) => Some(threads as usize),
-            Some(threads) => return Err(out_of_range(py, "`threads`", threads, format!("use 1 to {MOST_THREADS}"))),
-        };
+        let threads = threads.map(|threads| thread_count(py, threads)).transpose()?;
+        let rescale = [Rescale::Automatic, Rescale::Explicit].into_iter().find(|choice| choice.name() == rescale).ok_or_else(|| {
+            let remedy = "use \"automatic\", or \"explicit\" to leave rescales to `ct.rescale()`";
+            out_of_range(py, "`rescale`", format!("\"{rescale}\""), remedy)
+        })?;
         // Whether this machine has it is asked when parameters are made: a runtime may come from another machine.
         if let Some(name) = isa.as_ref().filter(|name| [Isa::Scalar, Isa::Avx2, Isa::Ifma].iter().all(|isa| isa.name() != **name)) {
             let remedy = "use \"scalar\", \"avx2\" or \"ifma\", or None for the fastest that this machine has";
@@ -198,13 +210,22 @@ impl PyRuntime {
             Some(mib) if mib >= 0.0 => Some((mib * MIB) as usize),
             Some(mib) => return Err(out_of_range(py, "`key_cache_mib`", mib, "use 0 (nothing is kept) or more, inf for no limit")),
         };
-        Ok(Self::of(&Runtime { threads, isa, switching: switching.0, key_expansion, key_cache_bytes, profile: None, engine: None }))
+        Ok(Self::of(&Runtime {
+            threads,
+            isa,
+            switching: switching.0,
+            key_expansion,
+            key_cache_bytes,
+            rescale,
+            profile: None,
+            engine: None,
+        }))
     }
 
     /// Worker threads.
     #[getter]
     fn threads(&self) -> usize {
-        self.runtime.threads.unwrap_or(DEFAULT_THREADS)
+        self.runtime.threads.unwrap_or_else(get_threads)
     }
 
     /// The instruction set that was asked for, or None for the fastest of this machine.
@@ -234,6 +255,12 @@ impl PyRuntime {
         }
     }
 
+    /// Who rescales products: "automatic" or "explicit".
+    #[getter]
+    fn rescale(&self) -> &'static str {
+        self.runtime.rescale.name()
+    }
+
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| other.get().runtime == self.runtime)
     }
@@ -245,15 +272,75 @@ impl PyRuntime {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let isa = self.isa().map_or_else(|| "None".to_owned(), |isa| format!("'{isa}'"));
         Ok(format!(
-            "Runtime(threads={}, isa={isa}, switching={}, key_expansion={:?}, key_cache_mib={:?})",
+            "Runtime(threads={}, isa={isa}, switching={}, key_expansion={:?}, key_cache_mib={:?}, rescale='{}')",
             self.threads(),
             self.switching(py)?.repr()?,
             self.key_expansion(),
             self.key_cache_mib(),
+            self.rescale(),
         ))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         Ok((py.get_type::<Self>().into_any(), self.arguments(py)?))
     }
+}
+
+/// A number of threads.
+fn thread_count(py: Python<'_>, Whole(threads): Whole) -> PyResult<usize> {
+    if !(1..=MOST_THREADS).contains(&threads) {
+        return Err(out_of_range(py, "`threads`", threads, format!("use 1 to {MOST_THREADS}")));
+    }
+    Ok(threads as usize)
+}
+
+/// The number of threads of parameters that are made without `Runtime(threads=)`.
+///
+/// Returns
+/// -------
+/// int
+///     What `set_threads` said, or else the number of cores that this process may use.
+///
+/// Examples
+/// --------
+/// >>> cl.get_threads() >= 1
+/// True
+#[pyfunction]
+pub fn get_threads() -> usize {
+    match DEFAULT_THREADS.load(Ordering::Relaxed) {
+        0 => available_parallelism().map_or(1, std::num::NonZero::get),
+        threads => threads,
+    }
+}
+
+/// Sets the number of threads of parameters that are made from now on without `Runtime(threads=)`.
+///
+/// Parameters that exist already keep theirs, with everything that was made with them.
+///
+/// Parameters
+/// ----------
+/// threads : int or None
+///     Worker threads, 1 to 4096; None for one for each core.
+///
+/// Returns
+/// -------
+/// None
+///
+/// Raises
+/// ------
+/// DataError
+///     Outside that range.
+///
+/// Examples
+/// --------
+/// >>> cl.set_threads(1)
+/// >>> cl.Params.preset("insecure_small").runtime.threads
+/// 1
+/// >>> cl.set_threads(None)
+#[pyfunction]
+#[pyo3(signature = (threads))]
+pub fn set_threads(py: Python<'_>, threads: Option<Whole>) -> PyResult<()> {
+    let threads = threads.map_or(Ok(0), |threads| thread_count(py, threads))?;
+    DEFAULT_THREADS.store(threads, Ordering::Relaxed);
+    Ok(())
 }

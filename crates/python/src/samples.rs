@@ -11,6 +11,7 @@ use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole, Wholes};
 use crate::params::PyParams;
 use crate::run::detached;
+use crate::text::report_html;
 
 /// A way to bring LWE or MLWE samples of a small dimension to slots at a high level: `samples.bootstrap_samples(plan)` carries it out.
 ///
@@ -236,6 +237,11 @@ impl PySamplesPlan {
     #[getter]
     fn log2_failure(&self) -> f64 {
         self.plan.half_bootstrap().log2_failure()
+    }
+
+    /// For notebooks.
+    fn _repr_html_(&self) -> String {
+        report_html(&self.explain())
     }
 
     /// What the plan does, and the ways to pack that are faster or have fewer keys: predicted times, bytes of keys, precision.

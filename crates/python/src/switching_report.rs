@@ -3,7 +3,7 @@
 use clathrate_ckks::parameters::SwitchingReport;
 use pyo3::prelude::*;
 
-use crate::text::report;
+use crate::text::{report, report_html};
 
 /// How each level of a parameter set switches keys, with predicted times and memory.
 ///
@@ -28,6 +28,11 @@ impl PySwitchingReport {
 
 #[pymethods]
 impl PySwitchingReport {
+    /// For notebooks.
+    fn _repr_html_(&self) -> String {
+        report_html(&self.explain())
+    }
+
     /// The report as text: a table with one line per level, its legend, the memory limits, and where the predicted times come from.
     ///
     /// Returns

@@ -60,7 +60,7 @@ impl CpuEngine {
         assert_eq!(out_rows.len(), conversion.targets.len(), "one row per target modulus");
         let mut targets = distinct_rows(out.host(), self.degree, out_rows);
         let work = |group: &mut [(usize, &mut [u64])]| self.convert_group(conversion, x, group);
-        match &self.threads {
+        match self.workers() {
             None => work(&mut targets),
             Some(pool) => {
                 let size = targets.len().div_ceil(pool.current_num_threads()).max(1);

@@ -14,7 +14,7 @@ use crate::meter::Pass;
 impl CpuEngine {
     /// Runs `work` on every item, on the engine's threads.
     pub(super) fn each<T: Send>(&self, items: &mut [T], work: impl Fn(usize, &mut T) + Send + Sync) {
-        match &self.threads {
+        match self.workers() {
             None => items.iter_mut().enumerate().for_each(|(i, item)| work(i, item)),
             Some(pool) => pool.install(|| items.par_iter_mut().enumerate().for_each(|(i, item)| work(i, item))),
         }

@@ -35,6 +35,9 @@ mod factors;
 mod gadget;
 mod hoisted;
 mod plaintext;
+mod threads;
+
+pub use threads::Threads;
 
 /// Least bytes of idle buffers that an engine keeps for reuse: products of high rank take about as much at degree 2^13, too.
 const POOL_BYTES: usize = 1 << 30;
@@ -83,7 +86,7 @@ pub struct CpuEngine {
     isa: Isa,
     memory: Arc<Pool>,
     /// `None` to run on the calling thread only.
-    threads: Option<Arc<rayon::ThreadPool>>,
+    threads: Option<Arc<Threads>>,
     /// The meter that counts passes over rows, if any.
     meter: Option<Arc<Meter>>,
 }
@@ -109,7 +112,7 @@ impl CpuEngine {
 
     /// The same engine on `pool`; `None` for the calling thread only.
     #[must_use]
-    pub fn with_threads(mut self, pool: Option<Arc<rayon::ThreadPool>>) -> Self {
+    pub fn with_threads(mut self, pool: Option<Arc<Threads>>) -> Self {
         self.threads = pool;
         self
     }
@@ -154,16 +157,13 @@ impl CpuEngine {
     ///
     /// # Errors
     /// [`ArithError::ThreadPool`] where the system refuses the threads.
-    pub fn thread_pool(threads: usize) -> Result<Option<Arc<rayon::ThreadPool>>, ArithError> {
-        if threads <= 1 {
-            return Ok(None);
-        }
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| format!("clathrate-{i}"))
-            .build()
-            .map(|pool| Some(Arc::new(pool)))
-            .map_err(|error| ArithError::ThreadPool { threads, reason: error.to_string() })
+    pub fn thread_pool(threads: usize) -> Result<Option<Arc<Threads>>, ArithError> {
+        Threads::new(threads)
+    }
+
+    /// The threads to work on; `None` for the calling thread.
+    fn workers(&self) -> Option<&rayon::ThreadPool> {
+        self.threads.as_ref()?.pool()
     }
 
     /// The table of modulus `index`.
@@ -177,13 +177,13 @@ impl CpuEngine {
     }
 
     fn thread_count(&self) -> usize {
-        self.threads.as_ref().map_or(1, |pool| pool.current_num_threads())
+        self.threads.as_ref().map_or(1, |threads| threads.count())
     }
 
     /// Runs `work(row index, row)` on every row of `x`.
     fn each_row(&self, x: RowsMut<'_>, work: impl Fn(usize, &mut [u64]) + Sync) {
         let degree = x.degree().max(1);
-        match &self.threads {
+        match self.workers() {
             None => x.host().chunks_exact_mut(degree).enumerate().for_each(|(i, row)| work(i, row)),
             Some(pool) => pool.install(|| x.host().par_chunks_exact_mut(degree).enumerate().for_each(|(i, row)| work(i, row))),
         }
@@ -198,7 +198,7 @@ impl CpuEngine {
             let (start, length) = (i * chunk, words.len());
             work(i % moduli.len(), words, start..start + length);
         };
-        match &self.threads {
+        match self.workers() {
             None => x.host().chunks_mut(chunk).enumerate().for_each(work),
             Some(pool) => pool.install(|| x.host().par_chunks_mut(chunk).enumerate().for_each(work)),
         }

@@ -2,6 +2,7 @@
 //!
 //! The last axis of the shape is packed into bundles; the axes before it count rows. The [`Layout`] says which number is where.
 
+use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval, Level};
 
 use super::estimate::Estimate;
@@ -93,6 +94,22 @@ impl Ciphertext {
     #[must_use]
     pub fn is_symbol(&self) -> bool {
         self.bundles.is_empty()
+    }
+
+    /// Refuses a symbol whose numbers may be too large for the modulus, by the bounds that it carries.
+    ///
+    /// # Errors
+    /// [`CkksError::BoundTooLarge`].
+    pub fn check_bound(&self) -> Result<(), CkksError> {
+        // One bit for the sign, and one that shows overflows at decryption.
+        let room = self.params.log2_q(self.level) - 2.0 - self.scale.log2();
+        match self.estimate() {
+            Some(Estimate { magnitude, .. }) if magnitude.is_finite() && magnitude.log2() > room => {
+                let (log2_scale, level) = (self.scale.log2(), self.level.0);
+                Err(CkksError::BoundTooLarge { magnitude, log2_scale, level, room: room.exp2() })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses symbols.
@@ -290,12 +307,26 @@ impl Ciphertext {
     /// # Errors
     /// [`CkksError::Shape`] for several rows.
     pub fn into_vector(self) -> Result<Self, CkksError> {
+        let columns = self.layout.columns;
+        self.reshaped(&[columns])
+    }
+
+    /// The same numbers in another shape that has the same rows: a matrix of one row is a vector, and a vector of one number a single number.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] for other rows.
+    pub fn reshaped(self, shape: &[usize]) -> Result<Self, CkksError> {
         let layout = self.layout;
-        if layout.rows != 1 {
-            let remedy = "a matrix of one row is a vector".to_owned();
-            return Err(CkksError::Shape { operation: "a change of the shape", left: self.shape, right: vec![layout.columns], remedy });
+        let rows = if shape.len() == 2 { shape[0] } else { 1 };
+        if shape.len() > 2 || (rows, shape.last().copied().unwrap_or(1)) != (layout.rows, layout.columns) {
+            let remedy = format!(
+                "the numbers stay where they are, in {} of {}: only a single row can be a vector or a matrix, and a single number lose its axes",
+                counted(layout.rows, "row"),
+                counted(layout.columns, "number")
+            );
+            return Err(CkksError::Shape { operation: "a change of the shape", left: self.shape, right: shape.to_vec(), remedy });
         }
-        Ok(self.rearranged(vec![layout.columns], layout))
+        Ok(self.rearranged(shape.to_vec(), layout))
     }
 
     /// A ciphertext with every bundle mapped by `f`.

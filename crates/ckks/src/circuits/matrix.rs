@@ -23,6 +23,7 @@ use clathrate_lattice::{Bundle, Eval};
 use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout, SecretName};
 use crate::error::CkksError;
+use crate::evaluation::arithmetic::check_factor;
 use crate::evaluation::evaluator::{Evaluator, Room};
 use crate::keys::Operation;
 use crate::progress::Progress;
@@ -172,7 +173,10 @@ impl Evaluator {
     /// # Errors
     /// As [`Weights::new`]; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
     pub fn prepare_weights(&self, rows: usize, inner: usize, values: &[f64], x: &Ciphertext) -> Result<Weights, CkksError> {
-        Weights::new(rows, inner, values, self.factor_scale_for(x, "a product with a real matrix")?)
+        let scale = self.factor_scale_for(x, "a product with a real matrix")?;
+        let weights = Weights::new(rows, inner, values, scale)?;
+        check_factor(values.iter().fold(0.0, |largest, weight| weight.abs().max(largest)), scale, 1.0)?;
+        Ok(weights)
     }
 
     /// `W @ x` for a matrix of real numbers (rows, columns, numbers row by row), scaled as [`Evaluator::prepare_weights`] does; not yet rescaled.

@@ -74,10 +74,15 @@ pub(crate) fn round_to_poly(ring: &Ring, basis: &Basis, coefficients: Vec<f64>, 
         return Err(CkksError::ValueTooLarge { value: largest, log2_scale: scale.log2(), needed, room, level: 0 });
     }
     let wide: Vec<i128> = coefficients.iter().map(|&c| (c * scale).round_ties_even() as i128).collect();
-    Ok(Poly::<Coeff>::upload(ring, basis, |row, words| {
+    Ok(wide_to_poly(ring, basis, &wide))
+}
+
+/// The polynomial with these coefficients.
+pub(crate) fn wide_to_poly(ring: &Ring, basis: &Basis, wide: &[i128]) -> Poly<Coeff> {
+    Poly::<Coeff>::upload(ring, basis, |row, words| {
         let modulus = &ring.moduli()[basis.indices()[row]];
-        words.iter_mut().zip(&wide).for_each(|(target, &value)| *target = modulus.reduce_i128(value));
-    }))
+        words.iter_mut().zip(wide).for_each(|(target, &value)| *target = modulus.reduce_i128(value));
+    })
 }
 
 /// Bits of the modulus that messages leave free: one for the sign, and one guard bit that shows overflows.
@@ -92,8 +97,19 @@ const NOISE_SLACK_BITS: f64 = 0.1;
 /// # Errors
 /// [`CkksError::ValueTooLarge`].
 pub fn check_room(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
+    check_bits(largest, scale, level, (params.log2_q(level) - GUARD_BITS).min(COEFFICIENT_LIMIT_BITS))
+}
+
+/// As [`check_room`], for numbers that are not encoded at `scale`, but factors of products which have it.
+///
+/// # Errors
+/// [`CkksError::ValueTooLarge`].
+pub fn check_product_room(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
+    check_bits(largest, scale, level, params.log2_q(level) - GUARD_BITS)
+}
+
+fn check_bits(largest: f64, scale: f64, level: Level, room: f64) -> Result<(), CkksError> {
     let needed = (largest * scale + 1.0).log2() + SIGN_BITS;
-    let room = (params.log2_q(level) - GUARD_BITS).min(COEFFICIENT_LIMIT_BITS);
     if needed <= room {
         return Ok(());
     }

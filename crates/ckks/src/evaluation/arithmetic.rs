@@ -7,8 +7,8 @@ use clathrate_lattice::{Bundle, Eval, LatticeError, Level, Poly};
 use super::evaluator::{Evaluator, Room, check_slots, entry_error, entrywise, joined};
 use super::levels::same_scale;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
-use crate::encoding::check_room;
 use crate::encoding::plaintext::Plaintext;
+use crate::encoding::{check_product_room, check_room};
 use crate::error::CkksError;
 use crate::keys::ValuesRef;
 
@@ -31,6 +31,21 @@ fn combined(x: Cow<'_, Ciphertext>, y: &Ciphertext, combine: Combine, in_place: 
             Ok(x.with(bundles, x.level, x.scale))
         }
     }
+}
+
+/// Bits that have to be left of the largest factor when it is rounded.
+const LEAST_FACTOR_BITS: f64 = 10.0;
+
+/// Refuses factors of magnitude up to `largest` that rounding at `scale`, with errors of `rounding` units, would lose; all zeros are fine.
+///
+/// # Errors
+/// [`CkksError::FactorTooSmall`].
+pub(crate) fn check_factor(largest: f64, scale: f64, rounding: f64) -> Result<(), CkksError> {
+    let bits = (largest * scale / rounding).log2();
+    if largest == 0.0 || bits >= LEAST_FACTOR_BITS {
+        return Ok(());
+    }
+    Err(CkksError::FactorTooSmall { largest, bits, log2_scale: scale.log2() })
 }
 
 /// Whether the bundles of `out` are as large as those of `x`.
@@ -227,7 +242,13 @@ impl Evaluator {
         if scale >= step.sqrt() {
             return Ok(scale);
         }
-        let remedy = format!("at scale 2^{:.1} the ciphertext leaves the factor too few bits; rescale it first", x.scale.log2());
+        let remedy = if x.awaits_rescale() {
+            "rescale it first".to_owned()
+        } else {
+            let canonical = x.params.scale(x.level).log2();
+            format!("encrypt at the level's scale, 2^{canonical:.1}, or choose the scale of the factor (`weight_scale` of a matrix)")
+        };
+        let remedy = format!("at scale 2^{:.1} the ciphertext leaves the factor too few bits; {remedy}", x.scale.log2());
         Err(CkksError::OutOfRange { what: "the scale left for the factor", value: format!("2^{:.1}", scale.log2()), remedy })
     }
 
@@ -249,7 +270,10 @@ impl Evaluator {
         let x = &*self.refreshed(x, Room::Depth(1))?;
         let factor = self.factor_scale_for(x, ELEMENT_WISE)?;
         self.spend_encoding(x, x.layout.polynomials())?;
-        self.multiply_encoded(x, &Plaintext::encode_for(x, values, x.level, factor)?)
+        let plaintext = Plaintext::encode_for(x, values, x.level, factor)?;
+        // A slot is the sum of all coefficients, each rounded.
+        check_factor(plaintext.largest(), factor, (x.params.degree() as f64 / 12.0).sqrt())?;
+        self.multiply_encoded(x, &plaintext)
     }
 
     /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`] leads to canonical scales. The padding is multiplied
@@ -274,26 +298,43 @@ impl Evaluator {
         Ok(product.padded(Padding::Zero))
     }
 
-    /// `x * factor` for a real number; not yet rescaled. An integer costs no level: the result keeps `x`'s scale.
+    /// `x * factor` for a real number; not yet rescaled. Every number takes a level, whole ones too, so that the level of the result does not depend on the
+    /// number; [`Evaluator::multiply_integer`] takes none.
     ///
     /// # Errors
-    /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; [`CkksError::LevelTooLow`] for a fraction at level 0.
+    /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; [`CkksError::LevelTooLow`] at level 0.
     pub fn multiply_scalar(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if !factor.is_finite() {
             return Err(CkksError::NotFinite { index: 0, value: factor });
         }
-        let whole = factor.fract() == 0.0;
-        let x = &*if whole { Cow::Borrowed(x) } else { self.refreshed(x, Room::Depth(1))? };
-        let factor_scale = if whole { 1.0 } else { self.factor_scale_for(x, "a product with a fraction")? };
-        let scale = if whole { x.scale } else { self.product_scale(x, factor_scale)? };
-        check_room(&x.params, factor.abs(), scale, x.level)?;
-        let integer = (factor * factor_scale).round() as i128;
+        let x = &*self.refreshed(x, Room::Depth(1))?;
+        let factor_scale = self.factor_scale_for(x, "a product with a real number")?;
+        let scale = self.product_scale(x, factor_scale)?;
+        check_product_room(&x.params, factor.abs(), scale, x.level)?;
+        check_room(&x.params, factor.abs(), factor_scale, x.level)?;
+        check_factor(factor.abs(), factor_scale, 1.0)?;
+        let estimate = Estimate { magnitude: factor.abs(), error: 0.5 / factor_scale };
+        self.times_integer(x, (factor * factor_scale).round() as i128, scale, estimate)
+    }
+
+    /// `x * factor` for an integer. It takes no level: the result has the scale of `x`.
+    ///
+    /// # Errors
+    /// [`CkksError::ValueTooLarge`].
+    pub fn multiply_integer(&self, x: &Ciphertext, factor: i128) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        let magnitude = factor.unsigned_abs() as f64;
+        check_product_room(&x.params, magnitude, x.scale, x.level)?;
+        self.times_integer(x, factor, x.scale, Estimate { magnitude, error: 0.0 })
+    }
+
+    /// `x` with its polynomials multiplied by `integer`, at the scale `scale`; `estimate` is that of the number which the integer stands for.
+    fn times_integer(&self, x: &Ciphertext, integer: i128, scale: f64, estimate: Estimate) -> Result<Ciphertext, CkksError> {
         let mut product = x.clone();
         product.scale = scale;
         product.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(integer));
         self.spend_pass(&product)?;
-        let rounding = if whole { 0.0 } else { 0.5 / factor_scale };
-        Ok(product.estimated(|own| own.multiply(Estimate { magnitude: factor.abs(), error: rounding })))
+        Ok(product.estimated(|own| own.multiply(estimate)))
     }
 }

@@ -41,6 +41,8 @@ pub struct Evaluator {
     watch: Option<Watch>,
     /// What happens before operations that take levels.
     refresh: Option<Arc<dyn Refreshing>>,
+    /// The callback that is asked whether to go on.
+    beat: Option<Beat>,
 }
 
 /// How many levels an operation needs.
@@ -72,6 +74,16 @@ pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
 
 /// Rows, columns, and numbers row by row.
 pub(crate) type PlainMatrix<'w> = (usize, usize, &'w [f64]);
+
+/// A callback that is asked at every operation whether to continue.
+#[derive(Clone)]
+struct Beat(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl std::fmt::Debug for Beat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Beat")
+    }
+}
 
 /// A callback with the name of a stage; it returns whether to continue.
 #[derive(Clone)]
@@ -140,21 +152,21 @@ impl Evaluator {
     /// An evaluator without keys, for all operations that need none; products of ciphertexts and rotations need keys.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), keys: Keys::None, watch: None, refresh: None }
+        Self { params: params.clone(), keys: Keys::None, watch: None, refresh: None, beat: None }
     }
 
     /// An evaluator with `keys`.
     #[must_use]
     pub fn with_keys(keys: impl Into<Arc<EvaluationKeys>>) -> Self {
         let keys = keys.into();
-        Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None, refresh: None }
+        Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None, refresh: None, beat: None }
     }
 
     /// An evaluator for dry runs on symbols ([`Ciphertext::symbol`]): it applies the same rules for shapes, levels and scales, without data and keys.
     /// [`Evaluator::needs`] returns the keys that the computation would use. Clones share their recording.
     #[must_use]
     pub fn recording(params: &Params) -> Self {
-        Self { params: params.clone(), keys: Keys::Recorded(Arc::default()), watch: None, refresh: None }
+        Self { params: params.clone(), keys: Keys::Recorded(Arc::default()), watch: None, refresh: None, beat: None }
     }
 
     /// As [`Evaluator::recording`], for a computation whose keys will be made for `needs`. Costs and bounds on errors depend on the keys, because a key for lower
@@ -162,7 +174,7 @@ impl Evaluator {
     #[must_use]
     pub fn recording_for(params: &Params, needs: KeyNeeds) -> Self {
         let recording = Arc::new(Mutex::new(Recording::made_for(needs)));
-        Self { params: params.clone(), keys: Keys::Recorded(recording), watch: None, refresh: None }
+        Self { params: params.clone(), keys: Keys::Recorded(recording), watch: None, refresh: None, beat: None }
     }
 
     /// The recorded operations that need keys, each with the highest level at which it is used; empty for evaluators that do not record.
@@ -293,6 +305,19 @@ impl Evaluator {
         Self { watch: Some(Watch(Arc::new(watch))), ..self }
     }
 
+    /// The same evaluator, which asks `go_on` at every operation, and for every bundle of products and polynomials; if it returns `false`, the computation is
+    /// cancelled.
+    #[must_use]
+    pub fn interruptible(self, go_on: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { beat: Some(Beat(Arc::new(go_on))), ..self }
+    }
+
+    /// # Errors
+    /// [`CkksError::Cancelled`] where the callback of [`Evaluator::interruptible`] says so.
+    pub(crate) fn beat(&self) -> Result<(), CkksError> {
+        if self.beat.as_ref().is_some_and(|Beat(go_on)| !go_on()) { Err(CkksError::Cancelled) } else { Ok(()) }
+    }
+
     /// The same evaluator, which calls `refresh` before operations that take levels.
     pub(crate) fn refreshing(self, refresh: impl Refreshing + 'static) -> Self {
         Self { refresh: Some(Arc::new(refresh)), ..self }
@@ -369,8 +394,9 @@ impl Evaluator {
         self.spend_once(x, || Ok(cost()?.times(x.layout.bundles() as f64)))
     }
 
-    /// Records the cost of an operation on a symbol as a whole.
+    /// Records the cost of an operation on a symbol as a whole. Every operation comes here once, so that this is where it can be interrupted.
     pub(crate) fn spend_once(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
+        self.beat()?;
         if let Keys::Recorded(recording) = &self.keys
             && x.is_symbol()
         {

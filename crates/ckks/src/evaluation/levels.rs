@@ -11,6 +11,7 @@ use clathrate_lattice::Level;
 use super::evaluator::{Evaluator, entry_error};
 use crate::arrays::Ciphertext;
 use crate::error::CkksError;
+use crate::parameters::Rescale;
 
 /// Scales whose relative difference is below this count as equal, because an integer factor of 40 bits is rounded by as much.
 const SCALE_TOLERANCE: f64 = 1e-11;
@@ -26,7 +27,34 @@ pub(crate) fn same_scale(x: f64, y: f64) -> bool {
     (x / y - 1.0).abs() < SCALE_TOLERANCE
 }
 
+impl Ciphertext {
+    /// Whether this is a product, or a sum of products, that was not rescaled: a rescale would give it the canonical scale of the level below.
+    #[must_use]
+    pub fn awaits_rescale(&self) -> bool {
+        let below = self.level.0.checked_sub(1).map(Level);
+        below.is_some_and(|below| same_scale(self.scale / self.params.step_product(self.level), self.params.scale(below)))
+    }
+
+    /// Whether the scale is the canonical one of the level, as that of a fresh encryption and of a rescaled product.
+    #[must_use]
+    pub fn has_canonical_scale(&self) -> bool {
+        same_scale(self.scale, self.params.scale(self.level))
+    }
+}
+
 impl Evaluator {
+    /// `x` as an operand of operations that need the scale of a level: a product that awaits its rescale is rescaled, unless the runtime leaves rescales to the
+    /// caller ([`Rescale::Explicit`]). To use a product several times, take this once.
+    ///
+    /// # Errors
+    /// As [`Evaluator::rescale`].
+    pub fn settled<'x>(&self, x: &'x Ciphertext) -> Result<Cow<'x, Ciphertext>, CkksError> {
+        if x.params.runtime().rescale == Rescale::Explicit || !x.awaits_rescale() {
+            return Ok(Cow::Borrowed(x));
+        }
+        self.rescale(x).map(Cow::Owned)
+    }
+
     /// Brings both operands to the same level and scale; an operand that has them already is not copied.
     pub(super) fn align<'c>(&self, x: &'c Ciphertext, y: &'c Ciphertext) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>), CkksError> {
         let (x, y) = match x.level.cmp(&y.level) {
@@ -120,9 +148,13 @@ impl Evaluator {
         let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: "rescaling", needed: 1, level: 0 })?);
         let rescaled = scale / x.params.step_product(level);
         let canonical = x.params.scale(below);
-        x.params.check_scale(rescaled, below)?;
         // Rounding alone would exceed a message of magnitude 1.
-        if rescaled * rescaled < x.params.noise_model().rounding() {
+        let lost = rescaled * rescaled < x.params.noise_model().rounding();
+        if lost && same_scale(scale, x.params.scale(level)) {
+            return Err(CkksError::NothingToRescale { log2_scale: scale.log2(), level: level.0 });
+        }
+        x.params.check_scale(rescaled, below)?;
+        if lost {
             return Err(CkksError::ScaleOutOfRange { log2_scale: rescaled.log2(), level: below.0, room: x.params.log2_q(below) });
         }
         Ok((below, if same_scale(rescaled, canonical) { canonical } else { rescaled }))

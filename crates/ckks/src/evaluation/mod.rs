@@ -1,7 +1,8 @@
 //! Operations on ciphertexts: arithmetic, sums of products, rotations, selections of rows and columns, sums of rows, moves between ranks and degrees, masks for several bodies.
 
 mod apply;
-mod arithmetic;
+pub(crate) mod arithmetic;
+pub mod broadcasting;
 mod columns;
 pub mod combinations;
 pub mod evaluator;

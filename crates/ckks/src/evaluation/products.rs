@@ -28,7 +28,11 @@ impl Evaluator {
         let level = x.level.min(y.level);
         let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
         let scale = x.scale * y.scale;
-        x.params.check_scale(scale, level)?;
+        let room = x.params.check_scale(scale, level);
+        if room.is_err() && level.0 == 0 {
+            return Err(CkksError::LevelTooLow { operation: PRODUCT, needed: 1, level: 0 });
+        }
+        room?;
         Ok((x, y, scale))
     }
 
@@ -48,7 +52,11 @@ impl Evaluator {
         let (x, y) = &self.refreshed_factors(x, y)?;
         let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
-        let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise(&a.tensor(b)?)).collect();
+        let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| {
+            self.beat()?;
+            keys.relinearise(&a.tensor(b)?)
+        };
+        let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| product(keys, a, b)).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
         self.spend(&x, || Ok(x.params.tensor_cost(x.level)))?;
         self.switched(&x.params, self.finish_product(&x, &y, bundles, x.level, scale), Operation::Multiply, x.level, 1.0)
@@ -64,7 +72,11 @@ impl Evaluator {
         let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
-        let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| keys.relinearise_rescale(&a.tensor(b)?)).collect();
+        let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| {
+            self.beat()?;
+            keys.relinearise_rescale(&a.tensor(b)?)
+        };
+        let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| product(keys, a, b)).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
         self.spend(&x, || Ok(x.params.tensor_cost(x.level)))?;
         let product = self.finish_product(&x, &y, bundles, level, rescaled);

@@ -83,7 +83,7 @@ impl Evaluator {
 }
 
 /// Refuses arrays whose rows share a mask or a polynomial.
-fn check_rows(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+pub(super) fn check_rows(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     x.check_one_lane(operation)?;
     if x.layout().axis == BodyAxis::Rows && x.layout().bodies > 1 {
         return Err(CkksError::SharedMask {

@@ -1,6 +1,7 @@
 //! The key set that an evaluator holds: switching keys by name and shape.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::{Level, SwitchKey, Switcher, TemporaryRank};
@@ -83,7 +84,7 @@ pub(crate) enum Found<'k> {
 pub struct EvaluationKeys {
     params: Params,
     id: KeyId,
-    keys: BTreeMap<KeyAddress, HeldKey>,
+    keys: BTreeMap<KeyAddress, Arc<HeldKey>>,
 }
 
 /// The keys of one shape of a key set.
@@ -101,7 +102,23 @@ impl EvaluationKeys {
 
     /// Adds a key; returns whether the set had no key at this address.
     pub(crate) fn insert(&mut self, address: KeyAddress, key: HeldKey) -> bool {
-        self.keys.insert(address, key).is_none()
+        self.keys.insert(address, Arc::new(key)).is_none()
+    }
+
+    /// The keys of both sets, which belong to one secret. Of keys of one name the one that serves more levels is taken. Keys are shared, not copied.
+    ///
+    /// # Errors
+    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`] where the sets belong to different parameters or secrets.
+    pub fn merged(&self, other: &Self) -> Result<Self, CkksError> {
+        self.params.check_same(&other.params, "the other set of evaluation keys")?;
+        self.id.check_same(other.id, "the other set of evaluation keys")?;
+        let mut all = self.clone();
+        for (&address, key) in &other.keys {
+            if all.keys.get(&address).is_none_or(|own| own.key.level() < key.key.level()) {
+                all.keys.insert(address, key.clone());
+            }
+        }
+        Ok(all)
     }
 
     /// The parameters.
@@ -118,13 +135,13 @@ impl EvaluationKeys {
 
     /// The keys by name and shape.
     pub fn iter(&self) -> impl Iterator<Item = (KeyAddress, &HeldKey)> {
-        self.keys.iter().map(|(&address, key)| (address, key))
+        self.keys.iter().map(|(&address, key)| (address, &**key))
     }
 
     /// The key called `address`, if there is one.
     #[must_use]
     pub fn get(&self, address: KeyAddress) -> Option<&HeldKey> {
-        self.keys.get(&address)
+        self.keys.get(&address).map(|held| &**held)
     }
 
     /// Whether there is a key called `address` that serves `level`.
@@ -170,7 +187,7 @@ impl EvaluationKeys {
         let Some(route) = params.route(operation, level, period, &serves) else {
             return Err(self.missing(params, operation, level, period));
         };
-        let held = |address: KeyAddress| self.keys.get(&address).ok_or_else(|| self.missing(params, operation, level, period));
+        let held = |address: KeyAddress| self.get(address).ok_or_else(|| self.missing(params, operation, level, period));
         Ok(match route {
             Route::Nothing => Found::Nothing,
             Route::InTurn(keys) => Found::InTurn(keys.into_iter().map(held).collect::<Result<_, _>>()?),
@@ -271,7 +288,7 @@ impl<'k> KeysOfShape<'k> {
     /// The key called `name`, if there is one.
     #[must_use]
     pub fn get(self, name: KeyName) -> Option<&'k SwitchKey> {
-        self.all.keys.get(&KeyAddress { shape: self.shape, name }).map(HeldKey::key)
+        self.all.get(KeyAddress { shape: self.shape, name }).map(HeldKey::key)
     }
 
     /// The relinearisation key; the cross-relinearisation key if products go through the temporary rank.

@@ -8,15 +8,32 @@ use zeroize::Zeroizing;
 
 use super::name::SecretName;
 use super::options::EncryptOptions;
+use super::share::{FLOOD_WORD_BITS, MOST_FLOOD_BITS};
 use crate::arrays::Ciphertext;
+use crate::arrays::memory::check_free;
 use crate::encoding::chunks::{coefficients_of, read_coefficients};
 use crate::encoding::plaintext::Plaintext;
 use crate::encoding::values::{Values, ValuesRef, check_values};
-use crate::encoding::{check_guard, deciding_basis, decode_coefficients, encode_coefficients};
+use crate::encoding::{check_guard, deciding_basis, decode_coefficients, encode_coefficients, wide_to_poly};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::Params;
 use crate::progress::Progress;
+
+/// `count` integers uniform in `[-2^(bits - 1), 2^(bits - 1))`: in two parts where they are longer than a word.
+fn flooding_noise(rng: &mut SecretRng, count: usize, bits: u32) -> Result<Zeroizing<Vec<i128>>, CkksError> {
+    let (low, high) = if bits <= FLOOD_WORD_BITS { (bits, 0) } else { (FLOOD_WORD_BITS, bits - FLOOD_WORD_BITS) };
+    let mut word = Zeroizing::new(vec![0i64; count]);
+    rng.flooding_uniform(&mut word, low)?;
+    let mut noise = Zeroizing::new(word.iter().map(|&value| i128::from(value)).collect::<Vec<_>>());
+    if high > 0 {
+        rng.flooding_uniform(&mut word, high)?;
+        // The lower part from 0 up, so that the sum has every integer of the range once.
+        let shifted = |(value, &upper): (&mut i128, &i64)| *value += (1i128 << (low - 1)) + (i128::from(upper) << low);
+        noise.iter_mut().zip(word.iter()).for_each(shifted);
+    }
+    Ok(noise)
+}
 
 fn encrypt_with(
     params: &Params,
@@ -35,6 +52,12 @@ fn encrypt_with(
     let scale = options.scale.unwrap_or(params.scale(level));
     params.check_scale(scale, level)?;
     let basis = params.chain().basis(level);
+    let words = (params.rank() + layout.bodies).saturating_mul(basis.len()).saturating_mul(params.degree());
+    check_free(
+        "encrypting this array",
+        layout.bundles().saturating_mul(words).saturating_mul(8),
+        "transpose it, so that few long rows fill their polynomials, put several rows of coefficients into each (`lanes`), or encrypt a part of it at a time",
+    )?;
     let mut bundles = Vec::with_capacity(layout.bundles());
     for index in 0..layout.bundles() {
         if !progress(index, layout.bundles()) {
@@ -258,15 +281,14 @@ impl SecretKey {
         progress: Progress<'_>,
     ) -> Result<Values, CkksError> {
         let room = self.params.log2_q(ciphertext.level);
-        if !(1..=62).contains(&flood_bits) || f64::from(flood_bits) + 2.0 > room {
-            let remedy = format!("use 1 to {} bits at level {}", (room as u32).saturating_sub(2).min(62), ciphertext.level);
+        if !(1..=MOST_FLOOD_BITS).contains(&flood_bits) || f64::from(flood_bits) + 2.0 > room {
+            let remedy = format!("use 1 to {} bits at level {}", (room as u32).saturating_sub(2).min(MOST_FLOOD_BITS), ciphertext.level);
             return Err(CkksError::OutOfRange { what: "flood_bits", value: flood_bits.to_string(), remedy });
         }
         let mut rng = SecretRng::from_os()?;
         self.decrypt_with(ciphertext, progress, &mut |phase| {
-            let mut noise = zeroize::Zeroizing::new(vec![0i64; phase.ring().degree()]);
-            rng.flooding_uniform(&mut noise, flood_bits)?;
-            Ok(phase.add_assign(&Poly::from_signed(phase.ring(), phase.basis(), &noise))?)
+            let noise = flooding_noise(&mut rng, phase.ring().degree(), flood_bits)?;
+            Ok(phase.add_assign(&wide_to_poly(phase.ring(), phase.basis(), &noise))?)
         })
     }
 

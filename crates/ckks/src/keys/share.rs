@@ -9,23 +9,28 @@
 //!
 //! Source: SECURITY.md; the attack is Li and Micciancio's on approximate decryptions.
 
-use crate::arrays::Ciphertext;
+use crate::arrays::{Ciphertext, Encoding};
 use crate::error::CkksError;
 
-/// Most bits of flooding noise: a sample is one signed word.
-const FLOOD_LIMIT_BITS: f64 = 62.0;
+/// Most bits of flooding noise: with the message, coefficients stay exact in 128 bits.
+pub(super) const MOST_FLOOD_BITS: u32 = 118;
+
+/// Bits of flooding noise that are drawn at once.
+pub(super) const FLOOD_WORD_BITS: u32 = 62;
+
+/// The presets for results that are shared, named in errors.
+const PRESET: &str = "share_n14";
 
 impl Ciphertext {
     /// Flooding bits for [`crate::SecretKey::decrypt_to_share`] such that `queries` shared decryptions of this shape reveal their
-    /// errors with statistical distance at most `2^-statistical_bits` in all.
+    /// errors with statistical distance at most `2^-statistical_bits` in all, and the shared numbers have `correct_bits` right bits behind the point.
     ///
     /// Units: `error_bound` is in units of the decrypted numbers: the caller's bound on how far this ciphertext's numbers may be from the exact
-    /// numbers. The shared numbers are then correct to about `2^(flood_bits - 1) / scale`.
+    /// numbers. A dry run gives the root mean square ([`crate::arrays::Estimate`]), of which ten times is such a bound.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a bound that is not positive, no queries, or a budget that needs more than 62 bits or more than the
-    /// modulus has.
-    pub fn flood_bits(&self, error_bound: f64, queries: u64, statistical_bits: u32) -> Result<u32, CkksError> {
+    /// [`CkksError::OutOfRange`] for a bound that is not positive, no queries, and where noise that is large enough has no room or leaves fewer correct bits.
+    pub fn flood_bits(&self, error_bound: f64, queries: u64, statistical_bits: u32, correct_bits: u32) -> Result<u32, CkksError> {
         if !(error_bound.is_finite() && error_bound > 0.0) {
             let remedy = "give a positive bound on the error, in units of the decrypted numbers".to_owned();
             return Err(CkksError::OutOfRange { what: "error_bound", value: error_bound.to_string(), remedy });
@@ -34,19 +39,43 @@ impl Ciphertext {
             let remedy = "count the decryptions that will be shared: at least 1".to_owned();
             return Err(CkksError::OutOfRange { what: "queries", value: "0".to_owned(), remedy });
         }
-        let coefficients = (self.bundles().len() * self.layout().bodies * self.params().degree()) as f64;
+        let coefficients = (self.layout().bundles() * self.layout().bodies * self.params().degree()) as f64;
         // The error counts as at least one integer, because rounding alone causes that much.
         let error = (error_bound * self.scale()).max(1.0);
         let bits = (error.log2() + coefficients.log2() + (queries as f64).log2() + f64::from(statistical_bits)).ceil();
-        let room = (self.params().log2_q(self.level()) - 1.0).floor().min(FLOOD_LIMIT_BITS);
+        let log2_scale = self.scale().log2();
+        let correct = self.shared_bits(bits);
+        if correct < f64::from(correct_bits) {
+            let needed = (log2_scale + f64::from(correct_bits) - correct).ceil();
+            let remedy = format!(
+                "the noise has {bits} bits at scale 2^{log2_scale:.1}: compute at a scale of at least 2^{needed:.0} and as small an error in integers, as with the \
+                 preset \"{PRESET}\", or ask for fewer queries, statistical bits or correct bits"
+            );
+            return Err(CkksError::OutOfRange {
+                what: "the number of correct bits of shared numbers",
+                value: format!("{correct:.1}"),
+                remedy,
+            });
+        }
+        let room = (self.params().log2_q(self.level()) - 2.0).floor().min(f64::from(MOST_FLOOD_BITS));
         if bits > room {
             let remedy = format!(
-                "at level {} and scale 2^{:.1} there is room for {room}: share at a higher level, ask for fewer queries or statistical bits, or compute with less error",
+                "at level {} and scale 2^{log2_scale:.1} there is room for {room}: share at a higher level, ask for fewer queries or statistical bits, or compute with less error",
                 self.level(),
-                self.scale().log2()
             );
             return Err(CkksError::OutOfRange { what: "the flooding noise needed, in bits,", value: format!("{bits}"), remedy });
         }
         Ok(bits as u32)
+    }
+
+    /// Correct bits behind the point of numbers of this ciphertext that are shared with `flood_bits` bits of noise: the negative binary logarithm of the noise's
+    /// root mean square in an entry.
+    #[must_use]
+    pub fn shared_bits(&self, flood_bits: f64) -> f64 {
+        // Uniform noise of width 2^b has the variance 2^(2 b) / 12. A slot is the sum of twice as many coefficients as there are slots, times roots of unity; a
+        // real number has the real part of it. A complex number among coefficients is two of them.
+        let parts = if self.is_complex() { 2.0 } else { 1.0 };
+        let terms = if self.encoding() == Encoding::Slots { parts * self.layout().capacity as f64 } else { parts };
+        self.scale().log2() - flood_bits + 0.5 * 12f64.log2() - 0.5 * terms.log2()
     }
 }

@@ -462,9 +462,10 @@ impl fmt::Display for Explanation {
         } else if self.digits > 0 {
             writeln!(
                 f,
-                "  keys       {}; relinearisation {:.1} MiB, one rotation {:.1} MiB in memory (files: 1/{} of it)",
+                "  keys       {}; {}one rotation {:.1} MiB in memory (files: 1/{} of it)",
                 counted(self.digits, "digit"),
-                self.relinearisation_key_mib,
+                // Where no product of ciphertexts has room, there is nothing to relinearise.
+                self.product_slot_bits.map_or_else(String::new, |_| format!("relinearisation {:.1} MiB, ", self.relinearisation_key_mib)),
                 self.rotation_key_mib,
                 self.rank + 1
             )?;

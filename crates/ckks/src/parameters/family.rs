@@ -494,7 +494,7 @@ fn part_of(distribution: SecretDistribution, part: usize, whole: usize) -> Secre
 }
 
 /// Special primes of keys to the ephemeral secret unless the specification says otherwise.
-const EPHEMERAL_SPECIAL: usize = 2;
+pub(super) const EPHEMERAL_SPECIAL: usize = 2;
 
 /// The special primes that keys to the ephemeral secret use: the first ones, by index.
 fn ephemeral_special(spec: &ParamsSpec, special: &[usize]) -> std::ops::Range<usize> {
@@ -503,7 +503,7 @@ fn ephemeral_special(spec: &ParamsSpec, special: &[usize]) -> std::ops::Range<us
 }
 
 /// How a secret of the temporary rank is distributed: the additional polynomials are uniform ternary or have the same density as the secret.
-fn temporary_distribution(spec: &ParamsSpec, shape: ModuleShape, rank: usize) -> SecretDistribution {
+pub(super) fn temporary_distribution(spec: &ParamsSpec, shape: ModuleShape, rank: usize) -> SecretDistribution {
     part_of(spec.distribution(), shape.degree * rank, spec.shape().dimension())
 }
 

@@ -29,8 +29,8 @@ pub use explain::{Explanation, MoveExplanation, SecretExplanation, SegmentExplan
 pub use family::{Encapsulation, Raising, Temporary};
 pub(crate) use packing_ring::LOWERED;
 pub use packing_ring::{Lowering, PackingRing};
-pub use presets::{preset, preset_names};
-pub use runtime::{DEFAULT_KEY_EXPANSION, EngineFactory, EngineRequest, Runtime, Switching};
+pub use presets::{Preset, preset, preset_names, presets};
+pub use runtime::{DEFAULT_KEY_EXPANSION, EngineFactory, EngineRequest, Rescale, Runtime, Switching};
 pub use scales::ScaleWarning;
 pub use segments::Segment;
 pub use spec::ParamsSpec;

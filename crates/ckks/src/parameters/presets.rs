@@ -1,20 +1,77 @@
 //! Named parameter sets, from a data file.
 
+use clathrate_lattice::SecretDistribution;
+use clathrate_lattice::security::estimated_bits;
 use serde::Deserialize;
 
+use super::family::{EPHEMERAL_SPECIAL, temporary_distribution};
 use super::spec::ParamsSpec;
 use crate::error::CkksError;
 
 const PRESETS: &str = include_str!("../../presets/presets.toml");
 
+/// The field of the data file that is no part of a specification.
+const PURPOSE: &str = "purpose";
+
 #[derive(Deserialize)]
 struct File {
-    preset: Vec<ParamsSpec>,
+    preset: Vec<toml::Table>,
 }
 
-fn all() -> Result<Vec<ParamsSpec>, CkksError> {
-    let file: File = toml::from_str(PRESETS).map_err(|error| CkksError::InvalidParams { reason: format!("the preset file: {error}") })?;
-    Ok(file.preset)
+/// A preset: a specification, and what it is for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preset {
+    /// The specification.
+    pub spec: ParamsSpec,
+    /// What it is for, in a sentence or a few.
+    pub purpose: String,
+}
+
+impl Preset {
+    /// Bits of security by the sizes of the primes, without making any: as [`Params::security_bits`](super::Params::security_bits) up to rounding.
+    #[must_use]
+    pub fn security_bits(&self) -> f64 {
+        let (spec, dimension) = (&self.spec, self.spec.shape().dimension());
+        let own = estimated_bits(dimension, self.log2_qp(), spec.distribution());
+        let temporary = spec.temporary_rank.map(|rank| {
+            let log2_qp = self.log2_qp() + spec.temporary.iter().sum::<f64>();
+            estimated_bits(spec.degree * rank, log2_qp, temporary_distribution(spec, spec.shape(), rank))
+        });
+        let ephemeral = spec.ephemeral_weight.map(|weight| {
+            let special = spec.ephemeral_special.unwrap_or(EPHEMERAL_SPECIAL).min(spec.special.len());
+            let log2_qp = spec.steps[0].iter().chain(&spec.special[..special]).sum();
+            estimated_bits(dimension, log2_qp, SecretDistribution::FixedWeight(weight))
+        });
+        [temporary, ephemeral].into_iter().flatten().fold(own, f64::min)
+    }
+
+    /// Bits of all primes.
+    #[must_use]
+    pub fn log2_qp(&self) -> f64 {
+        self.spec.steps.iter().flatten().chain(&self.spec.special).sum()
+    }
+
+    /// Bytes of a fresh ciphertext of one polynomial in a file, where the mask is a seed.
+    #[must_use]
+    pub fn ciphertext_bytes(&self) -> f64 {
+        let bits: f64 = self.spec.steps.iter().flatten().map(|bits| bits.ceil()).sum();
+        bits * self.spec.degree as f64 / 8.0
+    }
+}
+
+/// All presets, in the order of the file.
+///
+/// # Errors
+/// [`CkksError::InvalidParams`] for a data file that cannot be read, which the tests rule out.
+pub fn presets() -> Result<Vec<Preset>, CkksError> {
+    let refuse = |reason: String| CkksError::InvalidParams { reason: format!("the preset file: {reason}") };
+    let file: File = toml::from_str(PRESETS).map_err(|error| refuse(error.to_string()))?;
+    let entry = |mut table: toml::Table| {
+        let purpose = table.remove(PURPOSE).and_then(|purpose| purpose.as_str().map(str::to_owned));
+        let purpose = purpose.ok_or_else(|| refuse(format!("a preset has no {PURPOSE}")))?;
+        Ok(Preset { spec: table.try_into().map_err(|error: toml::de::Error| refuse(error.to_string()))?, purpose })
+    };
+    file.preset.into_iter().map(entry).collect()
 }
 
 /// The specification of the preset called `name`.
@@ -23,11 +80,11 @@ fn all() -> Result<Vec<ParamsSpec>, CkksError> {
 /// [`CkksError::UnknownPreset`].
 pub fn preset(name: &str) -> Result<ParamsSpec, CkksError> {
     let unknown = || CkksError::UnknownPreset { name: name.to_owned(), known: preset_names().join(", ") };
-    all()?.into_iter().find(|spec| spec.name == name).ok_or_else(unknown)
+    presets()?.into_iter().map(|preset| preset.spec).find(|spec| spec.name == name).ok_or_else(unknown)
 }
 
 /// The names of all presets, in the order of the file.
 #[must_use]
 pub fn preset_names() -> Vec<String> {
-    all().unwrap_or_default().into_iter().map(|spec| spec.name).collect()
+    presets().unwrap_or_default().into_iter().map(|preset| preset.spec.name).collect()
 }

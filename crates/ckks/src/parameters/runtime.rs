@@ -42,6 +42,27 @@ impl From<SwitchMethod> for Switching {
     }
 }
 
+/// Who rescales products.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Rescale {
+    /// [`Evaluator::settled`](crate::Evaluator::settled), which the operators of Python call: a product is rescaled where it is used next.
+    #[default]
+    Automatic,
+    /// The caller alone.
+    Explicit,
+}
+
+impl Rescale {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Automatic => "automatic",
+            Self::Explicit => "explicit",
+        }
+    }
+}
+
 /// The description of the engine that a ring needs.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineRequest<'a> {
@@ -124,6 +145,8 @@ pub struct Runtime {
     pub key_expansion: Option<f64>,
     /// Most bytes of derived keys that are kept, over all keys; absent for [`clathrate_lattice::switch::DEFAULT_DERIVED_KEY_BYTES`].
     pub key_cache_bytes: Option<usize>,
+    /// Who rescales products.
+    pub rescale: Rescale,
     /// The factory that makes the engines; absent for the CPU's engine.
     pub engine: Option<EngineFactory>,
 }

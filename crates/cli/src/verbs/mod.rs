@@ -4,6 +4,7 @@ pub mod bootstrap;
 pub mod decrypt;
 pub mod doctor;
 pub mod encrypt;
+pub mod evaluate;
 pub mod inspect;
 pub mod keygen;
 pub mod matmul;

@@ -1,7 +1,7 @@
 //! `clathrate params`: list, explain and save parameter sets.
 
-use clathrate_ckks::parameters::{preset, preset_names};
-use clathrate_ckks::{ParamsSpec, Runtime};
+use clathrate_ckks::Runtime;
+use clathrate_ckks::parameters::{Preset, SECURITY_BITS, presets};
 use serde_json::json;
 
 use super::{size, warn_insecure};
@@ -40,14 +40,33 @@ pub fn run(action: &ParamsAction, console: &Console, runtime: &Runtime) -> Resul
 
 /// Specifications only: a list builds no tables.
 fn list(console: &Console) -> Result<(), Failure> {
-    let specs: Vec<ParamsSpec> = preset_names().iter().map(|name| preset(name)).collect::<Result<_, _>>()?;
-    let line = |spec: &ParamsSpec| {
-        let note = if spec.insecure { "  insecure: tests only" } else { "" };
-        let bits: f64 = spec.steps.iter().flatten().chain(&spec.special).sum();
-        let (name, degree, rank, depth) = (&spec.name, spec.degree, spec.rank, spec.steps.len() - 1);
-        format!("{name:<16} degree {degree:>6}  rank {rank}  depth {depth:>2}  log2 QP {bits:>4.0}{note}")
+    let presets = presets()?;
+    let security = |preset: &Preset| match preset.security_bits() {
+        _ if preset.spec.insecure => "none".to_owned(),
+        bits if bits < SECURITY_BITS => format!("{:.0} bits (below 128)", bits.floor()),
+        bits => format!("{:.0} bits", bits.floor()),
     };
-    console.result(specs.iter().map(line).collect::<Vec<_>>().join("\n"), &json!({ "presets": specs }))
+    let line = |preset: &Preset| {
+        let spec = &preset.spec;
+        let (name, degree, rank, depth) = (&spec.name, spec.degree, spec.rank, spec.steps.len() - 1);
+        let (security, ciphertext) = (security(preset), size(preset.ciphertext_bytes() as u64));
+        let purpose = preset.purpose.split(". ").next().unwrap_or_default();
+        format!("{name:<18} {degree:>6} {rank:>4} {depth:>5} {:>7.0}  {security:<20} {ciphertext:>9}  {purpose}", preset.log2_qp())
+    };
+    let head = format!(
+        "{:<18} {:>6} {:>4} {:>5} {:>7}  {:<20} {:>9}  {}",
+        "name", "degree", "rank", "depth", "log2 QP", "security", "file", "purpose"
+    );
+    let note = "depth: rescales; file: a fresh ciphertext of one polynomial; more about one: clathrate params show NAME";
+    let lines: Vec<String> = std::iter::once(head).chain(presets.iter().map(line)).chain([note.to_owned()]).collect();
+    let document = |preset: &Preset| {
+        let mut document = json!(preset.spec);
+        document["purpose"] = json!(preset.purpose);
+        document["security_bits"] = json!(preset.security_bits());
+        document["ciphertext_bytes"] = json!(preset.ciphertext_bytes());
+        document
+    };
+    console.result(lines.join("\n"), &json!({ "presets": presets.iter().map(document).collect::<Vec<_>>() }))
 }
 
 /// A digest in hexadecimal.

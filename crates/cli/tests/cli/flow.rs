@@ -100,7 +100,7 @@ fn presets_are_listed_and_explained() {
     let names: Vec<&str> = list["presets"].as_array().expect("list").iter().filter_map(|spec| spec["name"].as_str()).collect();
     assert!(names.contains(&"matmul") && names.contains(&PARAMS), "{names:?}");
     let text = desk.ok("params list").stdout;
-    assert_eq!(text.lines().count(), names.len());
+    assert_eq!(text.lines().count(), 2 + names.len(), "between a head and a legend");
     let shown = desk.run("params show matmul --json").json();
     assert_eq!(shown["insecure"], false);
     assert!(shown["explanation"]["security_bits"].as_f64().expect("number") >= 128.0);

@@ -3,6 +3,7 @@
 mod arrays;
 mod bodies;
 mod bootstrap;
+mod evaluate;
 mod flow;
 mod interrupted;
 #[cfg(unix)]

@@ -11,7 +11,7 @@ use crate::layout::PyLayout;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
 use crate::stage::PyStage;
-use crate::text::hex;
+use crate::text::{hex, report_html};
 
 #[pymethods]
 impl PyCiphertext {
@@ -140,17 +140,20 @@ impl PyCiphertext {
     /// The `flood_bits` for `SecretKey.decrypt_to_share`, from a bound on the error of these numbers.
     ///
     /// Shared decryptions of CKKS reveal their errors, which depend on the secret. With this many bits of noise on top, `queries` shared
-    /// decryptions of this shape reveal their errors with a statistical distance of at most 2**-statistical_bits in all. The shared numbers
-    /// are right to about 2**(flood_bits - 1) / scale.
+    /// decryptions of this shape reveal their errors with a statistical distance of at most 2**-statistical_bits in all. That much noise
+    /// leaves correct numbers only where the scale is large: the preset "share_n14" has 2**104.
     ///
     /// Parameters
     /// ----------
     /// error_bound : float
-    ///     Your bound on the error of these numbers, in their own units.
+    ///     Your bound on the error of these numbers, in their own units: ten times the `error_bound` that `trace` gives, which is a root
+    ///     mean square.
     /// queries : int, optional
     ///     How many decryptions will be shared. The default is 1.
     /// statistical_bits : int, optional
     ///     The negative binary logarithm of the statistical distance. The default is 40.
+    /// correct_bits : int, optional
+    ///     How many bits behind the binary point have to be right in the shared numbers, in the root mean square. The default is 8.
     ///
     /// Returns
     /// -------
@@ -160,23 +163,26 @@ impl PyCiphertext {
     /// Raises
     /// ------
     /// DataError
-    ///     Where the bound is not positive, there are no queries, or the modulus has no room for that much noise.
+    ///     Where the bound is not positive, there are no queries, the modulus has no room for that much noise, or the noise leaves fewer
+    ///     correct bits.
     ///
     /// Examples
     /// --------
-    /// >>> x = secret_key.encrypt([1.0, 2.0], scale=2.0**80)
-    /// >>> bits = x.flood_bits(1e-15, statistical_bits=20)
-    /// >>> secret_key.decrypt_to_share(x, bits).round(4)
+    /// >>> x = secret_key.encrypt([1.0, 2.0], scale=2.0**104)
+    /// >>> bits = x.flood_bits(1e-25, queries=100)
+    /// >>> secret_key.decrypt_to_share(x, bits).round(3)
     /// array([1., 2.])
-    #[pyo3(signature = (error_bound, queries=Whole(1), statistical_bits=Whole(40)),
-           text_signature = "($self, error_bound, queries=1, statistical_bits=40)")]
-    fn flood_bits(&self, py: Python<'_>, error_bound: Real, queries: Whole, statistical_bits: Whole) -> PyResult<u32> {
+    #[pyo3(signature = (error_bound, queries=Whole(1), statistical_bits=Whole(40), correct_bits=Whole(8)),
+           text_signature = "($self, error_bound, queries=1, statistical_bits=40, correct_bits=8)")]
+    fn flood_bits(&self, py: Python<'_>, error_bound: Real, queries: Whole, statistical_bits: Whole, correct_bits: Whole) -> PyResult<u32> {
         let Real(error_bound) = error_bound;
         let queries = u64::try_from(queries.0).map_err(|_| out_of_range(py, "`queries`", queries.0, "use 1 or more"))?;
         let statistical_bits = u32::try_from(statistical_bits.0).map_err(|_| {
             out_of_range(py, "`statistical_bits`", statistical_bits.0, "use 0 or more, as many as the modulus has room for")
         })?;
-        self.data.flood_bits(error_bound, queries, statistical_bits).map_err(|error| raise(py, error))
+        let correct_bits =
+            u32::try_from(correct_bits.0).map_err(|_| out_of_range(py, "`correct_bits`", correct_bits.0, "use 0 or more"))?;
+        self.data.flood_bits(error_bound, queries, statistical_bits, correct_bits).map_err(|error| raise(py, error))
     }
 
     fn __repr__(&self) -> String {
@@ -202,6 +208,29 @@ impl PyCiphertext {
                 Keys::Recorded(_) => ", symbol",
             }
         )
+    }
+
+    /// For notebooks.
+    fn _repr_html_(&self) -> String {
+        let data = &*self.data;
+        let lines = [
+            format!("encrypted array of shape {}", python_shape(data.shape())),
+            format!("  encoding {}, {}", self.encoding(), if data.is_complex() { "complex numbers" } else { "real numbers" }),
+            format!("  level {} of {}", data.level(), data.params().max_level()),
+            format!("  scale 2^{:.2}{}", data.scale().log2(), if data.awaits_rescale() { ", a product to be rescaled" } else { "" }),
+            format!("  layout {}", data.layout()),
+            format!("  memory {:.2} MiB", data.predicted_bytes() as f64 / 1_048_576.0),
+            format!("  parameters {}", data.params().spec().name),
+            format!("  keys {}", if self.has_keys() { "attached" } else { "none attached" }),
+        ];
+        report_html(&lines.join("\n"))
+    }
+
+    /// The type of the numbers that decryption gives: `float64` or `complex128`.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let name = if self.data.is_complex() { "complex128" } else { "float64" };
+        py.import("numpy")?.call_method1("dtype", (name,))
     }
 
     fn __len__(&self) -> PyResult<usize> {

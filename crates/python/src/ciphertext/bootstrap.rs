@@ -53,7 +53,8 @@ impl PyCiphertext {
     /// array([ 0.5 , -0.25])
     #[pyo3(signature = (plan=None, progress=None))]
     fn bootstrap(&self, py: Python<'_>, plan: Option<&PyBootstrapPlan>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let (evaluator, x) = (self.evaluator(), &*self.data);
+        let evaluator = self.evaluator();
+        let x = &*self.settled(py, &evaluator)?;
         let own = plan.map(|plan| plan.plan.clone());
         let plan = detached(py, || own.map_or_else(|| plan_for(x), Ok))?;
         let translate = |error| raise_for_key(py, error, "cl.BootstrapPlan(params).needs");
@@ -142,7 +143,8 @@ impl PyCiphertext {
     /// [np.float64(0.5), np.float64(-0.25)]
     #[pyo3(signature = (other, plan=None))]
     fn bootstrap_pair(&self, py: Python<'_>, other: &Self, plan: Option<&PyBootstrapPlan>) -> PyResult<(Self, Self)> {
-        let (evaluator, x, y) = (self.evaluator(), &*self.data, &*other.data);
+        let evaluator = self.evaluator();
+        let (x, y) = (&*self.settled(py, &evaluator)?, &*other.settled(py, &evaluator)?);
         let own = plan.map(|plan| plan.plan.clone());
         let plan = detached(py, || own.map_or_else(|| plan_of(x, false), Ok))?;
         let translate = |error| raise_for_key(py, error, "cl.BootstrapPlan(params).needs");
@@ -217,8 +219,9 @@ pub fn bootstrap_samples(py: Python<'_>, arrays: &Bound<'_, PyAny>, plan: &PySam
     let plan = plan.plan.clone();
     let holder = parts.iter().map(|part| part.get()).find(|part| part.has_keys()).or_else(|| parts.first().map(|part| part.get()));
     let Some(holder) = holder else { return Err(raise(py, CkksError::NoTerms { operation: "a bootstrap of samples" })) };
-    let data: Vec<&Ciphertext> = parts.iter().map(|part| &*part.get().data).collect();
     let evaluator = holder.evaluator();
+    let settled = parts.iter().map(|part| part.get().settled(py, &evaluator)).collect::<PyResult<Vec<_>>>()?;
+    let data: Vec<&Ciphertext> = settled.iter().map(|part| &**part).collect();
     let translate = |error| raise_for_key(py, error, SAMPLES_NEEDS);
     let whole = detached_with(py, translate, || evaluator.bootstrap_samples_of(&data, &plan))?;
     holder.beside(py, whole)
@@ -285,8 +288,9 @@ pub fn bootstrap_batch(
     let plan = plan.plan.clone();
     let holder = parts.iter().map(|part| part.get()).find(|part| part.has_keys()).or_else(|| parts.first().map(|part| part.get()));
     let Some(holder) = holder else { return Err(raise(py, CkksError::NoTerms { operation: "a bootstrap of a batch" })) };
-    let data: Vec<&Ciphertext> = parts.iter().map(|part| &*part.get().data).collect();
     let evaluator = holder.evaluator();
+    let settled = parts.iter().map(|part| part.get().settled(py, &evaluator)).collect::<PyResult<Vec<_>>>()?;
+    let data: Vec<&Ciphertext> = settled.iter().map(|part| &**part).collect();
     let translate = |error| raise_for_key(py, error, "cl.BootstrapPlan(params).needs");
     let fresh = with_progress(py, progress, "bootstrap", translate, |tick| evaluator.bootstrap_batch(&data, &plan, tick))?;
     fresh.into_iter().map(|fresh| holder.beside(py, fresh)).collect()

@@ -141,7 +141,7 @@ impl PyCiphertext {
     /// >>> x.layout.padding, x.clear_padding().rescale().layout.padding
     /// ('dirty', 'zero')
     fn clear_padding(&self, py: Python<'_>) -> PyResult<Self> {
-        self.map(py, |evaluator, x| evaluator.clear_padding(x))
+        self.map_settled(py, |evaluator, x| evaluator.clear_padding(x))
     }
 
     /// The sum of every row, as `x.sum(axis=-1, keepdims=True)` of NumPy.
@@ -168,10 +168,7 @@ impl PyCiphertext {
     /// >>> secret_key.decrypt(x.sum_rows()).round(4).tolist()
     /// [[6.0], [15.0]]
     fn sum_rows(&self, py: Python<'_>) -> PyResult<Self> {
-        let capacity = self.data.layout().capacity;
-        let steps: Vec<usize> = std::iter::successors(Some(1), |step| Some(2 * step)).take_while(|&step| step < capacity).collect();
-        let needs = self.needs_under_secret(&format!("rotations={steps:?}"));
-        self.map_needing(py, &needs, |evaluator, x| evaluator.total(x))
+        self.totals(py)
     }
 
     /// An array of one column with its column repeated, as `numpy.broadcast_to(x, (..., columns))`. It needs no keys.

@@ -10,6 +10,7 @@ mod object;
 mod operand;
 mod operators;
 mod products;
+mod reductions;
 mod refusals;
 mod rows;
 mod storage;

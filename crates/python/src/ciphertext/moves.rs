@@ -38,7 +38,11 @@ impl PyCiphertext {
     /// 2
     fn drop_to_level(&self, py: Python<'_>, level: Whole) -> PyResult<Self> {
         let level = self.params.get().level(py, Some(level))?;
-        self.map(py, |evaluator, x| evaluator.drop_to_level(x, level))
+        // A product that stays at its level is not rescaled.
+        if level == self.data.level() {
+            return Ok(self.again(py));
+        }
+        self.map_settled(py, |evaluator, x| evaluator.drop_to_level(x, level))
     }
 
     /// Every row rotated to the left, as `numpy.roll(row, -steps)`.
@@ -107,7 +111,8 @@ impl PyCiphertext {
     /// [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 1.0]]
     fn rotate_many(&self, py: Python<'_>, steps: Wholes) -> PyResult<Vec<Self>> {
         let steps: Vec<i64> = steps.0.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
-        let (evaluator, data) = (self.evaluator(), &*self.data);
+        let evaluator = self.evaluator();
+        let data = &*self.settled(py, &evaluator)?;
         let needs = self.needs_under_secret(&format!("rotations={steps:?}"));
         let rotated = detached_with(py, |error| raise_for_key(py, error, &needs), || evaluator.rotate_many(data, &steps))?;
         rotated.into_iter().map(|data| self.beside(py, data)).collect()
@@ -171,7 +176,7 @@ impl PyCiphertext {
     /// 2
     fn to_rank(&self, py: Python<'_>, rank: Whole) -> PyResult<Self> {
         let rank = size(py, "rank", rank)?;
-        self.map(py, |evaluator, x| evaluator.to_rank(x, rank))
+        self.map_settled(py, |evaluator, x| evaluator.to_rank(x, rank))
     }
 
     /// The same numbers at rank 1 and the degree of equal dimension: degree times rank.

@@ -6,15 +6,15 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use clathrate_ckks::keys::Values;
-use clathrate_ckks::{Ciphertext, CkksError, Evaluator};
+use clathrate_ckks::parameters::Rescale;
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Padding};
 use pyo3::prelude::*;
 
-use crate::errors::{raise, raise_for_array, raise_for_key};
+use crate::errors::{raise, raise_for_key};
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::numbers::Whole;
 use crate::params::PyParams;
-use crate::run::{detached, detached_with};
+use crate::run::{detached, detached_with, interruptible};
 
 /// An encrypted array of numbers, with NumPy's operators.
 ///
@@ -25,12 +25,18 @@ use crate::run::{detached, detached_with};
 /// *coefficients*, a polynomial holds twice as many numbers, for sums, products with plain numbers, and products with a plain matrix.
 ///
 /// The numbers are multiplied by a *scale* and rounded before they are encrypted. A product of two ciphertexts, or of a ciphertext and
-/// plain numbers that are no integers, has the product of both scales. `rescale()` divides it by a step of the modulus, which restores the
-/// scale and lowers the *level* by one; the level is the number of rescales that are left. Products are not rescaled until `rescale()` is
-/// called, so that sums of products need one rescale only; a product with an integer needs none.
+/// plain numbers, has the product of both scales. A *rescale* divides it by a step of the modulus, which restores the scale and lowers the
+/// *level* by one; the level is the number of rescales that are left. Only a product with an integer, a Python `int` or a NumPy one, takes
+/// no level; 2.0 does.
 ///
-/// Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext of equal shape, an array that broadcasts to the shape,
-/// or a number; `-ct`; `ct ** 2`; `ct / x` for plain x; `W @ ct` for a plain matrix W. Pandas objects count as the arrays of their values.
+/// Products are rescaled where they are used next: by another product, a rotation, a polynomial, a bootstrap, anything but sums and
+/// differences, so that a sum of products is rescaled once. Operands of different levels are brought to the lower one. Nothing has to be
+/// done for this; `scale` and `level` tell where an array stands, `rescale()` rescales at once, and `Runtime(rescale="explicit")` leaves it
+/// all to the caller.
+///
+/// Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext, an array, or a number, and shapes broadcast as in
+/// NumPy; `-ct`; `ct ** n` for whole n; `ct / x` for plain x; `W @ ct` for a plain matrix W, and `x @ y` for vectors. Pandas objects count
+/// as the arrays of their values. Reductions: `sum`, `mean`, `var`, `dot`.
 ///
 /// For `W @ ct`, an encrypted matrix is in coefficients, and no key is needed. A vector in slots is multiplied, too, and `ct @ W`
 /// multiplies each row in slots: with the rotation keys of `LinearTransform(W).plan(params).needs`, or of `LinearTransform(W.T)`, at the
@@ -48,9 +54,9 @@ use crate::run::{detached, detached_with};
 /// Examples
 /// --------
 /// >>> x = secret_key.encrypt([1.0, 2.0, 3.0]).with_keys(keys)
-/// >>> y = (x * x).rescale() + 0.5
+/// >>> y = 2 * x**3 + x - x.mean()
 /// >>> secret_key.decrypt(y).round(4)
-/// array([1.5, 4.5, 9.5])
+/// array([ 1., 16., 55.])
 #[pyclass(frozen, module = "clathrate", name = "Ciphertext")]
 pub struct PyCiphertext {
     pub data: Arc<Ciphertext>,
@@ -58,6 +64,8 @@ pub struct PyCiphertext {
     pub(super) keys: Keys,
     /// The same numbers at a higher level, where an operator bootstrapped them: the next operators use it as well.
     fresh: OnceLock<Arc<Ciphertext>>,
+    /// The same numbers rescaled, where this is a product and an operator rescaled it: the next operators use it as well.
+    rescaled: OnceLock<Arc<Ciphertext>>,
 }
 
 /// Where operators find evaluation keys.
@@ -80,6 +88,25 @@ impl Keys {
     }
 }
 
+/// `data`, or what `work` makes of it, which `made` keeps from then on.
+fn settle<'c>(
+    py: Python<'_>,
+    data: &'c Arc<Ciphertext>,
+    made: &OnceLock<Arc<Ciphertext>>,
+    work: impl FnOnce() -> Result<Cow<'c, Ciphertext>, CkksError> + Send,
+) -> PyResult<Arc<Ciphertext>> {
+    if let Some(made) = made.get() {
+        return Ok(made.clone());
+    }
+    let new = detached(py, || {
+        Ok(match work()? {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(new) => Some(Arc::new(new)),
+        })
+    })?;
+    Ok(new.map_or_else(|| data.clone(), |new| made.get_or_init(|| new).clone()))
+}
+
 impl PyCiphertext {
     /// A ciphertext without keys. `params` are the parameters it was made or read with; its own may be of another degree and rank.
     ///
@@ -87,23 +114,31 @@ impl PyCiphertext {
     /// Those of allocating a Python object.
     pub fn new(py: Python<'_>, data: Ciphertext, params: &Py<PyParams>) -> PyResult<Self> {
         let params = PyParams::of(py, data.params(), params)?;
-        Ok(Self { data: Arc::new(data), params, keys: Keys::None, fresh: OnceLock::new() })
+        Ok(Self::made(Arc::new(data), params, Keys::None))
+    }
+
+    fn made(data: Arc<Ciphertext>, params: Py<PyParams>, keys: Keys) -> Self {
+        Self { data, params, keys, fresh: OnceLock::new(), rescaled: OnceLock::new() }
     }
 
     /// A symbol whose operators write their needs to `recorder`.
     pub fn symbol(data: Ciphertext, params: Py<PyParams>, recorder: Evaluator) -> Self {
-        Self { data: Arc::new(data), params, keys: Keys::Recorded(recorder), fresh: OnceLock::new() }
+        Self::made(Arc::new(data), params, Keys::Recorded(recorder))
     }
 
     /// `data` as a ciphertext beside this one: same family of parameters, same keys.
+    ///
+    /// # Errors
+    /// `DataError` where the numbers of a dry run may be too large for the modulus.
     pub fn beside(&self, py: Python<'_>, data: Ciphertext) -> PyResult<Self> {
+        data.check_bound().map_err(|error| raise(py, error))?;
         let params = PyParams::of(py, data.params(), &self.params)?;
-        Ok(Self { data: Arc::new(data), params, keys: self.keys.clone_ref(py), fresh: OnceLock::new() })
+        Ok(Self::made(Arc::new(data), params, self.keys.clone_ref(py)))
     }
 
     /// The same ciphertext as another object.
     pub(super) fn again(&self, py: Python<'_>) -> Self {
-        Self { data: self.data.clone(), params: self.params.clone_ref(py), keys: self.keys.clone_ref(py), fresh: OnceLock::new() }
+        Self::made(self.data.clone(), self.params.clone_ref(py), self.keys.clone_ref(py))
     }
 
     /// Whether operators find keys, or write down which they would use.
@@ -113,8 +148,9 @@ impl PyCiphertext {
 
     pub fn evaluator(&self) -> Evaluator {
         match &self.keys {
-            Keys::Attached(_, evaluator) | Keys::Recorded(evaluator) => evaluator.clone(),
-            Keys::None => Evaluator::new(self.data.params()),
+            Keys::Attached(_, evaluator) => interruptible(evaluator.clone()),
+            Keys::Recorded(evaluator) => evaluator.clone(),
+            Keys::None => interruptible(Evaluator::new(self.data.params())),
         }
     }
 
@@ -123,25 +159,39 @@ impl PyCiphertext {
         self.fresh.get().is_some()
     }
 
-    /// The operand of a product: this ciphertext, or the same numbers at a higher level where `evaluator` bootstraps them.
-    pub(super) fn factor(&self, py: Python<'_>, evaluator: &Evaluator) -> PyResult<Arc<Ciphertext>> {
-        if !evaluator.bootstraps() {
-            return Ok(self.data.clone());
-        }
-        if let Some(fresh) = self.fresh.get() {
-            return Ok(fresh.clone());
-        }
-        let data = &self.data;
-        let fresh = detached(py, || {
-            Ok(match evaluator.with_room(data, 1)? {
-                Cow::Borrowed(_) => None,
-                Cow::Owned(fresh) => Some(Arc::new(fresh)),
-            })
-        })?;
-        Ok(fresh.map_or_else(|| self.data.clone(), |fresh| self.fresh.get_or_init(|| fresh).clone()))
+    /// Whether operators rescale products by themselves.
+    pub fn is_automatic(&self) -> bool {
+        self.data.params().runtime().rescale == Rescale::Automatic
     }
 
-    /// Runs a computation on this ciphertext alone.
+    /// This ciphertext, rescaled if it is a product that was not, unless the runtime leaves that to the caller.
+    pub fn settled(&self, py: Python<'_>, evaluator: &Evaluator) -> PyResult<Arc<Ciphertext>> {
+        settle(py, &self.data, &self.rescaled, || evaluator.settled(&self.data))
+    }
+
+    /// The operand of a product: this ciphertext, rescaled if it is a product, or the same numbers at a higher level where `evaluator` bootstraps them.
+    pub(super) fn factor(&self, py: Python<'_>, evaluator: &Evaluator) -> PyResult<Arc<Ciphertext>> {
+        let data = self.settled(py, evaluator)?;
+        if !evaluator.bootstraps() {
+            return Ok(data);
+        }
+        settle(py, &data, &self.fresh, || evaluator.with_room(&data, 1))
+    }
+
+    /// This ciphertext, rescaled if it is a product, whoever rescales.
+    pub(super) fn rescaled_anyway(&self, py: Python<'_>) -> PyResult<Self> {
+        if self.data.awaits_rescale() { self.map(py, |evaluator, x| evaluator.rescale(x)) } else { Ok(self.again(py)) }
+    }
+
+    /// This array with zero padding in slots: cleared by a product where it is dirty, unless products are the caller's affair.
+    pub fn cleared(&self, py: Python<'_>) -> PyResult<Self> {
+        if self.data.encoding() != Encoding::Slots || self.data.padding() == Padding::Zero || !self.is_automatic() {
+            return Ok(self.again(py));
+        }
+        self.map_settled(py, |evaluator, x| evaluator.clear_padding(x))
+    }
+
+    /// Runs a computation on this ciphertext alone, as it is.
     ///
     /// # Errors
     /// Those of `work`.
@@ -155,7 +205,22 @@ impl PyCiphertext {
         self.beside(py, result)
     }
 
-    /// Runs a computation on this ciphertext alone. Where a key is missing, the error says that `needs`, Python code, makes it.
+    /// Runs a computation on this ciphertext, rescaled if it is a product.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn map_settled(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
+    ) -> PyResult<Self> {
+        let evaluator = self.evaluator();
+        let data = self.settled(py, &evaluator)?;
+        let result = detached(py, || work(&evaluator, &data))?;
+        self.beside(py, result)
+    }
+
+    /// As [`Self::map_settled`]. Where a key is missing, the error says that `needs`, Python code, makes it.
     ///
     /// # Errors
     /// Those of `work`.
@@ -165,21 +230,26 @@ impl PyCiphertext {
         needs: &str,
         work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
     ) -> PyResult<Self> {
-        let (evaluator, data) = (self.evaluator(), &*self.data);
-        let result = detached_with(py, |error| raise_for_key(py, error, needs), || work(&evaluator, data))?;
+        let evaluator = self.evaluator();
+        let data = self.settled(py, &evaluator)?;
+        let result = detached_with(py, |error| raise_for_key(py, error, needs), || work(&evaluator, &data))?;
         self.beside(py, result)
     }
 
-    /// Runs a computation on two ciphertexts, with the keys of the left one, or else of the right one.
+    /// Runs a computation on two ciphertexts, repeated to the shape that they have together, with the keys of the left one, or else of the right one.
     pub(super) fn zip<'py>(
         &self,
         py: Python<'py>,
         other: &Self,
+        operation: &'static str,
         work: impl FnOnce(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
     ) -> PyResult<Self> {
         let holder = if matches!(self.keys, Keys::None) { other } else { self };
         let (evaluator, left, right) = (holder.evaluator(), &*self.data, &*other.data);
-        let result = detached(py, || work(&evaluator, left, right))?;
+        let result = detached(py, || {
+            let (left, right) = evaluator.broadcast_pair(left, right, operation)?;
+            work(&evaluator, &left, &right)
+        })?;
         holder.beside(py, result)
     }
 
@@ -188,16 +258,26 @@ impl PyCiphertext {
         &self,
         py: Python<'_>,
         other: &Self,
+        operation: &'static str,
         work: impl FnOnce(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
     ) -> PyResult<Self> {
         let holder = if matches!(self.keys, Keys::None) { other } else { self };
         let evaluator = holder.evaluator();
+        let (left, right) = (self.settled(py, &evaluator)?, other.settled(py, &evaluator)?);
         // The product is as low as the lower factor: where that one stays, the other one need not rise.
-        let (low, high) = if self.data.level() <= other.data.level() { (self, other) } else { (other, self) };
-        let lower = low.factor(py, &evaluator)?;
-        let higher = if Arc::ptr_eq(&lower, &low.data) { high.data.clone() } else { high.factor(py, &evaluator)? };
-        let (left, right) = if std::ptr::eq(low, self) { (lower, higher) } else { (higher, lower) };
-        let result = detached(py, || work(&evaluator, &left, &right))?;
+        let left_is_lower = left.level() <= right.level();
+        let (low, high) = if left_is_lower { ((self, left), (other, right)) } else { ((other, right), (self, left)) };
+        let lower = low.0.factor(py, &evaluator)?;
+        let higher = if Arc::ptr_eq(&lower, &low.1) { high.1 } else { high.0.factor(py, &evaluator)? };
+        let (left, right) = if left_is_lower { (lower, higher) } else { (higher, lower) };
+        let result = detached(py, || {
+            // The square of an array is the product of one operand with itself.
+            if Arc::ptr_eq(&left, &right) {
+                return work(&evaluator, &left, &left);
+            }
+            let (left, right) = evaluator.broadcast_pair(&left, &right, operation)?;
+            work(&evaluator, &left, &right)
+        })?;
         holder.beside(py, result)
     }
 
@@ -211,19 +291,6 @@ impl PyCiphertext {
         let evaluator = self.evaluator();
         let data = self.factor(py, &evaluator)?;
         let result = detached_with(py, translate, || work(&evaluator, &data))?;
-        self.beside(py, result)
-    }
-
-    /// Runs a computation with an array of this shape.
-    pub(super) fn with_values(
-        &self,
-        py: Python<'_>,
-        values: &Values,
-        work: impl FnOnce(&Evaluator, &Ciphertext, &Values) -> Result<Ciphertext, CkksError> + Send,
-    ) -> PyResult<Self> {
-        let (evaluator, data) = (self.evaluator(), &*self.data);
-        let translate = |error| raise_for_array(py, error, data.shape());
-        let result = detached_with(py, translate, || work(&evaluator, data, values))?;
         self.beside(py, result)
     }
 }
@@ -284,7 +351,7 @@ impl PyCiphertext {
             }
             (_, None) => Keys::None,
         };
-        Ok(Self { data: self.data.clone(), params: self.params.clone_ref(py), keys, fresh: OnceLock::new() })
+        Ok(Self::made(self.data.clone(), self.params.clone_ref(py), keys))
     }
 
     /// The attached evaluation keys, or None.

@@ -10,8 +10,10 @@ use crate::arrays::{Array, array, is_numeric};
 pub enum Operand<'py> {
     /// Another ciphertext.
     Ciphertext(Bound<'py, PyCiphertext>),
-    /// One real number.
+    /// One real number that is of no integer type.
     Scalar(f64),
+    /// One number of an integer type.
+    Integer(f64),
     /// An array to be broadcast, or one complex number.
     Array(Array),
     /// Something else: Python asks it in turn (`NotImplemented`).
@@ -32,7 +34,13 @@ impl<'py> Operand<'py> {
         }
         let array = array(data)?;
         Ok(match (&array.values, array.shape.is_empty()) {
-            (Values::Real(values), true) => Self::Scalar(values[0]),
+            (Values::Real(values), true) => {
+                if array.whole {
+                    Self::Integer(values[0])
+                } else {
+                    Self::Scalar(values[0])
+                }
+            }
             _ => Self::Array(array),
         })
     }

@@ -1,6 +1,10 @@
 //! Python's operators.
 
-use clathrate_ckks::Encoding;
+use std::collections::{BTreeMap, BTreeSet};
+
+use clathrate_ckks::evaluation::broadcasting::common_shape;
+use clathrate_ckks::keys::Values;
+use clathrate_ckks::{Encoding, Padding};
 use pyo3::exceptions::{PyTypeError, PyValueError, PyZeroDivisionError};
 use pyo3::prelude::*;
 use pyo3::types::PyNotImplemented;
@@ -8,7 +12,7 @@ use pyo3::types::PyNotImplemented;
 use super::object::PyCiphertext;
 use super::operand::Operand;
 use super::transposed::PyTransposed;
-use crate::arrays::Array;
+use crate::arrays::{Array, array, is_numeric};
 use crate::errors::{exception, raise, raise_for_array};
 use crate::run::detached_with;
 use crate::values::{inverted, negated, scalar};
@@ -16,33 +20,95 @@ use crate::values::{inverted, negated, scalar};
 /// Result of an operator: a ciphertext, or Python's `NotImplemented`.
 type OperatorResult<'py> = PyResult<Bound<'py, PyAny>>;
 
+/// The operations' names in errors.
+const ADDITION: &str = "addition";
+const SUBTRACTION: &str = "subtraction";
+const PRODUCT: &str = "an element-wise product";
+
+/// Integers from here on are multiplied as other numbers are: no modulus has room for them.
+const LARGEST_INTEGER: f64 = 1.3e36;
+
+/// Exponents end here: more levels than the longest chain has.
+const LARGEST_EXPONENT: f64 = 4_294_967_296.0;
+
+/// The number of axes of plain numbers; none for anything else.
+fn axes(other: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    if other.is_instance_of::<PyCiphertext>() || other.is_instance_of::<PyTransposed>() || !is_numeric(other)? {
+        return Ok(None);
+    }
+    Ok(Some(array(other)?.shape.len()))
+}
+
 fn not_implemented(py: Python<'_>) -> OperatorResult<'_> {
     Ok(PyNotImplemented::get(py).to_owned().into_any())
 }
 
 impl PyCiphertext {
+    /// Numbers repeated to the shape that they have together with this ciphertext, and that shape.
+    fn spread(&self, py: Python<'_>, array: Array, operation: &'static str) -> PyResult<(Values, Vec<usize>)> {
+        let shape = common_shape(self.data.shape(), &array.shape, operation).map_err(|error| raise(py, error))?;
+        Ok((array.broadcast(py, &shape, operation)?, shape))
+    }
+
     fn add_values(&self, py: Python<'_>, array: Array, operation: &'static str, negate: bool) -> PyResult<Self> {
-        let values = array.broadcast(py, self.data.shape(), operation)?;
+        let (values, shape) = self.spread(py, array, operation)?;
         let values = if negate { negated(values) } else { values };
-        self.with_values(py, &values, |evaluator, x, values| evaluator.add_plain(x, values))
+        let (evaluator, data) = (self.evaluator(), &*self.data);
+        let translate = |error| raise_for_array(py, error, &shape);
+        let sum = detached_with(py, translate, || evaluator.add_plain(&*evaluator.spread(data, &shape)?, &values))?;
+        self.beside(py, sum)
     }
 
-    fn multiply_by(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
-        let translate = |error| raise_for_array(py, error, &[]);
-        if factor.fract() == 0.0 || !factor.is_finite() {
-            // An integer takes no level, and what is no number is refused.
-            let (evaluator, data) = (self.evaluator(), &*self.data);
-            let result = detached_with(py, translate, || evaluator.multiply_scalar(data, factor))?;
-            return self.beside(py, result);
+    /// The product with a number that takes a level, whatever the number is.
+    pub(super) fn multiply_by(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
+        self.map_factor(py, |error| raise_for_array(py, error, &[]), |evaluator, x| evaluator.multiply_scalar(x, factor))
+    }
+
+    /// The product with a number of an integer type, which takes no level.
+    fn multiply_integer(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
+        if factor.abs() >= LARGEST_INTEGER {
+            return self.multiply_by(py, factor);
         }
-        self.map_factor(py, translate, |evaluator, x| evaluator.multiply_scalar(x, factor))
+        self.map(py, |evaluator, x| evaluator.multiply_integer(x, factor as i128))
     }
 
-    fn multiply_values(&self, py: Python<'_>, array: Array, operation: &'static str, invert: bool) -> PyResult<Self> {
-        let values = array.broadcast(py, self.data.shape(), operation)?;
+    pub(super) fn multiply_values(&self, py: Python<'_>, array: Array, operation: &'static str, invert: bool) -> PyResult<Self> {
+        let (values, shape) = self.spread(py, array, operation)?;
         let values = if invert { inverted(py, values)? } else { values };
-        let translate = |error| raise_for_array(py, error, self.data.shape());
-        self.map_factor(py, translate, |evaluator, x| evaluator.multiply_plain(x, &values))
+        let translate = |error| raise_for_array(py, error, &shape);
+        self.map_factor(py, translate, |evaluator, x| evaluator.multiply_plain(&*evaluator.spread(x, &shape)?, &values))
+    }
+
+    /// The product of two ciphertexts, entry by entry, not yet rescaled.
+    pub(super) fn times(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        self.zip_factors(py, other, PRODUCT, |evaluator, x, y| evaluator.multiply(x, y))
+    }
+
+    /// `self ** exponent`, by halves, so that `ceil(log2(exponent))` products follow one another.
+    fn power(&self, py: Python<'_>, exponent: u64) -> PyResult<Self> {
+        if exponent == 0 {
+            return self.multiply_integer(py, 0.0)?.add_values(py, scalar(1.0), "a power", false);
+        }
+        // Every power but the first one is a product of its halves.
+        let (mut wanted, mut open) = (BTreeSet::new(), vec![exponent]);
+        while let Some(exponent) = open.pop() {
+            if exponent > 1 && wanted.insert(exponent) {
+                open.extend([exponent / 2, exponent - exponent / 2]);
+            }
+        }
+        let count = wanted.len();
+        // High powers of what is in the padding could be beyond the modulus.
+        let cleared = if exponent > 2 && self.data.padding() == Padding::Dirty { Some(self.cleared(py)?) } else { None };
+        let one = cleared.as_ref().unwrap_or(self);
+        // Ascending, so that the halves of each exponent are there before it.
+        let mut powers = BTreeMap::<u64, Self>::new();
+        for exponent in wanted {
+            let of = |exponent: u64| if exponent == 1 { one } else { &powers[&exponent] };
+            let product = of(exponent - exponent / 2).times(py, of(exponent / 2))?;
+            let last = powers.len() + 1 == count;
+            powers.insert(exponent, if last { product } else { product.rescaled_anyway(py)? });
+        }
+        Ok(powers.remove(&exponent).unwrap_or_else(|| self.again(py)))
     }
 }
 
@@ -60,9 +126,9 @@ impl PyCiphertext {
 
     fn __add__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         let sum = match Operand::new(other)? {
-            Operand::Ciphertext(other) => self.zip(py, other.get(), |evaluator, x, y| evaluator.add(x, y))?,
-            Operand::Scalar(value) => self.add_values(py, scalar(value), "addition", false)?,
-            Operand::Array(array) => self.add_values(py, array, "addition", false)?,
+            Operand::Ciphertext(other) => self.zip(py, other.get(), ADDITION, |evaluator, x, y| evaluator.add(x, y))?,
+            Operand::Scalar(value) | Operand::Integer(value) => self.add_values(py, scalar(value), ADDITION, false)?,
+            Operand::Array(array) => self.add_values(py, array, ADDITION, false)?,
             Operand::Other => return not_implemented(py),
         };
         Ok(Bound::new(py, sum)?.into_any())
@@ -74,9 +140,9 @@ impl PyCiphertext {
 
     fn __sub__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         let difference = match Operand::new(other)? {
-            Operand::Ciphertext(other) => self.zip(py, other.get(), |evaluator, x, y| evaluator.sub(x, y))?,
-            Operand::Scalar(value) => self.add_values(py, scalar(value), "subtraction", true)?,
-            Operand::Array(array) => self.add_values(py, array, "subtraction", true)?,
+            Operand::Ciphertext(other) => self.zip(py, other.get(), SUBTRACTION, |evaluator, x, y| evaluator.sub(x, y))?,
+            Operand::Scalar(value) | Operand::Integer(value) => self.add_values(py, scalar(value), SUBTRACTION, true)?,
+            Operand::Array(array) => self.add_values(py, array, SUBTRACTION, true)?,
             Operand::Other => return not_implemented(py),
         };
         Ok(Bound::new(py, difference)?.into_any())
@@ -84,19 +150,20 @@ impl PyCiphertext {
 
     fn __rsub__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         let array = match Operand::new(other)? {
-            Operand::Scalar(value) => scalar(value),
+            Operand::Scalar(value) | Operand::Integer(value) => scalar(value),
             Operand::Array(array) => array,
             Operand::Ciphertext(_) | Operand::Other => return not_implemented(py),
         };
-        let difference = self.__neg__(py)?.add_values(py, array, "subtraction", false)?;
+        let difference = self.__neg__(py)?.add_values(py, array, SUBTRACTION, false)?;
         Ok(Bound::new(py, difference)?.into_any())
     }
 
     fn __mul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         let product = match Operand::new(other)? {
-            Operand::Ciphertext(other) => self.zip_factors(py, other.get(), |evaluator, x, y| evaluator.multiply(x, y))?,
+            Operand::Ciphertext(other) => self.times(py, other.get())?,
             Operand::Scalar(value) => self.multiply_by(py, value)?,
-            Operand::Array(array) => self.multiply_values(py, array, "an element-wise product", false)?,
+            Operand::Integer(value) => self.multiply_integer(py, value)?,
+            Operand::Array(array) => self.multiply_values(py, array, PRODUCT, false)?,
             Operand::Other => return not_implemented(py),
         };
         Ok(Bound::new(py, product)?.into_any())
@@ -112,12 +179,12 @@ impl PyCiphertext {
             Operand::Ciphertext(_) => {
                 return Err(PyTypeError::new_err("a ciphertext is no divisor: multiply by an approximation of its inverse"));
             }
-            Operand::Scalar(0.0) => return Err(PyZeroDivisionError::new_err("division of a ciphertext by zero")),
-            Operand::Scalar(value) if value.is_finite() && !value.recip().is_finite() => {
+            Operand::Scalar(0.0) | Operand::Integer(0.0) => return Err(PyZeroDivisionError::new_err("division of a ciphertext by zero")),
+            Operand::Scalar(value) | Operand::Integer(value) if value.is_finite() && !value.recip().is_finite() => {
                 return Err(exception(py, "DataError", format!("the divisor {value:e} has no finite inverse: scale it up")));
             }
             Operand::Scalar(value) if value.is_infinite() => self.multiply_by(py, value)?,
-            Operand::Scalar(value) => self.multiply_by(py, value.recip())?,
+            Operand::Scalar(value) | Operand::Integer(value) => self.multiply_by(py, value.recip())?,
             Operand::Array(array) => self.multiply_values(py, array, "a division", true)?,
             Operand::Other => return not_implemented(py),
         };
@@ -130,10 +197,13 @@ impl PyCiphertext {
     }
 
     fn __pow__<'py>(&self, py: Python<'py>, exponent: &Bound<'py, PyAny>, modulus: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        if modulus.is_none() && exponent.extract::<i64>().is_ok_and(|exponent| exponent == 2) {
-            return Ok(Bound::new(py, self.map_factor(py, |error| raise(py, error), |evaluator, x| evaluator.square(x))?)?.into_any());
+        let whole = exponent.extract::<f64>().ok().filter(|exponent| exponent.fract() == 0.0 && (0.0..LARGEST_EXPONENT).contains(exponent));
+        match whole {
+            Some(whole) if modulus.is_none() => Ok(Bound::new(py, self.power(py, whole as u64)?)?.into_any()),
+            _ => Err(PyValueError::new_err(format!(
+                "a power of a ciphertext has a whole exponent from 0 to {LARGEST_EXPONENT}, and no modulus: approximate others by `cl.Polynomial.fit`"
+            ))),
         }
-        Err(PyValueError::new_err("the only power is `ct ** 2`: multiply and rescale for the others"))
     }
 
     fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
@@ -146,12 +216,28 @@ impl PyCiphertext {
 
     fn __rmatmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         let in_slots = self.data.encoding() == Encoding::Slots;
-        let product =
-            if in_slots && self.data.shape().len() == 1 { self.image(py, other, false)? } else { self.matmul(py, other, None, None)? };
+        let vector = self.data.shape().len() == 1;
+        let product = if vector && axes(other)? == Some(1) {
+            self.dot_plain(py, other)?
+        } else if vector && in_slots {
+            self.image(py, other, false)?
+        } else {
+            self.matmul(py, other, None, None)?
+        };
         Ok(Bound::new(py, product)?.into_any())
     }
 
     fn __matmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
+        if self.data.shape().len() == 1 {
+            if let Ok(other) = other.cast::<Self>()
+                && other.get().data.shape().len() == 1
+            {
+                return Ok(Bound::new(py, self.dot_encrypted(py, other.get())?)?.into_any());
+            }
+            if axes(other)? == Some(1) {
+                return Ok(Bound::new(py, self.dot_plain(py, other)?)?.into_any());
+            }
+        }
         if let Ok(other) = other.cast::<Self>() {
             return Ok(Bound::new(py, self.times_encrypted(py, other.get(), None)?)?.into_any());
         }

@@ -12,7 +12,7 @@ use pyo3::types::PySlice;
 
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
-use crate::arrays::{array, matrix};
+use crate::arrays::{array, is_whole, matrix};
 use crate::errors::{check_scale, exception, raise, raise_for_array};
 use crate::numbers::Real;
 use crate::run::{detached, detached_with, with_progress};
@@ -35,7 +35,7 @@ impl PyCiphertext {
             LinearTransform::from_matrix(&array.values, rows, columns)
         };
         let transform = transform.map_err(|error| raise(py, error))?;
-        self.map(py, |evaluator, x| evaluator.evaluate_linear(x, &transform)).map_err(|error| {
+        self.map_settled(py, |evaluator, x| evaluator.evaluate_linear(x, &transform)).map_err(|error| {
             if !error.get_type(py).name().is_ok_and(|name| name == "MissingKeyError") {
                 return error;
             }
@@ -43,6 +43,16 @@ impl PyCiphertext {
                         encrypted as a matrix of one column, in coefficients, needs no key";
             exception(py, "MissingKeyError", format!("{}: {hint}", error.value(py)))
         })
+    }
+}
+
+impl PyCiphertext {
+    /// One rescale; where products are rescaled by themselves, none for an array at the scale of its level.
+    pub(super) fn rescaled_once(&self, py: Python<'_>) -> PyResult<Self> {
+        if self.is_automatic() && self.data.has_canonical_scale() {
+            return Ok(self.again(py));
+        }
+        self.map(py, |evaluator, x| evaluator.rescale(x))
     }
 }
 
@@ -72,12 +82,13 @@ impl PyCiphertext {
     ) -> PyResult<Ciphertext> {
         let plain = evaluator.without_bootstrapping();
         if weight_scale.is_some() || !evaluator.bootstraps() || self.data.shape().len() != 2 {
-            return Self::times_rows(py, (&plain, &self.data), weights, (0, 0, 1), weight_scale, progress);
+            let data = self.settled(py, evaluator)?;
+            return Self::times_rows(py, (&plain, &data), weights, (0, 0, 1), weight_scale, progress);
         }
         if !self.is_fresh() {
             let (values, rows, inner) = matrix(weights, self.data.shape())?;
             let translate = |error| raise_for_array(py, error, &[rows, inner]);
-            let (all, data) = ((rows, inner, &values[..]), &*self.data);
+            let (all, data) = ((rows, inner, &values[..]), &*self.settled(py, evaluator)?);
             let fused = with_progress(py, progress, "matmul", translate, |tick| evaluator.multiply_inside_bootstrap(all, data, tick))?;
             if let Some(product) = fused {
                 return Ok(product);
@@ -136,9 +147,9 @@ impl PyCiphertext {
     ///     The plain matrix W: real numbers of any numeric type and memory layout. An array of more than 64 MiB, such as one that
     ///     `numpy.load(path, mmap_mode="r")` maps from a file, is read some rows at a time.
     /// weight_scale : float, optional
-    ///     The factor that weights are multiplied by before they are rounded to integers of at most 51 bits. None, the default, takes the
-    ///     factor that gives the rescaled product the canonical scale of its level. 1.0 suits a matrix of integers: the product needs no
-    ///     rescale then.
+    ///     The factor that weights are multiplied by before they are rounded to integers of at most 51 bits. None, the default, is 1.0 for
+    ///     weights of an integer type, whose product takes no level. For others it is the factor that gives the rescaled product the
+    ///     canonical scale of its level.
     /// progress : bool or callable, optional
     ///     True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
     ///
@@ -177,7 +188,9 @@ impl PyCiphertext {
         if weights.is_instance_of::<Self>() || weights.is_instance_of::<PyTransposed>() {
             return Err(PyTypeError::new_err("`matmul` takes a plain matrix: multiply encrypted ones by `x @ y`, or by `x.T.matmul(y)`"));
         }
-        let weight_scale = Real::given(weight_scale);
+        // Integers are multiplied as they are, which takes no level.
+        let whole = weight_scale.is_none() && is_whole(weights)?;
+        let weight_scale = Real::given(weight_scale).or(whole.then_some(1.0));
         check_scale(py, "weight_scale", weight_scale, "1.0 for a matrix of integers, or leave it out")?;
         let blocks = row_blocks(weights)?;
         let evaluator = self.evaluator();
@@ -193,11 +206,12 @@ impl PyCiphertext {
         }
         // All blocks are products of one array, bootstrapped once at most; the first one's weights are checked before.
         let data = if weight_scale.is_some() {
-            self.data.clone()
+            self.settled(py, &evaluator)?
         } else {
             let first = weights.get_item(PySlice::new(py, 0, blocks[0].end as isize, 1))?;
             let (values, rows, inner) = matrix(&first, self.data.shape())?;
-            detached(py, || evaluator.check_plain_matrix((rows, inner, &values), &self.data))?;
+            let data = self.settled(py, &evaluator)?;
+            detached(py, || evaluator.check_plain_matrix((rows, inner, &values), &data))?;
             self.factor(py, &evaluator)?
         };
         let plain = evaluator.without_bootstrapping();
@@ -238,9 +252,9 @@ impl PyCiphertext {
     /// >>> print(X.explain_matmul(np.eye(2)).splitlines()[1])
     /// each row has polynomials and masks of its own: no key, and no change of the rows
     fn explain_matmul(&self, py: Python<'_>, weights: &Bound<'_, PyAny>) -> PyResult<String> {
-        let data = &*self.data;
-        let (values, rows, inner) = matrix(weights, data.shape())?;
         let evaluator = self.evaluator();
+        let data = &*self.settled(py, &evaluator)?;
+        let (values, rows, inner) = matrix(weights, data.shape())?;
         // Matrices that are read some rows at a time are multiplied with the array as it is, or bootstrapped.
         let whole = row_blocks(weights)?.len() < 2;
         let all = (rows, inner, &values[..]);
@@ -291,16 +305,16 @@ impl PyCiphertext {
     /// array([1., 4., 9.])
     #[pyo3(signature = (other, rescale=true))]
     fn multiply(&self, py: Python<'_>, other: &Bound<'_, Self>, rescale: bool) -> PyResult<Self> {
-        self.zip_factors(
-            py,
-            other.get(),
-            |evaluator, x, y| if rescale { evaluator.multiply_rescale(x, y) } else { evaluator.multiply(x, y) },
-        )
+        self.zip_factors(py, other.get(), "an element-wise product", |evaluator, x, y| {
+            if rescale { evaluator.multiply_rescale(x, y) } else { evaluator.multiply(x, y) }
+        })
     }
 
     /// Divides the encrypted numbers' scale by the last step of the modulus and drops that step: one level less.
     ///
-    /// The numbers stay. After a product this restores the canonical scale of the new level.
+    /// The numbers stay. After a product this restores the canonical scale of the new level. The next product, rotation or polynomial does
+    /// so by itself, so there is rarely a need to call it. An array that has the canonical scale of its level already is returned as it
+    /// is, unless the runtime says `rescale="explicit"`.
     ///
     /// Returns
     /// -------
@@ -310,7 +324,7 @@ impl PyCiphertext {
     /// Raises
     /// ------
     /// LevelError
-    ///     At level 0, where no step is left to divide by.
+    ///     At level 0, where no step is left to divide by; with `rescale="explicit"` also where there is nothing to rescale.
     /// ScaleError
     ///     Where the scale would fall below 1, so that nothing of the numbers were left.
     ///
@@ -320,6 +334,6 @@ impl PyCiphertext {
     /// >>> product.level, product.rescale().level
     /// (5, 4)
     fn rescale(&self, py: Python<'_>) -> PyResult<Self> {
-        self.map(py, |evaluator, x| evaluator.rescale(x))
+        self.rescaled_once(py)
     }
 }

@@ -243,8 +243,15 @@ pub fn vstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext
     let parts = parts_of(parts, "vstack", "cl.vstack([x, y])")?;
     let holder = parts.iter().map(|part| part.get()).find(|part| part.has_keys()).or_else(|| parts.first().map(|part| part.get()));
     let Some(holder) = holder else { return Err(raise(py, CkksError::NoTerms { operation: "a concatenation" })) };
-    let data: Vec<&Ciphertext> = parts.iter().map(|part| &*part.get().data).collect();
     let evaluator = holder.evaluator();
+    // Products stay as they are where all parts are products.
+    let products = parts.iter().all(|part| part.get().data.awaits_rescale());
+    let settled = |part: &Bound<'_, PyCiphertext>| {
+        let part = part.get();
+        if products { Ok(part.data.clone()) } else { part.settled(py, &evaluator) }
+    };
+    let settled = parts.iter().map(settled).collect::<PyResult<Vec<_>>>()?;
+    let data: Vec<&Ciphertext> = settled.iter().map(|part| &**part).collect();
     let whole = detached(py, || evaluator.concatenate(&data))?;
     holder.beside(py, whole)
 }

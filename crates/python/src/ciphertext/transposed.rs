@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::object::PyCiphertext;
-use crate::arrays::{Array, array, is_numeric, to_numpy};
+use crate::arrays::{Array, array, is_numeric, is_whole, to_numpy};
 use crate::errors::raise;
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::numbers::Real;
@@ -68,6 +68,9 @@ impl PyTransposed {
     }
 }
 
+/// Integers from here on are multiplied as other numbers are: their products would be beyond any modulus.
+const LARGEST_INTEGER: f64 = 9e18;
+
 /// A plain right factor with `inner` rows, transposed: what a product with the transposed matrix takes on the left.
 fn transposed_factor<'py>(py: Python<'py>, x: &Bound<'py, PyAny>, left: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
     let numpy = py.import("numpy")?;
@@ -83,11 +86,13 @@ fn transposed_factor<'py>(py: Python<'py>, x: &Bound<'py, PyAny>, left: Vec<usiz
         }
         return x.getattr("T");
     }
-    let Array { values, shape } = array(x)?;
+    let Array { values, shape, whole } = array(x)?;
     if shape.len() != 2 || left.last() != shape.first() {
         return Err(refuse(shape));
     }
-    to_numpy(py, values, &shape)?.getattr("T")
+    let transposed = to_numpy(py, values, &shape)?.getattr("T")?;
+    // The type says whether the product takes a level.
+    if whole { transposed.call_method1("astype", ("int64",)) } else { Ok(transposed) }
 }
 
 impl PyCiphertext {
@@ -99,7 +104,8 @@ impl PyCiphertext {
     /// `self.T @ other`, or `self @ other` where this ciphertext is not `by_columns`.
     fn encrypted_product(&self, py: Python<'_>, other: &Self, progress: Option<&Bound<'_, PyAny>>, by_columns: bool) -> PyResult<Self> {
         let holder = if self.has_keys() { self } else { other };
-        let (evaluator, left, right) = (holder.evaluator(), &*self.data, &*other.data);
+        let evaluator = holder.evaluator();
+        let (left, right) = (&*self.settled(py, &evaluator)?, &*other.settled(py, &evaluator)?);
         let (shape, own) = (left.shape(), right.shape());
         let inner = if by_columns { shape.first() } else { shape.get(1) };
         if shape.len() != 2 || own.len() != 2 || inner != own.first() {
@@ -127,7 +133,7 @@ impl PyCiphertext {
     /// `self @ weights` for a plain matrix on the right: the rows are transposed by switching keys first, and the product is read by columns.
     pub(super) fn times_plain<'py>(&self, py: Python<'py>, weights: &Bound<'py, PyAny>) -> PyResult<PyTransposed> {
         let weights = transposed_factor(py, weights, self.data.shape().to_vec())?;
-        let columns = self.map(py, |evaluator, x| evaluator.transposed(x))?;
+        let columns = self.map_settled(py, |evaluator, x| evaluator.transposed(x))?;
         PyTransposed::of(py, columns.matmul(py, &weights, None, None)?)
     }
 }
@@ -210,7 +216,8 @@ impl PyTransposed {
     #[pyo3(signature = (progress=None))]
     fn to_rows(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyCiphertext> {
         let base = self.base.get();
-        let (evaluator, data) = (base.evaluator(), &*base.data);
+        let evaluator = base.evaluator();
+        let data = &*base.settled(py, &evaluator)?;
         let rows =
             with_progress(py, progress, "transpose", |error| raise(py, error), |tick| evaluator.transposed_with_progress(data, tick))?;
         base.beside(py, rows)
@@ -265,7 +272,7 @@ impl PyTransposed {
     /// >>> (X.T * 0.5).rescale().level == X.level - 1
     /// True
     fn rescale(&self, py: Python<'_>) -> PyResult<Self> {
-        Self::of(py, self.base.get().map(py, |evaluator, x| evaluator.rescale(x))?)
+        Self::of(py, self.base.get().rescaled_once(py)?)
     }
 
     /// The product with an encrypted matrix, or with a plain one, with progress. It is not rescaled.
@@ -377,11 +384,18 @@ impl PyTransposed {
         self.operator(py, "__rsub__", other)
     }
 
-    fn __mul__(&self, py: Python<'_>, other: Real) -> PyResult<Self> {
-        self.operator(py, "__mul__", &other.0.into_pyobject(py)?.into_any())
+    fn __mul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        // The number's type says whether the product takes a level.
+        let Real(value) = other.extract()?;
+        let factor = if is_whole(other)? && value.abs() < LARGEST_INTEGER {
+            (value as i64).into_pyobject(py)?.into_any()
+        } else {
+            value.into_pyobject(py)?.into_any()
+        };
+        self.operator(py, "__mul__", &factor)
     }
 
-    fn __rmul__(&self, py: Python<'_>, other: Real) -> PyResult<Self> {
+    fn __rmul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.__mul__(py, other)
     }
 

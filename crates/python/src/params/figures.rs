@@ -13,10 +13,15 @@ use crate::primes::{Primes, roots_of_unity};
 use crate::run::detached;
 use crate::runtime::PyRuntime;
 use crate::switching_report::PySwitchingReport;
-use crate::text::hex;
+use crate::text::{hex, report_html};
 
 #[pymethods]
 impl PyParams {
+    /// For notebooks.
+    fn _repr_html_(&self) -> String {
+        report_html(&self.params.explain().to_string())
+    }
+
     /// Moduli, security, sizes and expected precision of this set.
     ///
     /// Returns

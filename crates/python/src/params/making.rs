@@ -7,7 +7,7 @@ use clathrate_ckks::parameters::Segment;
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
 use super::object::{PyParams, size};
 use crate::errors::{exception, raise};
@@ -169,6 +169,64 @@ impl PyParams {
     fn preset(py: Python<'_>, name: &str, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
         let spec = clathrate_ckks::parameters::preset(name).map_err(|error| raise(py, error))?;
         Self::build(py, spec, PyRuntime::given(runtime))
+    }
+
+    /// The preset with which a function of encrypted arrays runs fastest, found by dry runs, without keys and data.
+    ///
+    /// Every preset is tried but those whose names begin with "insecure", "paper" or "bench". The time is predicted, with one thread.
+    ///
+    /// Parameters
+    /// ----------
+    /// function : callable
+    ///     The computation, as `trace` takes it: it gets one array for each shape.
+    /// *shapes : sequence of int
+    ///     The shapes of the arrays.
+    /// error : float, optional
+    ///     The most that the bound on the result's error (`Ciphertext.error_bound`) may be: of the noise, without what functions such as
+    ///     `sigmoid` differ by from what they approximate. None, the default, sets no limit.
+    /// bound : float, optional
+    ///     The largest magnitude of the numbers. The default is 1.0.
+    /// security : float, optional
+    ///     The least security in bits. The default is 128.
+    /// runtime : Runtime, optional
+    ///     How to run. None, the default, is `Runtime()`.
+    /// **options
+    ///     Further keywords of `trace`, such as `encoding`.
+    ///
+    /// Returns
+    /// -------
+    /// ParamsChoice
+    ///     The parameters, the dry run with its keys, times and bytes, and what was tried.
+    ///
+    /// Raises
+    /// ------
+    /// ParamsError
+    ///     Where no preset runs the computation; the message says what each one lacks.
+    /// DataError
+    ///     For an error or a bound that is not positive.
+    ///
+    /// Examples
+    /// --------
+    /// >>> choice = cl.Params.for_circuit(lambda x: (x**4).sum(), (1000,), error=1e-3)
+    /// >>> choice.params.max_level >= 2, choice.trace.seconds > 0
+    /// (True, True)
+    #[staticmethod]
+    #[pyo3(signature = (function, *shapes, error=None, bound=Real(1.0), security=Real(128.0), runtime=None, **options),
+           text_signature = "(function, *shapes, error=None, bound=1.0, security=128, runtime=None, **options)")]
+    #[allow(clippy::too_many_arguments)] // as many as keywords
+    fn for_circuit<'py>(
+        py: Python<'py>,
+        function: &Bound<'py, PyAny>,
+        shapes: &Bound<'py, PyTuple>,
+        error: Option<Real>,
+        bound: Real,
+        security: Real,
+        runtime: Option<&Bound<'py, PyRuntime>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = options.map_or_else(|| PyDict::new(py), Clone::clone);
+        let arguments = (function, shapes, Real::given(error), bound.0, security.0, runtime, options);
+        py.import("clathrate._choose")?.getattr("for_circuit")?.call1(arguments)
     }
 
     /// Parameters from TOML text, whose fields are the arguments of the constructor.

@@ -25,6 +25,7 @@ mod plan;
 mod powers;
 mod run;
 mod split;
+mod within;
 
 pub use explain::{NodeRow, PolynomialExplanation};
 pub use node::{Node, Value};

@@ -1,0 +1,164 @@
+//! Arrays repeated along an axis, as operators of arrays of different shapes need them.
+
+use std::borrow::Cow;
+
+use clathrate_lattice::{Bundle, Eval};
+
+use super::evaluator::{Evaluator, check_slots};
+use super::rows::check_rows;
+use crate::arrays::memory::check_free;
+use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout, Padding};
+use crate::error::CkksError;
+
+/// The operations' names in errors.
+const BROADCAST: &str = "a repetition of one number";
+const REPETITION: &str = "a repetition of an array";
+const COLUMN: &str = "a column as a vector";
+
+/// The shape that arrays of shapes `x` and `y` have together, by NumPy's rules: axes are compared from the last one, and are equal or 1 on one side.
+///
+/// # Errors
+/// [`CkksError::Shape`]; [`CkksError::OutOfRange`] for more than two axes.
+pub fn common_shape(x: &[usize], y: &[usize], operation: &'static str) -> Result<Vec<usize>, CkksError> {
+    let axis = |shape: &[usize], back: usize| shape.len().checked_sub(back).map_or(1, |index| shape[index]);
+    let axes = x.len().max(y.len());
+    if axes > 2 {
+        let larger = if x.len() > y.len() { x } else { y };
+        let remedy = "use at most two axes".to_owned();
+        return Err(CkksError::OutOfRange { what: "the array's shape", value: format!("{larger:?}"), remedy });
+    }
+    let both = (1..=axes).rev().map(|back| match (axis(x, back), axis(y, back)) {
+        (own, other) if own == other || other == 1 => Some(own),
+        (1, other) => Some(other),
+        _ => None,
+    });
+    both.collect::<Option<Vec<usize>>>().ok_or_else(|| {
+        let remedy = "shapes combine where they are equal, axis by axis from the last one, or an axis is 1".to_owned();
+        CkksError::Shape { operation, left: x.to_vec(), right: y.to_vec(), remedy }
+    })
+}
+
+impl Evaluator {
+    /// Two arrays, each repeated by [`Evaluator::broadcast_to`] to the shape that they have together ([`common_shape`]).
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`]; as [`Evaluator::broadcast_to`].
+    pub fn broadcast_pair<'c>(
+        &self,
+        x: &'c Ciphertext,
+        y: &'c Ciphertext,
+        operation: &'static str,
+    ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>), CkksError> {
+        let shape = common_shape(x.shape(), y.shape(), operation)?;
+        Ok((self.spread(x, &shape)?, self.spread(y, &shape)?))
+    }
+
+    /// As [`Evaluator::broadcast_to`]; an array that has the shape already is not copied.
+    ///
+    /// # Errors
+    /// As [`Evaluator::broadcast_to`].
+    pub fn spread<'c>(&self, x: &'c Ciphertext, shape: &[usize]) -> Result<Cow<'c, Ciphertext>, CkksError> {
+        if x.shape() == shape { Ok(Cow::Borrowed(x)) } else { self.broadcast_to(x, shape).map(Cow::Owned) }
+    }
+
+    /// The array repeated along axes of length 1, and along axes that it lacks in front, to an array of shape `shape`: the rules of NumPy's broadcasting. Rows
+    /// are repeated in both encodings, single numbers of a row in slots.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] where the array does not broadcast to the shape; as [`Evaluator::broadcast`]; [`CkksError::SharedMask`] where rows share a mask,
+    /// [`CkksError::Conversion`] where they share a polynomial.
+    pub fn broadcast_to(&self, x: &Ciphertext, shape: &[usize]) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        if x.shape() == shape {
+            return Ok(x.clone());
+        }
+        let own = x.shape();
+        let fits = own.len() <= shape.len()
+            && shape.len() <= 2
+            && own.iter().rev().zip(shape.iter().rev()).all(|(&own, &wanted)| own == wanted || own == 1);
+        if !fits {
+            let remedy = "repeat axes of length 1, or add axes in front".to_owned();
+            return Err(CkksError::Shape { operation: REPETITION, left: own.to_vec(), right: shape.to_vec(), remedy });
+        }
+        let (rows, columns) = (shape.iter().rev().skip(1).product(), shape.last().copied().unwrap_or(1));
+        let wide = if x.layout.columns == columns { x.clone() } else { self.broadcast(x, columns)? };
+        let layout = Layout { rows, ..wide.layout };
+        layout.check(shape, x.params.degree())?;
+        if wide.layout.rows == rows {
+            return Ok(wide.rearranged(shape.to_vec(), layout));
+        }
+        check_rows(&wide, REPETITION)?;
+        if !x.is_symbol() {
+            check_free(REPETITION, wide.predicted_bytes().saturating_mul(rows), "combine a few rows at a time, or check the shapes")?;
+        }
+        let bundles: Vec<Bundle<Eval>> = if x.is_symbol() { Vec::new() } else { vec![&wide.bundles[..]; rows].concat() };
+        Ok(wide.with_all((&x.params, shape.to_vec()), layout, bundles, (x.level, x.scale)))
+    }
+
+    /// `factor` times an array of one column in slots, such as sums of rows, as a vector: a product with a plaintext for each row, not yet rescaled. Its time grows with the number of rows.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] unless one column whose number is in every slot; [`CkksError::Encoding`] in coefficients; as [`Evaluator::multiply_plain`];
+    /// [`CkksError::SharedMask`] where rows share a mask.
+    pub fn column_to_vector(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_slots(x, COLUMN)?;
+        check_rows(x, COLUMN)?;
+        let &[rows, 1] = x.shape() else {
+            let remedy = "the array is a matrix of one column".to_owned();
+            return Err(CkksError::Shape { operation: COLUMN, left: x.shape().to_vec(), right: vec![], remedy });
+        };
+        let mut places = vec![0.0; rows];
+        let mut alone = |row: usize| {
+            let number = self.broadcast(&self.select_rows(x, &[row])?.into_vector()?, rows)?;
+            places.fill(0.0);
+            places[row] = factor;
+            self.multiply_plain(&number, &places)
+        };
+        let vector = if x.is_symbol() {
+            // All rows cost the same.
+            self.repeated(rows, || {
+                let alone = alone(0)?;
+                self.add(&alone, &alone)
+            })?
+        } else {
+            let mut vector = alone(0)?;
+            for row in 1..rows {
+                self.add_assign(&mut vector, &alone(row)?)?;
+            }
+            vector
+        };
+        // Each place has the number of one row; of the other rows it has what the rounding of their factors leaves.
+        let rounding = (x.params.degree() as f64 / 12.0).sqrt() / (vector.scale() / x.scale());
+        let left = |own: Estimate| rows as f64 * rounding * (own.magnitude + own.error);
+        let estimate = x.estimate().map(|own| own.scale(factor).with_error(left(own)));
+        Ok(vector.bounded_by(estimate))
+    }
+
+    /// Repeats the column of an array of one column: each row has `columns` equal numbers. The padding holds the number too, so it is dirty.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] unless there is one column; [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where the row would need several chunks
+    /// under one mask; [`CkksError::Empty`], [`CkksError::OutOfRange`].
+    pub fn broadcast(&self, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_slots(x, BROADCAST)?;
+        if (x.layout.columns, x.layout.capacity) != (1, 1) {
+            let remedy = "repeat arrays of one column, as sums of rows are".to_owned();
+            return Err(CkksError::Shape { operation: BROADCAST, left: x.shape.clone(), right: vec![columns], remedy });
+        }
+        let rows = x.shape.len().saturating_sub(1);
+        let shape = [&x.shape[..rows], &[columns]].concat();
+        let layout = x.layout.of_shape(&shape)?.with_padding(Padding::Dirty);
+        if layout.chunks > 1 && x.layout.axis == BodyAxis::Chunks && x.layout.bodies > 1 {
+            return Err(CkksError::SharedMask {
+                operation: BROADCAST,
+                bodies: x.layout.bodies,
+                reason: "the chunks of a row would be under different secrets",
+                remedy: "take the bodies apart with split_mask, or put rows under one mask",
+            });
+        }
+        let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), layout.chunks)).collect();
+        Ok(Ciphertext { shape, ..x.with_layout(layout, bundles) })
+    }
+}

@@ -1,0 +1,367 @@
+//! Sums, means and variances along axes, and inner products.
+
+use clathrate_ckks::keys::Values;
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Padding};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::object::PyCiphertext;
+use crate::arrays::{Array, array};
+use crate::errors::{exception, out_of_range, raise, raise_for_array};
+use crate::numbers::{Whole, Wholes};
+use crate::values::repeated;
+
+/// The operations' names in errors.
+const MEAN: &str = "a mean";
+const INNER_PRODUCT: &str = "an inner product";
+
+/// The axes that a reduction adds up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Along {
+    /// None: the array is a single number.
+    Nothing,
+    /// The last axis: the numbers of each row.
+    Columns,
+    /// The first of two axes.
+    Rows,
+    /// Both axes of a matrix.
+    Both,
+}
+
+impl PyCiphertext {
+    fn along(&self, py: Python<'_>, axis: Option<Whole>) -> PyResult<Along> {
+        let axes = self.data.shape().len();
+        let place = axis.map(|Whole(axis)| if axis < 0 { axis.saturating_add(axes as i64) } else { axis });
+        match (axes, place) {
+            (0, None) => Ok(Along::Nothing),
+            (1, None | Some(0)) | (2, Some(1)) => Ok(Along::Columns),
+            (2, Some(0)) => Ok(Along::Rows),
+            (2, None) => Ok(Along::Both),
+            _ => {
+                let remedy = match axes {
+                    0 => "the array has no axes: use None".to_owned(),
+                    _ => format!("the array has {axes} axes: use None, or a number from {} to {}", -(axes as i64), axes as i64 - 1),
+                };
+                Err(out_of_range(py, "`axis`", axis.map_or(0, |Whole(axis)| axis), remedy))
+            }
+        }
+    }
+
+    /// How many numbers each number of a reduction comes from.
+    fn count(&self, along: Along) -> usize {
+        let layout = self.data.layout();
+        match along {
+            Along::Nothing => 1,
+            Along::Columns => layout.columns,
+            Along::Rows => layout.rows,
+            Along::Both => layout.rows * layout.columns,
+        }
+    }
+
+    pub(super) fn reshaped(&self, py: Python<'_>, shape: &[usize]) -> PyResult<Self> {
+        self.map(py, |_, x| x.clone().reshaped(shape))
+    }
+
+    /// The sum of every row, as one column.
+    pub(super) fn totals(&self, py: Python<'_>) -> PyResult<Self> {
+        let capacity = self.data.layout().capacity;
+        let steps: Vec<usize> = std::iter::successors(Some(1), |step| Some(2 * step)).take_while(|&step| step < capacity).collect();
+        let needs = self.needs_under_secret(&format!("rotations={steps:?}"));
+        self.map_needing(py, &needs, |evaluator, x| evaluator.total(x))
+    }
+
+    /// Sums with axes of length 1 in place of those that were added up.
+    fn sums(&self, py: Python<'_>, along: Along) -> PyResult<Self> {
+        match along {
+            Along::Nothing => Ok(self.again(py)),
+            Along::Columns => self.cleared(py)?.totals(py),
+            Along::Rows => {
+                let columns = self.data.layout().columns;
+                self.map(py, |evaluator, x| evaluator.sum_of_rows(x))?.reshaped(py, &[1, columns])
+            }
+            Along::Both => self.sums(py, Along::Rows)?.sums(py, Along::Columns),
+        }
+    }
+
+    /// `factor` times this array. In slots the product clears the padding.
+    fn share(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
+        if self.data.encoding() != Encoding::Slots || self.data.padding() == Padding::Zero {
+            return self.multiply_by(py, factor);
+        }
+        let shape = self.data.shape().to_vec();
+        let whole = Array { values: repeated(factor, shape.iter().product()), shape, whole: false };
+        self.multiply_values(py, whole, MEAN, false)
+    }
+
+    /// `factor` times the sums, without the axes that were added up unless `keepdims`. Numbers are multiplied before they are added, so that means are no larger
+    /// than they on the way, which bootstraps need.
+    fn scaled_sums(&self, py: Python<'_>, along: Along, keepdims: bool, factor: Option<f64>) -> PyResult<Self> {
+        if along == Along::Columns && !keepdims && self.data.shape().len() == 2 && self.data.layout().rows > 1 {
+            return self.sums_as_vector(py, factor);
+        }
+        let sums = match factor {
+            Some(factor) => self.share(py, factor)?.sums(py, along)?,
+            None => self.sums(py, along)?,
+        };
+        if keepdims {
+            return Ok(sums);
+        }
+        let kept: &[usize] = match along {
+            Along::Nothing | Along::Both => &[],
+            Along::Columns => &self.data.shape()[..self.data.shape().len() - 1],
+            Along::Rows => &self.data.shape()[1..],
+        };
+        sums.reshaped(py, kept)
+    }
+
+    /// `factor` times the sum of every row, as a vector.
+    fn sums_as_vector(&self, py: Python<'_>, factor: Option<f64>) -> PyResult<Self> {
+        if self.data.encoding() != Encoding::Slots {
+            let rows = self.data.layout().rows;
+            let message = format!(
+                "sums of {rows} rows in coefficients are in {rows} polynomials, and no vector: keep the axis with `keepdims=True`, or encrypt the array \
+                 with `encoding=\"slots\"`"
+            );
+            return Err(exception(py, "ShapeError", message));
+        }
+        // Sums may be larger than what a bootstrap takes: where levels run out, that is an error.
+        let vector = |evaluator: &Evaluator, x: &Ciphertext| evaluator.without_bootstrapping().column_to_vector(x, factor.unwrap_or(1.0));
+        self.sums(py, Along::Columns)?.map_settled(py, vector)
+    }
+
+    /// The inner product of two encrypted vectors.
+    pub(super) fn dot_encrypted(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        self.check_lengths(py, other.data.shape())?;
+        let product = self.times(py, other)?.rescaled_anyway(py)?;
+        product.scaled_sums(py, Along::Columns, false, None)
+    }
+
+    /// The inner product of an encrypted vector and a plain one.
+    pub(super) fn dot_plain(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let weights = array(other)?;
+        self.check_lengths(py, &weights.shape)?;
+        if self.data.encoding() == Encoding::Slots {
+            return self.multiply_values(py, weights, INNER_PRODUCT, false)?.scaled_sums(py, Along::Columns, false, None);
+        }
+        let Values::Real(values) = weights.values else {
+            let message = "coefficients take real weights: multiply by the real and the imaginary part in turn, or encrypt in slots";
+            return Err(exception(py, "DataError", message.to_owned()));
+        };
+        let translate = |error| raise_for_array(py, error, &weights.shape);
+        self.map_factor(py, translate, |evaluator, x| evaluator.total_weighted(x, &values))?.reshaped(py, &[])
+    }
+
+    fn check_lengths(&self, py: Python<'_>, other: &[usize]) -> PyResult<()> {
+        if self.data.shape() == other {
+            return Ok(());
+        }
+        let remedy = "both are vectors of one length".to_owned();
+        let (left, right) = (self.data.shape().to_vec(), other.to_vec());
+        Err(raise(py, CkksError::Shape { operation: INNER_PRODUCT, left, right, remedy }))
+    }
+}
+
+#[pymethods]
+impl PyCiphertext {
+    /// The sum along an axis, as `numpy.sum`.
+    ///
+    /// Rows are added to each other without a key, in both encodings. The numbers of a row are added by rotations in slots, with the keys
+    /// that `trace` finds, and without a key in coefficients. Padding that is not zero is cleared first, by a product that takes a level.
+    /// In slots, sums of each row become a vector by a product that takes a level; `keepdims=True` leaves them a column, for nothing.
+    ///
+    /// Parameters
+    /// ----------
+    /// axis : int, optional
+    ///     The axis to add up: of a matrix, 0 adds its rows and 1 the numbers of each row. None, the default, adds up everything.
+    /// keepdims : bool, optional
+    ///     True leaves axes of length 1 in place of those that were added up. The default is False.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The sums, of the shape that NumPy gives them; of everything a single number, of shape ().
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     In slots, where no keys are attached, or they lack a rotation.
+    /// ShapeError
+    ///     Where rows share a mask or a polynomial, and for sums of each row in coefficients without `keepdims`; with
+    ///     `Runtime(rescale="explicit")` where the padding is dirty.
+    /// DataError
+    ///     For an axis that the array does not have.
+    /// LevelError
+    ///     At level 0, where the sum needs a level.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], encoding="slots").with_keys(keys)
+    /// >>> secret_key.decrypt(x.sum(axis=1)).round(4)
+    /// array([ 6., 15.])
+    /// >>> secret_key.decrypt(x.sum(axis=0)).round(4)
+    /// array([5., 7., 9.])
+    #[pyo3(signature = (axis=None, keepdims=false), text_signature = "($self, axis=None, keepdims=False)")]
+    fn sum(&self, py: Python<'_>, axis: Option<Whole>, keepdims: bool) -> PyResult<Self> {
+        let along = self.along(py, axis)?;
+        self.scaled_sums(py, along, keepdims, None)
+    }
+
+    /// The mean along an axis, as `numpy.mean`: the sum times the inverse of the count, which takes a level.
+    ///
+    /// Parameters
+    /// ----------
+    /// axis : int, optional
+    ///     As `sum` takes it.
+    /// keepdims : bool, optional
+    ///     As `sum` takes it.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The means.
+    ///
+    /// Raises
+    /// ------
+    /// ClathrateError
+    ///     As `sum`.
+    /// LevelError
+    ///     At level 0.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([1.0, 2.0, 6.0]).with_keys(keys)
+    /// >>> secret_key.decrypt(x - x.mean()).round(4)
+    /// array([-2., -1.,  3.])
+    #[pyo3(signature = (axis=None, keepdims=false))]
+    fn mean(&self, py: Python<'_>, axis: Option<Whole>, keepdims: bool) -> PyResult<Self> {
+        let along = self.along(py, axis)?;
+        self.scaled_sums(py, along, keepdims, Some(1.0 / self.count(along) as f64))
+    }
+
+    /// The variance along an axis, as `numpy.var`: the mean of the squared differences from the mean. It takes three levels of an array
+    /// whose padding is zero.
+    ///
+    /// Parameters
+    /// ----------
+    /// axis : int, optional
+    ///     As `sum` takes it.
+    /// ddof : int, optional
+    ///     What is subtracted from the count that the squares are divided by: 1 for the unbiased estimate from a sample. The default is 0.
+    /// keepdims : bool, optional
+    ///     As `sum` takes it.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The variances; of complex numbers, those of the differences' magnitudes.
+    ///
+    /// Raises
+    /// ------
+    /// ClathrateError
+    ///     As `sum`.
+    /// ShapeError
+    ///     In coefficients, where there are no squares.
+    /// MissingKeyError
+    ///     Without a relinearisation key, and for complex numbers without a conjugation key.
+    /// DataError
+    ///     Where `ddof` leaves nothing to divide by.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([1.0, 2.0, 6.0]).with_keys(keys)
+    /// >>> float(secret_key.decrypt(x.var(ddof=1)).round(4))
+    /// 7.0
+    #[pyo3(signature = (axis=None, ddof=Whole(0), keepdims=false), text_signature = "($self, axis=None, ddof=0, keepdims=False)")]
+    fn var(&self, py: Python<'_>, axis: Option<Whole>, ddof: Whole, keepdims: bool) -> PyResult<Self> {
+        let along = self.along(py, axis)?;
+        let count = self.count(along);
+        let left = i64::try_from(count).ok().and_then(|count| count.checked_sub(ddof.0)).filter(|&left| left > 0);
+        let left = left.ok_or_else(|| out_of_range(py, "`ddof`", ddof.0, format!("there are {count} numbers: use less")))?;
+        let means = self.scaled_sums(py, along, true, Some(1.0 / count as f64))?;
+        let centred = self.zip(py, &means, MEAN, |evaluator, x, means| evaluator.sub(x, means))?.rescaled_anyway(py)?;
+        let squares = if self.data.is_complex() {
+            let needs = self.needs_under_secret("conjugate=True");
+            let conjugates = centred.map_needing(py, &needs, |evaluator, x| evaluator.conjugate(x))?;
+            centred.times(py, &conjugates)?
+        } else {
+            centred.times(py, &centred)?
+        };
+        // The means are in the padding, too, and the product with the share clears it.
+        let squares = squares.rescaled_anyway(py)?;
+        squares.scaled_sums(py, along, keepdims, Some(1.0 / left as f64))
+    }
+
+    /// The inner product of two vectors, as `numpy.dot`; of matrices the product `ct @ other`.
+    ///
+    /// It takes a level. In slots it takes the rotations of a sum, too. With plain numbers in coefficients it takes no key.
+    ///
+    /// Parameters
+    /// ----------
+    /// other : Ciphertext or array_like
+    ///     The other operand.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     A single number, of shape (), or the product of matrices.
+    ///
+    /// Raises
+    /// ------
+    /// ShapeError
+    ///     Where lengths differ, or two encrypted vectors are in coefficients.
+    /// MissingKeyError
+    ///     In slots, without the keys that `trace` finds.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([1.0, 2.0, 6.0], encoding="coefficients")
+    /// >>> float(secret_key.decrypt(x.dot([1.0, 1.0, 0.5])).round(4))
+    /// 6.0
+    fn dot<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        slf.call_method1("__matmul__", (other,))
+    }
+
+    /// The same numbers in another shape, as `numpy.reshape`, where every row stays a row.
+    ///
+    /// A vector is a matrix of one row, and a single number a vector of length 1. Other shapes would move numbers between rows.
+    ///
+    /// Parameters
+    /// ----------
+    /// *shape : int
+    ///     The new shape; one axis may be -1, for whatever is left.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The same ciphertext in that shape.
+    ///
+    /// Raises
+    /// ------
+    /// ShapeError
+    ///     For shapes with other rows.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.encrypt([1.0, 2.0, 6.0]).reshape(1, -1).shape
+    /// (1, 3)
+    #[pyo3(signature = (*shape))]
+    fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let axes: Wholes = match shape.len() {
+            1 => shape.get_item(0)?.extract().or_else(|_| shape.extract())?,
+            _ => shape.extract()?,
+        };
+        let refuse = |value: i64| out_of_range(py, "an axis of the shape", value, "use numbers above 0, and -1 once at most");
+        let unknown = axes.0.iter().filter(|Whole(axis)| *axis == -1).count();
+        let size = self.data.layout().rows * self.data.layout().columns;
+        let known = axes.0.iter().filter(|Whole(axis)| *axis != -1).try_fold(1usize, |product, Whole(axis)| {
+            let axis = usize::try_from(*axis).ok().filter(|&axis| axis > 0).ok_or_else(|| refuse(*axis))?;
+            product.checked_mul(axis).ok_or_else(|| refuse(i64::MAX))
+        })?;
+        if unknown > 1 {
+            return Err(refuse(-1));
+        }
+        let length = |Whole(axis): Whole| usize::try_from(axis).unwrap_or(size / known);
+        let wanted: Vec<usize> = axes.0.iter().copied().map(length).collect();
+        self.reshaped(py, &wanted)
+    }
+}

@@ -1,0 +1,127 @@
+"""Arrays put together from others: selection by a mask, stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._native import Ciphertext, vstack
+from .errors import DataError, ShapeError
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """Entries of `x` where a condition holds and of `y` elsewhere, as `numpy.where`.
+
+    Parameters
+    ----------
+    condition : array_like of bool, or Ciphertext
+        The condition. An encrypted one holds numbers 0 and 1, such as `(cl.sign(z, ...) + 1) * 0.5`.
+    x : Ciphertext or array_like
+        The entries where the condition holds; in slots if they are encrypted.
+    y : Ciphertext or array_like
+        The entries elsewhere. Shapes broadcast.
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        `y + condition * (x - y)`: one product.
+
+    Raises
+    ------
+    DataError
+        For a plain condition with entries other than 0 and 1.
+    ClathrateError
+        As a product of the operands.
+
+    Examples
+    --------
+    >>> kept = cl.where([True, False, True], ct, 5.0)
+    >>> secret_key.decrypt(kept).round(4)
+    array([1., 5., 3.])
+    """
+    x, y = (part if isinstance(part, Ciphertext) else np.asarray(part) for part in (x, y))
+    if isinstance(condition, Ciphertext):
+        return y + condition * (x - y)
+    mask = np.asarray(condition)
+    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+        raise DataError("the condition has entries other than True and False, or 0 and 1")
+    if not isinstance(x, Ciphertext) and not isinstance(y, Ciphertext):
+        return np.where(mask, x, y)
+    ones = mask.astype(float)
+    if isinstance(x, Ciphertext) and isinstance(y, Ciphertext):
+        return y + (x - y) * ones
+    # Plain numbers are selected in the clear.
+    encrypted, plain, own = (x, y, ones) if isinstance(x, Ciphertext) else (y, x, 1.0 - ones)
+    return encrypted * own + np.where(own == 1.0, 0.0, plain)
+
+
+def stack(parts: Sequence[Ciphertext]) -> Ciphertext:
+    """Vectors as the rows of a matrix, as `numpy.stack`.
+
+    Parameters
+    ----------
+    parts : sequence of Ciphertext
+        Vectors of one length, encrypted in one way.
+
+    Returns
+    -------
+    Ciphertext
+        A matrix with a row for each part. Nothing is computed.
+
+    Raises
+    ------
+    ShapeError
+        Where a part is no vector, or lengths differ.
+    ClathrateError
+        As `vstack`.
+
+    Examples
+    --------
+    >>> cl.stack([ct, ct]).shape
+    (2, 3)
+    """
+    rows = list(parts)
+    for index, part in enumerate(rows):
+        if isinstance(part, Ciphertext) and part.ndim != 1:
+            raise ShapeError(f"part {index} has shape {part.shape}: `stack` takes vectors, and `vstack` joins matrices")
+    return vstack(rows)
+
+
+def concatenate(parts: Sequence[Ciphertext], axis: int = 0) -> Ciphertext:
+    """Matrices one below the other, as `numpy.concatenate` along the first axis.
+
+    Parameters
+    ----------
+    parts : sequence of Ciphertext
+        Matrices of equal width, encrypted in one way.
+    axis : int, optional
+        0, the default. Along other axes numbers would change their places in the polynomials: encrypt such arrays as one.
+
+    Returns
+    -------
+    Ciphertext
+        All rows. Nothing is computed.
+
+    Raises
+    ------
+    ShapeError
+        For another axis, for vectors, and where widths differ.
+    ClathrateError
+        As `vstack`.
+
+    Examples
+    --------
+    >>> x = cl.stack([ct, ct])
+    >>> cl.concatenate([x, x]).shape
+    (4, 3)
+    """
+    matrices = list(parts)
+    for index, part in enumerate(matrices):
+        if isinstance(part, Ciphertext) and (part.ndim != 2 or axis not in (0, -2)):
+            raise ShapeError(
+                f"part {index} has shape {part.shape}, and the axis is {axis}: matrices are joined along axis 0, where rows stay rows; "
+                "`stack` makes rows of vectors"
+            )
+    return vstack(matrices)

@@ -1,0 +1,144 @@
+"""The parameters for a computation: presets tried by dry runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from ._native import Ciphertext, Params, TransposedCiphertext, preset_names
+from ._trace import Trace, trace
+from .errors import ClathrateError, DataError, ParamsError
+
+if TYPE_CHECKING:
+    from ._native import Runtime
+
+_OTHERS = ("insecure", "paper", "bench")
+
+
+@dataclass(frozen=True)
+class ParamsChoice:
+    """Parameters for a computation, found by dry runs; `Params.for_circuit` makes it.
+
+    Attributes
+    ----------
+    params : Params
+        The parameters with the least predicted time among those that run the computation.
+    trace : Trace
+        What the computation needs and costs with them.
+    candidates : dict of str to str
+        Every preset that was tried, with its predicted time and memory, or why it was refused.
+
+    Examples
+    --------
+    >>> choice = cl.Params.for_circuit(lambda x: x * x, (1000,), error=1e-6)
+    >>> choice.params.security_bits >= 128, choice.trace.result.error_bound < 1e-6
+    (True, True)
+    """
+
+    params: Params
+    trace: Trace
+    candidates: dict[str, str]
+
+    def explain(self) -> str:
+        """The choice as text: each preset with its time and memory, or why it was refused.
+
+        Returns
+        -------
+        str
+            One line per preset, the chosen one marked.
+
+        Examples
+        --------
+        >>> text = cl.Params.for_circuit(lambda x: x * x, (1000,)).explain()
+        >>> text.count("*"), "MiB" in text
+        (1, True)
+        """
+        width = max(len(name) for name in self.candidates)
+        lines = (f"{'*' if name == self.params.name else ' '} {name:{width}}  {text}" for name, text in self.candidates.items())
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.explain())}</pre>"
+
+
+def _arrays_in(result: Any) -> Iterator[Ciphertext]:
+    if isinstance(result, Ciphertext):
+        yield result
+    elif isinstance(result, TransposedCiphertext):
+        yield result.T
+    elif isinstance(result, Mapping):
+        for part in result.values():
+            yield from _arrays_in(part)
+    elif isinstance(result, (list, tuple)):
+        for part in result:
+            yield from _arrays_in(part)
+
+
+def _largest_error(found: Trace) -> float | None:
+    bounds = [array.error_bound for array in _arrays_in(found.result)]
+    return None if not bounds or None in bounds else max(bound for bound in bounds if bound is not None)
+
+
+def _in_words(found: Trace) -> str:
+    largest = _largest_error(found)
+    return "" if largest is None else f", error at most {largest:.1e}"
+
+
+def _refusal(found: Trace, error: float | None) -> str | None:
+    if error is None:
+        return None
+    largest = _largest_error(found)
+    if largest is None:
+        return "the error of the result has no bound"
+    return None if largest <= error else f"the error may be {largest:.1e}, more than {error:g}"
+
+
+def for_circuit(
+    function: Callable[..., Any],
+    shapes: Sequence[Sequence[SupportsIndex]],
+    error: float | None,
+    bound: float,
+    security: float,
+    runtime: Runtime | None,
+    options: dict[str, Any],
+) -> ParamsChoice:
+    """What `Params.for_circuit` does."""
+    for name, value in (("error", error), ("bound", bound)):
+        if value is not None and not 0.0 < value < math.inf:
+            raise DataError(f"`{name}` is {value}: use a number above 0")
+    refusals: list[ClathrateError] = []
+    best: tuple[Params, Trace] | None = None
+    candidates: dict[str, str] = {}
+    for name in preset_names():
+        if name.startswith(_OTHERS):
+            continue
+        params = Params.preset(name, runtime)
+        if params.security_bits < security:
+            candidates[name] = f"refused: {params.security_bits:.0f} bits of security, {security:g} were asked for"
+            continue
+        try:
+            found = trace(function, *shapes, params=params, bound=bound, **options)
+        except ClathrateError as refused:
+            candidates[name] = f"refused: {refused}"
+            refusals.append(refused)
+            continue
+        refusal = _refusal(found, error)
+        if refusal is not None:
+            candidates[name] = f"refused: {refusal}"
+            continue
+        keys = found.needs.nbytes(params)
+        candidates[name] = (
+            f"{found.seconds:.3g} s, keys {keys / 2**20:.3g} MiB, arrays {found.peak_bytes / 2**20:.3g} MiB{_in_words(found)}"
+        )
+        if best is None or found.seconds < best[1].seconds:
+            best = (params, found)
+    if refusals and len({(type(refused), str(refused)) for refused in refusals}) == 1 and len(refusals) == len(candidates):
+        # No property of a preset.
+        raise refusals[0]
+    if best is None:
+        reasons = "\n".join(f"  {name}: {reason}" for name, reason in candidates.items())
+        raise ParamsError(f"no preset runs this computation:\n{reasons}")
+    return ParamsChoice(best[0], best[1], candidates)
