@@ -133,11 +133,11 @@ bench-packing:
 	$(PYTHON) bench/run.py $(PACKING_RESULTS) --total 300 --part clathrate 300 "target/release/clathrate-bench --set stream,packing"
 	$(PYTHON) bench/packing.py bench/results/$(PACKING_RESULTS).json
 
-# Batches of bootstraps that share masks, and products inside bootstraps, beside the paper's numbers: up to 40 minutes and 22 GB of memory, on a quiet machine.
+# Batches of bootstraps that share masks, and products inside bootstraps, beside the paper's numbers: up to 45 minutes and 22 GB of memory, on a quiet machine.
 MAMBO_RESULTS := mambo$(if $(filter-out 0,$(QUICK)),-quick)
 bench-mambo: build
 	$(CARGO) build --release --locked -p clathrate-bench
-	$(PYTHON) bench/run.py $(MAMBO_RESULTS) --total 2400 --part clathrate 2400 "target/release/clathrate-bench --set stream,mambo"
+	$(PYTHON) bench/run.py $(MAMBO_RESULTS) --total 3600 --part clathrate 3600 "target/release/clathrate-bench --set stream,mambo"
 	$(BIN)/python bench/mambo.py bench/results/$(MAMBO_RESULTS).json
 
 # Samples to slots and transciphering, beside the paper's numbers: up to 45 minutes for ours, 15 for another library's, and 15 GB of memory, on a

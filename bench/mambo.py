@@ -101,6 +101,12 @@ def each(row: Row) -> float:
     return row["median_ms"] / row["extra"]["polys"]
 
 
+def fills_one_mask(row: Row) -> bool:
+    """Whether the polynomials of a batch share one mask, two of them in one where they are pairs; larger batches take several."""
+    extra = row["extra"]
+    return bool(extra["polys"] == extra["bodies"] * (2 if extra["method"] == "pairs" else 1))
+
+
 def single(rows: Sequence[Row], row: Row) -> Row | None:
     """The row of one polynomial of real numbers at the same set and number of threads."""
     same = [
@@ -205,9 +211,9 @@ def both(batches: Sequence[Row], found: Sequence[Row]) -> list[str]:
             continue
         own = each(row)
         less = max(saved, 0.0) * extra["key_rows"] / extra["polys"]
-        names = [extra["preset"], extra["method"], str(extra["bodies"]), number(own), number(own - less)]
+        names = [extra["preset"], extra["method"], str(extra["bodies"]), str(extra["polys"]), number(own), number(own - less)]
         table.append([*names, ratio(own, each(base)), ratio(own - less, each(base))])
-    head = ["preset", "numbers", "bodies", "ms each", "with one reading", "over one alone", "with one reading"]
+    head = ["preset", "numbers", "bodies", "polynomials", "ms each", "with one reading", "over one alone", "with one reading"]
     return grid(head, table)
 
 
@@ -274,7 +280,8 @@ def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = 
     text = ["# mambo", "", machine_line(about), ""]
     if measured[BATCH]:
         text += [
-            "Batch bootstrapping of real numbers; medians. Bodies are the polynomials that share a mask in the linear maps. Two",
+            "Batch bootstrapping of real numbers; medians. Bodies are the polynomials that share a mask in the linear maps; a",
+            "batch of more polynomials takes several masks, one after another. Two",
             'polynomials of real numbers are "pairs" as the real and imaginary part of one, which takes one bootstrap of complex',
             "numbers. Times of stages are for each polynomial of real numbers; ratios compare with one polynomial alone at the same",
             "set and threads.",

@@ -12,7 +12,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-from mambo import BATCH, PRODUCT, each
+from mambo import BATCH, PRODUCT, each, fills_one_mask
 from matplotlib import pyplot as plt
 from tables import Row, unique
 
@@ -24,18 +24,22 @@ def _over_bodies(rows: list[Row], path: Path) -> Path:
     for index, preset in enumerate(unique(row["extra"]["preset"] for row in alone)):
         for method, marker in (("real", "o"), ("pairs", "s")):
             own = [row for row in alone if (row["extra"]["preset"], row["extra"]["method"]) == (preset, method)]
-            points = sorted((row["extra"]["bodies"], each(row)) for row in own)
+            points = sorted((row["extra"]["bodies"], each(row)) for row in own if fills_one_mask(row))
+            larger = sorted((row["extra"]["bodies"], each(row)) for row in own if not fills_one_mask(row))
             curve = [(point["bodies"], point["predicted_ms_each"]) for row in own for point in row["extra"]["curve"]]
             base = next((each(row) for row in alone if row["extra"]["preset"] == preset and row["extra"]["bodies"] == 1), None)
             if not points or base is None:
                 continue
             axes.plot([x for x, _ in points], [y / base for _, y in points], f"C{index}{marker}-", label=f"{preset}, {method}")
+            axes.plot([x for x, _ in larger], [y / base for _, y in larger], f"C{index}x", markersize=9)
             predicted = next((row["extra"]["curve"] for row in alone if row["extra"]["preset"] == preset and row["extra"]["curve"]), None)
             if curve and predicted:
                 first = predicted[0]["predicted_ms_each"]
                 axes.plot([x for x, _ in curve], [y / first for _, y in curve], f"C{index}:")
     axes.set(
-        xlabel="polynomials under one mask (dotted: predicted)", ylabel="time of each over that of one real polynomial alone", ylim=(0, 1.1)
+        xlabel="polynomials under one mask (dotted: predicted; crosses: batches of 32)",
+        ylabel="time of each over that of one real polynomial alone",
+        ylim=(0, 1.1),
     )
     axes.set_xscale("log", base=2)
     axes.legend()
