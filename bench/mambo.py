@@ -12,6 +12,7 @@ Sits in bench/ above tables.py; reads bench/results/mambo.json, which bench/run.
     key_bytes, peak_bytes      keys in memory; most memory of the process, null where the system does not tell
     predicted_ms               of the batch
     stages                     [{"stage", "median_ms"}] of the batch, in order
+    alone_ms, alone_stages     the same of one polynomial of real numbers alone, timed before and after each run of the batch
 
     key_rows                   polynomials modulo one prime that are multiplied in the dry run, most of them with rows of keys
     curve                      [{"bodies", "predicted_ms_each", "key_bytes"}] of all numbers of bodies, in the row of one body
@@ -64,6 +65,8 @@ NEEDED_OF_BATCH = (
     "key_rows",
     "curve",
     "stages",
+    "alone_ms",
+    "alone_stages",
 )
 NEEDED_OF_READING = ("preset", "threads", "ciphertexts", "digits", "primes", "key_bytes", "rows", "together_ms", "product_ms")
 NEEDED_OF_PRODUCT = (
@@ -107,29 +110,22 @@ def fills_one_mask(row: Row) -> bool:
     return bool(extra["polys"] == extra["bodies"] * (2 if extra["method"] == "pairs" else 1))
 
 
-def single(rows: Sequence[Row], row: Row) -> Row | None:
-    """The row of one polynomial of real numbers at the same set and number of threads."""
-    same = [
-        other
-        for other in rows
-        if other["extra"]["preset"] == row["extra"]["preset"] and other["extra"]["threads"] == row["extra"]["threads"]
-    ]
-    return next((other for other in same if other["extra"]["bodies"] == 1 and other["extra"]["method"] == "real"), None)
-
-
 def ratio(own: float, base: float | None) -> str:
     return "-" if base is None else f"{own / base:.2f}"
+
+
+def linear_maps(stages: Sequence[dict[str, Any]]) -> float:
+    """Milliseconds of the linear maps."""
+    return float(sum(stage["median_ms"] for stage in stages if stage["stage"] in LINEAR))
 
 
 def lines(rows: Sequence[Row]) -> list[str]:
     """One line for each batch."""
     table = []
     for row in rows:
-        extra, base = row["extra"], single(rows, row)
+        extra = row["extra"]
         polys = extra["polys"]
         of = {stage["stage"]: stage["median_ms"] / polys for stage in extra["stages"]}
-        maps = sum(of.get(name, 0.0) for name in LINEAR)
-        base_maps = sum(stage["median_ms"] for stage in base["extra"]["stages"] if stage["stage"] in LINEAR) if base else None
         peak = "-" if extra["peak_bytes"] is None else f"{extra['peak_bytes'] / GIB:.1f}"
         table.append(
             [
@@ -141,8 +137,9 @@ def lines(rows: Sequence[Row]) -> list[str]:
                 number(row["median_ms"]),
                 number(each(row)),
                 number(extra["predicted_ms"] / polys),
-                ratio(each(row), each(base) if base else None),
-                ratio(maps, base_maps),
+                number(extra["alone_ms"]),
+                ratio(each(row), extra["alone_ms"]),
+                ratio(linear_maps(extra["stages"]) / polys, linear_maps(extra["alone_stages"])),
                 *[number(of.get(name, 0.0)) for name in (*LINEAR, "split", "modular reduction")],
                 f"{extra['key_bytes'] / GIB:.2f}",
                 peak,
@@ -160,6 +157,7 @@ def lines(rows: Sequence[Row]) -> list[str]:
         "ms",
         "ms each",
         "predicted each",
+        "one alone",
         "over one alone",
         "linear maps over one",
     ]
@@ -205,14 +203,13 @@ def both(batches: Sequence[Row], found: Sequence[Row]) -> list[str]:
     table = []
     for row in batches:
         extra = row["extra"]
-        base = single(batches, row)
         saved = saved_of_row(found, extra["preset"], extra["threads"])
-        if base is None or saved is None or extra["threads"] != 1:
+        if saved is None or extra["threads"] != 1:
             continue
         own = each(row)
         less = max(saved, 0.0) * extra["key_rows"] / extra["polys"]
         names = [extra["preset"], extra["method"], str(extra["bodies"]), str(extra["polys"]), number(own), number(own - less)]
-        table.append([*names, ratio(own, each(base)), ratio(own - less, each(base))])
+        table.append([*names, ratio(own, extra["alone_ms"]), ratio(own - less, extra["alone_ms"])])
     head = ["preset", "numbers", "bodies", "polynomials", "ms each", "with one reading", "over one alone", "with one reading"]
     return grid(head, table)
 
@@ -284,7 +281,7 @@ def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = 
             "batch of more polynomials takes several masks, one after another. Two",
             'polynomials of real numbers are "pairs" as the real and imaginary part of one, which takes one bootstrap of complex',
             "numbers. Times of stages are for each polynomial of real numbers; ratios compare with one polynomial alone at the same",
-            "set and threads.",
+            "set and threads, which is timed before and after each run of the batch, with its keys in memory beside the others.",
             "",
             *lines(measured[BATCH]),
             "",

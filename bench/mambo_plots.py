@@ -24,14 +24,14 @@ def _over_bodies(rows: list[Row], path: Path) -> Path:
     for index, preset in enumerate(unique(row["extra"]["preset"] for row in alone)):
         for method, marker in (("real", "o"), ("pairs", "s")):
             own = [row for row in alone if (row["extra"]["preset"], row["extra"]["method"]) == (preset, method)]
-            points = sorted((row["extra"]["bodies"], each(row)) for row in own if fills_one_mask(row))
-            larger = sorted((row["extra"]["bodies"], each(row)) for row in own if not fills_one_mask(row))
+            over = [(row["extra"]["bodies"], each(row) / row["extra"]["alone_ms"], fills_one_mask(row)) for row in own]
+            points = sorted((x, y) for x, y, fills in over if fills)
+            larger = sorted((x, y) for x, y, fills in over if not fills)
             curve = [(point["bodies"], point["predicted_ms_each"]) for row in own for point in row["extra"]["curve"]]
-            base = next((each(row) for row in alone if row["extra"]["preset"] == preset and row["extra"]["bodies"] == 1), None)
-            if not points or base is None:
+            if not points:
                 continue
-            axes.plot([x for x, _ in points], [y / base for _, y in points], f"C{index}{marker}-", label=f"{preset}, {method}")
-            axes.plot([x for x, _ in larger], [y / base for _, y in larger], f"C{index}x", markersize=9)
+            axes.plot([x for x, _ in points], [y for _, y in points], f"C{index}{marker}-", label=f"{preset}, {method}")
+            axes.plot([x for x, _ in larger], [y for _, y in larger], f"C{index}x", markersize=9)
             predicted = next((row["extra"]["curve"] for row in alone if row["extra"]["preset"] == preset and row["extra"]["curve"]), None)
             if curve and predicted:
                 first = predicted[0]["predicted_ms_each"]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from limited import quick, run_limited
-from tables import Row, absent_row, parse_printed, write_results
+from tables import RESULTS, Row, absent_row, parse_printed, with_earlier, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
 TOTAL_SECONDS = 900.0
@@ -49,6 +49,7 @@ def main() -> int:
         "--total", type=float, default=TOTAL_SECONDS, metavar="SECONDS", help="time for all programs [default: %(default)g]"
     )
     parser.add_argument("--print", action="store_true", help="print the table too")
+    parser.add_argument("--keep", action="store_true", help="keep rows of works that are not measured, with the date and commit of theirs")
     options = parser.parse_args()
     total = options.total * QUICK_SECONDS / TOTAL_SECONDS if quick() else options.total
     scale = total / options.total
@@ -61,6 +62,8 @@ def main() -> int:
         part_about, part_rows = rows_of(who, shlex.split(command), seconds)
         about |= part_about
         rows += part_rows
+    if options.keep:
+        rows, about = with_earlier(rows, about, RESULTS / f"{options.name}.json")
     json_path, table_path = write_results(options.name, rows, about)
     if options.print:
         print(table_path.read_text())

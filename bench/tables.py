@@ -121,7 +121,26 @@ def machine_line(about: dict[str, Any] | None = None) -> str:
     """One line about the machine, for the top of a table."""
     about = machine() if about is None else about
     kernels = about["kernels"] if isinstance(about["kernels"], str) else ", ".join(about["kernels"])
-    return f"{about['cpu']}; kernels {kernels}; {counted(about['threads'], 'thread')}; {about['date']}; commit {about['commit']}"
+    line = f"{about['cpu']}; kernels {kernels}; {counted(about['threads'], 'thread')}; {about['date']}; commit {about['commit']}"
+    for earlier in about.get("earlier", []):
+        line += f". Measured before, on {earlier['cpu']}, {earlier['date']}, commit {earlier['commit']}: {', '.join(earlier['works'])}"
+    return line
+
+
+def with_earlier(rows: list[Row], about: dict[str, Any], path: Path) -> tuple[list[Row], dict[str, Any]]:
+    """`rows` and those of other works in the results at `path`; `about` says when these were measured."""
+    if not path.exists():
+        return rows, about
+    before, kept = parse_rows(path.read_text())
+    measured = {row["work"] for row in rows if "work" in row}
+    kept = [row for row in kept if row.get("work", "") not in measured]
+    if not kept:
+        return rows, about
+    earlier = [dict(entry, works=[work for work in entry["works"] if work not in measured]) for entry in before.pop("earlier", [])]
+    known = {work for entry in earlier for work in entry["works"]}
+    works = sorted({row["work"] for row in kept if "work" in row} - known)
+    described = {field: before[field] for field in ("cpu", "date", "commit")} | {"works": works}
+    return [*rows, *kept], about | {"earlier": [entry for entry in [described, *earlier] if entry["works"]]}
 
 
 def number(value: float) -> str:

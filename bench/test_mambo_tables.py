@@ -27,6 +27,8 @@ def row(method: str, bodies: int, polys: int, milliseconds: float, **own: Any) -
         "key_rows": 100 * polys,
         "curve": [{"bodies": 1, "predicted_ms_each": 300.0, "key_bytes": 3 << 30}] if bodies == 1 else [],
         "stages": [{"stage": "coefficients to slots", "median_ms": milliseconds / 2}, {"stage": "modular reduction", "median_ms": 10.0}],
+        "alone_ms": 1000.0,
+        "alone_stages": [{"stage": "coefficients to slots", "median_ms": 500.0}, {"stage": "modular reduction", "median_ms": 10.0}],
     }
     return {
         "who": "clathrate",
@@ -41,12 +43,14 @@ def test_batches_are_compared_with_one_polynomial_of_the_same_set_and_threads() 
     rows = [row("real", 1, 1, 1000.0), row("pairs", 4, 8, 4000.0), row("pairs", 4, 8, 2400.0, threads=2)]
     page = mambo.markdown(MACHINE, rows)
     lines = [line for line in page.splitlines() if line.startswith("| boot_x")]
-    assert "| 1000 | 1000 |" in lines[0]
+    assert "| 1000 | 1000 | 333 | 1000 |" in lines[0]
     assert "| 1.00 | 1.00 |" in lines[0]
     # 500 ms each, of which linear maps 250 where they were 500.
     assert "| 4000 | 500 |" in lines[1]
     assert "| 0.50 | 0.50 |" in lines[1]
-    assert "| - | - |" in lines[2]
+    # 300 ms each on two threads.
+    assert "| 2400 | 300 |" in lines[2]
+    assert "| 0.30 | 0.30 |" in lines[2]
     assert "The paper's Table 5" in page
     assert "| 32 | 2.39 | 11.4 |" in page
 

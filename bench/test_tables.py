@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from limited import run_limited
 from run import rows_of
-from tables import absent_row, machine, machine_line, markdown, parse_rows, write_results
+from tables import absent_row, machine, machine_line, markdown, parse_rows, with_earlier, write_results
 
 
 def row(work: str, who: str, median: float, params: str = "n14") -> dict[str, object]:
@@ -54,6 +54,20 @@ class Tables(unittest.TestCase):
         about = machine()
         assert "; 1 thread; " in machine_line(about)
         assert "; 2 threads; " in machine_line(about | {"threads": 2})
+
+    def test_rows_of_other_works_are_kept_with_their_date_and_commit(self) -> None:
+        first = {"cpu": "one", "date": "monday", "commit": "c1"}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "name.json"
+            assert with_earlier([row("a", "p", 1.0)], {}, path) == ([row("a", "p", 1.0)], {})
+            write_results("name", [row("a", "p", 1.0), row("b", "p", 1.0)], first, Path(folder))
+            rows, about = with_earlier([row("a", "p", 2.0)], {"date": "tuesday"}, path)
+            assert [(kept["work"], kept["median_ms"]) for kept in rows] == [("a", 2.0), ("b", 1.0)]
+            assert about["earlier"] == [first | {"works": ["b"]}]
+            write_results("name", rows, about, Path(folder))
+            assert "Measured before, on one, monday, commit c1: b" in (Path(folder) / "name.md").read_text()
+            _, third = with_earlier([row("c", "p", 1.0)], {}, path)
+        assert [entry["works"] for entry in third["earlier"]] == [["a"], ["b"]]
 
     def test_written_results_are_read_back(self) -> None:
         rows = [row("add", "a", 1.0), absent_row("b", "why")]

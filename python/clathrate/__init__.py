@@ -48,23 +48,6 @@ array([[6., 6.]])
 from . import errors
 from ._arrays import concatenate, stack, where
 from ._choose import ParamsChoice
-from ._functions import (
-    absolute,
-    exp,
-    gelu,
-    inverse,
-    inverse_sqrt,
-    log,
-    maximum,
-    minimum,
-    relu,
-    sigmoid,
-    sign,
-    silu,
-    softmax,
-    sqrt,
-    tanh,
-)
 from ._native import (
     Batch,
     BootstrapPlan,
@@ -100,6 +83,7 @@ from ._native import (
     doctor,
     from_bytes,
     get_threads,
+    hstack,
     inspect,
     load,
     mambo,
@@ -109,6 +93,8 @@ from ._native import (
     tune,
     vstack,
 )
+from ._signs import absolute, maximum, minimum, relu, sign
+from ._smooth import exp, gelu, inverse, inverse_sqrt, log, sigmoid, silu, softmax, sqrt, tanh
 from ._trace import StageCost, Trace, trace
 from .errors import (
     CancelledError,
@@ -190,6 +176,7 @@ __all__ = [
     "from_bytes",
     "gelu",
     "get_threads",
+    "hstack",
     "inspect",
     "inverse",
     "inverse_sqrt",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._native import Ciphertext, vstack
+from ._native import Ciphertext, hstack, vstack
 from .errors import DataError, ShapeError
 
 
@@ -90,26 +90,29 @@ def stack(parts: Sequence[Ciphertext]) -> Ciphertext:
 
 
 def concatenate(parts: Sequence[Ciphertext], axis: int = 0) -> Ciphertext:
-    """Matrices one below the other, as `numpy.concatenate` along the first axis.
+    """Arrays joined along an axis, as `numpy.concatenate`.
+
+    Matrices one below the other keep their rows, and nothing is computed (`vstack`). Vectors end to end, and matrices side by side, are
+    moved by rotations and a product that takes a level (`hstack`), in slots alone.
 
     Parameters
     ----------
     parts : sequence of Ciphertext
-        Matrices of equal width, encrypted in one way.
+        Vectors, or matrices of equal width along axis 0 and of equal height along axis 1, encrypted in one way.
     axis : int, optional
-        0, the default. Along other axes numbers would change their places in the polynomials: encrypt such arrays as one.
+        The axis. The default is 0.
 
     Returns
     -------
     Ciphertext
-        All rows. Nothing is computed.
+        The joined array.
 
     Raises
     ------
     ShapeError
-        For another axis, for vectors, and where widths differ.
+        Where parts have no such axis, or the other axis differs.
     ClathrateError
-        As `vstack`.
+        As `vstack` and `hstack`.
 
     Examples
     --------
@@ -117,11 +120,9 @@ def concatenate(parts: Sequence[Ciphertext], axis: int = 0) -> Ciphertext:
     >>> cl.concatenate([x, x]).shape
     (4, 3)
     """
-    matrices = list(parts)
-    for index, part in enumerate(matrices):
-        if isinstance(part, Ciphertext) and (part.ndim != 2 or axis not in (0, -2)):
-            raise ShapeError(
-                f"part {index} has shape {part.shape}, and the axis is {axis}: matrices are joined along axis 0, where rows stay rows; "
-                "`stack` makes rows of vectors"
-            )
-    return vstack(matrices)
+    arrays = list(parts)
+    for index, part in enumerate(arrays):
+        if isinstance(part, Ciphertext) and not -part.ndim <= axis < part.ndim:
+            raise ShapeError(f"part {index} has shape {part.shape}, and no axis {axis}")
+    vectors = any(isinstance(part, Ciphertext) and part.ndim == 1 for part in arrays)
+    return hstack(arrays) if vectors or axis in (1, -1) else vstack(arrays)

@@ -51,6 +51,7 @@ __all__ = [
     "doctor",
     "from_bytes",
     "get_threads",
+    "hstack",
     "inspect",
     "load",
     "mambo",
@@ -986,6 +987,7 @@ class SecretKey:
         axis: _BodyAxis | None = None,
         capacity: SupportsIndex | None = None,
         lanes: SupportsIndex | Literal["most"] | None = None,
+        copies: SupportsIndex | None = None,
         order: _Order = "natural",
     ) -> Ciphertext:
         """Encrypts an array; the ciphertext has its shape.
@@ -1017,9 +1019,13 @@ class SecretKey:
             The most numbers in one polynomial, a power of two. Slots repeat with this period; coefficients are spread evenly. None, the
             default, is the length of a row rounded up to a power of two in slots, and all coefficients.
         lanes : int or "most", optional
-            How many consecutive rows share a polynomial, a power of two, where rows of real coefficients are shorter than a polynomial:
-            number t of row r is coefficient t * stride + r. "most" is as many as there is room for. Such arrays are smaller, and what
-            prepared matrices multiply; `to_mlwe` takes the rows apart. None, the default, is one row in a polynomial.
+            How many consecutive rows share a polynomial, a power of two, where rows of slots or of real coefficients are shorter than a
+            polynomial. "most" is as many as there is room for. Such arrays are much smaller, and operations on them faster. In slots rows
+            lie one behind the other. In coefficients they alternate, as prepared matrices want them, and `to_mlwe` takes them apart.
+            None, the default, is one row in a polynomial.
+        copies : int, optional
+            How many neighbouring slots hold each number, a power of two. Only for arrays that are combined with sums of rows that share
+            polynomials: their `layout` says how many. None, the default, is 1.
         order : {"natural", "bit-reversed"}, optional
             The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
             default is "natural".
@@ -1033,7 +1039,7 @@ class SecretKey:
         ------
         DataError
             Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies, a
-            capacity or lanes out of range, and for another axis or order.
+            capacity, lanes or copies out of range, and for another axis or order.
         TypeError
             Where the entries are no numbers.
         LevelError
@@ -1872,7 +1878,8 @@ class Ciphertext:
 
         Rows are added to each other without a key, in both encodings. The numbers of a row are added by rotations in slots, with the keys
         that `trace` finds, and without a key in coefficients. Padding that is not zero is cleared first, by a product that takes a level.
-        In slots, sums of each row become a vector by a product that takes a level; `keepdims=True` leaves them a column, for nothing.
+        In slots, sums of each row become a vector by a product that takes a level; `keepdims=True` leaves them a column, for nothing. Of
+        rows that share polynomials (`lanes`) both take that level, and the sum of all rows takes rotations.
 
         Parameters
         ----------
@@ -1957,7 +1964,7 @@ class Ciphertext:
         ClathrateError
             As `sum`.
         ShapeError
-            In coefficients, where there are no squares.
+            In coefficients, without the keys that convert the array to slots.
         MissingKeyError
             Without a relinearisation key, and for complex numbers without a conjugation key.
         DataError
@@ -1987,7 +1994,7 @@ class Ciphertext:
         Raises
         ------
         ShapeError
-            Where lengths differ, or two encrypted vectors are in coefficients.
+            Where lengths differ, or two encrypted vectors are in coefficients, without the keys that convert them to slots.
         MissingKeyError
             In slots, without the keys that `trace` finds.
 
@@ -2000,7 +2007,8 @@ class Ciphertext:
     def reshape(self, *shape: Any) -> Ciphertext:
         """The same numbers in another shape, as `numpy.reshape`, where every row stays a row.
 
-        A vector is a matrix of one row, and a single number a vector of length 1. Other shapes would move numbers between rows.
+        A vector is a matrix of one row, in slots of one column, too, and a single number a vector of length 1. Other shapes would move
+        numbers between rows.
 
         Parameters
         ----------
@@ -2487,6 +2495,73 @@ class Ciphertext:
         >>> (x.degree, x.rank), (x.to_rlwe().degree, x.to_rlwe().rank)
         ((256, 4), (1024, 1))
         """
+    def to_slots(self, *, levels: SupportsIndex | None = None) -> Ciphertext:
+        """The same array in slots.
+
+        From coefficients this is a discrete Fourier transform of the encrypted numbers, which takes rotations and a level for every five
+        doublings of the slots. Where an operation is for slots alone (products entry by entry, polynomials, functions, variances, sums with
+        arrays in slots), arrays in coefficients are converted by themselves, with the keys that `trace` finds. Without these keys the
+        operation is refused, and with `Runtime(rescale="explicit")` always.
+
+        Parameters
+        ----------
+        levels : int, optional
+            How many levels it takes: more levels take fewer rotations, and fewer keys. None, the default, takes one for every five doublings
+            of the slots.
+
+        Returns
+        -------
+        Ciphertext
+            The array in slots, in bit-reversed order where it was in natural order: `layout.order` tells. Only rotations see that.
+
+        Raises
+        ------
+        MissingKeyError
+            Without the rotations, and for real numbers the conjugation, that `trace` finds.
+        LevelError
+            Where there are too few levels.
+        ShapeError
+            Where rows share a mask or a polynomial, or other numbers lie between those of a row.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([[1.0, 2.0, 3.0]], encoding="coefficients")
+        >>> keys = secret_key.keys_for(lambda x: x.to_slots(), (1, 3), encoding="coefficients")
+        >>> y = x.with_keys(keys).to_slots()
+        >>> y.encoding, y.layout.order, secret_key.decrypt(y).round(3)
+        ('slots', 'bit-reversed', array([[1., 2., 3.]]))
+        """
+
+    def to_coefficients(self, *, levels: SupportsIndex | None = None) -> Ciphertext:
+        """The same array in coefficients, for products with plain matrices, samples and packing.
+
+        From slots this is a discrete Fourier transform of the encrypted numbers, as in `to_slots`.
+
+        Parameters
+        ----------
+        levels : int, optional
+            As `to_slots` takes it.
+
+        Returns
+        -------
+        Ciphertext
+            The array in coefficients, in bit-reversed order where it was in natural order. Real numbers leave half of the coefficients
+            free.
+
+        Raises
+        ------
+        ClathrateError
+            As `to_slots`.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([[1.0, 2.0], [3.0, 4.0]], encoding="slots")
+        >>> keys = secret_key.keys_for(lambda x: x.to_coefficients(), (2, 2), encoding="slots")
+        >>> y = x.with_keys(keys).to_coefficients()
+        >>> y.encoding, secret_key.decrypt([[1.0, 1.0]] @ y).round(3)
+        ('coefficients', array([[4., 6.]]))
+        """
+
     def to_lwe(self) -> Ciphertext:
         """Every number as an LWE sample: the array in bundles of degree 1.
 
@@ -2957,7 +3032,8 @@ class Layout:
     A row of the array, the last axis, is cut into *chunks* of `capacity` numbers, and each chunk fills a polynomial. A bundle is a mask and
     `bodies` polynomials under it. The bodies of a mask are consecutive chunks of one row or consecutive rows, as `axis` says. After a move
     of coefficients to a lower degree, the polynomial of a chunk is split into `components` polynomials, each in a bundle of its own. With
-    `lanes`, as many consecutive rows share a polynomial: number t of lane r is coefficient t * stride + r.
+    `lanes`, as many consecutive rows share a polynomial: number t of lane r is coefficient t * stride + r, or slot
+    (r * capacity + t) * copies and the `copies` - 1 slots behind it.
 
     Examples
     --------
@@ -2987,11 +3063,15 @@ class Layout:
         """The number of rows that share a polynomial: its lanes."""
 
     @property
+    def copies(self) -> int:
+        """The number of neighbouring slots that each hold the same number, as those of sums of rows with `lanes` do; otherwise 1."""
+
+    @property
     def chunks(self) -> int:
         """The number of chunks of a row."""
     @property
     def stride(self) -> int:
-        """The distance of neighbouring numbers in their polynomial, in coefficients; 1 in slots."""
+        """The distance of neighbouring numbers of a row in their polynomial, in coefficients or slots."""
     @property
     def components(self) -> int:
         """The number of polynomials that the polynomial of a chunk is split into. It is 1 but after a move to a lower degree."""
@@ -5613,6 +5693,41 @@ def bootstrap_samples(arrays: Sequence[Ciphertext], plan: SamplesPlan) -> Cipher
     array([0.5 , 0.25, 0.5 , 0.25])
     """
 
+def hstack(parts: Sequence[Ciphertext]) -> Ciphertext:
+    """Encrypted arrays in slots side by side, as `numpy.hstack`: vectors end to end, or the rows of matrices.
+
+    Numbers move by rotations, and a product with ones and zeros, which takes a level, makes room for them.
+
+    Parameters
+    ----------
+    parts : sequence of Ciphertext
+        Vectors, or matrices with as many rows, in slots. A row of the result fits the slots of one polynomial.
+
+    Returns
+    -------
+    Ciphertext
+        The longer vector, or the wider matrix, one level below the lowest part.
+
+    Raises
+    ------
+    TypeError
+        As `vstack`.
+    ShapeError
+        Where the numbers of rows differ, rows get too long, arrays are in coefficients, or rows share a mask or a polynomial.
+    MissingKeyError
+        Without the rotations that `trace` finds.
+    LevelError
+        At level 0.
+    ClathrateError
+        As `vstack`.
+
+    Examples
+    --------
+    >>> x, y = (secret_key.encrypt(v).with_keys(keys) for v in ([1.0, 2.0], [3.0, 4.0]))
+    >>> secret_key.decrypt(cl.hstack([x, y])).round(4)
+    array([1., 2., 3., 4.])
+    """
+
 def vstack(parts: Sequence[Ciphertext]) -> Ciphertext:
     """Encrypted arrays one below the other, as `numpy.vstack`: a vector is one row. Nothing is computed.
 
@@ -5775,6 +5890,7 @@ class Recorder:
         axis: _BodyAxis | None = None,
         capacity: SupportsIndex | None = None,
         lanes: SupportsIndex | Literal["most"] | None = None,
+        copies: SupportsIndex | None = None,
         order: _Order = "natural",
     ) -> Ciphertext:
         """A symbol: the ciphertext that `SecretKey.encrypt` would give for these arguments, without data.
@@ -5801,6 +5917,8 @@ class Recorder:
             As `SecretKey.encrypt` takes it.
         lanes : int or "most", optional
             As `SecretKey.encrypt` takes it.
+        copies : int, optional
+            As `SecretKey.encrypt` takes it.
         order : {"natural", "bit-reversed"}, optional
             As `SecretKey.encrypt` takes it.
 
@@ -5813,7 +5931,7 @@ class Recorder:
         ------
         DataError
             Where the shape has no entries or more than two axes, or the bound is not positive; for bodies, an axis, a
-            capacity, lanes or an order that `SecretKey.encrypt` refuses.
+            capacity, lanes, copies or an order that `SecretKey.encrypt` refuses.
         LevelError
             Where there is no such level.
         ScaleError

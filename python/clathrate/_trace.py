@@ -137,6 +137,7 @@ def trace(
     axis: _BodyAxis | None = None,
     capacity: SupportsIndex | None = None,
     lanes: SupportsIndex | Literal["most"] | None = None,
+    copies: SupportsIndex | None = None,
     order: _Order = "natural",
     bootstrap_below: SupportsIndex | None = None,
 ) -> Trace:
@@ -174,6 +175,8 @@ def trace(
     capacity : int, optional
         As `SecretKey.encrypt` takes it.
     lanes : int or "most", optional
+        As `SecretKey.encrypt` takes it.
+    copies : int, optional
         As `SecretKey.encrypt` takes it.
     order : {"natural", "bit-reversed"}, optional
         As `SecretKey.encrypt` takes it.
@@ -213,7 +216,18 @@ def trace(
 
         def symbol(shape: Sequence[SupportsIndex]) -> Ciphertext:
             return recorder.symbol(
-                shape, encoding, level, scale, is_complex, bound, bodies=bodies, axis=axis, capacity=capacity, lanes=lanes, order=order
+                shape,
+                encoding,
+                level,
+                scale,
+                is_complex,
+                bound,
+                bodies=bodies,
+                axis=axis,
+                capacity=capacity,
+                lanes=lanes,
+                copies=copies,
+                order=order,
             )
 
         inputs = tuple(symbol(shape) for shape in shapes)

@@ -312,8 +312,10 @@ class Layout:
     capacity: int
     chunks: int
     complex: bool = False
+    paired: bool = False
     components: int = 1
     lanes: int = 1
+    copies: int = 1
     bodies: int = 1
     axis: str = "chunks"
     order: str = "natural"
@@ -326,11 +328,15 @@ class Layout:
         assert self.padding in ("zero", "dirty")
         assert self.chunks == -(-self.columns // self.capacity)
         if self.lanes > 1:
-            assert self.encoding == "coefficients"
-            assert not self.complex
             assert self.components == 1
             assert self.chunks == 1
+        if self.encoding == "slots":
+            assert self.lanes * self.capacity * self.copies <= self.degree // 2
+        elif self.lanes > 1:
+            assert not self.complex
             assert self.lanes * self.capacity <= self.degree
+        assert not self.paired or (self.encoding == "coefficients" and not self.complex and self.lanes == 1)
+        assert self.copies == 1 or self.encoding == "slots"
 
     def row_groups(self) -> int:
         """Groups of rows that share polynomials."""
@@ -362,8 +368,9 @@ class Layout:
         """The numbers of a chunk, from the coefficients of its polynomial of degree W."""
         indices = [t if self.order == "natural" else reversed_bits(t, self.capacity) for t in range(self.numbers_in(chunk))]
         if self.encoding == "slots":
-            return slots_of(whole, self.capacity)[indices]
-        room = len(whole) // 2 if self.complex else len(whole)
+            rows = slots_of(whole, self.lanes * self.capacity * self.copies).reshape(self.lanes, self.capacity, self.copies)
+            return rows[lane, indices, 0]
+        room = len(whole) // 2 if self.complex or self.paired else len(whole)
         stride, coefficients = room // self.capacity, np.array(whole)
         real = coefficients[[stride * p + lane for p in indices]]
         return real + 1j * coefficients[[stride * p + room for p in indices]] if self.complex else real

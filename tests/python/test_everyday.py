@@ -236,9 +236,125 @@ def test_reshape(owner: Party) -> None:
         (5,),
         (),
     ]
-    for shape in ((5, 1), (2, 3), (-1, -1), (0,), (-2,), (2**40, 2**40), (1, 1, 5)):
+    column = x.reshape(-1, 1)
+    assert (column.shape, column.layout.lanes, column.reshape(-1).layout == x.layout) == ((5, 1), 8, True)
+    for shape in ((2, 3), (-1, -1), (0,), (-2,), (2**40, 2**40), (1, 1, 5)):
         with pytest.raises(cl.ClathrateError):
             x.reshape(shape)
+
+
+WEIGHTS = numbers(5, seed=11)
+SQUARE = numbers(5, 4, seed=12)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.sum(),
+        lambda x: x.sum(axis=0),
+        lambda x: x.sum(axis=1),
+        lambda x: x.sum(axis=1, keepdims=True),
+        lambda x: x.mean(),
+        lambda x: x.mean(axis=0),
+        lambda x: x.mean(axis=1),
+        lambda x: x.var(axis=0),
+        lambda x: x.var(axis=0, ddof=1, keepdims=True),
+        lambda x: x.var(axis=1),
+        lambda x: x.var(),
+        lambda x: x - x.mean(axis=0),
+        lambda x: x - x.mean(axis=1, keepdims=True),
+        lambda x: (x - x.mean(axis=0)).sum(axis=0),
+        lambda x: (x - x.mean(axis=1, keepdims=True)).sum(axis=1),
+        lambda x: x - x.mean(),
+        lambda x: (x * x).mean(axis=0) - x.mean(axis=0) ** 2,
+        lambda x: x * WEIGHTS + 1,
+        lambda x: x @ WEIGHTS,
+        lambda x: x @ SQUARE,
+        lambda x: (x @ WEIGHTS) * 2.0 - 1,
+        lambda x: x * (x @ WEIGHTS).reshape(-1, 1),
+        lambda x: (x * ((x @ WEIGHTS) ** 2).reshape(-1, 1)).sum(axis=0),
+        lambda x: x[0],
+        lambda x: x[-1] * x[1],
+        lambda x: x - x[2],
+        lambda x: x**3 - x,
+        lambda x: 1 / 3 - x,
+    ],
+)
+@pytest.mark.parametrize("rows", [3, 8, 150])
+def test_rows_that_share_polynomials_in_slots(owner: Party, function, rows: int) -> None:
+    x = check(owner, function, numbers(rows, 5), encoding="slots", lanes="most", tolerance=1e-4)
+    assert x.layout.bundles <= 3, "a polynomial has 512 slots"
+
+
+def test_encrypted_vectors_with_rows_that_share_polynomials(owner: Party) -> None:
+    for function in (lambda x, w: x @ w, lambda x, w: x * w - w, lambda x, w: (x * w).mean(axis=1) + 1):
+        check(owner, function, numbers(9, 5), numbers(5, seed=2), encoding="slots", lanes="most")
+    # A vector of one number for each row says where sums of rows have theirs.
+    x, labels = numbers(9, 5), numbers(9, seed=3)
+    scores = lambda x: x @ WEIGHTS  # noqa: E731
+    keys = owner.key.keys_for(scores, (9, 5), encoding="slots", lanes="most")
+    found = scores(owner.key.encrypt(x, encoding="slots", lanes="most").with_keys(keys))
+    places = {"capacity": found.layout.capacity, "copies": found.layout.copies}
+    encrypted = owner.key.encrypt(labels, encoding="slots", level=found.level, **places)
+    np.testing.assert_allclose(owner.key.decrypt(found - encrypted), x @ WEIGHTS - labels, atol=1e-4)
+    with pytest.raises(cl.ShapeError, match="laid out"):
+        _ = found - owner.key.encrypt(labels)
+    with pytest.raises(cl.ShapeError, match="5 columns"):
+        _ = owner.key.encrypt(x, encoding="slots", lanes="most") @ labels
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * x,
+        lambda x: x**3 - x,
+        lambda x: x * x + x.sum() if isinstance(x, np.ndarray) else x * x + x.to_slots().sum(),
+        lambda x: (SQUARE.T @ x) * (SQUARE.T @ x + 1.0),
+        lambda x: x.var(axis=0),
+        lambda x: x.var(axis=1),
+    ],
+)
+@pytest.mark.parametrize("shape", [(5, 3), (5, 700), (5, 1024), (5, 1500)])
+def test_products_convert_coefficients_by_themselves(deep: Party, function, shape) -> None:
+    check(deep, function, numbers(*shape), encoding="coefficients", tolerance=1e-4)
+
+
+def test_conversions_between_slots_and_coefficients(deep: Party) -> None:
+    def there_and_back(x):
+        return (x.to_coefficients() + 0.25).to_slots() if isinstance(x, cl.Ciphertext) else x + 0.25
+
+    for data in (numbers(5), numbers(512), numbers(700), numbers(3, 20), numbers(5) + 1j * numbers(5, seed=2), numbers(1)):
+        y = check(deep, there_and_back, data, encoding="slots", tolerance=1e-4)
+        assert (y.encoding, y.layout.order, y.is_complex) == ("slots", "natural", np.iscomplexobj(data))
+    weights = numbers(4, 3, seed=9)
+    product = check(
+        deep, lambda x: weights @ (x.to_coefficients() if isinstance(x, cl.Ciphertext) else x), numbers(3, 600), encoding="slots"
+    )
+    assert product.layout.order == "bit-reversed"
+    x = deep.key.encrypt(numbers(5), encoding="coefficients")
+    assert x.to_coefficients().layout == x.layout
+    found = cl.trace(lambda x: x.to_slots(), (5, 1024), params=deep.params, encoding="coefficients", bound=1.0)
+    data = numbers(5, 1024)
+    y = deep.key.public_key().encrypt(data, encoding="coefficients").with_keys(deep.key.evaluation_keys(found.needs)).to_slots()
+    measured = np.sqrt(np.mean((deep.key.decrypt(y) - data) ** 2))
+    assert measured < found.result.error_bound < 16 * measured
+    assert found.result.magnitude_bound == 1.0
+    with pytest.raises(cl.MissingKeyError):
+        x.to_slots()
+    for call, error in (
+        (lambda: x.to_slots(levels=0), cl.DataError),
+        (lambda: x.to_slots(levels=-1), cl.DataError),
+        (lambda: x.to_slots(levels=99), cl.DataError),
+        (lambda: deep.key.encrypt(numbers(5), encoding="coefficients", level=1).to_slots(levels=2), cl.LevelError),
+        (lambda: deep.key.encrypt(numbers(5), encoding="coefficients", level=0).to_slots(), cl.LevelError),
+        (lambda: deep.key.encrypt(numbers(4, 5), encoding="coefficients", lanes=4).to_slots(), cl.ShapeError),
+        (lambda: deep.key.encrypt(numbers(4, 5), encoding="slots", lanes=4).to_coefficients(), cl.ShapeError),
+        (lambda: deep.key.encrypt(numbers(4, 5), encoding="slots", bodies=2).to_coefficients(), cl.ShapeError),
+        (lambda: deep.key.encrypt(numbers(5), encoding="coefficients", order="bit-reversed").to_slots(), cl.ShapeError),
+        (lambda: deep.key.encrypt(numbers(5), encoding="coefficients").to_lwe().to_slots(), cl.ShapeError),
+    ):
+        with pytest.raises(error):
+            call()
 
 
 def test_where_and_stacks(owner: Party) -> None:
@@ -254,10 +370,60 @@ def test_where_and_stacks(owner: Party) -> None:
     check(owner, lambda x, y: (cl.stack if isinstance(x, cl.Ciphertext) else np.stack)([x, y]), numbers(5), numbers(5, seed=2))
     matrices = numbers(2, 5), numbers(3, 5, seed=2)
     check(owner, lambda x, y: (cl.concatenate if isinstance(x, cl.Ciphertext) else np.concatenate)([x, y]), *matrices, encoding="slots")
-    with pytest.raises(cl.ShapeError, match="stack"):
-        cl.concatenate([owner.encrypt([1.0])])
+    with pytest.raises(cl.ShapeError, match="no axis 1"):
+        cl.concatenate([owner.encrypt([1.0])], axis=1)
     with pytest.raises(cl.ShapeError, match="vstack"):
         cl.stack([owner.key.encrypt(matrices[0])])
+
+
+def joined(parts, axis=0):
+    return (cl.concatenate if isinstance(parts[0], cl.Ciphertext) else np.concatenate)(parts, axis=axis)
+
+
+def test_arrays_side_by_side(owner: Party) -> None:
+    wide, narrow = owner.key.encrypt([1.0, 2.0, 3.0], capacity=64), owner.key.encrypt([4.0, 5.0])
+    keys = owner.key.evaluation_keys(cl.Needs(rotations=[-3]))
+    np.testing.assert_allclose(owner.key.decrypt(cl.hstack([wide.with_keys(keys), narrow])), [1.0, 2.0, 3.0, 4.0, 5.0], atol=TOLERANCE)
+    check(owner, lambda x: joined([x[:, :2].sum(axis=0)] * 2), numbers(9, 5), encoding="slots", lanes="most")
+    check(owner, lambda x, y: joined([x, y]), numbers(5), numbers(3, seed=2))
+    check(owner, lambda x, y: joined([x, y, x * y.sum()]), numbers(8), numbers(8, seed=2))
+    check(owner, lambda x: joined([x, x - x.mean()]), numbers(200))
+    check(owner, lambda x, y: joined([x, y], axis=1), numbers(3, 5), numbers(3, 2, seed=2), encoding="slots")
+    check(owner, lambda x, y: joined([x, y], axis=-1), numbers(3), 1j * numbers(2, seed=2))
+    assert owner.key.decrypt(cl.hstack([owner.encrypt([1.0])])).round(4) == [1.0]
+    for shapes, match in (
+        ((300, 300), "600 numbers do not fit the 512 slots"),
+        (((2, 3), (3, 3)), "as many rows"),
+        (((3,), (1, 3)), "as many rows"),
+    ):
+        with pytest.raises(cl.ShapeError, match=match):
+            cl.hstack([owner.key.encrypt(numbers(*np.atleast_1d(shape)), encoding="slots") for shape in shapes])
+    with pytest.raises(cl.ShapeError, match="slots"):
+        cl.hstack([owner.key.encrypt(numbers(3), encoding="coefficients")] * 2)
+
+
+@pytest.mark.parametrize("index", [slice(2, 4), slice(None, 3), slice(-1, None), slice(1, 2), 0, -1, np.int64(3), slice(0, 5)])
+def test_entries_in_slots(owner: Party, index) -> None:
+    picked = check(owner, lambda x: x[index], numbers(5))
+    assert picked.layout.padding == "zero"
+    check(owner, lambda x: (x - x.mean())[index] * 2.0 + x[index], numbers(5))
+    check(owner, lambda x: x[index], numbers(700))
+
+
+def test_columns_in_slots(owner: Party) -> None:
+    for placing in ({}, {"lanes": "most"}):
+        for columns in (slice(2, 4), slice(None, 3), slice(1, None), slice(4, 5)):
+            check(owner, lambda x, columns=columns: x[:, columns], numbers(9, 5), encoding="slots", **placing)
+            check(owner, lambda x, columns=columns: x[3, columns], numbers(9, 5), encoding="slots", **placing)
+        check(owner, lambda x: x[:, 1:3] * x[:, 3:], numbers(9, 5), encoding="slots", **placing)
+    long = owner.key.encrypt(numbers(700))
+    with pytest.raises(cl.ShapeError, match="start and end at a multiple of 512"):
+        _ = long[100:600]
+    assert owner.error(long[512:], numbers(700)[512:]) < TOLERANCE, "a whole polynomial takes no key"
+    with pytest.raises(IndexError, match="index 5 is out of bounds"):
+        _ = owner.encrypt(numbers(5))[5]
+    with pytest.raises(cl.MissingKeyError):
+        _ = owner.key.encrypt(numbers(5))[1]
 
 
 def test_key_sets_join_and_tell_their_size(owner: Party) -> None:

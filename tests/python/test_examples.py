@@ -166,10 +166,14 @@ def test_ranks_example_refuses_sets_of_rank_1():
 
 
 def test_everyday_page_runs_and_its_numbers_are_right(capsys):
-    statistics, chooser, functions = snippets("docs/everyday.md")
+    statistics, table, chooser, functions = snippets("docs/everyday.md")
     names: dict[str, object] = {}
     exec(statistics, names)
     assert float(capsys.readouterr().out) < 1e-4
+    exec(table, names)
+    layout, error = capsys.readouterr().out.splitlines()
+    assert "16 rows in a polynomial" in layout
+    assert float(error) < 1e-3
     exec(chooser, names)
     assert "* " in capsys.readouterr().out
     exec(functions, names)

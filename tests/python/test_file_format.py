@@ -167,6 +167,22 @@ def test_rows_in_lanes_are_decrypted_independently(owner, rng, tmp_path, lanes, 
         assert_close(found, data, 1e-6)
 
 
+@pytest.mark.parametrize(
+    "placing", [{"lanes": 2}, {"lanes": "most"}, {"lanes": 2, "copies": 2}, {"capacity": 2, "copies": 4}, {"lanes": 2, "bodies": 2}]
+)
+@pytest.mark.parametrize("order", ["natural", "bit-reversed"])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_rows_in_lanes_of_slots_are_decrypted_independently(owner, rng, tmp_path, placing, order, is_complex):
+    for shape in ((7, 3), (5, 2)):
+        data = rng.uniform(-1, 1, shape) + (1j * rng.uniform(-1, 1, shape) if is_complex else 0)
+        ct = owner.encrypt(data, encoding="slots", level=1, order=order, **placing)
+        layout = inspected(tmp_path, ct)["layout"]
+        assert (layout.get("lanes", 1), layout.get("copies", 1)) == (ct.layout.lanes, ct.layout.copies) != (1, 1)
+        found = independently_here(tmp_path, ct, owner)
+        assert_close(found, owner.decrypt(ct), 1e-9)
+        assert_close(found, data, 1e-6)
+
+
 @pytest.mark.parametrize("name", PLACINGS)
 @pytest.mark.parametrize("is_complex", [False, True])
 def test_components_and_samples_are_decrypted_independently(owner, rng, tmp_path, name, is_complex):

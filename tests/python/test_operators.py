@@ -290,7 +290,6 @@ def test_powers_have_whole_exponents(small):
         lambda ct: int(ct),
         lambda ct: complex(ct),
         lambda ct: list(ct),
-        lambda ct: ct[0],
         lambda ct: 1 in ct,
         lambda ct: np.asarray(ct),
         lambda ct: np.array([ct]),

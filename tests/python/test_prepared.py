@@ -164,8 +164,9 @@ def test_lanes_are_refused_where_there_is_no_room(owner):
     for lanes in (3, 8, 0, -2, 2**70, "all"):
         with pytest.raises(cl.DataError):
             owner.encrypt(data, lanes=lanes)
+    assert owner.encrypt(data, encoding="slots", lanes=2).layout.lanes == 2
     with pytest.raises(cl.DataError):
-        owner.encrypt(data, encoding="slots", lanes=2)
+        owner.encrypt(data, encoding="slots", lanes=4)
     with pytest.raises(cl.DataError, match="leave it out"):
         owner.encrypt(data, capacity=128, lanes=2)
     with pytest.raises(TypeError, match="lanes"):

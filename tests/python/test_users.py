@@ -76,6 +76,19 @@ def test_a_model_is_trained_on_encrypted_records(cancer) -> None:
         records.T, diagnoses, start, steps, lambda s: cl.sigmoid(s, domain=(-16, 16), error=0.02), lambda g: g.mean(axis=1, keepdims=True)
     )
     np.testing.assert_allclose(weights, clear, atol=1e-3)
+
+    # As NumPy has them: a record is a row, and rows share polynomials.
+    def descent_by_rows(x, y, weights):
+        for _ in range(steps):
+            wrong = cl.sigmoid(x @ weights, domain=(-16, 16), error=0.02) - y
+            weights = weights - 0.5 * (x * wrong.reshape(-1, 1)).mean(axis=0)
+        return weights
+
+    found = cl.trace(lambda x: descent_by_rows(x, diagnoses, x.mean(axis=0) * 0), (455, 30), params=LONG, encoding="slots", lanes="most")
+    x = key.encrypt(records, encoding="slots", lanes="most").with_keys(key.evaluation_keys(found.needs))
+    assert (x.layout.lanes, x.layout.bundles) == (16, 29)
+    by_rows = key.decrypt(descent_by_rows(x, diagnoses, x.mean(axis=0) * 0))
+    np.testing.assert_allclose(by_rows[:, None], clear, atol=1e-3)
     right = np.mean(((others @ weights)[:, 0] > 0) == truth)
     assert right == np.mean(((others @ clear)[:, 0] > 0) == truth)
     assert right > 0.93

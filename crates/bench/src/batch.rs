@@ -2,7 +2,7 @@
 
 use clathrate_arith::sequence::numbers;
 use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::{BootstrapOptions, BootstrapPlan, CkksError, Encoding, Params, Runtime, SecretKey};
+use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Ciphertext, CkksError, Encoding, Params, Runtime, SecretKey};
 use serde_json::{Value, json};
 
 use crate::bootstrap::{peak_bytes, reset_peak};
@@ -81,6 +81,43 @@ fn curve(params: &Params, pairs: bool) -> Result<Vec<Value>, Failure> {
     Ok(points)
 }
 
+/// One polynomial of real numbers with a mask of its own, at the same set and threads.
+struct Alone {
+    plan: BootstrapPlan,
+    staged: Staged,
+    low: Ciphertext,
+    times: StageTimes,
+}
+
+impl Alone {
+    /// The plan of one alone; none where the batch is that.
+    fn plan(params: &Params, (bodies, pairs): (usize, bool)) -> Result<Option<BootstrapPlan>, Failure> {
+        if bodies == 1 && !pairs {
+            return Ok(None);
+        }
+        Ok(Some(BootstrapPlan::with_options(params, BootstrapOptions { real: true, ..BootstrapOptions::default() })?))
+    }
+
+    fn new(owner: &SecretKey, plan: BootstrapPlan) -> Result<Self, Failure> {
+        let x: Vec<f64> = numbers(71).take(plan.slots()).collect();
+        let (level, encoding) = (Some(plan.input_level()), Some(Encoding::Slots));
+        let options = EncryptOptions { level, encoding, capacity: Some(plan.slots()), ..EncryptOptions::default() };
+        let low = owner.encrypt_array(&x, &[1, plan.slots()], options)?;
+        let staged = Staged::new(owner.evaluation_keys(&plan.needs()?)?);
+        Ok(Self { plan, staged, low, times: StageTimes::default() })
+    }
+
+    /// A run that is not counted.
+    fn warm(&mut self) -> Result<(), Failure> {
+        let mut untimed = StageTimes::default();
+        self.staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&self.low, &self.plan)).map(drop)
+    }
+
+    fn time(&mut self) -> Result<(), Failure> {
+        self.staged.time(&mut self.times, |evaluator| evaluator.bootstrap(&self.low, &self.plan)).map(drop)
+    }
+}
+
 /// As many polynomials of real numbers as stated, or as fill one mask.
 fn one(
     timer: &Timer<'_>,
@@ -101,7 +138,9 @@ fn one(
     let name = format!("{preset}, {method}, {bodies} under a mask{batch}{on_threads}");
     let recording = plan.dry_run()?;
     let key_bytes = plan.key_bytes()?;
-    let wanted = (key_bytes as f64 * MEMORY_FACTOR + MEMORY_BYTES) as u64;
+    let alone = Alone::plan(&params, (bodies, pairs))?;
+    let alone_bytes = alone.as_ref().map(BootstrapPlan::key_bytes).transpose()?.unwrap_or(0);
+    let wanted = (key_bytes as f64 * MEMORY_FACTOR + MEMORY_BYTES) as u64 + alone_bytes as u64;
     if !timer.has_memory(WORK, &name, wanted)? {
         return Ok(());
     }
@@ -120,11 +159,23 @@ fn one(
     if worst.is_nan() || worst > TOLERANCE {
         return Err(Failure::slot_error(worst, TOLERANCE));
     }
+    // One alone is timed around each run, so that a machine whose speed changes does so for both.
+    let mut alone = alone.map(|plan| Alone::new(&owner, plan)).transpose()?;
+    alone.iter_mut().try_for_each(Alone::warm)?;
     for _ in 0..if timer.is_quick() { 1 } else { RUNS } {
+        alone.iter_mut().try_for_each(Alone::time)?;
         staged.time(&mut times, |evaluator| evaluator.bootstrap(&low, &plan))?;
+        alone.iter_mut().try_for_each(Alone::time)?;
     }
     let whole = times.whole();
-    let stages: Vec<Value> = times.medians().into_iter().map(|(stage, median)| json!({ "stage": stage, "median_ms": median })).collect();
+    let stages_of = |times: StageTimes| -> Vec<Value> {
+        times.medians().into_iter().map(|(stage, median)| json!({ "stage": stage, "median_ms": median })).collect()
+    };
+    let stages = stages_of(times);
+    let (alone_ms, alone_stages) = match alone {
+        Some(alone) => (alone.times.whole().median(), stages_of(alone.times)),
+        None => (whole.median(), stages.clone()),
+    };
     let fields = json!({
         "preset": preset,
         "degree": params.degree(),
@@ -142,6 +193,8 @@ fn one(
         "max_error": worst,
         "key_bytes": key_bytes,
         "peak_bytes": peak_bytes(),
+        "alone_ms": alone_ms,
+        "alone_stages": alone_stages,
         "stages": stages,
         "quick": timer.is_quick(),
     });

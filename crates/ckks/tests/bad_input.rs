@@ -19,6 +19,7 @@ const COEFFICIENTS: EncryptOptions = EncryptOptions {
     axis: None,
     capacity: None,
     lanes: None,
+    copies: None,
     order: Order::Natural,
 };
 

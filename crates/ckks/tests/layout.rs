@@ -22,7 +22,7 @@ fn places(layout: &Layout) -> Vec<(Entry, Place)> {
 /// Asserts that places and entries are a bijection, that polynomials and seats are one, and that files keep the layout.
 fn assert_bijection(layout: &Layout, shape: &[usize]) {
     layout.check(shape, layout.degree).unwrap_or_else(|error| panic!("{layout:?}: {error}"));
-    let indices = if layout.encoding == Encoding::Slots { layout.capacity } else { layout.degree };
+    let indices = if layout.encoding == Encoding::Slots { layout.period() } else { layout.degree };
     let entries = places(layout);
     let mut taken = BTreeSet::new();
     for (entry, place) in &entries {
@@ -41,14 +41,14 @@ fn assert_bijection(layout: &Layout, shape: &[usize]) {
             found += (0..indices).filter(|&index| layout.entry(Place { bundle, body, index }).is_some()).count();
         }
     }
-    assert_eq!(found, entries.len(), "{layout:?}");
+    assert_eq!(found, entries.len() * layout.copies, "{layout:?}");
     assert_eq!(polynomials, (0..layout.polynomials()).collect(), "{layout:?}");
     assert_eq!(layout.entry(Place { bundle: layout.bundles(), body: 0, index: 0 }), None);
     assert_eq!(layout.entry(Place { bundle: 0, body: layout.bodies, index: 0 }), None);
     // Padding is there exactly where a polynomial has a place without an entry.
     if layout.order == Order::Natural && layout.components == 1 {
         let room = layout.polynomials() * indices;
-        assert_eq!(layout.has_padding(), room > entries.len(), "{layout:?}");
+        assert_eq!(layout.has_padding(), room > entries.len() * layout.copies, "{layout:?}");
     }
     let text = serde_json::to_string(layout).expect("json");
     assert_eq!(&serde_json::from_str::<Layout>(&text).expect("json"), layout, "{text}");
@@ -65,7 +65,11 @@ fn arrangements(shape: &[usize], degree: usize) -> Vec<Layout> {
             let Ok(layout) = (if complex { layout.with_complex() } else { Ok(layout) }) else { continue };
             let capacities = (0..=degree.ilog2()).map(|log| 1 << log).filter_map(|capacity| layout.with_capacity(capacity).ok());
             let lanes = (1..=degree.ilog2()).filter_map(|log| layout.with_lanes(Some(1 << log)).ok());
-            for layout in std::iter::once(layout).chain(capacities).chain(lanes) {
+            let copies = (1..=degree.ilog2()).filter_map(|log| layout.with_copies(1 << log).ok());
+            let both = layout.with_lanes(Some(2)).and_then(|layout| layout.with_copies(2)).ok();
+            let paired = Layout { paired: true, ..layout }.with_capacity(layout.capacity / 2).ok();
+            let paired = paired.filter(|_| encoding == Encoding::Coefficients && !complex);
+            for layout in std::iter::once(layout).chain(capacities).chain(lanes).chain(copies).chain(both).chain(paired) {
                 for bodies in [1usize, 2, 3, 8] {
                     for axis in [None, Some(BodyAxis::Rows), Some(BodyAxis::Chunks)] {
                         for order in [Order::Natural, Order::BitReversed] {
@@ -181,13 +185,13 @@ fn moves_of_the_degree_keep_the_bijection_nest_and_come_back() {
             for log in 1..=4 {
                 let gap = 1usize << log;
                 let Ok(lowered) = layout.lowered(gap) else {
-                    let slots = layout.encoding == Encoding::Slots && layout.capacity > 16 / gap / 2;
+                    let slots = layout.encoding == Encoding::Slots && layout.period() > 16 / gap / 2;
                     assert!(slots || layout.lanes > 1, "{layout:?}");
                     continue;
                 };
                 assert_bijection(&lowered, shape);
-                // Rows in lanes come apart in one move, and raising them again leaves one in each polynomial.
-                if layout.lanes > 1 {
+                // Rows in lanes of coefficients come apart in one move, and raising them again leaves one in each polynomial.
+                if layout.lanes > 1 && layout.encoding == Encoding::Coefficients {
                     assert_eq!((lowered.lanes, lowered.components), (1, 1), "{layout:?}");
                     continue;
                 }
@@ -198,7 +202,7 @@ fn moves_of_the_degree_keep_the_bijection_nest_and_come_back() {
                 assert_bijection(&lowered.raised(gap), shape);
                 assert_eq!(lowered.raised(gap).degree, 16);
                 // Samples that each have a mask of their own fill polynomials densely, however far apart the numbers were before.
-                let real = layout.encoding == Encoding::Coefficients && !layout.complex && layout.order == Order::Natural;
+                let real = layout.encoding == Encoding::Coefficients && !layout.complex && !layout.paired && layout.order == Order::Natural;
                 let samples = lowered.degree == 1 && real && (layout.bodies == 1 || layout.axis == BodyAxis::Rows);
                 let expected = if samples { layout.with_capacity(16).expect("all coefficients") } else { layout };
                 assert_eq!(lowered.raised(gap), expected, "{layout:?} by {gap}");

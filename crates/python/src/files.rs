@@ -62,7 +62,7 @@ impl Loaded {
     fn into_python(self, py: Python<'_>, params: Option<Py<PyParams>>) -> PyResult<Bound<'_, PyAny>> {
         let given = || params.as_ref().map(|params| params.clone_ref(py)).ok_or_else(|| PyTypeError::new_err("`params` is missing"));
         Ok(match self {
-            Self::Params(params) => Bound::new(py, PyParams { params })?.into_any(),
+            Self::Params(params) => Bound::new(py, PyParams::from_core(params))?.into_any(),
             Self::PublicKey(key) => Bound::new(py, PyPublicKey { key: Arc::new(key), params: given()? })?.into_any(),
             Self::EvaluationKeys(keys) => Bound::new(py, PyEvaluationKeys::new(keys, given()?))?.into_any(),
             Self::Ciphertext(data) => Bound::new(py, PyCiphertext::new(py, data, &given()?)?)?.into_any(),

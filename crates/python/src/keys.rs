@@ -117,9 +117,13 @@ impl PySecretKey {
     ///     The most numbers in one polynomial, a power of two. Slots repeat with this period; coefficients are spread evenly. None, the
     ///     default, is the length of a row rounded up to a power of two in slots, and all coefficients.
     /// lanes : int or "most", optional
-    ///     How many consecutive rows share a polynomial, a power of two, where rows of real coefficients are shorter than a polynomial:
-    ///     number t of row r is coefficient t * stride + r. "most" is as many as there is room for. Such arrays are smaller, and what
-    ///     prepared matrices multiply; `to_mlwe` takes the rows apart. None, the default, is one row in a polynomial.
+    ///     How many consecutive rows share a polynomial, a power of two, where rows of slots or of real coefficients are shorter than a
+    ///     polynomial. "most" is as many as there is room for. Such arrays are much smaller, and operations on them faster. In slots rows
+    ///     lie one behind the other. In coefficients they alternate, as prepared matrices want them, and `to_mlwe` takes them apart.
+    ///     None, the default, is one row in a polynomial.
+    /// copies : int, optional
+    ///     How many neighbouring slots hold each number, a power of two. Only for arrays that are combined with sums of rows that share
+    ///     polynomials: their `layout` says how many. None, the default, is 1.
     /// order : {"natural", "bit-reversed"}, optional
     ///     The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
     ///     default is "natural".
@@ -133,7 +137,7 @@ impl PySecretKey {
     /// ------
     /// DataError
     ///     Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies, a
-    ///     capacity or lanes out of range, and for another axis or order.
+    ///     capacity, lanes or copies out of range, and for another axis or order.
     /// TypeError
     ///     Where the entries are no numbers.
     /// LevelError
@@ -149,7 +153,7 @@ impl PySecretKey {
     /// 'coefficients'
     /// >>> secret_key.encrypt(np.zeros((3, 4)), bodies=3).layout
     /// 1024 real numbers in coefficients of degree 1024, 3 rows under one mask
-    #[pyo3(signature = (array, encoding=None, level=None, scale=None, progress=None, *, bodies=None, axis=None, capacity=None, lanes=None, order="natural"))]
+    #[pyo3(signature = (array, encoding=None, level=None, scale=None, progress=None, *, bodies=None, axis=None, capacity=None, lanes=None, copies=None, order="natural"))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn encrypt(
         &self,
@@ -163,10 +167,11 @@ impl PySecretKey {
         axis: Option<&str>,
         capacity: Option<Whole>,
         lanes: Option<LaneCount>,
+        copies: Option<Whole>,
         order: &str,
     ) -> PyResult<PyCiphertext> {
         let options = options(py, self.params.get(), encoding, level, scale)?;
-        let options = Placing { bodies, axis, capacity, lanes, order }.apply(py, options)?;
+        let options = Placing { bodies, axis, capacity, lanes, copies, order }.apply(py, options)?;
         let Array { values, shape, .. } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
         let ciphertext =

@@ -69,6 +69,7 @@ pub struct Placing<'a> {
     pub axis: Option<&'a str>,
     pub capacity: Option<Whole>,
     pub lanes: Option<LaneCount>,
+    pub copies: Option<Whole>,
     pub order: &'a str,
 }
 
@@ -76,11 +77,15 @@ impl Placing<'_> {
     /// `options` with these choices.
     ///
     /// # Errors
-    /// `DataError` for a number of bodies, an axis, a capacity, lanes or an order that does not exist.
+    /// `DataError` for a number of bodies, an axis, a capacity, lanes, copies or an order that does not exist.
     pub fn apply(self, py: Python<'_>, options: EncryptOptions) -> PyResult<EncryptOptions> {
         let capacity = |Whole(capacity)| {
             let remedy = "use a power of two, at most the slots, coefficients or pairs of coefficients of a polynomial";
             usize::try_from(capacity).map_err(|_| out_of_range(py, "`capacity`", capacity, remedy))
+        };
+        let copies = |Whole(copies)| {
+            let remedy = "use a power of two, 1 in coefficients";
+            usize::try_from(copies).map_err(|_| out_of_range(py, "`copies`", copies, remedy))
         };
         let order = match self.order {
             "natural" => Order::Natural,
@@ -92,6 +97,7 @@ impl Placing<'_> {
             axis: body_axis(py, self.axis)?,
             capacity: self.capacity.map(capacity).transpose()?,
             lanes: self.lanes.map(|lanes| lanes.lanes(py)).transpose()?,
+            copies: self.copies.map(copies).transpose()?,
             order,
             ..options
         })
@@ -103,7 +109,8 @@ impl Placing<'_> {
 /// A row of the array, the last axis, is cut into *chunks* of `capacity` numbers, and each chunk fills a polynomial. A bundle is a mask and
 /// `bodies` polynomials under it. The bodies of a mask are consecutive chunks of one row or consecutive rows, as `axis` says. After a move
 /// of coefficients to a lower degree, the polynomial of a chunk is split into `components` polynomials, each in a bundle of its own. With
-/// `lanes`, as many consecutive rows share a polynomial: number t of lane r is coefficient t * stride + r.
+/// `lanes`, as many consecutive rows share a polynomial: number t of lane r is coefficient t * stride + r, or slot
+/// (r * capacity + t) * copies and the `copies` - 1 slots behind it.
 ///
 /// Examples
 /// --------
@@ -179,13 +186,19 @@ impl PyLayout {
         self.layout.lanes
     }
 
+    /// The number of neighbouring slots that each hold the same number, as those of sums of rows with `lanes` do; otherwise 1.
+    #[getter]
+    fn copies(&self) -> usize {
+        self.layout.copies
+    }
+
     /// The number of chunks of a row.
     #[getter]
     fn chunks(&self) -> usize {
         self.layout.chunks
     }
 
-    /// The distance of neighbouring numbers in their polynomial, in coefficients; 1 in slots.
+    /// The distance of neighbouring numbers of a row in their polynomial, in coefficients or slots.
     #[getter]
     fn stride(&self) -> usize {
         self.layout.stride()

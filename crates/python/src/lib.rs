@@ -17,6 +17,7 @@ mod bootstrap;
 mod buffers;
 mod ciphertext;
 mod command;
+mod conversions;
 mod encryption;
 mod errors;
 mod evaluation_keys;
@@ -55,7 +56,7 @@ mod _native {
     #[pymodule_export]
     use crate::bootstrap::PyBootstrapPlan;
     #[pymodule_export]
-    use crate::ciphertext::{PyCiphertext, PyTransposed, bootstrap_batch, bootstrap_samples, vstack};
+    use crate::ciphertext::{PyCiphertext, PyTransposed, bootstrap_batch, bootstrap_samples, hstack, vstack};
     #[pymodule_export]
     use crate::command::command;
     #[pymodule_export]

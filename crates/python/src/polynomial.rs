@@ -192,8 +192,9 @@ impl PyPolynomial {
     /// ciphertext needs attached keys.
     fn __call__<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(ciphertext) = x.cast::<PyCiphertext>() {
-            let result =
-                ciphertext.get().cleared(py)?.map_settled(py, |evaluator, x| evaluator.evaluate_polynomial(x, &self.polynomial))?;
+            let in_slots = ciphertext.get().brought_to_slots(py, ciphertext.get())?;
+            let operand = in_slots.as_ref().unwrap_or_else(|| ciphertext.get());
+            let result = operand.cleared(py)?.map_settled(py, |evaluator, x| evaluator.evaluate_polynomial(x, &self.polynomial))?;
             return Ok(Bound::new(py, result)?.into_any());
         }
         let array = array(x)?;

@@ -90,7 +90,7 @@ impl PyPublicKey {
         lanes: Option<LaneCount>,
     ) -> PyResult<PyCiphertext> {
         let options = options(py, self.params.get(), encoding, level, scale)?;
-        let options = Placing { bodies: None, axis: None, capacity: None, lanes, order: "natural" }.apply(py, options)?;
+        let options = Placing { bodies: None, axis: None, capacity: None, lanes, copies: None, order: "natural" }.apply(py, options)?;
         let Array { values, shape, .. } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
         let ciphertext =

@@ -66,6 +66,8 @@ impl PyRecorder {
     ///     As `SecretKey.encrypt` takes it.
     /// lanes : int or "most", optional
     ///     As `SecretKey.encrypt` takes it.
+    /// copies : int, optional
+    ///     As `SecretKey.encrypt` takes it.
     /// order : {"natural", "bit-reversed"}, optional
     ///     As `SecretKey.encrypt` takes it.
     ///
@@ -78,12 +80,12 @@ impl PyRecorder {
     /// ------
     /// DataError
     ///     Where the shape has no entries or more than two axes, or the bound is not positive; for bodies, an axis, a
-    ///     capacity, lanes or an order that `SecretKey.encrypt` refuses.
+    ///     capacity, lanes, copies or an order that `SecretKey.encrypt` refuses.
     /// LevelError
     ///     Where there is no such level.
     /// ScaleError
     ///     Where the scale is not positive, or leaves the level no room.
-    #[pyo3(signature = (shape, encoding=None, level=None, scale=None, is_complex=false, bound=None, *, bodies=None, axis=None, capacity=None, lanes=None, order="natural"))]
+    #[pyo3(signature = (shape, encoding=None, level=None, scale=None, is_complex=false, bound=None, *, bodies=None, axis=None, capacity=None, lanes=None, copies=None, order="natural"))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn symbol(
         &self,
@@ -98,13 +100,14 @@ impl PyRecorder {
         axis: Option<&str>,
         capacity: Option<Whole>,
         lanes: Option<LaneCount>,
+        copies: Option<Whole>,
         order: &str,
     ) -> PyResult<PyCiphertext> {
         let params = &self.params.get().params;
         let length = |axis: &Whole| usize::try_from(axis.0).map_err(|_| out_of_range(py, "an axis", axis.0, "use 1 or more"));
         let shape = shape.0.iter().map(length).collect::<PyResult<Vec<_>>>()?;
         let options = options(py, self.params.get(), encoding, level, scale)?;
-        let options = Placing { bodies, axis, capacity, lanes, order }.apply(py, options)?;
+        let options = Placing { bodies, axis, capacity, lanes, copies, order }.apply(py, options)?;
         let level = options.level.unwrap_or(params.max_level());
         let scale = options.scale.unwrap_or(params.scale(level));
         let layout = options.layout(&shape, is_complex, params.degree());

@@ -6,7 +6,7 @@ use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval, Level};
 
 use super::estimate::Estimate;
-use super::layout::{Encoding, Layout, Padding};
+use super::layout::{Encoding, Layout, Order, Padding};
 use super::memory::Footprint;
 use super::secret::SecretName;
 use crate::error::CkksError;
@@ -294,12 +294,30 @@ impl Ciphertext {
         self.laid_out(layout)
     }
 
-    /// The part of a row that bundle `index` holds, as a separate array, for arrays with one body in each bundle.
+    /// What bundle `index` holds, the part of a row or several short rows, as a separate array, for arrays with one body in each bundle.
     pub(crate) fn part(&self, index: usize) -> Self {
         let columns = self.layout.entries(index, 0).len();
-        let layout = Layout { rows: 1, columns, chunks: 1, ..self.layout }.with_padding(self.padding());
+        let rows = self.layout.lanes.min(self.layout.rows - self.layout.polynomial(index).0);
+        let layout = Layout { rows, columns, chunks: 1, ..self.layout }.with_padding(self.padding());
         let bundles = self.bundles.get(index).into_iter().cloned().collect();
-        self.with_all((&self.params, vec![columns]), layout, bundles, (self.level, self.scale))
+        let shape = if self.layout.lanes > 1 { vec![rows, columns] } else { vec![columns] };
+        self.with_all((&self.params, shape), layout, bundles, (self.level, self.scale))
+    }
+
+    /// The polynomials of this array read as complex numbers in `capacity` slots, in natural order and without padding, for maps of slots that do not see what they hold.
+    pub(crate) fn read_as_slots(self, capacity: usize) -> Self {
+        let columns = capacity * self.layout.chunks;
+        let shape = [&self.shape[..self.shape.len().saturating_sub(1)], &[columns]].concat();
+        let (encoding, order, padding) = (Encoding::Slots, Order::Natural, Padding::Zero);
+        let layout = Layout { encoding, capacity, columns, complex: true, paired: false, order, padding, ..self.layout };
+        self.rearranged(shape, layout)
+    }
+
+    /// Each polynomial as a row of all its different slots, whatever they hold, for operations slot by slot that do not see rows; [`Ciphertext::rearranged`] is the way back.
+    pub(crate) fn polynomials_as_rows(&self) -> Self {
+        let (rows, period) = (self.layout.polynomials(), self.layout.period());
+        let layout = Layout { rows, columns: period, capacity: period, chunks: 1, lanes: 1, copies: 1, ..self.layout };
+        self.clone().rearranged(vec![rows, period], layout.with_padding(Padding::Zero))
     }
 
     /// A matrix of one row as a vector.
@@ -311,12 +329,16 @@ impl Ciphertext {
         self.reshaped(&[columns])
     }
 
-    /// The same numbers in another shape that has the same rows: a matrix of one row is a vector, and a vector of one number a single number.
+    /// The same numbers in another shape that has the same rows: a matrix of one row is a vector, and a vector of one number a single number. In slots, a vector is a column as well, whose rows share
+    /// polynomials: numbers that lie one behind the other.
     ///
     /// # Errors
     /// [`CkksError::Shape`] for other rows.
     pub fn reshaped(self, shape: &[usize]) -> Result<Self, CkksError> {
         let layout = self.layout;
+        if let Some(turned) = layout.turned(shape) {
+            return Ok(self.rearranged(shape.to_vec(), turned));
+        }
         let rows = if shape.len() == 2 { shape[0] } else { 1 };
         if shape.len() > 2 || (rows, shape.last().copied().unwrap_or(1)) != (layout.rows, layout.columns) {
             let remedy = format!(
@@ -366,8 +388,25 @@ impl Ciphertext {
         if lanes == 1 {
             return Ok(());
         }
-        let reason =
-            format!("{lanes} rows share a polynomial; a move to degree {} takes them apart (to_mlwe), and needs no key", degree / lanes);
+        let reason = match self.layout.encoding {
+            Encoding::Slots => format!("{lanes} rows share a polynomial, one behind the other in its slots: encrypt with lanes=1"),
+            Encoding::Coefficients => {
+                format!("{lanes} rows share a polynomial; a move to degree {} takes them apart (to_mlwe), and needs no key", degree / lanes)
+            }
+        };
+        Err(CkksError::Conversion { operation, reason })
+    }
+
+    /// Refuses arrays with several rows in a polynomial, and those with several slots for each number.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`], with the remedy.
+    pub(crate) fn check_plain(&self, operation: &'static str) -> Result<(), CkksError> {
+        self.check_one_lane(operation)?;
+        if self.layout.copies == 1 {
+            return Ok(());
+        }
+        let reason = format!("each number is in {} neighbouring slots, as sums of rows that share polynomials are", self.layout.copies);
         Err(CkksError::Conversion { operation, reason })
     }
 

@@ -4,13 +4,17 @@
 //! A row of the array is cut into *chunks* of `capacity` numbers. One polynomial holds a chunk; a bundle has one such polynomial in each of its bodies.
 //!
 //! ```text
-//! slots            number t of a chunk is in slot p(t); the slots repeat with the period `capacity`
+//! slots            number t of a chunk is in the slots from p(t) copies on; the slots repeat with the period `capacity copies`
 //! coefficients     number t is the coefficient of X^(stride p(t)),    stride = W / capacity
 //! complex pairs    its real part is the coefficient of X^(stride p(t)), its imaginary part that of X^(stride p(t) + W/2),    stride = W / (2 capacity)
+//! paired           a real number as the real part of a complex pair
 //! ```
 //!
-//! with `p(t) = t` or the reversal of its bits, and `W` the degree of the polynomial that the chunk was encoded in. After a move to a lower degree
-//! `n = W / components` that polynomial is split: bundle `i` of the chunk holds the coefficients of `X^i, X^(i + components), ..`, which is component `brv(i)`
+//! with `p(t) = t` or the reversal of its bits, and `W` the degree of the polynomial that the chunk was encoded in. Several consecutive short rows can share a
+//! polynomial (*lanes*). In coefficients the row of lane `l` is moved by `l`, so that lanes alternate and a move to a lower degree takes them apart. In slots it
+//! is moved by `l capacity copies`, so that rows lie one behind the other: all lanes take one row from an array of one row, whose slots repeat.
+//!
+//! After a move to a lower degree `n = W / components` that polynomial is split: bundle `i` of the chunk holds the coefficients of `X^i, X^(i + components), ..`, which is component `brv(i)`
 //! of [`clathrate_lattice::degree`]. At `n = 1` every coefficient is an LWE sample.
 
 use std::fmt;
@@ -85,7 +89,7 @@ pub enum Padding {
 }
 
 /// Where the entries of an array are. Plain data; [`Layout::check`] refuses fields that do not fit each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
     /// Product of all axes but the last.
@@ -97,6 +101,9 @@ pub struct Layout {
     /// Whether numbers are complex. A complex number takes two coefficients; in slots it takes one slot, like a real number.
     #[serde(default, skip_serializing_if = "is_default")]
     pub complex: bool,
+    /// Whether real numbers in coefficients lie as the real parts of complex ones, as numbers that were slots do; the places of imaginary parts are padding.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub paired: bool,
     /// The ring degree `n` of the bundles.
     pub degree: usize,
     /// Numbers per chunk, a power of two.
@@ -106,9 +113,12 @@ pub struct Layout {
     /// Polynomials that a chunk's polynomial of degree `W = n components` was split into, a power of two.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub components: usize,
-    /// Consecutive rows that share a polynomial, a power of two up to the stride. A last polynomial may have fewer.
+    /// Consecutive rows that share a polynomial, a power of two: in coefficients up to the stride, in slots as many as there is room for. A last polynomial may have fewer.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub lanes: usize,
+    /// Neighbouring slots that each hold the same number, a power of two, as the sums of rows that share a polynomial do; 1 in coefficients.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub copies: usize,
     /// Bodies under one mask.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub bodies: usize,
@@ -151,11 +161,13 @@ impl Layout {
             columns,
             encoding,
             complex: false,
+            paired: false,
             degree,
             capacity: 1,
             chunks: 1,
             components: 1,
             lanes: 1,
+            copies: 1,
             bodies: 1,
             axis,
             order,
@@ -169,13 +181,13 @@ impl Layout {
     /// # Errors
     /// [`CkksError::NoRoom`] for pairs of coefficients at degree 1.
     pub fn with_complex(self) -> Result<Self, CkksError> {
-        let layout = Self { complex: true, ..self };
+        let layout = Self { complex: true, paired: false, ..self };
         if self.encoding == Encoding::Slots { Ok(layout) } else { layout.with_native_capacity() }
     }
 
     fn with_native_capacity(self) -> Result<Self, CkksError> {
         if self.lanes > 1 {
-            let alone = Self { lanes: 1, ..self }.with_native_capacity()?;
+            let alone = Self { lanes: 1, copies: 1, ..self }.with_native_capacity()?;
             return if alone.columns.next_power_of_two() < alone.most_capacity() { alone.with_lanes(Some(self.lanes)) } else { Ok(alone) };
         }
         let most = self.most_capacity();
@@ -187,7 +199,7 @@ impl Layout {
             Encoding::Coefficients => most,
             Encoding::Slots => self.columns.next_power_of_two().min(most),
         };
-        Ok(Self { capacity, chunks: self.columns.div_ceil(capacity), ..self })
+        Ok(Self { capacity, chunks: self.columns.div_ceil(capacity), copies: 1, ..self })
     }
 
     /// The same array with `capacity` numbers per chunk.
@@ -195,7 +207,7 @@ impl Layout {
     /// # Errors
     /// [`CkksError::OutOfRange`] unless `capacity` is a power of two up to the slots, coefficients or pairs that a polynomial has.
     pub fn with_capacity(self, capacity: usize) -> Result<Self, CkksError> {
-        let most = self.most_capacity();
+        let most = self.most_capacity() / self.copies;
         if !capacity.is_power_of_two() || capacity > most {
             let remedy = format!("use a power of two up to {most}");
             return Err(CkksError::OutOfRange { what: "the capacity of a polynomial", value: capacity.to_string(), remedy });
@@ -203,31 +215,57 @@ impl Layout {
         Ok(Self { capacity, chunks: self.columns.div_ceil(capacity), ..self })
     }
 
+    /// The same array with each number in `copies` neighbouring slots.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] unless `copies` is a power of two for which the slots of a polynomial have room; in coefficients 1.
+    pub fn with_copies(self, copies: usize) -> Result<Self, CkksError> {
+        let most = if self.encoding == Encoding::Slots { self.most_capacity() / (self.capacity * self.lanes) } else { 1 };
+        if !copies.is_power_of_two() || copies > most {
+            let remedy =
+                format!("{} of each polynomial can be in neighbouring slots a power of two of times, up to {most}", self.numbers());
+            return Err(CkksError::OutOfRange { what: "the number of copies of a number", value: copies.to_string(), remedy });
+        }
+        Ok(Self { copies, ..self })
+    }
+
+    /// What a polynomial holds, for messages.
+    fn numbers(&self) -> String {
+        format!("{} in {}", counted(self.capacity * self.lanes, "number"), self.encoding.name())
+    }
+
     /// The same array with `lanes` consecutive rows in each polynomial; absent for as many as there is room for. A polynomial has room for as many numbers of
     /// each row as the row has, rounded up to a power of two.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] unless a power of two for which there is room, of rows of real coefficients.
+    /// [`CkksError::OutOfRange`] unless a power of two for which there is room, of rows in slots or of real coefficients.
     pub fn with_lanes(self, lanes: Option<usize>) -> Result<Self, CkksError> {
         let packed = Self { capacity: self.columns.next_power_of_two().min(self.most_capacity()), ..self };
         let packed = Self { chunks: self.columns.div_ceil(packed.capacity), ..packed };
-        let most = if self.encoding == Encoding::Coefficients && !self.complex && self.components == 1 { packed.stride() } else { 1 };
-        let lanes = lanes.unwrap_or(most);
+        let most = match self.encoding {
+            Encoding::Slots => (packed.most_capacity() / (packed.capacity * packed.copies)).max(1),
+            Encoding::Coefficients if !self.has_pairs() && self.components == 1 => packed.stride(),
+            Encoding::Coefficients => 1,
+        };
+        // Lanes that no row fills would take slots from other rows for nothing; in coefficients they are free.
+        let filled = if self.encoding == Encoding::Slots { most.min(self.rows.next_power_of_two()) } else { most };
+        let lanes = lanes.unwrap_or(filled);
         if !lanes.is_power_of_two() || lanes > most {
-            let remedy = format!(
-                "rows of {} real coefficients at degree {} can share polynomials by a power of two up to {most}",
-                self.columns, self.degree
-            );
+            let places = if self.encoding == Encoding::Slots { "slots" } else { "real coefficients" };
+            let remedy =
+                format!("rows of {} {places} at degree {} can share polynomials by a power of two up to {most}", self.columns, self.degree);
             return Err(CkksError::OutOfRange { what: "the number of rows in a polynomial", value: lanes.to_string(), remedy });
         }
         Ok(if lanes == 1 { self } else { Self { lanes, ..packed } })
     }
 
-    /// Whether rows can share polynomials in this layout: each row has one polynomial of real coefficients, whose numbers are far enough apart. A
+    /// Whether rows can share polynomials in this layout: each row is a part of one polynomial, in slots, or of real coefficients that are far enough apart. A
     /// part of the columns of such rows takes fewer places than a row has room for.
     fn has_room_for_lanes(&self) -> bool {
-        let real = self.encoding == Encoding::Coefficients && !self.complex;
-        real && self.components == 1 && self.chunks == 1 && self.lanes.is_power_of_two() && self.lanes <= self.stride()
+        if self.encoding == Encoding::Slots {
+            return self.chunks == 1 && self.lanes.is_power_of_two() && self.lanes <= self.most_capacity() / (self.capacity * self.copies);
+        }
+        !self.has_pairs() && self.components == 1 && self.chunks == 1 && self.lanes.is_power_of_two() && self.lanes <= self.stride()
     }
 
     /// The same array with `bodies` bodies under each mask: consecutive rows (with lanes, consecutive polynomials of rows), or consecutive chunks of a row. Without an axis, chunks where a row has
@@ -266,6 +304,21 @@ impl Layout {
         Self { rows, columns, padding: Padding::Zero, ..self }.with_native_capacity()
     }
 
+    /// The layout of the same places for a vector in place of a matrix of one column, or the reverse: the rows of a column that share a polynomial are the numbers of a vector's chunk.
+    pub(crate) fn turned(self, shape: &[usize]) -> Option<Self> {
+        let alike = self.encoding == Encoding::Slots && self.order == Order::Natural && self.bodies == 1;
+        let turned = match *shape {
+            [count] if self.lanes > 1 && (self.rows, self.columns, self.capacity) == (count, 1, 1) => {
+                Self { rows: 1, columns: count, capacity: self.lanes, chunks: count.div_ceil(self.lanes), lanes: 1, ..self }
+            }
+            [count, 1] if count > 1 && self.lanes == 1 && self.capacity > 1 && (self.rows, self.columns) == (1, count) => {
+                Self { rows: count, columns: 1, capacity: 1, chunks: 1, lanes: self.capacity, ..self }
+            }
+            _ => return None,
+        };
+        alike.then(|| turned.with_padding(self.padding))
+    }
+
     /// `W`: the degree of the polynomial that a chunk was encoded in.
     #[must_use]
     pub fn whole_degree(&self) -> usize {
@@ -274,20 +327,43 @@ impl Layout {
 
     /// Numbers that a polynomial of degree `W` has room for.
     fn most_capacity(&self) -> usize {
-        let pairs = self.encoding == Encoding::Slots || self.complex;
-        self.whole_degree() >> u32::from(pairs)
+        self.whole_degree() >> u32::from(self.has_pairs())
     }
 
-    /// The distance of neighbouring numbers, in coefficients; 1 in slots.
+    /// Whether each number has two of a polynomial's coefficients: in slots, and as a complex pair.
+    fn has_pairs(&self) -> bool {
+        self.encoding == Encoding::Slots || self.complex || self.paired
+    }
+
+    /// The distance of neighbouring numbers of a row, in coefficients or slots.
     #[must_use]
     pub fn stride(&self) -> usize {
-        if self.encoding == Encoding::Slots { 1 } else { self.most_capacity() / self.capacity }
+        if self.encoding == Encoding::Slots { self.copies } else { self.most_capacity() / self.capacity }
+    }
+
+    /// How far the row of lane `lane` is behind that of lane 0 in the polynomial that they share, in coefficients or slots.
+    #[must_use]
+    pub fn lane_offset(&self, lane: usize) -> usize {
+        if self.encoding == Encoding::Slots { lane * self.capacity * self.copies } else { lane }
+    }
+
+    /// The period of a polynomial's slots.
+    #[must_use]
+    pub fn period(&self) -> usize {
+        self.lanes * self.capacity * self.copies
     }
 
     /// Whether there is padding: a slot or coefficient without an entry in a body that holds entries.
     #[must_use]
     pub fn has_padding(&self) -> bool {
-        self.columns < self.chunks * self.capacity || self.stride() > self.lanes || !self.rows.is_multiple_of(self.lanes)
+        let between = self.encoding == Encoding::Coefficients && (self.paired || self.stride() > self.lanes);
+        self.columns < self.chunks * self.capacity || between || !self.rows.is_multiple_of(self.lanes)
+    }
+
+    /// Whether every polynomial holds one row, or a part of one, and each number once.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.lanes == 1 && self.copies == 1
     }
 
     /// The layout after a move to the degree `n / gap`. Numbers that are `gap` or more coefficients apart, and slots, stay in the component of the powers of
@@ -297,7 +373,7 @@ impl Layout {
     /// [`CkksError::NoRoom`] where the lower degree has too few slots.
     pub fn lowered(self, gap: usize) -> Result<Self, CkksError> {
         let degree = self.degree / gap;
-        if self.lanes > 1 {
+        if self.lanes > 1 && self.encoding == Encoding::Coefficients {
             if gap != self.lanes || self.bodies > 1 {
                 let reason = format!(
                     "{} rows share a polynomial of degree {}, under masks of {}: such rows come apart at degree {} and with one body in each bundle",
@@ -312,7 +388,7 @@ impl Layout {
         }
         if self.encoding == Encoding::Slots {
             let layout = Self { degree, ..self };
-            return if self.capacity <= layout.most_capacity() {
+            return if self.period() <= layout.most_capacity() {
                 Ok(layout)
             } else {
                 Err(CkksError::NoRoom { what: "these slots", degree })
@@ -343,7 +419,7 @@ impl Layout {
     pub fn gathered(self, gap: usize) -> Result<Self, CkksError> {
         let full = self.chunks == 1 && self.components == 1 && self.lanes == 1 && self.bodies == 1;
         let layout = Self { degree: self.degree * gap, lanes: gap, ..self };
-        if full && self.encoding == Encoding::Coefficients && !self.complex && (gap == 1 || layout.has_room_for_lanes()) {
+        if full && !self.has_pairs() && (gap == 1 || layout.has_room_for_lanes()) {
             return Ok(layout.with_padding(self.padding));
         }
         let reason = format!(
@@ -364,7 +440,7 @@ impl Layout {
 
     /// Whether bundles are LWE samples of real numbers, each mask serving one number of a row.
     fn is_of_samples(&self) -> bool {
-        let real = self.encoding == Encoding::Coefficients && !self.complex && self.order == Order::Natural;
+        let real = !self.has_pairs() && self.order == Order::Natural;
         self.degree == 1 && real && (self.bodies == 1 || self.axis == BodyAxis::Rows)
     }
 
@@ -384,13 +460,15 @@ impl Layout {
         if !split || (self.encoding == Encoding::Slots && self.components != 1) {
             return refuse("the number of components", self.components.to_string());
         }
-        self.with_capacity(self.capacity)?;
+        let one = Self { lanes: 1, copies: 1, ..*self };
+        one.with_capacity(self.capacity)?.with_copies(self.copies)?;
         self.with_bodies(self.bodies, Some(self.axis))?;
         if self.chunks != self.columns.div_ceil(self.capacity) {
             return refuse("the number of chunks", self.chunks.to_string());
         }
         if (self.stride() > 1 && self.components > 1)
             || (self.bodies == 1 && self.axis == BodyAxis::Rows)
+            || (self.paired && (self.complex || self.encoding == Encoding::Slots))
             || (self.lanes != 1 && !self.has_room_for_lanes())
             || *self != self.with_padding(self.padding)
         {
@@ -441,7 +519,11 @@ fn axes(shape: &[usize]) -> Result<(usize, usize), CkksError> {
 
 impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbers = if self.complex { "complex numbers" } else { "real numbers" };
+        let numbers = match (self.complex, self.paired) {
+            (true, _) => "complex numbers",
+            (false, true) => "real numbers as real parts",
+            (false, false) => "real numbers",
+        };
         write!(f, "{} {numbers} in {} of degree {}", self.capacity, self.encoding.name(), self.degree)?;
         if self.order == Order::BitReversed {
             f.write_str(", bit-reversed")?;
@@ -451,6 +533,9 @@ impl fmt::Display for Layout {
         }
         if self.lanes > 1 {
             write!(f, ", {} rows in a polynomial", self.lanes)?;
+        }
+        if self.copies > 1 {
+            write!(f, ", each in {} neighbouring slots", self.copies)?;
         }
         if self.bodies > 1 {
             let axis = match self.axis {

@@ -72,7 +72,7 @@ impl Layout {
     pub fn stored_components(&self, group: usize) -> usize {
         let first = if self.axis == BodyAxis::Chunks { group * self.bodies } else { group };
         // Component i holds the numbers i, i + components, ..; in another order, and of pairs, entries may be in any component.
-        let ascending = self.order == Order::Natural && !self.complex;
+        let ascending = self.order == Order::Natural && !self.complex && !self.paired;
         if ascending { self.components.min(self.entries_in(first)) } else { self.components }
     }
 
@@ -159,13 +159,15 @@ impl Layout {
     }
 
     /// The coefficients, or slots, of polynomial `polynomial` that hold entries, each with the flat index of its entry; of complex numbers in coefficients the
-    /// real parts.
+    /// real parts, of numbers in several slots the first one.
     pub fn held(&self, polynomial: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
-        (0..self.lanes)
-            .flat_map(move |lane| self.entries(polynomial, lane).enumerate().map(move |(t, index)| (self.position(t) + lane, index)))
+        (0..self.lanes).flat_map(move |lane| {
+            let offset = self.lane_offset(lane);
+            self.entries(polynomial, lane).enumerate().map(move |(t, index)| (self.position(t) + offset, index))
+        })
     }
 
-    /// The slot of number `t` of a chunk, or its coefficient in the polynomial of degree `W`, of the first lane.
+    /// The first slot of number `t` of a chunk, or its coefficient in the polynomial of degree `W`, of the first lane.
     #[must_use]
     pub fn position(&self, t: usize) -> usize {
         let place = if self.order == Order::Natural { t } else { reversed(t, self.capacity) };
@@ -202,7 +204,7 @@ impl Layout {
         let component = position % self.components;
         let polynomial = row / self.lanes * self.polynomials_per_row() + chunk * self.components + component;
         let (bundle, body) = self.seat(polynomial);
-        Place { bundle, body, index: position / self.components + row % self.lanes }
+        Place { bundle, body, index: position / self.components + self.lane_offset(row % self.lanes) }
     }
 
     fn check_entry(&self, row: usize, column: usize) -> Result<(), CkksError> {
@@ -226,7 +228,10 @@ impl Layout {
         {
             (position, part) = (position - half, Part::Imaginary);
         }
-        let (index, lane) = (position / self.stride(), position % self.stride());
+        let (index, lane) = match self.encoding {
+            Encoding::Slots => (position / self.stride() % self.capacity, position / (self.stride() * self.capacity)),
+            Encoding::Coefficients => (position / self.stride(), position % self.stride()),
+        };
         let row = row + lane;
         if lane >= self.lanes || row >= self.rows || index >= self.capacity {
             return None;

@@ -38,7 +38,7 @@ impl Plans {
 
     fn alone(&self, x: &Ciphertext) -> Option<Arc<BootstrapPlan>> {
         // Two polynomials of real numbers share a bootstrap of complex ones.
-        let (slots, real) = (x.layout().capacity, !x.is_complex() && x.layout().bundles() == 1);
+        let (slots, real) = (x.layout().period(), !x.is_complex() && x.layout().bundles() == 1);
         self.known(x.params(), (slots, real, false))
     }
 }

@@ -21,7 +21,7 @@ use clathrate_arith::{Modulus, ProductCounts};
 use clathrate_lattice::{Bundle, Eval};
 
 use crate::arrays::memory::check_free;
-use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout, SecretName};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::arithmetic::check_factor;
 use crate::evaluation::evaluator::{Evaluator, Room};
@@ -286,6 +286,9 @@ impl Evaluator {
         progress: Progress<'_>,
     ) -> Result<Ciphertext, CkksError> {
         self.params().check_related(x.params(), "the ciphertext")?;
+        if x.encoding() == Encoding::Slots {
+            x.check_one_lane("a matrix product")?;
+        }
         let (mut x, lanes) = (Cow::Borrowed(x), x.layout().lanes);
         if self.splits_masks_for(&x) {
             x = Cow::Owned(self.split_mask(&x)?);

@@ -7,9 +7,9 @@ use crate::parameters::Params;
 /// The unscaled coefficients of polynomial `polynomial` of an array with this layout; places without an entry are zero.
 pub(crate) fn coefficients_of(params: &Params, values: ValuesRef<'_>, layout: &Layout, polynomial: usize) -> Vec<f64> {
     if layout.encoding == Encoding::Slots {
-        return params.encoder().embed_with(layout.capacity, |slots| {
+        return params.encoder().embed_with(layout.period(), |slots| {
             for (position, index) in layout.held(polynomial) {
-                slots[position] = values.get(index);
+                slots[position..position + layout.copies].fill(values.get(index));
             }
         });
     }
@@ -33,7 +33,7 @@ pub(crate) fn coefficients_of(params: &Params, values: ValuesRef<'_>, layout: &L
 /// Writes the entries that polynomial `polynomial` holds, or the parts of them, to `numbers`: the inverse of [`coefficients_of`].
 pub(crate) fn read_coefficients(params: &Params, coefficients: &[f64], layout: &Layout, polynomial: usize, numbers: &mut Values) {
     if layout.encoding == Encoding::Slots {
-        return params.encoder().evaluate_with(coefficients, layout.capacity, |slots| {
+        return params.encoder().evaluate_with(coefficients, layout.period(), |slots| {
             for (position, index) in layout.held(polynomial) {
                 let value = slots[position];
                 numbers.set_real(index, value.re);

@@ -151,6 +151,30 @@ impl LinearTransform {
         Some(self)
     }
 
+    /// The same map of each of `lanes` rows of `capacity` slots that lie one behind the other. Numbers do not wrap around within a row, so there are up to twice as many diagonals.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] where rows of this map do not fit; [`CkksError::OutOfRange`] where the diagonals take too much memory.
+    pub fn in_lanes(&self, capacity: usize, lanes: usize) -> Result<Self, CkksError> {
+        if self.rows.max(self.columns) > capacity {
+            let remedy = format!(
+                "rows share polynomials, with {capacity} slots for each: add columns of zeros before encryption, or encrypt with lanes=1"
+            );
+            return Err(CkksError::Shape { operation: LINEAR, left: vec![lanes, capacity], right: vec![self.rows, self.columns], remedy });
+        }
+        check_size(2 * self.diagonals.len(), capacity)?;
+        let mut diagonals: BTreeMap<i64, Vec<Complex64>> = BTreeMap::new();
+        for (&shift, diagonal) in &self.diagonals {
+            for j in 0..self.rows {
+                let (i, value) = ((j + shift) % self.slots, diagonal[j % self.period]);
+                if value != ZERO && i < self.columns {
+                    diagonals.entry(i as i64 - j as i64).or_insert_with(|| vec![ZERO; capacity])[j] = value;
+                }
+            }
+        }
+        Self::from_diagonals(capacity * lanes, diagonals)
+    }
+
     /// Without diagonals that are zero, with the shortest period, and with its row sum.
     fn reduced(mut self) -> Self {
         self.diagonals.retain(|_, diagonal| diagonal.iter().any(|&value| value != ZERO));

@@ -7,7 +7,7 @@ use clathrate_lattice::{Bundle, Eval};
 use super::evaluator::{Evaluator, check_slots};
 use super::rows::check_rows;
 use crate::arrays::memory::check_free;
-use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout, Padding};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::error::CkksError;
 
 /// The operations' names in errors.
@@ -50,7 +50,43 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>), CkksError> {
         let shape = common_shape(x.shape(), y.shape(), operation)?;
-        Ok((self.spread(x, &shape)?, self.spread(y, &shape)?))
+        // The array that has the shape already, or rows that share polynomials, decides where the other's numbers are to be.
+        if y.shape() == shape || (y.layout.lanes > 1 && x.shape() != shape) {
+            let y = self.spread(y, &shape)?;
+            return Ok((self.spread_like(x, &y)?, y));
+        }
+        let x = self.spread(x, &shape)?;
+        let y = self.spread_like(y, &x)?;
+        Ok((x, y))
+    }
+
+    /// `x` repeated to the shape and the places of `like`, in slots. A number that is in all slots of its polynomial is at every place; a row, or a single number, is in all
+    /// lanes of rows that share polynomials, because the slots of its polynomial repeat.
+    fn spread_like<'c>(&self, x: &'c Ciphertext, like: &Ciphertext) -> Result<Cow<'c, Ciphertext>, CkksError> {
+        let (own, to) = (x.layout, like.layout);
+        let in_slots = own.encoding == Encoding::Slots && to.encoding == Encoding::Slots;
+        if x.shape() == like.shape() || !in_slots || (own.lanes, own.bodies, to.bodies) != (1, 1, 1) {
+            return self.spread(x, like.shape());
+        }
+        let everywhere = (own.columns, own.period()) == (1, 1) && (own.rows == 1 || (own.rows == to.rows && to.lanes == 1));
+        let alike = (own.columns, own.capacity, own.copies, own.order) == (to.columns, to.capacity, to.copies, to.order);
+        let row = own.rows == 1 && own.chunks == 1 && alike;
+        if !(everywhere || row) {
+            return self.spread(x, like.shape());
+        }
+        let layout = Layout { complex: own.complex, ..to };
+        // Lanes without a row hold it, too.
+        let padding = if everywhere || !to.rows.is_multiple_of(to.lanes) { Padding::Dirty } else { x.padding() };
+        let layout = layout.with_padding(padding);
+        layout.check(like.shape(), x.params.degree())?;
+        if !x.is_symbol() {
+            let bytes = x.predicted_bytes() / own.bundles() * layout.bundles();
+            check_free(REPETITION, bytes, "combine a few rows at a time, or check the shapes")?;
+        }
+        // Bundles of a row of the result, for each row that there is.
+        let each = if own.rows == 1 { layout.bundles() } else { layout.bundles_per_line() };
+        let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), each)).collect();
+        Ok(Cow::Owned(x.with_all((&x.params, like.shape().to_vec()), layout, bundles, (x.level, x.scale))))
     }
 
     /// As [`Evaluator::broadcast_to`]; an array that has the shape already is not copied.
@@ -135,7 +171,8 @@ impl Evaluator {
         Ok(vector.bounded_by(estimate))
     }
 
-    /// Repeats the column of an array of one column: each row has `columns` equal numbers. The padding holds the number too, so it is dirty.
+    /// Repeats the column of an array of one column: each row has `columns` equal numbers. The padding holds the number too, so it is dirty. A number of a row that shares its polynomial is repeated as often as it
+    /// has copies, at most.
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless there is one column; [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where the row would need several chunks
@@ -143,6 +180,9 @@ impl Evaluator {
     pub fn broadcast(&self, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, BROADCAST)?;
+        if x.layout.lanes > 1 || x.layout.copies > 1 {
+            return self.broadcast_copies(x, columns);
+        }
         if (x.layout.columns, x.layout.capacity) != (1, 1) {
             let remedy = "repeat arrays of one column, as sums of rows are".to_owned();
             return Err(CkksError::Shape { operation: BROADCAST, left: x.shape.clone(), right: vec![columns], remedy });
@@ -160,5 +200,21 @@ impl Evaluator {
         }
         let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), layout.chunks)).collect();
         Ok(Ciphertext { shape, ..x.with_layout(layout, bundles) })
+    }
+
+    /// [`Evaluator::broadcast`] of numbers in several neighbouring slots, which become the row.
+    fn broadcast_copies(&self, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
+        let Layout { copies, lanes, .. } = x.layout;
+        let shape = [&x.shape[..x.shape.len().saturating_sub(1)], &[columns]].concat();
+        if (x.layout.columns, x.layout.capacity) != (1, 1) || columns > copies {
+            let remedy = format!(
+                "each number of the first array is in {copies} neighbouring slots, {lanes} rows in a polynomial: repeat sums of rows to rows of that length, or encrypt a column with \
+                 `copies` as many as its rows are to have numbers, rounded up to a power of two"
+            );
+            return Err(CkksError::Shape { operation: BROADCAST, left: x.shape.clone(), right: shape, remedy });
+        }
+        let layout = Layout { columns, capacity: copies, copies: 1, ..x.layout };
+        let padding = if columns < copies { Padding::Dirty } else { x.padding() };
+        Ok(x.clone().rearranged(shape, layout.with_padding(padding)))
     }
 }

@@ -1,4 +1,4 @@
-//! Columns of arrays in coefficients: a range of them, without a key.
+//! Columns of arrays: a range of them. In coefficients it takes no key; for slots see [`slot_columns`](super::slot_columns).
 //!
 //! Number `t` of a row's chunk is the coefficient of `X^(stride t)`. So a product of the whole ciphertext with `X^(-stride a)` brings number `a` to
 //! the front, and the numbers behind it after it:
@@ -31,20 +31,25 @@ struct Source {
 }
 
 impl Evaluator {
-    /// The columns `columns` of an encrypted array in coefficients, of a vector the entries. The other numbers of their polynomials stay in the
+    /// The columns `columns` of an encrypted array, of a vector the entries.
+    ///
+    /// In slots, a product with ones and zeros, not yet rescaled, and rotations; the padding is zero. In coefficients the other numbers of their polynomials stay in the
     /// padding, where whoever has the secret can read them. Where only whole polynomials were selected, the padding is as it was.
     ///
-    /// Cost: a product with a power of `X` for each polynomial; none where the range starts at a multiple of the layout's capacity.
+    /// Cost in coefficients: a product with a power of `X` for each polynomial; none where the range starts at a multiple of the layout's capacity.
     ///
     /// # Errors
     /// [`CkksError::Empty`] without columns; [`CkksError::OutOfRange`] for columns that it does not have; [`CkksError::Shape`] for a single number;
-    /// [`CkksError::Conversion`] in slots, in bit-reversed order, and for a range over several polynomials of a row that starts within one;
-    /// [`CkksError::SharedMask`] where chunks of a row share a mask and a part of them is selected.
+    /// [`CkksError::Conversion`] in bit-reversed order, and for a range over several polynomials of a row that starts, or in slots ends, within one; in slots missing keys, and
+    /// errors of [`Evaluator::multiply_plain`]; [`CkksError::SharedMask`] where chunks of a row share a mask and a part of them is selected.
     pub fn select_columns(&self, x: &Ciphertext, columns: Range<usize>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_range(x, &columns)?;
         if columns == (0..x.layout.columns) {
             return Ok(x.clone());
+        }
+        if x.encoding() == Encoding::Slots {
+            return self.select_slots(x, &columns);
         }
         let (after, sources) = selected(x, &columns)?;
         let mut shape = x.shape.clone();
@@ -115,12 +120,6 @@ fn check_range(x: &Ciphertext, columns: &Range<usize>) -> Result<(), CkksError> 
 fn selected(x: &Ciphertext, columns: &Range<usize>) -> Result<(Layout, Vec<Source>), CkksError> {
     let (layout, Range { start, end }) = (x.layout, columns.clone());
     let refused = |reason: String| Err(CkksError::Conversion { operation: SELECTION, reason });
-    if layout.encoding == Encoding::Slots {
-        let rotate = if start > 0 { format!("rotate it by {start}, ") } else { String::new() };
-        return refused(format!(
-            "numbers in slots move by rotations alone: encrypt the array in coefficients, {rotate}or encrypt the transposed matrix and select its rows"
-        ));
-    }
     if layout.order != Order::Natural {
         return refused("the numbers are in bit-reversed order: encrypt the array in natural order".to_owned());
     }

@@ -14,6 +14,7 @@ mod products;
 pub mod recording;
 pub mod rotations;
 mod rows;
+mod slot_columns;
 pub mod sums;
 
 pub use evaluator::Evaluator;

@@ -83,7 +83,9 @@ impl Evaluator {
             return Err(CkksError::Conversion { operation: TO_RLWE, reason });
         }
         check_convertible(x, from.degree, TO_RLWE)?;
-        x.check_one_lane(TO_RLWE)?;
+        if x.encoding() == Encoding::Coefficients {
+            x.check_one_lane(TO_RLWE)?;
+        }
         let operations = trace_operations(x.secret, from.degree, target.degree());
         let operations =
             operations.ok_or(CkksError::NoKeys { operation: TO_RLWE }).or_else(|error| x.check_main(TO_RLWE).and(Err(error)))?;
@@ -156,6 +158,9 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::Conversion`] for rows that are longer than the ring's polynomials; missing keys; as [`Params::key_definition`].
     pub(crate) fn rows_in_ring(&self, x: &Ciphertext, degree: usize) -> Result<Ciphertext, CkksError> {
+        if x.encoding() == Encoding::Slots {
+            x.check_one_lane(TO_RING)?;
+        }
         let (lanes, whole) = (x.layout.lanes, x.params.degree());
         if whole > degree * lanes {
             let reason = format!("rows of degree {} do not fit into the ring of degree {degree}", whole / lanes);
@@ -398,7 +403,7 @@ fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError
 /// Refuses rows with more slots than the lower of the two degrees has.
 pub(super) fn check_convertible(x: &Ciphertext, degree: usize, operation: &'static str) -> Result<(), CkksError> {
     let layout = &x.layout;
-    if layout.encoding == Encoding::Coefficients || (layout.chunks == 1 && layout.capacity <= degree / 2) {
+    if layout.encoding == Encoding::Coefficients || (layout.chunks == 1 && layout.period() <= degree / 2) {
         return Ok(());
     }
     let columns = layout.columns;

@@ -18,6 +18,7 @@ impl Evaluator {
         if x.layout.order != Order::Natural {
             return Err(CkksError::BitReversed { operation: ROTATION });
         }
+        x.check_one_lane(ROTATION)?;
         if x.layout.chunks > 1 {
             let remedy = format!("rows of at most {} entries rotate; split the array", x.params.slot_count());
             return Err(CkksError::Shape { operation: ROTATION, left: x.shape.clone(), right: vec![], remedy });
@@ -28,11 +29,12 @@ impl Evaluator {
     /// Every row rotated left by `steps`, within its slots, whose number is the row's length rounded up to a power of two.
     ///
     /// The padding is rotated too: zeros move into the row, and entries move out of the row into the padding, which is then dirty. A row with dirty padding is
-    /// refused, because unspecified numbers would move into the row; rotate once by the sum of the steps, or clear the padding first.
+    /// refused, because unspecified numbers would move into the row; rotate once by the sum of the steps, or clear the padding first. Rows that share a polynomial are refused, because numbers would move
+    /// from one to the next.
     ///
     /// # Errors
     /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots; [`CkksError::BitReversed`] for slots in bit-reversed order;
-    /// [`CkksError::Shape`] for rows of several bundles; [`CkksError::DirtyPadding`].
+    /// [`CkksError::Shape`] for rows of several bundles; [`CkksError::Conversion`] for rows that share a polynomial; [`CkksError::DirtyPadding`].
     pub fn rotate(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
         self.rotate_many(x, &[steps])?.pop().ok_or(CkksError::NoKeys { operation: ROTATION })
     }
@@ -48,14 +50,16 @@ impl Evaluator {
         if steps.iter().any(turns) {
             x.check_padding(ROTATION)?;
         }
-        let rotated = self.rotate_slots(x, steps)?.into_iter().zip(steps);
+        let (capacity, copies) = (x.layout.capacity as i64, x.layout.copies as i64);
+        let turned: Vec<i64> = steps.iter().map(|&steps| if copies == 1 { steps } else { steps.rem_euclid(capacity) * copies }).collect();
+        let rotated = self.rotate_slots(x, &turned)?.into_iter().zip(steps);
         Ok(rotated.map(|(rotated, steps)| if turns(steps) { rotated.padded(Padding::Dirty) } else { rotated }).collect())
     }
 
-    /// Rotations of the `capacity` slots of every polynomial, whatever the padding holds; the results have the layout of `x`.
+    /// Rotations of the slots of every polynomial, whatever they hold; the results have the layout of `x`.
     pub(crate) fn rotate_slots(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
-        // Slots repeat with the period of the row's capacity: a multiple of it is no rotation and needs no key.
-        let period = x.layout.capacity;
+        // Slots repeat with a period: a multiple of it is no rotation and needs no key.
+        let period = x.layout.period();
         let find = |&steps: &i64| {
             let operation = self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps))?;
             let nothing = steps.rem_euclid(period as i64) == 0;
@@ -89,7 +93,7 @@ impl Evaluator {
 
     /// The symbols of several rotations; rotations that take one switch share their decomposition.
     fn rotated_symbols(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
-        let (period, slots) = (x.layout.capacity as i64, x.params.slot_count() as i64);
+        let (period, slots) = (x.layout.period() as i64, x.params.slot_count() as i64);
         let moving: Vec<i64> = steps.iter().copied().filter(|steps| steps.rem_euclid(period) != 0).collect();
         let name = |steps: i64| {
             let element = GaloisElement::rotation(steps.rem_euclid(slots), x.params.degree());

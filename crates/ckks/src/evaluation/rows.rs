@@ -1,7 +1,8 @@
-//! Rows of arrays: a selection of them, and arrays one below the other. Nothing is computed, and no key is needed.
+//! Rows of arrays: a selection of them, and arrays one below the other. Nothing is computed, and no key is needed, unless a single row is taken from several that
+//! share a polynomial in slots.
 
 use super::evaluator::Evaluator;
-use crate::arrays::{BodyAxis, Ciphertext, Estimate, Layout};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout};
 use crate::error::CkksError;
 
 /// The operations' names in errors.
@@ -9,14 +10,21 @@ const SELECTION: &str = "a selection of rows";
 const CONCATENATION: &str = "a concatenation";
 
 impl Evaluator {
-    /// The rows `rows` of an encrypted matrix, in this order; a row may occur several times.
+    /// The rows `rows` of an encrypted matrix, in this order; a row may occur several times. Of rows that share polynomials in slots, those of whole polynomials, or one row:
+    /// a product with ones and zeros that is not yet rescaled, and rotations.
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless a matrix; [`CkksError::Empty`] without rows; [`CkksError::OutOfRange`] for a row that it does not have;
-    /// [`CkksError::SharedMask`] where rows share a mask; [`CkksError::Conversion`] where they share a polynomial.
+    /// [`CkksError::SharedMask`] where rows share a mask; [`CkksError::Conversion`] where they share a polynomial in coefficients, and for a part of the rows of a polynomial in slots;
+    /// for one row as [`Evaluator::multiply_plain`], and missing keys.
     pub fn select_rows(&self, x: &Ciphertext, rows: &[usize]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        check_rows(x, SELECTION)?;
+        let in_slots = x.encoding() == Encoding::Slots;
+        if in_slots {
+            check_masks(x, SELECTION)?
+        } else {
+            check_rows(x, SELECTION)?
+        }
         let [count, columns] = x.shape() else {
             let remedy = "rows are those of a matrix".to_owned();
             return Err(CkksError::Shape { operation: SELECTION, left: x.shape().to_vec(), right: vec![rows.len()], remedy });
@@ -28,15 +36,52 @@ impl Evaluator {
             let remedy = format!("the matrix has {count}, counted from 0");
             return Err(CkksError::OutOfRange { what: "a row", value: row.to_string(), remedy });
         }
-        let layout = Layout { rows: rows.len(), ..*x.layout() };
-        layout.check(&[rows.len(), *columns], x.params().degree())?;
+        match *rows {
+            [row] if in_slots && x.layout().lanes > 1 => self.row_of_lanes(x, row),
+            _ => self.rows_of_polynomials(x, rows),
+        }
+    }
+
+    /// The rows of whole polynomials, which exist.
+    fn rows_of_polynomials(&self, x: &Ciphertext, rows: &[usize]) -> Result<Ciphertext, CkksError> {
+        let Layout { lanes, rows: count, columns, .. } = *x.layout();
+        // Rows of whole polynomials: those of the first lane, each followed by the others of its polynomial.
+        let whole = rows.chunks(lanes).enumerate().all(|(index, group)| {
+            let last = (index + 1) * lanes >= rows.len();
+            let complete = group.len() == lanes || (last && group.last() == Some(&(count - 1)));
+            group[0].is_multiple_of(lanes) && complete && group.windows(2).all(|pair| pair[1] == pair[0] + 1)
+        });
+        if !whole {
+            let reason = format!(
+                "{lanes} rows share a polynomial, one behind the other in its slots: pick one row, or a range that starts and ends at a multiple of {lanes}, or encrypt with \
+                 lanes=1"
+            );
+            return Err(CkksError::Conversion { operation: SELECTION, reason });
+        }
+        let layout = Layout { rows: rows.len(), ..*x.layout() }.with_padding(x.padding());
+        layout.check(&[rows.len(), columns], x.params().degree())?;
         let width = layout.bundles_per_line();
         let bundles = if x.is_symbol() {
             Vec::new()
         } else {
-            rows.iter().flat_map(|row| x.bundles()[row * width..(row + 1) * width].iter().cloned()).collect()
+            let lines = rows.iter().step_by(lanes).map(|row| row / lanes);
+            lines.flat_map(|line| x.bundles()[line * width..(line + 1) * width].iter().cloned()).collect()
         };
-        Ok(x.with_all((x.params(), vec![rows.len(), *columns]), layout, bundles, (x.level(), x.scale())))
+        Ok(x.with_all((x.params(), vec![rows.len(), columns]), layout, bundles, (x.level(), x.scale())))
+    }
+
+    /// One row of several that share a polynomial in slots, as a matrix of one row: the sum of all rows of its polynomial times one or zero.
+    fn row_of_lanes(&self, x: &Ciphertext, row: usize) -> Result<Ciphertext, CkksError> {
+        let Layout { lanes, columns, .. } = *x.layout();
+        let first = row / lanes * lanes;
+        let group: Vec<usize> = (first..(first + lanes).min(x.layout().rows)).collect();
+        let group = self.rows_of_polynomials(x, &group)?;
+        let chosen: Vec<f64> =
+            (0..group.layout().rows * columns).map(|index| f64::from(u8::from(first + index / columns == row))).collect();
+        let alone = self.multiply_plain(&group, &chosen)?;
+        let largest = alone.estimate().map_or(f64::INFINITY, |own| own.magnitude);
+        let row = self.sum_of_rows(&alone)?.estimated(|own| Estimate { magnitude: own.magnitude.min(largest), ..own });
+        row.reshaped(&[1, columns])
     }
 
     /// The rows of all `parts`, one array after the other, as one matrix; a vector is one row. Parts at higher levels are brought to the lowest one.
@@ -50,17 +95,28 @@ impl Evaluator {
         let level = parts.iter().map(|part| part.level()).min().unwrap_or(first.level());
         // Each part is compared with the first as if both had as many rows.
         let row = |part: &Ciphertext| {
-            let layout = Layout { rows: 1, ..*part.layout() };
+            let layout = Layout { rows: part.layout().lanes, ..*part.layout() }.with_padding(part.padding());
             let bundles = part.bundles().iter().take(layout.bundles_per_line()).cloned().collect();
-            part.with_all((part.params(), vec![1, layout.columns]), layout, bundles, (part.level(), part.scale()))
+            part.with_all((part.params(), vec![layout.rows, layout.columns]), layout, bundles, (part.level(), part.scale()))
         };
         let compared = row(first);
         let mut rows = 0;
         let mut bundles = Vec::new();
         let (mut estimate, mut complex, mut padding) = (first.estimate(), false, first.padding());
         let mut lowest: Option<Ciphertext> = None;
-        for &part in parts {
-            check_rows(part, CONCATENATION)?;
+        for (index, &part) in parts.iter().enumerate() {
+            if part.encoding() == Encoding::Slots {
+                check_masks(part, CONCATENATION)?
+            } else {
+                check_rows(part, CONCATENATION)?
+            }
+            let Layout { rows: own, lanes, .. } = *part.layout();
+            if index + 1 < parts.len() && !own.is_multiple_of(lanes) {
+                let reason = format!(
+                    "{lanes} rows share a polynomial and part {index} has {own}, which leaves places free before the next part: use a multiple of {lanes}, or encrypt with lanes=1"
+                );
+                return Err(CkksError::Conversion { operation: CONCATENATION, reason });
+            }
             self.check_pair(&compared, &row(part), CONCATENATION)?;
             let part = self.at_level(part, level)?;
             let lowest = lowest.get_or_insert_with(|| row(&part));
@@ -85,6 +141,11 @@ impl Evaluator {
 /// Refuses arrays whose rows share a mask or a polynomial.
 pub(super) fn check_rows(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     x.check_one_lane(operation)?;
+    check_masks(x, operation)
+}
+
+/// Refuses arrays whose rows share a mask.
+pub(super) fn check_masks(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     if x.layout().axis == BodyAxis::Rows && x.layout().bodies > 1 {
         return Err(CkksError::SharedMask {
             operation,

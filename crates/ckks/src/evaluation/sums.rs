@@ -1,6 +1,9 @@
 //! Sums of the numbers of a row and of all rows, and the clearing of padding.
 //!
-//! In slots the numbers of a row are added by rotations, which add the padding, too. In coefficients one product of polynomials adds them, without a key: the
+//! In slots the numbers of a row are added by rotations, which add the padding, too. Of rows that share a polynomial, one behind the other, the sum is in the
+//! first slot of each row alone; a product with ones there and zeros elsewhere leaves it, and rotations the other way copy it to all slots of its row.
+//! The sum of all rows is in all of them, because a polynomial's slots repeat with the period of all its rows.
+//! In coefficients one product of polynomials adds them, without a key: the
 //! number `t` of a chunk is the coefficient of `X^(stride t)`, so the coefficient of `X^0` of
 //!
 //! ```text
@@ -12,8 +15,8 @@
 use clathrate_lattice::{Bundle, Eval, Poly};
 
 use super::arithmetic::check_factor;
-use super::evaluator::{Evaluator, check_slots, joined};
-use super::rows::check_rows;
+use super::evaluator::{Evaluator, Room, check_slots, joined};
+use super::rows::{check_masks, check_rows};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::check_product_room;
 use crate::error::CkksError;
@@ -30,7 +33,7 @@ impl Evaluator {
     /// The sum of every row: an array of one column.
     ///
     /// In slots chunks are added first, then the slots, by rotations by half the capacity, a quarter, .., 1. The padding is added too, so it must be zero. In
-    /// coefficients no key is needed; the padding of the result is dirty.
+    /// coefficients no key is needed; the padding of the result is dirty. Of rows that share polynomials in slots it is the product of [`Evaluator::total_in_lanes`].
     ///
     /// # Errors
     /// [`CkksError::DirtyPadding`]; [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::SharedMask`] where chunks of a row are under different
@@ -38,11 +41,64 @@ impl Evaluator {
     pub fn total(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_chunks(x)?;
-        if x.encoding() == Encoding::Slots { self.total_of_slots(x) } else { self.weighted_total(x, None) }
+        match x.encoding() {
+            Encoding::Slots if x.layout.lanes > 1 => self.total_in_lanes(x, 1.0),
+            Encoding::Slots => self.total_of_slots(x),
+            Encoding::Coefficients => self.weighted_total(x, None),
+        }
+    }
+
+    /// `factor` times the sum of every row, for rows that share polynomials in slots: an array of one column whose number is in all slots of its row, as a product that is not yet rescaled.
+    ///
+    /// # Errors
+    /// As [`Evaluator::total`]; [`CkksError::Conversion`] where rows do not share polynomials; as [`Evaluator::multiply_plain`].
+    pub fn total_in_lanes(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_slots(x, TOTAL)?;
+        check_chunks(x)?;
+        // Sums may be larger than what a bootstrap takes, so the array is bootstrapped before, where it must.
+        let x = &*self.refreshed(x, Room::Depth(1))?;
+        let layout = x.layout;
+        if layout.lanes == 1 {
+            let reason = "rows do not share polynomials: add them up with total".to_owned();
+            return Err(CkksError::Conversion { operation: TOTAL, reason });
+        }
+        if layout.capacity == 1 && factor == 1.0 {
+            return Ok(x.clone());
+        }
+        // Slots of lanes without a row are not added to those of others.
+        if layout.columns < layout.capacity {
+            x.check_padding(TOTAL)?;
+        }
+        let most = x.estimate().map_or(f64::INFINITY, |own| own.magnitude * layout.columns as f64);
+        let row = layout.capacity * layout.copies;
+        let steps = |sum: Ciphertext, sign: i64| {
+            let doubled = std::iter::successors(Some(layout.copies), |step| Some(2 * step)).take_while(|&step| step < row);
+            doubled.map(|step| sign * step as i64).try_fold(sum, |sum, step| self.plus_rotated(sum, step))
+        };
+        let sums = steps(x.clone(), 1)?.estimated(|own| Estimate { magnitude: own.magnitude.min(most), ..own });
+        let column = Layout { columns: 1, ..layout }.with_padding(Padding::Dirty);
+        let sums = sums.rearranged(of_one_column(x), column);
+        let first = self.without_bootstrapping().multiply_plain(&sums, &vec![factor; layout.rows])?;
+        let largest = first.estimate().map_or(f64::INFINITY, |own| own.magnitude);
+        // The copies do not overlap, so that numbers stay as large as they are.
+        let all = steps(first, -1)?.estimated(|own| Estimate { magnitude: own.magnitude.min(largest), ..own });
+        let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
+        Ok(all.rearranged(of_one_column(x), copied))
+    }
+
+    /// `x` plus its polynomials rotated left by `step` slots.
+    pub(super) fn plus_rotated(&self, mut x: Ciphertext, step: i64) -> Result<Ciphertext, CkksError> {
+        for turned in self.rotate_slots(&x, &[step])? {
+            x.bundles.iter_mut().zip(&turned.bundles).try_for_each(|(sum, turned)| sum.add_assign(turned))?;
+            self.spend_pass(&x)?;
+            x = joined(x, &turned, Estimate::plus);
+        }
+        Ok(x)
     }
 
     /// The sum of `weights[t]` times number `t` of every row: an array of one column, not yet rescaled. As [`Evaluator::total`], it needs rotations in slots
-    /// and no key in coefficients.
+    /// and no key in coefficients. Of rows that share polynomials in slots it takes two levels.
     ///
     /// # Errors
     /// As [`Evaluator::total`]; [`CkksError::Shape`] unless there is one weight for each column; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`];
@@ -62,7 +118,12 @@ impl Evaluator {
         }
         // The product with a plaintext clears the padding, too.
         let all: Vec<f64> = weights.iter().copied().cycle().take(x.layout.rows * weights.len()).collect();
-        self.total_of_slots(&self.multiply_plain(x, &all)?)
+        let product = self.multiply_plain(x, &all)?;
+        match (x.layout.lanes, x.layout.capacity) {
+            (1, _) => self.total_of_slots(&product),
+            (_, 1) => Ok(product),
+            _ => self.total_in_lanes(&self.rescale(&product)?, 1.0),
+        }
     }
 
     /// [`Evaluator::total`] in coefficients, with weights where there are any.
@@ -121,13 +182,22 @@ impl Evaluator {
         Ok(total.estimated(|own| own.multiply(Estimate { magnitude, error: rounding })))
     }
 
-    /// The sum of all rows of a matrix: a vector. It needs no key.
+    /// The sum of all rows of a matrix: a vector. It needs no key, but rotations where rows share polynomials in slots.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] unless a matrix; [`CkksError::SharedMask`] where rows share a mask; [`CkksError::Conversion`] where they share a polynomial.
+    /// [`CkksError::Shape`] unless a matrix; [`CkksError::SharedMask`] where rows share a mask; [`CkksError::Conversion`] where they share a polynomial in coefficients;
+    /// [`CkksError::DirtyPadding`] where a polynomial in slots lacks rows; missing keys.
     pub fn sum_of_rows(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        check_rows(x, ROWS)?;
+        let in_slots = x.encoding() == Encoding::Slots;
+        if in_slots {
+            check_masks(x, ROWS)?
+        } else {
+            check_rows(x, ROWS)?
+        }
+        if !x.layout.rows.is_multiple_of(x.layout.lanes) {
+            x.check_padding(ROWS)?;
+        }
         let &[rows, columns] = x.shape() else {
             let remedy = "rows are those of a matrix; the numbers of a vector are added by `total`".to_owned();
             return Err(CkksError::Shape { operation: ROWS, left: x.shape().to_vec(), right: vec![], remedy });
@@ -140,11 +210,24 @@ impl Evaluator {
         }
         self.spend_once(x, || {
             let polys = width * x.polys_per_bundle() * x.params.chain().basis(x.level).len();
-            Ok(x.params.passes_cost(polys).times((rows - 1) as f64))
+            Ok(x.params.passes_cost(polys).times((x.layout.row_groups() - 1) as f64))
         })?;
-        let layout = Layout { rows: 1, ..x.layout };
-        let sum = x.with_all((&x.params, vec![columns]), layout, bundles, (x.level, x.scale));
-        Ok(sum.estimated(|own| own.scale(rows as f64)))
+        let Layout { lanes, .. } = x.layout;
+        // One polynomial of all lanes.
+        let filled = Layout { rows: lanes, ..x.layout }.with_padding(x.padding());
+        let mut sum = x.with_all((&x.params, vec![lanes, columns]), filled, bundles, (x.level, x.scale));
+        sum = sum.estimated(|own| own.scale(x.layout.row_groups() as f64));
+        let mut lane = lanes / 2;
+        while lane > 0 {
+            sum = self.plus_rotated(sum, x.layout.lane_offset(lane) as i64)?;
+            lane /= 2;
+        }
+        // A single number is in all slots.
+        let copies = if filled.capacity == 1 { 1 } else { filled.copies };
+        let layout = Layout { rows: 1, lanes: 1, copies, ..filled }.with_padding(x.padding());
+        let most = x.estimate().map_or(f64::INFINITY, |own| own.magnitude * rows as f64);
+        let sum = sum.rearranged(vec![columns], layout);
+        Ok(sum.estimated(|own| Estimate { magnitude: own.magnitude.min(most), ..own }))
     }
 
     fn total_of_slots(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
@@ -166,11 +249,7 @@ impl Evaluator {
         })?;
         let mut step = x.layout.capacity / 2;
         while step > 0 {
-            for turned in self.rotate_slots(&sum, &[step as i64])? {
-                sum.bundles.iter_mut().zip(&turned.bundles).try_for_each(|(sum, turned)| sum.add_assign(turned))?;
-                self.spend_pass(&sum)?;
-                sum = joined(sum, &turned, Estimate::plus);
-            }
+            sum = self.plus_rotated(sum, (step * x.layout.copies) as i64)?;
             step /= 2;
         }
         let shape = of_one_column(x);
@@ -202,7 +281,7 @@ fn of_one_column(x: &Ciphertext) -> Vec<usize> {
 }
 
 /// Refuses chunks of a row under one mask, because they are under different secrets.
-fn check_chunks(x: &Ciphertext) -> Result<(), CkksError> {
+pub(super) fn check_chunks(x: &Ciphertext) -> Result<(), CkksError> {
     let layout = x.layout;
     if layout.axis != BodyAxis::Chunks || layout.bodies == 1 || layout.chunks == 1 {
         return Ok(());

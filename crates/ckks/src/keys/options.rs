@@ -41,8 +41,10 @@ pub struct EncryptOptions {
     pub axis: Option<BodyAxis>,
     /// Numbers per polynomial, a power of two; absent for as many as a row needs (slots) or a polynomial has room for (coefficients).
     pub capacity: Option<usize>,
-    /// Consecutive rows of real coefficients that share a polynomial, where a row is shorter than a polynomial; absent for one row in each.
+    /// Consecutive rows, of slots or of real coefficients, that share a polynomial, where a row is shorter than a polynomial; absent for one row in each.
     pub lanes: Option<Lanes>,
+    /// Neighbouring slots that each hold the same number, as those of sums of rows that share polynomials; absent for one.
+    pub copies: Option<usize>,
     /// The order of numbers inside a polynomial.
     pub order: Order,
 }
@@ -71,6 +73,9 @@ impl EncryptOptions {
                 return Err(CkksError::OutOfRange { what: "the capacity of a polynomial", value: capacity.to_string(), remedy });
             }
             layout = packed;
+        }
+        if let Some(copies) = self.copies {
+            layout = layout.with_copies(copies)?;
         }
         Ok(layout.with_bodies(self.bodies.unwrap_or(1), self.axis)?.with_order(self.order))
     }

@@ -75,7 +75,7 @@ impl Ciphertext {
         // Uniform noise of width 2^b has the variance 2^(2 b) / 12. A slot is the sum of twice as many coefficients as there are slots, times roots of unity; a
         // real number has the real part of it. A complex number among coefficients is two of them.
         let parts = if self.is_complex() { 2.0 } else { 1.0 };
-        let terms = if self.encoding() == Encoding::Slots { parts * self.layout().capacity as f64 } else { parts };
+        let terms = if self.encoding() == Encoding::Slots { parts * self.layout().period() as f64 } else { parts };
         self.scale().log2() - flood_bits + 0.5 * 12f64.log2() - 0.5 * terms.log2()
     }
 }

@@ -16,7 +16,7 @@ pub fn run(arguments: &Bootstrap, console: &Console, runtime: &Runtime) -> Resul
     warn_insecure(console, &params);
     let input = files::load(&arguments.input, |reader| Ciphertext::from_reader(reader, &params))?;
     let options = BootstrapOptions {
-        slots: Some(input.layout().capacity),
+        slots: Some(input.layout().period()),
         real: !input.is_complex(),
         rounds: arguments.rounds,
         most_key_bytes: arguments.key_bytes,

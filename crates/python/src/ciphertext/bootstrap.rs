@@ -159,7 +159,7 @@ fn plan_for(x: &clathrate_ckks::Ciphertext) -> Result<Arc<BootstrapPlan>, CkksEr
 }
 
 fn plan_of(x: &clathrate_ckks::Ciphertext, real: bool) -> Result<Arc<BootstrapPlan>, CkksError> {
-    let options = BootstrapOptions { slots: Some(x.layout().capacity), real, ..BootstrapOptions::default() };
+    let options = BootstrapOptions { slots: Some(x.layout().period()), real, ..BootstrapOptions::default() };
     BootstrapPlan::with_options(x.params(), options).map(Arc::new)
 }
 

@@ -4,6 +4,7 @@
 
 mod attributes;
 mod bootstrap;
+mod conversion;
 mod masks;
 mod moves;
 mod object;
@@ -18,5 +19,5 @@ mod transposed;
 
 pub use bootstrap::{bootstrap_batch, bootstrap_samples};
 pub use object::PyCiphertext;
-pub use rows::vstack;
+pub use rows::{hstack, vstack};
 pub use transposed::PyTransposed;

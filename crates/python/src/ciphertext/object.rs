@@ -245,7 +245,12 @@ impl PyCiphertext {
         work: impl FnOnce(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
     ) -> PyResult<Self> {
         let holder = if matches!(self.keys, Keys::None) { other } else { self };
-        let (evaluator, left, right) = (holder.evaluator(), &*self.data, &*other.data);
+        // A sum of an array in slots with one in coefficients is in slots.
+        let differ = self.data.encoding() != other.data.encoding();
+        let converted = if differ { [self.brought_to_slots(py, holder)?, other.brought_to_slots(py, holder)?] } else { [None, None] };
+        let left = converted[0].as_ref().unwrap_or(self);
+        let right = converted[1].as_ref().unwrap_or(other);
+        let (evaluator, left, right) = (holder.evaluator(), &*left.data, &*right.data);
         let result = detached(py, || {
             let (left, right) = evaluator.broadcast_pair(left, right, operation)?;
             work(&evaluator, &left, &right)

@@ -76,12 +76,21 @@ impl PyCiphertext {
         let (values, shape) = self.spread(py, array, operation)?;
         let values = if invert { inverted(py, values)? } else { values };
         let translate = |error| raise_for_array(py, error, &shape);
-        self.map_factor(py, translate, |evaluator, x| evaluator.multiply_plain(&*evaluator.spread(x, &shape)?, &values))
+        let converted = self.brought_to_slots(py, self)?;
+        let own = converted.as_ref().unwrap_or(self);
+        own.map_factor(py, translate, |evaluator, x| evaluator.multiply_plain(&*evaluator.spread(x, &shape)?, &values))
     }
 
     /// The product of two ciphertexts, entry by entry, not yet rescaled.
     pub(super) fn times(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
-        self.zip_factors(py, other, PRODUCT, |evaluator, x, y| evaluator.multiply(x, y))
+        let holder = if self.has_keys() { self } else { other };
+        let left = self.brought_to_slots(py, holder)?;
+        // A square converts its operand once.
+        let square = std::ptr::eq(self, other);
+        let right = if square { None } else { other.brought_to_slots(py, holder)? };
+        let left = left.as_ref().unwrap_or(self);
+        let right = if square { left } else { right.as_ref().unwrap_or(other) };
+        left.zip_factors(py, right, PRODUCT, |evaluator, x, y| evaluator.multiply(x, y))
     }
 
     /// `self ** exponent`, by halves, so that `ceil(log2(exponent))` products follow one another.
@@ -236,6 +245,11 @@ impl PyCiphertext {
             }
             if axes(other)? == Some(1) {
                 return Ok(Bound::new(py, self.dot_plain(py, other)?)?.into_any());
+            }
+        } else if self.data.encoding() == Encoding::Slots {
+            let vector = other.cast::<Self>().ok().filter(|other| other.get().data.shape().len() == 1);
+            if vector.is_some() || axes(other)? == Some(1) {
+                return Ok(Bound::new(py, self.times_vector(py, other, vector.map(|vector| vector.get()))?)?.into_any());
             }
         }
         if let Ok(other) = other.cast::<Self>() {

@@ -62,12 +62,35 @@ impl PyCiphertext {
         self.map(py, |_, x| x.clone().reshaped(shape))
     }
 
+    /// Whether several rows share a polynomial in slots.
+    fn is_in_lanes(&self) -> bool {
+        self.data.encoding() == Encoding::Slots && self.data.layout().lanes > 1
+    }
+
+    /// The keys of rotations by the powers of two of steps from `first` to below `end`, as Python code; forth and back where `both`.
+    fn rotations_between(&self, first: usize, end: usize, both: bool) -> String {
+        let steps = std::iter::successors(Some(first as i64), |step| Some(2 * step)).take_while(|&step| step < end as i64);
+        let steps: Vec<i64> = steps.flat_map(|step| std::iter::once(step).chain(both.then_some(-step))).collect();
+        self.needs_under_secret(&format!("rotations={steps:?}"))
+    }
+
     /// The sum of every row, as one column.
     pub(super) fn totals(&self, py: Python<'_>) -> PyResult<Self> {
-        let capacity = self.data.layout().capacity;
-        let steps: Vec<usize> = std::iter::successors(Some(1), |step| Some(2 * step)).take_while(|&step| step < capacity).collect();
-        let needs = self.needs_under_secret(&format!("rotations={steps:?}"));
+        if self.is_in_lanes() {
+            return self.totals_in_lanes(py, 1.0);
+        }
+        let layout = self.data.layout();
+        let needs = self.rotations_between(layout.copies, layout.copies * layout.capacity, false);
         self.map_needing(py, &needs, |evaluator, x| evaluator.total(x))
+    }
+
+    /// `factor` times the sum of every row that shares a polynomial with others in slots, as one column.
+    fn totals_in_lanes(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
+        let layout = self.data.layout();
+        let needs = self.rotations_between(layout.copies, layout.copies * layout.capacity, true);
+        // Sums may be larger than what a bootstrap takes: where levels run out, that is an error.
+        let work = |evaluator: &Evaluator, x: &Ciphertext| evaluator.without_bootstrapping().total_in_lanes(x, factor);
+        self.map_needing(py, &needs, work)
     }
 
     /// Sums with axes of length 1 in place of those that were added up.
@@ -75,6 +98,13 @@ impl PyCiphertext {
         match along {
             Along::Nothing => Ok(self.again(py)),
             Along::Columns => self.cleared(py)?.totals(py),
+            Along::Rows if self.is_in_lanes() => {
+                let layout = self.data.layout();
+                // Slots of lanes without a row are added, too.
+                let whole = if layout.rows.is_multiple_of(layout.lanes) { self.again(py) } else { self.cleared(py)? };
+                let needs = self.rotations_between(layout.lane_offset(1), layout.period(), false);
+                whole.map_needing(py, &needs, |evaluator, x| evaluator.sum_of_rows(x))?.reshaped(py, &[1, layout.columns])
+            }
             Along::Rows => {
                 let columns = self.data.layout().columns;
                 self.map(py, |evaluator, x| evaluator.sum_of_rows(x))?.reshaped(py, &[1, columns])
@@ -97,7 +127,15 @@ impl PyCiphertext {
     /// than they on the way, which bootstraps need.
     fn scaled_sums(&self, py: Python<'_>, along: Along, keepdims: bool, factor: Option<f64>) -> PyResult<Self> {
         if along == Along::Columns && !keepdims && self.data.shape().len() == 2 && self.data.layout().rows > 1 {
-            return self.sums_as_vector(py, factor);
+            return if self.is_in_lanes() {
+                let column = self.filled(py)?.totals_in_lanes(py, factor.unwrap_or(1.0))?;
+                column.reshaped(py, &[self.data.layout().rows])
+            } else {
+                self.sums_as_vector(py, factor)
+            };
+        }
+        if along == Along::Columns && keepdims && self.is_in_lanes() {
+            return self.filled(py)?.totals_in_lanes(py, factor.unwrap_or(1.0));
         }
         let sums = match factor {
             Some(factor) => self.share(py, factor)?.sums(py, along)?,
@@ -112,6 +150,12 @@ impl PyCiphertext {
             Along::Rows => &self.data.shape()[1..],
         };
         sums.reshaped(py, kept)
+    }
+
+    /// This array with zeros behind each row, where there are places.
+    fn filled(&self, py: Python<'_>) -> PyResult<Self> {
+        let layout = self.data.layout();
+        if layout.columns == layout.capacity { Ok(self.again(py)) } else { self.cleared(py) }
     }
 
     /// `factor` times the sum of every row, as a vector.
@@ -151,6 +195,29 @@ impl PyCiphertext {
         self.map_factor(py, translate, |evaluator, x| evaluator.total_weighted(x, &values))?.reshaped(py, &[])
     }
 
+    /// The product of a matrix in slots with a vector, plain or encrypted: the inner products of its rows with the vector.
+    pub(super) fn times_vector(&self, py: Python<'_>, vector: &Bound<'_, PyAny>, encrypted: Option<&Self>) -> PyResult<Self> {
+        let columns = self.data.layout().columns;
+        let product = match encrypted {
+            Some(vector) if vector.data.shape() == [columns] => self.times(py, vector)?,
+            Some(vector) => return Err(self.vector_error(py, vector.data.shape())),
+            None => {
+                let plain = array(vector)?;
+                if plain.shape != [columns] {
+                    return Err(self.vector_error(py, &plain.shape));
+                }
+                self.multiply_values(py, plain, INNER_PRODUCT, false)?
+            }
+        };
+        product.rescaled_anyway(py)?.scaled_sums(py, Along::Columns, false, None)
+    }
+
+    fn vector_error(&self, py: Python<'_>, length: &[usize]) -> PyErr {
+        let remedy = format!("the vector has one number for each of the {} columns", self.data.layout().columns);
+        let left = self.data.shape().to_vec();
+        raise(py, CkksError::Shape { operation: INNER_PRODUCT, left, right: length.to_vec(), remedy })
+    }
+
     fn check_lengths(&self, py: Python<'_>, other: &[usize]) -> PyResult<()> {
         if self.data.shape() == other {
             return Ok(());
@@ -167,7 +234,8 @@ impl PyCiphertext {
     ///
     /// Rows are added to each other without a key, in both encodings. The numbers of a row are added by rotations in slots, with the keys
     /// that `trace` finds, and without a key in coefficients. Padding that is not zero is cleared first, by a product that takes a level.
-    /// In slots, sums of each row become a vector by a product that takes a level; `keepdims=True` leaves them a column, for nothing.
+    /// In slots, sums of each row become a vector by a product that takes a level; `keepdims=True` leaves them a column, for nothing. Of
+    /// rows that share polynomials (`lanes`) both take that level, and the sum of all rows takes rotations.
     ///
     /// Parameters
     /// ----------
@@ -260,7 +328,7 @@ impl PyCiphertext {
     /// ClathrateError
     ///     As `sum`.
     /// ShapeError
-    ///     In coefficients, where there are no squares.
+    ///     In coefficients, without the keys that convert the array to slots.
     /// MissingKeyError
     ///     Without a relinearisation key, and for complex numbers without a conjugation key.
     /// DataError
@@ -273,6 +341,10 @@ impl PyCiphertext {
     /// 7.0
     #[pyo3(signature = (axis=None, ddof=Whole(0), keepdims=false), text_signature = "($self, axis=None, ddof=0, keepdims=False)")]
     fn var(&self, py: Python<'_>, axis: Option<Whole>, ddof: Whole, keepdims: bool) -> PyResult<Self> {
+        // Squares are those of slots.
+        if let Some(converted) = self.brought_to_slots(py, self)? {
+            return converted.var(py, axis, ddof, keepdims);
+        }
         let along = self.along(py, axis)?;
         let count = self.count(along);
         let left = i64::try_from(count).ok().and_then(|count| count.checked_sub(ddof.0)).filter(|&left| left > 0);
@@ -308,7 +380,7 @@ impl PyCiphertext {
     /// Raises
     /// ------
     /// ShapeError
-    ///     Where lengths differ, or two encrypted vectors are in coefficients.
+    ///     Where lengths differ, or two encrypted vectors are in coefficients, without the keys that convert them to slots.
     /// MissingKeyError
     ///     In slots, without the keys that `trace` finds.
     ///
@@ -323,7 +395,8 @@ impl PyCiphertext {
 
     /// The same numbers in another shape, as `numpy.reshape`, where every row stays a row.
     ///
-    /// A vector is a matrix of one row, and a single number a vector of length 1. Other shapes would move numbers between rows.
+    /// A vector is a matrix of one row, in slots of one column, too, and a single number a vector of length 1. Other shapes would move
+    /// numbers between rows.
     ///
     /// Parameters
     /// ----------

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use clathrate_arith::text::counted;
-use clathrate_ckks::{Ciphertext, CkksError};
-use pyo3::exceptions::PyTypeError;
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator};
+use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyEllipsis, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PySlice, PyTuple};
 
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
@@ -65,7 +65,7 @@ impl Numbers {
     fn refuse(self, index: &Bound<'_, PyAny>) -> PyErr {
         let (name, example) = (self.name(), self.index("2:5"));
         let text = match index.extract::<i64>() {
-            Ok(place) if !index.is_instance_of::<pyo3::types::PyBool>() => {
+            Ok(place) if !index.is_instance_of::<PyBool>() => {
                 let range = if place == -1 { "-1:".to_owned() } else { format!("{place}:{}", place + 1) };
                 format!("{name} are picked as a range: `{}` instead of `{}`", self.index(&range), self.index(&place.to_string()))
             }
@@ -142,18 +142,40 @@ impl PyCiphertext {
         };
         let columns = numbers.range(width, columns)?;
         let rows = if takes_all(rows)? { None } else { Some(selection(py, count, rows)?) };
+        let columns_picked = columns.is_some();
         if rows.is_none() && columns.is_none() {
             return Ok(self.again(py));
         }
-        self.map(py, |evaluator, x| {
+        let work = |evaluator: &Evaluator, x: &Ciphertext| {
             let Some(Selection { rows, single }) = &rows else { return evaluator.select_columns(x, columns.unwrap_or(0..width)) };
             let picked = evaluator.select_rows(x, rows)?;
             let picked = match columns {
+                Some(columns) if picked.awaits_rescale() && !x.awaits_rescale() => {
+                    evaluator.select_columns(&evaluator.rescale(&picked)?, columns)?
+                }
                 Some(columns) => evaluator.select_columns(&picked, columns)?,
                 None => picked,
             };
             if *single { picked.into_vector() } else { Ok(picked) }
-        })
+        };
+        // In slots, columns are picked by a product, and so is one of several rows that share a polynomial.
+        let in_slots = self.data.encoding() == Encoding::Slots;
+        let takes_product = in_slots && (columns_picked || self.data.layout().lanes > 1);
+        if takes_product { self.map_settled(py, work) } else { self.map(py, work) }
+    }
+
+    /// The entry of a vector in slots that an integer picks, as a single number; absent for other indices.
+    fn entry(&self, py: Python<'_>, count: usize, index: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        if self.data.encoding() != Encoding::Slots || index.is_instance_of::<PyBool>() {
+            return Ok(None);
+        }
+        let Ok(place) = index.extract::<isize>() else { return Ok(None) };
+        let from_front = if place < 0 { place.saturating_add(count as isize) } else { place };
+        let Some(place) = usize::try_from(from_front).ok().filter(|&place| place < count) else {
+            let message = format!("index {place} is out of bounds for a vector of {count} numbers, counted from 0");
+            return Err(PyIndexError::new_err(message));
+        };
+        self.map_settled(py, |evaluator, x| evaluator.select_columns(x, place..place + 1))?.reshaped(py, &[]).map(Some)
     }
 }
 
@@ -163,10 +185,18 @@ impl PyCiphertext {
         let indices = indices_of(index, self.data.shape().len())?;
         match (&indices[..], self.data.shape()) {
             ([rows, columns], _) => self.picked(py, rows, columns, Numbers::Columns),
-            ([entries], &[count]) => match Numbers::Entries.range(count, entries)? {
-                None => Ok(self.again(py)),
-                Some(range) => self.map(py, |evaluator, x| evaluator.select_columns(x, range)),
-            },
+            ([entries], &[count]) => {
+                if let Some(entry) = self.entry(py, count, entries)? {
+                    return Ok(entry);
+                }
+                match Numbers::Entries.range(count, entries)? {
+                    None => Ok(self.again(py)),
+                    Some(range) if self.data.encoding() == Encoding::Slots => {
+                        self.map_settled(py, |evaluator, x| evaluator.select_columns(x, range))
+                    }
+                    Some(range) => self.map(py, |evaluator, x| evaluator.select_columns(x, range)),
+                }
+            }
             _ => Ok(self.again(py)),
         }
     }
@@ -241,17 +271,65 @@ pub(super) fn parts_of<'py>(parts: &Bound<'py, PyAny>, name: &str, call: &str) -
 #[pyfunction]
 pub fn vstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext> {
     let parts = parts_of(parts, "vstack", "cl.vstack([x, y])")?;
+    // Products stay as they are where all parts are products.
+    let products = parts.iter().all(|part| part.get().data.awaits_rescale());
+    put_together(py, &parts, products, |evaluator, data| evaluator.concatenate(data))
+}
+
+/// Encrypted arrays in slots side by side, as `numpy.hstack`: vectors end to end, or the rows of matrices.
+///
+/// Numbers move by rotations, and a product with ones and zeros, which takes a level, makes room for them.
+///
+/// Parameters
+/// ----------
+/// parts : sequence of Ciphertext
+///     Vectors, or matrices with as many rows, in slots. A row of the result fits the slots of one polynomial.
+///
+/// Returns
+/// -------
+/// Ciphertext
+///     The longer vector, or the wider matrix, one level below the lowest part.
+///
+/// Raises
+/// ------
+/// TypeError
+///     As `vstack`.
+/// ShapeError
+///     Where the numbers of rows differ, rows get too long, arrays are in coefficients, or rows share a mask or a polynomial.
+/// MissingKeyError
+///     Without the rotations that `trace` finds.
+/// LevelError
+///     At level 0.
+/// ClathrateError
+///     As `vstack`.
+///
+/// Examples
+/// --------
+/// >>> x, y = (secret_key.encrypt(v).with_keys(keys) for v in ([1.0, 2.0], [3.0, 4.0]))
+/// >>> secret_key.decrypt(cl.hstack([x, y])).round(4)
+/// array([1., 2., 3., 4.])
+#[pyfunction]
+pub fn hstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext> {
+    let parts = parts_of(parts, "hstack", "cl.hstack([x, y])")?;
+    put_together(py, &parts, false, |evaluator, data| evaluator.join_columns(data))
+}
+
+/// What `work` makes of the parts, which are rescaled if they are products, unless `as_they_are`.
+fn put_together(
+    py: Python<'_>,
+    parts: &[Bound<'_, PyCiphertext>],
+    as_they_are: bool,
+    work: impl FnOnce(&Evaluator, &[&Ciphertext]) -> Result<Ciphertext, CkksError> + Send,
+) -> PyResult<PyCiphertext> {
     let holder = parts.iter().map(|part| part.get()).find(|part| part.has_keys()).or_else(|| parts.first().map(|part| part.get()));
     let Some(holder) = holder else { return Err(raise(py, CkksError::NoTerms { operation: "a concatenation" })) };
     let evaluator = holder.evaluator();
-    // Products stay as they are where all parts are products.
-    let products = parts.iter().all(|part| part.get().data.awaits_rescale());
     let settled = |part: &Bound<'_, PyCiphertext>| {
         let part = part.get();
-        if products { Ok(part.data.clone()) } else { part.settled(py, &evaluator) }
+        if as_they_are { Ok(part.data.clone()) } else { part.settled(py, &evaluator) }
     };
     let settled = parts.iter().map(settled).collect::<PyResult<Vec<_>>>()?;
     let data: Vec<&Ciphertext> = settled.iter().map(|part| &**part).collect();
-    let whole = detached(py, || evaluator.concatenate(&data))?;
+    let whole = detached(py, || work(&evaluator, &data))?;
     holder.beside(py, whole)
 }

@@ -211,7 +211,7 @@ impl PyParams {
     /// (4, 2)
     fn at_rank(&self, py: Python<'_>, rank: Whole) -> PyResult<Self> {
         let rank = size(py, "rank", rank)?;
-        detached(py, || self.params.at_rank(rank)).map(|params| Self { params })
+        detached(py, || self.params.at_rank(rank)).map(Self::from_core)
     }
 
     /// Parameters of the same moduli, scales and secret at another degree and rank.
@@ -244,7 +244,7 @@ impl PyParams {
     fn relative(&self, py: Python<'_>, degree: Option<Whole>, rank: Option<Whole>) -> PyResult<Self> {
         let degree = degree.map_or(Ok(self.degree()), |degree| size(py, "degree", degree))?;
         let rank = rank.map_or(Ok(self.rank()), |rank| size(py, "rank", rank))?;
-        detached(py, || self.params.relative(ModuleShape { degree, rank })).map(|params| Self { params })
+        detached(py, || self.params.relative(ModuleShape { degree, rank })).map(Self::from_core)
     }
 
     /// Parameters of the same moduli, scales and secret at rank 1 and the degree of equal dimension: degree times rank.
@@ -268,7 +268,7 @@ impl PyParams {
     /// >>> (four.degree, four.rank), (four.rlwe().degree, four.rlwe().rank)
     /// ((256, 4), (1024, 1))
     fn rlwe(&self, py: Python<'_>) -> PyResult<Self> {
-        detached(py, || self.params.relative(self.params.rlwe_shape())).map(|params| Self { params })
+        detached(py, || self.params.relative(self.params.rlwe_shape())).map(Self::from_core)
     }
 
     /// The number of complex slots of a polynomial: n / 2.

@@ -328,7 +328,7 @@ impl PyParams {
     fn load(py: Python<'_>, path: FilePath, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
         let runtime = PyRuntime::given(runtime);
         let params = detached(py, move || Params::from_reader(&FileReader::open(&path)?, &runtime))?;
-        Ok(Self { params })
+        Ok(Self::from_core(params))
     }
 
     /// Writes the parameters to a file.

@@ -4,6 +4,7 @@ use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 use clathrate_lattice::Level;
 use pyo3::prelude::*;
 
+use crate::conversions::ConversionPlans;
 use crate::errors::{exception, raise};
 use crate::numbers::Whole;
 use crate::run::detached;
@@ -77,6 +78,8 @@ use crate::run::detached;
 #[pyclass(frozen, module = "clathrate", name = "Params")]
 pub struct PyParams {
     pub params: Params,
+    /// Plans that arrays under these parameters were converted by.
+    pub conversions: ConversionPlans,
 }
 
 /// A number of things, as core code takes it.
@@ -88,13 +91,17 @@ pub fn size(py: Python<'_>, what: &str, value: Whole) -> PyResult<usize> {
 }
 
 impl PyParams {
+    pub fn from_core(params: Params) -> Self {
+        Self { params, conversions: ConversionPlans::default() }
+    }
+
     pub fn build(py: Python<'_>, spec: ParamsSpec, runtime: Runtime) -> PyResult<Self> {
-        detached(py, move || Params::new(spec, &runtime)).map(|params| Self { params })
+        detached(py, move || Params::new(spec, &runtime)).map(Self::from_core)
     }
 
     /// `params` as Python knows them: `near`, where they are the same.
     pub fn of(py: Python<'_>, params: &Params, near: &Py<Self>) -> PyResult<Py<Self>> {
-        if near.get().params == *params { Ok(near.clone_ref(py)) } else { Py::new(py, Self { params: params.clone() }) }
+        if near.get().params == *params { Ok(near.clone_ref(py)) } else { Py::new(py, Self::from_core(params.clone())) }
     }
 
     /// A level, or the top.

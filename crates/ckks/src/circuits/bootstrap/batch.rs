@@ -24,8 +24,9 @@ impl Evaluator {
             own.map_err(|error| CkksError::InBatch { index, error: Box::new(error) })?;
         }
         let low = arrays.iter().map(|x| self.entry(x, plan)).collect::<Result<Vec<_>, _>>()?;
-        let (polys, capacity) = (low.iter().map(|x| x.layout.bundles()).sum(), plan.slots);
-        let layout = Layout { rows: polys, columns: capacity, chunks: 1, ..low[0].layout }.with_padding(Padding::Zero);
+        let (polys, capacity) = (low.iter().map(|x| x.layout.bundles()).sum::<usize>(), plan.slots);
+        let layout = Layout { rows: polys, columns: capacity, capacity, chunks: 1, lanes: 1, copies: 1, ..low[0].layout }
+            .with_padding(Padding::Zero);
         let bundles = low.iter().flat_map(|x| x.bundles.iter().cloned()).collect();
         let all = low[0].with_all((&plan.params, vec![polys, capacity]), layout, bundles, (low[0].level, low[0].scale));
         drop(low);

@@ -31,7 +31,6 @@ mod batch;
 mod choose;
 mod cosine;
 pub mod eval_mod;
-mod factors;
 pub mod failure;
 mod groups;
 mod options;

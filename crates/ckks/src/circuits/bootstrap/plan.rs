@@ -7,13 +7,13 @@ use clathrate_lattice::{Level, Raise};
 
 use super::REDUCTION;
 use super::eval_mod::ModularReduction;
-use super::factors::rounding_weight;
 use super::failure::{least_range, log2_tail};
 use super::options::{BatchCost, BootstrapOptions, MOST_BODIES};
 use super::raise::RaisedTransform;
 use super::stage_levels::StageLevels;
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
-use crate::circuits::linear::{LinearTransform, LinearTransformOptions, LinearTransformPlan};
+use crate::circuits::linear::LinearTransformPlan;
+use crate::circuits::linear::factors::{plan_factors, rounding_weight};
 use crate::encoding::dft;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -94,40 +94,6 @@ pub(super) enum Raising {
     },
     /// The lift with the first map from coefficients to slots.
     Mapped(Box<RaisedTransform>),
-}
-
-/// Cuts the product of all factors' scales among them, in bits: `total` in all. The rounding of a factor's diagonals makes a relative error proportional to
-/// `sqrt(2 p D) / 2^(w/2)` over its scale (`p` the period, `D` the number of diagonals, of which a row meets `2^w`), and the sum of the squares is least where
-/// all are equal.
-fn scale_bits(factors: &[LinearTransform], total: f64) -> Vec<f64> {
-    let weights: Vec<f64> = factors.iter().map(|factor| rounding_weight(factor).log2()).collect();
-    let mean = weights.iter().sum::<f64>() / weights.len() as f64;
-    let each = total / factors.len() as f64;
-    weights.iter().map(|weight| each + weight - mean).collect()
-}
-
-/// Plans `factors` from `level` down, from `input_scale` to `output_scale`.
-fn plan_factors(
-    params: &Params,
-    factors: &[LinearTransform],
-    level: Level,
-    (input_scale, output_scale): (f64, f64),
-    bodies: usize,
-) -> Result<Vec<LinearTransformPlan>, CkksError> {
-    let steps = (0..factors.len()).map(|index| params.step_product(Level(level.0 - index)));
-    let total = steps.map(f64::log2).sum::<f64>() + output_scale.log2() - input_scale.log2();
-    let mut scale = input_scale;
-    let mut plans = Vec::with_capacity(factors.len());
-    for (index, (factor, bits)) in factors.iter().zip(scale_bits(factors, total)).enumerate() {
-        let at = Level(level.0 - index);
-        // The last factor ends at the wanted scale exactly.
-        let output = if index + 1 == factors.len() { output_scale } else { scale * bits.exp2() / params.step_product(at) };
-        let (input_scale, output_scale, bodies) = (Some(scale), Some(output), Some(bodies));
-        let options = LinearTransformOptions { input_scale, output_scale, bodies, ..LinearTransformOptions::default() };
-        plans.push(factor.plan_with(params, at, options)?);
-        scale = output;
-    }
-    Ok(plans)
 }
 
 impl BootstrapPlan {

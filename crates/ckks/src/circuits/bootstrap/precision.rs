@@ -21,11 +21,10 @@
 
 use clathrate_lattice::Level;
 
-use super::factors::{gain, rounding_weight};
 use super::failure::log2_tail;
 use super::plan::{BOOTSTRAP, BootstrapPlan, Raising};
 use crate::arrays::{Estimate, SecretName};
-use crate::circuits::linear::{LinearTransform, LinearTransformPlan};
+use crate::circuits::linear::factors::{diagonals_error, gain_from};
 use crate::error::CkksError;
 use crate::keys::Operation;
 
@@ -78,16 +77,6 @@ impl BootstrapError {
             rounds: factor * self.rounds,
         }
     }
-}
-
-/// The square of the relative error by the rounding of diagonals.
-fn diagonals_error(factor: &LinearTransform, scale: f64) -> f64 {
-    (rounding_weight(factor) / scale).powi(2) / 12.0
-}
-
-/// The gain of all `plans` from number `first` on.
-fn gain_from(plans: &[LinearTransformPlan], first: usize) -> f64 {
-    plans[first..].iter().map(|plan| gain(plan.transform())).product()
 }
 
 impl BootstrapPlan {

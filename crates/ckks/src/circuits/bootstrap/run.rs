@@ -29,11 +29,9 @@ fn tell(progress: Progress<'_>, done: usize) -> Result<(), CkksError> {
 
 /// `x` as an array without padding in natural order, in slots: the stages work on slots whatever they hold.
 fn bare(x: Ciphertext, capacity: usize, complex: bool) -> Ciphertext {
-    let columns = capacity * x.layout.chunks;
-    let shape = [&x.shape[..x.shape.len().saturating_sub(1)], &[columns]].concat();
-    let layout =
-        Layout { encoding: Encoding::Slots, capacity, columns, complex, order: Order::Natural, padding: Padding::Zero, ..x.layout };
-    x.rearranged(shape, layout)
+    let x = x.read_as_slots(capacity);
+    let layout = Layout { complex, ..x.layout };
+    x.laid_out(layout)
 }
 
 impl Evaluator {
@@ -65,6 +63,9 @@ impl Evaluator {
             let low = self.at_level(x, x.level.min(plan.input_level()))?;
             return self.to_mlwe(&self.bootstrap_with_progress(&self.to_rlwe(&low)?, plan, progress)?, rank);
         }
+        if !x.layout.is_plain() {
+            return Ok(self.bootstrap_with_progress(&x.polynomials_as_rows(), plan, progress)?.rearranged(x.shape.clone(), x.layout));
+        }
         let bundles = x.layout.bundles();
         if x.is_complex() || plan.real || plan.slots_last() || bundles < 2 || x.layout.bodies > 1 {
             return Ok(self.bootstrap_parts(vec![x.clone()], plan, progress)?.swap_remove(0));
@@ -91,6 +92,10 @@ impl Evaluator {
     /// [`CkksError::NotBootstrappable`] for a chain on which slots-to-coefficients comes last.
     pub fn bootstrap_pair(&self, x: &Ciphertext, y: &Ciphertext, plan: &BootstrapPlan) -> Result<(Ciphertext, Ciphertext), CkksError> {
         self.check_pair(x, y, BOOTSTRAP)?;
+        if !x.layout.is_plain() {
+            let (left, right) = self.bootstrap_pair(&x.polynomials_as_rows(), &y.polynomials_as_rows(), plan)?;
+            return Ok((left.rearranged(x.shape.clone(), x.layout), right.rearranged(y.shape.clone(), y.layout)));
+        }
         if x.is_complex() || y.is_complex() || plan.real {
             let reason =
                 "two arrays of real numbers make one of complex numbers: give real numbers, and a plan for complex ones".to_owned();
@@ -220,8 +225,8 @@ impl Evaluator {
             let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding().name().to_owned());
             return Err(CkksError::Encoding { operation: BOOTSTRAP, expected, got });
         }
-        if x.layout.capacity != plan.slots {
-            let (got, expected) = (x.layout.capacity, plan.slots);
+        if x.layout.period() != plan.slots {
+            let (got, expected) = (x.layout.period(), plan.slots);
             let remedy = format!("the plan is for {expected} slots: encrypt rows with a capacity of {expected}, or make a plan for {got}");
             return Err(CkksError::Shape { operation: BOOTSTRAP, left: vec![got], right: vec![expected], remedy });
         }
@@ -250,6 +255,7 @@ impl Evaluator {
     /// As [`Evaluator::bootstrap`]; [`CkksError::NotBootstrappable`] for a chain on which this stage comes last.
     pub fn slots_to_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.check_input(x, plan)?;
+        x.check_plain(BOOTSTRAP)?;
         if plan.slots_last() {
             return Err(plan.order_error("use the whole bootstrap, or a chain without the segment"));
         }

@@ -6,6 +6,7 @@
 //! Source: Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux (EUROCRYPT 2021), sec. 4.2 (double hoisting).
 
 mod encode;
+pub(super) mod factors;
 mod plan;
 mod run;
 

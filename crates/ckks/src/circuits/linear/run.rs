@@ -10,7 +10,7 @@ use clathrate_lattice::{Bundle, Eval, PackedPlaintexts, SwitchKey, Switcher};
 
 use super::plan::{Iteration, LinearTransformPlan, Term, transform_cost};
 use super::{LINEAR, LinearTransform};
-use crate::arrays::{Ciphertext, Estimate, Order, Padding, SecretName};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{Room, check_slots, entry_error};
@@ -38,16 +38,50 @@ fn is_direct(found: &Found<'_>) -> bool {
     matches!(found, Found::Nothing) || direct(found).is_some()
 }
 
+/// The shape of the image of `x`.
+fn mapped_shape(x: &Ciphertext, transform: &LinearTransform) -> Vec<usize> {
+    let rows = x.shape.len().saturating_sub(1);
+    [&x.shape[..rows], &[transform.rows()]].concat()
+}
+
 impl Evaluator {
     /// `transform` of every row, at the level of `x`. To use one map several times, make a plan once ([`LinearTransform::plan`]), because the plan keeps the
     /// encoded diagonals.
     ///
     /// # Errors
-    /// As [`LinearTransform::plan`] and [`Evaluator::run_linear`].
+    /// As [`LinearTransform::plan`], [`LinearTransform::in_lanes`] for rows that share polynomials, and [`Evaluator::run_linear`].
     pub fn evaluate_linear(&self, x: &Ciphertext, transform: &LinearTransform) -> Result<Ciphertext, CkksError> {
         let x = &*self.refreshed(x, Room::Depth(1))?;
         let options = super::LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
-        self.run_linear(x, &transform.plan_with(x.params(), x.level(), options)?)
+        if x.layout.lanes == 1 || x.encoding() != Encoding::Slots {
+            return self.run_linear(x, &transform.plan_with(x.params(), x.level(), options)?);
+        }
+        self.check_rows_of(x, transform)?;
+        let layout = x.layout;
+        let plan = transform.in_lanes(layout.capacity, layout.lanes)?.plan_with(x.params(), x.level(), options)?;
+        let mapped = self.map_slots(&x.polynomials_as_rows(), &plan)?;
+        let after = Layout { columns: transform.rows(), complex: layout.complex || transform.is_complex(), ..layout };
+        // Places behind a row get zeros; lanes without a row are mapped as they are.
+        let padding = if layout.rows.is_multiple_of(layout.lanes) { Padding::Zero } else { x.padding() };
+        Ok(mapped.rearranged(mapped_shape(x, transform), after.with_padding(padding)))
+    }
+
+    /// Refuses arrays whose rows a map cannot take, however many share a polynomial.
+    fn check_rows_of(&self, x: &Ciphertext, transform: &LinearTransform) -> Result<(), CkksError> {
+        self.check(x)?;
+        check_slots(x, LINEAR)?;
+        if x.layout.order != Order::Natural {
+            return Err(CkksError::BitReversed { operation: LINEAR });
+        }
+        if x.layout.copies > 1 {
+            x.check_plain(LINEAR)?;
+        }
+        let columns = x.shape.last().copied().unwrap_or(1);
+        if columns == transform.columns() {
+            return Ok(());
+        }
+        let remedy = format!("the map takes rows of {} numbers", transform.columns());
+        Err(CkksError::Shape { operation: LINEAR, left: x.shape.clone(), right: vec![transform.rows(), transform.columns()], remedy })
     }
 
     /// The plan's linear map of every row of `x`, rescaled: the result is one level below.
@@ -60,32 +94,15 @@ impl Evaluator {
     /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Shape`] for rows of another length or another number of slots; [`CkksError::Encoding`]
     /// unless slots; [`CkksError::BitReversed`]; [`CkksError::DirtyPadding`]; [`CkksError::ScaleMismatch`] for an input of another scale; level errors.
     pub fn run_linear(&self, x: &Ciphertext, plan: &LinearTransformPlan) -> Result<Ciphertext, CkksError> {
-        self.check(x)?;
-        check_slots(x, LINEAR)?;
-        if x.layout.order != Order::Natural {
-            return Err(CkksError::BitReversed { operation: LINEAR });
-        }
         let transform = plan.transform();
-        let columns = x.shape.last().copied().unwrap_or(1);
-        if columns != transform.columns() {
-            let remedy = format!("the map takes rows of {} numbers", transform.columns());
-            return Err(CkksError::Shape {
-                operation: LINEAR,
-                left: x.shape.clone(),
-                right: vec![transform.rows(), transform.columns()],
-                remedy,
-            });
-        }
+        self.check_rows_of(x, transform)?;
+        x.check_plain(LINEAR)?;
         if x.layout.chunks > 1 {
             let remedy = format!("rows of at most {} entries can be mapped; cut the matrix into blocks", x.params.slot_count());
             return Err(CkksError::Shape { operation: LINEAR, left: x.shape.clone(), right: vec![], remedy });
         }
         let mapped = self.map_slots(&*self.refreshed(x, Room::Level(plan.input_level()))?, plan)?;
-        let mut shape = x.shape.clone();
-        match shape.last_mut() {
-            Some(last) => *last = transform.rows(),
-            None => shape.push(transform.rows()),
-        }
+        let shape = mapped_shape(x, transform);
         let mut layout = mapped.layout;
         layout.columns = transform.rows();
         layout.complex |= transform.is_complex();
@@ -358,9 +375,9 @@ impl LinearTransformPlan {
         let largest = |shift: usize| {
             self.transform.diagonal(shift as i64).unwrap_or_default().iter().map(|value| value.norm_sqr()).fold(0.0, f64::max)
         };
-        let mut by_baby = vec![0.0f64; self.babies.len()];
-        self.giants.iter().flat_map(|giant| &giant.terms).for_each(|term| by_baby[term.baby] += largest(term.shift).sqrt());
-        let growth: f64 = by_baby.iter().zip(&self.babies).filter(|&(_, &steps)| steps != 0).map(|(sum, _)| sum * sum).sum();
+        // The noise of a baby step meets every giant step in another slot, and is independent from slot to slot.
+        let turned = self.giants.iter().flat_map(|giant| &giant.terms).filter(|term| self.babies[term.baby] != 0);
+        let growth: f64 = turned.map(|term| largest(term.shift)).sum();
         let (scale, step) = (self.diagonal_scale(), self.params.step_product(self.level));
         Ok(switch * growth * (scale / step).powi(2) + giants as f64 * (switch + rounding) / (step * step) + rounding)
     }

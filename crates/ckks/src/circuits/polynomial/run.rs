@@ -143,22 +143,35 @@ impl Run<'_> {
     /// Subtracts `p(0)` from the slots without an entry, so that padding that was zero is zero again.
     fn clear_padding(&self, value: Ciphertext, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (layout, at_zero) = (x.layout, self.plan.polynomial().evaluate(0.0));
-        let last = layout.chunks - 1;
-        if at_zero == ZERO || layout.entries_in(last) == layout.capacity {
+        if at_zero == ZERO || !layout.has_padding() {
             return Ok(value.padded(x.padding()));
         }
-        // One plaintext serves all rows, because they have the same padding.
-        self.evaluator.spend_encoding(&value, 1)?;
+        // The polynomials with padding: the last one of each row, or the last one of rows that share polynomials where only that one is not full.
+        let groups = layout.row_groups();
+        let alike = layout.entries_in(layout.chunks - 1) < layout.capacity;
+        // One plaintext serves all rows, because they have the same padding, but for polynomials that lack rows.
+        let partial = !layout.rows.is_multiple_of(layout.lanes);
+        let plaintexts = usize::from(alike && (groups > 1 || !partial)) + usize::from(partial);
+        self.evaluator.spend_encoding(&value, plaintexts)?;
         // The plaintext's coefficients are rounded to integers.
         let error = entry_error(&value, 1.0 / 12.0);
         let mut value = value.estimated(|own| own.with_error(error));
         if !x.is_symbol() {
-            let mut padding = vec![-at_zero; layout.capacity];
-            (0..layout.entries_in(last)).for_each(|t| padding[layout.position(t)] = ZERO);
-            let coefficients = value.params.encoder().embed(&padding);
-            let message = encode_coefficients(&value.params, coefficients, value.scale, value.level)?;
-            for row in 0..layout.rows {
-                value.bundles[layout.bundle(row, last, 0)].add_message(0, &message)?;
+            let (params, scale, level) = (value.params.clone(), value.scale, value.level);
+            let message = |polynomial: usize| {
+                let mut padding = vec![-at_zero; layout.period()];
+                layout.held(polynomial).for_each(|(position, _)| padding[position..position + layout.copies].fill(ZERO));
+                encode_coefficients(&params, params.encoder().embed(&padding), scale, level)
+            };
+            let last = |group: usize| layout.bundle(group, layout.chunks - 1, 0);
+            let full = if partial { groups - 1 } else { groups };
+            if alike && full > 0 {
+                let message = message(last(0))?;
+                (0..full).try_for_each(|group| value.bundles[last(group)].add_message(0, &message))?;
+            }
+            if partial {
+                let message = message(last(groups - 1))?;
+                value.bundles[last(groups - 1)].add_message(0, &message)?;
             }
         }
         Ok(value.padded(x.padding()))

@@ -6,7 +6,7 @@ use clathrate_lattice::{Bundle, Eval, Level, SwitchKey};
 
 use super::{PREPARE, PreparedPlan, check_rows};
 use crate::arrays::memory::check_free;
-use crate::arrays::{BodyAxis, Ciphertext, Layout, SecretName};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{Evaluator, entry_error};
 use crate::key_id::KeyId;
@@ -135,6 +135,9 @@ impl Evaluator {
             return Err(CkksError::Shape { operation: PREPARE, left, right: x.shape().to_vec(), remedy });
         }
         let layout = *x.layout();
+        if layout.encoding == Encoding::Slots {
+            x.check_one_lane(PREPARE)?;
+        }
         let comes_under_masks = x.secret() == SecretName::Main && self.brings_under_masks(plan, x);
         if !comes_under_masks {
             check_rows(x)?;

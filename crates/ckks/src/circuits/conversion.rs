@@ -1,0 +1,304 @@
+//! Conversions between the encodings: numbers in slots become coefficients, and back, by the transforms that bootstraps contain.
+//!
+//! The transform of `c` slots is a product of sparse maps ([`encoding::dft`](crate::encoding::dft)), of which each takes a level. It leaves number `t` in the place whose number has the
+//! bits of `t` in reverse, so the order of a row changes between natural and bit-reversed: `W @ ct`, sums and products entry by entry do not see it, rotations do.
+//!
+//! ```text
+//! slots to coefficients    number t becomes a complex pair of coefficients; a real one leaves the place of the imaginary part free ([`Layout::paired`])
+//! coefficients to slots    a pair becomes a number; real numbers without free places are real and imaginary parts of half as many slots, which come apart into two
+//!                          chunks by the sum and the difference with the conjugate
+//! ```
+//!
+//! Source: Chen, Chillotti, Song (EUROCRYPT 2019), sec. 3 and 4.
+
+use std::sync::OnceLock;
+
+use clathrate_arith::text::counted;
+use clathrate_lattice::Level;
+use rustfft::num_complex::Complex64;
+
+use super::linear::LinearTransformPlan;
+use super::linear::factors::{diagonals_error, gain_from, plan_factors};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
+use crate::encoding::dft;
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::evaluation::evaluator::Room;
+use crate::evaluation::levels::same_scale;
+use crate::evaluation::recording::Recording;
+use crate::keys::{KeyNeeds, Operation};
+use crate::parameters::Params;
+
+/// The operation's name in errors.
+const CONVERSION: &str = "a conversion between slots and coefficients";
+
+/// Layers of a transform that one map multiplies, unless options say otherwise: the map has up to `2^6 - 1` diagonals.
+const LAYERS: u32 = 5;
+
+/// Predicted variances are within 20 % of measured ones; bounds are twice them, of the real and the imaginary part.
+const MARGIN: f64 = 4.0;
+
+/// What a conversion may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ConversionOptions {
+    /// How many levels, and maps, it takes; absent for one for every five doublings of the slots.
+    pub levels: Option<usize>,
+}
+
+/// Which numbers the slots of the transform hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// Those of the array, complex, or real with an imaginary part that is zero.
+    Whole,
+    /// Real ones, beside what the imaginary parts hold.
+    RealParts,
+    /// Those of the first half of a chunk as real parts, those of the second half as imaginary parts.
+    Halves,
+}
+
+/// The circuit that converts arrays of one layout, level and scale from one encoding to the other.
+#[derive(Debug)]
+pub struct ConversionPlan {
+    params: Params,
+    to: Encoding,
+    slots: usize,
+    numbers: Numbers,
+    level: Level,
+    input_scale: f64,
+    maps: Vec<LinearTransformPlan>,
+    /// A row of the array that the plan was made for.
+    row: Layout,
+    needs: OnceLock<KeyNeeds>,
+}
+
+impl ConversionPlan {
+    /// The plan for arrays like `x`, at its level and scale, to the encoding that `x` does not have.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`] for rows that share polynomials, were split, or are real coefficients in bit-reversed order, and for dirty padding between coefficients;
+    /// [`CkksError::SharedMask`]; [`CkksError::LevelTooLow`] where there are fewer levels than the conversion takes; [`CkksError::OutOfRange`] for numbers of levels that it cannot have; as
+    /// [`LinearTransform::plan_with`](super::linear::LinearTransform::plan_with).
+    pub fn new(x: &Ciphertext, options: ConversionOptions) -> Result<Self, CkksError> {
+        let (layout, params) = (*x.layout(), x.params());
+        let refuse = |reason: String| Err(CkksError::Conversion { operation: CONVERSION, reason });
+        x.check_plain(CONVERSION)?;
+        if layout.bodies > 1 {
+            return Err(CkksError::SharedMask {
+                operation: CONVERSION,
+                bodies: layout.bodies,
+                reason: "the conversion is one of polynomials with masks of their own",
+                remedy: "take the bodies apart with split_mask first",
+            });
+        }
+        if layout.components > 1 {
+            return refuse(format!(
+                "a row is spread over {} polynomials of degree {}: bring it back to degree {} with to_rlwe first",
+                layout.components,
+                layout.degree,
+                layout.whole_degree()
+            ));
+        }
+        let (to, slots, numbers) = match layout.encoding {
+            Encoding::Slots => (Encoding::Coefficients, layout.capacity, Numbers::Whole),
+            Encoding::Coefficients if layout.stride() > 1 && layout.padding == Padding::Dirty => {
+                return refuse(
+                    "other numbers lie between those of a row: convert the whole array first, and select columns of the result".to_owned(),
+                );
+            }
+            Encoding::Coefficients if layout.complex => (Encoding::Slots, layout.capacity, Numbers::Whole),
+            Encoding::Coefficients if layout.paired => {
+                let numbers = if layout.padding == Padding::Zero { Numbers::Whole } else { Numbers::RealParts };
+                (Encoding::Slots, layout.capacity, numbers)
+            }
+            Encoding::Coefficients if layout.order == Order::BitReversed || layout.capacity < 2 => {
+                let what = if layout.capacity < 2 { "single real numbers" } else { "real numbers in bit-reversed order" };
+                return refuse(format!(
+                    "{what} in coefficients are not those of a transform: encrypt them in natural order, with a capacity of 2 or more"
+                ));
+            }
+            Encoding::Coefficients => (Encoding::Slots, layout.capacity / 2, Numbers::Halves),
+        };
+        let layers = slots.trailing_zeros();
+        let most = (layers as usize).max(1);
+        let levels = options.levels.unwrap_or_else(|| (layers.div_ceil(LAYERS) as usize).clamp(1, most).min(x.level().0.max(1)));
+        if !(1..=most).contains(&levels) {
+            let remedy = format!("a transform of {} takes 1 to {most}", counted(slots, "slot"));
+            return Err(CkksError::OutOfRange { what: "the number of levels of a conversion", value: levels.to_string(), remedy });
+        }
+        if x.level().0 < levels {
+            return Err(CkksError::LevelTooLow { operation: CONVERSION, needed: levels, level: x.level().0 });
+        }
+        if x.awaits_rescale() {
+            return Err(CkksError::ScaleMismatch { left: x.scale().log2(), right: params.scale(x.level()).log2() });
+        }
+        let factors = match to {
+            Encoding::Coefficients => dft::slots_to_coefficients(slots, levels)?,
+            Encoding::Slots => dft::coefficients_to_slots(slots, levels)?,
+        };
+        // The sum with the conjugate is twice the part.
+        let halved = if numbers == Numbers::Whole { 1.0 } else { 2.0 };
+        let output_scale = params.scale(Level(x.level().0 - factors.len())) / halved;
+        let maps = plan_factors(params, &factors, x.level(), (x.scale(), output_scale), 1)?;
+        let row = Layout { rows: 1, ..layout };
+        Ok(Self { params: params.clone(), to, slots, numbers, level: x.level(), input_scale: x.scale(), maps, row, needs: OnceLock::new() })
+    }
+
+    /// The encoding of results.
+    #[must_use]
+    pub fn to(&self) -> Encoding {
+        self.to
+    }
+
+    /// Slots of the transform.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The level of inputs.
+    #[must_use]
+    pub fn input_level(&self) -> Level {
+        self.level
+    }
+
+    /// The level of results.
+    #[must_use]
+    pub fn output_level(&self) -> Level {
+        Level(self.level.0 - self.maps.len())
+    }
+
+    /// The maps, in the order in which they run.
+    #[must_use]
+    pub fn maps(&self) -> &[LinearTransformPlan] {
+        &self.maps
+    }
+
+    /// The keys of the conversion.
+    ///
+    /// # Errors
+    /// As [`Evaluator::convert`].
+    pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
+        self.known_needs().cloned()
+    }
+
+    /// As [`ConversionPlan::needs`], found once.
+    fn known_needs(&self) -> Result<&KeyNeeds, CkksError> {
+        if let Some(needs) = self.needs.get() {
+            return Ok(needs);
+        }
+        let needs = self.run_on_symbol(Evaluator::recording(&self.params))?.needs().clone();
+        Ok(self.needs.get_or_init(|| needs))
+    }
+
+    /// Whether an evaluator has the keys of the conversion, or needs none because it records.
+    #[must_use]
+    pub fn has_keys_in(&self, evaluator: &Evaluator) -> bool {
+        self.known_needs().and_then(|needs| evaluator.holds_all(needs)).unwrap_or(false)
+    }
+
+    /// Runs the circuit on a symbol of one row, for keys made for [`ConversionPlan::needs`]: predicted time, transforms, products.
+    ///
+    /// # Errors
+    /// As [`Evaluator::convert`].
+    pub fn dry_run(&self) -> Result<Recording, CkksError> {
+        self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?))
+    }
+
+    fn run_on_symbol(&self, evaluator: Evaluator) -> Result<Recording, CkksError> {
+        let (shape, secret) = ([1, self.row.columns], crate::arrays::SecretName::Main);
+        let symbol = Ciphertext::symbol_with(&self.params, &shape, self.row, secret, self.level, self.input_scale)?;
+        evaluator.convert(&evaluator.take_symbol(symbol, None)?, self)?;
+        Ok(evaluator.recorded())
+    }
+
+    /// The variance of the error that the conversion adds to the real or imaginary part of a number, for numbers whose parts have the mean square `square`.
+    ///
+    /// # Errors
+    /// Those of predicting the noise of rotations.
+    pub fn predicted_variance(&self, square: f64) -> Result<f64, CkksError> {
+        let secret = crate::arrays::SecretName::Main;
+        // A slot meets the noise of all coefficients, a coefficient its own.
+        let spread = if self.to == Encoding::Slots { self.slots as f64 } else { 1.0 };
+        let mut sum = 0.0;
+        for (index, plan) in self.maps.iter().enumerate() {
+            sum += spread * plan.variance(secret)? / plan.output_scale().powi(2) * gain_from(&self.maps, index + 1);
+            let share = self.slots as f64 / self.slots.max(plan.transform().period()) as f64;
+            sum += share * square * diagonals_error(plan.transform(), plan.diagonal_scale());
+        }
+        if self.numbers != Numbers::Whole {
+            let conjugate = Operation::conjugation(secret).ok_or(CkksError::NoKeys { operation: CONVERSION })?;
+            let (level, rounding) = (self.output_level(), self.params.noise_model().rounding());
+            sum += spread * (self.params.operation_variance(conjugate, level)? + rounding) / self.params.scale(level).powi(2);
+        }
+        Ok(sum)
+    }
+
+    /// The layout of the converted `layout`.
+    fn converted(&self, layout: Layout) -> Layout {
+        let order = match layout.order {
+            Order::Natural => Order::BitReversed,
+            Order::BitReversed => Order::Natural,
+        };
+        let chunks = layout.columns.div_ceil(self.slots);
+        let paired = self.to == Encoding::Coefficients && !layout.complex;
+        Layout { encoding: self.to, capacity: self.slots, chunks, order, paired, ..layout }.with_padding(layout.padding)
+    }
+}
+
+impl Evaluator {
+    /// The same numbers in the other encoding, by a plan for arrays like `x`. The order of the numbers in a polynomial changes between natural and bit-reversed.
+    ///
+    /// # Errors
+    /// [`CkksError::DifferentLayouts`], [`CkksError::ScaleMismatch`] and [`CkksError::LevelTooLow`] for arrays that the plan is not for; missing keys; parameter and secret errors.
+    pub fn convert(&self, x: &Ciphertext, plan: &ConversionPlan) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        x.params.check_same(&plan.params, "the plan of a conversion")?;
+        x.check_main(CONVERSION)?;
+        if (Layout { rows: 1, ..x.layout }) != plan.row {
+            let remedy = "make a plan for arrays like this one";
+            return Err(CkksError::DifferentLayouts {
+                operation: CONVERSION,
+                left: x.layout.to_string(),
+                right: plan.row.to_string(),
+                remedy,
+            });
+        }
+        let x = &*self.refreshed(x, Room::Level(plan.level))?;
+        if x.level < plan.level {
+            return Err(CkksError::LevelTooLow { operation: CONVERSION, needed: plan.level.0, level: x.level.0 });
+        }
+        let x = self.at_level(x, plan.level)?;
+        if !same_scale(x.scale, plan.input_scale) {
+            return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.input_scale.log2() });
+        }
+        let name = if plan.to == Encoding::Slots { "coefficients to slots" } else { "slots to coefficients" };
+        self.stage(name, || {
+            let bare = x.clone().into_owned().read_as_slots(plan.slots);
+            let mapped = plan.maps.iter().try_fold(bare, |y, map| self.map_slots(&y, map))?;
+            let layout = plan.converted(x.layout);
+            let result = if plan.numbers == Numbers::Whole { mapped } else { self.real_parts(&mapped, plan, layout.chunks)? };
+            let result = result.rearranged(x.shape.clone(), layout);
+            let estimate = |own: Estimate| {
+                let variance = plan.predicted_variance((own.magnitude + own.error).powi(2))?;
+                Ok::<_, CkksError>(Estimate { error: own.error + (MARGIN * variance).sqrt(), ..own })
+            };
+            Ok(result.bounded_by(x.estimate().map(estimate).transpose()?))
+        })
+    }
+
+    /// The real parts, and of halves the imaginary parts behind them, as polynomials of their own; `chunks` of each row.
+    fn real_parts(&self, x: &Ciphertext, plan: &ConversionPlan, chunks: usize) -> Result<Ciphertext, CkksError> {
+        let (one, i) = (Complex64::new(1.0, 0.0), Complex64::i());
+        let conjugate = self.conjugate(x)?;
+        let both = plan.numbers == Numbers::Halves && chunks > 1;
+        let real = self.linear_combination(&[(x, one), (&conjugate, one)], x.scale)?;
+        let imaginary = both.then(|| self.linear_combination(&[(x, -i), (&conjugate, i)], x.scale)).transpose()?;
+        let scale = 2.0 * x.scale;
+        let Some(imaginary) = imaginary else { return Ok(real.at_scale(scale)) };
+        let layout = Layout { capacity: plan.slots, columns: chunks * plan.slots, chunks, ..real.layout };
+        let lines = real.bundles.chunks_exact(x.layout.chunks).zip(imaginary.bundles.chunks_exact(x.layout.chunks));
+        let bundles =
+            lines.flat_map(|(real, imaginary)| real.iter().zip(imaginary).flat_map(|(a, b)| [a.clone(), b.clone()]).take(chunks)).collect();
+        Ok(real.with_all((&x.params, vec![layout.rows, layout.columns]), layout, bundles, (x.level, scale)))
+    }
+}

@@ -1,0 +1,142 @@
+//! Columns of arrays in slots: a range of them, and arrays side by side. Numbers move by rotations, and a product with ones and zeros clears the slots around them.
+//!
+//! A row's slots repeat with a period, so a row of `c` slots is also one of any larger power of two. A selection of `k` numbers ends with the period that `k` numbers have
+//! by themselves: cleared slots are filled with copies by rotations by half of the old period, a quarter, .., the new period.
+
+use std::ops::Range;
+
+use super::evaluator::{Evaluator, check_slots};
+use super::rows::check_masks;
+use super::sums::check_chunks;
+use crate::arrays::{Ciphertext, Estimate, Layout, Order, Padding};
+use crate::error::CkksError;
+
+/// The operations' names in errors.
+const SELECTION: &str = "a selection of columns";
+const JOIN: &str = "arrays side by side";
+
+impl Evaluator {
+    /// The columns `columns`, which exist, of an array in slots: a product that is not yet rescaled. Whole polynomials of rows of several are taken as they are.
+    ///
+    /// # Errors
+    /// [`CkksError::BitReversed`]; [`CkksError::Conversion`] for a range over several polynomials of a row that starts or ends within one; [`CkksError::SharedMask`] where rows
+    /// of several polynomials share masks; as [`Evaluator::multiply_plain`]; missing keys.
+    pub(super) fn select_slots(&self, x: &Ciphertext, columns: &Range<usize>) -> Result<Ciphertext, CkksError> {
+        check_place(x, SELECTION)?;
+        let Layout { capacity, chunks, copies, .. } = x.layout;
+        let (first, last) = (columns.start / capacity, (columns.end - 1) / capacity);
+        let whole = columns.start.is_multiple_of(capacity) && (columns.end.is_multiple_of(capacity) || columns.end == x.layout.columns);
+        if chunks > 1 {
+            check_chunks(x)?;
+            if first < last && !whole {
+                let reason = format!(
+                    "columns {} to {} lie in {} polynomials of each row, which hold {capacity} columns each: start and end at a multiple of {capacity}, or stay within one polynomial",
+                    columns.start,
+                    columns.end - 1,
+                    last - first + 1
+                );
+                return Err(CkksError::Conversion { operation: SELECTION, reason });
+            }
+            let kept = first * capacity..x.layout.columns.min((last + 1) * capacity);
+            let layout = Layout { columns: kept.len(), chunks: last - first + 1, ..x.layout }.with_padding(x.padding());
+            let lines = x.bundles.chunks_exact(chunks);
+            let bundles = lines.flat_map(|line| line[first..=last].iter().cloned()).collect();
+            let part = x.with_all((&x.params, with_columns(x, kept.len())), layout, bundles, (x.level, x.scale));
+            return if whole { Ok(part) } else { self.select_slots(&part, &(columns.start - kept.start..columns.end - kept.start)) };
+        }
+        let rows = x.layout.rows;
+        let chosen: Vec<f64> =
+            (0..rows * x.layout.columns).map(|index| f64::from(u8::from(columns.contains(&(index % x.layout.columns))))).collect();
+        let alone = self.multiply_plain(x, &chosen)?;
+        let largest = alone.estimate().map_or(f64::INFINITY, |own| own.magnitude);
+        let mut moved = self.turned(&alone, columns.start as i64)?;
+        let mut layout = Layout { columns: columns.len(), ..x.layout }.with_padding(Padding::Zero);
+        if layout.lanes == 1 && copies == 1 {
+            layout = layout.with_capacity(columns.len().next_power_of_two())?;
+            let mut step = capacity / 2;
+            while step >= layout.capacity {
+                moved = self.plus_rotated(moved, step as i64)?;
+                step /= 2;
+            }
+        }
+        let moved = moved.rearranged(with_columns(x, columns.len()), layout.with_padding(Padding::Zero));
+        Ok(moved.estimated(|own| Estimate { magnitude: own.magnitude.min(largest), ..own }))
+    }
+
+    /// `x` with its polynomials rotated left by `steps` numbers of a row.
+    fn turned(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
+        let steps = steps * x.layout.copies as i64;
+        self.rotate_slots(x, &[steps])?.pop().ok_or(CkksError::NoTerms { operation: SELECTION })
+    }
+
+    /// The arrays side by side: each row is the rows of all `parts`, one behind the other. A vector is one row, and gives a vector. Each part takes a rotation and a product with
+    /// ones and zeros; the result is not yet rescaled.
+    ///
+    /// # Errors
+    /// [`CkksError::NoTerms`] without parts; [`CkksError::Encoding`] unless slots; [`CkksError::BitReversed`]; [`CkksError::Shape`] where parts have different numbers of rows or axes, and where a row would
+    /// need several polynomials; [`CkksError::Conversion`] for rows that share polynomials; [`CkksError::SharedMask`]; as [`Evaluator::multiply_plain`]; missing keys.
+    pub fn join_columns(&self, parts: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
+        let &[first, ..] = parts else { return Err(CkksError::NoTerms { operation: JOIN }) };
+        let level = parts.iter().map(|part| part.level).min().unwrap_or(first.level);
+        let total: usize = parts.iter().map(|part| part.layout.columns).sum();
+        for part in parts {
+            self.check(part)?;
+            check_place(part, JOIN)?;
+            part.check_plain(JOIN)?;
+            check_masks(part, JOIN)?;
+            if part.layout.chunks > 1 {
+                let remedy = format!("a row has {} polynomials: encrypt it with a larger capacity", part.layout.chunks);
+                return Err(CkksError::Shape { operation: JOIN, left: part.shape.clone(), right: vec![], remedy });
+            }
+            if (part.shape.len(), part.layout.rows) != (first.shape.len(), first.layout.rows) {
+                let remedy = "give arrays with as many rows, or vectors".to_owned();
+                return Err(CkksError::Shape { operation: JOIN, left: first.shape.clone(), right: part.shape.clone(), remedy });
+            }
+        }
+        let slots = first.params.slot_count();
+        if total > slots {
+            let remedy = format!(
+                "rows of {total} numbers do not fit the {slots} slots of a polynomial: compute with the parts, or take a larger degree"
+            );
+            return Err(CkksError::Shape { operation: JOIN, left: first.shape.clone(), right: with_columns(first, total), remedy });
+        }
+        // Rows of more slots do not repeat with a smaller period.
+        let capacity = parts.iter().fold(total.next_power_of_two(), |most, part| most.max(part.layout.capacity));
+        let mut sum: Option<Ciphertext> = None;
+        let (mut start, mut complex, mut largest) = (0, false, Some(0.0f64));
+        for &part in parts {
+            let part = self.at_level(part, level)?;
+            let columns = part.layout.columns;
+            // As a row of more slots, it repeats.
+            let layout = Layout { columns: total, capacity, chunks: 1, ..part.layout }.with_padding(Padding::Dirty);
+            let wide = self.turned(&part, -(start as i64))?.rearranged(with_columns(&part, total), layout);
+            let place = |index: usize| f64::from(u8::from((start..start + columns).contains(&(index % total))));
+            let chosen: Vec<f64> = (0..layout.rows * total).map(place).collect();
+            let alone = self.multiply_plain(&wide, &chosen)?;
+            largest = largest.zip(alone.estimate()).map(|(largest, own)| largest.max(own.magnitude));
+            complex |= alone.is_complex();
+            sum = Some(match sum {
+                None => alone,
+                Some(sum) => self.add(&sum, &alone)?,
+            });
+            start += columns;
+        }
+        let sum = sum.ok_or(CkksError::NoTerms { operation: JOIN })?;
+        let layout = Layout { complex, ..sum.layout };
+        let shape = sum.shape.clone();
+        let most = largest.unwrap_or(f64::INFINITY);
+        Ok(sum.rearranged(shape, layout).estimated(|own| Estimate { magnitude: own.magnitude.min(most), ..own }))
+    }
+}
+
+/// The shape of `x` with another last axis; a single number becomes a vector.
+fn with_columns(x: &Ciphertext, columns: usize) -> Vec<usize> {
+    let rows = x.shape.len().saturating_sub(1);
+    [&x.shape[..rows], &[columns]].concat()
+}
+
+/// Refuses arrays whose numbers rotations do not move.
+fn check_place(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+    check_slots(x, operation)?;
+    if x.layout.order == Order::Natural { Ok(()) } else { Err(CkksError::BitReversed { operation }) }
+}

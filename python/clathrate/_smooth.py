@@ -1,0 +1,457 @@
+"""Smooth functions of encrypted arrays, approximated by polynomials to an error that the caller states.
+
+Every function takes ciphertexts in slots and plain numbers alike: of numbers it gives what the encrypted computation would give without
+noise. The polynomials are Chebyshev series of the least degree (`Polynomial.fit` with `error`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ._native import Ciphertext, Polynomial
+from .errors import DataError, ShapeError
+
+
+def as_numbers(x: Any) -> Any:
+    return x if isinstance(x, Ciphertext) else np.asarray(x)
+
+
+def positive(name: str, value: float) -> float:
+    number = float(value)
+    if not (math.isfinite(number) and number > 0.0):
+        raise DataError(f"`{name}` is {value}: use a number above 0")
+    return number
+
+
+def _interval(domain: tuple[float, float]) -> tuple[float, float]:
+    low, high = domain
+    return float(low), float(high)
+
+
+@lru_cache(maxsize=256)
+def fitted(function: Callable[[Any], Any], error: float, domain: tuple[float, float]) -> Polynomial:
+    return Polynomial.fit(function, domain=domain, error=error)
+
+
+def _of_smooth(function: Callable[[Any], Any], x: Any, error: float, domain: tuple[float, float]) -> Any:
+    return fitted(function, float(error), _interval(domain))(as_numbers(x))
+
+
+def _sigmoid(t: Any) -> Any:
+    return 1.0 / (1.0 + np.exp(-t))
+
+
+def _silu(t: Any) -> Any:
+    return t * _sigmoid(t)
+
+
+def _gelu(t: Any) -> Any:
+    return 0.5 * t * (1.0 + np.vectorize(math.erf)(t / math.sqrt(2.0)))
+
+
+def _inverse(t: Any) -> Any:
+    return 1.0 / t
+
+
+def _inverse_sqrt(t: Any) -> Any:
+    return 1.0 / np.sqrt(t)
+
+
+def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.0)) -> Any:
+    """The logistic function 1 / (1 + exp(-x)), entry by entry.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+    error : float, optional
+        The largest difference from the function on the domain. The default is 1e-3.
+    domain : tuple of float, optional
+        The interval (a, b). The default is (-8.0, 8.0).
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The values.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> x = np.linspace(-8, 8, 100)
+    >>> bool(np.abs(cl.sigmoid(x) - 1 / (1 + np.exp(-x))).max() < 1e-3)
+    True
+    """
+    return _of_smooth(_sigmoid, x, error, domain)
+
+
+def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.0)) -> Any:
+    """The hyperbolic tangent, entry by entry.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+    error : float, optional
+        The largest difference from the function on the domain. The default is 1e-3.
+    domain : tuple of float, optional
+        The interval (a, b). The default is (-4.0, 4.0).
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The values.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> bool(abs(cl.tanh(0.5) - np.tanh(0.5)) < 1e-3)
+    True
+    """
+    return _of_smooth(np.tanh, x, error, domain)
+
+
+def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.0)) -> Any:
+    """The sigmoid linear unit x / (1 + exp(-x)), entry by entry.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+    error : float, optional
+        The largest difference from the function on the domain. The default is 1e-3.
+    domain : tuple of float, optional
+        The interval (a, b). The default is (-8.0, 8.0).
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The values.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> bool(abs(cl.silu(2.0) - 2 / (1 + np.exp(-2))) < 1e-3)
+    True
+    """
+    return _of_smooth(_silu, x, error, domain)
+
+
+def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.0)) -> Any:
+    """The Gaussian error linear unit x Phi(x), with the normal distribution's Phi, entry by entry.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+    error : float, optional
+        The largest difference from the function on the domain. The default is 1e-3.
+    domain : tuple of float, optional
+        The interval (a, b). The default is (-8.0, 8.0).
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The values.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> bool(abs(cl.gelu(1.0) - 0.841345) < 1e-3)
+    True
+    """
+    return _of_smooth(_gelu, x, error, domain)
+
+
+def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.0)) -> Any:
+    """The exponential function, entry by entry.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+    error : float, optional
+        The largest difference from the function on the domain: of the values, not relative to them. The default is 1e-3.
+    domain : tuple of float, optional
+        The interval (a, b). The default is (-4.0, 4.0).
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The values.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> bool(abs(cl.exp(1.0) - np.e) < 1e-3)
+    True
+    """
+    return _of_smooth(np.exp, x, error, domain)
+
+
+def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
+    """The natural logarithm, entry by entry.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+    domain : tuple of float
+        The interval (a, b), above 0. The degree grows with the square root of b / a.
+    error : float, optional
+        The largest difference from the function on the domain. The default is 1e-3.
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The values.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain, or the domain is not above 0.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> bool(abs(cl.log(2.0, domain=(0.5, 4)) - np.log(2)) < 1e-3)
+    True
+    """
+    return _of_smooth(np.log, x, error, _above_zero(domain))
+
+
+def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
+    """1 / x, entry by entry.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+    domain : tuple of float
+        The interval (a, b), above 0. The degree grows with the square root of b / a.
+    error : float, optional
+        The largest difference from the function on the domain. The default is 1e-3.
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The values.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain, or the domain is not above 0.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> bool(abs(cl.inverse(2.0, domain=(0.5, 4)) - 0.5) < 1e-3)
+    True
+    """
+    return _of_smooth(_inverse, x, error, _above_zero(domain))
+
+
+def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
+    """The square root, entry by entry.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+    domain : tuple of float
+        The interval (a, b), above 0. The degree grows with the square root of b / a.
+    error : float, optional
+        The largest difference from the function on the domain. The default is 1e-3.
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The values.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain, or the domain is not above 0.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> bool(abs(cl.sqrt(2.0, domain=(0.25, 4)) - np.sqrt(2)) < 1e-3)
+    True
+    """
+    return _of_smooth(np.sqrt, x, error, _above_zero(domain))
+
+
+def inverse_sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
+    """1 / sqrt(x), entry by entry: what a normalisation multiplies by.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+    domain : tuple of float
+        The interval (a, b), above 0. The degree grows with the square root of b / a.
+    error : float, optional
+        The largest difference from the function on the domain. The default is 1e-3.
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The values.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain, or the domain is not above 0.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> bool(abs(cl.inverse_sqrt(2.0, domain=(0.5, 4)) - 2**-0.5) < 1e-3)
+    True
+    """
+    return _of_smooth(_inverse_sqrt, x, error, _above_zero(domain))
+
+
+def _above_zero(domain: tuple[float, float]) -> tuple[float, float]:
+    low, high = _interval(domain)
+    if not 0.0 < low < high < math.inf:
+        raise DataError(
+            f"the domain ({low}, {high}) reaches zero, or ends before it begins: give an interval above 0 that all numbers are in"
+        )
+    return low, high
+
+
+def softmax(x: Any, *, error: float = 1e-3, bound: float = 2.0) -> Any:
+    """exp(x) / sum(exp(x)) along the last axis.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
+    error : float, optional
+        The largest difference from the function. The default is 1e-3.
+    bound : float, optional
+        The largest magnitude of the numbers. The default is 2.0. The degree of the inverse of the sum grows with exp(bound).
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The values, of the shape of `x`.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error for this bound.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> cl.softmax(np.array([0.0, 1.0, 1.0])).round(2)
+    array([0.16, 0.42, 0.42])
+    """
+    x, error, bound = as_numbers(x), positive("error", error), positive("bound", bound)
+    if not x.shape:
+        raise ShapeError("softmax of a single number: give an array with at least one axis")
+    if error >= 1.0:
+        raise DataError(f"the error {error:g} is not below 1, and the values of softmax are at most 1: ask for less")
+    count = int(x.shape[-1])
+    # With z = exp(x - bound) / count <= 1 / count, and s their sum, s >= least:
+    # |z'/s' - z/s| <= e(z) (1 + count z / s) / s' + z' e(1/s).
+    least = math.exp(-2.0 * bound)
+    terms = fitted(_Share(bound, count), error * least / (4.0 * count), (-bound, bound))(x)
+    total = terms.sum(axis=-1, keepdims=True)
+    # The terms' own errors change the sum by no more than a quarter of this.
+    slack = error * least
+    return terms * inverse(total, domain=(least - slack / 2.0, 1.0 + slack), error=count * error / 8.0)
+
+
+@dataclass(frozen=True)
+class _Share:
+    """exp(t - bound) / count: a term of a softmax, at most 1 / count."""
+
+    bound: float
+    count: int
+
+    def __call__(self, t: Any) -> Any:
+        return np.exp(t - self.bound) / self.count
