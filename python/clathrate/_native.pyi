@@ -2506,8 +2506,8 @@ class Ciphertext:
         Parameters
         ----------
         levels : int, optional
-            How many levels it takes: more levels take fewer rotations, and fewer keys. None, the default, takes one for every five doublings
-            of the slots.
+            How many levels it takes: more levels take fewer rotations, and fewer keys. None, the default, takes one for every five
+            doublings of the slots.
 
         Returns
         -------

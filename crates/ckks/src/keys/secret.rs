@@ -56,7 +56,7 @@ fn encrypt_with(
     check_free(
         "encrypting this array",
         layout.bundles().saturating_mul(words).saturating_mul(8),
-        "transpose it, so that few long rows fill their polynomials, put several rows of coefficients into each (`lanes`), or encrypt a part of it at a time",
+        "put several rows into each polynomial (`lanes`), transpose it, so that few long rows fill theirs, or encrypt a part of it at a time",
     )?;
     let mut bundles = Vec::with_capacity(layout.bundles());
     for index in 0..layout.bundles() {

@@ -124,7 +124,7 @@ impl PyCiphertext {
     }
 
     /// `factor` times the sums, without the axes that were added up unless `keepdims`. Numbers are multiplied before they are added, so that means are no larger
-    /// than they on the way, which bootstraps need.
+    /// than they on the way, which bootstraps need; but for sums of rows that share polynomials, whose one product comes behind the sum.
     fn scaled_sums(&self, py: Python<'_>, along: Along, keepdims: bool, factor: Option<f64>) -> PyResult<Self> {
         if along == Along::Columns && !keepdims && self.data.shape().len() == 2 && self.data.layout().rows > 1 {
             return if self.is_in_lanes() {
