@@ -88,7 +88,9 @@ fn an_end_at_any_byte_loses_nothing_that_was_acknowledged() {
         for zeroes in [0, 5, 300] {
             let bytes = [&whole[..cut], &vec![0; zeroes]].concat();
             fs::write(&path, &bytes).expect("a file");
-            let stored = lengths.iter().filter(|(length, _)| *length as usize <= cut).map(|(_, count)| *count).max();
+            // Zeroes may happen to be the bytes that were cut off: what the file begins with counts.
+            let stored = lengths.iter().filter(|(length, _)| bytes.starts_with(&whole[..*length as usize]));
+            let stored = stored.map(|(_, count)| *count).max();
             match (Inbox::open(&path, &params), stored) {
                 (Ok(inbox), Some(stored)) => assert_eq!(inbox.waiting(), stored, "{cut}, {zeroes}"),
                 // Before the introduction nothing was acknowledged; a header that is followed by something else is none.

@@ -119,7 +119,7 @@ fn arrays_are_encrypted_stored_and_decrypted() {
 
 #[test]
 fn entries_are_multiplied_and_mapped_one_by_one() {
-    let polynomial = Polynomial::new(&[0.5, 1.0, 0.25], PolynomialBasis::Power, UNIT_DOMAIN).expect("a polynomial");
+    let polynomial = Polynomial::new([0.5, 1.0, 0.25], PolynomialBasis::Power, UNIT_DOMAIN).expect("a polynomial");
     each(|sk, x, data, _| {
         let square = run(sk, x, |ev, x| ev.multiply_rescale(x, x));
         assert_close(&decrypt(sk, &square), &data.iter().map(|v| v * v).collect::<Vec<_>>(), TOLERANCE);

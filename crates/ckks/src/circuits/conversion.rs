@@ -173,6 +173,12 @@ impl ConversionPlan {
         &self.maps
     }
 
+    /// Bytes of the diagonals that are encoded now.
+    #[must_use]
+    pub fn plaintext_bytes(&self) -> usize {
+        self.maps.iter().map(LinearTransformPlan::plaintext_bytes).sum()
+    }
+
     /// The keys of the conversion.
     ///
     /// # Errors
