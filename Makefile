@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
 
-.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs docs lint build clean help
+.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop wheels test-wheels bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs docs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -15,6 +15,8 @@ help:
 	@echo "make example-mlp     two linear layers and an activation of a real transformer, by bootstraps with products inside (downloads 90 MB)"
 	@echo "make test       all tests"
 	@echo "make test-full  the same at secure, full-size parameters"
+	@echo "make wheels     wheels in dist/ for Linux on x86-64 and 64-bit Arm"
+	@echo "make test-wheels  installs them from an index and runs them, the Arm one under emulation"
 	@echo "make bench      ours and other libraries, one table (QUICK=1: two minutes)"
 	@echo "make bench-keyswitch  every way to switch keys at every level, beside the papers' numbers (QUICK=1: half a minute, small degrees)"
 	@echo "make bench-dpad  RNS-CKKS, ModHE and DPad-HE at the paper's sets, beside its numbers (QUICK=1: half a minute, small degrees)"
@@ -77,10 +79,26 @@ test-full: build
 	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	$(BIN)/python -m pytest -q tests/python --full
 	$(MAKE) test-interop
+	$(MAKE) test-wheels
 
 # Samples of other libraries, which are built for it: some minutes at first.
 test-interop:
 	cd interop/tfhe && $(CARGO) test --locked --release
+
+# Wheels for any Linux with glibc 2.28 or later, linked by zig's linker; the one for Arm needs a Rust toolchain that rustup manages.
+$(VENV)/.wheels: requirements/wheels.txt $(VENV)/.tools
+	$(BIN)/pip install --quiet -r requirements/wheels.txt
+	touch $@
+
+WHEEL := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --zig --compatibility manylinux_2_28 --out dist --quiet
+
+wheels: $(VENV)/.wheels
+	rm -rf dist
+	$(WHEEL) --target x86_64-unknown-linux-gnu
+	if rustup target add aarch64-unknown-linux-gnu; then $(WHEEL) --target aarch64-unknown-linux-gnu; else echo "no wheel for Arm: rustup has no toolchain for it"; fi
+
+test-wheels: wheels
+	$(BIN)/python scripts/try_wheels.py dist
 
 # Ours and the peers in one run: at most 15 minutes after the first installation, QUICK=1 at most 2.
 bench:

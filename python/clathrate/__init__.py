@@ -93,6 +93,7 @@ from ._native import (
     tune,
     vstack,
 )
+from ._progress import progress
 from ._signs import absolute, maximum, minimum, relu, sign
 from ._smooth import exp, gelu, inverse, inverse_sqrt, log, sigmoid, silu, softmax, sqrt, tanh
 from ._trace import StageCost, Trace, trace
@@ -186,6 +187,7 @@ __all__ = [
     "maximum",
     "minimum",
     "preset_names",
+    "progress",
     "relu",
     "reply",
     "set_threads",

@@ -166,7 +166,7 @@ def test_ranks_example_refuses_sets_of_rank_1():
 
 
 def test_everyday_page_runs_and_its_numbers_are_right(capsys):
-    statistics, table, chooser, functions = snippets("docs/everyday.md")
+    statistics, table, chooser, functions, long_calls = snippets("docs/everyday.md")
     names: dict[str, object] = {}
     exec(statistics, names)
     assert float(capsys.readouterr().out) < 1e-4
@@ -181,6 +181,9 @@ def test_everyday_page_runs_and_its_numbers_are_right(capsys):
     assert float(sigmoid) < 1e-3
     assert cosine.startswith("Polynomial(degree ")
     assert float(sign) < 1e-3
+    exec(long_calls, names)
+    key, x, y = names["key"], names["x"], names["y"]
+    assert abs(key.decrypt(y) - (key.decrypt(x) * 0.5 + 1)).max() < 1e-4
 
 
 @pytest.mark.parametrize("page", ["docs/index.md", "docs/tutorial.md", "docs/cookbook.md", "docs/presets.md"])

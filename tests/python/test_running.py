@@ -156,8 +156,9 @@ def test_progress_true_draws_a_bar(small, capsys):
 def test_progress_true_without_tqdm_warns_and_goes_on(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    with pytest.warns(RuntimeWarning, match=r"clathrate\[progress\]"):
+    with pytest.warns(RuntimeWarning, match=r"clathrate\[progress\]") as caught:
         assert small.error(small.key.encrypt([1.0], progress=True), [1.0]) < 1e-6
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_progress_may_call_back_into_the_library(small):

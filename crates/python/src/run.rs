@@ -1,5 +1,6 @@
 //! Running core code: without the interpreter lock, with progress, and with panics caught.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -34,17 +35,51 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, CkksEr
     detached_with(py, |error| raise(py, error), work)
 }
 
-/// The same evaluator, which stops at Ctrl-C: the exception is then Python's current one.
+/// The same evaluator, which stops at Ctrl-C and where the function of `clathrate.progress` says so, and shows the progress of long operations inside of
+/// it. An exception is then Python's current one.
 pub fn interruptible(evaluator: Evaluator) -> Evaluator {
     let last = Mutex::new(Instant::now());
-    evaluator.interruptible(move || {
+    let shown = Python::attach(|py| {
+        Callback::current(py, "computing").unwrap_or_else(|error| {
+            error.write_unraisable(py, None);
+            Callback::none()
+        })
+    });
+    evaluator.interruptible(move |done, total| {
+        let reports = total > 1 && shown.call.is_some() && !REPORTS.get();
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.elapsed() < SIGNAL_INTERVAL {
+        if !reports && last.elapsed() < SIGNAL_INTERVAL {
             return true;
         }
         *last = Instant::now();
-        Python::attach(|py| py.check_signals().map_err(|interrupt| interrupt.restore(py)).is_ok())
+        let answer = |py: Python<'_>| if reports { shown.report(py, done, total) } else { py.check_signals().map(|()| true) };
+        Python::attach(|py| {
+            answer(py).unwrap_or_else(|error| {
+                error.restore(py);
+                false
+            })
+        })
     })
+}
+
+thread_local! {
+    /// Whether a call reports its progress, or a report runs, so that operations within do not.
+    static REPORTS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets [`REPORTS`] until it is dropped.
+struct Reporting(bool);
+
+impl Reporting {
+    fn begin() -> Self {
+        Self(REPORTS.replace(true))
+    }
+}
+
+impl Drop for Reporting {
+    fn drop(&mut self) {
+        REPORTS.set(self.0);
+    }
 }
 
 /// Runs `work` with the lock held, for data that Python code could change meanwhile.
@@ -63,14 +98,28 @@ struct Callback {
 }
 
 impl Callback {
-    fn new(progress: Option<&Bound<'_, PyAny>>, description: &str) -> PyResult<Self> {
-        let Some(progress) = progress.filter(|progress| !progress.is_none()) else { return Ok(Self { call: None, bar: false }) };
+    /// Reports nothing.
+    const fn none() -> Self {
+        Self { call: None, bar: false }
+    }
+
+    /// What `clathrate.progress` asks for, in whose block the call is.
+    fn current(py: Python<'_>, description: &str) -> PyResult<Self> {
+        let found = py.import("clathrate._progress")?.call_method1("current", (description,))?;
+        let (call, bar): (Option<Py<PyAny>>, bool) = found.extract()?;
+        Ok(Self { call, bar })
+    }
+
+    fn new(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, description: &str) -> PyResult<Self> {
+        let Some(progress) = progress.filter(|progress| !progress.is_none()) else {
+            return if REPORTS.get() { Ok(Self::none()) } else { Self::current(py, description) };
+        };
         if let Ok(wanted) = progress.extract::<bool>() {
             let bar = match wanted {
                 true => progress.py().import("clathrate._progress")?.call_method1("bar", (description,))?,
-                false => return Ok(Self { call: None, bar: false }),
+                false => return Ok(Self::none()),
             };
-            return Ok(if bar.is_none() { Self { call: None, bar: false } } else { Self { call: Some(bar.unbind()), bar: true } });
+            return Ok(if bar.is_none() { Self::none() } else { Self { call: Some(bar.unbind()), bar: true } });
         }
         if progress.is_callable() {
             return Ok(Self { call: Some(progress.clone().unbind()), bar: false });
@@ -82,15 +131,24 @@ impl Callback {
     fn report(&self, py: Python<'_>, done: usize, total: usize) -> PyResult<bool> {
         py.check_signals()?;
         let Some(call) = &self.call else { return Ok(true) };
+        let _within = Reporting::begin();
         let answer = call.bind(py).call1((done, total))?;
         Ok(!answer.extract::<bool>().is_ok_and(|go_on| !go_on))
     }
 
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        if let (true, Some(call)) = (self.bar, &self.call) {
+    fn close(&mut self, py: Python<'_>) -> PyResult<()> {
+        if let (true, Some(call)) = (self.bar, self.call.take()) {
             call.bind(py).call_method0("close")?;
         }
         Ok(())
+    }
+}
+
+impl Drop for Callback {
+    fn drop(&mut self) {
+        if self.bar && self.call.is_some() {
+            Python::attach(|py| self.close(py).unwrap_or_else(|error| error.write_unraisable(py, None)));
+        }
     }
 }
 
@@ -104,7 +162,8 @@ pub fn with_progress<T: Send>(
     translate: impl FnOnce(CkksError) -> PyErr,
     work: impl FnOnce(Progress<'_>) -> Result<T, CkksError> + Send,
 ) -> PyResult<T> {
-    let callback = Callback::new(progress, description)?;
+    let mut callback = Callback::new(py, progress, description)?;
+    let within = callback.call.is_some().then(Reporting::begin);
     let mut failure: Option<PyErr> = None;
     let mut last = Instant::now();
     let result = detached_with(py, translate, || {
@@ -125,6 +184,7 @@ pub fn with_progress<T: Send>(
             }
         })
     });
+    drop(within);
     let closed = callback.close(py);
     match failure {
         Some(error) => Err(error),

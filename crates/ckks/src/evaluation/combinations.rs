@@ -258,10 +258,7 @@ impl Evaluator {
         run: impl Fn(&Ciphertext) -> Result<Ciphertext, CkksError>,
     ) -> Result<Ciphertext, CkksError> {
         if !x.is_symbol() {
-            let results = (0..x.bundles.len()).map(|index| {
-                self.beat()?;
-                Ok(run(&x.part(index))?.bundles)
-            });
+            let results = self.ticking(0..x.bundles.len()).map(|index| Ok(run(&x.part(index?))?.bundles));
             return Ok(whole(results.collect::<Result<Vec<_>, CkksError>>()?.into_iter().flatten().collect()));
         }
         let result = whole(Vec::new());

@@ -75,9 +75,9 @@ pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
 /// Rows, columns, and numbers row by row.
 pub(crate) type PlainMatrix<'w> = (usize, usize, &'w [f64]);
 
-/// A callback that is asked at every operation whether to continue.
+/// A callback that is asked whether to continue, at every operation and at every polynomial of it.
 #[derive(Clone)]
-struct Beat(Arc<dyn Fn() -> bool + Send + Sync>);
+struct Beat(Arc<dyn Fn(usize, usize) -> bool + Send + Sync>);
 
 impl std::fmt::Debug for Beat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -305,17 +305,29 @@ impl Evaluator {
         Self { watch: Some(Watch(Arc::new(watch))), ..self }
     }
 
-    /// The same evaluator, which asks `go_on` at every operation, and for every bundle of products and polynomials; if it returns `false`, the computation is
-    /// cancelled.
+    /// The same evaluator, which asks `go_on` at every operation, and before every ciphertext of operations that take long; if it returns `false`, the
+    /// computation is cancelled. The arguments are how many ciphertexts of the operation are done, and of how many: (0, 1) for an operation as a whole, else
+    /// from 0 to all of them. Operations that consist of others report theirs too.
     #[must_use]
-    pub fn interruptible(self, go_on: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+    pub fn interruptible(self, go_on: impl Fn(usize, usize) -> bool + Send + Sync + 'static) -> Self {
         Self { beat: Some(Beat(Arc::new(go_on))), ..self }
     }
 
     /// # Errors
     /// [`CkksError::Cancelled`] where the callback of [`Evaluator::interruptible`] says so.
-    pub(crate) fn beat(&self) -> Result<(), CkksError> {
-        if self.beat.as_ref().is_some_and(|Beat(go_on)| !go_on()) { Err(CkksError::Cancelled) } else { Ok(()) }
+    fn beat(&self, done: usize, total: usize) -> Result<(), CkksError> {
+        if self.beat.as_ref().is_some_and(|Beat(go_on)| !go_on(done, total)) { Err(CkksError::Cancelled) } else { Ok(()) }
+    }
+
+    /// The bundles of an operation. Before each of them and behind the last the callback of [`Evaluator::interruptible`] is asked whether to continue; where it
+    /// says no, [`CkksError::Cancelled`] stands in that place.
+    pub(crate) fn ticking<I: ExactSizeIterator>(&self, bundles: I) -> impl Iterator<Item = Result<I::Item, CkksError>> {
+        let (total, mut rest, mut ended) = (bundles.len(), bundles.enumerate(), false);
+        std::iter::from_fn(move || match rest.next() {
+            Some((done, bundle)) => Some(self.beat(done, total).map(|()| bundle)),
+            None if std::mem::replace(&mut ended, true) => None,
+            None => self.beat(total, total).err().map(Err),
+        })
     }
 
     /// The same evaluator, which calls `refresh` before operations that take levels.
@@ -396,7 +408,7 @@ impl Evaluator {
 
     /// Records the cost of an operation on a symbol as a whole. Every operation comes here once, so that this is where it can be interrupted.
     pub(crate) fn spend_once(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
-        self.beat()?;
+        self.beat(0, 1)?;
         if let Keys::Recorded(recording) = &self.keys
             && x.is_symbol()
         {

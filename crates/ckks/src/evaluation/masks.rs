@@ -162,7 +162,8 @@ impl Evaluator {
     pub(crate) fn switched_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
         let operation = Operation::ChangeSecret(x.secret, to);
         let found = self.keys_for(&x.params, x, CHANGE, operation, x.level)?;
-        let bundles = found.iter().flat_map(|found| x.bundles.iter().map(|bundle| found.apply(bundle))).collect::<Result<_, _>>()?;
+        let bundles =
+            found.iter().flat_map(|found| self.ticking(x.bundles.iter()).map(|bundle| found.apply(bundle?))).collect::<Result<_, _>>()?;
         self.switched(&x.params, Ciphertext { secret: to, ..x.with(bundles, x.level, x.scale) }, operation, x.level, 1.0)
     }
 }

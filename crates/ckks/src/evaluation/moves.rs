@@ -60,7 +60,8 @@ impl Evaluator {
             });
         }
         let keys = self.keys_for(&x.params, x, REDUCTION, Operation::ReduceRank(rank), x.level)?;
-        let bundles = keys.iter().flat_map(|keys| x.bundles.iter().map(|bundle| keys.apply(bundle))).collect::<Result<_, _>>()?;
+        let bundles =
+            keys.iter().flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?))).collect::<Result<_, _>>()?;
         self.switched(&x.params, x.moved(&target, bundles), Operation::ReduceRank(rank), x.level, 1.0)
     }
 

@@ -52,11 +52,9 @@ impl Evaluator {
         let (x, y) = &self.refreshed_factors(x, y)?;
         let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
-        let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| {
-            self.beat()?;
-            keys.relinearise(&a.tensor(b)?)
-        };
-        let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| product(keys, a, b)).collect();
+        let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| keys.relinearise(&a.tensor(b)?);
+        let pairs = || self.ticking(x.bundles.iter().zip(&y.bundles));
+        let products = |keys: &Found<'_>| pairs().map(|pair| pair.and_then(|(a, b)| product(keys, a, b))).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
         self.spend(&x, || Ok(x.params.tensor_cost(x.level)))?;
         self.switched(&x.params, self.finish_product(&x, &y, bundles, x.level, scale), Operation::Multiply, x.level, 1.0)
@@ -72,11 +70,9 @@ impl Evaluator {
         let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
-        let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| {
-            self.beat()?;
-            keys.relinearise_rescale(&a.tensor(b)?)
-        };
-        let products = |keys: &Found<'_>| x.bundles.iter().zip(&y.bundles).map(|(a, b)| product(keys, a, b)).collect();
+        let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| keys.relinearise_rescale(&a.tensor(b)?);
+        let pairs = || self.ticking(x.bundles.iter().zip(&y.bundles));
+        let products = |keys: &Found<'_>| pairs().map(|pair| pair.and_then(|(a, b)| product(keys, a, b))).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
         self.spend(&x, || Ok(x.params.tensor_cost(x.level)))?;
         let product = self.finish_product(&x, &y, bundles, level, rescaled);

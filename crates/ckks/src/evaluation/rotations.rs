@@ -78,7 +78,8 @@ impl Evaluator {
         let own: Vec<&SwitchKey> = found.iter().filter_map(own_key).map(HeldKey::key).collect();
         let shared = if own.len() < 2 { None } else { Some(switcher.tables_for_keys(x.level, &own)?) };
         let mut rotated: Vec<Vec<Bundle<Eval>>> = found.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
-        for bundle in &x.bundles {
+        for bundle in self.ticking(x.bundles.iter()) {
+            let bundle = bundle?;
             let digits = shared.as_ref().map(|tables| bundle.decompose_mask(switcher, tables)).transpose()?.unwrap_or_default();
             for (target, found) in rotated.iter_mut().zip(&found) {
                 let hoisted = own_key(found).filter(|_| shared.is_some()).and_then(|held| Some((held, held.automorphism()?)));
@@ -134,7 +135,7 @@ impl Evaluator {
         x.params.switcher()?;
         let operation = self.operation_under(x, CONJUGATION, Operation::conjugation(x.secret))?;
         let keys = self.keys_for(&x.params, x, CONJUGATION, operation, x.level)?;
-        let bundles = keys.iter().flat_map(|keys| x.bundles.iter().map(|bundle| keys.apply(bundle)));
+        let bundles = keys.iter().flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?)));
         self.switched(&x.params, x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale), operation, x.level, 1.0)
     }
 }

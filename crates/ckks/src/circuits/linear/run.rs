@@ -124,9 +124,8 @@ impl Evaluator {
                 None => Vec::new(),
                 Some(found) => {
                     let plaintexts = plan.plaintexts(&plan.params.chain().basis(plan.level))?;
-                    x.bundles
-                        .iter()
-                        .map(|bundle| self.beat().and_then(|()| plan.iterate(bundle, iteration, &found, &plaintexts)))
+                    self.ticking(x.bundles.iter())
+                        .map(|bundle| plan.iterate(bundle?, iteration, &found, &plaintexts))
                         .collect::<Result<_, _>>()?
                 }
             }
@@ -135,17 +134,11 @@ impl Evaluator {
                 None => Vec::new(),
                 Some(rotations) if rotations.babies.is_empty() => {
                     let plaintexts = plan.plaintexts(&plan.params.chain().basis(plan.level))?;
-                    x.bundles
-                        .iter()
-                        .map(|bundle| self.beat().and_then(|()| plan.multiply(bundle, &plaintexts[0])))
-                        .collect::<Result<_, _>>()?
+                    self.ticking(x.bundles.iter()).map(|bundle| plan.multiply(bundle?, &plaintexts[0])).collect::<Result<_, _>>()?
                 }
                 Some(rotations) => {
                     let plaintexts = plan.plaintexts(rotations.tables.extended())?;
-                    x.bundles
-                        .iter()
-                        .map(|bundle| self.beat().and_then(|()| plan.map(bundle, rotations, &plaintexts)))
-                        .collect::<Result<_, _>>()?
+                    self.ticking(x.bundles.iter()).map(|bundle| plan.map(bundle?, rotations, &plaintexts)).collect::<Result<_, _>>()?
                 }
             }
         };
