@@ -106,6 +106,22 @@ def test_sums_and_means_of_matrices(owner: Party, rows: int, columns: int, axis:
         check(owner, lambda x: x.mean(axis=axis, keepdims=keepdims), data, encoding="coefficients")
 
 
+@pytest.mark.parametrize(
+    ("right", "words"),
+    [
+        (numbers(5), r"the right matrix has two axes, and 5 rows\. Make the vector a column, `w.reshape\(-1, 1\)`"),
+        (numbers(4), r"the right matrix has two axes, and 5 rows$"),
+    ],
+)
+def test_products_of_coefficients_with_vectors_say_what_to_do(owner: Party, right: np.ndarray, words: str) -> None:
+    x = owner.encrypt(numbers(3, 5), encoding="coefficients")
+    with pytest.raises(cl.ShapeError, match=words):
+        x @ right
+    with pytest.raises(cl.ShapeError, match="Encrypt the vector as a column" if len(right) == 5 else "columns on the left$"):
+        x @ owner.encrypt(right, encoding="coefficients")
+    check(owner, lambda x: x @ numbers(5).reshape(-1, 1), numbers(3, 5), encoding="coefficients")
+
+
 def test_sums_of_rows_in_coefficients_stay_a_column(owner: Party) -> None:
     x = owner.key.encrypt(numbers(3, 4), encoding="coefficients")
     with pytest.raises(cl.ShapeError, match="keepdims=True"):

@@ -20,11 +20,7 @@ impl Evaluator {
     pub fn select_rows(&self, x: &Ciphertext, rows: &[usize]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let in_slots = x.encoding() == Encoding::Slots;
-        if in_slots {
-            check_masks(x, SELECTION)?
-        } else {
-            check_rows(x, SELECTION)?
-        }
+        check_rows_in_reach(x, SELECTION)?;
         let [count, columns] = x.shape() else {
             let remedy = "rows are those of a matrix".to_owned();
             return Err(CkksError::Shape { operation: SELECTION, left: x.shape().to_vec(), right: vec![rows.len()], remedy });
@@ -105,11 +101,7 @@ impl Evaluator {
         let (mut estimate, mut complex, mut padding) = (first.estimate(), false, first.padding());
         let mut lowest: Option<Ciphertext> = None;
         for (index, &part) in parts.iter().enumerate() {
-            if part.encoding() == Encoding::Slots {
-                check_masks(part, CONCATENATION)?
-            } else {
-                check_rows(part, CONCATENATION)?
-            }
+            check_rows_in_reach(part, CONCATENATION)?;
             let Layout { rows: own, lanes, .. } = *part.layout();
             if index + 1 < parts.len() && !own.is_multiple_of(lanes) {
                 let reason = format!(
@@ -142,6 +134,14 @@ impl Evaluator {
 pub(super) fn check_rows(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     x.check_one_lane(operation)?;
     check_masks(x, operation)
+}
+
+/// As [`check_rows`], but rows may share polynomials in slots, where products with ones and zeros and rotations reach one of them.
+pub(super) fn check_rows_in_reach(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+    match x.encoding() {
+        Encoding::Slots => check_masks(x, operation),
+        Encoding::Coefficients => check_rows(x, operation),
+    }
 }
 
 /// Refuses arrays whose rows share a mask.

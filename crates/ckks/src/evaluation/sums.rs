@@ -16,7 +16,7 @@ use clathrate_lattice::{Bundle, Eval, Poly};
 
 use super::arithmetic::check_factor;
 use super::evaluator::{Evaluator, Room, check_slots, joined};
-use super::rows::{check_masks, check_rows};
+use super::rows::check_rows_in_reach;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::check_product_room;
 use crate::error::CkksError;
@@ -189,12 +189,7 @@ impl Evaluator {
     /// [`CkksError::DirtyPadding`] where a polynomial in slots lacks rows; missing keys.
     pub fn sum_of_rows(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        let in_slots = x.encoding() == Encoding::Slots;
-        if in_slots {
-            check_masks(x, ROWS)?
-        } else {
-            check_rows(x, ROWS)?
-        }
+        check_rows_in_reach(x, ROWS)?;
         if !x.layout.rows.is_multiple_of(x.layout.lanes) {
             x.check_padding(ROWS)?;
         }

@@ -75,7 +75,9 @@ const LARGEST_INTEGER: f64 = 9e18;
 fn transposed_factor<'py>(py: Python<'py>, x: &Bound<'py, PyAny>, left: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
     let numpy = py.import("numpy")?;
     let refuse = |right: Vec<usize>| {
-        let remedy = format!("the right matrix has two axes, and {} rows", left.last().copied().unwrap_or(0));
+        let rows = left.last().copied().unwrap_or(0);
+        let vector = if right.len() == 1 && right[0] == rows { ". Make the vector a column, `w.reshape(-1, 1)`, or encrypt in slots" } else { "" };
+        let remedy = format!("the right matrix has two axes, and {rows} rows{vector}");
         raise(py, CkksError::Shape { operation: "a matrix product", left: left.clone(), right, remedy })
     };
     // Arrays are transposed as they are: a large one is read in parts, and one with a mask is refused where it is read.
@@ -110,7 +112,11 @@ impl PyCiphertext {
         let inner = if by_columns { shape.first() } else { shape.get(1) };
         if shape.len() != 2 || own.len() != 2 || inner != own.first() {
             let left = if by_columns { shape.iter().rev().copied().collect() } else { shape.to_vec() };
-            let remedy = "both operands are matrices, with as many rows on the right as columns on the left".to_owned();
+            let vector = match own {
+                [count] if inner == Some(count) => format!(". Encrypt the vector as a column, of shape ({count}, 1), or both in slots"),
+                _ => String::new(),
+            };
+            let remedy = format!("both operands are matrices, with as many rows on the right as columns on the left{vector}");
             let operation = "a product of encrypted matrices";
             return Err(raise(py, CkksError::Shape { operation, left, right: own.to_vec(), remedy }));
         }
