@@ -284,6 +284,14 @@ def test_a_secret_key_in_the_way_is_an_os_error_too(small, tmp_path):
     assert (caught.value.errno, caught.value.filename) == (errno.EEXIST, str(path))
 
 
+def test_a_disk_that_fills_up_on_the_way_loses_nothing(tmp_path):
+    command = [sys.executable, "-W", "error", Path(__file__).parent / "full_disk.py", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    # Six kinds of files, new ones and old ones, with room for three shares of each, and three messages to an inbox.
+    assert int(done.stdout) == 6 * 2 * 3 + 3
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_is_told_and_the_target_stays(small, tmp_path):
     path = tmp_path / "full"

@@ -1,0 +1,81 @@
+"""Saves every kind of object where files may not grow as far as they need, in place of files and beside them; nothing may be lost.
+
+Started by test_files.py with a folder: a limit on the size of files is one of the whole process.
+"""
+
+import errno
+import os
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import clathrate as cl
+
+folder = Path(sys.argv[1])
+params = cl.Params.preset("insecure_boot")
+key = cl.SecretKey.generate(params)
+plan = cl.SamplesPlan(params, 3)
+x = key.encrypt(np.ones((3, 5)))
+things = {
+    "x": x,
+    "keys": key.evaluation_keys(cl.Needs(relinearise=True)),
+    "secret": key,
+    "public": key.public_key(),
+    "params": params,
+    "transform": cl.LinearTransform(np.eye(8)).plan(params, 2),
+}
+for name, thing in things.items():
+    thing.save(folder / name)
+client = cl.LightClient(key, plan=plan)
+inbox = cl.Inbox(folder / "inbox", params)
+inbox.introduce(client.introduction)
+assert inbox.accept([client.encrypt([0.5])]) == [1]
+
+
+def contents() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def limit(size: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+before = contents()
+refused = 0
+for share in (0.0, 0.5, 0.99):
+    for name, thing in things.items():
+        for target, options in ((name, {"overwrite": True} if name == "secret" else {}), (f"{name}-new", {})):
+            limit(int(len(before[name]) * share))
+            try:
+                thing.save(folder / target, **options)
+            except cl.FileAccessError as error:
+                assert error.errno == errno.EFBIG, error
+                refused += 1
+            else:
+                sys.exit(f"{target} was saved at {share} of its size")
+            finally:
+                limit(resource.RLIM_INFINITY)
+assert contents() == before, sorted(contents())
+
+# An inbox refuses what it cannot store, and takes it when there is room again.
+message = client.encrypt([0.25])
+for room in (0, 1, len(message)):
+    limit(len(before["inbox"]) + room)
+    try:
+        inbox.accept([message])
+    except cl.FileAccessError as error:
+        assert error.errno == errno.EFBIG, error
+        refused += 1
+    else:
+        sys.exit(f"a message was accepted with {room} bytes of room")
+    finally:
+        limit(resource.RLIM_INFINITY)
+assert len(inbox) == 1
+assert inbox.accept([message]) == [1]
+del inbox
+again = cl.Inbox(folder / "inbox", params)
+assert len(again) == 2
+assert abs(key.decrypt(cl.load(folder / "x", params)) - 1).max() < 1e-3
+print(refused)
