@@ -76,7 +76,8 @@ fn transposed_factor<'py>(py: Python<'py>, x: &Bound<'py, PyAny>, left: Vec<usiz
     let numpy = py.import("numpy")?;
     let refuse = |right: Vec<usize>| {
         let rows = left.last().copied().unwrap_or(0);
-        let vector = if right.len() == 1 && right[0] == rows { ". Make the vector a column, `w.reshape(-1, 1)`, or encrypt in slots" } else { "" };
+        let vector =
+            if right.len() == 1 && right[0] == rows { ". Make the vector a column, `w.reshape(-1, 1)`, or encrypt in slots" } else { "" };
         let remedy = format!("the right matrix has two axes, and {rows} rows{vector}");
         raise(py, CkksError::Shape { operation: "a matrix product", left: left.clone(), right, remedy })
     };
