@@ -104,6 +104,47 @@ impl FactorLayout {
     pub fn words(&self) -> usize {
         (self.bytes + OVERREAD).div_ceil(8)
     }
+
+    /// The shape: groups, terms and columns.
+    #[must_use]
+    pub fn shape(&self) -> FactorShape {
+        self.shape
+    }
+
+    /// Words per row.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Bits per residue of row `row`.
+    #[must_use]
+    pub fn bits(&self, row: usize) -> u32 {
+        self.rows[row].bits
+    }
+
+    /// Coefficients per block.
+    #[must_use]
+    pub fn block(&self) -> usize {
+        BLOCK.min(self.degree)
+    }
+
+    /// The first byte of the slots of `group` for the vector of coefficients from `start` on, in row `row`.
+    #[must_use]
+    pub fn vector_offset(&self, row: usize, start: usize, group: usize) -> usize {
+        let Row { bits, offset, .. } = self.rows[row];
+        // Full blocks before `start` hold all groups; within a block the groups follow one another.
+        let vector = self.shape.slots() * bits as usize;
+        let before = start / self.block() * Factors::vectors(self.block()) * self.shape.groups;
+        let inside = group * Factors::vectors(self.block()) + start % self.block() / VECTOR;
+        offset + (before + inside) * vector
+    }
 }
 
 impl Factors {
@@ -140,7 +181,7 @@ impl Factors {
     /// Coefficients per block.
     #[must_use]
     pub fn block(&self) -> usize {
-        BLOCK.min(self.layout.degree)
+        self.layout.block()
     }
 
     /// The shape: groups, terms and columns.
@@ -184,15 +225,6 @@ impl Factors {
         Self::vectors(self.layout.degree) * groups * terms * self.layout.shape.columns * self.layout.rows[row].bits as usize
     }
 
-    fn offset(&self, row: usize, start: usize, group: usize) -> usize {
-        let Row { bits, offset, .. } = self.layout.rows[row];
-        // Full blocks before `start` hold all groups; within a block the groups follow one another.
-        let vector = self.layout.shape.slots() * bits as usize;
-        let before = start / self.block() * Self::vectors(self.block()) * self.layout.shape.groups;
-        let inside = group * Self::vectors(self.block()) + start % self.block() / VECTOR;
-        offset + (before + inside) * vector
-    }
-
     /// Bytes from one vector's slots to the next one's.
     #[must_use]
     pub fn stride(&self, row: usize) -> usize {
@@ -204,7 +236,7 @@ impl Factors {
     #[must_use]
     pub fn run(&self, row: usize, start: usize, group: usize, term: usize) -> Run<'_> {
         let bits = self.layout.rows[row].bits;
-        let at = self.offset(row, start, group) + term * self.layout.shape.columns * bits as usize;
+        let at = self.layout.vector_offset(row, start, group) + term * self.layout.shape.columns * bits as usize;
         Run { bytes: &bytemuck::cast_slice(self.memory.host())[at..], bits, stride: self.stride(row), next: &[] }
     }
 

@@ -509,19 +509,3 @@ impl Engine for RemoteEngine {
         change(out, |out| self.inner.reduce_signed(out, values, moduli));
     }
 }
-
-/// The variable that chooses the engine of the tests: `remote`, or absent for the CPU's.
-pub const ENGINE_VARIABLE: &str = "CLATHRATE_TEST_ENGINE";
-
-/// The engine that tests of the layers above compute on: `inner` itself, or [`RemoteEngine`] over it where [`ENGINE_VARIABLE`] says so.
-///
-/// # Panics
-/// For another value of the variable: a test run on the wrong engine would prove nothing.
-#[must_use]
-pub fn test_engine(inner: CpuEngine) -> Arc<dyn Engine> {
-    match std::env::var(ENGINE_VARIABLE).as_deref() {
-        Ok("remote") => Arc::new(RemoteEngine::new(inner)),
-        Ok("") | Ok("cpu") | Err(_) => Arc::new(inner),
-        Ok(other) => panic!("{ENGINE_VARIABLE} is `{other}`; use `remote` or `cpu`"),
-    }
-}

@@ -134,6 +134,12 @@ impl CpuEngine {
         Ok(Self { memory: self.memory.clone(), threads: self.threads.clone(), ..engine })
     }
 
+    /// The meter that counts passes over rows, if any.
+    #[must_use]
+    pub fn meter(&self) -> Option<&Arc<Meter>> {
+        self.meter.as_ref()
+    }
+
     /// The pool that buffers come from.
     #[must_use]
     pub fn memory(&self) -> &Arc<Pool> {

@@ -104,6 +104,22 @@ impl FractionProduct {
         (float * size).hypot(inputs).hypot(2f64.powi(-64) * ranges)
     }
 
+    /// What one unit of a residue modulo each of `moduli` adds to a fraction, modulo `2^128`; for engines with products of their own.
+    ///
+    /// # Errors
+    /// [`ArithError::Shape`] where a modulus is not coprime to the others, [`ArithError::TooLarge`] for a shift above [`MOST_SHIFT`].
+    pub fn units(&self, moduli: &[&Modulus]) -> Result<Vec<u128>, ArithError> {
+        check_shift(self.shift)?;
+        Ok(sources(moduli, self.shift)?.into_iter().map(|source| source.unit).collect())
+    }
+
+    /// For each of `moduli`, whose product is `Q'`: `floor(Q' / 2^64)` modulo it, and `Q' mod 2^64`. A fraction `F 2^-64` is `F` times the former, and `floor(F 2^-64 ..)` of
+    /// the latter.
+    #[must_use]
+    pub fn multiples(moduli: &[&Modulus]) -> Vec<(u64, u64)> {
+        targets(moduli).into_iter().map(|target| (target.whole, target.rest)).collect()
+    }
+
     /// Floating-point products that one after the other take the inner dimension.
     #[must_use]
     pub fn ranges(inner: usize) -> usize {
@@ -197,6 +213,13 @@ struct Workspace {
     sums: Vec<u64>,
 }
 
+fn check_shift(shift: u32) -> Result<(), ArithError> {
+    if shift > MOST_SHIFT {
+        return Err(ArithError::TooLarge { what: "the shift of the weights", value: u64::from(shift), limit: u64::from(MOST_SHIFT) });
+    }
+    Ok(())
+}
+
 /// `out ~ (Q' / Q) (W U mod Q) mod Q'`. `right[p]` holds the rows of polynomial `p` modulo the primes `from`, in Coeff form; `out` likewise modulo `to`.
 ///
 /// Places of the result without a row are zero.
@@ -215,13 +238,7 @@ pub(crate) fn multiply(
 ) -> Result<(), ArithError> {
     let lanes = product.lanes;
     at_least_one("rows in a polynomial", lanes)?;
-    if product.shift > MOST_SHIFT {
-        return Err(ArithError::TooLarge {
-            what: "the shift of the weights",
-            value: u64::from(product.shift),
-            limit: u64::from(MOST_SHIFT),
-        });
-    }
+    check_shift(product.shift)?;
     if product.products > 1 && FractionProduct::upper_bits(left.inner, left.max_abs) == 0 {
         return Err(ArithError::TooLarge { what: "a weight of two floating-point products", value: left.max_abs, limit: 1 << 40 });
     }

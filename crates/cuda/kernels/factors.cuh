@@ -1,0 +1,168 @@
+// Packed factors, such as switching keys. In a device's memory each slot (group, term, column) of a row is a *plane*: its residues one behind the
+// other, `bits` bits each, so that units with neighbouring coefficients read neighbouring words, and a product reads each word of a key once. The
+// planes of one row follow one another, group by group, term by term. (The host's layout interleaves slots for vector registers.)
+#pragma once
+#include "modular.cuh"
+
+// A row of factors: the address of its first plane, the words of a plane, and the bits of a residue.
+struct PackedRow {
+    u64 address, plane, bits;
+};
+
+DEVICE u64 unpack(const PackedRow& row, u64 slot, u64 i) {
+    const u64* const words = source(row.address) + slot * row.plane;
+    if (row.bits == 64) return words[i];
+    const u64 at = i * row.bits, shift = at & 63, mask = (1ull << row.bits) - 1;
+    u64 value = words[at >> 6] >> shift;
+    if (shift + row.bits > 64) value |= words[(at >> 6) + 1] << (64 - shift);
+    return value & mask;
+}
+
+// One word of a plane: `residue(i)` for all coefficients i of which it holds bits.
+template <class Residue> DEVICE u64 pack_word(u64 word, u64 bits, u64 degree, const Residue& residue) {
+    if (bits == 64) return residue(word);
+    u64 value = 0;
+    for (u64 i = word * 64 / bits; i < degree && i * bits < (word + 1) * 64; ++i) {
+        const u64 at = i * bits;
+        value |= at >= word * 64 ? residue(i) << (at - word * 64) : residue(i) >> (word * 64 - at);
+    }
+    return value;
+}
+
+// The sum of some rows of residues, as a value for `pack_word`.
+struct SumOfRows {
+    const u64* parts; // addresses
+    u64 count, offset, q;
+    DEVICE_METHOD u64 operator()(u64 i) const {
+        u64 sum = 0;
+        for (u64 p = 0; p < count; ++p) sum = add_mod(sum, source(parts[p])[offset + i], q);
+        return sum;
+    }
+};
+
+// The sum of some slots of a row.
+struct SumOfSlots {
+    const u64* slots;
+    u64 count, columns, column;
+    PackedRow row;
+    u64 q;
+    DEVICE_METHOD u64 operator()(u64 i) const {
+        u64 sum = 0;
+        for (u64 p = 0; p < count; ++p) sum = add_mod(sum, unpack(row, slots[p] * columns + column, i), q);
+        return sum;
+    }
+};
+
+// Slot BLOCK_Y of a group <- the sum of its parts, for one row of the factors.
+// address of the group's planes, plane, bits, degree, q, offset of the row in the parts, slots, then starts (slots + 1), then addresses..
+KERNEL(pack_sums, DEFAULT_UNITS) {
+    ARGUMENTS;
+    EACH_UNIT {
+        const u64 word = (u64)BLOCK_X * UNITS + unit, plane = args[1], slot = BLOCK_Y, slots = args[6];
+        if (word < plane) {
+            const u64* const starts = args + 7;
+            const SumOfRows sum = {starts + slots + 1 + starts[slot], starts[slot + 1] - starts[slot], args[5], args[4]};
+            target(args[0])[slot * plane + word] = pack_word(word, args[2], args[3], sum);
+        }
+    }
+}
+
+// Term BLOCK_Y / columns of out <- the sum of terms of the source, for one row: both have one group and as many columns.
+// address of out's planes, plane, bits, degree, q, source's address, plane, bits, columns, terms, then starts (terms + 1), then terms..
+KERNEL(sum_packed, DEFAULT_UNITS) {
+    ARGUMENTS;
+    EACH_UNIT {
+        const u64 word = (u64)BLOCK_X * UNITS + unit, plane = args[1], columns = args[8];
+        if (word < plane) {
+            const u64* const starts = args + 10;
+            const u64 term = BLOCK_Y / columns;
+            const PackedRow row = {args[5], args[6], args[7]};
+            const SumOfSlots sum = {starts + args[9] + 1 + starts[term], starts[term + 1] - starts[term], columns, BLOCK_Y % columns, row, args[4]};
+            target(args[0])[BLOCK_Y * plane + word] = pack_word(word, args[2], args[3], sum);
+        }
+    }
+}
+
+// Row c of out <- the sum of terms of column first + c, for one row of the factors.
+// out, words between rows of out, degree, q, source's address (of the group), plane, bits, columns, first, terms, then terms..
+KERNEL(unpack_sums, DEFAULT_UNITS) {
+    ARGUMENTS;
+    EACH_UNIT {
+        const u64 i = (u64)BLOCK_X * UNITS + unit;
+        if (i < args[2]) {
+            const PackedRow row = {args[4], args[5], args[6]};
+            const SumOfSlots sum = {args + 10, args[9], args[7], args[8] + BLOCK_Y, row, args[3]};
+            target(args[0])[BLOCK_Y * args[1] + i] = sum(i);
+        }
+    }
+}
+
+// The most columns that a unit sums at a time, and the outputs of one group that share its reading of the left factors.
+#define COLUMNS_TOGETHER 4
+
+// out[g columns + p] <- sum_t xs[t] factors[group g, t, p], for row BLOCK_Y of `rows`, over polynomials of `each` rows in out.
+// out, log_degree, table, rows, each, terms, terms of the factors, columns, groups, then for each row (modulus, address, plane, bits, row in out, row in xs), then
+// groups.., then addresses of xs..
+KERNEL(factor_products, DEFAULT_UNITS) {
+    ARGUMENTS;
+    EACH_UNIT {
+        const u64 i = (u64)BLOCK_X * UNITS + unit, log_degree = args[1];
+        if (i < 1ull << log_degree) {
+            const u64 terms = args[5], columns = args[7], groups = args[8];
+            const u64* const own = args + 9 + 6 * BLOCK_Y;
+            const u64* const group = args + 9 + 6 * args[3];
+            const u64* const xs = group + groups;
+            const Modulus m = load_modulus(args[2], own[0]);
+            const PackedRow row = {own[1], own[2], own[3]};
+            for (u64 g = 0; g < groups; ++g) {
+                for (u64 first = 0; first < columns; first += COLUMNS_TOGETHER) {
+                    Sum sums[COLUMNS_TOGETHER];
+                    for (u32 p = 0; p < COLUMNS_TOGETHER; ++p) sums[p] = {{0, 0}, 0};
+                    for (u64 t = 0; t < terms; ++t) {
+                        const u64 x = source(xs[t])[(own[5] << log_degree) | i];
+                        const u64 slot = (group[g] * args[6] + t) * columns + first;
+                        for (u32 p = 0; p < COLUMNS_TOGETHER; ++p)
+                            if (first + p < columns) add_term(sums[p], x, unpack(row, slot + p, i), m);
+                    }
+                    for (u32 p = 0; p < COLUMNS_TOGETHER; ++p)
+                        if (first + p < columns)
+                            target(args[0])[(((g * columns + first + p) * args[4] + own[4]) << log_degree) | i] = reduce_wide(sums[p].wide, m);
+                }
+            }
+        }
+    }
+}
+
+// The most polynomials of an input that a unit sums at a time.
+#define POLYS_TOGETHER 4
+
+// out[p] <- sum_t xs[t][p] plaintexts[t], for one sum, row BLOCK_Y of `rows`; a plaintext's degree is that of out divided by 1 << log_gap.
+// out, log_degree, table, rows, polys, terms, log_gap, then for each row (modulus, address, plane, bits), then for each term (address of the input, rows of
+// its polynomials)..
+KERNEL(plaintext_products, DEFAULT_UNITS) {
+    ARGUMENTS;
+    EACH_UNIT {
+        const u64 i = (u64)BLOCK_X * UNITS + unit, log_degree = args[1];
+        if (i < 1ull << log_degree) {
+            const u64 rows = args[3], polys = args[4], terms = args[5], r = BLOCK_Y;
+            const u64* const own = args + 7 + 4 * r;
+            const u64* const inputs = args + 7 + 4 * rows;
+            const Modulus m = load_modulus(args[2], own[0]);
+            const PackedRow row = {own[1], own[2], own[3]};
+            for (u64 first = 0; first < polys; first += POLYS_TOGETHER) {
+                Sum sums[POLYS_TOGETHER];
+                for (u32 p = 0; p < POLYS_TOGETHER; ++p) sums[p] = {{0, 0}, 0};
+                for (u64 t = 0; t < terms; ++t) {
+                    const u64 each = inputs[2 * t + 1];
+                    // The input is zero modulo the primes that it does not have.
+                    if (r >= each) continue;
+                    const u64 y = unpack(row, t, i >> args[6]);
+                    for (u32 p = 0; p < POLYS_TOGETHER; ++p)
+                        if (first + p < polys) add_term(sums[p], source(inputs[2 * t])[(((first + p) * each + r) << log_degree) | i], y, m);
+                }
+                for (u32 p = 0; p < POLYS_TOGETHER; ++p)
+                    if (first + p < polys) target(args[0])[(((first + p) * rows + r) << log_degree) | i] = reduce_wide(sums[p].wide, m);
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+// Arithmetic modulo one odd modulus below 2^61: the same formulas as those of the CPU's specification (`arith::modulus`).
+//
+// The choice of the word (64 bits, with quotients by Shoup's and Barrett's methods) is made in this file alone.
+#pragma once
+#include "dialect.h"
+
+// One modulus of an engine, as `Tables` writes it.
+struct Modulus {
+    u64 q;
+    u64 barrett_high; // floor(2^128 / q)
+    u64 barrett_low;
+    u64 forward; // the address of n pairs (power, quotient) in bit-reversed order
+    u64 inverse;
+    u64 inverse_degree; // 1 / n, and its quotient
+    u64 inverse_degree_quotient;
+    u64 unused;
+};
+
+// A factor with its quotient floor(value 2^64 / q).
+struct Multiplier {
+    u64 value, quotient;
+};
+
+// A sum of products.
+struct Wide {
+    u64 low, high;
+};
+
+// The most products of two residues that a sum takes beside a reduced value: each is below 2^122.
+#define LAZY_TERMS 63
+
+DEVICE u64 least(u64 x, u64 y) { return x < y ? x : y; }
+
+// [0, 2q) -> [0, q)
+DEVICE u64 reduce_once(u64 x, u64 q) { return least(x, x - q); }
+
+DEVICE u64 add_mod(u64 x, u64 y, u64 q) { return reduce_once(x + y, q); }
+
+DEVICE u64 sub_mod(u64 x, u64 y, u64 q) {
+    const u64 difference = x - y;
+    return least(difference, difference + q);
+}
+
+DEVICE u64 negate_mod(u64 x, u64 q) { return reduce_once(q - x, q); }
+
+// x w mod q in [0, 2q), for any x.
+DEVICE u64 mul_lazy(u64 x, Multiplier w, u64 q) { return x * w.value - mul_high(x, w.quotient) * q; }
+
+// x w mod q, for any x.
+DEVICE u64 mul_prepared(u64 x, Multiplier w, u64 q) { return reduce_once(mul_lazy(x, w, q), q); }
+
+// x mod q, for any x.
+DEVICE u64 reduce_word(u64 x, const Modulus& m) { return reduce_once(x - mul_high(x, m.barrett_high) * m.q, m.q); }
+
+// The sum below 2^128 modulo q.
+DEVICE u64 reduce_wide(Wide x, const Modulus& m) {
+    const u64 carry = mul_high(x.low, m.barrett_low);
+    const u64 a_low = x.low * m.barrett_high;
+    const u64 a = a_low + carry;
+    const u64 a_high = mul_high(x.low, m.barrett_high) + (a < a_low);
+    const u64 b_low = x.high * m.barrett_low;
+    const u64 b = b_low + a;
+    const u64 b_high = mul_high(x.high, m.barrett_low) + (b < b_low);
+    const u64 quotient = x.high * m.barrett_high + a_high + b_high;
+    return reduce_once(x.low - quotient * m.q, m.q);
+}
+
+DEVICE void add_product(Wide& sum, u64 x, u64 y) {
+    const u64 low = x * y;
+    sum.low += low;
+    sum.high += mul_high(x, y) + (sum.low < low);
+}
+
+DEVICE u64 mul_mod(u64 x, u64 y, const Modulus& m) {
+    const Wide product = {x * y, mul_high(x, y)};
+    return reduce_wide(product, m);
+}
+
+// A sum of any number of products of reduced residues: call `add` for each, then `value`.
+struct Sum {
+    Wide wide;
+    u32 terms;
+};
+
+DEVICE void add_term(Sum& sum, u64 x, u64 y, const Modulus& m) {
+    if (sum.terms == LAZY_TERMS) {
+        sum.wide.low = reduce_wide(sum.wide, m);
+        sum.wide.high = 0;
+        sum.terms = 0;
+    }
+    add_product(sum.wide, x, y);
+    sum.terms += 1;
+}
+
+DEVICE Modulus load_modulus(u64 table, u64 index) { return ((const Modulus*)table)[index]; }
+
+DEVICE Multiplier load_multiplier(u64 table, u64 index) { return ((const Multiplier*)table)[index]; }

@@ -1,0 +1,136 @@
+//! The interface of a device: memory that only it can address, and launches of kernels by name.
+//!
+//! Copies and launches take effect in the order of the calls. A launch may return before its kernel has run; [`Device::read`] waits.
+
+use std::fmt::Debug;
+
+use thiserror::Error;
+
+/// Why a device could not do what was asked of it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DeviceError {
+    /// Not enough memory.
+    #[error(
+        "{device} has no room for {needed} bytes: {free} of its {total} bytes are free. Use fewer arrays or keys at a time, a lower degree, or the processor (device=\"cpu\")"
+    )]
+    OutOfMemory {
+        /// The device.
+        device: String,
+        /// Bytes asked for.
+        needed: u64,
+        /// Bytes free.
+        free: u64,
+        /// All bytes of the device.
+        total: u64,
+    },
+    /// The device, or the way to it, is not there.
+    #[error("{reason}")]
+    Missing {
+        /// What is missing, and the remedy.
+        reason: String,
+    },
+    /// A call of the driver failed.
+    #[error("{device}: {call} failed: {reason}. What is in the host's memory and in files is unharmed")]
+    Failed {
+        /// The device.
+        device: String,
+        /// The call.
+        call: &'static str,
+        /// What the driver said.
+        reason: String,
+    },
+}
+
+/// What one block can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most units of a block.
+    pub units: u32,
+    /// Most words of shared memory of a block.
+    pub shared_words: u32,
+    /// Most blocks of a grid in its second direction.
+    pub grid_y: u32,
+}
+
+/// A launch of one kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// Blocks in x and y.
+    pub grid: (u32, u32),
+    /// What the kernel counts its blocks in y from: grids that are too high come in several launches.
+    pub first_row: u32,
+    /// Units of a block.
+    pub units: u32,
+    /// Words of shared memory of a block.
+    pub shared_words: u32,
+    /// The words that the kernel reads as `args`: numbers, and addresses of this device's memory.
+    pub args: Vec<u64>,
+}
+
+impl Launch {
+    /// The launches that this one takes where a grid has at most `grid_y` blocks in its second direction.
+    pub fn pieces(self, grid_y: u32) -> impl Iterator<Item = Self> {
+        let (width, height) = self.grid;
+        (0..height).step_by(grid_y.max(1) as usize).map(move |first| Self {
+            grid: (width, grid_y.min(height - first)),
+            first_row: self.first_row + first,
+            ..self.clone()
+        })
+    }
+}
+
+/// A device with memory of its own.
+pub trait Device: Send + Sync + Debug {
+    /// Its name for people.
+    fn name(&self) -> String;
+
+    /// The kind of its memory; see [`clathrate_arith::Engine::memory_kind`].
+    fn memory_kind(&self) -> &'static str;
+
+    /// What one block can have.
+    fn limits(&self) -> Limits;
+
+    /// The address of `words` words with any contents; an address that is not 0 for no words.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`].
+    fn allocate(&self, words: usize) -> Result<u64, DeviceError>;
+
+    /// Frees what [`Device::allocate`] gave.
+    fn free(&self, address: u64, words: usize);
+
+    /// Copies words from the host.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`], as in the methods below.
+    fn write(&self, address: u64, words: &[u64]) -> Result<(), DeviceError>;
+
+    /// Copies words to the host, after all that was asked before.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    fn read(&self, words: &mut [u64], address: u64) -> Result<(), DeviceError>;
+
+    /// Copies words within the device.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), DeviceError>;
+
+    /// Fills words with zeroes.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    fn zero(&self, address: u64, words: usize) -> Result<(), DeviceError>;
+
+    /// Runs a kernel.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    fn launch(&self, launch: &Launch) -> Result<(), DeviceError>;
+
+    /// Bytes that are allocated now.
+    fn allocated_bytes(&self) -> u64;
+}

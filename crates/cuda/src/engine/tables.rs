@@ -1,0 +1,65 @@
+//! The constants and factors of an engine in the device's memory.
+
+use std::sync::Arc;
+
+use clathrate_arith::kernels::scalar::RootPowers;
+use clathrate_arith::{ArithError, BaseConversion, Modulus, Rounding};
+
+use crate::device::Device;
+use crate::memory::Allocation;
+
+/// Words of one modulus; `struct Modulus` of `kernels/modular.cuh`.
+const MODULUS_WORDS: usize = 8;
+
+/// The table of moduli, and the factors of their transforms.
+#[derive(Debug)]
+pub(super) struct Tables {
+    moduli: Allocation,
+    /// What the addresses in the table point to.
+    _factors: Vec<Allocation>,
+}
+
+impl Tables {
+    pub(super) fn new(device: &Arc<dyn Device>, moduli: &[Modulus], degree: usize) -> Result<Self, ArithError> {
+        let mut words = Vec::with_capacity(moduli.len() * MODULUS_WORDS);
+        let mut factors = Vec::with_capacity(2 * moduli.len());
+        for modulus in moduli {
+            let roots = RootPowers::new(modulus, degree)?;
+            let pairs = |powers: &[u64]| -> Vec<u64> {
+                let pair = |&power: &u64| {
+                    let factor = modulus.multiplier(power);
+                    [factor.value, factor.quotient]
+                };
+                powers.iter().flat_map(pair).collect()
+            };
+            let (forward, inverse) = (Allocation::of(device, &pairs(&roots.forward)), Allocation::of(device, &pairs(&roots.inverse)));
+            let (high, low) = modulus.barrett();
+            let scale = modulus.multiplier(roots.inverse_degree);
+            words.extend([modulus.value(), high, low, forward.address(), inverse.address(), scale.value, scale.quotient, 0]);
+            factors.extend([forward, inverse]);
+        }
+        Ok(Self { moduli: Allocation::of(device, &words), _factors: factors })
+    }
+
+    /// The address of the table of moduli.
+    pub(super) fn address(&self) -> u64 {
+        self.moduli.address()
+    }
+}
+
+/// The tables of a conversion, as `kernels/conversion.cuh` reads them.
+pub(super) fn conversion_tables(conversion: &BaseConversion, moduli: &[Modulus]) -> Vec<u64> {
+    let (sources, targets) = (conversion.sources(), conversion.targets());
+    let centred = conversion.rounding() == Rounding::Centred;
+    let mut words = vec![sources.len() as u64, targets.len() as u64, u64::from(centred), 0];
+    for (&source, factor) in sources.iter().zip(conversion.prepare_factors()) {
+        let factor = moduli[source].multiplier(factor);
+        let inverse = 1.0 / moduli[source].value() as f64;
+        words.extend([source as u64, factor.value, factor.quotient, inverse.to_bits()]);
+    }
+    for (&target, weights) in targets.iter().zip(conversion.weights()) {
+        words.push(target as u64);
+        words.extend(weights);
+    }
+    words
+}

@@ -1,0 +1,96 @@
+//! Transforms: one launch for rows that fit the memory that a block shares, two launches for longer ones.
+
+use crate::device::Launch;
+
+use super::DeviceEngine;
+
+/// Columns of a tile of columns: neighbouring units read neighbouring words.
+const LOG_LANES: u32 = 4;
+
+/// Values that a unit transforms at a time: fewer units than that leave some idle.
+const VALUES: u32 = 8;
+
+/// How a transform is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tiling {
+    /// log2 of the rows of the matrix: stages that work on columns; 0 where one tile holds all.
+    pub(super) log_height: u32,
+    /// log2 of the columns of a tile of columns.
+    pub(super) log_lanes: u32,
+}
+
+impl Tiling {
+    /// The tiling of `1 << log_degree` words where a tile has at most `shared_words`.
+    pub(super) fn new(log_degree: u32, shared_words: u32) -> Self {
+        let log_tile = shared_words.max(2).ilog2();
+        if log_degree <= log_tile {
+            return Self { log_height: 0, log_lanes: 0 };
+        }
+        // About as many stages in both passes, and tiles that fit.
+        let log_height = (log_degree / 2).max(log_degree - log_tile).min(log_tile);
+        let log_lanes = LOG_LANES.min(log_degree - log_height).min(log_tile - log_height);
+        Self { log_height, log_lanes }
+    }
+}
+
+/// A row of a transform: the addresses of result and input, which may be equal, and the modulus.
+pub(super) type TransformRow = [u64; 3];
+
+impl DeviceEngine {
+    fn pass(&self, kernel: &'static str, rows: &[TransformRow], tiles: u32, tile_words: u32) {
+        let Tiling { log_height, log_lanes } = self.tiling;
+        let head = [u64::from(self.log_degree()), u64::from(log_height), u64::from(log_lanes), self.tables.address()];
+        let args = head.into_iter().chain(rows.iter().flatten().copied()).collect();
+        let units = (tile_words / VALUES).clamp(1, self.device.limits().units);
+        self.launch(Launch { kernel, grid: (tiles, rows.len() as u32), first_row: 0, units, shared_words: tile_words, args });
+    }
+
+    fn pass_over_rows(&self, kernel: &'static str, rows: &[TransformRow]) {
+        let log_height = self.tiling.log_height;
+        self.pass(kernel, rows, 1 << log_height, 1 << (self.log_degree() - log_height));
+    }
+
+    fn pass_over_columns(&self, kernel: &'static str, rows: &[TransformRow]) {
+        let Tiling { log_height, log_lanes } = self.tiling;
+        self.pass(kernel, rows, 1 << (self.log_degree() - log_height - log_lanes), 1 << (log_height + log_lanes));
+    }
+
+    /// Forward transforms of rows.
+    pub(super) fn forward(&self, rows: &[TransformRow]) {
+        if self.tiling.log_height == 0 {
+            return self.pass_over_rows("forward_rows", rows);
+        }
+        self.pass_over_columns("forward_columns", rows);
+        self.pass_over_rows("forward_rows", &in_place(rows));
+    }
+
+    /// Inverse transforms of rows.
+    pub(super) fn inverse(&self, rows: &[TransformRow]) {
+        self.pass_over_rows("inverse_rows", rows);
+        if self.tiling.log_height > 0 {
+            self.pass_over_columns("inverse_columns", &in_place(rows));
+        }
+    }
+}
+
+/// The same rows from their results.
+fn in_place(rows: &[TransformRow]) -> Vec<TransformRow> {
+    rows.iter().map(|&[out, _, modulus]| [out, out, modulus]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_fit_their_memory_and_cover_the_row_at_every_degree() {
+        for log_tile in 5..=14 {
+            for log_degree in 0..=17u32.min(2 * log_tile) {
+                let tiling = Tiling::new(log_degree, 1 << log_tile);
+                assert!(log_degree - tiling.log_height <= log_tile, "rows of 2^{log_degree} in tiles of 2^{log_tile}: {tiling:?}");
+                assert!(tiling.log_height + tiling.log_lanes <= log_tile.min(log_degree), "columns of 2^{log_degree}: {tiling:?}");
+                assert_eq!(tiling.log_height == 0, log_degree <= log_tile);
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The host device: the kernels compiled as C++, run by this machine's processor, in memory that only the device addresses.
+//!
+//! A block is a loop over its units between barriers, or a thread for each unit with real barriers ([`HostDevice::with_threads`]), which is slow and for small tests.
+
+use std::collections::HashMap;
+use std::ffi::{CString, c_char, c_int};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::device::{Device, DeviceError, Launch, Limits};
+
+unsafe extern "C" {
+    fn clathrate_host_kernel(name: *const c_char) -> c_int;
+    fn clathrate_host_launch(
+        kernel: c_int,
+        first: u64,
+        last: u64,
+        width: u32,
+        first_row: u32,
+        units: u32,
+        shared_words: u64,
+        args: *const u64,
+        threads: bool,
+    );
+}
+
+/// What fresh memory holds: no kernel may rely on zeroes.
+const STALE: u64 = 0xdead_beef_dead_beef;
+
+/// A device on the host, for tests.
+#[derive(Debug)]
+pub struct HostDevice {
+    limits: Limits,
+    threads: bool,
+    /// Most bytes that may be allocated.
+    budget: u64,
+    allocated: AtomicU64,
+    /// The memory, by address.
+    space: Mutex<HashMap<u64, Vec<u64>>>,
+    kernels: Mutex<HashMap<&'static str, c_int>>,
+}
+
+impl Default for HostDevice {
+    fn default() -> Self {
+        Self {
+            limits: Limits { units: 1024, shared_words: 1 << 14, grid_y: 65_535 },
+            threads: false,
+            budget: u64::MAX,
+            allocated: AtomicU64::new(0),
+            space: Mutex::default(),
+            kernels: Mutex::default(),
+        }
+    }
+}
+
+impl HostDevice {
+    /// The same device with a thread for each unit of a block.
+    #[must_use]
+    pub fn with_threads(mut self) -> Self {
+        self.threads = true;
+        self
+    }
+
+    /// The same device with other limits, so that small degrees take the ways of large ones.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The same device with `bytes` bytes of memory.
+    #[must_use]
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.budget = bytes;
+        self
+    }
+
+    fn space(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Vec<u64>>> {
+        self.space.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kernel(&self, name: &'static str) -> Result<c_int, DeviceError> {
+        let mut known = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&number) = known.get(name) {
+            return Ok(number);
+        }
+        let text = CString::new(name).expect("names of kernels have no zeroes");
+        // SAFETY: the text ends with a zero.
+        let number = unsafe { clathrate_host_kernel(text.as_ptr()) };
+        if number < 0 {
+            return Err(DeviceError::Failed { device: self.name(), call: "launch", reason: format!("there is no kernel `{name}`") });
+        }
+        known.insert(name, number);
+        Ok(number)
+    }
+}
+
+impl Device for HostDevice {
+    fn name(&self) -> String {
+        if self.threads { "host device, a thread for each unit".to_owned() } else { "host device".to_owned() }
+    }
+
+    fn memory_kind(&self) -> &'static str {
+        "host device"
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
+        let (needed, used) = (words as u64 * 8, self.allocated_bytes());
+        if needed > self.budget.saturating_sub(used) {
+            return Err(DeviceError::OutOfMemory {
+                device: self.name(),
+                needed,
+                free: self.budget.saturating_sub(used),
+                total: self.budget,
+            });
+        }
+        let memory = vec![STALE; words.max(1)];
+        let address = memory.as_ptr() as u64;
+        self.space().insert(address, memory);
+        self.allocated.fetch_add(needed, Ordering::Relaxed);
+        Ok(address)
+    }
+
+    fn free(&self, address: u64, words: usize) {
+        if self.space().remove(&address).is_some() {
+            self.allocated.fetch_sub(words as u64 * 8, Ordering::Relaxed);
+        }
+    }
+
+    fn write(&self, address: u64, words: &[u64]) -> Result<(), DeviceError> {
+        // SAFETY: an address of this device's memory with room for the words, which only an engine of this crate passes.
+        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), address as *mut u64, words.len()) };
+        Ok(())
+    }
+
+    fn read(&self, words: &mut [u64], address: u64) -> Result<(), DeviceError> {
+        // SAFETY: as in `write`.
+        unsafe { std::ptr::copy_nonoverlapping(address as *const u64, words.as_mut_ptr(), words.len()) };
+        Ok(())
+    }
+
+    fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), DeviceError> {
+        // SAFETY: as in `write`, on both sides.
+        unsafe { std::ptr::copy(from as *const u64, to as *mut u64, words) };
+        Ok(())
+    }
+
+    fn zero(&self, address: u64, words: usize) -> Result<(), DeviceError> {
+        // SAFETY: as in `write`.
+        unsafe { std::ptr::write_bytes(address as *mut u64, 0, words) };
+        Ok(())
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<(), DeviceError> {
+        let kernel = self.kernel(launch.kernel)?;
+        let (width, height) = launch.grid;
+        let fits = launch.units <= self.limits.units && launch.shared_words <= self.limits.shared_words && height <= self.limits.grid_y;
+        if !fits {
+            return Err(DeviceError::Failed {
+                device: self.name(),
+                call: "launch",
+                reason: format!("`{}` exceeds the limits of a block: {launch:?}", launch.kernel),
+            });
+        }
+        let blocks = u64::from(width) * u64::from(height);
+        // SAFETY: the kernel is known; the words are those that it reads, with addresses of this device's memory, by the engine's code.
+        unsafe {
+            clathrate_host_launch(
+                kernel,
+                0,
+                blocks,
+                width,
+                launch.first_row,
+                launch.units,
+                u64::from(launch.shared_words),
+                launch.args.as_ptr(),
+                self.threads,
+            );
+        }
+        Ok(())
+    }
+
+    fn allocated_bytes(&self) -> u64 {
+        self.allocated.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,115 @@
+//! Words in a device's memory, as buffers and packed factors hold them.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use clathrate_arith::{DeviceMemory, Rows, RowsMut};
+
+use crate::device::{Device, DeviceError, Launch};
+
+/// The panic message where the memory of another engine is given.
+const FOREIGN: &str = "these residues are not in this device's memory: upload them";
+
+/// Words in a device's memory, freed when dropped.
+pub struct Allocation {
+    device: Arc<dyn Device>,
+    address: u64,
+    words: usize,
+}
+
+/// The engine seam has no results for failures of memory: what the caller estimated beforehand did not hold, so the operation ends as one that runs out of the host's
+/// memory does. The fronts turn the panic into an error, by its payload.
+pub(crate) fn or_panic<T>(result: Result<T, DeviceError>) -> T {
+    result.unwrap_or_else(|error| std::panic::panic_any(error))
+}
+
+impl Allocation {
+    /// Room for `words` words, with any contents.
+    pub(crate) fn new(device: &Arc<dyn Device>, words: usize) -> Self {
+        let address = or_panic(device.allocate(words));
+        Self { device: device.clone(), address, words }
+    }
+
+    /// The given words.
+    pub(crate) fn of(device: &Arc<dyn Device>, words: &[u64]) -> Self {
+        let allocation = Self::new(device, words.len());
+        or_panic(device.write(allocation.address, words));
+        allocation
+    }
+
+    pub(crate) fn zeroed(device: &Arc<dyn Device>, words: usize) -> Self {
+        let allocation = Self::new(device, words);
+        allocation.zeroize();
+        allocation
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    pub(crate) fn words(&self) -> usize {
+        self.words
+    }
+
+    /// The allocation behind a seam's memory.
+    pub(crate) fn behind(memory: &dyn DeviceMemory) -> &Self {
+        memory.as_any().downcast_ref().expect(FOREIGN)
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        self.device.free(self.address, self.words);
+    }
+}
+
+impl fmt::Debug for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Allocation({} words, {})", self.words, self.device.name())
+    }
+}
+
+impl DeviceMemory for Allocation {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn duplicate(&self) -> Box<dyn DeviceMemory> {
+        let copy = Self::new(&self.device, self.words);
+        or_panic(self.device.copy(copy.address, self.address, self.words));
+        Box::new(copy)
+    }
+
+    fn equals(&self, first: usize, other: &dyn DeviceMemory, other_first: usize, words: usize) -> bool {
+        let Some(other) = other.as_any().downcast_ref::<Self>() else { return false };
+        let flag = Self::zeroed(&self.device, 1);
+        let args = vec![self.address + first as u64 * 8, other.address + other_first as u64 * 8, words as u64, flag.address];
+        if words > 0 {
+            let units = DEFAULT_UNITS.min(self.device.limits().units);
+            let grid = ((words as u64).div_ceil(u64::from(units)) as u32, 1);
+            or_panic(self.device.launch(&Launch { kernel: "compare", grid, first_row: 0, units, shared_words: 0, args }));
+        }
+        let mut different = [0];
+        or_panic(self.device.read(&mut different, flag.address));
+        different[0] == 0
+    }
+
+    fn zeroize(&self) {
+        or_panic(self.device.zero(self.address, self.words));
+    }
+}
+
+/// Units of a block whose units do not depend on one another.
+pub(crate) const DEFAULT_UNITS: u32 = 256;
+
+/// The address of the first word of a view.
+pub(crate) fn address(x: &Rows<'_>) -> u64 {
+    let (memory, first) = x.device().expect(FOREIGN);
+    Allocation::behind(memory).address() + first as u64 * 8
+}
+
+/// The address of the first word of a view that is written.
+pub(crate) fn address_mut(x: &RowsMut<'_>) -> u64 {
+    address(&x.view())
+}

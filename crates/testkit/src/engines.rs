@@ -1,0 +1,38 @@
+//! The engines that the tests of the layers above compute on.
+
+use std::sync::{Arc, LazyLock};
+
+use clathrate_arith::{CpuEngine, Engine, Modulus};
+use clathrate_cuda::{DeviceEngine, HostDevice};
+
+use crate::remote::RemoteEngine;
+
+/// The variable that chooses the engine of the tests: `remote`, `host-device`, or absent for the CPU's.
+pub const ENGINE_VARIABLE: &str = "CLATHRATE_TEST_ENGINE";
+
+/// The engine that tests of the layers above compute on: `inner` itself, or as [`ENGINE_VARIABLE`] says, [`RemoteEngine`] over it or the kernels of devices, run by the
+/// host, for the same moduli.
+///
+/// # Panics
+/// For another value of the variable: a test run on the wrong engine would prove nothing.
+#[must_use]
+pub fn test_engine(inner: CpuEngine) -> Arc<dyn Engine> {
+    match std::env::var(ENGINE_VARIABLE).as_deref() {
+        Ok("remote") => Arc::new(RemoteEngine::new(inner)),
+        Ok("host-device") => Arc::new(device_engine(&inner)),
+        Ok("") | Ok("cpu") | Err(_) => Arc::new(inner),
+        Ok(other) => panic!("{ENGINE_VARIABLE} is `{other}`; use `remote`, `host-device` or `cpu`"),
+    }
+}
+
+/// The engine of the host device for the moduli, degree and meter of `inner`. All engines of a process are of one device, as those of a graphics card are.
+///
+/// # Panics
+/// Where a degree that the CPU's engine takes is refused.
+#[must_use]
+pub fn device_engine(inner: &CpuEngine) -> DeviceEngine {
+    static DEVICE: LazyLock<Arc<HostDevice>> = LazyLock::new(Arc::default);
+    let moduli: Vec<u64> = inner.moduli().iter().map(Modulus::value).collect();
+    let engine = DeviceEngine::new(DEVICE.clone(), inner.degree(), &moduli).expect("a degree and moduli of the CPU's engine");
+    engine.with_meter(inner.meter().cloned())
+}
