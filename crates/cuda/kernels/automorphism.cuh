@@ -26,7 +26,7 @@ KERNEL(automorphism_coeff, DEFAULT_UNITS) {
             const u32 log_degree = (u32)args[3], mask = (2u << log_degree) - 1, word = (u32)i & (mask >> 1);
             const u32 exponent = (word * (u32)args[4]) & mask;
             const u64 value = source(args[1])[(i >> log_degree << log_degree) | (exponent & (mask >> 1))];
-            const u64 q = load_modulus(args[5], args[7 + (i >> log_degree) % args[6]]).q;
+            const u64 q = load_modulus(args[5], args[7 + short_remainder(i >> log_degree, args[6])]).q;
             target(args[0])[i] = exponent >> log_degree ? negate_mod(value, q) : value;
         }
     }
@@ -42,7 +42,7 @@ KERNEL(mul_monomial, DEFAULT_UNITS) {
             const u32 log_degree = (u32)args[3], mask = (2u << log_degree) - 1, word = (u32)i & (mask >> 1);
             const u32 exponent = (word - (u32)args[4]) & mask;
             const u64 value = source(args[1])[(i >> log_degree << log_degree) | (exponent & (mask >> 1))];
-            const u64 q = load_modulus(args[5], args[7 + (i >> log_degree) % args[6]]).q;
+            const u64 q = load_modulus(args[5], args[7 + short_remainder(i >> log_degree, args[6])]).q;
             target(args[0])[i] = exponent >> log_degree ? negate_mod(value, q) : value;
         }
     }

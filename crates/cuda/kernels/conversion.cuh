@@ -7,13 +7,6 @@
 #define CONVERSION_HEAD 4
 #define SOURCE_WORDS 4
 
-DEVICE double as_double(u64 bits) {
-    double value;
-    static_assert(sizeof value == sizeof bits, "a double is a word");
-    __builtin_memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 // The columns of a conversion at one coefficient: the scaled sources y_i, then z if centred, `stride` words apart.
 DEVICE void scale_sources(u64* columns, u64 stride, const u64* x, u64 log_degree, u64 word, const u64* tables, u64 table) {
     const u64 sources = tables[0];
@@ -34,9 +27,9 @@ DEVICE u64 weighted_sum(const u64* columns, u64 stride, const u64* tables, u64 t
     const u64 count = tables[0] + tables[2];
     const u64* const own = tables + CONVERSION_HEAD + SOURCE_WORDS * tables[0] + t * (count + 1);
     const Modulus m = load_modulus(table, own[0]);
-    Sum sum = {{0, 0}, 0};
-    for (u64 j = 0; j < count; ++j) add_term(sum, columns[j * stride], own[1 + j], m);
-    return reduce_wide(sum.wide, m);
+    Wide sum = {0, 0};
+    for (u64 j = 0; j < count; ++j) add_term(sum, j, columns[j * stride], own[1 + j], m);
+    return reduce_wide(sum, m);
 }
 
 // The kernels below work on word `BLOCK_X UNITS + unit` of row BLOCK_Y of a list: log_degree, table, then the entries of each row.

@@ -90,7 +90,7 @@ KERNEL(join_coeff, DEFAULT_UNITS) {
                 // X^-(gap - r) Y^(j + 1) = X^(gap j + r); the last one is Y^n' = -1 times word 0.
                 const u64 small = 1ull << (log_degree - log_gap);
                 const u64* const part = source(parts[bit_reverse((u32)(gap - r), log_gap)]);
-                value = j + 1 < small ? part[j + 1] : negate_mod(part[0], load_modulus(args[4], args[7 + row % args[6]]).q);
+                value = j + 1 < small ? part[j + 1] : negate_mod(part[0], load_modulus(args[4], args[7 + short_remainder(row, args[6])]).q);
             } else {
                 value = source(parts[bit_reverse((u32)r, log_gap)])[j];
             }
@@ -114,7 +114,7 @@ KERNEL(split_coeff, DEFAULT_UNITS) {
                 const u64 small = 1ull << (log_degree - log_gap);
                 u64* const part = target(parts[bit_reverse((u32)(gap - r), log_gap)]);
                 if (j + 1 < small) part[j + 1] = value;
-                else part[0] = negate_mod(value, load_modulus(args[4], args[7 + row % args[6]]).q);
+                else part[0] = negate_mod(value, load_modulus(args[4], args[7 + short_remainder(row, args[6])]).q);
             } else {
                 target(parts[bit_reverse((u32)r, log_gap)])[j] = value;
             }
@@ -146,7 +146,7 @@ KERNEL(join_masks, DEFAULT_UNITS) {
         const u64 index = (u64)BLOCK_X * UNITS + unit;
         const u32 log_degree = (u32)args[1], log_gap = (u32)args[2], log_k = (u32)args[3];
         if (index < args[5]) {
-            const u64 row = index >> log_degree, basis = args[6], poly = row / basis, modulus = row % basis;
+            const u64 row = index >> log_degree, basis = args[6], poly = short_quotient(row, basis), modulus = short_remainder(row, basis);
             const u64 i = index & ((1ull << log_degree) - 1);
             // Coefficient i has the exponent k e - c' with c' below k; X^n = -1 where e is the number of all multiples of k.
             const u64 k = 1ull << log_k, below = (k - (i & (k - 1))) & (k - 1);
@@ -186,7 +186,7 @@ KERNEL(first_component, DEFAULT_UNITS) {
         if (index < args[2]) {
             const u64* const from = source(args[1]) + (index << args[4]);
             if (args[5]) {
-                const u64* const own = args + 8 + 3 * ((index >> args[3]) % args[7]);
+                const u64* const own = args + 8 + 3 * (short_remainder(index >> args[3], args[7]));
                 const u64 q = load_modulus(args[6], own[0]).q;
                 const Multiplier w = {own[1], own[2]};
                 u64 sum = 0;

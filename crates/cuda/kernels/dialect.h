@@ -55,11 +55,13 @@ DEVICE double mul_rounded(double x, double y) { return __dmul_rn(x, y); }
 DEVICE double add_rounded(double x, double y) { return __dadd_rn(x, y); }
 DEVICE double to_double(u64 x) { return __ull2double_rn(x); }
 DEVICE u64 round_to_even(double x) { return (u64)__double2ll_rn(x); }
+DEVICE double as_double(u64 bits) { return __longlong_as_double((i64)bits); }
 
 #else
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 typedef uint64_t u64;
 typedef int64_t i64;
@@ -106,6 +108,11 @@ DEVICE double mul_rounded(double x, double y) { return x * y; }
 DEVICE double add_rounded(double x, double y) { return x + y; }
 DEVICE double to_double(u64 x) { return (double)x; }
 DEVICE u64 round_to_even(double x) { return (u64)std::nearbyint(x); }
+DEVICE double as_double(u64 bits) {
+    double value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
 
 #endif
 
@@ -115,3 +122,7 @@ DEVICE u64* target(u64 address) { return (u64*)address; }
 
 // `i` with its lowest `bits` bits in reverse order.
 DEVICE u32 bit_reverse(u32 i, u32 bits) { return bits == 0 ? 0 : reverse_bits(i) >> (32 - bits); }
+
+// Of numbers below 2^32, such as numbers of rows: devices divide longer ones by a subroutine.
+DEVICE u32 short_quotient(u64 x, u64 y) { return (u32)x / (u32)y; }
+DEVICE u32 short_remainder(u64 x, u64 y) { return (u32)x % (u32)y; }

@@ -11,7 +11,7 @@
         EACH_UNIT {                                                                      \
             const u64 i = WORD_INDEX;                                                    \
             if (i < args[3]) {                                                           \
-                const u64 row = (i >> args[4]) % args[6];                                \
+                const u64 row = short_remainder(i >> args[4], args[6]);                        \
                 const Modulus m = load_modulus(args[5], args[7 + row]);                  \
                 const u64 x = source(args[1])[i], y = args[2] ? source(args[2])[i] : 0;  \
                 target(args[0])[i] = expression;                                         \
@@ -23,15 +23,17 @@ ELEMENTWISE(add, add_mod(x, y, m.q))
 ELEMENTWISE(sub, sub_mod(x, y, m.q))
 ELEMENTWISE(negate, ((void)y, negate_mod(x, m.q)))
 
-// x <- x y. y has `args[3]` words, which repeat.
-// x, words, y, words of y, log_degree, table, count, moduli..
+// x <- x y, where the rows of y repeat.
+// x, words, y, rows of y, log_degree, table, count, moduli..
 KERNEL(mul, DEFAULT_UNITS) {
     ARGUMENTS;
     EACH_UNIT {
         const u64 i = WORD_INDEX;
         if (i < args[1]) {
-            const Modulus m = load_modulus(args[5], args[7 + (i >> args[4]) % args[6]]);
-            target(args[0])[i] = mul_mod(target(args[0])[i], source(args[2])[i % args[3]], m);
+            const u64 row = i >> args[4], repeated = short_remainder(row, args[3]);
+            const u64 j = (repeated << args[4]) | (i & ((1ull << args[4]) - 1));
+            const Modulus m = load_modulus(args[5], args[7 + short_remainder(row, args[6])]);
+            target(args[0])[i] = mul_mod(target(args[0])[i], source(args[2])[j], m);
         }
     }
 }
@@ -43,7 +45,7 @@ KERNEL(mul_constants, DEFAULT_UNITS) {
     EACH_UNIT {
         const u64 i = WORD_INDEX;
         if (i < args[1]) {
-            const u64* const own = args + 5 + 3 * ((i >> args[2]) % args[4]);
+            const u64* const own = args + 5 + 3 * short_remainder(i >> args[2], args[4]);
             const Multiplier w = {own[1], own[2]};
             target(args[0])[i] = mul_prepared(target(args[0])[i], w, load_modulus(args[3], own[0]).q);
         }
@@ -57,7 +59,7 @@ KERNEL(add_mul_constants, DEFAULT_UNITS) {
     EACH_UNIT {
         const u64 i = WORD_INDEX;
         if (i < args[2]) {
-            const u64 row = i >> args[3], poly = row / args[5], own_row = row % args[5];
+            const u64 row = i >> args[3], poly = short_quotient(row, args[5]), own_row = short_remainder(row, args[5]);
             const u64* const own = args + 7 + 3 * own_row;
             const Multiplier w = {own[1], own[2]};
             const u64 q = load_modulus(args[4], own[0]).q;
@@ -73,7 +75,7 @@ KERNEL(fill, DEFAULT_UNITS) {
     ARGUMENTS;
     EACH_UNIT {
         const u64 i = WORD_INDEX;
-        if (i < args[1]) target(args[0])[i] = args[4 + (i >> args[2]) % args[3]];
+        if (i < args[1]) target(args[0])[i] = args[4 + short_remainder(i >> args[2], args[3])];
     }
 }
 
@@ -126,17 +128,17 @@ KERNEL(dot_products, DEFAULT_UNITS) {
     EACH_UNIT {
         const u64 i = WORD_INDEX, rows = args[1], log_degree = args[2], outputs = args[4];
         if (i < (outputs * rows) << log_degree) {
-            const u64 row = (i >> log_degree) % rows, output = (i >> log_degree) / rows, word = i & ((1ull << log_degree) - 1);
+            const u64 row = short_remainder(i >> log_degree, rows), output = short_quotient(i >> log_degree, rows), word = i & ((1ull << log_degree) - 1);
             const u64 right_row = args[6 + 2 * row];
             const Modulus m = load_modulus(args[3], args[5 + 2 * row]);
             const u64* const starts = args + 5 + 2 * rows;
             const u64* const terms = starts + outputs + 1;
-            Sum sum = {{0, 0}, 0};
+            Wide sum = {0, 0};
             for (u64 t = starts[output]; t < starts[output + 1]; ++t) {
                 const u64 x = source(terms[2 * t])[(row << log_degree) | word];
-                add_term(sum, x, source(terms[2 * t + 1])[(right_row << log_degree) | word], m);
+                add_term(sum, t - starts[output], x, source(terms[2 * t + 1])[(right_row << log_degree) | word], m);
             }
-            target(args[0])[i] = reduce_wide(sum.wide, m);
+            target(args[0])[i] = reduce_wide(sum, m);
         }
     }
 }

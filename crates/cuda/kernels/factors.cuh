@@ -22,7 +22,7 @@ DEVICE u64 unpack(const PackedRow& row, u64 slot, u64 i) {
 template <class Residue> DEVICE u64 pack_word(u64 word, u64 bits, u64 degree, const Residue& residue) {
     if (bits == 64) return residue(word);
     u64 value = 0;
-    for (u64 i = word * 64 / bits; i < degree && i * bits < (word + 1) * 64; ++i) {
+    for (u64 i = short_quotient(word * 64, bits); i < degree && i * bits < (word + 1) * 64; ++i) {
         const u64 at = i * bits;
         value |= at >= word * 64 ? residue(i) << (at - word * 64) : residue(i) >> (word * 64 - at);
     }
@@ -67,7 +67,7 @@ KERNEL(pack_sums, DEFAULT_UNITS) {
     }
 }
 
-// Term BLOCK_Y / columns of out <- the sum of terms of the source, for one row: both have one group and as many columns.
+// Term short_quotient(BLOCK_Y, columns) of out <- the sum of terms of the source, for one row: both have one group and as many columns.
 // address of out's planes, plane, bits, degree, q, source's address, plane, bits, columns, terms, then starts (terms + 1), then terms..
 KERNEL(sum_packed, DEFAULT_UNITS) {
     ARGUMENTS;
@@ -75,9 +75,9 @@ KERNEL(sum_packed, DEFAULT_UNITS) {
         const u64 word = (u64)BLOCK_X * UNITS + unit, plane = args[1], columns = args[8];
         if (word < plane) {
             const u64* const starts = args + 10;
-            const u64 term = BLOCK_Y / columns;
+            const u64 term = short_quotient(BLOCK_Y, columns);
             const PackedRow row = {args[5], args[6], args[7]};
-            const SumOfSlots sum = {starts + args[9] + 1 + starts[term], starts[term + 1] - starts[term], columns, BLOCK_Y % columns, row, args[4]};
+            const SumOfSlots sum = {starts + args[9] + 1 + starts[term], starts[term + 1] - starts[term], columns, short_remainder(BLOCK_Y, columns), row, args[4]};
             target(args[0])[BLOCK_Y * plane + word] = pack_word(word, args[2], args[3], sum);
         }
     }
@@ -116,17 +116,17 @@ KERNEL(factor_products, DEFAULT_UNITS) {
             const PackedRow row = {own[1], own[2], own[3]};
             for (u64 g = 0; g < groups; ++g) {
                 for (u64 first = 0; first < columns; first += COLUMNS_TOGETHER) {
-                    Sum sums[COLUMNS_TOGETHER];
-                    for (u32 p = 0; p < COLUMNS_TOGETHER; ++p) sums[p] = {{0, 0}, 0};
+                    Wide sums[COLUMNS_TOGETHER];
+                    for (u32 p = 0; p < COLUMNS_TOGETHER; ++p) sums[p] = {0, 0};
                     for (u64 t = 0; t < terms; ++t) {
                         const u64 x = source(xs[t])[(own[5] << log_degree) | i];
                         const u64 slot = (group[g] * args[6] + t) * columns + first;
                         for (u32 p = 0; p < COLUMNS_TOGETHER; ++p)
-                            if (first + p < columns) add_term(sums[p], x, unpack(row, slot + p, i), m);
+                            if (first + p < columns) add_term(sums[p], t, x, unpack(row, slot + p, i), m);
                     }
                     for (u32 p = 0; p < COLUMNS_TOGETHER; ++p)
                         if (first + p < columns)
-                            target(args[0])[(((g * columns + first + p) * args[4] + own[4]) << log_degree) | i] = reduce_wide(sums[p].wide, m);
+                            target(args[0])[(((g * columns + first + p) * args[4] + own[4]) << log_degree) | i] = reduce_wide(sums[p], m);
                 }
             }
         }
@@ -150,18 +150,18 @@ KERNEL(plaintext_products, DEFAULT_UNITS) {
             const Modulus m = load_modulus(args[2], own[0]);
             const PackedRow row = {own[1], own[2], own[3]};
             for (u64 first = 0; first < polys; first += POLYS_TOGETHER) {
-                Sum sums[POLYS_TOGETHER];
-                for (u32 p = 0; p < POLYS_TOGETHER; ++p) sums[p] = {{0, 0}, 0};
+                Wide sums[POLYS_TOGETHER];
+                for (u32 p = 0; p < POLYS_TOGETHER; ++p) sums[p] = {0, 0};
                 for (u64 t = 0; t < terms; ++t) {
                     const u64 each = inputs[2 * t + 1];
                     // The input is zero modulo the primes that it does not have.
                     if (r >= each) continue;
                     const u64 y = unpack(row, t, i >> args[6]);
                     for (u32 p = 0; p < POLYS_TOGETHER; ++p)
-                        if (first + p < polys) add_term(sums[p], source(inputs[2 * t])[(((first + p) * each + r) << log_degree) | i], y, m);
+                        if (first + p < polys) add_term(sums[p], t, source(inputs[2 * t])[(((first + p) * each + r) << log_degree) | i], y, m);
                 }
                 for (u32 p = 0; p < POLYS_TOGETHER; ++p)
-                    if (first + p < polys) target(args[0])[(((first + p) * rows + r) << log_degree) | i] = reduce_wide(sums[p].wide, m);
+                    if (first + p < polys) target(args[0])[(((first + p) * rows + r) << log_degree) | i] = reduce_wide(sums[p], m);
             }
         }
     }

@@ -12,23 +12,23 @@ KERNEL(combine, DEFAULT_UNITS) {
     EACH_UNIT {
         const u64 word = (u64)BLOCK_X * UNITS + unit, log_degree = args[3], inner = args[2], results = args[1];
         if (word < args[5] << log_degree) {
-            const Modulus m = load_modulus(args[4], args[7 + (word >> log_degree) % args[6]]);
+            const Modulus m = load_modulus(args[4], args[7 + short_remainder(word >> log_degree, args[6])]);
             const u64* const outs = args + 7 + args[6];
             const u64* const rights = outs + results;
             const u64 first = (u64)BLOCK_Y * PRODUCT_ROWS;
-            Sum sums[PRODUCT_ROWS];
-            for (u32 k = 0; k < PRODUCT_ROWS; ++k) sums[k] = {{0, 0}, 0};
+            Wide sums[PRODUCT_ROWS];
+            for (u32 k = 0; k < PRODUCT_ROWS; ++k) sums[k] = {0, 0};
             for (u64 j = 0; j < inner; ++j) {
                 const u64 u = source(rights[j])[word];
                 for (u32 k = 0; k < PRODUCT_ROWS; ++k) {
                     if (first + k >= results) continue;
                     const u64 entry = source(args[0])[(first + k) * inner + j], negative = 0 - (entry >> 63);
                     const u64 magnitude = reduce_word((entry ^ negative) - negative, m);
-                    add_term(sums[k], negative ? negate_mod(magnitude, m.q) : magnitude, u, m);
+                    add_term(sums[k], j, negative ? negate_mod(magnitude, m.q) : magnitude, u, m);
                 }
             }
             for (u32 k = 0; k < PRODUCT_ROWS; ++k)
-                if (first + k < results) target(outs[first + k])[word] = reduce_wide(sums[k].wide, m);
+                if (first + k < results) target(outs[first + k])[word] = reduce_wide(sums[k], m);
         }
     }
 }
@@ -40,24 +40,24 @@ KERNEL(combine_coefficients, DEFAULT_UNITS) {
     EACH_UNIT {
         const u64 word = (u64)BLOCK_X * UNITS + unit, log_degree = args[3], inner = args[2], results = args[1];
         if (word < args[5] << log_degree) {
-            const u64 row = (word >> log_degree) % args[6];
+            const u64 row = short_remainder(word >> log_degree, args[6]);
             const Modulus m = load_modulus(args[4], args[7 + row]);
             const u64* const outs = args + 7 + args[6];
             const u64* const rights = outs + results;
             const u64* const lefts = rights + inner;
             const u64 first = (u64)BLOCK_Y * PRODUCT_ROWS;
-            Sum sums[PRODUCT_ROWS];
-            for (u32 k = 0; k < PRODUCT_ROWS; ++k) sums[k] = {{0, 0}, 0};
+            Wide sums[PRODUCT_ROWS];
+            for (u32 k = 0; k < PRODUCT_ROWS; ++k) sums[k] = {0, 0};
             for (u64 j = 0; j < inner; ++j) {
                 const u64 u = source(rights[j])[word];
                 for (u32 k = 0; k < PRODUCT_ROWS; ++k) {
                     if (first + k >= results) continue;
                     const u64 position = source(args[0])[first + k];
-                    add_term(sums[k], source(lefts[j])[(row << log_degree) | position], u, m);
+                    add_term(sums[k], j, source(lefts[j])[(row << log_degree) | position], u, m);
                 }
             }
             for (u32 k = 0; k < PRODUCT_ROWS; ++k)
-                if (first + k < results) target(outs[first + k])[word] = reduce_wide(sums[k].wide, m);
+                if (first + k < results) target(outs[first + k])[word] = reduce_wide(sums[k], m);
         }
     }
 }
@@ -77,7 +77,7 @@ KERNEL(fractions, DEFAULT_UNITS) {
     EACH_UNIT {
         const u64 index = (u64)BLOCK_X * UNITS + unit, log_degree = args[1], lanes = args[2], sources = args[3];
         if (index < args[4] << log_degree) {
-            const u64 poly = index >> log_degree, word = index & ((1ull << log_degree) - 1), columns = (1ull << log_degree) / lanes;
+            const u64 poly = index >> log_degree, word = index & ((1ull << log_degree) - 1), columns = short_quotient(1ull << log_degree, lanes);
             const u64* const x = source(args[5 + 3 * sources + poly]);
             Wide sum = {0, 0};
             for (u64 i = 0; i < sources; ++i) {
@@ -91,7 +91,7 @@ KERNEL(fractions, DEFAULT_UNITS) {
                     add_wide_product(sum, own[1], own[2], u);
                 }
             }
-            u64* const to = target(args[0]) + 2 * ((poly * lanes + word % lanes) * columns + word / lanes);
+            u64* const to = target(args[0]) + 2 * ((poly * lanes + short_remainder(word, lanes)) * columns + short_quotient(word, lanes));
             to[0] = sum.low;
             to[1] = sum.high;
         }
@@ -106,8 +106,8 @@ KERNEL(combine_fractions, DEFAULT_UNITS) {
     EACH_UNIT {
         const u64 index = (u64)BLOCK_X * UNITS + unit, log_degree = args[4], lanes = args[5], targets = args[7], inner = args[3];
         if (index < args[8] << log_degree) {
-            const u64 poly = index >> log_degree, word = index & ((1ull << log_degree) - 1), columns = (1ull << log_degree) / lanes;
-            const u64 row = poly * lanes + word % lanes, column = word / lanes;
+            const u64 poly = index >> log_degree, word = index & ((1ull << log_degree) - 1), columns = short_quotient(1ull << log_degree, lanes);
+            const u64 row = poly * lanes + short_remainder(word, lanes), column = short_quotient(word, lanes);
             Wide sum = {0, 0};
             if (row < args[2]) {
                 for (u64 j = 0; j < inner; ++j) {

@@ -26,8 +26,8 @@ struct Wide {
     u64 low, high;
 };
 
-// The most products of two residues that a sum takes beside a reduced value: each is below 2^122.
-#define LAZY_TERMS 63
+// Sums of products of residues are reduced after so many terms, a power of two: each product is below 2^122.
+#define LAZY_TERMS 32
 
 DEVICE u64 least(u64 x, u64 y) { return x < y ? x : y; }
 
@@ -76,20 +76,13 @@ DEVICE u64 mul_mod(u64 x, u64 y, const Modulus& m) {
     return reduce_wide(product, m);
 }
 
-// A sum of any number of products of reduced residues: call `add` for each, then `value`.
-struct Sum {
-    Wide wide;
-    u32 terms;
-};
-
-DEVICE void add_term(Sum& sum, u64 x, u64 y, const Modulus& m) {
-    if (sum.terms == LAZY_TERMS) {
-        sum.wide.low = reduce_wide(sum.wide, m);
-        sum.wide.high = 0;
-        sum.terms = 0;
+// Adds term number `index` to a sum of any number of products of reduced residues, which begins with zero and ends with `reduce_wide`.
+DEVICE void add_term(Wide& sum, u64 index, u64 x, u64 y, const Modulus& m) {
+    if ((index & (LAZY_TERMS - 1)) == LAZY_TERMS - 1) {
+        sum.low = reduce_wide(sum, m);
+        sum.high = 0;
     }
-    add_product(sum.wide, x, y);
-    sum.terms += 1;
+    add_product(sum, x, y);
 }
 
 DEVICE Modulus load_modulus(u64 table, u64 index) { return ((const Modulus*)table)[index]; }

@@ -90,6 +90,10 @@ DEVICE void inverse_tile(BLOCK_ARGUMENT u64* data, const Stages& s, u64 table, u
     }
 }
 
+// Most units of a block; `transform.rs` keeps to them.
+#define ROW_UNITS 1024
+#define COLUMN_UNITS 512
+
 // All kernels here: log_degree, log_height, log_lanes, table, then (out, x, modulus) for each row. A block works on tile BLOCK_X of row BLOCK_Y.
 #define TRANSFORM_ROW                                                                  \
     const u64* const own = args + 4 + 3 * (u64)BLOCK_Y;                                \
@@ -113,7 +117,7 @@ DEVICE void inverse_tile(BLOCK_ARGUMENT u64* data, const Stages& s, u64 table, u
 
 #define COLUMN_PLACE(i) (((u64)((i) >> log_lanes) << (log_degree - log_height)) + start + ((i) & ((1u << log_lanes) - 1)))
 
-KERNEL(forward_columns, 1024) {
+KERNEL(forward_columns, COLUMN_UNITS) {
     ARGUMENTS;
     TILE_OF_COLUMNS;
     EACH_UNIT {
@@ -126,7 +130,7 @@ KERNEL(forward_columns, 1024) {
     }
 }
 
-KERNEL(forward_rows, 1024) {
+KERNEL(forward_rows, ROW_UNITS) {
     ARGUMENTS;
     TILE_OF_ROWS;
     EACH_UNIT {
@@ -139,7 +143,7 @@ KERNEL(forward_rows, 1024) {
     }
 }
 
-KERNEL(inverse_rows, 1024) {
+KERNEL(inverse_rows, ROW_UNITS) {
     ARGUMENTS;
     TILE_OF_ROWS;
     const Multiplier scale = {m.inverse_degree, m.inverse_degree_quotient};
@@ -154,7 +158,7 @@ KERNEL(inverse_rows, 1024) {
     }
 }
 
-KERNEL(inverse_columns, 1024) {
+KERNEL(inverse_columns, COLUMN_UNITS) {
     ARGUMENTS;
     TILE_OF_COLUMNS;
     const Multiplier scale = {m.inverse_degree, m.inverse_degree_quotient};

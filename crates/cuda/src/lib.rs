@@ -4,6 +4,7 @@
 //!
 //! - `kernels/*.cuh`: the kernels, in CUDA C++ that is plain C++ on the host, too (`kernels/dialect.h`), one file for each idea;
 //! - [`device`]: what a device must do: memory, copies, launches;
+//! - [`nvidia`] (feature `driver`): devices of NVIDIA's;
 //! - [`host`] (feature `host-device`): the kernels on this machine's processor, for tests;
 //! - [`memory`]: words in a device's memory, as the engine seam takes them;
 //! - [`engine`]: the operations of the seam as launches.
@@ -17,8 +18,12 @@ pub mod engine;
 #[cfg(feature = "host-device")]
 pub mod host;
 pub mod memory;
+#[cfg(feature = "driver")]
+pub mod nvidia;
 
 pub use device::{Device, DeviceError, Launch, Limits};
 pub use engine::DeviceEngine;
 #[cfg(feature = "host-device")]
 pub use host::HostDevice;
+#[cfg(feature = "driver")]
+pub use nvidia::NvidiaDevice;

@@ -260,7 +260,7 @@ impl Engine for DeviceEngine {
         );
         assert!(x.degree() == y.degree(), "rows of one degree");
         let mut args = vec![address_mut(&x), (x.rows() * x.degree()) as u64, address(&y)];
-        args.extend(self.rowwise(y.rows(), y.degree()));
+        args.extend([y.rows() as u64, u64::from(y.degree().trailing_zeros())]);
         args.extend([self.tables.address(), moduli.len() as u64]);
         args.extend(words(moduli));
         self.each_word("mul", x.rows() * x.degree(), args);

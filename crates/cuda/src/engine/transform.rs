@@ -7,6 +7,10 @@ use super::DeviceEngine;
 /// Columns of a tile of columns: neighbouring units read neighbouring words.
 const LOG_LANES: u32 = 4;
 
+/// Most units of a block of the passes; `ROW_UNITS` and `COLUMN_UNITS` of `kernels/transform.cuh`.
+const ROW_UNITS: u32 = 1024;
+const COLUMN_UNITS: u32 = 512;
+
 /// Values that a unit transforms at a time: fewer units than that leave some idle.
 const VALUES: u32 = 8;
 
@@ -37,22 +41,22 @@ impl Tiling {
 pub(super) type TransformRow = [u64; 3];
 
 impl DeviceEngine {
-    fn pass(&self, kernel: &'static str, rows: &[TransformRow], tiles: u32, tile_words: u32) {
+    fn pass(&self, kernel: &'static str, rows: &[TransformRow], tiles: u32, tile_words: u32, most_units: u32) {
         let Tiling { log_height, log_lanes } = self.tiling;
         let head = [u64::from(self.log_degree()), u64::from(log_height), u64::from(log_lanes), self.tables.address()];
         let args = head.into_iter().chain(rows.iter().flatten().copied()).collect();
-        let units = (tile_words / VALUES).clamp(1, self.device.limits().units);
+        let units = (tile_words / VALUES).clamp(1, self.device.limits().units.min(most_units));
         self.launch(Launch { kernel, grid: (tiles, rows.len() as u32), first_row: 0, units, shared_words: tile_words, args });
     }
 
     fn pass_over_rows(&self, kernel: &'static str, rows: &[TransformRow]) {
         let log_height = self.tiling.log_height;
-        self.pass(kernel, rows, 1 << log_height, 1 << (self.log_degree() - log_height));
+        self.pass(kernel, rows, 1 << log_height, 1 << (self.log_degree() - log_height), ROW_UNITS);
     }
 
     fn pass_over_columns(&self, kernel: &'static str, rows: &[TransformRow]) {
         let Tiling { log_height, log_lanes } = self.tiling;
-        self.pass(kernel, rows, 1 << (self.log_degree() - log_height - log_lanes), 1 << (log_height + log_lanes));
+        self.pass(kernel, rows, 1 << (self.log_degree() - log_height - log_lanes), 1 << (log_height + log_lanes), COLUMN_UNITS);
     }
 
     /// Forward transforms of rows.

@@ -1,0 +1,398 @@
+//! NVIDIA's devices through the driver, which is opened at run time. The kernels come as PTX, which the driver compiles for its device.
+//!
+//! One stream for each device: copies, launches and frees take effect in the order of the calls, and only [`Device::read`] waits.
+
+use std::collections::HashMap;
+use std::ffi::{CString, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
+
+use crate::device::{Device, DeviceError, Launch, Limits};
+
+/// The kernels, made by `scripts/device_kernels.py`.
+const PTX: &str = include_str!("../kernels/kernels.ptx");
+
+/// The CUDA version whose drivers take this PTX: 1000 times the major version, 10 times the minor one.
+const LEAST_DRIVER: c_int = 12_020;
+
+/// The least compute capability.
+const LEAST_CAPABILITY: (c_int, c_int) = (8, 0);
+
+/// Words that are passed with a launch; `INLINE_WORDS` of `kernels/dialect.h`.
+const INLINE_WORDS: usize = 480;
+
+/// Most words of shared memory that a transform uses: a polynomial of degree 2^14.
+const MOST_SHARED_WORDS: u32 = 1 << 14;
+
+/// What a kernel takes: `struct Arguments` of `kernels/dialect.h`.
+#[repr(C)]
+struct Arguments {
+    elsewhere: u64,
+    first_row: u64,
+    words: [u64; INLINE_WORDS],
+}
+
+/// A device of NVIDIA's. All engines of a process share one value for each device.
+#[derive(Debug)]
+pub struct NvidiaDevice {
+    name: String,
+    kind: &'static str,
+    limits: Limits,
+    handles: Handles,
+    kernels: Mutex<HashMap<&'static str, Kernel>>,
+    allocated: AtomicU64,
+    /// Most bytes that may be allocated.
+    budget: AtomicU64,
+    /// The process that opened the device: the driver does not survive a fork.
+    process: u32,
+}
+
+/// What the driver gave. The driver allows its use on any thread.
+#[derive(Debug)]
+struct Handles {
+    context: sys::CUcontext,
+    stream: sys::CUstream,
+    module: sys::CUmodule,
+}
+
+/// A kernel that was looked up.
+#[derive(Debug, Clone, Copy)]
+struct Kernel(sys::CUfunction);
+
+// SAFETY: the driver's handles are not bound to threads; each call makes the context current first.
+unsafe impl Send for Handles {}
+// SAFETY: as above; the driver serialises what needs it.
+unsafe impl Sync for Handles {}
+// SAFETY: a function belongs to a module that is never unloaded, and is used on any thread.
+unsafe impl Send for Kernel {}
+
+fn missing(reason: impl Into<String>) -> DeviceError {
+    DeviceError::Missing { reason: reason.into() }
+}
+
+/// The driver's words for an error.
+fn words(error: DriverError) -> String {
+    let text = |found: Result<&std::ffi::CStr, DriverError>| {
+        found.map_or_else(|_| format!("{:?}", error.0), |text| text.to_string_lossy().into_owned())
+    };
+    format!("{} ({})", text(error.error_string()), text(error.error_name()))
+}
+
+/// Whether the driver is there and new enough.
+fn check_driver() -> Result<(), DeviceError> {
+    const REMEDY: &str = "install NVIDIA's driver, version 535 or later, or compute on the processor (device=\"cpu\")";
+    // SAFETY: loads a library; it is NVIDIA's driver or nothing.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(missing(format!("there is no NVIDIA driver on this machine (libcuda is not found): {REMEDY}")));
+    }
+    // A driver without a symbol that the bindings know makes them panic.
+    let version = catch_unwind(|| {
+        result::init()?;
+        let mut version = 0;
+        // SAFETY: writes one number.
+        unsafe { sys::cuDriverGetVersion(&mut version) }.result()?;
+        Ok(version)
+    })
+    .map_err(|_| missing(format!("NVIDIA's driver on this machine lacks functions that are needed: {REMEDY}")))?
+    .map_err(|error: DriverError| missing(format!("NVIDIA's driver does not start: {}. Check `nvidia-smi`, or {REMEDY}", words(error))))?;
+    if version < LEAST_DRIVER {
+        let shown = |version: c_int| format!("{}.{}", version / 1000, version % 1000 / 10);
+        let (has, needs) = (shown(version), shown(LEAST_DRIVER));
+        return Err(missing(format!("NVIDIA's driver on this machine supports CUDA {has}, and {needs} or later is needed: {REMEDY}")));
+    }
+    Ok(())
+}
+
+/// How many devices the driver has.
+///
+/// # Errors
+/// [`DeviceError::Missing`] without a driver, or with one that is too old.
+pub fn count() -> Result<usize, DeviceError> {
+    check_driver()?;
+    let count = result::device::get_count().map_err(|error| missing(format!("NVIDIA's driver lists no devices: {}", words(error))))?;
+    Ok(count.max(0) as usize)
+}
+
+impl NvidiaDevice {
+    /// Device number `ordinal`, opened at the first call.
+    ///
+    /// # Errors
+    /// [`DeviceError::Missing`] without a driver or such a device, or where either is too old; [`DeviceError::Failed`] where the driver refuses it.
+    pub fn open(ordinal: usize) -> Result<Arc<Self>, DeviceError> {
+        static OPENED: Mutex<Vec<(usize, Arc<NvidiaDevice>)>> = Mutex::new(Vec::new());
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, device)) = opened.iter().find(|(number, _)| *number == ordinal) {
+            return Ok(device.clone());
+        }
+        let count = count()?;
+        if ordinal >= count {
+            return Err(missing(match count {
+                0 => "NVIDIA's driver finds no device on this machine: compute on the processor (device=\"cpu\")".to_owned(),
+                _ => format!("there is no device cuda:{ordinal}: this machine has {count}, so use cuda:0 to cuda:{}", count - 1),
+            }));
+        }
+        let device = catch_unwind(AssertUnwindSafe(|| Self::start(ordinal)))
+            .map_err(|_| missing("NVIDIA's driver on this machine lacks functions that are needed: install version 535 or later"))??;
+        let device = Arc::new(device);
+        opened.push((ordinal, device.clone()));
+        Ok(device)
+    }
+
+    fn start(ordinal: usize) -> Result<Self, DeviceError> {
+        let label = format!("cuda:{ordinal}");
+        let failed = |call: &'static str| {
+            let device = label.clone();
+            move |error: DriverError| DeviceError::Failed { device, call, reason: words(error) }
+        };
+        let device = result::device::get(ordinal as c_int).map_err(failed("opening the device"))?;
+        let name = result::device::get_name(device).map_err(failed("asking for its name"))?;
+        let attribute = |which: Attribute| {
+            // SAFETY: the device comes from the driver.
+            unsafe { result::device::get_attribute(device, which) }.map_err(failed("asking for its properties"))
+        };
+        let capability = (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        );
+        if capability < LEAST_CAPABILITY {
+            let ((major, minor), (least, _)) = (capability, LEAST_CAPABILITY);
+            return Err(missing(format!(
+                "{label}, {name}, has compute capability {major}.{minor}, and {least}.0 or later is needed (Ampere): compute on the processor (device=\"cpu\")"
+            )));
+        }
+        let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as u32 / 8;
+        let shared_words = (1 << shared.max(1).ilog2()).min(MOST_SHARED_WORDS);
+        let grid_y = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?.max(1) as u32;
+        // SAFETY: the device comes from the driver; the context is kept for the life of the process.
+        let context = unsafe { result::primary_ctx::retain(device) }.map_err(failed("starting a context"))?;
+        // SAFETY: the context is retained.
+        unsafe { result::ctx::set_current(context) }.map_err(failed("starting a context"))?;
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed("creating a stream"))?;
+        // What is freed stays with the process, so that the next allocation takes no call of the system.
+        // SAFETY: the device comes from the driver; the threshold is one word.
+        unsafe {
+            let pool = result::device::get_default_mem_pool(device).map_err(failed("asking for its memory"))?;
+            let mut threshold = u64::MAX;
+            let release = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+            sys::cuMemPoolSetAttribute(pool, release, (&raw mut threshold).cast()).result().map_err(failed("keeping its memory"))?;
+        }
+        let text = CString::new(PTX).expect("PTX has no zeroes");
+        // SAFETY: the text ends with a zero.
+        let module = unsafe { result::module::load_data(text.as_ptr().cast()) }.map_err(failed("compiling the kernels"))?;
+        let kind = if ordinal == 0 { "cuda:0" } else { String::leak(label.clone()) };
+        Ok(Self {
+            name: format!("{label}, {name}"),
+            kind,
+            limits: Limits { units: 1024, shared_words, grid_y },
+            handles: Handles { context, stream, module },
+            kernels: Mutex::default(),
+            allocated: AtomicU64::new(0),
+            budget: AtomicU64::new(u64::MAX),
+            process: std::process::id(),
+        })
+    }
+
+    /// Limits what this process may allocate on the device.
+    pub fn set_memory_budget(&self, bytes: u64) {
+        self.budget.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes that are free on the device, and all of them.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    pub fn memory(&self) -> Result<(u64, u64), DeviceError> {
+        let (free, total) = self.call("asking for its memory", result::mem_get_info)?;
+        Ok((free as u64, total as u64))
+    }
+
+    /// Waits until all is done.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        // SAFETY: the stream is this device's.
+        self.call("waiting", || unsafe { result::stream::synchronize(self.handles.stream) })
+    }
+
+    /// Makes the context current and calls the driver.
+    fn call<T>(&self, call: &'static str, work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, DeviceError> {
+        if std::process::id() != self.process {
+            let reason = "this process is a copy (fork) of the one that opened the device. Start processes afresh (spawn), or open the device after the fork";
+            return Err(DeviceError::Failed { device: self.name(), call, reason: reason.to_owned() });
+        }
+        // SAFETY: the context is retained.
+        unsafe { result::ctx::set_current(self.handles.context) }.and_then(|()| work()).map_err(|error| DeviceError::Failed {
+            device: self.name(),
+            call,
+            reason: words(error),
+        })
+    }
+
+    fn kernel(&self, name: &'static str) -> Result<Kernel, DeviceError> {
+        let mut known = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&kernel) = known.get(name) {
+            return Ok(kernel);
+        }
+        let text = CString::new(name).expect("names of kernels have no zeroes");
+        let shared = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let kernel = self.call("looking up a kernel", || {
+            // SAFETY: the module is loaded and never unloaded.
+            unsafe {
+                let function = result::module::get_function(self.handles.module, text)?;
+                result::function::set_function_attribute(function, shared, self.limits.shared_words as i32 * 8)?;
+                Ok(Kernel(function))
+            }
+        })?;
+        known.insert(name, kernel);
+        Ok(kernel)
+    }
+}
+
+impl Device for NvidiaDevice {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn memory_kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
+        let needed = words.max(1) as u64 * 8;
+        let (used, budget) = (self.allocated_bytes(), self.budget.load(Ordering::Relaxed));
+        let out_of_memory = |free: u64, total: u64| DeviceError::OutOfMemory { device: self.name(), needed, free, total };
+        if needed > budget.saturating_sub(used) {
+            return Err(out_of_memory(budget.saturating_sub(used), budget));
+        }
+        let mut full = false;
+        let allocated = self.call("allocating memory", || {
+            // SAFETY: the stream is this device's.
+            unsafe { result::malloc_async(self.handles.stream, needed as usize) }.inspect_err(|error| {
+                full = error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+            })
+        });
+        match allocated {
+            Ok(address) => {
+                self.allocated.fetch_add(needed, Ordering::Relaxed);
+                Ok(address)
+            }
+            Err(_) if full => {
+                let (free, total) = self.memory()?;
+                Err(out_of_memory(free, total))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn free(&self, address: u64, words: usize) {
+        // SAFETY: the address comes from `allocate`, and what uses it is ahead of this call in the stream.
+        let freed = self.call("freeing memory", || unsafe { result::free_async(address, self.handles.stream) });
+        // Where the driver fails, the next call says so: a destructor cannot.
+        drop(freed);
+        self.allocated.fetch_sub(words.max(1) as u64 * 8, Ordering::Relaxed);
+    }
+
+    fn write(&self, address: u64, words: &[u64]) -> Result<(), DeviceError> {
+        if words.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: an address of this device's memory with room for the words, which only an engine of this crate passes. The driver has copied words of the
+        // host's ordinary memory when the call returns.
+        self.call("copying to the device", || unsafe { result::memcpy_htod_async(address, words, self.handles.stream) })
+    }
+
+    fn read(&self, words: &mut [u64], address: u64) -> Result<(), DeviceError> {
+        if words.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: as in `write`; the words are written before the stream is synchronised, which ends the borrow.
+        self.call("copying from the device", || unsafe {
+            result::memcpy_dtoh_async(words, address, self.handles.stream)?;
+            result::stream::synchronize(self.handles.stream)
+        })
+    }
+
+    fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), DeviceError> {
+        if words == 0 {
+            return Ok(());
+        }
+        // SAFETY: as in `write`, on both sides.
+        self.call("copying", || unsafe { result::memcpy_dtod_async(to, from, words * 8, self.handles.stream) })
+    }
+
+    fn zero(&self, address: u64, words: usize) -> Result<(), DeviceError> {
+        if words == 0 {
+            return Ok(());
+        }
+        // SAFETY: as in `write`.
+        self.call("overwriting", || unsafe { result::memset_d8_async(address, 0, words * 8, self.handles.stream) })
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<(), DeviceError> {
+        let Kernel(function) = self.kernel(launch.kernel)?;
+        let long = launch.args.len() > INLINE_WORDS;
+        let mut arguments = Arguments { elsewhere: 0, first_row: u64::from(launch.first_row), words: [0; INLINE_WORDS] };
+        if long {
+            arguments.elsewhere = self.allocate(launch.args.len())?;
+            self.write(arguments.elsewhere, &launch.args)?;
+        } else {
+            arguments.words[..launch.args.len()].copy_from_slice(&launch.args);
+        }
+        let (width, height) = launch.grid;
+        let mut parameters = [(&raw mut arguments).cast::<c_void>()];
+        let launched = self.call(launch.kernel, || {
+            // SAFETY: the function is of the loaded module and takes one `Arguments`, which the driver copies; the words are those that the kernel reads, with
+            // addresses of this device's memory, by the engine's code.
+            unsafe {
+                let (grid, block) = ((width, height, 1), (launch.units, 1, 1));
+                result::launch_kernel(function, grid, block, launch.shared_words * 8, self.handles.stream, &mut parameters)
+            }
+        });
+        if long {
+            self.free(arguments.elsewhere, launch.args.len());
+        }
+        launched
+    }
+
+    fn allocated_bytes(&self) -> u64 {
+        self.allocated.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every kernel that the host knows is in the PTX, with bounds that its launches keep to.
+    #[test]
+    fn all_kernels_are_in_the_ptx() {
+        let names = include_str!("../kernels/kernels.list").lines().map(|line| line.trim_start_matches("ENTRY(").trim_end_matches(')'));
+        let mut count = 0;
+        for name in names {
+            assert!(PTX.contains(&format!(".entry {name}(")), "{name} is not in kernels.ptx: run scripts/device_kernels.py");
+            count += 1;
+        }
+        assert_eq!(PTX.matches(".entry ").count(), count);
+    }
+
+    #[test]
+    fn a_machine_without_a_driver_says_so_in_one_sentence_with_a_remedy() {
+        match NvidiaDevice::open(0) {
+            Ok(device) => assert!(device.name().starts_with("cuda:0, "), "{device:?}"),
+            Err(DeviceError::Missing { reason }) => {
+                assert!(reason.contains("device=\"cpu\"") && reason.contains("NVIDIA"), "{reason}");
+                assert!(!reason.contains('\n'));
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
