@@ -134,6 +134,9 @@ pub trait Engine: Send + Sync + Debug {
     /// [`ArithError`] where the degree is no power of two or a modulus has no root of unity of order `2 * degree`.
     fn at_degree(&self, degree: usize) -> Result<Arc<dyn Engine>, ArithError>;
 
+    /// Waits until all operations that were called before are done, for whoever measures time. Engines that compute at once have nothing to wait for.
+    fn finish(&self) {}
+
     // Cost of operations.
 
     /// The class of the transform of modulus `index`, by its speed: 0 is the fastest, 2 the slowest.

@@ -88,3 +88,48 @@ pub enum ArithError {
         limit: u64,
     },
 }
+
+/// Why a device could not do what was asked of it.
+///
+/// Operations of the engine seam give no results, as operations on the host's memory do not, so an engine of a device raises this error as the payload of a panic
+/// ([`DeviceError::raise`]), and the fronts, which catch panics, tell it as an error.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DeviceError {
+    /// Not enough memory.
+    #[error(
+        "{device} has no room for {needed} bytes: {free} of its {total} bytes are free. Use fewer arrays or keys at a time, a lower degree, or the processor (device=\"cpu\")"
+    )]
+    OutOfMemory {
+        /// The device.
+        device: String,
+        /// Bytes asked for.
+        needed: u64,
+        /// Bytes free.
+        free: u64,
+        /// All bytes of the device.
+        total: u64,
+    },
+    /// The device, or the way to it, is not there.
+    #[error("{reason}")]
+    Missing {
+        /// What is missing, and the remedy.
+        reason: String,
+    },
+    /// A call of the driver failed.
+    #[error("{device}: {call} failed: {reason}. What is in the host's memory and in files is unharmed")]
+    Failed {
+        /// The device.
+        device: String,
+        /// The call.
+        call: &'static str,
+        /// What the driver said.
+        reason: String,
+    },
+}
+
+impl DeviceError {
+    /// Ends the operation; the panic hook is not called.
+    pub fn raise(self) -> ! {
+        std::panic::resume_unwind(Box::new(self))
+    }
+}

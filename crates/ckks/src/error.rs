@@ -1,7 +1,7 @@
 //! Errors of the CKKS layer; each states the numbers and the remedy.
 
-use clathrate_arith::ArithError;
 use clathrate_arith::text::counted;
+use clathrate_arith::{ArithError, DeviceError};
 use clathrate_lattice::LatticeError;
 use clathrate_lattice::sampling::SamplingError;
 use thiserror::Error;
@@ -381,6 +381,9 @@ pub enum CkksError {
         /// What would help.
         remedy: &'static str,
     },
+    /// A device refused, or is not there.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// No relinearisation key.
     #[error("multiplying ciphertexts needs a relinearisation key; the key set has none: ask for `relinearise` when making evaluation keys")]
     NoRelinearisationKey,
@@ -558,7 +561,8 @@ impl CkksError {
             Self::File(error) => file_kind(error),
             Self::Sampling(_) => ErrorKind::Random,
             Self::Cancelled => ErrorKind::Cancelled,
-            Self::NotEnoughMemory { .. } => ErrorKind::Memory,
+            Self::NotEnoughMemory { .. } | Self::Device(DeviceError::OutOfMemory { .. }) => ErrorKind::Memory,
+            Self::Device(_) => ErrorKind::Device,
             Self::Lattice(error) => lattice_kind(error),
         }
     }
@@ -632,4 +636,6 @@ pub enum ErrorKind {
     Cancelled,
     /// Less free memory than needed.
     Memory,
+    /// A device that is not there or does not do its work.
+    Device,
 }

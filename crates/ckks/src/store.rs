@@ -447,7 +447,35 @@ fn read_key(
     Ok(SwitchKey::from_bodies(chain, gadget, level, inputs, Rank(definition.rank()), seed, entries)?)
 }
 
+/// The same value under another runtime, through the bytes of its file.
+fn through_file<T: Stored>(
+    value: &T,
+    params: &Params,
+    read: impl FnOnce(&FileReader<'_>, &Params) -> Result<T, CkksError>,
+) -> Result<T, CkksError> {
+    let bytes = value.to_file_bytes()?;
+    read(&FileReader::from_bytes(&bytes)?, params)
+}
+
+impl PublicKey {
+    /// The same key under another runtime, such as on another device.
+    ///
+    /// # Errors
+    /// As [`Params::under`].
+    pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
+        through_file(self, &self.params().under(runtime)?, Self::from_reader)
+    }
+}
+
 impl EvaluationKeys {
+    /// The same keys under another runtime: on another device, they are copied there. Takes twice the memory of the keys meanwhile.
+    ///
+    /// # Errors
+    /// As [`Params::under`].
+    pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
+        through_file(self, &self.params().under(runtime)?, Self::from_reader)
+    }
+
     /// Evaluation keys from a file.
     ///
     /// # Errors

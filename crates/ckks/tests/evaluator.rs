@@ -12,9 +12,13 @@ const RANKS: [&str; 3] = ["insecure_small", "insecure_rank2", "insecure_rank3"];
 
 #[test]
 fn tests_run_on_the_engine_that_the_environment_chooses() {
-    let chosen = std::env::var(clathrate_testkit::remote::ENGINE_VARIABLE).is_ok_and(|value| value == "remote");
+    let kind = match std::env::var(clathrate_testkit::engines::ENGINE_VARIABLE).as_deref() {
+        Ok("remote") => "remote",
+        Ok("host-device") => "host device",
+        _ => "host",
+    };
     let params = params("insecure_tiny");
-    assert_eq!(params.chain().ring().engine().describe().starts_with("remote"), chosen);
+    assert_eq!(params.chain().ring().engine().memory_kind(), kind);
     assert!(params.runtime().engine.is_some(), "by the runtime's own way");
 }
 

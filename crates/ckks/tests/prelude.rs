@@ -65,8 +65,8 @@ fn parameters_and_runtime_mention_types_with_names() {
         ParamsSpec::distribution => fn(&ParamsSpec) -> SecretDistribution;
         EngineFactory::make => fn(&EngineFactory, &EngineRequest<'_>) -> MadeEngine;
         |request| request.cpu() => fn(&EngineRequest<'_>) -> Result<CpuEngine, ArithError>;
-        tune::measure => fn(Isa) -> Checked<MachineProfile>;
-        tune::measure_with_progress => fn(Isa, Progress<'_>) -> Checked<MachineProfile>;
+        Runtime::measure => fn(&Runtime, Progress<'_>) -> Checked<MachineProfile>;
+        Runtime::on => fn(Runtime, &str) -> Checked<Runtime>;
         |explanation: Explanation| explanation.segments => fn(Explanation) -> Vec<SegmentExplanation>;
         |explanation: Explanation| explanation.secrets => fn(Explanation) -> Vec<SecretExplanation>;
         |explanation: Explanation| explanation.temporary => fn(Explanation) -> Option<TemporaryExplanation>;

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use clathrate_arith::Isa;
-use clathrate_ckks::CkksError;
-use clathrate_ckks::tune::{ProfilePlace, StoredProfile, measure, measure_with_progress, store, store_at, stored, stored_at};
+use clathrate_ckks::tune::{Kernels, ProfilePlace, StoredProfile, store, store_at, stored, stored_at};
+use clathrate_ckks::{CkksError, Runtime};
 use clathrate_lattice::switch::MachineProfile;
 use common::{assert_refused, params};
 use tempfile::TempDir;
@@ -26,10 +26,15 @@ fn profile_place_is_the_variable_or_else_the_cache_directory() {
 
 #[test]
 fn tests_neither_read_nor_store_the_users_profile() {
-    let stored = stored(Isa::Scalar);
+    let stored = stored(&Isa::Scalar.into());
     assert_eq!((stored.clone(), stored.state(), stored.path()), (StoredProfile::Off, "off", None));
     assert!(stored.to_string().contains("CLATHRATE_PROFILE is `none`"), "{stored}");
-    assert_refused!(store(&sample(Isa::Scalar)), CkksError::InvalidParams { .. }, "CLATHRATE_PROFILE is `none`", "unset it");
+    assert_refused!(
+        store(&Isa::Scalar.into(), &sample(Isa::Scalar)),
+        CkksError::InvalidParams { .. },
+        "CLATHRATE_PROFILE is `none`",
+        "unset it"
+    );
     let plan = params("insecure_small").switching_report(None).expect("plan").to_string();
     assert!(plan.contains("built in: none read: CLATHRATE_PROFILE is `none`"), "{plan}");
 }
@@ -54,7 +59,7 @@ fn reason(text: &str) -> String {
     let (_folder, path) = place();
     fs::create_dir_all(path.parent().expect("parent")).expect("folder");
     fs::write(&path, text).expect("write");
-    let stored = stored_at(&path, Isa::Scalar);
+    let stored = stored_at(&path, &Isa::Scalar.into());
     assert!(stored.profile().is_none() && stored.state() == "broken", "{stored:?}");
     let message = stored.to_string();
     assert!(message.contains("clathrate tune") && message.contains(&path.display().to_string()), "{message}");
@@ -74,12 +79,12 @@ fn changed(from: &str, to: &str) -> String {
 #[test]
 fn profile_absent_is_absent_and_names_the_remedy() {
     let (_folder, path) = place();
-    let stored = stored_at(&path, Isa::Scalar);
+    let stored = stored_at(&path, &Isa::Scalar.into());
     assert_eq!(stored, StoredProfile::Absent { path: Some(path.clone()) });
     assert!(stored.to_string().contains("clathrate tune"));
     // A file where a directory should be: there is no profile there either.
     fs::write(path.parent().expect("parent"), "").expect("write");
-    assert_eq!(stored_at(&path, Isa::Scalar).state(), "absent");
+    assert_eq!(stored_at(&path, &Isa::Scalar.into()).state(), "absent");
 }
 
 #[test]
@@ -90,7 +95,7 @@ fn profile_stored_comes_back_number_for_number() {
         profile.read_ns_per_byte = 0.1 + 0.2;
         profile.cache_bytes = 0.0;
         store_at(&path, &profile).expect("stored");
-        assert_eq!(stored_at(&path, isa), StoredProfile::Ready { path: path.clone(), profile });
+        assert_eq!(stored_at(&path, &isa.into()), StoredProfile::Ready { path: path.clone(), profile });
     }
     let beside = fs::read_dir(path.parent().expect("parent")).expect("folder").count();
     assert_eq!(beside, 1, "nothing but the profile is left");
@@ -100,13 +105,13 @@ fn profile_stored_comes_back_number_for_number() {
 fn profile_of_other_kernels_is_foreign_and_names_both() {
     let (_folder, path) = place();
     store_at(&path, &sample(Isa::Ifma)).expect("stored");
-    let stored = stored_at(&path, Isa::Scalar);
+    let stored = stored_at(&path, &Isa::Scalar.into());
     assert!(stored.profile().is_none());
     let message = stored.to_string();
     assert_eq!(stored.state(), "foreign");
     assert!(message.contains("ifma kernels") && message.contains("scalar ones") && message.contains("clathrate tune"), "{message}");
     fs::write(&path, changed("scalar", "quantum")).expect("write");
-    assert_eq!(stored_at(&path, Isa::Scalar).state(), "foreign");
+    assert_eq!(stored_at(&path, &Isa::Scalar.into()).state(), "foreign");
 }
 
 #[test]
@@ -155,7 +160,7 @@ fn profile_in_an_unwritable_place_is_an_error_with_the_path() {
     assert!(error.contains(&path.display().to_string()), "{error}");
     let (folder, _) = place();
     assert!(store_at(folder.path(), &sample(Isa::Scalar)).is_err(), "a directory is not replaced");
-    assert_eq!(stored_at(folder.path(), Isa::Scalar).state(), "broken");
+    assert_eq!(stored_at(folder.path(), &Isa::Scalar.into()).state(), "broken");
 }
 
 #[test]
@@ -163,15 +168,17 @@ fn measure_gives_what_can_be_stored_and_tells_each_step() {
     let (_folder, path) = place();
     for isa in Isa::available() {
         let mut seen = Vec::new();
-        let profile = measure_with_progress(isa, &mut |done, total| {
-            seen.push((done, total));
-            true
-        })
-        .expect("measured");
+        let runtime = Runtime { isa: Some(isa.name().to_owned()), ..Runtime::default() };
+        let profile = runtime
+            .measure(&mut |done, total| {
+                seen.push((done, total));
+                true
+            })
+            .expect("measured");
         let total = seen.len() - 1;
         assert_eq!(seen, (0..=total).map(|done| (done, total)).collect::<Vec<_>>());
         store_at(&path, &profile).expect("sound");
-        assert_eq!(stored_at(&path, isa).profile(), Some(&profile));
+        assert_eq!(stored_at(&path, &isa.into()).profile(), Some(&profile));
         // Sixteen times the words take longer, whatever the noise.
         let (first, last) = (profile.kernels[0], profile.kernels[profile.kernels.len() - 1]);
         assert!(last.degree == 16 * first.degree && last.transform[0] > 4.0 * first.transform[0], "{first:?} {last:?}");
@@ -181,17 +188,29 @@ fn measure_gives_what_can_be_stored_and_tells_each_step() {
 #[test]
 fn measure_stops_when_told() {
     for at in [0, 1] {
-        let stopped = measure_with_progress(Isa::Scalar, &mut |done, _| done < at);
+        let stopped = Runtime::default().measure(&mut |done, _| done < at);
         assert!(matches!(stopped, Err(CkksError::Cancelled)));
     }
-    assert!(measure(Isa::Scalar).is_ok());
+}
+
+#[test]
+fn profiles_of_devices_have_files_and_names_of_their_own() {
+    let device = Kernels::of_device("cuda:0", "cuda:0, NVIDIA H100");
+    let (_folder, path) = place();
+    let profile = MachineProfile { isa: Some("cuda:0, NVIDIA H100".to_owned()), ..MachineProfile::built_in_device() };
+    store_at(&path, &profile).expect("stored");
+    assert_eq!(stored_at(&path, &device), StoredProfile::Ready { path: path.clone(), profile });
+    let other = stored_at(&path, &Kernels::of_device("cuda:0", "cuda:0, NVIDIA A100"));
+    assert_eq!(other.state(), "foreign");
+    assert!(other.to_string().contains("NVIDIA H100") && other.to_string().contains("NVIDIA A100"), "{other}");
+    assert_eq!(stored_at(&path, &Isa::Scalar.into()).state(), "foreign");
 }
 
 #[test]
 fn profile_that_is_no_regular_file_is_broken_and_says_so() {
     let (_folder, path) = place();
     fs::create_dir_all(&path).expect("folder");
-    let stored = stored_at(&path, Isa::Scalar);
+    let stored = stored_at(&path, &Isa::Scalar.into());
     assert!(stored.state() == "broken" && stored.to_string().contains("no regular file"), "{stored}");
 }
 

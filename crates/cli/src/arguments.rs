@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clathrate_ckks::Encoding;
 use clathrate_ckks::arrays::layout::MOST_BODIES;
+use clathrate_ckks::parameters::PROCESSOR;
 
 use crate::failure::EXIT_CODES;
 
@@ -29,6 +30,9 @@ pub struct Global {
     /// Worker threads [default: one per core]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+    /// Where to compute: cpu, cuda (NVIDIA's first device), cuda:1, ..
+    #[arg(long, global = true, value_name = "DEVICE", default_value = PROCESSOR)]
+    pub device: String,
     /// Print nothing but errors, and JSON where asked for
     #[arg(long, global = true)]
     pub quiet: bool,

@@ -36,7 +36,8 @@ Exit codes (with --json the kind is in the field `error` of one object on stderr
   17  exists         a secret key would be overwritten
   18  self-test      this machine computes wrongly
   19  memory         less free memory than the work takes
-  20  internal       a defect of this program";
+  20  internal       a defect of this program
+  21  device         a device that is not there or does not do its work";
 
 /// Why a command stopped.
 #[derive(Debug, Error)]
@@ -155,6 +156,7 @@ const fn core_kind(kind: ErrorKind) -> (&'static str, u8) {
         ErrorKind::Random => ("random", 14),
         ErrorKind::Cancelled => ("cancelled", 15),
         ErrorKind::Memory => ("memory", 19),
+        ErrorKind::Device => ("device", 21),
     }
 }
 

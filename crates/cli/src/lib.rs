@@ -13,11 +13,13 @@ mod verbs;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use clathrate_ckks::Runtime;
+use clathrate_arith::DeviceError;
 use clathrate_ckks::file::leads_to_stdout;
+use clathrate_ckks::{CkksError, Runtime};
 
 use arguments::{Arguments, Verb};
 use console::Console;
@@ -45,9 +47,14 @@ pub fn command(arguments: &[OsString]) -> u8 {
         }
     };
     let json = parsed.global.json;
-    match run(&parsed) {
-        Ok(()) => 0,
-        Err(failure) => report(&failure, json),
+    match catch_unwind(AssertUnwindSafe(|| run(&parsed))) {
+        Ok(Ok(())) => 0,
+        Ok(Err(failure)) => report(&failure, json),
+        // What a device refuses comes as a panic, because operations on residues have no results.
+        Err(panic) => match panic.downcast::<DeviceError>() {
+            Ok(error) => report(&Failure::Core(CkksError::Device(*error)), json),
+            Err(panic) => resume_unwind(panic),
+        },
     }
 }
 
@@ -63,7 +70,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let console = Console::new(&arguments.global, stdout_taken);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = arguments.global.threads.map_or_else(cores, usize::from);
-    let runtime = Runtime { threads: Some(threads), ..Runtime::default() };
+    let runtime = Runtime { threads: Some(threads), ..Runtime::default() }.on(&arguments.global.device)?;
     match &arguments.verb {
         Verb::Params { action } => verbs::params::run(action, &console, &runtime),
         Verb::Keygen(arguments) => verbs::keygen::run(arguments, &console, &runtime),
@@ -80,6 +87,6 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Verb::Decrypt(arguments) => verbs::decrypt::run(arguments, &console, &runtime),
         Verb::Inspect(arguments) => verbs::inspect::run(arguments, &console),
         Verb::Doctor => verbs::doctor::run(&console, &runtime),
-        Verb::Tune(arguments) => verbs::tune::run(arguments, &console),
+        Verb::Tune(arguments) => verbs::tune::run(arguments, &console, &runtime),
     }
 }

@@ -4,42 +4,7 @@
 
 use std::fmt::Debug;
 
-use thiserror::Error;
-
-/// Why a device could not do what was asked of it.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum DeviceError {
-    /// Not enough memory.
-    #[error(
-        "{device} has no room for {needed} bytes: {free} of its {total} bytes are free. Use fewer arrays or keys at a time, a lower degree, or the processor (device=\"cpu\")"
-    )]
-    OutOfMemory {
-        /// The device.
-        device: String,
-        /// Bytes asked for.
-        needed: u64,
-        /// Bytes free.
-        free: u64,
-        /// All bytes of the device.
-        total: u64,
-    },
-    /// The device, or the way to it, is not there.
-    #[error("{reason}")]
-    Missing {
-        /// What is missing, and the remedy.
-        reason: String,
-    },
-    /// A call of the driver failed.
-    #[error("{device}: {call} failed: {reason}. What is in the host's memory and in files is unharmed")]
-    Failed {
-        /// The device.
-        device: String,
-        /// The call.
-        call: &'static str,
-        /// What the driver said.
-        reason: String,
-    },
-}
+use clathrate_arith::DeviceError;
 
 /// What one block can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +89,12 @@ pub trait Device: Send + Sync + Debug {
     /// # Errors
     /// [`DeviceError::Failed`].
     fn zero(&self, address: u64, words: usize) -> Result<(), DeviceError>;
+
+    /// Waits until all that was asked before is done.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    fn finish(&self) -> Result<(), DeviceError>;
 
     /// Runs a kernel.
     ///

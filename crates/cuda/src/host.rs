@@ -7,7 +7,9 @@ use std::ffi::{CString, c_char, c_int};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::device::{Device, DeviceError, Launch, Limits};
+use clathrate_arith::DeviceError;
+
+use crate::device::{Device, Launch, Limits};
 
 unsafe extern "C" {
     fn clathrate_host_kernel(name: *const c_char) -> c_int;
@@ -152,6 +154,10 @@ impl Device for HostDevice {
     fn zero(&self, address: u64, words: usize) -> Result<(), DeviceError> {
         // SAFETY: as in `write`.
         unsafe { std::ptr::write_bytes(address as *mut u64, 0, words) };
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<(), DeviceError> {
         Ok(())
     }
 

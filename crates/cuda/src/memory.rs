@@ -4,9 +4,9 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use clathrate_arith::{DeviceMemory, Rows, RowsMut};
+use clathrate_arith::{DeviceError, DeviceMemory, Rows, RowsMut};
 
-use crate::device::{Device, DeviceError, Launch};
+use crate::device::{Device, Launch};
 
 /// The panic message where the memory of another engine is given.
 const FOREIGN: &str = "these residues are not in this device's memory: upload them";
@@ -18,10 +18,9 @@ pub struct Allocation {
     words: usize,
 }
 
-/// The engine seam has no results for failures of memory: what the caller estimated beforehand did not hold, so the operation ends as one that runs out of the host's
-/// memory does. The fronts turn the panic into an error, by its payload.
+/// The result, or the error as the engine seam tells it.
 pub(crate) fn or_panic<T>(result: Result<T, DeviceError>) -> T {
-    result.unwrap_or_else(|error| std::panic::panic_any(error))
+    result.unwrap_or_else(|error| error.raise())
 }
 
 impl Allocation {

@@ -8,10 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use clathrate_arith::DeviceError;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
 
-use crate::device::{Device, DeviceError, Launch, Limits};
+use crate::device::{Device, Launch, Limits};
 
 /// The kernels, made by `scripts/device_kernels.py`.
 const PTX: &str = include_str!("../kernels/kernels.ptx");
@@ -210,15 +211,6 @@ impl NvidiaDevice {
         Ok((free as u64, total as u64))
     }
 
-    /// Waits until all is done.
-    ///
-    /// # Errors
-    /// [`DeviceError::Failed`].
-    pub fn synchronize(&self) -> Result<(), DeviceError> {
-        // SAFETY: the stream is this device's.
-        self.call("waiting", || unsafe { result::stream::synchronize(self.handles.stream) })
-    }
-
     /// Makes the context current and calls the driver.
     fn call<T>(&self, call: &'static str, work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, DeviceError> {
         if std::process::id() != self.process {
@@ -335,6 +327,11 @@ impl Device for NvidiaDevice {
         }
         // SAFETY: as in `write`.
         self.call("overwriting", || unsafe { result::memset_d8_async(address, 0, words * 8, self.handles.stream) })
+    }
+
+    fn finish(&self) -> Result<(), DeviceError> {
+        // SAFETY: the stream is this device's.
+        self.call("waiting", || unsafe { result::stream::synchronize(self.handles.stream) })
     }
 
     fn launch(&self, launch: &Launch) -> Result<(), DeviceError> {

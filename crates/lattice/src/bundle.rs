@@ -193,6 +193,14 @@ impl<D: Domain> Bundle<D> {
         self.polys.at(0).check_same_basis(other.polys.at(0))
     }
 
+    /// The same bundle in the memory of another ring's engine.
+    ///
+    /// # Errors
+    /// [`LatticeError::RingMismatch`] for a ring of another degree or other moduli.
+    pub fn on_ring(&self, ring: &Ring) -> Result<Self, LatticeError> {
+        Ok(Self { polys: self.polys.on_ring(ring)?, rank: self.rank, seed: self.seed })
+    }
+
     /// Every polynomial, mask first.
     pub fn polys(&self) -> impl ExactSizeIterator<Item = PolyRef<'_, D>> + DoubleEndedIterator + Clone {
         self.polys.iter()

@@ -74,6 +74,14 @@ pub enum LatticeError {
         /// Degree of the right ring.
         right: usize,
     },
+    /// Operands in the memory of two devices.
+    #[error("one operand is in the memory of the device `{left}`, the other in that of `{right}`: bring both to one device")]
+    MemoryMismatch {
+        /// The kind of memory of the left operand.
+        left: &'static str,
+        /// The kind of memory of the right operand.
+        right: &'static str,
+    },
     /// A level above the highest level of the chain.
     #[error("level {level} is out of range: the chain has levels 0 to {max}")]
     LevelOutOfRange {

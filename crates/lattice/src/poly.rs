@@ -337,7 +337,11 @@ impl PolyMut<'_, Eval> {
 /// Checks that two polynomials have the same ring and the same basis.
 pub(crate) fn check_same_basis(left: (&Ring, &Basis), right: (&Ring, &Basis)) -> Result<(), LatticeError> {
     if !left.0.same_as(right.0) {
-        return Err(LatticeError::RingMismatch { left: left.0.degree(), right: right.0.degree() });
+        let (kinds, degrees) = ((left.0.engine().memory_kind(), right.0.engine().memory_kind()), (left.0.degree(), right.0.degree()));
+        return Err(match kinds {
+            (left, right) if left != right && degrees.0 == degrees.1 => LatticeError::MemoryMismatch { left, right },
+            _ => LatticeError::RingMismatch { left: degrees.0, right: degrees.1 },
+        });
     }
     if left.1 != right.1 {
         return Err(LatticeError::BasisMismatch { left: left.1.len(), right: right.1.len() });

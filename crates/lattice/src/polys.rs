@@ -89,6 +89,19 @@ impl<D: Domain> Polys<D> {
         Self::from_buffer(ring, basis, ring.engine().scratch(count * basis.len()))
     }
 
+    /// The same polynomials in the memory of another ring's engine, through the host.
+    ///
+    /// # Errors
+    /// [`LatticeError::RingMismatch`] for a ring of another degree or other moduli.
+    pub(crate) fn on_ring(&self, ring: &Ring) -> Result<Self, LatticeError> {
+        if self.ring.degree() != ring.degree() || self.ring.moduli() != ring.moduli() {
+            return Err(LatticeError::RingMismatch { left: self.ring.degree(), right: ring.degree() });
+        }
+        let mut data = ring.engine().scratch(self.data.rows());
+        ring.engine().upload(data.view_mut(), &self.ring.engine().download(self.data.view()));
+        Ok(Self::from_buffer(ring, &self.basis, data))
+    }
+
     /// Copies of the given polynomials, in one allocation.
     ///
     /// # Errors

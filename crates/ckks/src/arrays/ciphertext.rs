@@ -11,7 +11,7 @@ use super::memory::Footprint;
 use super::secret::SecretName;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
-use crate::parameters::Params;
+use crate::parameters::{Params, Runtime};
 
 /// An encrypted array.
 ///
@@ -234,6 +234,17 @@ impl Ciphertext {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bundles.iter().map(Bundle::bytes).sum()
+    }
+
+    /// The same array under another runtime: on another device, its residues are copied there.
+    ///
+    /// # Errors
+    /// As [`Params::under`].
+    pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
+        let params = self.params.under(runtime)?;
+        let ring = params.chain().ring();
+        let bundles = self.bundles.iter().map(|bundle| bundle.on_ring(ring)).collect::<Result<_, _>>()?;
+        Ok(self.moved(&params, bundles))
     }
 
     /// The same array with other bundles, level and scale.

@@ -17,7 +17,7 @@ use crate::encoding::values::{Values, ValuesRef, check_values};
 use crate::encoding::{check_guard, deciding_basis, decode_coefficients, encode_coefficients, wide_to_poly};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
-use crate::parameters::Params;
+use crate::parameters::{Params, Runtime};
 use crate::progress::Progress;
 
 /// `count` integers uniform in `[-2^(bits - 1), 2^(bits - 1))`: in two parts where they are longer than a word.
@@ -147,6 +147,14 @@ impl SecretKey {
 
     pub(crate) fn from_parts(params: &Params, id: KeyId, secret: clathrate_lattice::SecretKey, seed: Zeroizing<[u8; 32]>) -> Self {
         Self { params: params.clone(), id, secret, seed, outside: BTreeMap::new() }
+    }
+
+    /// The same key under another runtime, such as on another device.
+    ///
+    /// # Errors
+    /// As [`Params::under`].
+    pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
+        Ok(Self { params: self.params.under(runtime)?, ..self.clone() })
     }
 
     /// The seed of the other secrets, for storage by the key's owner.

@@ -10,7 +10,7 @@ use clathrate_arith::Isa;
 use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::security::{estimated_bits, max_log2_qp, nearest_covered};
-use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, DerivedKeyCache, MachineProfile, Planner, SwitchMethod, SwitchPolicy};
+use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, DerivedKeyCache, Planner, SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{Basis, Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
 
 use super::primes::{self, Primes};
@@ -95,10 +95,30 @@ pub(super) struct Family {
     digest: [u8; 32],
     chains: Mutex<BTreeMap<usize, Arc<Chain>>>,
     members: Mutex<BTreeMap<ModuleShape, Weak<Inner>>>,
+    /// The same set under other runtimes.
+    siblings: Arc<Mutex<Vec<Weak<Family>>>>,
 }
 
 impl Family {
     pub(super) fn new(spec: ParamsSpec, runtime: &Runtime) -> Result<Arc<Self>, CkksError> {
+        let family = Arc::new(Self::alone(spec, runtime)?);
+        family.siblings.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&family));
+        Ok(family)
+    }
+
+    /// The same set under another runtime, made once for as long as it is in use.
+    pub(super) fn under(self: &Arc<Self>, runtime: &Runtime) -> Result<Arc<Self>, CkksError> {
+        let mut siblings = self.siblings.lock().unwrap_or_else(PoisonError::into_inner);
+        siblings.retain(|family| family.strong_count() > 0);
+        if let Some(family) = siblings.iter().filter_map(Weak::upgrade).find(|family| family.runtime == *runtime) {
+            return Ok(family);
+        }
+        let family = Arc::new(Self { siblings: self.siblings.clone(), ..Self::alone(self.spec.clone(), runtime)? });
+        siblings.push(Arc::downgrade(&family));
+        Ok(family)
+    }
+
+    fn alone(spec: ParamsSpec, runtime: &Runtime) -> Result<Self, CkksError> {
         spec.check()?;
         let spec = spec.normalised();
         let segments = Segments::new(&spec.segments, spec.steps.len() - 1, spec.log2_scale);
@@ -132,12 +152,9 @@ impl Family {
             }
             security_bits = security_bits.min(bits);
         }
-        let isa = match &runtime.isa {
-            Some(name) => Isa::named(name)?,
-            None => Isa::detect()?,
-        };
+        let isa = runtime.processor_isa()?;
         let threads = runtime.threads.unwrap_or(1).max(1);
-        let planning = planning(isa, runtime)?;
+        let planning = planning(runtime)?;
         let auxiliary = primes::auxiliary(&spec, &primes)?;
         let moduli: Vec<u64> = primes.moduli.iter().chain(&auxiliary).copied().collect();
         let forms = Arc::new(DerivedKeyCache::new(runtime.key_cache_bytes.unwrap_or(DEFAULT_DERIVED_KEY_BYTES)));
@@ -157,6 +174,7 @@ impl Family {
             digest: [0; 32],
             chains: Mutex::default(),
             members: Mutex::default(),
+            siblings: Arc::default(),
             spec,
         };
         let chain = family.chain(family.spec.degree)?;
@@ -164,7 +182,7 @@ impl Family {
         let rounding = noise_model(family.root_shape(), family.spec.distribution()).rounding();
         family.scale_warnings = Sizes::new(&chain, &family.scales, rounding).check_products(&family.segments)?;
         family.digest = digest(&family.spec, &family.segments, &family.primes, family.gadget(&chain)?.as_deref());
-        Ok(Arc::new(family))
+        Ok(family)
     }
 
     pub(super) fn root_shape(&self) -> ModuleShape {
@@ -508,15 +526,15 @@ pub(super) fn temporary_distribution(spec: &ParamsSpec, shape: ModuleShape, rank
 }
 
 /// The machine model and the memory limit to plan by.
-fn planning(isa: Isa, runtime: &Runtime) -> Result<PlannerSettings, CkksError> {
+fn planning(runtime: &Runtime) -> Result<PlannerSettings, CkksError> {
     let expansion = runtime.expansion()?;
     if let Some(profile) = &runtime.profile {
         return Ok(PlannerSettings { profile: profile.clone(), origin: ProfileOrigin::Given, expansion });
     }
-    Ok(match tune::stored(isa) {
+    Ok(match tune::stored(&runtime.kernels()?) {
         StoredProfile::Ready { path, profile } => PlannerSettings { profile, origin: ProfileOrigin::Measured { path }, expansion },
         other => {
-            PlannerSettings { profile: MachineProfile::built_in(), origin: ProfileOrigin::BuiltIn { note: other.to_string() }, expansion }
+            PlannerSettings { profile: runtime.built_in_profile(), origin: ProfileOrigin::BuiltIn { note: other.to_string() }, expansion }
         }
     })
 }

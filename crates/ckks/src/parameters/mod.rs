@@ -13,6 +13,7 @@ use crate::error::CkksError;
 use crate::file::ParameterId;
 use crate::shape::ModuleShape;
 
+mod devices;
 mod explain;
 mod family;
 mod packing_ring;
@@ -24,13 +25,14 @@ mod segments;
 mod spec;
 mod switching_report;
 
+pub use devices::devices;
 pub(crate) use explain::switch_key_bytes;
 pub use explain::{Explanation, MoveExplanation, SecretExplanation, SegmentExplanation, TemporaryExplanation};
 pub use family::{Encapsulation, Raising, Temporary};
 pub(crate) use packing_ring::LOWERED;
 pub use packing_ring::{Lowering, PackingRing};
 pub use presets::{Preset, preset, preset_names, presets};
-pub use runtime::{DEFAULT_KEY_EXPANSION, EngineFactory, EngineRequest, Rescale, Runtime, Switching};
+pub use runtime::{DEFAULT_KEY_EXPANSION, DeviceDescription, EngineFactory, EngineRequest, PROCESSOR, Rescale, Runtime, Switching};
 pub use scales::ScaleWarning;
 pub use segments::Segment;
 pub use spec::ParamsSpec;
@@ -447,6 +449,17 @@ impl Params {
     #[must_use]
     pub fn runtime(&self) -> &Runtime {
         self.0.family.runtime()
+    }
+
+    /// The same parameters under another runtime, on another device for example. They are made once for as long as they are in use.
+    ///
+    /// # Errors
+    /// As [`Params::new`], for what depends on the runtime.
+    pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
+        if runtime == self.runtime() {
+            return Ok(self.clone());
+        }
+        self.0.family.under(runtime)?.member(self.shape())
     }
 
     /// The machine model that plans and predictions use.

@@ -7,6 +7,11 @@ use clathrate_arith::{ArithError, CpuEngine, Engine, Isa};
 use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
 
 use crate::error::CkksError;
+use crate::progress::Progress;
+use crate::tune::{self, Kernels};
+
+/// The name of the processor among devices.
+pub const PROCESSOR: &str = "cpu";
 
 /// Bytes that may be derived from one key, in multiples of the key's bytes: enough for a representation for each halving of the number of digits, and for
 /// KLSS representations at the top levels.
@@ -88,15 +93,42 @@ impl EngineRequest<'_> {
 
 type MakeEngine = dyn Fn(&EngineRequest<'_>) -> Result<Arc<dyn Engine>, ArithError> + Send + Sync;
 
+/// A device that computes in place of the processor, for whoever plans and shows what runs where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeviceDescription {
+    /// The device as runtimes name it, such as `cuda:0`.
+    pub name: String,
+    /// What profiles of it say that they were measured with: the name and the model.
+    pub kernels: String,
+    /// Predicted times of its kernels, where none were measured.
+    pub profile: MachineProfile,
+}
+
 /// Makes the engine of each ring, so that another device can compute in place of the CPU.
 #[derive(Clone)]
-pub struct EngineFactory(Arc<MakeEngine>);
+pub struct EngineFactory {
+    make: Arc<MakeEngine>,
+    device: Option<Arc<DeviceDescription>>,
+}
 
 impl EngineFactory {
     /// A factory that calls `make` for each ring: one for each degree that the parameters use.
     #[must_use]
     pub fn new(make: impl Fn(&EngineRequest<'_>) -> Result<Arc<dyn Engine>, ArithError> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(make))
+        Self { make: Arc::new(make), device: None }
+    }
+
+    /// The same factory, of engines on this device.
+    #[must_use]
+    pub fn on_device(mut self, device: DeviceDescription) -> Self {
+        self.device = Some(Arc::new(device));
+        self
+    }
+
+    /// The device, if the engines are not the processor's.
+    #[must_use]
+    pub fn device(&self) -> Option<&DeviceDescription> {
+        self.device.as_deref()
     }
 
     /// The engine of one ring.
@@ -104,20 +136,20 @@ impl EngineFactory {
     /// # Errors
     /// Whatever the factory's function returns.
     pub fn make(&self, request: &EngineRequest<'_>) -> Result<Arc<dyn Engine>, ArithError> {
-        (self.0)(request)
+        (self.make)(request)
     }
 }
 
 impl fmt::Debug for EngineFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("EngineFactory")
+        write!(f, "EngineFactory({})", self.device().map_or("own", |device| &device.name))
     }
 }
 
 /// Two factories are equal where they are the same function.
 impl PartialEq for EngineFactory {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.make, &other.make)
     }
 }
 
@@ -152,8 +184,52 @@ pub struct Runtime {
 }
 
 impl Runtime {
+    /// The device that computes, as runtimes name it: `cpu` for the processor.
+    #[must_use]
+    pub fn device(&self) -> &str {
+        self.device_description().map_or(PROCESSOR, |device| &device.name)
+    }
+
+    fn device_description(&self) -> Option<&DeviceDescription> {
+        self.engine.as_ref().and_then(EngineFactory::device)
+    }
+
+    /// The processor's instruction set: the one that was asked for, or the fastest.
+    ///
+    /// # Errors
+    /// [`CkksError::Arith`] where this machine lacks it.
+    pub(super) fn processor_isa(&self) -> Result<Isa, CkksError> {
+        Ok(self.isa.as_deref().map_or_else(Isa::detect, Isa::named)?)
+    }
+
+    /// The kernels that compute, as profiles name them.
+    ///
+    /// # Errors
+    /// [`CkksError::Arith`] where this machine lacks the instruction set.
+    pub fn kernels(&self) -> Result<Kernels, CkksError> {
+        Ok(match self.device_description() {
+            Some(device) => Kernels::of_device(&device.name, &device.kernels),
+            None => Kernels::from(self.processor_isa()?),
+        })
+    }
+
+    /// Measures the kernels that compute, on one thread of the processor or on the device; a few seconds.
+    ///
+    /// # Errors
+    /// [`CkksError::Arith`] where this machine lacks the instruction set; [`CkksError::Cancelled`].
+    pub fn measure(&self, progress: Progress<'_>) -> Result<MachineProfile, CkksError> {
+        let isa = self.processor_isa()?;
+        let engine = |degree: usize, moduli: &[u64]| self.engine_for(&EngineRequest { degree, moduli, isa, threads: 1 });
+        tune::measure(self.kernels()?, &engine, progress)
+    }
+
+    /// The times that serve where none were measured.
+    pub(crate) fn built_in_profile(&self) -> MachineProfile {
+        self.device_description().map_or_else(MachineProfile::built_in, |device| device.profile.clone())
+    }
+
     /// The engine of one ring.
-    pub(super) fn engine_for(&self, request: &EngineRequest<'_>) -> Result<Arc<dyn Engine>, CkksError> {
+    pub(crate) fn engine_for(&self, request: &EngineRequest<'_>) -> Result<Arc<dyn Engine>, CkksError> {
         match &self.engine {
             Some(factory) => Ok(factory.make(request)?),
             None => Ok(Arc::new(request.cpu()?)),

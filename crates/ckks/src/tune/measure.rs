@@ -1,14 +1,17 @@
 //! Measures the kernels that a switch consists of, used as in a switch, and exact matrix products.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::product::LeftMatrix;
-use clathrate_arith::{BaseConversion, Buffer, CpuEngine, Engine, FactorShape, Isa, Rounding};
+use clathrate_arith::{Buffer, Engine, FactorShape, Rounding};
 use clathrate_lattice::switch::{KernelTimes, MachineProfile, MatrixTimes};
 
 use crate::error::CkksError;
 use crate::progress::Progress;
+
+use super::Kernels;
 
 /// Degrees that are measured; others are scaled from the nearest.
 const LOG_DEGREES: std::ops::RangeInclusive<u32> = 12..=16;
@@ -22,13 +25,18 @@ const MEMORY_BYTES: usize = 256 << 20;
 /// Runs of each measurement.
 const RUNS: usize = 21;
 
-/// The time of `work` in nanoseconds: the lower quartile of its runs, because other activity of the machine can only lengthen a run.
-fn time(mut work: impl FnMut()) -> f64 {
+/// Makes an engine for a degree and moduli.
+pub type MakeEngine<'a> = &'a dyn Fn(usize, &[u64]) -> Result<Arc<dyn Engine>, CkksError>;
+
+/// The time of `work` on `engine` in nanoseconds: the lower quartile of its runs, because other activity of the machine can only lengthen a run.
+fn time(engine: &dyn Engine, mut work: impl FnMut()) -> f64 {
     work();
     let mut times: Vec<f64> = (0..RUNS)
         .map(|_| {
+            engine.finish();
             let start = Instant::now();
             work();
+            engine.finish();
             start.elapsed().as_secs_f64() * 1e9
         })
         .collect();
@@ -36,36 +44,29 @@ fn time(mut work: impl FnMut()) -> f64 {
     times[RUNS / 4]
 }
 
-/// Measures this machine's kernels, one thread; a few seconds.
+/// Measures `kernels`, those of the engines that `engine` makes; a few seconds. `progress` is called for each degree, for the reading speed and for matrix
+/// products.
 ///
 /// # Errors
-/// [`CkksError::Arith`] where this machine lacks `isa`.
-pub fn measure(isa: Isa) -> Result<MachineProfile, CkksError> {
-    measure_with_progress(isa, &mut |_, _| true)
-}
-
-/// As [`measure`]; `progress` is called for each degree, for the reading speed and for matrix products.
-///
-/// # Errors
-/// As [`measure`]; [`CkksError::Cancelled`].
-pub fn measure_with_progress(isa: Isa, progress: Progress<'_>) -> Result<MachineProfile, CkksError> {
+/// Those of `engine`; [`CkksError::Cancelled`].
+pub fn measure(kernels: Kernels, engine: MakeEngine<'_>, progress: Progress<'_>) -> Result<MachineProfile, CkksError> {
     let total = LOG_DEGREES.count() + 2;
     let mut tick = |done| if progress(done, total) { Ok(()) } else { Err(CkksError::Cancelled) };
-    let mut kernels = Vec::new();
+    let mut times = Vec::new();
     for (done, log_degree) in LOG_DEGREES.enumerate() {
         tick(done)?;
-        kernels.push(measure_degree(isa, 1 << log_degree)?);
+        times.push(measure_degree(engine, 1 << log_degree)?);
     }
     tick(total - 2)?;
-    let matrix = measure_matrix(isa)?;
+    let matrix = measure_matrix(engine)?;
     tick(total - 1)?;
-    let (read_ns_per_byte, cache_bytes) = measure_reading(isa)?;
+    let (read_ns_per_byte, cache_bytes) = measure_reading(engine)?;
     progress(total, total);
-    let source = format!("measured with {} kernels", isa.name());
-    Ok(MachineProfile { source, isa: Some(isa.name().to_owned()), kernels, matrix, read_ns_per_byte, cache_bytes })
+    let source = format!("measured with {} kernels", kernels.name());
+    Ok(MachineProfile { source, isa: Some(kernels.name), kernels: times, matrix, read_ns_per_byte, cache_bytes })
 }
 
-fn filled(engine: &CpuEngine, moduli: &[usize]) -> Buffer {
+fn filled(engine: &dyn Engine, moduli: &[usize]) -> Buffer {
     let mut buffer = engine.zeroed(moduli.len());
     engine.upload_rows(buffer.view_mut(), &|row, words| {
         let q = engine.moduli()[moduli[row]].value();
@@ -76,36 +77,36 @@ fn filled(engine: &CpuEngine, moduli: &[usize]) -> Buffer {
     buffer
 }
 
-fn measure_degree(isa: Isa, degree: usize) -> Result<KernelTimes, CkksError> {
+fn measure_degree(make: MakeEngine<'_>, degree: usize) -> Result<KernelTimes, CkksError> {
     let step = 2 * degree as u64;
     let mut moduli = Vec::new();
     for (bits, count) in [(45, ROWS), (49, 4), (60, 2)] {
         moduli.extend(largest_primes(bits, step, count, &moduli)?);
     }
-    let engine = CpuEngine::new(degree, &moduli, isa)?;
+    let engine = &*make(degree, &moduli)?;
     let mut transform = [0.0; 3];
     for (nanoseconds, rows) in transform.iter_mut().zip([0..ROWS, ROWS..ROWS + 4, ROWS + 4..ROWS + 6]) {
         let rows: Vec<usize> = rows.collect();
-        let mut x = filled(&engine, &rows);
-        *nanoseconds = time(|| engine.forward_ntt(x.view_mut(), &rows)) / rows.len() as f64;
+        let mut x = filled(engine, &rows);
+        *nanoseconds = time(engine, || engine.forward_ntt(x.view_mut(), &rows)) / rows.len() as f64;
     }
     let (sources, targets): (Vec<usize>, Vec<usize>) = ((0..4).collect(), (4..ROWS).collect());
-    let conversion = BaseConversion::new(engine.moduli(), &sources, &targets, &[1; 4], Rounding::Centred);
-    let x = filled(&engine, &sources);
+    let conversion = engine.base_conversion(&sources, &targets, &[1; 4], Rounding::Centred);
+    let x = filled(engine, &sources);
     let mut out = engine.zeroed(targets.len());
     let places: Vec<usize> = (0..targets.len()).collect();
     let convert = conversion.map_or(1.0, |conversion| {
-        time(|| engine.convert(&conversion, x.view(), out.view_mut(), &places)) / (conversion.columns() * targets.len()) as f64
+        time(engine, || engine.convert(&conversion, x.view(), out.view_mut(), &places)) / (conversion.columns() * targets.len()) as f64
     });
     // Few enough terms to stay in the cache.
     let rows = [0];
     let (terms, columns) = (4, 2);
-    let x = filled(&engine, &rows);
+    let x = filled(engine, &rows);
     let mut factors = engine.zeroed_factors(FactorShape { groups: 1, terms, columns, packed: true }, &rows);
     engine.pack_factors(&mut factors, 0, &vec![vec![x.view()]; terms * columns], &rows);
     let mut out = engine.zeroed(columns);
-    let product =
-        time(|| engine.factor_products(out.view_mut(), &vec![x.view(); terms], &factors, &[0], &rows, &rows)) / (terms * columns) as f64;
+    let product = time(engine, || engine.factor_products(out.view_mut(), &vec![x.view(); terms], &factors, &[0], &rows, &rows))
+        / (terms * columns) as f64;
     Ok(KernelTimes { degree, transform, convert, product })
 }
 
@@ -119,19 +120,19 @@ const LEAST_CACHE: usize = 16_000_000;
 const CACHED: f64 = 0.7;
 
 /// Nanoseconds per byte of factors that do not fit any cache, and the bytes that do: the most, of the sizes tried, that are read clearly faster.
-fn measure_reading(isa: Isa) -> Result<(f64, f64), CkksError> {
+fn measure_reading(make: MakeEngine<'_>) -> Result<(f64, f64), CkksError> {
     let degree = 1 << 15;
     let moduli = largest_primes(45, 2 * degree as u64, 1, &[])?;
-    let engine = CpuEngine::new(degree, &moduli, isa)?;
+    let engine = &*make(degree, &moduli)?;
     let (rows, columns) = ([0], 2);
-    let x = filled(&engine, &rows);
+    let x = filled(engine, &rows);
     let mut out = engine.zeroed(columns);
     let mut reading = |bytes: usize| {
         let terms = bytes / (columns * degree * 45 / 8);
         let mut factors = engine.zeroed_factors(FactorShape { groups: 1, terms, columns, packed: true }, &rows);
         engine.pack_factors(&mut factors, 0, &vec![vec![x.view()]; terms * columns], &rows);
         let xs = vec![x.view(); terms];
-        time(|| engine.factor_products(out.view_mut(), &xs, &factors, &[0], &rows, &rows)) / factors.bytes() as f64
+        time(engine, || engine.factor_products(out.view_mut(), &xs, &factors, &[0], &rows, &rows)) / factors.bytes() as f64
     };
     let memory = reading(MEMORY_BYTES);
     let mut cache = LARGEST_CACHE;
@@ -155,23 +156,23 @@ const WEIGHT_BITS: u32 = 40;
 const LEAST_NANOSECONDS: f64 = 1e-6;
 
 /// Times of the unit operations of exact matrix products, from several products, each of which is dominated by another unit operation.
-fn measure_matrix(isa: Isa) -> Result<MatrixTimes, CkksError> {
+fn measure_matrix(make: MakeEngine<'_>) -> Result<MatrixTimes, CkksError> {
     let moduli: Vec<usize> = (0..MATRIX_PRIMES).collect();
     let mut equations = Vec::new();
     for (rows, inner, log_degree) in MATRICES {
         let degree = 1 << log_degree;
-        let engine = CpuEngine::new(degree, &largest_primes(45, 2 * degree as u64, MATRIX_PRIMES, &[])?, isa)?;
+        let engine = &*make(degree, &largest_primes(45, 2 * degree as u64, MATRIX_PRIMES, &[])?)?;
         // Odd multipliers spread the entries over all residues modulo 2^40.
         let weight = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - WEIGHT_BITS);
         let weights: Vec<i64> = (1..=rows * inner).map(|i| weight(i) as i64 - (1 << (WEIGHT_BITS - 1))).collect();
         let left = LeftMatrix::new(rows, inner, &weights)?;
-        let right: Vec<Buffer> = (0..inner).map(|_| filled(&engine, &moduli)).collect();
+        let right: Vec<Buffer> = (0..inner).map(|_| filled(engine, &moduli)).collect();
         let right: Vec<_> = right.iter().map(Buffer::view).collect();
         let mut out: Vec<Buffer> = (0..rows).map(|_| engine.zeroed(MATRIX_PRIMES)).collect();
         let mut targets: Vec<_> = out.iter_mut().map(Buffer::view_mut).collect();
         // The first product tells whether the operands fit; the others are timed.
         engine.combine(&mut targets, &left, &right, &moduli)?;
-        let nanoseconds = time(|| drop(engine.combine(&mut targets, &left, &right, &moduli)));
+        let nanoseconds = time(engine, || drop(engine.combine(&mut targets, &left, &right, &moduli)));
         // All primes have one width, so all have the same counts.
         let counts = left.counts(&engine.moduli()[0], degree);
         let counts = [counts.products, counts.digits, counts.sums, counts.multiply_adds].map(|count| count as f64);

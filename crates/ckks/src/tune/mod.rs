@@ -15,7 +15,7 @@ use crate::file::FileError;
 
 mod measure;
 
-pub use measure::{measure, measure_with_progress};
+pub use measure::{MakeEngine, measure};
 
 /// Largest profile that is read, in bytes.
 const TEXT_LIMIT_BYTES: u64 = 1 << 20;
@@ -28,6 +28,35 @@ pub const PROFILE_VARIABLE: &str = "CLATHRATE_PROFILE";
 
 /// The value of [`PROFILE_VARIABLE`] under which no profile is read or stored: plans are then the same for every user of a kind of machine.
 pub const NO_PROFILE: &str = "none";
+
+/// What a profile is measured with: the processor's kernels of one instruction set, or those of a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernels {
+    /// As profiles say it.
+    name: String,
+    /// What the file's name has more than that of the processor's profile.
+    suffix: String,
+}
+
+impl Kernels {
+    /// The kernels of the device `device`, in words `name`: profiles of another model are not used.
+    #[must_use]
+    pub fn of_device(device: &str, name: &str) -> Self {
+        Self { name: name.to_owned(), suffix: format!("-{}", device.replace(':', "-")) }
+    }
+
+    /// As profiles say it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl From<Isa> for Kernels {
+    fn from(isa: Isa) -> Self {
+        Self { name: isa.name().to_owned(), suffix: String::new() }
+    }
+}
 
 /// The state of the stored profile.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,10 +79,10 @@ pub enum StoredProfile {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// The instruction set it was measured with.
+        /// The kernels that it was measured with.
         isa: String,
-        /// The instruction set in use.
-        in_use: Isa,
+        /// The kernels in use.
+        in_use: String,
     },
     /// A profile that planners can use.
     Ready {
@@ -110,7 +139,7 @@ impl fmt::Display for StoredProfile {
                 write!(f, "{path} is no machine profile ({reason}); the built-in model serves: run `clathrate tune` to measure anew")
             }
             Self::Foreign { path, isa, in_use } => {
-                let (path, in_use) = (path.display(), in_use.name());
+                let path = path.display();
                 write!(
                     f,
                     "{path} was measured with {isa} kernels, and {in_use} ones are in use; the built-in model serves: run `clathrate tune` to measure anew"
@@ -133,10 +162,17 @@ pub enum ProfilePlace {
 }
 
 impl ProfilePlace {
-    /// Where this process's profile is: the file that [`PROFILE_VARIABLE`] names, or else `clathrate/profile.toml` in the user's cache directory.
+    /// Where this process's profile of these kernels is: for the processor, the file that [`PROFILE_VARIABLE`] names, or else `clathrate/profile.toml` in the user's cache directory; for a
+    /// device, a file beside it.
     #[must_use]
-    pub fn of_process() -> Self {
-        Self::new(std::env::var_os(PROFILE_VARIABLE), dirs::cache_dir())
+    pub fn of_process(kernels: &Kernels) -> Self {
+        match Self::new(std::env::var_os(PROFILE_VARIABLE), dirs::cache_dir()) {
+            Self::File(path) if !kernels.suffix.is_empty() => {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                Self::File(path.with_file_name(format!("{stem}{}.toml", kernels.suffix)))
+            }
+            place => place,
+        }
     }
 
     /// The place for a value of [`PROFILE_VARIABLE`] and a cache directory. An empty value is none.
@@ -150,19 +186,19 @@ impl ProfilePlace {
     }
 }
 
-/// The user's profile, for the kernels of `isa`.
+/// The user's profile of `kernels`.
 #[must_use]
-pub fn stored(isa: Isa) -> StoredProfile {
-    match ProfilePlace::of_process() {
-        ProfilePlace::File(path) => stored_at(&path, isa),
+pub fn stored(kernels: &Kernels) -> StoredProfile {
+    match ProfilePlace::of_process(kernels) {
+        ProfilePlace::File(path) => stored_at(&path, kernels),
         ProfilePlace::Off => StoredProfile::Off,
         ProfilePlace::Unknown => StoredProfile::Absent { path: None },
     }
 }
 
-/// The profile at `path`, for the kernels of `isa`.
+/// The profile at `path`, if it is of `kernels`.
 #[must_use]
-pub fn stored_at(path: &Path, isa: Isa) -> StoredProfile {
+pub fn stored_at(path: &Path, kernels: &Kernels) -> StoredProfile {
     let path = path.to_owned();
     let broken = |reason: String| StoredProfile::Broken { path: path.clone(), reason };
     let text = match read_text(&path) {
@@ -182,8 +218,8 @@ pub fn stored_at(path: &Path, isa: Isa) -> StoredProfile {
         return broken(reason);
     }
     match &profile.isa {
-        Some(name) if name == isa.name() => StoredProfile::Ready { path, profile },
-        Some(name) => StoredProfile::Foreign { path, isa: name.clone(), in_use: isa },
+        Some(name) if *name == kernels.name => StoredProfile::Ready { path, profile },
+        Some(name) => StoredProfile::Foreign { path, isa: name.clone(), in_use: kernels.name.clone() },
         None => broken("it does not say which kernels were measured".to_owned()),
     }
 }
@@ -193,10 +229,10 @@ fn lacks_matrix_times(text: &str) -> bool {
     toml::from_str::<toml::Table>(text).is_ok_and(|table| table.contains_key("kernels") && !table.contains_key("matrix"))
 }
 
-/// The stored profile where there is one for the kernels of `isa`, or else the built-in one.
+/// The stored profile where there is one of `kernels`, or else the built-in one of processors.
 #[must_use]
-pub fn stored_or_built_in(isa: Isa) -> MachineProfile {
-    stored(isa).profile().cloned().unwrap_or_else(MachineProfile::built_in)
+pub fn stored_or_built_in(kernels: &Kernels) -> MachineProfile {
+    stored(kernels).profile().cloned().unwrap_or_else(MachineProfile::built_in)
 }
 
 fn read_text(path: &Path) -> io::Result<String> {
@@ -248,8 +284,8 @@ fn check(profile: &MachineProfile) -> Result<(), String> {
 /// # Errors
 /// [`CkksError::File`] where the directory cannot be made or written; [`CkksError::OutOfRange`] for numbers that no machine has;
 /// [`CkksError::InvalidParams`] where there is no place for a profile.
-pub fn store(profile: &MachineProfile) -> Result<PathBuf, CkksError> {
-    let path = place_to_store()?;
+pub fn store(kernels: &Kernels, profile: &MachineProfile) -> Result<PathBuf, CkksError> {
+    let path = place_to_store(kernels)?;
     store_at(&path, profile)?;
     Ok(path)
 }
@@ -258,8 +294,8 @@ pub fn store(profile: &MachineProfile) -> Result<PathBuf, CkksError> {
 ///
 /// # Errors
 /// [`CkksError::InvalidParams`] where there is no place for a profile.
-pub fn place_to_store() -> Result<PathBuf, CkksError> {
-    let reason = match ProfilePlace::of_process() {
+pub fn place_to_store(kernels: &Kernels) -> Result<PathBuf, CkksError> {
+    let reason = match ProfilePlace::of_process(kernels) {
         ProfilePlace::File(path) => return Ok(path),
         ProfilePlace::Off => {
             format!("{PROFILE_VARIABLE} is `{NO_PROFILE}`, so no machine profile is stored: unset it, or set it to a file")

@@ -2,6 +2,7 @@
 
 use clathrate_arith::kernels::FORCE_VARIABLE;
 use clathrate_arith::{Isa, machine};
+use clathrate_ckks::parameters::devices;
 use clathrate_ckks::{CkksError, Runtime, tune};
 use serde_json::json;
 
@@ -15,7 +16,8 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let forced = std::env::var(FORCE_VARIABLE).ok().filter(|name| !name.is_empty());
     // An impossible wish is an error of its own, before anything is tested with it.
     let chosen = Isa::detect().map_err(CkksError::from)?;
-    let profile = tune::stored(chosen);
+    let profile = tune::stored(&runtime.kernels()?);
+    let devices = devices();
     let threads = runtime.threads.unwrap_or(1);
     let (processor, features, memory) = (machine::processor(), machine::features(), machine::memory());
     let outcomes = selftest::run(&kernels, runtime);
@@ -32,6 +34,7 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
             Some(name) => format!("           forced by {FORCE_VARIABLE}={name}"),
             None => format!("           (to force one, set {FORCE_VARIABLE})"),
         },
+        format!("device     {}", runtime.device()),
         format!("profile    {profile}"),
         format!("threads    {threads}"),
         match memory {
@@ -39,6 +42,11 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
             None => "memory     unknown".to_owned(),
         },
     ];
+    lines.extend(devices.iter().map(|(kind, found)| match found {
+        Ok(names) if names.is_empty() => format!("{kind:10} none"),
+        Ok(names) => format!("{kind:10} {}", names.join("; ")),
+        Err(reason) => format!("{kind:10} none: {reason}"),
+    }));
     lines.extend(outcomes.iter().map(|outcome| {
         let state = outcome.problem.as_ref().map_or_else(|| "ok".to_owned(), |problem| format!("FAILED: {problem}"));
         format!("self-test  {}: {state}", outcome.name)
@@ -58,6 +66,11 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
         "chosen": chosen.name(),
         "force_variable": FORCE_VARIABLE,
         "forced": forced,
+        "device": runtime.device(),
+        "devices": devices.iter().map(|(kind, found)| ((*kind).to_owned(), match found {
+            Ok(names) => json!({ "found": names }),
+            Err(reason) => json!({ "found": [], "reason": reason }),
+        })).collect::<serde_json::Map<_, _>>(),
         "profile": { "state": profile.state(), "path": profile.path(), "message": profile.to_string() },
         "threads": threads,
         "memory_bytes": memory.map(|memory| memory.total_bytes),

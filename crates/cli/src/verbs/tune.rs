@@ -1,8 +1,6 @@
 //! `clathrate tune`: measures this machine's kernels and stores what every later plan goes by.
 
-use clathrate_arith::Isa;
-use clathrate_ckks::CkksError;
-use clathrate_ckks::tune;
+use clathrate_ckks::{Runtime, tune};
 use clathrate_lattice::switch::MachineProfile;
 use serde_json::json;
 
@@ -11,21 +9,21 @@ use crate::console::Console;
 use crate::failure::Failure;
 
 /// Runs the verb.
-pub fn run(arguments: &Tune, console: &Console) -> Result<(), Failure> {
-    let isa = Isa::detect().map_err(CkksError::from)?;
+pub fn run(arguments: &Tune, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+    let kernels = runtime.kernels()?;
     if cfg!(debug_assertions) {
         console.warn("this is a debug build: its times are not those of a release build");
     }
     // Where nothing can be stored, nothing is measured.
     if !arguments.dry_run {
-        tune::place_to_store()?;
+        tune::place_to_store(&kernels)?;
     }
     let mut bar = console.progress("tune");
-    let profile = tune::measure_with_progress(isa, &mut bar.callback())?;
+    let profile = runtime.measure(&mut bar.callback())?;
     drop(bar);
-    let path = if arguments.dry_run { None } else { Some(tune::store(&profile)?) };
+    let path = if arguments.dry_run { None } else { Some(tune::store(&kernels, &profile)?) };
     let last = match &path {
-        Some(path) => format!("wrote {}: plans for {} kernels go by it from now on", path.display(), isa.name()),
+        Some(path) => format!("wrote {}: plans for {} kernels go by it from now on", path.display(), kernels.name()),
         None => "dry run: nothing written".to_owned(),
     };
     console.result(format!("{}\n{last}", table(&profile)), &json!({ "output": path, "profile": profile }))
@@ -34,7 +32,7 @@ pub fn run(arguments: &Tune, console: &Console) -> Result<(), Failure> {
 /// The profile for people.
 fn table(profile: &MachineProfile) -> String {
     let mut lines = vec![
-        format!("{}, one thread; microseconds per row of residues", profile.source),
+        format!("{}; microseconds per row of residues, one thread of a processor", profile.source),
         "  degree  transform: 46 bits     50 bits      any  convert  product".to_owned(),
     ];
     lines.extend(profile.kernels.iter().map(|times| {

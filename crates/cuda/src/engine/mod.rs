@@ -146,6 +146,10 @@ impl Engine for DeviceEngine {
         Ok(Arc::new(Self::new(self.device.clone(), degree, &moduli)?))
     }
 
+    fn finish(&self) {
+        or_panic(self.device.finish());
+    }
+
     fn transform_class(&self, _: usize) -> usize {
         // Words of 64 bits serve all moduli alike.
         0

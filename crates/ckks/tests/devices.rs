@@ -1,0 +1,197 @@
+//! Whole circuits on the kernels of devices, run by the host, against the same circuits on the processor: the same bits. Arrays and keys that move, engines of two kinds in
+//! one process, memory that comes back, and memory that is not there.
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use clathrate_arith::DeviceError;
+use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
+use clathrate_ckks::circuits::linear::LinearTransform;
+use clathrate_ckks::circuits::matrix::Weights;
+use clathrate_ckks::circuits::polynomial::{Polynomial, PolynomialBasis};
+use clathrate_ckks::file::Stored;
+use clathrate_ckks::keys::EncryptOptions;
+use clathrate_ckks::parameters::{DeviceDescription, EngineFactory, Switching};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Level, Params, Reach, Runtime, SecretKey};
+use clathrate_cuda::{Device, DeviceEngine, HostDevice};
+use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
+use clathrate_lattice::{LatticeError, SecretRng};
+use common::measure::*;
+use common::*;
+
+/// A runtime whose engines compute on `device`, planned as on the processor, so that both take the same steps.
+fn on(device: &Arc<HostDevice>, switching: Switching) -> Runtime {
+    let own = device.clone();
+    let make = move |request: &clathrate_ckks::parameters::EngineRequest<'_>| {
+        let engine: Arc<dyn clathrate_arith::Engine> = Arc::new(DeviceEngine::new(own.clone(), request.degree, request.moduli)?);
+        Ok(engine)
+    };
+    let description = DeviceDescription { name: "test".to_owned(), kernels: device.name(), profile: MachineProfile::built_in() };
+    Runtime { switching, engine: Some(EngineFactory::new(make).on_device(description)), ..Runtime::default() }
+}
+
+fn host() -> Arc<HostDevice> {
+    Arc::new(HostDevice::default())
+}
+
+/// The bytes of each result of `circuit` at `preset` on the processor and on the device, compared.
+fn assert_same_bits(preset: &str, switching: Switching, circuit: impl Fn(&Params) -> Vec<(&'static str, Ciphertext)>) {
+    let device = host();
+    let results = |runtime: &Runtime| circuit(&Params::preset(preset, runtime).expect("preset"));
+    let expected = results(&Runtime { switching, ..Runtime::default() });
+    let found = results(&on(&device, switching));
+    assert_eq!(found.len(), expected.len());
+    for ((name, found), (_, expected)) in found.iter().zip(&expected) {
+        assert_eq!(found.params().runtime().device(), "test");
+        assert!(found.to_file_bytes().expect("bytes") == expected.to_file_bytes().expect("bytes"), "{preset}, {switching:?}: {name}");
+    }
+    drop(found);
+    assert_eq!(device.allocated_bytes(), 0, "{preset}: memory of the device is left behind");
+}
+
+fn setup_of(params: &Params, needs: &KeyNeeds) -> (SecretKey, Evaluator) {
+    let sk = secret(params, 5);
+    let ev = evaluator(&sk, needs);
+    (sk, ev)
+}
+
+fn arithmetic(params: &Params) -> Vec<(&'static str, Ciphertext)> {
+    let needs = KeyNeeds::new().relinearise(Reach::Top).rotations([1, -3], Reach::Top).conjugate(Reach::Top);
+    let (sk, ev) = setup_of(params, &needs);
+    let slots = params.slot_count();
+    let (x, y) =
+        (encrypt_as(&sk, &noise(slots, 1), &[slots], slots_at(None), 1), encrypt_as(&sk, &noise(slots, 2), &[slots], slots_at(None), 2));
+    let product = ev.multiply_rescale(&x, &y).expect("product");
+    let low = ev.drop_to_level(&product, Level(1)).expect("level");
+    vec![
+        ("sum", ev.add(&x, &y).expect("sum")),
+        ("plain product", ev.multiply_plain(&x, &noise(slots, 3)).expect("product")),
+        ("square of a low level", ev.square(&low).expect("square")),
+        ("rotation", ev.rotate(&x, 1).expect("rotation")),
+        ("hoisted rotation", ev.rotate_many(&x, &[1, -3]).expect("rotations").remove(1)),
+        ("conjugate", ev.conjugate(&product).expect("conjugate")),
+        ("product", product),
+    ]
+}
+
+fn slots_at(level: Option<Level>) -> EncryptOptions {
+    EncryptOptions { encoding: Some(Encoding::Slots), level, ..EncryptOptions::default() }
+}
+
+#[test]
+fn arithmetic_gives_the_same_bits_at_every_rank_and_by_every_method() {
+    for preset in ["insecure_tiny", "insecure_small", "insecure_rank2", "insecure_rank3"] {
+        assert_same_bits(preset, Switching::AsMade, arithmetic);
+    }
+    for method in [SwitchMethod::hybrid(2), SwitchMethod::klss(2, 2)] {
+        assert_same_bits("insecure_deep", Switching::Fixed(method), arithmetic);
+    }
+}
+
+#[test]
+fn circuits_give_the_same_bits() {
+    assert_same_bits("insecure_deep", Switching::AsMade, |params| {
+        let slots = params.slot_count();
+        let map = LinearTransform::from_diagonals(slots, [0i64, 1, 2, 5, 9].map(|shift| (shift, complex(slots, 20 + shift as u64))));
+        let plan = map.expect("map").plan(params, params.max_level()).expect("plan");
+        let needs = plan.needs().expect("needs").relinearise(Reach::Top);
+        let (sk, ev) = setup_of(params, &needs);
+        let x = encrypt_as(&sk, &noise(slots, 1), &[slots], slots_at(None), 1);
+        let rows = encrypt_as(&sk, &noise(12, 2), &[3, 4], EncryptOptions { encoding: Some(Encoding::Coefficients), ..slots_at(None) }, 2);
+        let weights = Weights::new(2, 3, &noise(6, 3), 4096.0).expect("weights");
+        let polynomial = Polynomial::new([0.5, 1.0, -0.25, 0.125], PolynomialBasis::Power, (-1.0, 1.0)).expect("polynomial");
+        vec![
+            ("linear map", ev.run_linear(&x, &plan).expect("image")),
+            ("polynomial", ev.evaluate_polynomial(&x, &polynomial).expect("polynomial")),
+            ("matrix product", ev.multiply_matrix(&weights, &rows).expect("product")),
+        ]
+    });
+}
+
+#[test]
+fn bootstraps_give_the_same_bits() {
+    assert_same_bits("insecure_boot", Switching::AsMade, |params| {
+        let plan = BootstrapPlan::with_options(params, BootstrapOptions::default()).expect("plan");
+        let (sk, ev) = setup_of(params, &plan.needs().expect("needs"));
+        let x = encrypt_as(&sk, &noise(plan.slots(), 1), &[plan.slots()], slots_at(Some(plan.input_level())), 1);
+        vec![("bootstrap", ev.bootstrap(&x, &plan).expect("bootstrap"))]
+    });
+}
+
+#[test]
+fn arrays_and_keys_move_between_devices_and_two_engines_live_in_one_process() {
+    let device = host();
+    let (here, there) = (Runtime::default(), on(&device, Switching::Fastest));
+    let params = Params::preset("insecure_small", &here).expect("preset");
+    let needs = KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top);
+    let (sk, ev) = setup_of(&params, &needs);
+    let x = encrypt_as(&sk, &noise(64, 1), &[64], slots_at(None), 1);
+    let moved = x.under(&there).expect("moved");
+    assert_eq!((moved.params().runtime().device(), x.params().runtime().device()), ("test", "cpu"));
+    assert!(
+        moved.params() == x.params()
+            && moved.under(&here).expect("back").to_file_bytes().expect("bytes") == x.to_file_bytes().expect("bytes")
+    );
+    // Made once: what moves later meets what moved before.
+    let again = x.under(&there).expect("moved");
+    assert!(Arc::ptr_eq(again.params().chain(), moved.params().chain()));
+    let keys = sk.evaluation_keys_rng(&needs, &mut SecretRng::from_seed([77; 32])).expect("keys").under(&there).expect("moved");
+    let product = Evaluator::with_keys(keys).multiply_rescale(&moved, &again).expect("product");
+    let expected = ev.multiply_rescale(&x, &x).expect("product");
+    assert_close(&decrypt(&sk, &product.under(&here).expect("back")), &decrypt(&sk, &expected), 1e-6);
+    // The owner's key decrypts where the array is.
+    assert_close(&decrypt(&sk.under(&there).expect("key"), &product), &decrypt(&sk, &expected), 1e-6);
+    let refused = ev.add(&x, &moved).expect_err("two devices");
+    assert!(matches!(refused, CkksError::Lattice(LatticeError::MemoryMismatch { left: "host", right: "host device" })), "{refused:?}");
+    assert!(refused.to_string().contains("bring both to one device"), "{refused}");
+}
+
+#[test]
+fn memory_comes_back_over_ten_thousand_operations() {
+    let device = host();
+    let params = Params::preset("insecure_tiny", &on(&device, Switching::AsMade)).expect("preset");
+    let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top));
+    let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
+    let four = || {
+        let product = ev.multiply_rescale(&x, &x).expect("product");
+        let sum = ev.add(&product, &product).expect("sum");
+        drop(ev.rotate(&sum, 1).expect("rotation"));
+        drop(ev.negate(&sum).expect("negated"));
+    };
+    // The first ones leave tables that the others use.
+    four();
+    let before = device.allocated_bytes();
+    (0..2_500).for_each(|_| four());
+    assert_eq!(device.allocated_bytes(), before);
+}
+
+#[test]
+fn a_full_device_is_an_error_with_numbers_and_harms_nothing() {
+    let device = Arc::new(HostDevice::default().with_memory(2 << 20));
+    let params = Params::preset("insecure_tiny", &on(&device, Switching::AsMade)).expect("preset");
+    let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top));
+    let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
+    drop(ev.multiply_rescale(&x, &x).expect("product"));
+    let before = device.allocated_bytes();
+    let mut kept = Vec::new();
+    let panic = loop {
+        match catch_unwind(AssertUnwindSafe(|| ev.multiply_rescale(&x, &x).expect("product"))) {
+            Ok(product) => kept.push(product),
+            Err(panic) => break panic,
+        }
+        assert!(kept.len() < 10_000, "two mebibytes are never full");
+    };
+    let error = *panic.downcast::<DeviceError>().expect("the device's error");
+    let DeviceError::OutOfMemory { needed, free, total, .. } = &error else { panic!("{error:?}") };
+    assert!(*needed > *free && *total == 2 << 20, "{error}");
+    assert!(error.to_string().contains("has no room for") && error.to_string().contains("device=\"cpu\""), "{error}");
+    drop(kept);
+    assert_eq!(device.allocated_bytes(), before, "what the operation had allocated is freed");
+    assert_close(
+        &decrypt(&sk, &ev.multiply_rescale(&x, &x).expect("product"))[..4],
+        &noise(4, 1).iter().map(|x| x * x).collect::<Vec<_>>(),
+        1e-6,
+    );
+}
