@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CARGO ?= cargo
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv')
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv' -o -name '*.cuh' -o -name '*.ptx')
 
 .PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop wheels test-wheels bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs docs lint build clean help
 
@@ -39,8 +39,10 @@ $(VENV)/.tools: requirements/dev.txt | $(BIN)/pip
 	touch $@
 
 # The wheel with optimised kernels, installed in the virtual environment.
+# With a C++ compiler, the kernels of devices run on the processor, too, for tests (device="host-device").
+HOST_DEVICE := $(if $(shell command -v c++),--features host-device)
 $(VENV)/.built: $(SOURCES) $(VENV)/.tools
-	$(BIN)/maturin develop --release --quiet
+	$(BIN)/maturin develop --release --quiet $(HOST_DEVICE)
 	touch $@
 
 build: $(VENV)/.built
@@ -64,12 +66,13 @@ example-sensors: build
 
 test: test-rust test-python
 
-# A representative part once more on an engine whose memory the host cannot address.
+# A representative part once more on an engine whose memory the host cannot address, and on the kernels of devices.
 REMOTE_PART := -p clathrate-lattice -p clathrate-ckks --test bundle --test degree --test switch --test methods --test allocations --test evaluator --test ranks --test files
 
 test-rust:
 	$(CARGO) test --workspace --locked
 	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked $(REMOTE_PART)
+	CLATHRATE_TEST_ENGINE=host-device $(CARGO) test --locked $(REMOTE_PART)
 
 test-python: build
 	$(BIN)/python -m pytest -q tests/python bench
@@ -77,6 +80,7 @@ test-python: build
 test-full: build
 	$(CARGO) test --workspace --locked --release -- --include-ignored
 	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
+	CLATHRATE_TEST_ENGINE=host-device $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	$(BIN)/python -m pytest -q tests/python --full
 	$(MAKE) test-interop
 	$(MAKE) test-wheels

@@ -152,6 +152,7 @@ class Runtime:
         key_expansion: float | None = None,
         key_cache_mib: float | None = None,
         rescale: _Rescale = "automatic",
+        device: str = "cpu",
     ) -> Runtime: ...
     @property
     def threads(self) -> int:
@@ -168,6 +169,8 @@ class Runtime:
     @property
     def key_cache_mib(self) -> float:
         """The most memory for derived keys in MiB, of all keys together."""
+    @property
+    def device(self) -> str: ...
     @property
     def rescale(self) -> _Rescale:
         """Who rescales products: "automatic" or "explicit"."""
@@ -265,9 +268,10 @@ class Params:
         bootstrap_key_bytes: SupportsIndex | None = None,
         bootstrap_log2_failure: float | None = None,
         runtime: Runtime | None = None,
+        device: str | None = None,
     ) -> Params: ...
     @staticmethod
-    def preset(name: str, runtime: Runtime | None = None) -> Params:
+    def preset(name: str, runtime: Runtime | None = None, *, device: str | None = None) -> Params:
         """A parameter set by its name.
 
         Parameters
@@ -343,7 +347,7 @@ class Params:
         (True, True)
         """
     @staticmethod
-    def from_toml(text: str, runtime: Runtime | None = None) -> Params:
+    def from_toml(text: str, runtime: Runtime | None = None, *, device: str | None = None) -> Params:
         """Parameters from TOML text, whose fields are the arguments of the constructor.
 
         Parameters
@@ -371,7 +375,7 @@ class Params:
         True
         """
     @staticmethod
-    def from_file(path: _Path, runtime: Runtime | None = None) -> Params:
+    def from_file(path: _Path, runtime: Runtime | None = None, *, device: str | None = None) -> Params:
         """Parameters from a TOML file, whose fields are the arguments of the constructor.
 
         Parameters
@@ -403,7 +407,7 @@ class Params:
         True
         """
     @staticmethod
-    def load(path: _Path, runtime: Runtime | None = None) -> Params:
+    def load(path: _Path, runtime: Runtime | None = None, *, device: str | None = None) -> Params:
         """Parameters from a file that `save` wrote.
 
         Parameters
@@ -431,6 +435,7 @@ class Params:
         >>> cl.Params.load("params.clt") == params
         True
         """
+    def to(self, device: str) -> Params: ...
     def save(self, path: _Path) -> int:
         """Writes the parameters to a file.
 
@@ -952,6 +957,7 @@ class SecretKey:
     >>> key.decrypt(key.encrypt([1.0, 2.0])).round(4)
     array([1., 2.])
     """
+    def to(self, device: str) -> SecretKey: ...
     @staticmethod
     def generate(params: Params) -> SecretKey:
         """A fresh secret key from the randomness of the operating system.
@@ -1508,6 +1514,7 @@ class PublicKey:
     >>> secret_key.decrypt(public_key.encrypt([1.0, 2.0])).round(4)
     array([1., 2.])
     """
+    def to(self, device: str) -> PublicKey: ...
     def encrypt(
         self,
         array: ArrayLike,
@@ -1652,6 +1659,7 @@ class EvaluationKeys:
     >>> secret_key.decrypt((x * x).rescale().rotate(1)).round(4)
     array([4., 1.])
     """
+    def to(self, device: str) -> EvaluationKeys: ...
     @property
     def rotations(self) -> list[int]:
         """The rotation steps that there are keys for, ascending, in (-slot_count / 2, slot_count / 2]."""
@@ -2862,6 +2870,7 @@ class Ciphertext:
         >>> secret_key.encrypt([1.0, 2.0]).with_keys(keys).keys is keys
         True
         """
+    def to(self, device: str) -> Ciphertext: ...
     @property
     def keys(self) -> EvaluationKeys | None:
         """The attached evaluation keys, or None."""
@@ -5463,7 +5472,7 @@ def preset_names() -> list[str]:
     True
     """
 
-def tune(progress: _Progress = None, dry_run: bool = False) -> Path | None:
+def tune(progress: _Progress = None, dry_run: bool = False, *, device: str = "cpu") -> Path | None:
     """Measures this machine's arithmetic for a few seconds and stores the times, by which key switching is planned from then on.
 
     The planner of `Runtime(switching="fastest")` predicts times from these measurements; without them it uses a built-in model. Parameters

@@ -12,6 +12,7 @@ __all__ = [
     "CancelledError",
     "ClathrateError",
     "DataError",
+    "DeviceError",
     "FileAccessError",
     "FileFormatError",
     "InternalError",
@@ -104,6 +105,10 @@ class RandomError(ClathrateError, RuntimeError):
 
 class CancelledError(ClathrateError):
     """A progress function returned False."""
+
+
+class DeviceError(ClathrateError, RuntimeError):
+    """A device that is not there, has no driver, or does not do its work. What is in the host's memory and in files is unharmed."""
 
 
 class NotEnoughMemoryError(ClathrateError, MemoryError):

@@ -593,6 +593,7 @@ fn lattice_kind(error: &LatticeError) -> ErrorKind {
         | LatticeError::FewAuxiliaryPrimes { .. }
         | LatticeError::Arith(_) => ErrorKind::Params,
         LatticeError::Sampling(_) => ErrorKind::Random,
+        LatticeError::MemoryMismatch { .. } => ErrorKind::Device,
         _ => ErrorKind::Shape,
     }
 }

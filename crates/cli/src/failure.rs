@@ -181,6 +181,7 @@ mod tests {
             ErrorKind::Random,
             ErrorKind::Cancelled,
             ErrorKind::Memory,
+            ErrorKind::Device,
         ]
         .map(core_kind);
         let own = [
@@ -198,6 +199,6 @@ mod tests {
         assert_eq!(all.len() + 2, EXIT_CODES.lines().count());
         all.sort_by_key(|entry| entry.1);
         all.dedup_by_key(|entry| entry.1);
-        assert_eq!(all.len(), 19);
+        assert_eq!(all.len(), 20);
     }
 }

@@ -8,6 +8,7 @@ use std::any::Any;
 use std::io;
 use std::path::Path;
 
+use clathrate_arith::DeviceError;
 use clathrate_arith::text::counted;
 use clathrate_ckks::CkksError;
 use clathrate_ckks::error::ErrorKind;
@@ -32,6 +33,7 @@ fn class_name(error: &CkksError) -> &'static str {
         ErrorKind::Random => "RandomError",
         ErrorKind::Cancelled => "CancelledError",
         ErrorKind::Memory => "NotEnoughMemoryError",
+        ErrorKind::Device => "DeviceError",
     }
 }
 
@@ -97,6 +99,11 @@ fn python_message(error: &CkksError) -> Option<String> {
         CkksError::Encoding { operation, expected, got } => format!(
             "{operation} needs the encoding \"{expected}\", and \"{got}\" was given: encrypt the array with `encoding=\"{expected}\"`"
         ),
+        CkksError::Lattice(LatticeError::MemoryMismatch { left, right }) => {
+            format!(
+                "one operand is in the memory of `{left}`, the other in that of `{right}`: bring both to one device with `to`, such as `ct.to(\"cpu\")`"
+            )
+        }
         CkksError::Lattice(LatticeError::KeyLevelTooLow { key_level, level }) => format!(
             "the key serves levels up to {key_level}, and the ciphertext is at level {level}: lower the ciphertext with \
              `ct.drop_to_level({key_level})`, or make keys with `cl.Needs(..., level={level})`"
@@ -161,8 +168,11 @@ pub fn raise_for_key(py: Python<'_>, error: CkksError, needs: &str) -> PyErr {
     exception(py, class_name(&error), message)
 }
 
-/// The exception for a panic: a bug of ours, told as an error and not as an abort.
+/// The exception for a panic: what a device refused, or a bug of ours, told as an error and not as an abort.
 pub fn internal(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
+    if let Some(error) = panic.downcast_ref::<DeviceError>() {
+        return raise(py, CkksError::Device(error.clone()));
+    }
     let reason = panic.downcast_ref::<&str>().map(|text| (*text).to_owned()).or_else(|| panic.downcast_ref::<String>().cloned());
     let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
     exception(py, "InternalError", format!("a bug in Clathrate, please report it: {reason}"))

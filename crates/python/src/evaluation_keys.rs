@@ -72,6 +72,39 @@ impl PyEvaluationKeys {
 
 #[pymethods]
 impl PyEvaluationKeys {
+    /// The same evaluation keys on another device.
+    ///
+    /// Parameters
+    /// ----------
+    /// device : str
+    ///     "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
+    ///
+    /// Returns
+    /// -------
+    /// EvaluationKeys
+    ///     The keys, in the memory of that device. Meanwhile the host holds them twice.
+    ///
+    /// Raises
+    /// ------
+    /// DeviceError
+    ///     Where there is no such device, or no driver for it.
+    /// NotEnoughMemoryError
+    ///     Where the device has no room.
+    ///
+    /// Examples
+    /// --------
+    /// >>> keys.to("cpu").rotations == keys.rotations
+    /// True
+    fn to(&self, py: Python<'_>, device: &str) -> PyResult<Self> {
+        let keys = self.keys.clone();
+        let moved = detached(py, || {
+            let runtime = keys.params().runtime().clone().on(device)?;
+            if runtime == *keys.params().runtime() { Ok(keys) } else { keys.under(&runtime).map(Arc::new) }
+        })?;
+        let params = Py::new(py, PyParams::from_core(moved.params().clone()))?;
+        Ok(Self::new(moved, params))
+    }
+
     /// The rotation steps that there are keys for, ascending, in (-slot_count / 2, slot_count / 2].
     #[getter]
     fn rotations(&self) -> Vec<i64> {

@@ -62,6 +62,35 @@ impl<'py> Readable<'py> {
 
 #[pymethods]
 impl PySecretKey {
+    /// The same secret key on another device.
+    ///
+    /// Parameters
+    /// ----------
+    /// device : str
+    ///     "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
+    ///
+    /// Returns
+    /// -------
+    /// SecretKey
+    ///     The key, which encrypts and decrypts on that device.
+    ///
+    /// Raises
+    /// ------
+    /// DeviceError
+    ///     Where there is no such device, or no driver for it.
+    /// NotEnoughMemoryError
+    ///     Where the device has no room.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.to("cpu").params == params
+    /// True
+    fn to(&self, py: Python<'_>, device: &str) -> PyResult<Self> {
+        let key = detached(py, || self.key.under(&self.key.params().runtime().clone().on(device)?))?;
+        let params = Py::new(py, PyParams::from_core(key.params().clone()))?;
+        Ok(Self { key, params })
+    }
+
     /// A fresh secret key from the randomness of the operating system.
     ///
     /// Parameters

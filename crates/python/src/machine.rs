@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clathrate_arith::Isa;
+use clathrate_ckks::parameters::{self, PROCESSOR};
 use clathrate_ckks::tune as profile;
 use clathrate_ckks::{Params, Runtime};
 use pyo3::prelude::*;
@@ -23,6 +24,8 @@ use crate::run::{detached, with_progress};
 ///     True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
 /// dry_run : bool, optional
 ///     True measures and stores nothing. The default is False.
+/// device : str, optional
+///     What is measured: "cpu", the default, or "cuda" and so on. A device's times have a file of their own.
 ///
 /// Returns
 /// -------
@@ -35,6 +38,8 @@ use crate::run::{detached, with_progress};
 ///     Where the file cannot be written.
 /// CancelledError
 ///     Where the progress function returned False.
+/// DeviceError
+///     Where there is no such device, or no driver for it.
 /// ParamsError
 ///     Where the environment variable CLATHRATE_ISA names an instruction set that this machine does not have, or CLATHRATE_PROFILE is
 ///     "none".
@@ -43,9 +48,14 @@ use crate::run::{detached, with_progress};
 /// --------
 /// >>> cl.tune(dry_run=True)
 #[pyfunction]
-#[pyo3(signature = (progress=None, dry_run=false))]
-pub fn tune(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, dry_run: bool) -> PyResult<Option<PathBuf>> {
-    let isa = Isa::detect().map_err(|error| raise(py, error.into()))?;
+#[pyo3(signature = (progress=None, dry_run=false, *, device=PROCESSOR))]
+#[pyo3(text_signature = "(progress=None, dry_run=False, *, device='cpu')")]
+pub fn tune(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, dry_run: bool, device: &str) -> PyResult<Option<PathBuf>> {
+    let (runtime, kernels) = detached(py, || {
+        let runtime = Runtime::default().on(device)?;
+        let kernels = runtime.kernels()?;
+        Ok((runtime, kernels))
+    })?;
     with_progress(
         py,
         progress,
@@ -53,10 +63,10 @@ pub fn tune(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, dry_run: bool) 
         |error| raise(py, error),
         |tick| {
             if !dry_run {
-                profile::place_to_store()?;
+                profile::place_to_store(&kernels)?;
             }
-            let measured = profile::measure_with_progress(isa, tick)?;
-            if dry_run { Ok(None) } else { profile::store(&measured).map(Some) }
+            let measured = runtime.measure(tick)?;
+            if dry_run { Ok(None) } else { profile::store(&kernels, &measured).map(Some) }
         },
     )
 }
@@ -68,7 +78,7 @@ pub fn tune(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, dry_run: bool) 
 /// dict
 ///     `version` of Clathrate; `kernels`, whether each instruction set runs here, by name; `fastest`, the fastest of them; `chosen`, the
 ///     one in use, which the environment variable CLATHRATE_ISA may force; `cpus`, the number of processors; `engine`, what a small
-///     parameter set computes with, in words; `profile`, the measurements that `tune` stores, with their `state`, `path` and `message`. The
+///     parameter set computes with, in words; `devices`, by kind of device the names of those that are there, or a text that says why there are none; `profile`, the measurements that `tune` stores, with their `state`, `path` and `message`. The
 ///     state is "ready", "absent", "broken", "foreign" where they were measured with another instruction set, or "off" where the
 ///     environment variable CLATHRATE_PROFILE is "none".
 ///
@@ -97,7 +107,15 @@ pub fn doctor(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     report.set_item("chosen", chosen.name())?;
     report.set_item("cpus", std::thread::available_parallelism().map_or(1, usize::from))?;
     report.set_item("engine", sample.explain().engine)?;
-    let stored = profile::stored(chosen);
+    let devices = PyDict::new(py);
+    for (kind, found) in detached(py, || Ok(parameters::devices()))? {
+        match found {
+            Ok(names) => devices.set_item(kind, names)?,
+            Err(reason) => devices.set_item(kind, reason)?,
+        }
+    }
+    report.set_item("devices", devices)?;
+    let stored = profile::stored(&chosen.into());
     let profile = PyDict::new(py);
     profile.set_item("state", stored.state())?;
     profile.set_item("path", stored.path())?;

@@ -35,6 +35,35 @@ pub struct PyPublicKey {
 
 #[pymethods]
 impl PyPublicKey {
+    /// The same public key on another device.
+    ///
+    /// Parameters
+    /// ----------
+    /// device : str
+    ///     "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
+    ///
+    /// Returns
+    /// -------
+    /// PublicKey
+    ///     The key, which encrypts on that device.
+    ///
+    /// Raises
+    /// ------
+    /// DeviceError
+    ///     Where there is no such device, or no driver for it.
+    /// NotEnoughMemoryError
+    ///     Where the device has no room.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.public_key().to("cpu").params == params
+    /// True
+    fn to(&self, py: Python<'_>, device: &str) -> PyResult<Self> {
+        let key = detached(py, || self.key.under(&self.key.params().runtime().clone().on(device)?))?;
+        let params = Py::new(py, PyParams::from_core(key.params().clone()))?;
+        Ok(Self { key: Arc::new(key), params })
+    }
+
     /// Encrypts an array, as `SecretKey.encrypt` does, with more noise and at twice the file size.
     ///
     /// Parameters

@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 
 use clathrate_arith::Isa;
 use clathrate_ckks::Runtime;
-use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, Rescale, Switching};
+use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, PROCESSOR, Rescale, Switching};
 use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, SwitchMethod};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -13,6 +13,7 @@ use pyo3::types::PyTuple;
 
 use crate::errors::out_of_range;
 use crate::numbers::{Real, Whole};
+use crate::run::detached;
 
 /// Bytes per mebibyte.
 const MIB: f64 = 1_048_576.0;
@@ -126,15 +127,21 @@ impl SwitchingOption {
 ///     `Ciphertext.rescale`, which then refuses arrays with nothing to rescale; operators take products as they are. Reductions and powers
 ///     rescale what is in between in either case. It changes levels: use it on both sides of a computation or on neither.
 ///
+/// device : str, optional
+///     Where to compute. "cpu", the default, is the processor; "cuda" is NVIDIA's first device, "cuda:1" the second, and so on. Arrays and
+///     keys are then in the memory of the device; `to` moves them. Threads and the instruction set are the processor's.
+///
 /// Raises
 /// ------
 /// DataError
 ///     Where an option is out of range.
+/// DeviceError
+///     Where there is no such device, or no driver for it.
 ///
 /// Examples
 /// --------
 /// >>> cl.Runtime(threads=2)
-/// Runtime(threads=2, isa=None, switching='fastest', key_expansion=4.0, key_cache_mib=6144.0, rescale='automatic')
+/// Runtime(threads=2, isa=None, switching='fastest', key_expansion=4.0, key_cache_mib=6144.0, rescale='automatic', device='cpu')
 /// >>> fast = cl.Params.preset("insecure_small", cl.Runtime(threads=2, key_cache_mib=100))
 /// >>> fast == params, fast.runtime == params.runtime
 /// (True, False)
@@ -158,10 +165,10 @@ impl PyRuntime {
         }
     }
 
-    /// The same for another machine: the instruction set is chosen there, and as many threads as it has cores where that was so here.
+    /// The same for another machine, on its processor: the instruction set is chosen there, and as many threads as it has cores where that was so here.
     pub fn for_any_machine(&self) -> Self {
         let threads = self.runtime.threads.filter(|&threads| threads != get_threads());
-        Self { runtime: Runtime { isa: None, threads, ..self.runtime.clone() } }
+        Self { runtime: Runtime { isa: None, threads, engine: None, ..self.runtime.clone() } }
     }
 
     /// What the core takes for the argument `runtime`.
@@ -169,9 +176,18 @@ impl PyRuntime {
         runtime.map_or_else(|| Self::of(&Runtime::default()).runtime, |runtime| runtime.get().runtime.clone())
     }
 
+    /// The same, on the device of the argument `device`.
+    pub fn given_on(py: Python<'_>, runtime: Option<&Bound<'_, Self>>, device: Option<&str>) -> PyResult<Runtime> {
+        let runtime = Self::given(runtime);
+        match device {
+            Some(device) => detached(py, || runtime.on(device)),
+            None => Ok(runtime),
+        }
+    }
+
     /// The constructor's arguments.
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        (self.runtime.threads, self.isa(), self.switching(py)?, self.key_expansion(), self.key_cache_mib(), self.rescale())
+        (self.runtime.threads, self.isa(), self.switching(py)?, self.key_expansion(), self.key_cache_mib(), self.rescale(), self.device())
             .into_pyobject(py)
     }
 }
@@ -179,8 +195,8 @@ impl PyRuntime {
 #[pymethods]
 impl PyRuntime {
     #[new]
-    #[pyo3(signature = (threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None, rescale="automatic"),
-           text_signature = "(threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None, rescale='automatic')")]
+    #[pyo3(signature = (threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None, rescale="automatic", device=PROCESSOR),
+           text_signature = "(threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None, rescale='automatic', device='cpu')")]
     fn new(
         py: Python<'_>,
         threads: Option<Whole>,
@@ -189,6 +205,7 @@ impl PyRuntime {
         key_expansion: Option<Real>,
         key_cache_mib: Option<Real>,
         rescale: &str,
+        device: &str,
     ) -> PyResult<Self> {
         let (key_expansion, key_cache_mib) = (Real::given(key_expansion), Real::given(key_cache_mib));
         let threads = threads.map(|threads| thread_count(py, threads)).transpose()?;
@@ -210,16 +227,9 @@ impl PyRuntime {
             Some(mib) if mib >= 0.0 => Some((mib * MIB) as usize),
             Some(mib) => return Err(out_of_range(py, "`key_cache_mib`", mib, "use 0 (nothing is kept) or more, inf for no limit")),
         };
-        Ok(Self::of(&Runtime {
-            threads,
-            isa,
-            switching: switching.0,
-            key_expansion,
-            key_cache_bytes,
-            rescale,
-            profile: None,
-            engine: None,
-        }))
+        let runtime =
+            Runtime { threads, isa, switching: switching.0, key_expansion, key_cache_bytes, rescale, profile: None, engine: None };
+        Ok(Self::of(&detached(py, || runtime.on(device))?))
     }
 
     /// Worker threads.
@@ -255,6 +265,12 @@ impl PyRuntime {
         }
     }
 
+    /// The device that computes: "cpu" for the processor.
+    #[getter]
+    fn device(&self) -> &str {
+        self.runtime.device()
+    }
+
     /// Who rescales products: "automatic" or "explicit".
     #[getter]
     fn rescale(&self) -> &'static str {
@@ -272,12 +288,13 @@ impl PyRuntime {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let isa = self.isa().map_or_else(|| "None".to_owned(), |isa| format!("'{isa}'"));
         Ok(format!(
-            "Runtime(threads={}, isa={isa}, switching={}, key_expansion={:?}, key_cache_mib={:?}, rescale='{}')",
+            "Runtime(threads={}, isa={isa}, switching={}, key_expansion={:?}, key_cache_mib={:?}, rescale='{}', device='{}')",
             self.threads(),
             self.switching(py)?.repr()?,
             self.key_expansion(),
             self.key_cache_mib(),
             self.rescale(),
+            self.device(),
         ))
     }
 

@@ -359,6 +359,40 @@ impl PyCiphertext {
         Ok(Self::made(self.data.clone(), self.params.clone_ref(py), keys))
     }
 
+    /// The same array on another device.
+    ///
+    /// Parameters
+    /// ----------
+    /// device : str
+    ///     "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The array, in the memory of that device. It carries no evaluation keys unless it is there already: attach those of that device.
+    ///
+    /// Raises
+    /// ------
+    /// DeviceError
+    ///     Where there is no such device, or no driver for it.
+    /// NotEnoughMemoryError
+    ///     Where the device has no room.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.encrypt([1.0]).to("cpu").params.runtime.device
+    /// 'cpu'
+    fn to(&self, py: Python<'_>, device: &str) -> PyResult<Self> {
+        let data = self.data.clone();
+        let moved = detached(py, || {
+            let runtime = data.params().runtime().clone().on(device)?;
+            if runtime == *data.params().runtime() { Ok(None) } else { data.under(&runtime).map(Some) }
+        })?;
+        let Some(moved) = moved else { return Ok(Self::made(self.data.clone(), self.params.clone_ref(py), self.keys.clone_ref(py))) };
+        let params = Py::new(py, PyParams::from_core(moved.params().clone()))?;
+        Ok(Self::made(Arc::new(moved), params, Keys::None))
+    }
+
     /// The attached evaluation keys, or None.
     #[getter]
     fn keys(&self, py: Python<'_>) -> Option<Py<PyEvaluationKeys>> {

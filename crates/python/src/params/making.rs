@@ -91,8 +91,8 @@ impl PyParams {
 #[pymethods]
 impl PyParams {
     #[new]
-    #[pyo3(signature = (*, degree, steps, log2_scale=Real(0.0), special=Reals::default(), rank=Whole(1), temporary_rank=None, temporary=Reals::default(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), segments=Vec::new(), ephemeral_weight=None, ephemeral_special=None, bootstrap_key_bytes=None, bootstrap_log2_failure=None, runtime=None),
-           text_signature = "(*, degree, steps, log2_scale=0.0, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', segments=(), ephemeral_weight=None, ephemeral_special=None, bootstrap_key_bytes=None, bootstrap_log2_failure=None, runtime=None)")]
+    #[pyo3(signature = (*, degree, steps, log2_scale=Real(0.0), special=Reals::default(), rank=Whole(1), temporary_rank=None, temporary=Reals::default(), secret_weight=None, digit_bits=None, insecure=false, below_128=false, name="custom".to_owned(), segments=Vec::new(), ephemeral_weight=None, ephemeral_special=None, bootstrap_key_bytes=None, bootstrap_log2_failure=None, runtime=None, device=None),
+           text_signature = "(*, degree, steps, log2_scale=0.0, special=(), rank=1, temporary_rank=None, temporary=(), secret_weight=None, digit_bits=None, insecure=False, below_128=False, name='custom', segments=(), ephemeral_weight=None, ephemeral_special=None, bootstrap_key_bytes=None, bootstrap_log2_failure=None, runtime=None, device=None)")]
     fn new(
         py: Python<'_>,
         degree: Whole,
@@ -113,6 +113,7 @@ impl PyParams {
         bootstrap_key_bytes: Option<Whole>,
         bootstrap_log2_failure: Option<Real>,
         runtime: Option<&Bound<'_, PyRuntime>>,
+        device: Option<&str>,
     ) -> PyResult<Self> {
         let sizes = |sizes: Reals| sizes.0.into_iter().map(|Real(bits)| bits).collect::<Vec<f64>>();
         let spec = ParamsSpec {
@@ -138,7 +139,7 @@ impl PyParams {
             insecure,
             below_128,
         };
-        Self::build(py, spec, PyRuntime::given(runtime))?.warned(py)
+        Self::build(py, spec, PyRuntime::given_on(py, runtime, device)?)?.warned(py)
     }
 
     /// A parameter set by its name.
@@ -149,6 +150,8 @@ impl PyParams {
     ///     One of the names that `preset_names()` lists.
     /// runtime : Runtime, optional
     ///     How to run. None, the default, is `Runtime()`.
+    /// device : str, optional
+    ///     Where to compute, "cpu" or "cuda", in place of what the runtime says.
     ///
     /// Returns
     /// -------
@@ -165,10 +168,10 @@ impl PyParams {
     /// >>> cl.Params.preset("insecure_tiny").max_level
     /// 4
     #[staticmethod]
-    #[pyo3(signature = (name, runtime=None))]
-    fn preset(py: Python<'_>, name: &str, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
+    #[pyo3(signature = (name, runtime=None, *, device=None))]
+    fn preset(py: Python<'_>, name: &str, runtime: Option<&Bound<'_, PyRuntime>>, device: Option<&str>) -> PyResult<Self> {
         let spec = clathrate_ckks::parameters::preset(name).map_err(|error| raise(py, error))?;
-        Self::build(py, spec, PyRuntime::given(runtime))
+        Self::build(py, spec, PyRuntime::given_on(py, runtime, device)?)
     }
 
     /// The preset with which a function of encrypted arrays runs fastest, found by dry runs, without keys and data.
@@ -237,6 +240,8 @@ impl PyParams {
     ///     The text, as `to_toml` gives it. In TOML every step is a list: `steps = [[30, 30], [40]]`.
     /// runtime : Runtime, optional
     ///     How to run. None, the default, is `Runtime()`.
+    /// device : str, optional
+    ///     Where to compute, "cpu" or "cuda", in place of what the runtime says.
     ///
     /// Returns
     /// -------
@@ -255,9 +260,9 @@ impl PyParams {
     /// >>> cl.Params.from_toml(params.to_toml()) == params
     /// True
     #[staticmethod]
-    #[pyo3(signature = (text, runtime=None))]
-    fn from_toml(py: Python<'_>, text: &str, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
-        Self::parse(py, text, PyRuntime::given(runtime))
+    #[pyo3(signature = (text, runtime=None, *, device=None))]
+    fn from_toml(py: Python<'_>, text: &str, runtime: Option<&Bound<'_, PyRuntime>>, device: Option<&str>) -> PyResult<Self> {
+        Self::parse(py, text, PyRuntime::given_on(py, runtime, device)?)
     }
 
     /// Parameters from a TOML file, whose fields are the arguments of the constructor.
@@ -268,6 +273,8 @@ impl PyParams {
     ///     A text file of at most 1 MiB.
     /// runtime : Runtime, optional
     ///     How to run. None, the default, is `Runtime()`.
+    /// device : str, optional
+    ///     Where to compute, "cpu" or "cuda", in place of what the runtime says.
     ///
     /// Returns
     /// -------
@@ -290,11 +297,11 @@ impl PyParams {
     /// >>> cl.Params.from_file("params.toml") == params
     /// True
     #[staticmethod]
-    #[pyo3(signature = (path, runtime=None))]
-    fn from_file(py: Python<'_>, path: FilePath, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
+    #[pyo3(signature = (path, runtime=None, *, device=None))]
+    fn from_file(py: Python<'_>, path: FilePath, runtime: Option<&Bound<'_, PyRuntime>>, device: Option<&str>) -> PyResult<Self> {
         let text = read_text(&path)
             .map_err(|source| raise(py, CkksError::File(FileError::Io { path: path.to_path_buf(), action: "read", source })))?;
-        Self::parse(py, &text, PyRuntime::given(runtime))
+        Self::parse(py, &text, PyRuntime::given_on(py, runtime, device)?)
     }
 
     /// Parameters from a file that `save` wrote.
@@ -305,6 +312,8 @@ impl PyParams {
     ///     The file.
     /// runtime : Runtime, optional
     ///     How to run. None, the default, is `Runtime()`: a file states what to compute, never how to run.
+    /// device : str, optional
+    ///     Where to compute, "cpu" or "cuda", in place of what the runtime says.
     ///
     /// Returns
     /// -------
@@ -324,10 +333,36 @@ impl PyParams {
     /// >>> cl.Params.load("params.clt") == params
     /// True
     #[staticmethod]
-    #[pyo3(signature = (path, runtime=None))]
-    fn load(py: Python<'_>, path: FilePath, runtime: Option<&Bound<'_, PyRuntime>>) -> PyResult<Self> {
-        let runtime = PyRuntime::given(runtime);
+    #[pyo3(signature = (path, runtime=None, *, device=None))]
+    fn load(py: Python<'_>, path: FilePath, runtime: Option<&Bound<'_, PyRuntime>>, device: Option<&str>) -> PyResult<Self> {
+        let runtime = PyRuntime::given_on(py, runtime, device)?;
         let params = detached(py, move || Params::from_reader(&FileReader::open(&path)?, &runtime))?;
+        Ok(Self::from_core(params))
+    }
+
+    /// The same parameters on another device.
+    ///
+    /// Parameters
+    /// ----------
+    /// device : str
+    ///     "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
+    ///
+    /// Returns
+    /// -------
+    /// Params
+    ///     The parameters; what is made with them is on that device, and computes there.
+    ///
+    /// Raises
+    /// ------
+    /// DeviceError
+    ///     Where there is no such device, or no driver for it.
+    ///
+    /// Examples
+    /// --------
+    /// >>> params.to("cpu") == params
+    /// True
+    fn to(&self, py: Python<'_>, device: &str) -> PyResult<Self> {
+        let params = detached(py, || self.params.under(&self.params.runtime().clone().on(device)?))?;
         Ok(Self::from_core(params))
     }
 
